@@ -13,8 +13,15 @@ from typing import Any, NoReturn
 
 import pytest
 
+EVIL = "evil.example"  # a name of somebody else that leads to this machine, as after DNS rebinding
 # WebGL without a graphics card, and without a sandbox, which containers do not allow
-FLAGS = ("--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
+FLAGS = (
+    "--no-sandbox",
+    "--use-gl=angle",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    f"--host-resolver-rules=MAP {EVIL} 127.0.0.1",
+)
 
 
 @contextmanager

@@ -20,7 +20,7 @@ def open_page(browser: Any, studio: Any) -> Any:
     before = set(studio.server.get_clients())
     page = browser.new_page(viewport=SIZE)
     page.set_default_timeout(1e3 * PATIENCE)
-    page.goto(f"{studio.url}/?fixedDpr={COARSE}")
+    page.goto(f"{studio.url}&fixedDpr={COARSE}")
     page.get_by_role("tab", name="Pose").wait_for(timeout=1e3 * PATIENCE)
     until(lambda: set(studio.server.get_clients()) - before, page)
     until(lambda: set(studio.panel.pose.own) == set(studio.server.get_clients()), page)

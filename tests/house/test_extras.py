@@ -23,6 +23,7 @@ from poise.methods import Scipy
 from poise.native import gpu
 from poise.scale.on_ray import load_ray
 from poise.studio import saving
+from poise.studio.gate import Gate
 from poise.studio.serve import start_server
 
 if sys.version_info >= (3, 11):
@@ -238,7 +239,7 @@ DOORS: dict[str, Callable[[Path], Any]] = {
     "rich": open_command_line,
     "scipy": solve_with_scipy,
     "typer": open_command_line,
-    "viser": lambda _: start_server("127.0.0.1", 0, "a studio"),
+    "viser": lambda _: start_server("127.0.0.1", 0, "a studio", Gate.make("127.0.0.1")),
     "yaml": load_xacro,
 }
 BROUGHT = {"trimesh": "viser", "PIL": "matplotlib"}  # who has the one on the right has the one on the left

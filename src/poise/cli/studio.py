@@ -39,6 +39,12 @@ def studio_command(
     style: Annotated[
         list[str] | None, typer.Option(help="A clip, or a saved style: what you drag looks like it. May be repeated.")
     ] = None,
+    allow_origin: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="The origin of a proxy in front of the studio, such as https://hub.example. May be repeated."
+        ),
+    ] = None,
     dark: Annotated[bool, typer.Option("--dark/--light", help="Dark or light colours.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the address as JSON.")] = False,
 ) -> None:
@@ -55,7 +61,10 @@ def studio_command(
             body, motion = load_all(file, options, clip, None, tool)
             thing = body if motion is None else motion
         other, clips = find_other(onto), style or ()
-        studio = Studio(thing, host=host, port=port, shadows=shadows, dark=dark, onto=other, style=clips)
+        origins = allow_origin or ()
+        studio = Studio(
+            thing, host=host, port=port, shadows=shadows, dark=dark, onto=other, style=clips, allow_origin=origins
+        )
     if as_json:
         typer.echo(json.dumps({"url": studio.url, "model": studio.model.name, "port": studio.port}))
     else:
@@ -83,5 +92,5 @@ def write_greeting(url: str, model: str, host: str, port: int) -> str:
     if is_remote() and host in LOCAL:
         lines.append(f"Over SSH, type on your own machine: ssh -L {port}:127.0.0.1:{port} <this machine>")
     if host not in LOCAL:
-        lines.append("It listens beyond this machine: who reaches the port can move the body and open files in it.")
+        lines.append("It listens beyond this machine: whoever has this address can move the body and open files in it.")
     return "\n".join(lines)

@@ -1,72 +1,67 @@
-"""The page that the studio serves: viser's, under our own name, with the mouse let through without a pause.
+"""The server of the studio: viser's, behind a gate.
 
-Viser's page waits 50 ms between two messages of one drag. That is kind to distant servers, and it is more than
-everything else between a mouse and a pose takes together: here it waits 8 ms. Where viser's page has changed so much
-that the words looked for are not in it, it is served as it is.
+Viser has no option to check requests: it serves its page and a WebSocket to whoever reaches the port. A server of ours
+in front of it would leave viser's own port open to the same pages and to other users of the machine, so there is one
+port. Viser opens it with `websockets.asyncio.server.serve`, whose documented options check requests and bound messages.
+While a studio starts, that name stands for a function that adds those options to the one call which has our address,
+and leaves every other call as it is. If a release of viser listens in another way, the studio does not start.
+
+What remains: whoever reads the address with its token (in the terminal, in the list of processes while a browser is
+opened, in the history of the browser) can use the studio. The traffic is not encrypted, which matters beyond this
+machine.
 """
 
 from __future__ import annotations
 
-import tempfile
-from functools import partial
-from pathlib import Path
+import threading
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 from poise.errors import MissingExtra
+from poise.studio.gate import Gate
 
 if TYPE_CHECKING:
     import viser
 
 __all__ = ["start_server"]
 
-TITLE = "<title>Viser</title>"
-OURS = """<title>Poise studio</title>
-<style>
-  [role="tab"] { padding-left: 6px !important; padding-right: 6px !important; }  /* all tabs in one row */
-</style>
-<script>
-(function () {
-  var later = window.setTimeout;
-  window.setTimeout = function (todo, wait) {
-    if (wait === 50) arguments[1] = 8;
-    return later.apply(window, arguments);
-  };
-})();
-</script>"""
+STARTING = threading.Lock()
 
 
-def start_server(host: str, port: int, label: str) -> viser.ViserServer:
-    """Start a server on that port, or the next free one.
+class Address(str):
+    """The host of one studio, which no other call of `serve` has."""
+
+    __slots__ = ()
+
+
+def start_server(host: str, port: int, label: str, gate: Gate) -> viser.ViserServer:
+    """Start a server behind a gate, on that port or the next free one.
 
     Raises:
-        MissingExtra: viser is not installed.
+        MissingExtra: viser is not installed, or it is one that cannot be guarded.
     """
     try:
         import viser
-        import viser.infra
+        from websockets.asyncio import server as sockets
+
+        from poise.studio.connections import list_options
     except ImportError:
         raise MissingExtra("the studio needs viser. Type: pip install 'poise[studio]'") from None
+    address, serve, guarded = Address(host), sockets.serve, threading.Event()
+
+    def serve_guarded(handler: Any, host: Any = None, port: Any = None, **options: Any) -> Any:
+        if host is address:
+            options.update(list_options(gate, options["process_request"]))
+            guarded.set()
+        return serve(handler, host, port, **options)
+
     with (
-        mock.patch.object(viser.infra, "WebsockServer", partial(make_with_page, viser.infra.WebsockServer)),
+        STARTING,
+        mock.patch.object(sockets, "serve", serve_guarded),
         mock.patch("rich.print"),  # the command line says where to look, once
     ):
-        return viser.ViserServer(host=host, port=port, label=label, verbose=False)
-
-
-def make_with_page(make: Any, *args: Any, http_server_root: Path, **options: Any) -> Any:
-    """Make the server that serves our page."""
-    return make(*args, http_server_root=write_page(http_server_root), **options)
-
-
-def write_page(root: Path) -> Path:
-    """Write our page to a folder of its own and return that; viser's own where it cannot be made."""
-    try:
-        text = (root / "index.html").read_text(encoding="utf-8")
-        if TITLE not in text:
-            return root
-        folder = Path(tempfile.mkdtemp(prefix="poise-studio-"))
-        (folder / "index.html").write_text(text.replace(TITLE, OURS, 1), encoding="utf-8")
-    except OSError:
-        return root
-    return folder
+        server = viser.ViserServer(host=address, port=port, label=label, verbose=False)
+    if not guarded.is_set():
+        server.stop()
+        raise MissingExtra("this viser cannot be guarded. Type: pip install 'poise[studio]' viser==1.1.1")
+    return server

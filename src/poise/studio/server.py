@@ -11,6 +11,7 @@ from poise.goals import Style
 from poise.kinematics import Motion
 from poise.model import Model
 from poise.studio.beside import read_body
+from poise.studio.gate import EVERYWHERE, Gate
 from poise.studio.opening import Opening, Showable, read_opening
 from poise.studio.panel import Panel
 from poise.studio.session import Session
@@ -26,7 +27,8 @@ class Studio(Session):
         print(studio.url)
 
     In a notebook, the studio as the last line of a cell shows itself. It listens on this machine alone unless `host`
-    says otherwise: who can reach the port can move the body, and load and save through the browser.
+    says otherwise. Only who has the whole address, with its token, can move the body, and load and save through the
+    browser.
 
     Args:
         model: A Model, a Pose, a Motion, a ReachMap, a built-in name or a file; a motion is played, a map drawn around
@@ -37,8 +39,10 @@ class Studio(Session):
         dark: Whether everything is shown dark.
         onto: Another body, as a Model, a built-in name or a file: the motion is carried over to it, beside the first.
         style: Clips, as motions or files, or a `Style`: what is dragged looks like them.
+        allow_origin: Origins of a proxy through which the studio is used, such as "https://hub.example".
 
     Attributes:
+        gate: Who may connect; `gate.token` is the secret in the address.
         puppet: What is held, pinned and asked: the body without the browser.
         panel: The panel beside it.
         meter: Figures of the last frames.
@@ -54,11 +58,13 @@ class Studio(Session):
         dark: bool = False,
         onto: Model | str | PathLike[str] | None = None,
         style: Iterable[StyleSource] | StyleSource = (),
+        allow_origin: Iterable[str] | str = (),
     ) -> None:
+        gate = Gate.make(host, allow_origin)
         opening = read_opening(model)
         other = None if onto is None else read_other(opening, onto)  # refused before a page is served
         clips = list_sources(style)
-        super().__init__(opening, host=host, port=port, shadows=shadows, dark=dark)
+        super().__init__(opening, gate, host=host, port=port, shadows=shadows, dark=dark)
         self.watcher = self.panel = Panel(self)
         self.map_view.show(opening.map)
         self.start()
@@ -87,9 +93,9 @@ class Studio(Session):
 
     @property
     def url(self) -> str:
-        """Where to look."""
-        shown = "127.0.0.1" if self.host in ("0.0.0.0", "") else self.host
-        return f"http://{shown}:{self.port}"
+        """The address to open, with the token that lets its viewer in."""
+        shown = "127.0.0.1" if self.host in EVERYWHERE else f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{shown}:{self.port}/?token={self.gate.token}"
 
     def __enter__(self) -> Studio:
         return self

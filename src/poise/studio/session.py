@@ -24,6 +24,7 @@ from poise.solvers.explanation import Explanation
 from poise.studio.body_view import BodyView
 from poise.studio.dress import make_dress
 from poise.studio.editing import Editing
+from poise.studio.gate import Gate
 from poise.studio.grips import Grips
 from poise.studio.map_view import MapView
 from poise.studio.meter import Meter
@@ -68,6 +69,7 @@ class Session(Scenery):
 
     Attributes:
         server: The server of viser.
+        gate: Who may connect to it.
         puppet: What is held, pinned and asked: the body without the browser.
         view: The body in the scene.
         grips: Its handles in the scene.
@@ -86,8 +88,11 @@ class Session(Scenery):
     grips: Grips
     last: FrameResult
 
-    def __init__(self, opening: Opening, *, host: str, port: int, shadows: bool, dark: bool = False) -> None:
-        super().__init__(start_server(host, port, "Poise"), shadows=shadows, dark=dark)
+    def __init__(
+        self, opening: Opening, gate: Gate, *, host: str, port: int, shadows: bool, dark: bool = False
+    ) -> None:
+        super().__init__(start_server(host, port, "Poise", gate), shadows=shadows, dark=dark)
+        self.gate = gate
         self.host, self.port = host, self.server.get_port()
         self.meter = Meter()
         self.listeners: list[Callable[[FrameResult, Floats], None]] = []

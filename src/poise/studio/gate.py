@@ -1,0 +1,95 @@
+"""The rules for connecting to the studio: a known Host, a known Origin, and the token of the address.
+
+A browser sends requests to this machine on behalf of any page that it shows. Three checks stop them:
+
+- Host must be a loopback name or an address that the user gave. A page whose name was rebound to 127.0.0.1 still sends
+  its own name.
+- Origin, where there is one, must be the studio's own (the same name and port as Host), or be listed in `allow_origin`.
+- The query must hold the token, which is new for every studio and only part of the address that is printed. A cookie
+  would be sent to every other port of this machine, and not within the frame of a notebook.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import secrets
+import socket
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from urllib.parse import parse_qs, urlsplit
+
+from poise.errors import InvalidValue
+
+__all__ = ["EVERYWHERE", "Gate"]
+
+EVERYWHERE = ("", "0.0.0.0", "::")  # addresses of a server that listens on every network
+
+
+@dataclass(frozen=True)
+class Gate:
+    """The rules of one studio.
+
+    Attributes:
+        names: Hosts that are accepted in addition to the loopback names.
+        origins: Origins that are accepted in addition to the studio's own.
+        any_address: Whether every IP address is accepted as a host. Only names can be rebound.
+        token: The secret in the address.
+    """
+
+    names: frozenset[str]
+    origins: frozenset[str]
+    any_address: bool
+    token: str
+
+    @classmethod
+    def make(cls, host: str, allow_origin: Iterable[str] | str = ()) -> Gate:
+        """Return the gate of a studio that listens on `host`.
+
+        Raises:
+            InvalidValue: An origin is not written as scheme://host or scheme://host:port.
+        """
+        given = (
+            [allow_origin] if isinstance(allow_origin, str) or not isinstance(allow_origin, Iterable) else allow_origin
+        )
+        origins = frozenset(map(read_origin, given))
+        everywhere = host in EVERYWHERE
+        own = socket.gethostname() if everywhere else host
+        names = {own.lower(), *(urlsplit(origin).hostname or "" for origin in origins)}
+        return cls(frozenset(names), origins, everywhere, secrets.token_urlsafe(16))
+
+    def find_fault(self, hosts: Sequence[str], origins: Sequence[str], path: str) -> str:
+        """Return why a request is rejected, or "": its Host headers, its Origin headers, its path with the query."""
+        if len(hosts) != 1 or "@" in hosts[0] or not self.is_known(hosts[0]):
+            return (
+                "The studio does not answer to this host name. Start it with --host, or name a proxy by --allow-origin."
+            )
+        own = {f"http://{hosts[0].lower()}", f"https://{hosts[0].lower()}"}
+        if len(origins) > 1 or not {origin.lower() for origin in origins} <= own | self.origins:
+            return "A page of another origin may not use the studio. Name a proxy that may by --allow-origin."
+        tokens = parse_qs(urlsplit(path).query).get("token", [])
+        if len(tokens) != 1 or not secrets.compare_digest(tokens[0].encode(), self.token.encode()):
+            return "The token is missing or wrong."
+        return ""
+
+    def is_known(self, host: str) -> bool:
+        """Return whether a Host header names this studio; its port may be that of an SSH tunnel."""
+        try:
+            name = urlsplit(f"//{host}").hostname or ""
+            if name in ("localhost", *self.names):
+                return True
+            address = ipaddress.ip_address(name)
+        except ValueError:
+            return False
+        return address.is_loopback or self.any_address
+
+
+def read_origin(origin: object) -> str:
+    """Return an origin as browsers write it.
+
+    Raises:
+        InvalidValue: It is not scheme://host or scheme://host:port.
+    """
+    parts = urlsplit(origin) if isinstance(origin, str) else urlsplit("")
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise InvalidValue(f"allow_origin has {origin!r}; write it as in https://hub.example or http://10.0.0.1:8888.")
+    return f"{parts.scheme}://{parts.netloc}".lower()

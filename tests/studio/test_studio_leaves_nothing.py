@@ -1,0 +1,45 @@
+"""A studio that has ended leaves nothing in the temporary folder."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+
+import pytest
+
+import poise
+
+pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
+
+from poise.studio.server import Studio
+from poise.studio.uploads import open_upload
+
+CUT_SHORT = """
+from poise.studio.server import Studio
+from poise.studio.uploads import open_upload
+open_upload(Studio("planar2", port=18213), "arm.urdf", open({path!r}, "rb").read())
+"""
+
+
+@pytest.fixture
+def arm(tmp_path):
+    poise.save(poise.load("panda"), tmp_path / "arm.urdf")
+    return tmp_path / "arm.urdf"
+
+
+def test_a_stopped_studio_leaves_no_files(arm, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    with Studio("planar2", port=18212) as studio:
+        open_upload(studio, "arm.urdf", arm.read_bytes())
+        assert len(list((tmp_path / "temporary").iterdir())) == 1  # the upload, which saving needs
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+@pytest.mark.slow
+def test_a_program_that_ends_without_stopping_leaves_no_files(arm, tmp_path):
+    (tmp_path / "temporary").mkdir()
+    code = CUT_SHORT.format(path=str(arm))
+    subprocess.run([sys.executable, "-c", code], check=True, env={"TMPDIR": str(tmp_path / "temporary"), "PATH": ""})
+    assert list((tmp_path / "temporary").iterdir()) == []
