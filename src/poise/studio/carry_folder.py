@@ -11,13 +11,13 @@ from poise.studio.feet_folder import tabulate_quality
 from poise.studio.pairing import mend_pair
 from poise.studio.saving import list_motion_kinds, make_motion_file, name_motion_file
 from poise.studio.session import Session
+from poise.studio.words import SMALL
 from poise.studio.work_bar import WorkBar
 
 __all__ = ["CarryFolder"]
 
 CHOOSE = "choose …"
 BUILT_IN = {"humanoid": 1.0, "humanoid as a child": 0.6, "humanoid as a giant": 1.5}
-SMALL = "<div style='font-size:12px;padding:2px 10px;line-height:1.4'>{}</div>"
 NO_CLIP = "Open a clip first: it can then be carried to any body on two legs."
 HOW = "The same motion on another body: parts, size, floor and contacts are found. It must have two legs."
 

@@ -11,11 +11,11 @@ from poise.motion import Contact, Contacts, Quality
 from poise.studio.charts import make_table
 from poise.studio.session import Session
 from poise.studio.timeline import add_contact, move_contact, remove_contact
+from poise.studio.words import SMALL
 
 __all__ = ["FeetFolder", "tabulate_quality"]
 
 NONE = "none yet"
-SMALL = "<div style='font-size:12px;padding:2px 10px;line-height:1.4'>{}</div>"
 MEASURES = (
     ("slip, mean [mm a frame]", "slip_mean", "{:.3f}"),
     ("slip, largest", "slip_max", "{:.2f}"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import time
 from typing import Any
 
@@ -24,6 +23,7 @@ from poise.studio.lesson import (
 )
 from poise.studio.puppet import FrameResult
 from poise.studio.session import Session
+from poise.studio.words import PLAIN, SMALL, fill
 
 __all__ = ["LearnTab"]
 
@@ -31,6 +31,7 @@ Floats = NDArray[np.float64]
 
 EVERY = 0.1  # [s] between two looks at the bars
 LONG = 0.22  # of L: the longest arrow
+ITALIC = PLAIN.format("<i>{}</i>")
 
 
 class LearnTab:
@@ -40,13 +41,13 @@ class LearnTab:
         self.session = session
         gui: Any = session.server.gui
         self.handle = next(iter(session.grips.frames))
-        self.title = gui.add_markdown(name_handle(self.handle))
+        self.title = gui.add_html(name_handle(self.handle))
         self.columns = gui.add_checkbox("Jacobian", False, hint="An arrow a joint: where it would move the handle")
         self.ball = gui.add_checkbox("Ellipsoid", False, hint="Manipulability: where a unit step of all joints leads")
         self.live = gui.add_checkbox("Singular values", True, hint="Beside the damping of the steps that were made")
         self.bars = gui.add_html("")
         with gui.add_folder("Null space"):
-            self.free = gui.add_markdown("*Choose a direction.*")
+            self.free = gui.add_html(ITALIC.format("Choose a direction."))
             self.mode = gui.add_slider("Direction", 1, 40, 1, 1)
             self.along = gui.add_slider("Move", -1.0, 1.0, 0.02, 0.0, hint="The body moves, the handle and pins do not")
         with gui.add_folder("One iteration"):
@@ -178,7 +179,7 @@ class LearnTab:
         self.mode.disabled, self.along.disabled = count < 2, count == 0
         kept = "its place" if walk is not None and walk.turns else "its place and rotation"
         told = f"{count} direction{'s' if count != 1 else ''} in which {self.handle} keeps {kept}."
-        self.free.content = f"*{told if count else f'Nothing can move while {self.handle} stays.'}*"
+        self.free.content = fill(ITALIC, told if count else f"Nothing can move while {self.handle} stays.")
 
     def on_along(self, event: Any) -> None:
         """Move the body along the null space; the handle stays."""
@@ -208,7 +209,7 @@ class LearnTab:
         try:
             step = take_step(puppet, self.handle, puppet.q)
         except PoiseError as error:
-            self.words.content = f"<div style='font-size:12px'>{html.escape(str(error))}</div>"
+            self.words.content = fill(SMALL, str(error))
             return
         self.words.content = describe_step(puppet.model, puppet.settings.method.name, self.handle, step)
         if step is not None:
@@ -245,4 +246,4 @@ class LearnTab:
 
 def name_handle(handle: str) -> str:
     """Say which handle all this is about."""
-    return f"About **{handle}**, the handle touched last."
+    return fill(PLAIN.format("About <b>{}</b>, the handle touched last."), handle)

@@ -10,6 +10,7 @@ from poise.batch import ReachMap
 from poise.pictures.map_faces import find_faces, group_faces
 from poise.studio.scenery import Scenery
 from poise.studio.stage import find_direction, point_camera
+from poise.studio.words import PLAIN
 
 __all__ = ["MapView"]
 
@@ -35,7 +36,7 @@ class MapView:
         gui: Any = self._server.gui
         self._folder = gui.add_folder("Reach map")
         with self._folder:
-            gui.add_markdown("\n".join(f"- {name}: {share}" for name, _, share in found.list_lines()))
+            gui.add_html(PLAIN.format("<br>".join(f"{name}: {share}" for name, _, share in found.list_lines())))
             self.shown = gui.add_checkbox("Shown", True)
             self.open = gui.add_checkbox("Cut open", True)
             self.least = gui.add_slider(

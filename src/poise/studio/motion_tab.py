@@ -18,11 +18,12 @@ from poise.studio.saving import find_motion_kind, list_motion_kinds, make_motion
 from poise.studio.session import Session
 from poise.studio.timeline import cut_clip
 from poise.studio.timeline_picture import draw_marker, draw_timeline
+from poise.studio.words import PLAIN
 from poise.studio.work_bar import WorkBar
 
 __all__ = ["MotionTab"]
 
-NOTHING = "No motion yet: open a BVH or glTF file in the first tab, or record what you drag."
+NOTHING = PLAIN.format("No motion yet: open a BVH or glTF file in the first tab, or record what you drag.")
 OFTEN = 1.0 / 15.0  # [s] between two pictures of the marker
 
 
@@ -32,7 +33,7 @@ class MotionTab:
     def __init__(self, session: Session) -> None:
         self.session, self.player, self.editing = session, session.player, session.editing
         gui: Any = session.server.gui
-        self.about = gui.add_markdown(NOTHING)
+        self.about = gui.add_html(NOTHING)
         self.picture = gui.add_html("", visible=False)
         self.marker = gui.add_html("", visible=False)
         self.time = gui.add_slider("Time [s]", 0.0, 1.0, 0.01, 0.0, disabled=True)
@@ -106,7 +107,7 @@ class MotionTab:
             self.ghost.show(False)
         else:
             length = self.player.duration
-            self.about.content = f"**{len(motion)}** poses at {motion.fps:g} a second, {length:.2f} s."
+            self.about.content = PLAIN.format(f"<b>{len(motion)}</b> poses at {motion.fps:g} a second, {length:.2f} s.")
             self.time.max, self.time.step = math.ceil(100 * length) / 100, 0.01
             self.part.max, self.part.step = math.ceil(100 * length) / 100, 0.01
             self.part.value = (self.player.start, self.player.end)
@@ -180,7 +181,7 @@ class MotionTab:
         """Begin to record, or make a motion of what was seen."""
         if self.record.value:
             self.player.record(self.session.puppet.q)
-            self.about.content = "Recording: drag something."
+            self.about.content = PLAIN.format("Recording: drag something.")
         elif self.player.recording:
             self.player.finish(self.session.model)
 

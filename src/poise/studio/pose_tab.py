@@ -10,9 +10,11 @@ from poise.studio.saving import find_kind, list_kinds, make_file, name_file
 from poise.studio.session import Session
 from poise.studio.style_folder import StyleFolder
 from poise.studio.uploads import open_upload
+from poise.studio.words import PLAIN, fill
 
 __all__ = ["PoseTab"]
 
+NONE = "<i>none</i>"
 LEVELS = {"usual": None, "first": 0, "second": 1, "third": 2, "last": 4}
 
 
@@ -33,7 +35,7 @@ class PoseTab:
             self.joint = gui.add_dropdown("Joint", self.list_joints(), hint="A frozen joint does not move by one bit")
             self.frozen = gui.add_checkbox("Frozen", False)
             self.thaw = gui.add_button("Thaw all")
-            self.list = gui.add_markdown("*none*")
+            self.list = gui.add_html(PLAIN.format(NONE))
         with gui.add_folder("Save", expand_by_default=False):
             self.kind = gui.add_dropdown(
                 "As",
@@ -131,7 +133,7 @@ class PoseTab:
         """Show the list of frozen joints, and the box of the chosen one."""
         frozen = self.session.puppet.rig.frozen
         self.frozen.value = self.joint.value in frozen
-        self.list.content = ", ".join(sorted(frozen)) or "*none*"
+        self.list.content = fill(PLAIN, ", ".join(sorted(frozen))) if frozen else PLAIN.format(NONE)
 
     def on_view(self) -> None:
         """Show the handles, or hide them."""

@@ -17,6 +17,7 @@ from poise.studio.charts import make_table
 from poise.studio.grips import COLORS
 from poise.studio.puppet import FrameResult, Puppet
 from poise.studio.session import SETTLED, Session
+from poise.studio.words import PLAIN
 
 __all__ = ["RaceTab"]
 
@@ -86,7 +87,7 @@ class RaceTab:
     def __init__(self, session: Session) -> None:
         self.session = session
         gui: Any = session.server.gui
-        gui.add_markdown("The same drag, method beside method. Drag a handle of the body in the middle.")
+        gui.add_html(PLAIN.format("The same drag, method by method. Drag a handle of the body in the middle."))
         self.on = gui.add_checkbox("Race", False)
         self.steps = gui.add_slider("Steps a frame", 1, 25, 1, 1, hint="1 shows how the methods differ")
         self.table = gui.add_html("")

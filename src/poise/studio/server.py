@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
@@ -104,7 +105,8 @@ class Studio(Session):
         self.stop()
 
     def _repr_html_(self) -> str:
-        return f'<iframe src="{self.url}" style="width: 100%; height: 640px; border: 0" title="Poise studio"></iframe>'
+        look = 'style="width: 100%; height: 640px; border: 0" title="Poise studio"'
+        return f'<iframe src="{html.escape(self.url)}" {look}></iframe>'
 
     def __repr__(self) -> str:
         return f"<Studio of {self.model.name!r} at {self.url}>"

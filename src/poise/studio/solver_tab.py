@@ -9,6 +9,7 @@ from poise.errors import PoiseError
 from poise.methods import Method, find_method, names
 from poise.methods.ccd import ORDERS
 from poise.studio.session import Session
+from poise.studio.words import PLAIN, fill
 
 __all__ = ["SolverTab"]
 
@@ -30,7 +31,7 @@ class SolverTab:
         self.session = session
         gui: Any = session.server.gui
         self.method = gui.add_dropdown("Method", names(), hint="auto is Levenberg-Marquardt with strict priorities")
-        self.about = gui.add_markdown(quote_method(find_method("auto")))
+        self.about = gui.add_html(quote_method(find_method("auto")))
         self.place = gui.add_folder("Its settings")
         self.inputs: list[Any] = []
         with gui.add_folder("Limits and steps"):
@@ -146,4 +147,4 @@ def quote_method(method: Method) -> str:
     import sys
 
     text = (sys.modules[type(method).__module__].__doc__ or "").strip().splitlines()[0]
-    return f"*{text}*"
+    return fill(PLAIN.format("<i>{}</i>"), text)

@@ -12,11 +12,11 @@ from poise.goals import Style
 from poise.studio.session import Session
 from poise.studio.style_clips import Clip
 from poise.studio.styling import Styling
+from poise.studio.words import SMALL
 from poise.studio.work_bar import WorkBar
 
 __all__ = ["StyleFolder"]
 
-SMALL = "<div style='font-size:12px;padding:2px 10px;line-height:1.45'>{}</div>"
 HOW = "Open clips, and what you drag looks like them: of this body, or of any other on two legs."
 LISTED = 6  # clips that are listed by name
 

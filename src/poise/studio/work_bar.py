@@ -7,10 +7,9 @@ from typing import Any
 
 from poise.studio.background import Background
 from poise.studio.session import Session
+from poise.studio.words import SMALL, fill
 
 __all__ = ["WorkBar"]
-
-SMALL = "<div style='font-size:12px;padding:0 10px'>{}</div>"
 
 
 class WorkBar:
@@ -34,7 +33,7 @@ class WorkBar:
         if task is not None:
             done, total = task.frames
             told = f", pass {task.passes + (done < total)}: {done} of {total} frames" if total else ""
-            self.words.content = SMALL.format(f"{task.name}{told} …")
+            self.words.content = fill(SMALL, f"{task.name}{told} …")
             self.bar.value = 100.0 * task.share
         for each in (self.words, self.bar, self.cancel):
             if each.visible != busy:

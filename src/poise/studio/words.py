@@ -1,0 +1,18 @@
+"""Words in the panel, as HTML of ours in which names of others stay text.
+
+The panel has no markdown: viser renders HTML in it, and reads the files that an image in it names.
+"""
+
+from __future__ import annotations
+
+import html
+
+__all__ = ["PLAIN", "SMALL", "fill"]
+
+PLAIN = "<div style='font-size:14px;padding:0 12px 6px;line-height:1.45'>{}</div>"
+SMALL = "<div style='font-size:12px;padding:2px 10px;line-height:1.4'>{}</div>"
+
+
+def fill(template: str, *texts: str) -> str:
+    """Fill a template of ours with texts of anybody: names, errors, notes."""
+    return template.format(*map(html.escape, texts))
