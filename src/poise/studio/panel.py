@@ -97,7 +97,6 @@ class Panel:
             self.drive = Drive(session, self.follow, self.keys)
         self.figures = gui.add_html(shrink_words("&nbsp;"))
         self.planar = PlanarMarks(session)
-        session.server.on_client_connect(self.pose.join)
 
     def change_body(self) -> None:
         """Turn every tab to another body."""
@@ -111,6 +110,10 @@ class Panel:
         self.learn.select(name)
         self.joints.select(name)
         self.joints.rings.put_away(viewer)
+
+    def join(self, client: Any) -> None:
+        """Give a viewer who has come a folder of their own."""
+        self.pose.join(client)
 
     def leave(self, viewer: int) -> None:
         """Forget a viewer who has left."""

@@ -54,6 +54,9 @@ class Watcher(Protocol):
     def select(self, viewer: int, name: str) -> None:
         """Show the handle that a viewer touched."""
 
+    def join(self, client: Any) -> None:
+        """Show a viewer who has come what is theirs alone."""
+
     def leave(self, viewer: int) -> None:
         """Forget a viewer who has left."""
 
@@ -80,7 +83,7 @@ class Session(Scenery):
         listeners: Called after every frame, with what it came to and the transforms of all frames of the model.
         movers: Asked after every frame whether something beside the body still moves.
         watcher: Who is told what happens; None until there is a panel.
-        lock: Held while the scene is changed.
+        lock: Held while the scene or the panel is changed.
         last: The last frame.
         show_limits: Whether parts are lit whose joint stands at the end of its range.
     """
@@ -111,8 +114,6 @@ class Session(Scenery):
         self.map_view = MapView(self)
         self.objects_view = ObjectsView(self)
         self._mount(opening)
-        self.server.on_client_connect(self._welcome)
-        self.server.on_client_disconnect(self._forget)
         self._thread = threading.Thread(target=self._run, name="poise-studio", daemon=True)
 
     # ------------------------------------------------------------------------------------------ what is asked
@@ -152,7 +153,8 @@ class Session(Scenery):
                 self._mount(opening)
                 if self.watcher is not None:
                     self.watcher.change_body()
-        self.map_view.show(opening.map)
+        with self.lock:
+            self.map_view.show(opening.map)
         self.play(opening.motion)
         self.touch()
 
@@ -193,7 +195,9 @@ class Session(Scenery):
         self._wake.set()
 
     def start(self) -> None:
-        """Start to solve."""
+        """Let viewers in, and start to solve."""
+        self.server.on_client_connect(self._welcome)
+        self.server.on_client_disconnect(self._forget)
         self._thread.start()
         self.touch()
 
@@ -272,17 +276,24 @@ class Session(Scenery):
             client.add_notification("Not all of the body can be drawn", note, auto_close_seconds=20.0)
 
     def _welcome(self, client: Any) -> None:
-        self._tell_missing(client)
-        self.welcome(client)
+        """Show a viewer who has come the stage and the panel; several come one after the other."""
+        with self.lock:
+            if client.client_id not in self.server.get_clients():
+                return  # gone already
+            self._tell_missing(client)
+            self.welcome(client)
+            if self.watcher is not None:
+                self.watcher.join(client)
 
     def _select(self, viewer: int, name: str) -> None:
         if self.watcher is not None:
             self.watcher.select(viewer, name)
 
-    async def _forget(self, client: Any) -> None:
-        self.grips.leave(client.client_id)
-        if self.watcher is not None:
-            self.watcher.leave(client.client_id)
+    def _forget(self, client: Any) -> None:
+        with self.lock:
+            self.grips.leave(client.client_id)
+            if self.watcher is not None:
+                self.watcher.leave(client.client_id)
         self.touch()
 
     # ------------------------------------------------------------------------------------------ the thread

@@ -59,8 +59,9 @@ class SolverTab:
     def on_method(self, event: Any) -> None:
         """Use another method, with its own settings."""
         method = find_method(self.method.value)
-        self.about.content = quote_method(method)
-        self.show_settings(method)
+        with self.session.lock:  # another viewer may choose one too
+            self.about.content = quote_method(method)
+            self.show_settings(method)
         self.session.puppet.change(method=method)
         self.session.touch()
 
