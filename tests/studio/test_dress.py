@@ -204,7 +204,7 @@ def test_a_skin_hangs_on_what_carries_most_of_it_and_bends_as_before(top: dict[s
     view.dress(dress)
     assert view.dressed is not None
     assert view.dressed.carriers == ["bone_3"], "the deepest that carries more than six of ten"
-    nodes = {"/body": view.root} | dict(zip(view.names, view.nodes, strict=True))
+    nodes = {node.name: node for node in (view.dressed.skin_root, *view.dressed.movers.handles)}
     (skin,), (part,) = view.dressed.skins, dress.skins
     for q in (model.rest, motion.q[len(motion) // 2], motion.q[-1]):
         view.show(model.fk(q))
@@ -225,6 +225,11 @@ def test_a_skin_hangs_on_what_carries_most_of_it_and_bends_as_before(top: dict[s
         view.show(model.fk(q))
         seen_bones = {part.frames[message.bone_index] for message in sent if hasattr(message, "bone_index")}
         assert seen_bones == moved, "what turns with its carrier is not sent"
+    sent = note_messages(server)
+    view.remove()
+    gone = {message.name for message in sent if type(message).__name__ == "RemoveSceneNodeMessage"}
+    assert "/body" in gone
+    assert skin.name not in gone, "viser's page goes blank when a skin leaves the scene"
     server.stop()
 
 

@@ -80,7 +80,7 @@ class BodyView:
 
     def dress(self, dress: Dress) -> None:
         """Show the meshes of the body's own file from now on."""
-        self.dressed = DressedView(self._scene, self._name, self.model, dress, self.find_node)
+        self.dressed = DressedView(self._scene, self._name, self.model, dress, self.find_node, self.offset)
         for node in self.nodes:
             node.vertices, node.faces = np.zeros((3, 3), np.float32), np.array([[0, 1, 2]], np.uint32)
         if self._places is not None:
@@ -192,4 +192,6 @@ class BodyView:
 
     def remove(self) -> None:
         """Remove it from the scene."""
+        if self.dressed is not None:
+            self.dressed.remove()
         self.root.remove()

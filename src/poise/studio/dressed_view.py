@@ -33,37 +33,45 @@ class DressedView:
     A rigid part hangs on the flesh, which is moved anyway, and costs no message; where there is none, its frame gets a
     node. A skin hangs on the frame that carries most of its bones, such as the chest: its bones are moved as that frame
     sees them, and those of the other arm, which keeps its angles, stay as they are. What has not moved is not sent: a
-    hand that is dragged costs the messages of an arm.
+    hand that is dragged costs the messages of an arm. Skins have a tree of their own, which outlives the body, see
+    `remove`.
 
     Attributes:
         carried: The frames of rigid parts.
         links: The rigid parts in the scene.
         skins: The skins in the scene.
+        skin_root: The node above all skins.
         carriers: The frame that each skin hangs on; None is the world.
         bones: All bones of all skins, one skin after the other.
     """
 
-    def __init__(self, scene: viser.SceneApi, name: str, model: Model, dress: Dress, carry: Carry) -> None:
-        self.model, self.dress = model, dress
+    def __init__(
+        self, scene: viser.SceneApi, name: str, model: Model, dress: Dress, carry: Carry, offset: Floats
+    ) -> None:
+        self.model, self.dress, self._scene = model, dress, scene
         place = {frame: k for k, frame in enumerate(model.frames)}
         self.carried = sorted({part.frame for part in dress.rigid}, key=lambda frame: place[frame])
         at = {frame: carry(frame) for frame in self.carried}
         loose = [frame for frame in self.carried if at[frame] is None]
-        self.rows = np.array([place[frame] for frame in loose], np.int64)
         nodes = [scene.add_frame(f"{name}/link_{k}", show_axes=False) for k in range(len(loose))]
         at |= {frame: (node.name, np.eye(4)) for frame, node in zip(loose, nodes, strict=True)}
         self.links = [add_rigid(scene, k, part, at[part.frame]) for k, part in enumerate(dress.rigid)]
         self.carriers = [find_carrier(model, part.frames) for part in dress.skins]
-        held = [None if frame is None else carry(frame) for frame in self.carriers]
-        self.carriers = [frame if at is not None else None for frame, at in zip(self.carriers, held, strict=True)]
+        self.skin_root = scene.add_frame(f"{name}_skins", show_axes=False, position=tuple(offset))
+        held: dict[str | None, Any] = {
+            frame: scene.add_frame(f"{self.skin_root.name}/{place[frame]}", show_axes=False)
+            for frame in dict.fromkeys(self.carriers)
+            if frame is not None
+        }
         self.skins = [
-            add_skin(scene, k, part, (name, np.eye(4)) if at is None else at)
-            for k, (part, at) in enumerate(zip(dress.skins, held, strict=True))
+            add_skin(scene, f"{held.get(frame, self.skin_root).name}/skin_{k}", part)
+            for k, (part, frame) in enumerate(zip(dress.skins, self.carriers, strict=True))
         ]
+        self.rows = np.array([place[frame] for frame in [*loose, *held] if frame is not None], np.int64)
         self.bone_rows = np.array([place[frame] for part in dress.skins for frame in part.frames], np.int64)
         on = [-1 if frame is None else place[frame] for frame in self.carriers]
         self.carrier_rows = np.repeat(np.array(on, np.int64), [len(part.frames) for part in dress.skins])
-        self.movers = Movers(nodes, fine=FINE, length=model.length)
+        self.movers = Movers([*nodes, *held.values()], fine=FINE, length=model.length)
         self.bones = Movers([bone for skin in self.skins for bone in skin.bones], fine=FINE, length=model.length)
         self.lit: dict[int, Color] = {}
 
@@ -105,6 +113,15 @@ class DressedView:
         for node in (*self.links, *self.skins):
             node.remove_click_callback("all")
 
+    def remove(self) -> None:
+        """Put an empty frame in the place of each skin; links go with the flesh.
+
+        The frames stay: when a skinned mesh leaves the scene, the page of viser 1.1 looks for its node, which is gone
+        by then, and shows nothing any more. If another node has taken its place, the page finds that one.
+        """
+        for skin in self.skins:
+            self._scene.add_frame(skin.name, show_axes=False)
+
 
 def add_rigid(scene: viser.SceneApi, k: int, part: RigidPart, at: tuple[str, Floats] | None) -> viser.MeshHandle:
     """Add a rigid part to the scene, on a node and where on it its frame is."""
@@ -145,11 +162,10 @@ def find_local(T: Floats, rows: NDArray[np.int64], carriers: NDArray[np.int64]) 
     return out
 
 
-def add_skin(scene: viser.SceneApi, k: int, part: SkinPart, at: tuple[str, Floats]) -> viser.MeshSkinnedHandle:
-    """Add a skinned part to the scene, on a node and where on it its carrier is."""
-    name, T = at
+def add_skin(scene: viser.SceneApi, name: str, part: SkinPart) -> viser.MeshSkinnedHandle:
+    """Add a skinned part to the scene."""
     return scene.add_mesh_skinned(
-        f"{name}/skin_{k}",
+        name,
         part.vertices,
         part.faces,
         bone_wxyzs=part.wxyz,
@@ -160,6 +176,4 @@ def add_skin(scene: viser.SceneApi, k: int, part: SkinPart, at: tuple[str, Float
         side="double",
         cast_shadow=part.opacity is None,
         receive_shadow=True,
-        wxyz=Rotation.from_matrix(T[:3, :3]).wxyz,
-        position=T[:3, 3],
     )
