@@ -9,6 +9,8 @@ import tempfile
 import pytest
 
 import poise
+from waiting import wait_until
+from walks import make_walk
 
 pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
 
@@ -34,6 +36,20 @@ def test_a_stopped_studio_leaves_no_files(arm, tmp_path, monkeypatch):
     with Studio("planar2", port=18212) as studio:
         open_upload(studio, "arm.urdf", arm.read_bytes())
         assert len(list((tmp_path / "temporary").iterdir())) == 1  # the upload, which saving needs
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::poise.errors.FormatWarning")
+def test_the_file_of_a_body_that_a_clip_is_carried_to_is_gone_too(tmp_path, monkeypatch):
+    poise.save(poise.load("humanoid"), tmp_path / "other.glb")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    with Studio(make_walk(), port=18219, shadows=False) as studio:
+        beside = studio.panel.motion.carry.beside
+        assert beside.open_upload("other.glb", (tmp_path / "other.glb").read_bytes())
+        assert wait_until(lambda: beside.model is not None)
+        assert list((tmp_path / "temporary").rglob("other.glb"))
     assert list((tmp_path / "temporary").iterdir()) == []
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -81,7 +81,7 @@ class Beside:
         self._world = np.eye(4)
         self._made = 0
         self._wanted = False  # whether the clip is to be carried over as soon as it can be
-        self._folder: TemporaryDirectory[str] | None = None
+        self._folder = ""  # of its file, if a viewer sent it
         self.background.changed.append(self._go_on)
         session.listeners.append(lambda _, T: self.follow(T))
 
@@ -105,22 +105,23 @@ class Beside:
         return self.background.start(
             OPEN,
             lambda _: match_body(clip, read_body(thing, **options)),
-            lambda found: self._mount(found[0], found[1], None),
+            lambda found: self._mount(*found),
         )
 
     def open_upload(self, name: str, content: bytes) -> bool:
         """The same with a file that a viewer has sent."""
-        folder, clip = TemporaryDirectory(prefix="poise-upload-"), self.clip
+        clip = self.clip
         if clip is None:
             return False
 
-        def work(_: Any) -> tuple[Model, Mapping]:
-            path = write_upload(Path(folder.name), strip_folders(name), content)
+        def work(_: Any) -> tuple[Model, Mapping, str]:
+            folder = self.session.make_folder()
+            path = write_upload(Path(folder), strip_folders(name), content)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", FormatWarning)
-                return match_body(clip, read_body(path, within=folder.name))
+                return *match_body(clip, read_body(path, within=folder)), folder
 
-        return self.background.start(OPEN, work, lambda found: self._mount(found[0], found[1], folder))
+        return self.background.start(OPEN, work, lambda found: self._mount(*found))
 
     def remove(self) -> None:
         """Take the other body away."""
@@ -131,9 +132,11 @@ class Beside:
             self.model = self.mapping = self.carried = None
         self._tell()
 
-    def _mount(self, model: Model, mapping: Mapping, folder: TemporaryDirectory[str] | None) -> None:
+    def _mount(self, model: Model, mapping: Mapping, folder: str = "") -> None:
         """Put the other body on the stage, standing, until the clip has been carried over."""
         with self.session.lock:
+            if self.session.stopped:
+                return
             self._clear()
             self.model, self.mapping, self.carried, self._folder = model, mapping, None, folder
             self._made += 1
@@ -143,9 +146,9 @@ class Beside:
                 self.view.dress(dress)
             self._stand()
             self._draw_lines()
-        self._wanted = True
-        self.look()
-        self._tell()
+            self._wanted = True
+            self.look()
+            self._tell()
 
     def _clear(self) -> None:
         """Take the other body off the stage, and forget its file."""
@@ -154,9 +157,9 @@ class Beside:
         if self.view is not None:
             self.view.remove()
         self.view, self._lines = None, []
-        if self._folder is not None:
-            self._folder.cleanup()
-            self._folder = None
+        if self._folder:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = ""
 
     # ------------------------------------------------------------------------------------------ solving
 
@@ -187,12 +190,12 @@ class Beside:
     def _take(self, carried: Carried) -> None:
         """Show what came out."""
         with self.session.lock:
-            if carried.result.motion.model is not self.model:
+            if self.session.stopped or carried.result.motion.model is not self.model:
                 return
             self.carried = carried
             self._stand()
-        self.look()
-        self._tell()
+            self.look()
+            self._tell()
 
     def _go_on(self) -> None:
         """Begin what waits."""

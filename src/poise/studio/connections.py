@@ -16,7 +16,7 @@ from websockets.http11 import Request, Response
 
 from poise.studio.gate import Gate
 
-__all__ = ["MOST_MESSAGES", "MOST_SIZE", "list_options"]
+__all__ = ["list_options"]
 
 MOST_SIZE = 16 << 20  # [bytes] of a message; a file comes in parts of 0.5 MiB, a picture of the window whole
 MOST_MESSAGES = 2000  # at once, refilled within 2 s; a drag sends about 125 in a second

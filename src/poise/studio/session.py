@@ -7,10 +7,12 @@ it. The panel is built on top of this, in `poise.studio.panel`; what a session t
 
 from __future__ import annotations
 
+import shutil
 import threading
 import traceback
+import weakref
 from collections.abc import Callable
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 from typing import Any, Protocol
 
 import numpy as np
@@ -110,7 +112,9 @@ class Session(Scenery):
         self._stopping = False
         self._asked = 0
         self._bodies = 0
-        self._folder: TemporaryDirectory[str] | None = None  # of the file that was uploaded last
+        self._uploads = mkdtemp(prefix="poise-upload-")  # with a folder for each file that a viewer sent
+        self._remove_uploads = weakref.finalize(self, shutil.rmtree, self._uploads, ignore_errors=True)
+        self._folder = ""  # of the file that is shown
         self.map_view = MapView(self)
         self.objects_view = ObjectsView(self)
         self._mount(opening)
@@ -158,11 +162,15 @@ class Session(Scenery):
         self.play(opening.motion)
         self.touch()
 
-    def keep_folder(self, folder: TemporaryDirectory[str]) -> None:
+    def make_folder(self) -> str:
+        """Make a folder for a file that a viewer sent; it is removed when the studio stops, or the program ends."""
+        return mkdtemp(dir=self._uploads)
+
+    def keep_folder(self, folder: str) -> None:
         """Keep the folder of an uploaded file as long as its body is shown: saving needs the file's own bytes."""
         before, self._folder = self._folder, folder
-        if before is not None:
-            before.cleanup()
+        if before:
+            shutil.rmtree(before, ignore_errors=True)
 
     def play(self, motion: Motion | None) -> None:
         """Open a motion of the body that is shown, and play it."""
@@ -210,8 +218,7 @@ class Session(Scenery):
         self._wake.set()
         self._thread.join(timeout=5.0)
         self.server.stop()
-        if self._folder is not None:
-            self._folder.cleanup()
+        self._remove_uploads()
 
     def wait(self) -> None:
         """Wait until Ctrl-C."""

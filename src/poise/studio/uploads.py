@@ -11,7 +11,6 @@ import shutil
 import warnings
 import zipfile
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from tempfile import TemporaryDirectory
 
 from poise.errors import FormatError, FormatWarning
 from poise.formats.zips import DAMAGES, open_member
@@ -41,11 +40,11 @@ def open_upload(session: Session, name: str, content: bytes) -> None:
     if name.lower().endswith(".json") and b'"poise"' in content[:4096]:
         session.pose = pose_from_json(session.model, content.decode("utf-8", "replace"))
         return
-    folder = TemporaryDirectory(prefix="poise-upload-")
+    folder = session.make_folder()
     try:
-        show_file(session, write_upload(Path(folder.name), strip_folders(name), content), folder.name)
+        show_file(session, write_upload(Path(folder), strip_folders(name), content), folder)
     except BaseException:
-        folder.cleanup()
+        shutil.rmtree(folder, ignore_errors=True)
         raise
     session.keep_folder(folder)
 
