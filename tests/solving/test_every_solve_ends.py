@@ -52,13 +52,15 @@ def test_a_loop_that_does_not_count_says_why_it_ends() -> None:
 
 
 def far_goals(model: poise.Model, rng: np.random.Generator) -> list[Goal]:
-    """One to three points anywhere from inside the body to 1e9 lengths away, of any weight, on any level."""
+    """One to three points up to 1e9 lengths away, of any weight, on any level, some with a loose tolerance."""
     goals: list[Goal] = []
     for k in range(int(rng.integers(1, 4))):
         far = model.length * 10 ** (rng.uniform(3, 9) if rng.random() < 0.5 else rng.uniform(-1, 1))
         frame = str(rng.choice(list(model.frames)))
         weight = 10 ** rng.uniform(-6, 6)
-        goals.append(Reach(frame, far * rng.normal(size=3), weight=weight, priority=int(rng.integers(3)), name=f"g{k}"))
+        loose = model.length * 10 ** rng.uniform(-3, 0) if rng.random() < 0.3 else None
+        given: dict[str, Any] = {"weight": weight, "priority": int(rng.integers(3)), "tolerance": loose}
+        goals.append(Reach(frame, far * rng.normal(size=3), name=f"g{k}", **given))
     return [*goals, Rest()] if rng.random() < 0.2 else goals
 
 

@@ -82,7 +82,10 @@ def find_closed(solver: Solver, starts: Rows) -> ClosedGoal | None:
     model = solver.model
     if len(solver.row_names) != 1:
         return None
-    goal = solver.goals[solver.row_names[0]].rows(model)
+    asked = solver.goals[solver.row_names[0]]
+    if asked.is_loose(model, False):  # a region: its poses are no list
+        return None
+    goal = asked.rows(model)
     start = np.asarray(starts.read_row(0), dtype=np.float64)
     closed = close_goal(model, goal, find_freedom(model, solver._options, start, True)) if goal.op == POSE else None
     if not isinstance(closed, ClosedGoal) or closed.family.chain is None or closed.family.turn_error > 1e-6:

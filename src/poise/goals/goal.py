@@ -43,6 +43,7 @@ BALANCE, CUSTOM = GoalOp.BALANCE, GoalOp.CUSTOM
 ANGULAR = frozenset(op for op in GoalOp if core.is_angular(op))  # whose only error is an angle
 
 Tolerance = float | tuple[float, float] | None
+METRES, RADIANS = 1e-4, 1e-3  # default tolerances; those of bodies shorter than a metre are times their length
 _ORIGIN = np.zeros(3)
 _ORIGIN.setflags(write=False)
 
@@ -160,7 +161,7 @@ class Goal:
 
     def tolerances(self, model: Model, angular: bool) -> tuple[float, float]:
         """Return metres and radians; a lone number is metres, or radians for a goal that only turns."""
-        defaults = (1e-4 * min(1.0, model.length), 1e-3)
+        defaults = (METRES * min(1.0, model.length), RADIANS)
         if self.tolerance is None:
             return defaults
         given: Any = self.tolerance
@@ -170,6 +171,11 @@ class Goal:
         if len(values) == 2:
             return values[0], values[1]
         return (defaults[0], values[0]) if angular else (values[0], defaults[1])
+
+    def is_loose(self, model: Model, angular: bool) -> bool:
+        """Return whether a tolerance is wider than the default: the goal asks for a region, not for its middle."""
+        metres, radians = self.tolerances(model, angular)
+        return self.tolerance is not None and (metres > METRES * model.length or radians > RADIANS)
 
 
 def is_plain(tolerance: Any) -> bool:

@@ -188,7 +188,9 @@ def make_goal_tables(
     for name, row in rows.items():
         goal = goals[name]
         level, tolerance = int(goal.priority), np.array(goal.tolerances(model, row.op in ANGULAR))
-        out.append(make_goal_table(model, name, row, tolerance, level, units[level] or 1.0 if scale_free else 1.0))
+        unit = units[level] or 1.0 if scale_free else 1.0
+        loose = goal.is_loose(model, row.op in ANGULAR)
+        out.append({**make_goal_table(model, name, row, tolerance, level, unit), "loose": int(loose)})
     return out
 
 
@@ -222,6 +224,7 @@ def make_goal_table(
         "weight": rows.weight / unit,
         "tolerance": tolerance,
         "target": rows.target,
+        "loose": 0,
         "exact": int(rows.exact),
         "local": int(rows.local),
         "ranged": int(rows.ranged),

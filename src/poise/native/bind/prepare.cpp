@@ -102,6 +102,7 @@ void take_goals(PreparedSolver& solver, const Body& body, const nb::dict& table,
     const std::vector<double> target = numbers(goal, "target");
     to.n_rows += rows_of_goal(spec);
     to.ranged = to.ranged || spec.ranged || is_ranged(spec.op);
+    to.loose = to.loose || (to.polish && nb::cast<int>(goal["loose"]) != 0);
     to.targets.insert(to.targets.end(), target.begin(), target.end());
     to.goals.push_back(spec);
     solver.names.push_back(nb::cast<std::string>(goal["name"]));

@@ -146,6 +146,7 @@ struct SolverData {
   bool polish = false;       // bring a missed goal to its true minimum
   int extra = 0;             // numbers of workspace that the method asked for
   bool record = false;       // keep every evaluated pose in `history`
+  bool loose = false;        // a tolerance is wider than the default: further searches aim at its region
 
   std::vector<Reachable<double>> reachable;
   std::function<void()> more_proofs;  // appends the rest of them, where that was left for when a search misses
@@ -163,6 +164,7 @@ struct SolverData {
   std::vector<double> bend;    // of custom goals under Halley's rule: 2 n_rows n_v, and a pose
   SearchState<double> state{};
   StrictState strict_state;
+  int relaxed_from = 0, relaxed_to = 0;  // goals of which only the errors beyond their tolerances count now
   int total_steps = 0, total_searches = 0, winner = 0;
   Outcome outcome = Outcome::RUNNING;
   bool out_of_time = false, proved_unreachable = false;

@@ -92,6 +92,56 @@ inline void move_as_forced(SolverData& solver, S share, S* q) {
   if (forced) take_step(problem, q, s.dq, solver.settings.limits != LIMITS_OFF, q);
 }
 
+// ---------------------------------------------------------------------------------------------- regions of tolerance
+
+// A relaxed goal counts what lies beyond its tolerance: of an error e and a tolerance t, e (1 - t / |e|). So a pose anywhere in the region
+// of the tolerances costs nothing, and a search ends in it also where the weighted minimum lies outside.
+// [metres over the body's length, radians] how far inside a tolerance such a search aims, or half way: so it ends inside, also when rounded
+constexpr double relaxed_margin[2] = {5e-5, 5e-4};
+
+// Sets which goals are relaxed: those from `first` up to `last`.
+inline void relax(SolverData& solver, int first, int last) {
+  solver.relaxed_from = first;
+  solver.relaxed_to = last;
+}
+
+// Calls visit(first row, rows, share that is beyond) for the metres and for the radians of the relaxed goals among the first so many.
+template <class F> void for_relaxed(const SolverData& solver, int goals, const S* errors, F&& visit) {
+  for (int g = solver.relaxed_from; g < std::min(goals, solver.relaxed_to); ++g) {
+    const GoalSpec<S>& goal = solver.goals[static_cast<std::size_t>(g)];
+    const auto share = [&](int part) {
+      const S margin = relaxed_margin[part] * (part ? 1.0 : solver.scale);
+      const S most = maximum(goal.tolerance[part] - margin, 0.5 * goal.tolerance[part]), error = errors[2 * g + part];
+      return error > most ? 1.0 - most / error : 0.0;
+    };
+    const int rows = rows_of_goal(goal), metres = goal.op == GOAL_POSE ? 3 : is_angular(goal.op) ? 0 : rows;
+    if (metres > 0) visit(goal.first_row, metres, share(0));
+    if (rows > metres) visit(goal.first_row + metres, rows - metres, share(1));
+  }
+}
+
+inline void relax_rows(const SolverData& solver, int goals, const S* errors, S* rows) {
+  for_relaxed(solver, goals, errors, [&](int first, int count, S share) {
+    for (int r = first; r < first + count; ++r) rows[r] *= share;
+  });
+}
+
+// The columns of relaxed rows: all of a motion counts along the error, and `share` of it across.
+inline void relax_columns(const SolverData& solver, int goals, const S* errors, const S* rows, S* J) {
+  for_relaxed(solver, goals, errors, [&](int first, int count, S share) {
+    S square = 0.0;
+    for (int r = first; r < first + count; ++r) square += rows[r] * rows[r];
+    for (int c = 0; c < solver.n_v; ++c) {
+      S *column = J + c * solver.n_rows, along = 0.0;
+      for (int r = first; r < first + count; ++r) along += rows[r] * column[r];
+      along = square > 0.0 ? (1.0 - share) * along / square : 0.0;
+      for (int r = first; r < first + count; ++r) column[r] = share * column[r] + along * rows[r];
+    }
+  });
+}
+
+// ---------------------------------------------------------------------------------------------- the pose of a search
+
 // residuals of the first so many goals at state.q, those of custom goals too
 inline void look(SolverData& solver, int goals) {
   SearchState<S>& s = solver.state;
@@ -99,8 +149,9 @@ inline void look(SolverData& solver, int goals) {
   problem.goals.n = goals;
   count_pose(solver);
   s.cost = evaluate(problem, s.q, solver.targets.data(), s.placements, s.rows, s.errors, s.room);
-  if (!solver.custom_rows) return;
-  solver.custom_rows(s.q, s.rows, s.errors, goals);
+  if (!solver.custom_rows && solver.relaxed_to == 0) return;
+  if (solver.custom_rows) solver.custom_rows(s.q, s.rows, s.errors, goals);
+  relax_rows(solver, goals, s.errors, s.rows);
   s.cost = 0.0;
   for (int k = 0; k < solver.n_rows; ++k) s.cost += s.rows[k] * s.rows[k];
 }
@@ -114,6 +165,7 @@ inline void assemble_up_to(SolverData& solver, int goals, const S* room) {
   problem.goals.n = goals;
   assemble(problem, s.q, s.placements, solver.targets.data(), s.J, room);
   if (solver.custom_columns) solver.custom_columns(s.q, s.J, goals);
+  relax_columns(solver, goals, s.errors, s.rows, s.J);
 }
 
 inline void assemble_all(SolverData& solver) {

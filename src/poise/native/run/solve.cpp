@@ -227,6 +227,31 @@ bool ask_closed_forms(SolverData& solver) {
   return !solver.proved_unreachable;
 }
 
+// One search from state.q, and its end kept where it is the best so far. A relaxed one looks for the region of the tolerances; what it
+// misses is compared with other ends by its usual cost.
+void search_once(SolverData& solver, bool relaxed, Clock::time_point begun) {
+  SearchState<S>& s = solver.state;
+  const bool first = ++solver.total_searches == 1;
+  if (relaxed) relax(solver, 0, static_cast<int>(solver.goals.size()));
+  solver.out_of_time = run(solver, begun);
+  if (relaxed) {
+    relax(solver, 0, 0);
+    copy_configuration(solver.problem(), s.best_q, s.q);
+    look(solver);
+    s.best_cost = s.cost;
+  }
+  keep(solver, first);
+}
+
+// Where the first search has missed a region: on into it, from where that search ended.
+void search_region(SolverData& solver, Clock::time_point begun) {
+  const bool ended = solver.outcome == Outcome::REACHED || solver.out_of_time || solver.proved_unreachable;
+  if (!solver.loose || ended) return;
+  copy_configuration(solver.problem(), solver.best_q.data(), solver.state.q);
+  begin_search(solver.problem(), solver.state);
+  search_once(solver, true, begun);
+}
+
 void solve_plainly(SolverData& solver) {
   begin_watch(solver);
   const Clock::time_point begun = solver.watch.begun;
@@ -240,9 +265,8 @@ void solve_plainly(SolverData& solver) {
     if (search > 0 && !asked) seed_start(solver, static_cast<unsigned>(search), solver.state.q);
     if (asked) copy_configuration(solver.problem(), solver.kept.q.data(), solver.state.q);
     asked = false;
-    ++solver.total_searches;
-    solver.out_of_time = run(solver, begun);
-    keep(solver, search == 0);
+    search_once(solver, search > 0 && solver.loose && !solver.proved_unreachable, begun);
+    if (search == 0) search_region(solver, begun);
     if (solver.outcome == Outcome::REACHED || solver.out_of_time || search + 1 == searches) break;
     if (search == 0) note_proof(solver);
     if (search == 0 && !solver.proved_unreachable) {

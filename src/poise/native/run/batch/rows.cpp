@@ -141,6 +141,14 @@ void polish_slot(Worker& worker, const Slot& slot) {
   if (slot.outcome != Outcome::REACHED) solver_ops().polish(worker.own);
 }
 
+// A row that lanes have missed, by the single solver: lanes look for the middle of a region of tolerance, this one for all of it.
+void search_alone(Worker& worker, const Slot& slot) {
+  std::copy_n(slot.start, worker.own.start.size(), worker.own.start.begin());
+  std::copy_n(slot.targets, worker.own.targets.size(), worker.own.targets.begin());
+  solver_ops().solve(worker.own);
+  write_own(worker, slot.row);
+}
+
 }  // namespace
 
 bool verify(Worker& worker, Slot& slot) {
@@ -292,6 +300,8 @@ bool next_search(Worker& worker, Slot& slot, const SearchEnd& end) {
   if (enough || last) {
     if (slot.found > 0) {
       write_solutions(worker, slot);
+    } else if (own.loose && !reached) {
+      search_alone(worker, slot);
     } else {
       polish_slot(worker, slot);
       write_own(worker, slot.row);
@@ -312,6 +322,10 @@ bool next_search(Worker& worker, Slot& slot, const SearchEnd& end) {
       return false;
     }
     if (whole) return true;
+  }
+  if (own.loose && worker.job.solutions == 1) {
+    search_alone(worker, slot);
+    return false;
   }
   solver_ops().seed(own, static_cast<unsigned>(slot.searches), slot.q);
   return true;

@@ -26,6 +26,7 @@ void evaluate_point(SolverData& solver, StrictPoint& p, int level) {
   count_pose(solver);
   evaluate(problem, p.q, solver.targets.data(), p.placements, p.rows, p.errors, p.room);
   if (solver.custom_rows) solver.custom_rows(p.q, p.rows, p.errors, problem.goals.n);
+  relax_rows(solver, problem.goals.n, p.errors, p.rows);
   const int levels = static_cast<int>(t.level_rows.size()) - 1;
   for (int k = 0; k < levels && k <= level; ++k) {
     p.costs[k] = 0.0;
@@ -102,6 +103,7 @@ void fill_rows(SolverData& solver, const StrictPoint& p, int level) {
   if (t.assembled != p.q || t.assembled_level < level) {
     assemble(problem, p.q, p.placements, solver.targets.data(), J);
     if (solver.custom_columns) solver.custom_columns(p.q, J, problem.goals.n);
+    relax_columns(solver, problem.goals.n, p.errors, p.rows, J);
     t.assembled = p.q;
     t.assembled_level = level;
   }

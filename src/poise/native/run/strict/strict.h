@@ -71,6 +71,20 @@ void return_to_best(SolverData& solver, int level) {
   evaluate_point(solver, t.here, level);
 }
 
+// Goes down for a level; true if it is reached. A level that is relaxed goes into the region that its goals tolerate.
+bool descend_level(SolverData& solver, int level, bool relaxed, Clock::time_point begun) {
+  StrictState& t = solver.strict_state;
+  if (!relaxed) return descend(solver, level, Descent::LEVEL, begun);
+  if (late(solver, begun)) return false;
+  relax(solver, t.level_goals[static_cast<std::size_t>(level)], t.level_goals[static_cast<std::size_t>(level) + 1]);
+  t.assembled = nullptr;
+  const bool reached = descend(solver, level, Descent::LEVEL, begun);
+  relax(solver, 0, 0);
+  t.assembled = nullptr;
+  evaluate_point(solver, t.here, level);
+  return reached;
+}
+
 // How a search from a seed ended: it lost what is above, came there, or came there with a better pose of its level.
 enum class Search : int { LOST, CAME, BETTER };
 
@@ -87,8 +101,9 @@ Search search_level(SolverData& solver, int level, int search, Clock::time_point
     if (!descend(solver, k, Descent::RETURN, begun)) return Search::LOST;
   }
   set_bars(solver, level, Bars::TOLERANCE);
-  t.cost_to_beat = solver.best_outside > 0.0 ? -1.0 : tuning.worth_beating * solver.best_cost;
-  descend(solver, level, Descent::LEVEL, begun);
+  const bool any_cost = solver.loose || solver.best_outside > 0.0;
+  t.cost_to_beat = any_cost ? -1.0 : tuning.worth_beating * solver.best_cost;
+  const bool inside = descend_level(solver, level, solver.loose, begun) && solver.loose;
   t.cost_to_beat = -1.0;
   const S outside = measure_violation(solver, t.here);
   if (!keeps_above(solver, t.here, level) || breaks_anew(solver, t.here)) return Search::LOST;
@@ -99,7 +114,7 @@ Search search_level(SolverData& solver, int level, int search, Clock::time_point
   }
   const bool closer = outside < solver.best_outside;
   const bool less = outside == solver.best_outside && t.here.costs[level] < tuning.better * solver.best_cost;
-  return closer || less ? Search::BETTER : Search::CAME;
+  return closer || less || inside ? Search::BETTER : Search::CAME;
 }
 
 // Solves one level from where those above it ended, and by searches from seeds where that misses it. So the answer of the levels above alone
@@ -109,6 +124,11 @@ void solve_level(SolverData& solver, int level, Clock::time_point begun) {
   set_bars(solver, level, Bars::TOLERANCE);
   bool reached = descend(solver, level, Descent::LEVEL, begun);
   keep_best(solver, level);
+  if (!reached && solver.loose) {
+    reached = descend_level(solver, level, true, begun);
+    if (reached) keep_best(solver, level);
+    return_to_best(solver, level);
+  }
   const bool single = solver.mode == Mode::CONTINUOUS || solver.searches == 1 || solver.n_v == 0;
   if (!reached && !single) find_more_proofs(solver);
   // a proof about a goal of a level below says nothing about the levels above it
