@@ -11,10 +11,10 @@ import pytest
 
 import poise
 from general_arms import HARD, SIX, Floats, draw_general, draw_hard
-from poise.goals import Reach
+from poise.goals import Reach, Rest
 from poise.reach import guesses
 from poise.reach.guesses import Guesses
-from poise.solvers import clock
+from poise.solvers import clock, table
 
 SEEDED = 61  # searches of the default method: further ones began at guesses
 
@@ -145,6 +145,28 @@ def test_a_solver_with_a_time_limit_has_its_guesses_prepared(monkeypatch: pytest
     solver = poise.Solver(draw_general(0, reach=0.8), goal_of(T), time_limit=100.0)
     monkeypatch.setattr(guesses, "GeneralSix", lambda *_: pytest.fail("it prepares"))
     assert solver.solve().searches > SEEDED
+
+
+@pytest.mark.parametrize("goals", [[], [Rest()]])
+def test_a_solver_with_a_time_limit_has_its_proofs_prepared(monkeypatch: pytest.MonkeyPatch, goals: list[Any]) -> None:
+    model = poise.load("panda")
+    far = np.array(model.fk(model.rest, "panda_hand_tcp")) + np.array([[0, 0, 0, 0.5]] * 3 + [[0] * 4])
+    given: dict[str, Any] = {"restarts": 2, "max_steps": 20}
+    solver = poise.Solver(model, [Reach("panda_hand_tcp", far), *goals], time_limit=100.0, **given)
+    for name in ("find_other_ranges", "make_closed_tables"):
+        monkeypatch.setattr(table, name, lambda *_: pytest.fail("it makes proofs"))
+    late = solver.solve()
+    monkeypatch.undo()
+    usual = poise.Solver(model, [Reach("panda_hand_tcp", far), *goals], **given).solve()
+    assert (late.status, late.steps, late.q.tobytes()) == (usual.status, usual.steps, usual.q.tobytes())
+
+
+def test_no_solver_is_made_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, T = miss_from(0)
+    solver = poise.Solver(model, goal_of(T), time_limit=100.0)
+    monkeypatch.setattr(clock, "time", Leaps(200.0))
+    monkeypatch.setattr(poise.Solver, "_with_options", lambda *_: pytest.fail("it makes a solver"))
+    assert solver.solve().status is poise.Status.OUT_OF_TIME
 
 
 def test_several_answers_share_one_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:

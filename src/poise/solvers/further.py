@@ -49,7 +49,7 @@ def guess_goals(
 
 def prepare_guesses(model: Model, options: Options, rows: Mapping[str, GoalRows]) -> None:
     """Make what guesses need before a clock runs; joints that may not move stand at rest."""
-    guessed = guess_goals(model, options, rows, np.asarray(model.rest)) if goes_further(options) else None
+    guessed = guess_goals(model, options, rows, np.asarray(model.rest))
     if guessed is not None:
         guessed[1].prepare()
 

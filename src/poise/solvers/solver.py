@@ -95,7 +95,8 @@ class Solver:
         refused = self._options.method.refuse(*native.sizes())
         if refused is not None:
             raise InvalidValue(refused)
-        if self._limit is not None:
+        if self._limit is not None and isinstance(native, core.Solver) and goes_further(self._options):
+            native.complete_proofs(early=False)
             rows = {name: self.goals[name].rows(self.model) for name in self.row_names}
             prepare_guesses(self.model, self._options, rows)
         return native
@@ -165,9 +166,11 @@ class Solver:
         guessed = guess_goals(self.model, options, rows, begin)
         if guessed is None:
             return missed
+        if clock.late:
+            return join_searches(self, missed, [], clock)
         ends: list[Solution] = []
         single = self._with_options(replace(options, mode="nearest", restarts=0))
-        for q in () if clock.late else list_starts(self.model, guessed[1], rows[guessed[0]].target, begin):
+        for q in list_starts(self.model, guessed[1], rows[guessed[0]].target, begin):
             if clock.late:
                 break
             single._heed(clock.left)

@@ -382,13 +382,15 @@ void bind_solver(nb::module_& m) {
       .def("advance", advance)
       .def("state", state_of)
       .def("sizes", sizes_of)
-      .def("complete_proofs",
-           [](PreparedSolver& s) {
-             for (PreparedSolver* p = &s; p; p = p->first.get()) {
-               complete_proofs(*p);
-               p->data.early_bounds = p->data.bounds_used = p->data.reachable.size();
-             }
-           })
+      .def(
+          "complete_proofs",
+          [](PreparedSolver& s, bool early) {
+            for (PreparedSolver* p = &s; p; p = p->first.get()) {
+              complete_proofs(*p);
+              if (early) p->data.early_bounds = p->data.bounds_used = p->data.reachable.size();
+            }
+          },
+          nb::arg("early") = true)
       .def("heed", heed, nb::arg("seconds"))
       .def("history", history_of)
       .def("effort", effort_of)
