@@ -15,6 +15,7 @@ from known_bodies import Maker, Plan, find_parts, rename, scramble, turn
 from poise.model import Model
 from poise.model.spec import JointSpec
 from poise.spatial import Rotation
+from stools import make_hanger, make_stool
 
 AXES = [a + b + c for a in "xyz" for b in "xyz" for c in "xyz" if len({a, b, c}) == 3]
 JOINTS = ("clavicle", "shoulder", "elbow", "wrist", "hip", "knee", "ankle")
@@ -176,3 +177,22 @@ def test_a_pair_of_limbs_that_hangs_down_is_what_its_names_say(arms: bool, trunk
         *found
     }
     assert poise.roles(scramble(model, 0)[0]).kind == "biped"
+
+
+@pytest.mark.parametrize("legs", range(2, 8))
+def test_a_body_is_a_biped_on_exactly_two_legs(legs: int) -> None:
+    rng = np.random.default_rng(legs)
+    model = make_stool(legs, int(rng.integers(2, 6)), rng.uniform(0.0, 6.0), bool(legs % 2), rng.choice([0.0, 0.4]))
+    found = poise.roles(model)
+    assert found.kind == {2: "biped", 4: "quadruped"}.get(legs, "many legs")
+    assert {found.get(part) for part in ("chest", "neck", "head")} <= {None, "hub", "mast"}
+    assert any("no partner" in note for note in found.notes) == (legs % 2 == 1)
+
+
+@pytest.mark.parametrize("waist", [False, True])
+@pytest.mark.parametrize(("joints", "length"), [(4, 0.4), (5, 0.7), (6, 1.0)])
+def test_arms_that_hang_from_a_mast_are_no_legs(joints: int, length: float, waist: bool) -> None:
+    found = poise.roles(make_hanger(joints, 1.2, length, waist))
+    assert found.kind == "two arms"
+    assert "hand_l" in found
+    assert "hip_l" not in found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -64,13 +64,16 @@ def read_shape(model: Model, q: ArrayLike, up: Floats | None = None) -> Shape:
     facing = find_facing(body, symmetry, stance)
     legs = sorted(stance.legs, key=lambda limbs: float(body.parts[limbs.pair.first].place @ facing.forward))
     kind = {0: "two arms" if stance.arms else "", 1: "biped", 2: "quadruped"}.get(len(legs), "many legs")
+    if stance.lone:
+        kind, lone = "many legs", {k for leg in stance.lone for k in body.list_below(leg)}
+        symmetry = replace(symmetry, trunk=tuple(k for k in symmetry.trunk if k not in lone))
     limbs: dict[str, Limb] = {}
     for suffix, pair in zip(suffixes(len(legs)), legs, strict=False):
         limbs.update(name_sides(body, facing, pair, "leg", suffix))
     if stance.arms is not None:
         limbs.update(name_sides(body, facing, stance.arms, "arm", ""))
     roles: dict[str, tuple[str, float, str]] = {}
-    notes: list[str] = []
+    notes = [f"the leg at {body.parts[k].frame!r} has no partner" for k in stance.lone]
     for name, limb in limbs.items():
         pair = next(p for p in (*legs, stance.arms) if p is not None and limb in (p.first, p.second))
         sure = pair.pair.alike * (0.6 + 0.4 * facing.certainty)

@@ -12,7 +12,7 @@ import numpy as np
 from poise.anatomy.bones.words import words_of
 from poise.anatomy.limbs import Limb, read_limb
 from poise.anatomy.parts import Body
-from poise.anatomy.symmetry import Pair, Symmetry
+from poise.anatomy.symmetry import Branches, Pair, Symmetry
 
 __all__ = ["Limbs", "Stance", "find_stance", "path_between"]
 
@@ -22,6 +22,8 @@ LEG_TURNS = 2  # angles of a leg at least: the jaws of a gripper have fewer
 ARM_WORDS = frozenset(("shoulder", "elbow", "wrist"))
 LEG_WORDS = frozenset(("hip", "thigh", "knee", "shin", "calf", "ankle", "foot", "leg"))
 LONG = 0.15  # of the body's height: how long a leg or an arm is at least
+LIKE_A_LEG = 0.8  # how alike a leg without a partner and one of a pair are at least
+FLOATING = 2  # slides between the world and the trunk of a body that may be anywhere: a lift has one
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,7 @@ class Stance:
         wheels: Parts that are wheels and hang on the trunk.
         height: The height of the body [m].
         floor: The height of its lowest place.
+        lone: Where legs without a partner begin, such as the third one of a tripod.
     """
 
     legs: tuple[Limbs, ...]
@@ -50,11 +53,12 @@ class Stance:
     wheels: tuple[int, ...]
     height: float
     floor: float
+    lone: tuple[int, ...] = ()
 
 
 def find_stance(body: Body, symmetry: Symmetry) -> Stance:
     """Find the legs and arms among the pairs of a body."""
-    world = {part.index for part in body.parts if part.parent < 0 and part.joint is None and len(part.frames) == 1}
+    world = list_apart(body, symmetry)
     joints = [body.height(part.place) for part in body.parts if part.index not in world]
     across = symmetry.normal
     limbs = [
@@ -76,7 +80,28 @@ def find_stance(body: Body, symmetry: Symmetry) -> Stance:
     reach = max(arms, key=lambda limb: arm_score(body, limb, legs), default=None)
     if reach is not None and not legs and are_fingers(body, reach):
         reach = None
-    return Stance(tuple(legs), reach, wheels, height, floor)
+    return Stance(tuple(legs), reach, wheels, height, floor, find_lone_legs(body, legs, floor, height))
+
+
+def list_apart(body: Body, symmetry: Symmetry) -> set[int]:
+    """List the roots that stand apart from a floating body; a body that is fixed to its root stands on that."""
+    above = {k for pair in symmetry.pairs for k in body.list_above(pair.trunk)}
+    if sum(body.parts[k].slides for k in above) < FLOATING:
+        return set()
+    return {part.index for part in body.parts if part.parent < 0 and part.joint is None and len(part.frames) == 1}
+
+
+def find_lone_legs(body: Body, legs: list[Limbs], floor: float, height: float) -> tuple[int, ...]:
+    """Find the legs without a partner: as long as a pair of legs on the same part, and on the same ground."""
+    if not legs:
+        return ()
+    branches = Branches(body)
+    taken = {k for limb in legs for k in (limb.pair.first, limb.pair.second)}
+    beside = {k: limb.pair.first for limb in legs for k in body.children[limb.pair.trunk] if k not in taken}
+    lows = {k: min(body.height(end) for j in body.list_below(k) for end in body.parts[j].ends) for k in beside}
+    return tuple(
+        k for k, leg in beside.items() if lows[k] - floor <= GROUND * height and branches.compare(k, leg) > LIKE_A_LEG
+    )
 
 
 def lowest(body: Body, limbs: Limbs) -> float:

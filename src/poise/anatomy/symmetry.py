@@ -16,7 +16,7 @@ import numpy as np
 
 from poise.anatomy.parts import Body, Floats
 
-__all__ = ["Pair", "Symmetry", "find_symmetry"]
+__all__ = ["Branches", "Pair", "Symmetry", "find_symmetry"]
 
 ALIKE = 0.6  # how alike two branches must be to be a pair
 NEAR = 0.12  # of the body's size: how far from its image a branch may begin
