@@ -269,7 +269,8 @@ void polish_within(SolverData& solver, Clock::time_point begun) {
   std::copy(solver.best_q.begin(), solver.best_q.end(), kept.q.begin());
   std::copy(solver.best_errors.begin(), solver.best_errors.end(), kept.errors.begin());
   const bool changed = weigh_by_tolerance(solver);
-  for (int round = 0; round < weighings && changed && solver.outcome != Outcome::REACHED; ++round) {
+  const auto goes_on = [&] { return changed && solver.outcome != Outcome::REACHED && !late(solver, begun); };
+  for (int round = 0; round < weighings && goes_on(); ++round) {
     if (round > 0) weigh_missed(solver);
     solver.best_cost = 1e300;
     polish_plainly(solver, begun);

@@ -127,7 +127,6 @@ void solve_level(SolverData& solver, int level, Clock::time_point begun) {
   if (!reached && solver.loose) {
     reached = descend_level(solver, level, true, begun);
     if (reached) keep_best(solver, level);
-    return_to_best(solver, level);
   }
   const bool single = solver.mode == Mode::CONTINUOUS || solver.searches == 1 || solver.n_v == 0;
   if (!reached && !single) find_more_proofs(solver);
@@ -148,7 +147,8 @@ void solve_level(SolverData& solver, int level, Clock::time_point begun) {
   }
   return_to_best(solver, level);
   // the bars are those of the last descent: where the last search was lost on its way back, the guard and its few steps
-  if (!reached && solver.mode != Mode::CONTINUOUS) descend(solver, level, Descent::FINISH, begun);
+  const bool finish = !reached && solver.mode != Mode::CONTINUOUS && !late(solver, begun);
+  if (finish) descend(solver, level, Descent::FINISH, begun);
   guard_levels(solver, level);
 }
 
