@@ -189,7 +189,7 @@ $(STAMPS)/poise: $(SOURCES)
 	@touch $@
 
 $(STAMPS)/studio: $(SOURCES)
-	@echo "Now Poise's C++ is compiled, once: two to five minutes on two cores."
+	@echo "Compiling the C++ kernels, once: about two minutes on two cores."
 	$(call INSTALL,.[cli$(comma)studio],release)
 	@cp build/release/_core.pyi src/poise/native/
 	@touch $(STAMPS)/poise $@
