@@ -321,6 +321,13 @@ int clear_solver(PyObject* self) {
   return 0;
 }
 
+void complete_all_proofs(PreparedSolver& solver, bool early) {
+  for (PreparedSolver* p = &solver; p; p = p->first.get()) {
+    complete_proofs(*p);
+    if (early) p->data.early_bounds = p->data.bounds_used = p->data.reachable.size();
+  }
+}
+
 }  // namespace
 
 void take_numbers(PreparedSolver& solver, const Array& all) {
@@ -382,15 +389,7 @@ void bind_solver(nb::module_& m) {
       .def("advance", advance)
       .def("state", state_of)
       .def("sizes", sizes_of)
-      .def(
-          "complete_proofs",
-          [](PreparedSolver& s, bool early) {
-            for (PreparedSolver* p = &s; p; p = p->first.get()) {
-              complete_proofs(*p);
-              if (early) p->data.early_bounds = p->data.bounds_used = p->data.reachable.size();
-            }
-          },
-          nb::arg("early") = true)
+      .def("complete_proofs", complete_all_proofs, nb::arg("early") = true)
       .def("heed", heed, nb::arg("seconds"))
       .def("history", history_of)
       .def("effort", effort_of)
