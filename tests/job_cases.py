@@ -37,6 +37,12 @@ def write_targets(path: Path, points: Any, *, first: int | None = 0, groups: int
     return path
 
 
+def write_clip(path: Path, turn: float) -> None:
+    """Write a clip of a body that turns its joints a little."""
+    path.parent.mkdir(exist_ok=True)
+    poise.save(poise.Motion(ARM, np.linspace(0.0, turn, 3 * ARM.nq).reshape(3, -1), 30.0), path)
+
+
 def read_bytes(folder: Path) -> dict[str, bytes]:
     """Everything in a folder."""
     return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}

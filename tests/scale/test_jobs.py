@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import poise
-from job_cases import ARM, NAMES, TOOL, make_job, make_points, read_bytes, write_targets, write_two_files
+from job_cases import ARM, NAMES, TOOL, make_job, make_points, read_bytes, write_clip, write_targets, write_two_files
 from poise.errors import InvalidValue
 from poise.goals import Distance, LookAt, Reach, Rest
 from poise.scale import Job
@@ -53,6 +53,7 @@ def test_the_bytes_are_the_same_for_any_number_of_threads_and_shards(targets: Pa
     reports = [job.run(targets, tmp_path / "cut", shard=f"{k}/3") for k in (2, 1, 3)]
     assert [report.complete for report in reports] == [False, False, True]
     assert sum(report.done for report in reports) == 380
+    assert [report.left for report in reports] == [330, 200, 0]
     own = {name: data for name, data in read_bytes(tmp_path / "cut").items() if not name.startswith(".lock")}
     assert own == {name: data for name, data in whole.items() if name != ".lock"}
 
@@ -69,6 +70,18 @@ def test_what_is_there_is_not_done_again(targets: Path, tmp_path: Path) -> None:
     before = read_bytes(out)
     assert job.run(targets, out).done == 0
     assert read_bytes(out) == before
+
+
+@pytest.mark.slow
+def test_a_shard_of_clips_reports_its_own_and_counts_what_is_left(tmp_path: Path) -> None:
+    for k in range(5):
+        write_clip(tmp_path / "in" / f"{k}.bvh", 0.1 * k)
+    job, out = Job.quality(), tmp_path / "out"
+    reports = [job.run(tmp_path / "in", out, shard=f"{k}/3", threads=1) for k in range(3)]
+    assert [sorted(report.figures) for report in reports] == [["0.bvh", "3.bvh"], ["1.bvh", "4.bvh"], ["2.bvh"]]
+    assert [report.counts for report in reports] == [{"done": 2}, {"done": 2}, {"done": 1}]
+    assert [report.left for report in reports] == [3, 1, 0]
+    assert pq.read_table(next(out.glob("*.parquet")))["id"].to_pylist() == [f"{k}.bvh" for k in range(5)]
 
 
 def test_the_manifest_counts_every_row_and_every_byte(targets: Path, tmp_path: Path) -> None:
@@ -177,7 +190,7 @@ def test_rows_without_an_id_are_numbered_through_all_files(tmp_path: Path) -> No
     job.run(tmp_path / "in", out)
     assert pq.read_table(out)["id"].to_pylist() == list(range(50))
     before = read_bytes(out)
-    with pytest.raises(InvalidValue, match=r"b\.parquet.*numbered through all files"):
+    with pytest.raises(InvalidValue, match=r"other inputs: 'a\.parquet' is not among them now"):
         job.run(tmp_path / "in" / "b.parquet", out)
     assert read_bytes(out) == before
 

@@ -160,7 +160,7 @@ def read_kind(path: str | PathLike[str], kind: str) -> dict[str, Any]:
         given = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise FormatError(f"cannot be read: {error.strerror}.", str(path)) from None
-    except (ValueError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise FormatError(f"is not JSON: {error}.", str(path)) from None
     if not isinstance(given, dict) or given.get("kind") != kind:
         raise FormatError(f'holds something else: it must say "kind": "{kind}".', str(path))

@@ -102,6 +102,8 @@ def read_body(words: Any) -> Model:
     else:
         model = read_description(json.dumps(words.get("described")))
     if "key" in words and hash_model(model) != words["key"]:
+        if "described" in words:
+            raise FormatError(f"its body {words['name']!r} does not match its key: it is damaged; save the job again.")
         raise ModelMismatch(f"{name_body(words)} has changed since the job was made: make the job again.")
     return model
 

@@ -1,11 +1,13 @@
 """The folder that a job writes into: exactly once, without a service, whatever is killed whenever.
 
-    _job.json                                    the job, written first; a folder belongs to one job
+    _job.json                                    the job and its inputs, written first; a folder belongs to one job
     5f0c9a...-poses+a-00003.parquet              a part: the job's hash, the input, its row group
-    _manifest.json                               last, when all is there: every part with its rows, size and hash
+    _parts/5f0c9a...-poses+a-00003.parquet.json  its receipt, written after it: its rows, size and hash
+    _manifest.json                               last, when all is there: the receipts of all parts
 
-A part is written under another name, brought to the disk (fsync), and renamed: it is there whole, or not at all. What
-is there is not done again. What a killed run leaves is a file that begins with a dot, and the next run removes it.
+A file is written under another name, brought to the disk (fsync), and renamed: it is there whole, or not at all. A part
+that matches its receipt is not done again; one that does not is damaged, and is made again. What a killed run leaves is
+a file that begins with a dot, and the next run removes it.
 Names that begin with a dot or an underscore are not read by Arrow, pandas, Spark and Ray when they read the folder as
 one table.
 """
@@ -15,7 +17,7 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
@@ -24,14 +26,16 @@ from typing import Any
 from poise.errors import FormatError, InvalidValue
 from poise.scale.locks import Lock
 
-__all__ = ["JOB", "MANIFEST", "Folder", "Shard", "read_shard"]
+__all__ = ["JOB", "MANIFEST", "Folder", "Receipt", "Shard", "hash_words", "measure", "read_shard"]
 
 JOB = "_job.json"
+RECEIPTS = "_parts"
 MANIFEST = "_manifest.json"
 CHUNK = 1 << 20
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 Shard = tuple[int, int]
+Receipt = dict[str, Any]
 
 
 def read_shard(given: Any) -> Shard:
@@ -60,6 +64,9 @@ class Folder:
     Args:
         path: The folder; it is made if it is not there.
         shard: Which part of the work this run does.
+
+    Attributes:
+        damaged: The parts that were found not to match their receipts, in the order in which they were found.
     """
 
     def __init__(self, path: str | os.PathLike[str], shard: Shard = (0, 1)) -> None:
@@ -67,16 +74,22 @@ class Folder:
         self.tag = f"{shard[0]}of{shard[1]}"
         self._alone = shard[1] == 1
         self._locks: list[Lock] = []
+        self.damaged: dict[str, None] = {}
 
     # -------------------------------------------------------------------------------------------- one run at a time
 
     @contextmanager
-    def hold(self, text: str, name: str) -> Iterator[None]:
-        """Hold the folder for a job, given as its JSON text and its name in messages.
+    def hold(self, text: str, name: str, inputs: dict[str, list[int]]) -> Iterator[None]:
+        """Hold the folder for a job.
+
+        Args:
+            text: The job as JSON.
+            name: The job in messages.
+            inputs: The rows of each row group, by the name of the file.
 
         Raises:
-            InvalidValue: The folder has the results of another job, or another run is writing there.
-            FormatError: It cannot be made or written to.
+            InvalidValue: The folder has the results of another job or of other inputs, or another run is writing there.
+            FormatError: It cannot be made or written to, or its job is damaged.
         """
         with self.tell_failures("it is a folder that can be written to"):
             self.path.mkdir(parents=True, exist_ok=True)
@@ -84,7 +97,7 @@ class Folder:
             self._lock(".lock", shared=not self._alone)
             if not self._alone:
                 self._lock(f".lock-{self.tag}", shared=False)
-            self._claim(text, name)
+            self._claim(json.loads(text) | {"inputs": inputs}, name)
             for left in (*self.path.rglob(f".{self.tag}-*"), *self.path.rglob(f"..{self.tag}-*")):
                 left.unlink(missing_ok=True)
             yield
@@ -103,9 +116,9 @@ class Folder:
             )
         self._locks.append(lock)
 
-    def _claim(self, text: str, name: str) -> None:
-        """Write the job into the folder, or find the same there."""
-        target = self.path / JOB
+    def _claim(self, words: dict[str, Any], name: str) -> None:
+        """Write the job and its inputs into the folder, or find the same there."""
+        target, text = self.path / JOB, json.dumps(words, indent=1) + "\n"
         with self.tell_failures("the job was not begun"):
             mine = self.path / f".{self.tag}-{os.getpid()}-{JOB}"
             write_whole(mine, text.encode())
@@ -117,11 +130,25 @@ class Folder:
                 if not target.exists():
                     mine.replace(target)
             mine.unlink(missing_ok=True)
-        there = target.read_text("utf-8")
-        if read_hash(there) != read_hash(text):
+            there = target.read_bytes()
+        if there == text.encode():
+            return
+        self._compare(read_claim(there, target), words, name)
+        with self.write(JOB) as temporary:  # the same job, with another path of the body, or damaged
+            temporary.write_text(text, "utf-8")
+
+    def _compare(self, there: dict[str, Any], words: dict[str, Any], name: str) -> None:
+        where = repr(str(self.path))
+        if there["hash"] != words["hash"]:
             raise InvalidValue(
-                f"{str(self.path)!r} has the results of another job ({describe(there)}), and this one is {name}: "
-                "give another folder. Nothing was changed."
+                f"{where} has the results of another job ({describe(there)}), and this one is {name}: give another "
+                "folder. Nothing was changed."
+            )
+        if there["inputs"] != words["inputs"]:
+            raise InvalidValue(
+                f"{where} has the results of this job for other inputs: "
+                f"{find_difference(there['inputs'], words['inputs'])}; give another folder, or the inputs that it was "
+                "begun with. Nothing was changed."
             )
 
     # -------------------------------------------------------------------------------------------- parts
@@ -142,24 +169,60 @@ class Folder:
             with suppress(OSError):
                 temporary.unlink(missing_ok=True)
 
-    def has(self, name: str) -> bool:
-        """Whether a part is there."""
-        return (self.path / name).exists()
+    def sign(self, part: str, facts: Receipt) -> Receipt:
+        """Write the receipt of a part that is done: the facts, with the size and hash of its file, if it has one."""
+        with self.write(f"{RECEIPTS}/{part}.json") as temporary:
+            receipt = facts | (measure(self.path / facts["file"]) if facts["file"] else {})
+            temporary.write_text(json.dumps({"hash": hash_words(receipt), "receipt": receipt}), "utf-8")
+        return receipt
 
-    def write_manifest(self, facts: dict[str, Any], parts: list[dict[str, Any]]) -> Path:
+    def find(self, part: str) -> Receipt | None:
+        """Return the receipt of a part that is there and whole, otherwise None; see `damaged`."""
+        path = self.path / RECEIPTS / f"{part}.json"
+        if not path.exists():
+            return None
+        with suppress(OSError, ValueError, LookupError, TypeError, RecursionError):
+            sealed = json.loads(path.read_bytes())
+            receipt: Receipt = sealed["receipt"]
+            if sealed["hash"] == hash_words(receipt) and self._is_whole(receipt):
+                return receipt
+        self.damaged[part] = None
+        return None
+
+    def _is_whole(self, receipt: Receipt) -> bool:
+        return not receipt["file"] or measure(self.path / receipt["file"]).items() <= receipt.items()
+
+    def find_all(
+        self, parts: Iterable[str], own: dict[str, Receipt], find: Callable[[str], Receipt | None]
+    ) -> tuple[dict[str, Receipt], list[str]]:
+        """Return the receipts of the parts that are whole, and the names of the others.
+
+        Args:
+            parts: The names of all parts.
+            own: The receipts that are known.
+            find: Returns the receipt of a part, or None; not called while a receipt is missing.
+        """
+        others = [part for part in parts if part not in own]
+        if missing := [part for part in others if not (self.path / RECEIPTS / f"{part}.json").exists()]:
+            return own, missing
+        found = {part: receipt for part in others if (receipt := find(part)) is not None}
+        return own | found, [part for part in others if part not in found]
+
+    def make_changed(self, path: Path, part: str) -> InvalidValue:
+        """Return the error of an input that is not what its part was made from."""
+        return InvalidValue(
+            f"{str(path)!r} has changed since {part!r} was made from it: give another folder; or remove "
+            f"{str(self.path / RECEIPTS / part)!r}.json, and the part is made again. Nothing was changed."
+        )
+
+    def write_manifest(self, facts: dict[str, Any], parts: list[Receipt]) -> Path:
         """Write the manifest: the facts, and a line for each part with its size and hash; always the same bytes."""
-        rows = [json.dumps(part | self._measure(part["file"])) for part in parts]
+        whole = (part if "sha256" in part else part | measure(self.path / part["file"]) for part in parts)
+        rows = [json.dumps(part) for part in whole]
         head = json.dumps({"kind": "poise manifest", "version": 1} | facts)
         with self.write(MANIFEST) as temporary:
             temporary.write_text(head[:-1] + ', "parts": [\n' + ",\n".join(rows) + "\n]}\n", encoding="utf-8")
         return self.path / MANIFEST
-
-    def _measure(self, name: str) -> dict[str, Any]:
-        mark = sha256()
-        with (self.path / name).open("rb") as file:
-            while chunk := file.read(CHUNK):  # ends: with the file
-                mark.update(chunk)
-            return {"bytes": file.tell(), "sha256": mark.hexdigest()}
 
     @contextmanager
     def tell_failures(self, rest: str) -> Iterator[None]:
@@ -189,18 +252,44 @@ def bring_to_disk(path: Path) -> None:
         os.close(handle)
 
 
-def read_hash(text: str) -> str:
-    """Return the hash that a job's JSON states; empty if it states none."""
-    try:
-        return str(json.loads(text).get("hash", ""))
-    except (ValueError, AttributeError):
-        return ""
+def measure(path: Path) -> dict[str, Any]:
+    """Return the size and hash of a file."""
+    mark = sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(CHUNK):  # ends: with the file
+            mark.update(chunk)
+        return {"bytes": file.tell(), "sha256": mark.hexdigest()}
 
 
-def describe(text: str) -> str:
-    """Return the job of a JSON text in a few words."""
-    try:
-        words = json.loads(text)
-        return f"{words['work']} {words['model']['name'] if words.get('model') else ''}".strip() + f", {words['hash']}"
-    except (ValueError, KeyError, TypeError):
-        return f"{JOB} there cannot be read"
+def hash_words(words: Any) -> str:
+    """Return a hash of plain values: sixteen hexadecimal digits."""
+    return sha256(json.dumps(words, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def read_claim(data: bytes, path: Path) -> dict[str, Any]:
+    """Return the job and the inputs that a folder was begun with.
+
+    Raises:
+        FormatError: They are damaged.
+    """
+    with suppress(ValueError, RecursionError):
+        words = json.loads(data)
+        if isinstance(words, dict) and isinstance(words.get("hash"), str) and isinstance(words.get("inputs"), dict):
+            return words
+    raise FormatError(
+        "is damaged: if the folder has the results of this job, remove the file, and run again.", str(path)
+    )
+
+
+def find_difference(there: dict[str, Any], here: dict[str, Any]) -> str:
+    """Return the first input that differs, and how."""
+    name = min(each for each in there.keys() | here.keys() if there.get(each) != here.get(each))
+    how = "is not among them now" if name not in here else "is new" if name not in there else "has changed since"
+    return f"{name!r} {how}"
+
+
+def describe(words: dict[str, Any]) -> str:
+    """Return the job of a folder in a few words."""
+    body = words.get("model")
+    name = f" {body.get('name')}" if isinstance(body, dict) else ""
+    return f"{words.get('work')}{name}, {words['hash']}"

@@ -15,9 +15,10 @@ from typing import Any
 
 from poise.errors import FormatError, InvalidValue, MissingExtra
 
-__all__ = ["Input", "Piece", "list_inputs", "list_row_groups", "load_parquet"]
+__all__ = ["Input", "Piece", "list_inputs", "list_row_groups", "list_rows", "load_parquet", "take_fingerprint"]
 
 TABLES = (".parquet", ".pq")
+CHUNK = 1 << 20
 
 
 def load_parquet() -> tuple[Any, Any]:
@@ -52,14 +53,12 @@ class Piece:
         group: The row group; 0 of a clip.
         rows: How many rows; 1 of a clip.
         first: The number of its first row among all rows of the input.
-        fingerprint: A hash of the file's footer and size; of a clip, of its bytes' size and time.
     """
 
     input: Input
     group: int = 0
     rows: int = 1
     first: int = 0
-    fingerprint: str = ""
     columns: tuple[str, ...] = field(default=(), repr=False)
 
     @property
@@ -135,10 +134,9 @@ def list_row_groups(inputs: Sequence[Input]) -> list[Piece]:
     first = 0
     for each in inputs:
         about, columns = read_footer(each.path)
-        mark = take_fingerprint(each.path)
         for group in range(about.num_row_groups):
             rows = about.row_group(group).num_rows
-            out.append(Piece(each, group, rows, first, mark, columns))
+            out.append(Piece(each, group, rows, first, columns))
             first += rows
     return out
 
@@ -161,11 +159,38 @@ def make_damaged(path: Path, error: Exception) -> FormatError:
     )
 
 
-def take_fingerprint(path: Path) -> str:
-    """Return a hash of a table's size and footer, which holds the places, sizes and ranges of all that is in it."""
-    with path.open("rb") as file:
-        size = file.seek(0, 2)
-        file.seek(max(0, size - 8))
-        length = int.from_bytes(file.read(4), "little")
-        file.seek(max(0, size - 8 - length))
-        return sha256(size.to_bytes(8, "little") + file.read()).hexdigest()[:16]
+def list_rows(pieces: Iterable[Piece]) -> dict[str, list[int]]:
+    """List the rows of the row groups of each input, by its name."""
+    out: dict[str, list[int]] = {}
+    for piece in pieces:
+        out.setdefault(piece.input.name, []).append(piece.rows)
+    return out
+
+
+def take_fingerprint(piece: Piece) -> str:
+    """Return a hash of the bytes of a row group and of the table's footer, which says what they mean.
+
+    Raises:
+        FormatError: The file is damaged.
+    """
+    path, mark = piece.input.path, sha256()
+    try:
+        group = read_footer(path)[0].row_group(piece.group)
+        with path.open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(size - 8)
+            footer = int.from_bytes(file.read(4), "little") + 8
+            places = [find_bytes(group.column(k)) for k in range(group.num_columns)]
+            for first, length in (*places, (size - footer, footer)):
+                file.seek(first)
+                for done in range(0, length, CHUNK):
+                    mark.update(file.read(min(CHUNK, length - done)))
+    except (OSError, ValueError, IndexError) as error:
+        raise make_damaged(path, error) from error
+    return mark.hexdigest()[:16]
+
+
+def find_bytes(column: Any) -> tuple[int, int]:
+    """Return where the pages of a column of a row group begin in the file, and how long they are."""
+    first = column.dictionary_page_offset if column.has_dictionary_page else column.data_page_offset
+    return first, column.total_compressed_size

@@ -12,17 +12,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from hashlib import sha256
 from importlib.metadata import version
 from os import PathLike
 from typing import Any
 
-from poise.errors import FormatError, InvalidValue, ModelMismatch, name_not_found
+from poise.errors import FormatError, InvalidValue, MissingExtra, ModelMismatch, name_not_found
 from poise.formats import load
 from poise.goals import Goal
 from poise.model import Model
 from poise.motion.ledger import read_kind
 from poise.scale.bodies import check_unchanged, describe_body, read_body
+from poise.scale.folder import hash_words
 from poise.scale.levels import find_level
 from poise.scale.plain import read_plain, write_plain
 from poise.scale.report import Report
@@ -32,6 +32,7 @@ __all__ = ["Job"]
 
 KIND = "poise job"
 DEVICES = ("cpu", "gpu")
+HASHED = ("work", "poise", "device", "level", "model", "goals", "options")
 Inputs = str | PathLike[str] | Iterable[str | PathLike[str]] | None
 
 
@@ -128,9 +129,11 @@ class Job:
             progress: A function called with (rows done, rows) from time to time, and at the end.
 
         Raises:
-            InvalidValue: The folder belongs to another job, or another run is writing there.
+            InvalidValue: The folder belongs to another job or to other inputs, an input has changed since its part was
+                made, or another run is writing there.
             ModelMismatch: The body's file has changed since the job was made.
-            FormatError: An input is damaged or lacks a column; the disk is full. What was done stays.
+            FormatError: An input, or the folder's `_job.json`, is damaged; an input lacks a column; the disk is full.
+                What was done stays.
         """
         if progress is not None and not callable(progress):
             raise InvalidValue(f"progress is {progress!r}; it must be a function of (rows done, rows).")
@@ -150,9 +153,7 @@ class Job:
     @property
     def hash(self) -> str:
         """Sixteen hexadecimal digits, of all that the answers depend on."""
-        body = self._words.get("model") or {}
-        parts = self._words | {"model": {key: body[key] for key in ("name", "key") if key in body}}
-        return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+        return hash_job(self._words)
 
     def _describe(self) -> dict[str, Any]:
         body = None if self.model is None else describe_body(self.model, with_files=WORKS[self.work].reads_meshes)
@@ -172,16 +173,30 @@ class Job:
 
     @classmethod
     def from_json(cls, text: str, path: str = "") -> Job:
-        """Return the job of a JSON text."""
-        words = json.loads(text)
+        """Return the job of a JSON text; `path` is where it was read from, for errors.
+
+        Raises:
+            FormatError: It is not a job.
+            ModelMismatch: Its body is not what it was when the job was made.
+        """
         try:
-            model = None if words.get("model") is None else read_body(words["model"])
-            goals = [read_plain(goal, model) for goal in words.get("goals", ())]
-            options = read_plain(words.get("options", {}), model)
+            return cls._read(json.loads(text))
+        except (MissingExtra, ModelMismatch):
+            raise
         except FormatError as error:
             raise FormatError(error.message, error.path or path) from None
+        except Exception as error:  # values of wrong types break anything
+            raise FormatError(f"is not a job that can be read: {error}", path) from error
+
+    @classmethod
+    def _read(cls, words: dict[str, Any]) -> Job:
+        if "hash" in words and words["hash"] != hash_job({key: words[key] for key in HASHED}):
+            raise FormatError('does not match its hash: it is damaged; or, if you have changed it, remove "hash".')
+        model = None if words.get("model") is None else read_body(words["model"])
+        goals = [read_plain(goal, model) for goal in words.get("goals", ())]
+        options = read_plain(words.get("options", {}), model)
         if not all(isinstance(goal, Goal) for goal in goals):
-            raise FormatError('has something in "goals" that is not a goal.', path)
+            raise FormatError('has something in "goals" that is not a goal.')
         job = cls(
             model, goals, options, words.get("device", "cpu"), work=words.get("work", "solve"), level=words.get("level")
         )
@@ -194,7 +209,7 @@ class Job:
         """Read a job that `poise.save` wrote, or that was written by hand.
 
         Raises:
-            FormatError: The file is missing, or is not a job.
+            FormatError: The file is missing or damaged, or is not a job.
             ModelMismatch: Its body is not what it was when the job was made.
         """
         return cls.from_json(json.dumps(read_kind(path, KIND)), str(path))
@@ -215,3 +230,9 @@ class Job:
     def prepare(self, threads: int | None = None) -> Any:
         """Return what does the work, prepared once: for a loop of your own."""
         return WORKS[self.work].prepare(self, threads)
+
+
+def hash_job(words: dict[str, Any]) -> str:
+    """Return the hash of a job in plain values: of its body, the name and the key count."""
+    body = words["model"] or {}
+    return hash_words(words | {"model": {key: body[key] for key in ("name", "key") if key in body}})

@@ -36,6 +36,7 @@ class Report:
         seconds: How long it took.
         manifest: The list of all parts, once all are there.
         figures: How good each clip is, by its name, as `quality` measures it: {"a.bvh": {"slip_max": ...}}.
+        damaged: Parts that did not match their receipts; this run made those of its shard again.
     """
 
     job: str
@@ -49,6 +50,7 @@ class Report:
     failed: dict[str, str] = field(default_factory=dict)
     manifest: Path | None = None
     figures: dict[str, dict[str, Any]] = field(default_factory=dict)
+    damaged: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -62,6 +64,7 @@ class Report:
         lines += [f"  {name:<14}{n:>14,}{100 * n / total:>9.2f} %" for name, n in self.counts.items()]
         lines += list_figures(self.figures)
         lines += [f"  failed: {name}: {reason}" for name, reason in self.failed.items()]
+        lines += [f"  damaged{', made again' if self.complete else ''}: {name}" for name in self.damaged]
         lines.append(f"all is in {self.folder}" if self.complete else f"{self.left:,} {self.what} are left")
         return "\n".join(lines)
 
@@ -70,8 +73,8 @@ class Report:
         out = {
             key: getattr(self, key) for key in ("job", "what", "done", "skipped", "left", "counts", "failed", "seconds")
         }
-        more = {"clips": self.figures} if self.what == "clips" else {}
-        return out | {"folder": str(self.folder), "complete": self.complete} | more
+        out |= {"folder": str(self.folder), "complete": self.complete, "damaged": list(self.damaged)}
+        return out | ({"clips": self.figures} if self.what == "clips" else {})
 
 
 def list_figures(figures: dict[str, dict[str, Any]]) -> list[str]:

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from poise.errors import FormatError, InvalidValue
-from poise.scale.folder import Folder, read_shard
-from poise.scale.inputs import Piece, list_inputs, list_row_groups
+from poise.scale.folder import Folder, Receipt, read_shard
+from poise.scale.inputs import Piece, list_inputs, list_row_groups, list_rows, take_fingerprint
 from poise.scale.levels import run_at_level
 from poise.scale.report import Report
-from poise.scale.tables import read_facts, write_part
+from poise.scale.tables import write_part
 
 __all__ = ["run_rows"]
 
@@ -47,37 +47,41 @@ def run_rows(job: Any, inputs: Any, out: Any, shard: Any, threads: int | None, p
     begun = time.perf_counter()
     which, count = read_shard(shard)
     pieces = list_row_groups(list_inputs(inputs))
-    mine = pieces[which::count]
     with run_at_level(job.device, job.level):
         work = job.prepare(threads)
         check_columns(pieces, work)
-        names = name_parts(job.hash, pieces)
+        parts = name_parts(job.hash, pieces)
+        mine = list(parts)[which::count]
         folder = Folder(out, (which, count))
         failed: dict[str, str] = {}
-        with folder.hold(job.to_json(), repr(job)):
-            refuse_strangers(folder, job.hash, pieces, names)
-            tally = Tally(sum(piece.rows for piece in mine), progress)
+        with folder.hold(job.to_json(), repr(job), list_rows(pieces)):
+            own = {name: found for name in mine if (found := find_part(folder, name, parts[name])) is not None}
+            tally = Tally(sum(parts[name].rows for name in mine), progress)
             tally.tick()
-            for piece in mine:
-                facts = find_part(folder, names[piece], piece)
-                new = facts is None
-                if facts is None:
+            for name in mine:
+                piece, new = parts[name], name not in own
+                if new:
                     try:
-                        facts = write_part(folder, names[piece], piece, work, state(job.hash, piece), tally.tick)
+                        own[name] = write_part(folder, name, piece, work, state(job.hash, piece), tally.tick)
                     except FormatError as error:
                         if error.path != str(piece.input.path):
                             raise
                         failed[f"{piece.input.name}, row group {piece.group}"] = error.message
                         continue
-                tally.add(facts, new=new)
-            left = sum(piece.rows for piece in pieces if not folder.has(names[piece]))
-            manifest = write_manifest(folder, job.hash) if not left and not failed else None
+                tally.add(own[name], new=new)
+            receipts, missing = folder.find_all(parts, own, lambda name: find_part(folder, name, parts[name]))
+            left = sum(parts[name].rows for name in missing)
+            manifest = None if left or failed else write_manifest(folder, job.hash, receipts)
     if failed:
         raise FormatError(tell_failed(failed, tally.new), str(inputs))
     skipped = tally.before - tally.new
     seconds = time.perf_counter() - begun
     counts = dict(sorted(tally.counts.items()))
-    return Report(job.hash, folder.path, "rows", tally.new, skipped, left, counts, seconds, manifest=manifest)
+    return Report(
+        *(job.hash, folder.path, "rows", tally.new, skipped, left, counts, seconds),
+        manifest=manifest,
+        damaged=tuple(folder.damaged),
+    )
 
 
 def tell_failed(failed: dict[str, str], done: int) -> str:
@@ -90,22 +94,20 @@ def tell_failed(failed: dict[str, str], done: int) -> str:
 
 
 def state(job: str, piece: Piece) -> dict[str, Any]:
-    """Return what a part says of itself: whose it is, and of which input."""
-    number = None if "id" in piece.columns else piece.first
+    """Return whose a part is, and of which input."""
     words = {"job": job, "input": piece.input.name, "group": piece.group}
-    return words | {"first": number, "fingerprint": piece.fingerprint}
+    return words | {"fingerprint": take_fingerprint(piece)}
 
 
-def name_parts(job: str, pieces: Sequence[Piece]) -> dict[Piece, str]:
-    """Name the part of each piece: the job's hash, the input, the row group.
+def name_parts(job: str, pieces: Sequence[Piece]) -> dict[str, Piece]:
+    """Return the pieces by the names of their parts: the job's hash, the input, the row group.
 
     Raises:
         InvalidValue: Two would have the same name.
     """
-    out = {piece: f"{job}-{piece.stem}.parquet" for piece in pieces}
-    owners: dict[str, Piece] = {}
-    for piece, name in out.items():
-        other = owners.setdefault(name, piece)
+    out: dict[str, Piece] = {}
+    for piece in pieces:
+        other = out.setdefault(f"{job}-{piece.stem}.parquet", piece)
         if other is not piece:
             raise InvalidValue(f"{other.input.name!r} and {piece.input.name!r} would have the same part: rename one.")
     return out
@@ -126,51 +128,23 @@ def check_columns(pieces: Sequence[Piece], work: Any) -> None:
         raise FormatError(f"has no column 'id', and {with_id[0]} has one: all files have it, or none.", without[0])
 
 
-def find_part(folder: Folder, name: str, piece: Piece) -> dict[str, Any] | None:
-    """Return what a part says of itself; None if it is not there, or damaged.
+def find_part(folder: Folder, name: str, piece: Piece) -> Receipt | None:
+    """Return the receipt of a part, or None if it is missing or damaged.
 
     Raises:
         InvalidValue: It was made from another content of its input.
     """
-    if not folder.has(name) or (facts := read_facts(folder.path / name)) is None:
-        return None
-    if facts.get("fingerprint") != piece.fingerprint:
-        raise InvalidValue(
-            f"{str(piece.input.path)!r} has changed since {name} was made from it: give another folder, or remove that "
-            "part from this one, and it is made again. Nothing was changed."
-        )
-    if facts.get("first") != state("", piece)["first"]:
-        raise InvalidValue(tell_numbers(piece))
-    return facts
+    if (receipt := folder.find(name)) is not None and receipt["fingerprint"] != take_fingerprint(piece):
+        raise folder.make_changed(piece.input.path, name)
+    return receipt
 
 
-def refuse_strangers(folder: Folder, job: str, pieces: Sequence[Piece], names: dict[Piece, str]) -> None:
-    """Refuse to number rows that have no id as others were, from files that are not among the inputs any more."""
-    numbered = next((piece for piece in pieces if "id" not in piece.columns), None)
-    known = set(names.values())
-    if numbered is None or all(path.name in known for path in folder.path.glob(f"{job}-*.parquet")):
-        return
-    raise InvalidValue(tell_numbers(numbered))
-
-
-def tell_numbers(piece: Piece) -> str:
-    """Say that rows without an id have their numbers from all files."""
-    return (
-        f"rows of {piece.input.name!r} have no column 'id', so they are numbered through all files of the input, and "
-        "the folder has parts of other files: give the same files as before, an 'id' column, or another folder."
-    )
-
-
-def write_manifest(folder: Folder, job: str) -> Any:
-    """Write the list of all parts of a job that are there."""
-    rows, parts = 0, []
-    counts: dict[str, int] = {}
-    for path in sorted(folder.path.glob(f"{job}-*.parquet")):
-        facts = read_facts(path)
-        if facts is None:
-            raise FormatError("is damaged; run the job again, and it is made again.", str(path))
-        rows += facts["rows"]
-        for name, number in facts["counts"].items():
-            counts[name] = counts.get(name, 0) + number
-        parts.append({"file": path.name, "input": facts["input"], "group": facts["group"], "rows": facts["rows"]})
-    return folder.write_manifest({"job": job, "rows": rows, "counts": dict(sorted(counts.items()))}, parts)
+def write_manifest(folder: Folder, job: str, receipts: dict[str, Receipt]) -> Any:
+    """Write the list of all parts of a job."""
+    tally = Tally(0, None)
+    for receipt in receipts.values():
+        tally.add(receipt, new=True)
+    keys = ("file", "input", "group", "rows", "bytes", "sha256")
+    parts = [{key: receipt[key] for key in keys} for _, receipt in sorted(receipts.items())]
+    facts = {"job": job, "rows": tally.new, "counts": dict(sorted(tally.counts.items()))}
+    return folder.write_manifest(facts, parts)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +12,7 @@ from poise.scale.folder import Folder
 from poise.scale.inputs import Piece, load_parquet, make_damaged
 from poise.scale.rows import RowWork
 
-__all__ = ["ROWS", "add_id", "make_table", "read_facts", "write_part"]
+__all__ = ["ROWS", "add_id", "make_table", "write_part"]
 
 ROWS = 1 << 18  # rows that are in memory at once, and in a row group of what is written
 Tick = Callable[[int], Any]
@@ -30,11 +28,11 @@ def write_part(
         name: The part's name.
         piece: The row group.
         work: What is computed.
-        facts: What the part says of itself.
+        facts: Whose the part is, and of which input.
         tick: Called with the rows that are done, from time to time.
 
     Returns:
-        The facts, with the counts of how rows ended.
+        Its receipt: the facts, the rows, and the counts of how they ended.
     """
     _, door = load_parquet()
     counts: dict[str, int] = {}
@@ -54,11 +52,9 @@ def write_part(
         if writer is None:  # a row group of no rows
             empty = empty_table(piece, work)
             writer = door.ParquetWriter(sink, empty.schema, compression="none")
-        whole = facts | {"rows": done, "counts": dict(sorted(counts.items()))}
-        writer.add_key_value_metadata({"poise": json.dumps(whole)})
         writer.close()
         sink.flush()
-    return whole
+    return folder.sign(name, facts | {"file": name, "rows": done, "counts": dict(sorted(counts.items()))})
 
 
 def shift(tick: Tick, before: int) -> Callable[[int, int], Any]:
@@ -135,13 +131,3 @@ def add_counts(counts: dict[str, int], columns: dict[str, Any]) -> None:
         names, numbers = np.unique(np.where(columns["valid"], "done", "invalid"), return_counts=True)
     for name, number in zip(names.tolist(), numbers.tolist(), strict=True):
         counts[name] = counts.get(name, 0) + number
-
-
-def read_facts(path: Path) -> dict[str, Any] | None:
-    """Return what a part says of itself; None if it is damaged."""
-    _, door = load_parquet()
-    try:
-        found = json.loads((door.read_metadata(path).metadata or {})[b"poise"])
-    except Exception:  # whatever is wrong with it, it is made again
-        return None
-    return found if isinstance(found, dict) else None
