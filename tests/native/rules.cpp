@@ -2,7 +2,9 @@
 // Memory is exactly what the kernels ask for, so that a sanitizer sees every step beyond it. Prints the worst errors.
 #include "kernels/methods/rules.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <vector>
 
 #include "spike.h"
@@ -103,8 +105,8 @@ template <class T> void factors(const char* name) {
 
 // `steps` of a rule on the spike's tree, towards a pose that is near, or far and beside a bound; the cost that is left, or
 // infinity where a limit was broken
-template <class T> double run(int method, int limits, bool posture, bool far) {
-  const int steps = method == METHOD_GRADIENT || method == METHOD_TRANSPOSE ? 3000 : 60;
+template <class T> double run(int method, int limits, bool posture, bool far, int most) {
+  const int steps = std::min(most, method == METHOD_GRADIENT || method == METHOD_TRANSPOSE ? 3000 : 60);
   const spike::Problem<T> problem;
   constexpr int m = spike::n_rows, n = spike::n_v, g = spike::n_goals;
   std::vector<T> memory(12 * spike::n_primitives + m + 2 * g + m * n + n), step(4 * n + m * (m + 1) + 3 * m);
@@ -194,7 +196,9 @@ template <class S> double blocks() {
 
 }  // namespace
 
-int main() {
+// With an argument: rules make at most so many steps.
+int main(int argc, char** argv) {
+  const int most = argc > 1 ? std::atoi(argv[1]) : 3000;
   factors<double>("double");
   factors<float>("float");
   std::printf("blocks_double %.3e\nblocks_float %.3e\n", blocks<double>(), blocks<float>());
@@ -204,7 +208,7 @@ int main() {
       for (int posture = 0; posture < 2; ++posture) {
         for (int far = 0; far < 2; ++far) {
           std::printf("rule_%d_%d_%d_%d %.3e %.3e\n", method, limits, posture, far,
-                      run<double>(method, limits, posture, far), run<float>(method, limits, posture, far));
+                      run<double>(method, limits, posture, far, most), run<float>(method, limits, posture, far, most));
         }
       }
     }

@@ -3,6 +3,7 @@
 #include "kernels/closed/subproblems.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <initializer_list>
 
 #include "noise.h"
@@ -164,10 +165,10 @@ template <class S> void solve_edges(Figures& f) {
   for (int i = 0; i < 20; ++i) f.worse += lane_of(height(h, k, p, S(T(0.3 * i)))) > best + room;
 }
 
-template <class S> void report(const char* name) {
+template <class S> void report(const char* name, int rounds) {
   drawn = 0;
   Figures f;
-  for (int i = 0; i < 20000; ++i) {
+  for (int i = 0; i < rounds; ++i) {
     solve_random<S>(f);
     check_bounds<S>(f);
   }
@@ -178,9 +179,11 @@ template <class S> void report(const char* name) {
 
 }  // namespace
 
-int main() {
-  report<double>("double");
-  report<float>("float");
-  report<Pack<double, 2>>("pack");
+// With an argument: so many rounds of random geometry.
+int main(int argc, char** argv) {
+  const int rounds = argc > 1 ? std::atoi(argv[1]) : 20000;
+  report<double>("double", rounds);
+  report<float>("float", rounds);
+  report<Pack<double, 2>>("pack", rounds);
   return 0;
 }

@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 import nvrtc
-from paths import NATIVE, NATIVE_TESTS, read_kernels
+from native_programs import compile_program, read_figures, run_sanitized
+from paths import NATIVE_TESTS, read_kernels
 
 pytestmark = pytest.mark.slow
 
-SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
 ROUNDING = {"double": 2.3e-16, "float": 1.2e-7}
 OFF = "4"
 
 
 @pytest.fixture(scope="module")
 def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[float]]:
-    compiler = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++")
-    if compiler is None:
-        pytest.skip("no C++ compiler on this machine: apt-get install g++")
-    program = tmp_path_factory.mktemp("rules") / "rules"
-    command = [compiler, "-std=c++20", "-O0", "-I", str(NATIVE), str(NATIVE_TESTS / "rules.cpp"), "-o", str(program)]
-    if subprocess.run([*command, *SANITIZE], capture_output=True, check=False).returncode != 0:
-        subprocess.run(command, check=True)  # a compiler without the sanitizers' libraries
-    done = subprocess.run([str(program)], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    lines = [line.split() for line in done.stdout.splitlines()]
-    return {line[0]: [float(x) for x in line[1:]] for line in lines}
+    return read_figures(compile_program("rules", tmp_path_factory.mktemp("rules")))
+
+
+def test_no_rule_leaves_its_memory_in_its_first_steps(tmp_path: Path) -> None:
+    """Every step uses the same memory; sanitized ones take ten times as long."""
+    run_sanitized("rules", tmp_path, "10")
 
 
 @pytest.mark.parametrize("scalar", ["double", "float"])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 import time
 from collections.abc import Callable
@@ -16,16 +14,17 @@ import pytest
 
 import nvrtc
 import poise
-from paths import NATIVE_TESTS
+from native_programs import compile_program
 from poise.goals import Goal, Orient, Reach, Rest
 from poise.native import core
 from poise.native.gpu.device import OPTIONS, DeviceProblem
-from poise.native.gpu.source import DECIDING, KERNEL_NAMES, ROOT, coarsen, list_kernels, list_places, write_problem
+from poise.native.gpu.source import DECIDING, KERNEL_NAMES, coarsen, list_kernels, list_places, write_problem
 
 pytestmark = pytest.mark.slow
 
 ROWS = 60
 FINE = (1e-9, 1e-9)  # [m, rad]
+Build = Callable[[poise.Solver, bool], Path]
 
 
 def panda() -> tuple[poise.Model, list[Goal], dict[str, Any]]:
@@ -102,16 +101,26 @@ def read_answers(raw: bytes, nq: int, goals: int, finish: bool) -> Answers:
     return Answers(*parts)
 
 
-def build(folder: Path, solver: poise.Solver, finish: bool) -> None:
-    """The program for one problem."""
-    compiler = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++")
-    if compiler is None:
-        pytest.skip("no C++ compiler on this machine: apt-get install g++")
+@pytest.fixture(scope="module")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
+    """Return a function that compiles the program for a problem into a folder, once for all with the same constants."""
+    known: dict[str, Path] = {}
+
+    def build_once(solver: poise.Solver, finish: bool) -> Path:
+        given = write_given(solver, finish)
+        if given not in known:
+            known[given] = tmp_path_factory.mktemp("program")
+            (known[given] / "given.h").write_text(given)
+            compile_program("gpu_entry", known[given], "-fno-math-errno", "-pthread", "-I", str(known[given]))
+        return known[given]
+
+    return build_once
+
+
+def write_given(solver: poise.Solver, finish: bool) -> str:
+    """Return the constants of a problem as C++."""
     f32, f64 = (core.problem_of(solver._native, single) for single in (True, False))
-    given = write_problem(coarsen(f32) if finish else f32, "f32", "float") + write_problem(f64, "f64", "double")
-    (folder / "given.h").write_text(given)
-    flags = ["-std=c++20", "-O1", "-fno-math-errno", "-pthread", "-I", str(ROOT), "-I", str(folder)]
-    subprocess.run([compiler, *flags, str(NATIVE_TESTS / "gpu_entry.cpp"), "-o", str(folder / "program")], check=True)
+    return write_problem(coarsen(f32) if finish else f32, "f32", "float") + write_problem(f64, "f64", "double")
 
 
 def run(folder: Path, solver: poise.Solver, targets: dict[str, Any], starts: Any, early: int, finish: bool) -> Answers:
@@ -122,17 +131,15 @@ def run(folder: Path, solver: poise.Solver, targets: dict[str, Any], starts: Any
     data = [np.ascontiguousarray(targets[name]) for name in names]
     (folder / "in").write_bytes(b"".join(x.tobytes() for x in (*data, starts, seeds)))
     numbers = map(str, (ROWS, early, 13, int(finish)))
-    subprocess.run([folder / "program", folder / "in", folder / "out", *numbers], check=True, capture_output=True)
+    subprocess.run([folder / "gpu_entry", folder / "in", folder / "out", *numbers], check=True, capture_output=True)
     return read_answers((folder / "out").read_bytes(), model.nq, len(names), finish)
 
 
 @pytest.fixture(scope="module", params=PROBLEMS)
-def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, ...]:
-    folder = tmp_path_factory.mktemp(request.param)
+def built(request: pytest.FixtureRequest, build: Build) -> tuple[Any, ...]:
     model, goals, targets = PROBLEMS[request.param]()
     solver = prepare(model, goals, restarts=12)
-    build(folder, solver, finish=False)
-    return request.param, folder, solver, targets
+    return request.param, build(solver, False), solver, targets
 
 
 @pytest.mark.parametrize("early", [0, 2])
@@ -166,14 +173,13 @@ def test_the_device_code_answers_as_the_cpu_does(built: tuple[Any, ...], early: 
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_double_finishes_what_float_cannot_tell(name: str, tmp_path: Path) -> None:
+def test_double_finishes_what_float_cannot_tell(name: str, build: Build) -> None:
     model, goals, targets = PROBLEMS[name]()
     fine = [finely(goal) for goal in goals]
     solver = prepare(model, fine, restarts=12)
-    build(tmp_path, solver, finish=True)
     starts = np.tile(model.rest, (ROWS, 1))
     starts[7, -1] = np.nan
-    device = run(tmp_path, solver, targets, starts, 2, finish=True)
+    device = run(build(solver, True), solver, targets, starts, 2, finish=True)
     cpu = poise.solve_batch(model, fine, targets, starts, restarts=12)
     np.testing.assert_array_equal(device.codes == 5, cpu.codes == 5)
     np.testing.assert_array_equal(device.codes == 4, cpu.codes == 4)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import platform
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -13,31 +11,41 @@ import numpy as np
 import pytest
 
 import nvrtc
-from paths import NATIVE, NATIVE_TESTS, read_kernels
+from native_programs import compile_program
+from paths import NATIVE_TESTS, read_kernels
 
 pytestmark = pytest.mark.slow
 
 
-def run_spike(folder: Path, *arguments: str, contract: str = "off") -> list[str]:
-    """What the spike prints; `contract`: whether a b + c may be rounded once ("fast") or is rounded twice ("off")."""
-    compiler = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++")
-    if compiler is None:
-        pytest.skip("no C++ compiler on this machine: apt-get install g++")
-    program = folder / f"spike_{contract}"
-    flags = ["-std=c++20", "-O2", "-fno-math-errno", f"-ffp-contract={contract}", "-I", str(NATIVE)]
-    subprocess.run([compiler, *flags, str(NATIVE_TESTS / "spike.cpp"), "-o", str(program)], check=True)
+def compile_spike(folder: Path, contract: str) -> Path | None:
+    """Compile the spike; `contract`: whether a b + c may be rounded once ("fast") or is rounded twice ("off").
+
+    Contraction is one of the expensive optimizations.
+    """
+    return compile_program(
+        "spike", folder, "-O1", "-fexpensive-optimizations", "-fno-math-errno", f"-ffp-contract={contract}"
+    )
+
+
+def run_spike(program: Path | None, *arguments: str) -> list[str]:
+    """Return the lines that the spike prints."""
     return subprocess.run([str(program), *arguments], check=True, capture_output=True, text=True).stdout.splitlines()
 
 
 @pytest.fixture(scope="module")
-def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    lines = run_spike(tmp_path_factory.mktemp("spike"))
-    return {line.split()[0]: line.split(maxsplit=1)[1] for line in lines}
+def spike(tmp_path_factory: pytest.TempPathFactory) -> Path | None:
+    return compile_spike(tmp_path_factory.mktemp("spike"), "off")
 
 
-def test_contracted_products_change_no_answer(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def figures(spike: Path | None) -> dict[str, str]:
+    return {line.split()[0]: line.split(maxsplit=1)[1] for line in run_spike(spike)}
+
+
+def test_contracted_products_change_no_answer(spike: Path | None, tmp_path: Path) -> None:
     """Where the processor multiplies and adds at once (arm64 does by default): the same poses to a stated tolerance."""
-    apart, at_once = (np.array(run_spike(tmp_path, "all", contract=how), dtype=float) for how in ("off", "fast"))
+    programs = (spike, compile_spike(tmp_path, "fast"))
+    apart, at_once = (np.array(run_spike(program, "all"), dtype=float) for program in programs)
     assert np.abs(apart - at_once).max() <= 1e-9
     if platform.machine() in ("arm64", "aarch64"):
         assert (apart != at_once).any()  # it did round differently

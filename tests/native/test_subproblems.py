@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
+from pathlib import Path
 
 import pytest
 
-from paths import NATIVE, NATIVE_TESTS
+from native_programs import compile_program, read_figures, run_sanitized
 
 pytestmark = pytest.mark.slow
 
-SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
 SCALARS = {"double": 2.3e-16, "float": 1.2e-7, "pack": 2.3e-16}
 
 
 @pytest.fixture(scope="module")
 def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[float]]:
-    compiler = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++")
-    if compiler is None:
-        pytest.skip("no C++ compiler on this machine: apt-get install g++")
-    program = tmp_path_factory.mktemp("subproblems") / "subproblems"
-    source = NATIVE_TESTS / "subproblems.cpp"
-    command = [compiler, "-std=c++20", "-O1", "-I", str(NATIVE), str(source), "-o", str(program)]
-    if subprocess.run([*command, *SANITIZE], capture_output=True, check=False).returncode != 0:
-        subprocess.run(command, check=True)  # a compiler without the sanitizers' libraries
-    done = subprocess.run([str(program)], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    lines = [line.split() for line in done.stdout.splitlines()]
-    return {line[0]: [float(x) for x in line[1:]] for line in lines}
+    return read_figures(compile_program("subproblems", tmp_path_factory.mktemp("subproblems")))
+
+
+def test_no_answer_is_undefined(tmp_path: Path) -> None:
+    run_sanitized("subproblems", tmp_path, "2000")
 
 
 @pytest.mark.parametrize("scalar", SCALARS)
