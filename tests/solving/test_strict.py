@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 
 SLACK = 1e-9
 SEEDS = 60
-RESTARTS = 1  # more of them find nothing else, only later
+RESTARTS = 2  # more of them find nothing else, only later
 KINDS = tuple(kind for kind in CASES if kind != "grasp")  # to the kernels a Grasp is a Reach
 SMALL = ("revolute", "ball", "prismatic", "universal")
 
