@@ -60,7 +60,9 @@ examples: $(STAMPS)/studio
 	@echo "What they wrote is in demo/."
 
 # A file's tests stay in one process, so that they share what they prepare. tests/conftest.py says which files come first.
-PARALLEL = $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
+# One process more than there are cores: many tests wait for a compiler, a process or a cluster.
+WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+PARALLEL = $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 quick: $(STAMPS)/peers $(STAMPS)/test
 	$(PARALLEL) -m "not timing and not slow" --hypothesis-profile=quick $(ARGS)

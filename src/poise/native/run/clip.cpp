@@ -33,6 +33,8 @@ class Clip : public FrameCorrection {
       const bool stepped = take_step_of_all(weight, cost, damping, gained);
       const bool last = weight >= heaviest;
       const S least_gain = d.timed ? tuning.least_gain_in_time : tuning.least_gain;
+      // under a heavy weight a step that leads down may need as heavy a damping, which the next round goes on to
+      if (!stepped && d.timed && damping < weight) continue;
       if (last && (!stepped || largest_step() < d.rest || gained < least_gain * cost)) {
         d.settled = true;
         break;
