@@ -63,6 +63,8 @@ def main() -> None:
     parser.add_argument("--short", action="store_true", help="the short list")
     parser.add_argument("--build-only", action="store_true", help="run nothing")
     options = parser.parse_args()
+    if platform.machine() not in OTHER:
+        raise SystemExit(f"There is no cross build from {platform.machine()}; use {' or '.join(OTHER)}.")
     machine = OTHER[platform.machine()]
     compiler = find_compiler(machine)
     if reason := debian.can_fetch():

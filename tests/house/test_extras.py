@@ -242,7 +242,8 @@ DOORS: dict[str, Callable[[Path], Any]] = {
     "viser": lambda _: start_server("127.0.0.1", 0, "a studio", Gate.make("127.0.0.1")),
     "yaml": load_xacro,
 }
-BROUGHT = {"trimesh": "viser", "websockets": "viser", "PIL": "matplotlib"}  # who has the one on the right has the one on the left
+# who has the one on the right has the one on the left
+BROUGHT = {"trimesh": "viser", "websockets": "viser", "PIL": "matplotlib"}
 
 
 @pytest.mark.parametrize("module", DOORS)

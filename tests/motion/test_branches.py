@@ -236,3 +236,27 @@ def test_a_goal_relative_to_the_base_is_one_of_the_world():
     world = motion.track(arm, Reach("tool0", path), fps=30.0)
     table = motion.track(arm, Reach("tool0", inside, relative_to="table"), fps=30.0)
     np.testing.assert_allclose(table.motion.q, world.motion.q, atol=1e-6)
+
+
+def test_a_frame_that_a_mimic_joint_moves_is_not_fixed():
+    builder = poise.ModelBuilder("coupled")
+    builder.add_joint("one", None, "revolute", axis=(0, 0, 1))
+    builder.add_joint("two", "one", "revolute", offset=(1, 0, 0), axis=(0, 0, 1))
+    builder.add_joint("tip", "two", "revolute", offset=(1, 0, 0), axis=(0, 1, 0))
+    builder.add_joint("follower", None, "revolute", axis=(0, 0, 1), mimic=("one", -1.0, 0.0))
+    model = builder.add_frame("table", "follower", (0.5, 0, 0)).build()
+    q = np.linspace(0.2, 0.6, 8)[:, None] * np.array([1.0, 1.5, 0.5])
+    path = (np.linalg.inv(model.fk(q, "table")) @ model.fk(q, "tip"))[:, :3, 3]
+    made = motion.track(model, Reach("tip", path, relative_to="table"), fps=30.0)
+    found = made.motion.q
+    error = (np.linalg.inv(model.fk(found, "table")) @ model.fk(found, "tip"))[:, :3, 3] - path
+    np.testing.assert_allclose(np.linalg.norm(error, axis=1), next(iter(made.errors.values()))[:, 0], atol=1e-9)
+
+
+@pytest.mark.parametrize(("body", "frame", "width"), [("planar3", "tip", 2), ("panda", "panda_hand_tcp", 3)])
+def test_short_and_flat_paths_relative_to_a_fixed_frame(body, frame, width):
+    model = poise.load(body)
+    for frames in (3, 4):
+        path = np.tile(model.fk(model.rest, frame)[:width, 3], (frames, 1))
+        goal = Reach(frame, path[0], relative_to=model.frames[0], name="goal")
+        assert motion.track(model, goal, fps=30.0, targets={"goal": path}).reached.all()

@@ -175,7 +175,7 @@ class Goal:
     def is_loose(self, model: Model, angular: bool) -> bool:
         """Return whether a tolerance is wider than the default: the goal asks for a region, not for its middle."""
         metres, radians = self.tolerances(model, angular)
-        return self.tolerance is not None and (metres > METRES * model.length or radians > RADIANS)
+        return self.tolerance is not None and (metres > METRES * min(1.0, model.length) or radians > RADIANS)
 
 
 def is_plain(tolerance: Any) -> bool:

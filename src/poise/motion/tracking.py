@@ -186,13 +186,15 @@ def aim_first(goal: Goal, path: Floats | None) -> Goal:
 
 def move_to_world(model: Model, goal: Goal, path: Floats) -> tuple[Goal, Floats]:
     """Return a goal relative to a frame that never moves, and its targets, as they are in the world."""
-    if not isinstance(goal, Reach) or goal.relative_to is None or not isinstance(goal.weight, float) or path.ndim < 2:
+    if not isinstance(goal, Reach) or goal.relative_to is None or not isinstance(goal.weight, float):
         return goal, path
-    if any(joint.nv for joint in model.joints_above(goal.relative_to)):
+    if path.ndim < 2 or path.shape[-1] == 2:  # one target, or targets in a plane
+        return goal, path
+    if any(joint.nv or joint.mimic for joint in model.joints_above(goal.relative_to)):
         return goal, path
     T = model.fk(model.rest, goal.relative_to)
     world = T @ path if path.ndim == 3 else path @ T[:3, :3].T + T[:3, 3]
-    return replace(goal, relative_to=None, target=world), world
+    return replace(goal, relative_to=None, target=world[0]), world
 
 
 def guess_frames(

@@ -60,6 +60,9 @@ def solve_all(
 ) -> Answers:
     """Finds every pose inside the limits that brings a frame to a transform; for six turns, and seven with a family.
 
+    The poses are those at the transform itself. If the goal has a wide tolerance, `solve` and `solve_batch` search all
+    of it; there may be a pose within the tolerance where this list is empty.
+
     Args:
         model: The body.
         goal: A `Reach` of a whole transform.

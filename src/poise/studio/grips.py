@@ -332,7 +332,7 @@ class Grips:
 
 def is_moved(model: Model, frame: str) -> bool:
     """Return whether any joint moves a frame."""
-    return any(joint.nv for joint in model.joints_above(frame))
+    return any(joint.nv or joint.mimic for joint in model.joints_above(frame))
 
 
 def read_gizmo(gizmo: Any, handle: Handle) -> Floats:
