@@ -117,6 +117,12 @@ ATTACKS = {
     **{name: f'<link name="x${{{text}}}"/>' for name, text in EXPRESSIONS.items()},
     **{name: f'<link name="x{text}"/>' for name, text in SUBSTITUTIONS.items()},
     **FILES,
+    "a method of many": """<xacro:property name="s" value="${'a' * 10000}"/>
+        <link name="${len(map(s.split, ['a'] * 1000))}"/>""",
+    "keys that collide": "<link name='${len(dict(zip(range(0, 60000 * (2**61 - 1), 2**61 - 1), range(60000))))}'/>",
+    "a long number": f"""<xacro:property name="a" value="{"9" * 4300}"/><link name="${{len([a] * 200000)}}"/>""",
+    "a block with a default": """<xacro:macro name="m" params="*a:=x"><xacro:insert_block name="a"/></xacro:macro>
+        <xacro:m><b/></xacro:m>""",
 }
 
 

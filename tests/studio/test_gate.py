@@ -55,7 +55,9 @@ def test_the_address_carries_the_token_and_serves_the_page(studio):
     assert len(studio.gate.token) >= 22  # 128 bits
 
 
-@pytest.mark.parametrize("path", ["/", "/index.html", "/?token=", "/?token=wrong", "/?other=1", "/?token=a&token=b"])
+@pytest.mark.parametrize(
+    "path", ["/", "/index.html", "/?token=", "/?token=wrong", "/?other=1", "/?token=a&token=b", "//[/"]
+)
 def test_a_page_without_the_token_is_an_explanation(studio, path):
     status, answer = request(studio, path)
     assert status == 403
@@ -67,7 +69,7 @@ def test_a_page_without_the_token_is_an_explanation(studio, path):
 @pytest.mark.parametrize(
     "host",
     ["evil.example", f"evil.example:{18210}", "127.0.0.1.evil.example", "localhost.evil.example", "10.0.0.1", "", None,
-     "[::1", "a@127.0.0.1@evil.example"],
+     "[::1", "a@127.0.0.1@evil.example", "127.0.0.1/evil.example", "127.0.0.1#evil", "[::1]evil.example"],
 )  # fmt: skip
 def test_a_name_that_was_rebound_to_this_machine_is_rejected(studio, host):
     assert request(studio, Host=host)[0] in (400, 403)
@@ -149,7 +151,10 @@ def test_a_studio_on_a_network_answers_to_addresses_and_to_its_name(given, host,
     assert (gate.find_fault([host], [], f"/?token={gate.token}") == "") == served
 
 
-@pytest.mark.parametrize("origin", ["*", "hub.example", "ftp://hub.example", "https://", 3])
+@pytest.mark.parametrize(
+    "origin",
+    ["*", "hub.example", "ftp://hub.example", "https://", "http://[", "https://*.example", "https://a@b.example", 3],
+)
 def test_an_origin_that_is_none_is_an_error(origin):
     with pytest.raises(InvalidValue, match="allow_origin"):
         Gate.make("127.0.0.1", origin)

@@ -25,6 +25,7 @@ LONGEST_EXPRESSION = 2000  # characters
 LONGEST_ARGUMENT = 100  # characters that a method of strings takes
 MOST_BITS = 1024  # of an integer; a double has no more
 MOST_DIGITS = 20  # to round to
+MOST_INDEX = 1 << 53  # of a range
 
 
 class ExpressionError(Exception):
@@ -72,7 +73,9 @@ class Budget:
         """Spend the size of a value, nested values included; return it."""
         before = self.left
         items = [*value, *value.values()] if isinstance(value, dict) else value
-        self.spend(1 + len(items) if isinstance(items, (str, list, tuple)) else 1)
+        self.spend(1 + (len(items) if isinstance(items, (str, list, tuple)) else 0))
+        if isinstance(value, int):
+            self.spend(value.bit_length() // 32)  # its digits, should it be written
         for item in items if isinstance(items, (list, tuple)) else ():
             self.charge(item)
         return before - self.left
@@ -125,9 +128,13 @@ class Evaluator:
         if isinstance(owner, Names):
             return owner.look_up(name)
         if isinstance(owner, str) and name in METHODS:
-            self.budget.charge(owner)
-            return Function(name, lambda *args: METHODS[name](owner, *map(check_argument, args)))
+            return Function(name, lambda *args: self.call_method(name, owner, *args))
         raise ExpressionError(f"{type(owner).__name__} has no {name!r}")
+
+    def call_method(self, name: str, owner: str, *args: Any) -> Any:
+        """Call a method of a string, which pays for the string with every call."""
+        self.budget.charge(owner)
+        return METHODS[name](owner, *map(check_argument, args))
 
     def visit_subscript(self, node: ast.Subscript, names: Names) -> Any:
         """Return an item of a list, a string or a dictionary, or a slice."""
@@ -214,7 +221,9 @@ class Evaluator:
             raise ExpressionError(f"{type(function).__name__} cannot be called")
         self.budget.charge(args)
         self.budget.charge(options)
-        return check_number(function.call(*args, **options))
+        value = check_number(function.call(*args, **options))
+        self.budget.charge(value)
+        return value
 
     RULES: Mapping[type, Callable[[Any, Any, Names], Any]] = {
         ast.Constant: visit_constant,
@@ -301,8 +310,12 @@ def make_functions(evaluator: Evaluator) -> dict[str, Any]:
     """Return the names that every expression knows: functions, constants and the namespaces ``math`` and ``python``."""
 
     def list_range(*ends: int) -> list[int]:
-        evaluator.budget.spend(len(range(*ends)))
-        return list(range(*ends))
+        numbers = range(*ends)
+        evaluator.budget.spend(len(numbers))
+        for end in (*numbers[:1], *numbers[-1:]):
+            if abs(end) > MOST_INDEX:  # dictionaries are slow where keys differ by a multiple of 2**61 - 1
+                raise ExpressionError(f"range() reaches {end}; at most {MOST_INDEX} is allowed")
+        return list(numbers)
 
     def add_numbers(values: Any) -> Any:
         return sum(values)

@@ -29,6 +29,7 @@ PARAMETER = re.compile(
 LONGEST_LIST = 10_000  # characters of a macro's parameters
 ELEMENT_COST = 10  # steps of the budget
 CALL_COST = 50
+COPIED = 100  # characters that are copied or scanned in one step
 
 
 def needs_xacro(source: Source, root: Element) -> bool:
@@ -116,10 +117,15 @@ class Expander:
 
     def add_text(self, text: str | None, scope: Scope, out: Element) -> None:
         """Append text."""
-        if text and len(out):
-            out[-1].tail = (out[-1].tail or "") + self.values.evaluate_text(text, scope)
-        elif text:
-            out.text = (out.text or "") + self.values.evaluate_text(text, scope)
+        if not text:
+            return
+        before = (out[-1].tail if len(out) else out.text) or ""
+        self.values.budget.spend(len(before) // COPIED)
+        after = before + self.values.evaluate_text(text, scope)
+        if len(out):
+            out[-1].tail = after
+        else:
+            out.text = after
 
     def copy(self, element: Element, tag: str, scope: Scope, out: Element) -> None:
         """Append an element that is not xacro's, its attributes evaluated."""
@@ -159,9 +165,12 @@ class Expander:
         """Define a macro."""
         text, at, parameters = element.get("params", ""), 0, {}
         while text[at:].strip():
+            self.values.budget.spend(1 + len(text) // COPIED)
             found = PARAMETER.match(text, at) if len(text) < LONGEST_LIST else None
             if found is None:
                 raise ExpressionError(f"the parameters {quote(text[at:])} cannot be read")
+            if found[1].startswith("*") and (found[2] or found[3]):
+                raise ExpressionError(f"the parameter {quote(found[1])} is an element; it has no default")
             parameters[found[1]] = (bool(found[2]), found[3] or None)
             at = found.end()
         scope.macros[require(element, "name").removeprefix("xacro:")] = Macro(element, self.at, parameters)

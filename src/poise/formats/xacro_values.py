@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from poise.formats.expressions import Budget, Evaluator, ExpressionError, Function, make_functions
+from poise.formats.expressions import Budget, Evaluator, ExpressionError, Function, check_number, make_functions
 from poise.formats.packages import Finder
 from poise.formats.source import Source, quote
 from poise.formats.xacro_yaml import read_yaml
@@ -267,7 +267,7 @@ def parse_literal(value: Any) -> Any:
         return value in ("true", "True")
     for kind in (int, float) if "_" not in value else ():
         try:
-            return kind(value)
-        except ValueError:
+            return check_number(kind(value))
+        except (ValueError, ExpressionError):
             pass
     return value

@@ -24,6 +24,7 @@ DEEPEST = 200
 LONGEST_TEXT = 1 << 20  # letters that are handed over at once: the numbers of a mesh are millions
 
 _TAG = re.compile(rb"<([A-Za-z_][\w:.-]*)")
+BLANKS = (b" ", b"\t", b"\r", b"\n")
 _ENDS = {b"<!--": b"-->", b"<?": b"?>", b"<!": b">"}  # what is no element, and how it ends
 
 
@@ -130,7 +131,8 @@ def start_of_words(data: bytes) -> int:
     """Return where the blanks and comments at the beginning end."""
     at = 0
     while True:
-        at = len(data) - len(data[at:].lstrip(b" \t\r\n")) if data[at : at + 1].isspace() else at
+        while data[at : at + 1] in BLANKS:
+            at += 1
         if not data.startswith(b"<!--", at):
             return at
         end = data.find(b"-->", at + 4)

@@ -9,7 +9,7 @@ from typing import IO
 __all__ = ["DAMAGES", "open_member"]
 
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-DAMAGES = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, OSError)
+DAMAGES = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, OSError, UnicodeError)
 """Exceptions that reading a damaged archive raises."""
 
 

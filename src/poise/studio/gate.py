@@ -12,16 +12,18 @@ A browser sends requests to this machine on behalf of any page that it shows. Th
 from __future__ import annotations
 
 import ipaddress
+import re
 import secrets
 import socket
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import parse_qs, urlsplit
 
 from poise.errors import InvalidValue
 
 __all__ = ["EVERYWHERE", "Gate"]
 
+HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[\w.-]+)(:\d{1,5})?", re.ASCII)  # a Host header
 EVERYWHERE = ("", "0.0.0.0", "::")  # addresses of a server that listens on every network
 
 
@@ -39,7 +41,7 @@ class Gate:
     names: frozenset[str]
     origins: frozenset[str]
     any_address: bool
-    token: str
+    token: str = field(repr=False)
 
     @classmethod
     def make(cls, host: str, allow_origin: Iterable[str] | str = ()) -> Gate:
@@ -66,13 +68,16 @@ class Gate:
         own = {f"http://{hosts[0].lower()}", f"https://{hosts[0].lower()}"}
         if len(origins) > 1 or not {origin.lower() for origin in origins} <= own | self.origins:
             return "A page of another origin may not use the studio. Name a proxy that may by --allow-origin."
-        tokens = parse_qs(urlsplit(path).query).get("token", [])
-        if len(tokens) != 1 or not secrets.compare_digest(tokens[0].encode(), self.token.encode()):
+        tokens = parse_qs(path.partition("#")[0].partition("?")[2]).get("token", [])
+        given = tokens[0].encode("utf-8", "replace") if len(tokens) == 1 else b""
+        if not secrets.compare_digest(given, self.token.encode()):
             return "The token is missing or wrong."
         return ""
 
     def is_known(self, host: str) -> bool:
         """Return whether a Host header names this studio; its port may be that of an SSH tunnel."""
+        if not HOST.fullmatch(host):
+            return False
         try:
             name = urlsplit(f"//{host}").hostname or ""
             if name in ("localhost", *self.names):
@@ -89,7 +94,8 @@ def read_origin(origin: object) -> str:
     Raises:
         InvalidValue: It is not scheme://host or scheme://host:port.
     """
-    parts = urlsplit(origin) if isinstance(origin, str) else urlsplit("")
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    text = origin.lower().rstrip("/") if isinstance(origin, str) else ""
+    scheme, _, host = text.partition("://")
+    if scheme not in ("http", "https") or not HOST.fullmatch(host):
         raise InvalidValue(f"allow_origin has {origin!r}; write it as in https://hub.example or http://10.0.0.1:8888.")
-    return f"{parts.scheme}://{parts.netloc}".lower()
+    return text
