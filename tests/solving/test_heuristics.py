@@ -255,12 +255,17 @@ def test_a_limb_is_exact_in_one_step(shoulder, wrist):
 
 
 def test_the_elbow_points_to_the_pole():
+    """Exactly, where the line to the target is 15 degrees or more from the pole's."""
     model, rng = arm(), np.random.default_rng(9)
-    for d, pole in zip(directions(rng, 20), directions(rng, 20), strict=True):
+    angles = np.radians(np.linspace(15.01, 164.99, 20))
+    for d, other, angle in zip(directions(rng, 20), directions(rng, 20), angles, strict=True):
+        side = np.cross(d, other) / np.linalg.norm(np.cross(d, other))
+        pole = math.cos(angle) * d + math.sin(angle) * side
         solution = Solver(model, Reach("hand", ORIGIN + 0.4 * d), method=TwoBone(pole=pole)).solve()
         assert solution.reached
-        elbow, wanted = (x - d * (x @ d) for x in (model.fk(solution.q, "elbow")[:3, 3] - ORIGIN, pole))
-        assert elbow @ wanted == pytest.approx(np.linalg.norm(elbow) * np.linalg.norm(wanted), rel=1e-9)
+        elbow = model.fk(solution.q, "elbow")[:3, 3] - ORIGIN
+        elbow -= d * (elbow @ d)
+        assert elbow == pytest.approx(np.linalg.norm(elbow) * side, abs=1e-9)
 
 
 def test_no_flip_when_the_target_crosses_the_line():
