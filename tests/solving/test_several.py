@@ -18,24 +18,26 @@ from poise.methods import DLS
 MODEL = poise.load("panda")
 TOOL = MODEL.frames[-1]
 RNG = np.random.default_rng(5)
-TARGETS = MODEL.fk(MODEL.random(RNG, 6), TOOL)
+POSES = MODEL.random(RNG, 6)
+TARGETS = MODEL.fk(POSES, TOOL)
+AHEAD = MODEL.fk(POSES, "panda_link5")[:, :3] @ (0.0, 0.0, 0.5, 1.0)  # points that link 5 looks at in these poses
 START = MODEL.random(RNG)
 
 Problem = tuple[list[Goal], dict[str, Any]]
-PROBLEMS: dict[str, Callable[[Any], Problem]] = {
-    "a transform": lambda T: ([Reach(TOOL, T)], {}),
-    "a posture": lambda T: ([Reach(TOOL, T), Rest()], {}),
-    "priorities": lambda T: ([Reach(TOOL, T[:3, 3], name="place"), Orient(TOOL, T[:3, :3], priority=1)], {}),
-    "a coupled range": lambda T: (
+PROBLEMS: dict[str, Callable[[Any, Any], Problem]] = {
+    "a transform": lambda T, _: ([Reach(TOOL, T)], {}),
+    "a posture": lambda T, _: ([Reach(TOOL, T), Rest()], {}),
+    "priorities": lambda T, _: ([Reach(TOOL, T[:3, 3], name="place"), Orient(TOOL, T[:3, :3], priority=1)], {}),
+    "a coupled range": lambda T, _: (
         [Reach(TOOL, T[:3, 3])],
         {"limits": [Coupled({"panda_joint1": 1.0, "panda_joint3": 1.0}, -1.5, 1.5)]},
     ),
-    "a clearance": lambda T: ([Reach(TOOL, T[:3, 3])], {"limits": [Clearance(distance=0.01)]}),
-    "a range": lambda T: ([Reach(TOOL, (T[0, 3], T[1, 3], Range(T[2, 3] - 0.05, T[2, 3] + 0.05)))], {}),
-    "a look": lambda T: ([Reach(TOOL, T[:3, 3], name="place"), LookAt("panda_link5", (1, 0, 0), weight=0.01)], {}),
-    "dls": lambda T: ([Reach(TOOL, T[:3, 3])], {"method": DLS(damping=0.05), "max_steps": 300}),
-    "some joints": lambda T: ([Reach(TOOL, T[:3, 3])], {"joints": [f"panda_joint{k}" for k in (1, 2, 3, 4, 6)]}),
-    "repeatable": lambda T: ([Reach(TOOL, T[:3, 3])], {"mode": "repeatable"}),
+    "a clearance": lambda T, _: ([Reach(TOOL, T[:3, 3])], {"limits": [Clearance(distance=0.01)]}),
+    "a range": lambda T, _: ([Reach(TOOL, (T[0, 3], T[1, 3], Range(T[2, 3] - 0.05, T[2, 3] + 0.05)))], {}),
+    "a look": lambda T, x: ([Reach(TOOL, T[:3, 3], name="place"), LookAt("panda_link5", x, weight=0.01)], {}),
+    "dls": lambda T, _: ([Reach(TOOL, T[:3, 3])], {"method": DLS(damping=0.05), "max_steps": 300}),
+    "some joints": lambda T, _: ([Reach(TOOL, T[:3, 3])], {"joints": [f"panda_joint{k}" for k in (1, 2, 3, 4, 6)]}),
+    "repeatable": lambda T, _: ([Reach(TOOL, T[:3, 3])], {"mode": "repeatable"}),
 }
 
 
@@ -46,8 +48,8 @@ def apart(a: Any, b: Any) -> Any:
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_answers_are_distinct_reached_and_nearest_first(name: str) -> None:
     several = 0
-    for T in TARGETS[:3]:
-        goals, options = PROBLEMS[name](T)
+    for T, ahead in zip(TARGETS[:3], AHEAD[:3], strict=True):
+        goals, options = PROBLEMS[name](T, ahead)
         answers = poise.solve(MODEL, goals, START, solutions=4, **options)
         assert 1 <= len(answers) <= 4
         assert all(answer.reached for answer in answers) or len(answers) == 1
@@ -70,11 +72,11 @@ def test_answers_are_distinct_reached_and_nearest_first(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in PROBLEMS if name != "some joints"])
 def test_a_batch_answers_as_single_solves_do(name: str) -> None:
-    goals, options = PROBLEMS[name](TARGETS[0])
-    batch = poise.solve_batch(MODEL, goals, targets_of(goals, TARGETS[:2]), START, solutions=3, **options)
+    goals, options = PROBLEMS[name](TARGETS[0], AHEAD[0])
+    batch = poise.solve_batch(MODEL, goals, targets_of(goals, 2), START, solutions=3, **options)
     assert batch.q.shape == (2, 3, 7)
     for row in range(2):
-        single = poise.solve(MODEL, PROBLEMS[name](TARGETS[row])[0], START, solutions=3, **options)
+        single = poise.solve(MODEL, PROBLEMS[name](TARGETS[row], AHEAD[row])[0], START, solutions=3, **options)
         found = batch.q[row][batch.reached[row]]
         reached = [answer for answer in single if answer.reached]
         assert len(found) == len(reached)
@@ -83,14 +85,17 @@ def test_a_batch_answers_as_single_solves_do(name: str) -> None:
         assert np.isnan(batch.q[row][~batch.reached[row]]).all() or not batch.reached[row].any()
 
 
-def targets_of(goals: list[Goal], T: Any) -> dict[str, Any]:
-    """The first goal's targets, row by row."""
+def targets_of(goals: list[Goal], rows: int) -> dict[str, Any]:
+    """The goals' targets, row by row."""
+    T = TARGETS[:rows]
     name = goals[0].name or TOOL
     goal: Any = goals[0]
     if goal.ranged:
         return {name: [(t[0, 3], t[1, 3], Range(t[2, 3] - 0.05, t[2, 3] + 0.05)) for t in T]}
     out = {name: T if goal.with_rotation else T[:, :3, 3]}
-    return {**out, TOOL: T[:, :3, :3]} if any(isinstance(goal, Orient) for goal in goals) else out
+    turns = {TOOL: T[:, :3, :3]} if any(isinstance(goal, Orient) for goal in goals) else {}
+    looks = {"panda_link5": AHEAD[:rows]} if any(isinstance(goal, LookAt) for goal in goals) else {}
+    return {**out, **turns, **looks}
 
 
 def test_a_floating_body_and_ball_joints() -> None:
@@ -116,10 +121,13 @@ def test_what_cannot_be_reached_has_one_answer_which_says_why() -> None:
 
 
 def test_asked_for_a_number_of_answers_it_is_a_list() -> None:
-    goal = Reach(TOOL, TARGETS[0])
-    assert isinstance(poise.solve(MODEL, goal), poise.Solution)
+    near = MODEL.rest + np.random.default_rng(6).uniform(-0.2, 0.2, MODEL.nq)
+    goal = Reach(TOOL, MODEL.fk(near, TOOL))
+    alone = poise.solve(MODEL, goal)
+    assert isinstance(alone, poise.Solution)
+    assert alone.searches == 1  # after a miss a list goes on from branches, and a single solve from seeds
     (only,) = poise.solve(MODEL, goal, solutions=1)
-    assert apart(only.q, poise.solve(MODEL, goal).q) < 1e-9
+    assert apart(only.q, alone.q) < 1e-9
     assert len(poise.solve(MODEL, goal, solutions=2)) == 2
     for wrong in (0, -1, 2.5, "three", True):
         with pytest.raises(InvalidValue, match="solutions is"):
@@ -133,5 +141,5 @@ def test_what_has_one_answer_by_its_nature_is_refused() -> None:
             call(MODEL, goal, mode="continuous", solutions=2)
         with pytest.raises(InvalidValue, match="'sequential' lacks"):
             call(MODEL, goal, method="sequential", solutions=2)
-    own = Custom(lambda q: q[:1] - 0.1, size=1)
+    own = Custom(lambda q: q[:1] - POSES[0, 0], size=1)
     assert all(answer.reached for answer in poise.solve(MODEL, [goal, own], solutions=2))
