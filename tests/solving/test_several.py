@@ -81,7 +81,8 @@ def test_a_batch_answers_as_single_solves_do(name: str) -> None:
         reached = [answer for answer in single if answer.reached]
         assert len(found) == len(reached)
         if name not in ("a transform", "repeatable"):  # in lanes a search ends elsewhere by rounding
-            assert all(apart(a, b.q) < 1e-9 for a, b in zip(found, reached, strict=True))
+            # rounding grows over the steps of a search; another answer would be 0.1 away
+            assert all(apart(a, b.q) < 1e-6 for a, b in zip(found, reached, strict=True))
         assert np.isnan(batch.q[row][~batch.reached[row]]).all() or not batch.reached[row].any()
 
 
