@@ -109,9 +109,13 @@ def test_a_limit_binds() -> None:
 
 
 def test_goals_in_conflict(panda: poise.Model) -> None:
-    rng = np.random.default_rng(0)
-    (_, _), (hand, elbow) = panda.random(rng, 2), panda.random(rng, 2)
-    goals = [Reach(TIP, panda.fk(hand, TIP)), Reach("panda_link4", panda.fk(elbow, "panda_link4")[:3, 3])]
+    """The hand's place goes with the elbow's; the hand's rotation goes with its place, and needs another elbow."""
+    q, other = panda.random(np.random.default_rng(0), 2)
+    place, elbow = (panda.fk(q, frame)[:3, 3] for frame in (TIP, "panda_link4"))
+    turned = poise.solve(panda, Reach(TIP, place, tolerance=1e-9), other)
+    assert turned.reached
+    assert np.linalg.norm(panda.fk(turned.q, "panda_link4")[:3, 3] - elbow) > 0.01
+    goals = [Reach(TIP, panda.fk(turned.q, TIP)), Reach("panda_link4", elbow)]
     solution = poise.solve(panda, goals)
     assert solution.status is Status.STALLED
     assert find(solution, CauseKind.CONFLICT).goals == (TIP, "panda_link4")
