@@ -123,17 +123,26 @@ CONES: list[list[Limit]] = [
 ]
 
 
+def targets_behind(seed: int, count: int) -> Floats:
+    """Places that the arm reaches looking back, and that no pose inside `CONES` does: there a cone must bind.
+
+    They are at most 0.5 m away, so that the last joint comes 0.2 m farther out. Bones 0.3 and 0.2 m long hang at most
+    0.5 m below the end of the first, which is 0.4 cos 0.9 m up; the last cones fold the arm to 0.76 m at most.
+    """
+    return np.random.default_rng(seed).uniform((-0.14, -0.14, -0.45), (0.14, 0.14, -0.3), (count, 3))
+
+
 @pytest.mark.parametrize("limits", CONES)
 @pytest.mark.parametrize("levels", [1, 2])
 def test_cones_are_exact_and_a_pose_rests_a_hair_inside(limits: list[Limit], levels: int) -> None:
-    model, resting = ball_arm(), 0
-    for target in far_targets(1, 10, 0.6):
+    model = ball_arm()
+    for target in targets_behind(1, 10):
         goals = [Reach("tip", target), LookAt("tip", -target, priority=levels - 1)]
+        assert poise.solve(model, goals).reached
         q = poise.solve(model, goals, limits=limits).q
         broken = [cone_broken(cone, q[model.joint(name).q]) for name, cone in find_cones(model, limits).items()]
         assert max(broken) <= 0.0
-        resting += any(rests(gap) for gap in broken)
-    assert resting >= 5
+        assert any(rests(gap) for gap in broken)
 
 
 @pytest.mark.parametrize("limits", CONES)
