@@ -18,9 +18,9 @@ from pathlib import Path
 __all__ = ["GLIBC", "Target", "Toolchain", "build_module", "make_zig"]
 
 GLIBC = "2.17"
-# Without the first flag zig checks undefined behaviour. Clang warns of every loop that it does not unroll. nanobind
-# prints to stderr, and with the stable ABI no header of Python brings <cstdio>.
-ZIG_FLAGS = "-fno-sanitize=undefined -Wno-pass-failed -include cstdio"
+# Without the first flag zig checks undefined behaviour. nanobind prints to stderr, and with the stable ABI no header of
+# Python brings <cstdio>.
+ZIG_FLAGS = "-fno-sanitize=undefined -include cstdio"
 
 
 @dataclass(frozen=True)
