@@ -173,9 +173,9 @@ class Goal:
         return (defaults[0], values[0]) if angular else (values[0], defaults[1])
 
     def is_loose(self, model: Model, angular: bool) -> bool:
-        """Return whether a tolerance is wider than the default: the goal asks for a region, not for its middle."""
+        """Return whether the goal asks for a region: its tolerance is above 1e-4 body lengths or 1e-3 rad."""
         metres, radians = self.tolerances(model, angular)
-        return self.tolerance is not None and (metres > METRES * min(1.0, model.length) or radians > RADIANS)
+        return self.tolerance is not None and (metres > METRES * model.length or radians > RADIANS)
 
 
 def is_plain(tolerance: Any) -> bool:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from poise.errors import InvalidValue
+from poise.errors import InvalidValue, NameNotFound
 from poise.model.attached import Attached
-from poise.model.joint import Floats, Joint
+from poise.model.joint import Floats, Frame, Joint
 from poise.model.kinds import KINDS
 from poise.model.spec import FrameSpec, JointSpec, freeze, read_vector
 from poise.spatial import Rotation, Transform
@@ -20,7 +20,15 @@ from poise.spatial import Rotation, Transform
 if TYPE_CHECKING:
     from poise.model.model import Model
 
-__all__ = ["add_spec", "cut_subtree", "draw_configurations", "lock_joints", "with_late_roles", "with_roles"]
+__all__ = [
+    "add_spec",
+    "cut_subtree",
+    "draw_configurations",
+    "lock_joints",
+    "resolve_role",
+    "with_late_roles",
+    "with_roles",
+]
 
 RoleFinder = Callable[["Model"], tuple[Mapping[str, str], Sequence[str]]]  # more roles, and notes on them
 ROLE_SLOTS = ("_attached", "notes", "roles")  # of a Model: those that hold its roles
@@ -94,6 +102,14 @@ def settle_roles(model: Model) -> None:
     whole = with_roles(plain, *find(plain))
     for slot in ("_body", *ROLE_SLOTS):
         object.__setattr__(model, slot, getattr(whole, slot))
+
+
+def resolve_role(model: Model, frame: str | Frame | None) -> str:
+    """Return the frame of a name that the kernels do not know: a role that is found on first use."""
+    try:
+        return model.frame(frame or "").name
+    except NameNotFound as unknown:
+        raise unknown from None  # not on top of the error of the kernels
 
 
 def cut_subtree(model: Model, root: str) -> Model:

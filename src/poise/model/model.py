@@ -239,13 +239,6 @@ class Model:
 
     # -------------------------------------------------------------------------------------------- kinematics
 
-    def _resolve_role(self, frame: str | Frame | None) -> str:
-        """Return the frame that a role means which is found on first use."""
-        try:
-            return self.frame(frame or "").name
-        except NameNotFound as unknown:
-            raise unknown from None  # not on top of the error of the kernels
-
     def fk(self, q: ArrayLike, frame: str | Frame | None = None) -> Array:
         """Return T_world_frame of a frame, (..., 4, 4), or of all frames, (..., n_frames, 4, 4), if `frame` is None.
 
@@ -256,7 +249,7 @@ class Model:
         try:
             return self._body.fk(q, frame)
         except NameNotFound:  # or a role that was not used yet
-            return self._body.fk(q, self._resolve_role(frame))
+            return self._body.fk(q, derive.resolve_role(self, frame))
 
     def jacobian(
         self,
@@ -280,7 +273,7 @@ class Model:
         try:
             J = self._body.jacobian(q, frame, point, reference)
         except NameNotFound:
-            J = self._body.jacobian(q, self._resolve_role(frame), point, reference)
+            J = self._body.jacobian(q, derive.resolve_role(self, frame), point, reference)
         return J if columns is None else J[..., find_columns(self, columns)]
 
     def jacobian_dot(
@@ -296,7 +289,7 @@ class Model:
         try:
             return self._body.jacobian_dot(q, v, frame, point, reference)
         except NameNotFound:
-            return self._body.jacobian_dot(q, v, self._resolve_role(frame), point, reference)
+            return self._body.jacobian_dot(q, v, derive.resolve_role(self, frame), point, reference)
 
     def hessian(self, q: ArrayLike, frame: str | Frame) -> Array:
         """Return H[r, i, k], the derivative of entry (r, i) of the world Jacobian along v_k, (..., 6, nv, nv).
@@ -306,7 +299,7 @@ class Model:
         try:
             return self._body.hessian(q, frame)
         except NameNotFound:
-            return self._body.hessian(q, self._resolve_role(frame))
+            return self._body.hessian(q, derive.resolve_role(self, frame))
 
     def center_of_mass(self, q: ArrayLike) -> Array:
         """Return the centre of all mass in the world, (..., 3) [m], the mass fixed to the world included."""
