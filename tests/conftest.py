@@ -42,7 +42,7 @@ def shift_seeds(shift: int) -> None:
         in_tests = sys._getframe(1).f_code.co_filename.startswith(tests)
         return make([seed, shift] if in_tests and isinstance(seed, int) else seed)
 
-    np.random.default_rng = make_other  # type: ignore[assignment]
+    np.random.default_rng = make_other
 
 
 def pytest_configure(config: pytest.Config) -> None:

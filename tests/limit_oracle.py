@@ -151,7 +151,7 @@ def limits_broken(model: poise.Model, limits: Iterable[Limit], q: Floats) -> dic
     return out
 
 
-def start_at_ends(model, rng):
+def start_at_ends(model: poise.Model, rng: np.random.Generator) -> Floats:
     """A random pose with about half of the bounded joints at an end of their range."""
     q = model.random(rng)
     for joint in model.joints:
@@ -161,7 +161,9 @@ def start_at_ends(model, rng):
     return q
 
 
-def check_rates(model, q, dt, speed, acceleration, at_rest=True):
+def check_rates(
+    model: poise.Model, q: Floats, dt: float, speed: float, acceleration: float, at_rest: bool = True
+) -> None:
     """Check ranges, speeds and accelerations by differences of the poses; a body begins at rest unless said."""
     rounding = 8.0 * np.finfo(float).eps * max(1.0, np.abs(q).max())  # of a second difference
     v = model.difference(q[:-1], q[1:])

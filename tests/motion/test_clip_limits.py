@@ -11,7 +11,7 @@ from poise.errors import InvalidValue
 from poise.goals import Reach
 from poise.limits import Acceleration, Clearance, Closed, Cone, Coupled, Speed, Sphere
 from poise.limits.capsules import body_capsules, capsule_distances, choose_pairs
-from poise.motion import Contacts, contacts, edit, lock, locking, quality, track
+from poise.motion import Contacts, contacts, edit, lock, locking, quality, track, whole_clip
 from walks import make_walk, put_skate_in
 
 TCP = "panda_hand_tcp"
@@ -206,7 +206,7 @@ def make_dog(frames):
 @pytest.mark.parametrize("body", ["dog", "person"])
 def test_the_work_of_a_lock_is_bounded(body, speed, skating, monkeypatch):
     """Linear systems over all frames: at most 96 a call of the kernel, and nine calls where contacts are let go."""
-    counts, solve = [], locking.solve_whole
+    counts, solve = [], whole_clip.solve_whole
 
     def count(*args, **options):
         answer = solve(*args, **options)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 import looks_files as made
@@ -28,6 +30,14 @@ def files(tmp_path_factory):
     return paths
 
 
+def is_told(errors, words):
+    return bool(errors) or words.is_visible()
+
+
+def is_dressed(studio, path):
+    return studio.view.dressed is not None or path.suffix == ".urdf"
+
+
 def test_files_are_opened_one_after_the_other(browser, files):
     errors = []
     with Studio(files[0], port=18218, shadows=False) as studio:
@@ -37,8 +47,8 @@ def test_files_are_opened_one_after_the_other(browser, files):
         for path in files[1:]:
             page.locator("input[type=file]").first.set_input_files(str(path))
             words = page.get_by_text(f"{path.name} is open").first
-            until(lambda words=words: errors or words.is_visible(), page)
-            until(lambda path=path: studio.view.dressed is not None or path.suffix == ".urdf", page)
+            until(partial(is_told, errors, words), page)
+            until(partial(is_dressed, studio, path), page)
             page.wait_for_timeout(1000)  # the scene changes a few frames after the words
             assert errors == []
             assert page.get_by_role("tab", name="Pose").is_visible()
