@@ -12,13 +12,12 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 import poise
 from poise import textbook
+from poise.arrays import Floats
 from poise.goals import Reach, Rest, Style
 
-Floats = NDArray[np.float64]
 ASKED = ("hand_l", "hand_r", "foot_l", "foot_r", "head")
 FRAMES = 60
 NEIGHBOURS = 12

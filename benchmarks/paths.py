@@ -21,8 +21,8 @@ import numpy as np
 import poise
 from poise import motion
 from poise.goals import Reach
-from poise.motion.branches import find_route
-from poise.motion.middles import find_jumps
+from poise.motion.paths.branches import find_route
+from poise.motion.paths.midpoints import find_jumps
 
 FRAME = "panda_hand"
 TOLERANCE = (1e-4, np.radians(0.1))

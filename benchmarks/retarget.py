@@ -19,14 +19,13 @@ from pathlib import Path
 
 import numpy as np
 from clips import find_plain_contacts
-from numpy.typing import NDArray
 from retarget_judge import KEYS, Judge, Verdict
 
 import poise
+from poise.arrays import Floats
 from poise.motion import Retargeter
 from poise.spatial import Rotation
 
-Floats = NDArray[np.float64]
 # the file of Unitree's data, the row of the clip's first frame
 CLIPS = {
     "walk": ("walk1_subject1", 0),

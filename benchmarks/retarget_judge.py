@@ -26,9 +26,10 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.arrays import Floats
+
 __all__ = ["KEYS", "Judge", "Verdict", "measure_key_points"]
 
-Floats = NDArray[np.float64]
 LOCKED = 1e-5  # m in one frame
 KEYS = {"Hips": "pelvis", "Spine2": "torso_link", "Head": "head"} | {
     f"{side}{bone}": f"{side.lower()}_{link}"

@@ -23,11 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import poise
+from poise.arrays import Floats
 from poise.goals import Reach, Rest, Style
 from poise.goals.asked import Asked
 from poise.goals.gaussian import Gaussian
 
-Floats = NDArray[np.float64]
 ACTIONS = ("bow", "bye", "guide", "run", "walk")
 STYLES = ("giant", "happy", "normal", "old", "proud", "tired")
 OTHERS = ("active", "angry", "childish", "chimpira")

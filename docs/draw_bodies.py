@@ -11,7 +11,7 @@ import poise
 from poise.cli.demo import follow, make_goals
 from poise.goals import Balance, Distance, LookAt, Reach, Rest
 from poise.pictures import Camera, plot
-from poise.pictures.clay import BODY
+from poise.pictures.body.clay import BODY
 from poise.pictures.marks import find_marks
 from poise.pictures.picture import share_scale
 from poise.pictures.plots import COLORS, draw_scene, make_figure

@@ -22,8 +22,9 @@ from PIL import Image
 import poise
 from poise.cli.demo import VIEW
 from poise.goals import Balance, LookAt, Reach, Rest
-from poise.pictures.bodies import make_piece
-from poise.pictures.flesh import find_flesh
+from poise.pictures.body.flesh import find_flesh
+from poise.pictures.body.pieces import make_piece
+from poise.pictures.body.stick import Camera
 from poise.pictures.mesh_picture import draw_meshes
 from poise.pictures.movie import keep_white
 from poise.pictures.plots import (
@@ -36,7 +37,6 @@ from poise.pictures.plots import (
     save_figure,
     trace_goals,
 )
-from poise.pictures.stick import Camera
 from poise.solvers import Race, race
 from poise.solvers.race import Racer
 

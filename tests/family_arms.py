@@ -6,11 +6,9 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 import poise
-
-Floats = NDArray[np.float64]
+from poise.arrays import Floats
 
 WRISTS = {  # the first three joints of a spherical wrist: kinds, and what two of them are
     "parallel last": ("RRR", (1, 2), "parallel"),

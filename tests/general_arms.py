@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 import poise
-
-Floats = NDArray[np.float64]
+from poise.arrays import Floats
 
 SIX = [f"j{k}" for k in range(6)]
 FRAMES = {"ur5e": "tool0", "panda": "panda_hand_tcp", "iiwa14": "iiwa_link_ee"}

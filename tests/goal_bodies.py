@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import poise
 from bodies import ALL_KINDS, random_model
+from poise.arrays import Floats
 from poise.kinematics.parts import find_rigid_parts
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

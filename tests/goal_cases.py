@@ -16,7 +16,8 @@ from scipy.spatial.transform import Rotation as Turn
 
 import poise
 from bodies import random_transform
-from goal_bodies import Body, Floats, random_body
+from goal_bodies import Body, random_body
+from poise.arrays import Floats
 from poise.goals import (
     Align,
     Angle,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import poise
-from poise.model.shapes import Box
+from poise.model.geometry.shapes import Box
 from waiting import wait_until
 
 RUN = "parent.ran=1"

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import poise
+from poise.arrays import Triple
 from poise.model import Model
 from poise.model.spec import FrameSpec, JointSpec
 from poise.spatial import Rotation, Transform
 
-Triple = tuple[float, float, float]
 AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
 

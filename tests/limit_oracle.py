@@ -9,14 +9,12 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 import poise
+from poise.arrays import Floats
 from poise.limits import Box, Capsule, Clearance, Closed, Coupled, HalfSpace, Limit, Sphere
 from poise.limits.cone import find_cones
-from poise.model.joint import BallRange
-
-Floats = NDArray[np.float64]
+from poise.model.joints.joint import BallRange
 
 
 def ranges_broken(model: poise.Model, q: Floats) -> float:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from gltf_files import File, quaternion
-from poise.formats.meshes import read_file
-from poise.model.looks import Patch
+from poise.formats.meshes.reader import read_file
+from poise.model.geometry.looks import Patch
 
 CORNERS = np.array([[x, y, z] for x in (0.0, 1.0) for y in (0.0, 2.0) for z in (0.0, 3.0)])
 QUADS = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]

@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 import pinocchio as pin
-from numpy.typing import NDArray
 
 import poise
+from poise.arrays import Floats
 
-Floats = NDArray[np.float64]
 REFERENCES = {"world": pin.LOCAL_WORLD_ALIGNED, "body": pin.LOCAL, "spatial": pin.WORLD}
 _ALIGNED = {
     "turn": (pin.JointModelRX, pin.JointModelRY, pin.JointModelRZ),

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 import poise
-from poise.model.shapes import Box, Sphere
+from poise.arrays import Triple
+from poise.model.geometry.shapes import Box, Sphere
 
-Triple = tuple[float, float, float]
 SCRAMBLED = (
     "qax",
     "vub",

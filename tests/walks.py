@@ -13,7 +13,6 @@ from poise.goals import Goal, Orient, Reach, Rest
 
 __all__ = ["PERIOD", "PHASES", "STANCE", "make_walk", "put_skate_in", "stands"]
 
-Floats = NDArray[np.float64]
 PERIOD, STANCE, STRIDE, LIFT = 1.2, 0.62, 0.45, 0.09  # s, share of the period, m a period, m
 PHASES = {"l": 0.0, "r": 0.5}
 

@@ -29,15 +29,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from poise.arrays import Floats
 
 SUFFIXES = (".urdf", ".xacro", ".xml", ".mjcf", ".bvh", ".glb", ".gltf", ".vrm")
 QUESTIONS = ("drawn", "framed", "draggable", "saved")
 PATIENCE = 300.0  # [s] for one file
 ACROSS, DOWN = 6, 5  # pictures on a sheet
 TILE = (300, 360)
-
-Floats = NDArray[np.float64]
 
 
 def main() -> None:
@@ -122,7 +121,7 @@ def look_at(path: Path, picture: Path) -> dict[str, Any]:
     warnings.simplefilter("ignore")
     out: dict[str, Any] = {}
     try:
-        from poise.studio.server import Studio
+        from poise.studio.web.studio import Studio
 
         studio = Studio(str(path), port=18700 + os.getpid() % 200, shadows=False)
     except Exception as error:
@@ -146,7 +145,7 @@ def look_at(path: Path, picture: Path) -> dict[str, Any]:
 
 def wait_for_look(studio: Any) -> str:
     """Wait until the meshes have been read, and say what is drawn."""
-    from poise.formats.looks import find_look
+    from poise.formats.meshes.looks import find_look
 
     look = find_look(studio.model)
     end = time.monotonic() + 120.0
@@ -202,8 +201,8 @@ def frame(studio: Any, _: Path) -> Any:
 
 def list_drawn(studio: Any) -> Floats:
     """Return every drawn vertex of the first pose, and of up to 60 poses of its clip, (n, 3)."""
-    from poise.model.looks import deform
-    from poise.pictures.bodies import find_pieces
+    from poise.model.geometry.looks import deform
+    from poise.pictures.body.pieces import find_pieces
 
     model, motion = studio.model, studio.player.motion
     rows = [studio.puppet.q]

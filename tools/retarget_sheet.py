@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 import poise
-from poise.pictures.clay import draw_clay
-from poise.pictures.stick import Camera
+from poise.pictures.body.clay import draw_clay
+from poise.pictures.body.stick import Camera
 
 
 def choose_frames(clip: poise.Motion, count: int) -> list[int]:

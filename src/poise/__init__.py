@@ -18,6 +18,7 @@ from poise.doors import lead
 if TYPE_CHECKING:
     from poise import (
         anatomy,
+        answers,
         batch,
         diagnosis,
         errors,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
         textbook,
     )
     from poise.anatomy import roles
+    from poise.answers import Answers, solve_all
     from poise.batch import BatchSolution, ReachMap, reach_map, solve_batch
     from poise.errors import PoiseError
     from poise.formats import load, load_motion, save
@@ -49,12 +51,12 @@ if TYPE_CHECKING:
     from poise.pages import show
     from poise.pictures import plot
     from poise.rig import Rig
-    from poise.solvers import Answers, Solution, Solver, Status, solve, solve_all
+    from poise.solvers import Solution, Solver, Status, solve
     from poise.spatial import Rotation, Transform
 
 __version__ = "0.1.0"
 
-lead("meshes", "poise.formats.mesh_points")  # see `poise.anatomy.contacts`
+lead("meshes", "poise.formats.meshes.points")  # see `poise.anatomy.contacts`
 lead("diagnosis", "poise.diagnosis")  # see `poise.solvers.solution.Diagnosis`
 lead("over", "poise.solvers.over")  # see `poise.methods.over`
 lead("styles", "poise.formats.styles")  # see `poise.goals.style`
@@ -71,8 +73,8 @@ _HOMES = {
     "Solver": "poise.solvers",
     "Status": "poise.solvers",
     "solve": "poise.solvers",
-    "solve_all": "poise.solvers",
-    "Answers": "poise.solvers",
+    "solve_all": "poise.answers",
+    "Answers": "poise.answers",
     "Frame": "poise.model",
     "Grasp": "poise.goals",
     "Joint": "poise.model",
@@ -95,7 +97,19 @@ _HOMES = {
     "show": "poise.pages",
 }
 _ROOMS = (
-    *("anatomy", "batch", "diagnosis", "errors", "formats", "goals", "kinematics", "limits", "methods", "model"),
+    *(
+        "anatomy",
+        "answers",
+        "batch",
+        "diagnosis",
+        "errors",
+        "formats",
+        "goals",
+        "kinematics",
+        "limits",
+        "methods",
+        "model",
+    ),
     *("models", "motion", "pages", "pictures", "rig", "scale", "solvers", "spatial", "studio", "textbook"),
 )
 
@@ -120,6 +134,7 @@ __all__ = [
     "Status",
     "Transform",
     "anatomy",
+    "answers",
     "batch",
     "diagnosis",
     "errors",
@@ -169,7 +184,18 @@ def find_elsewhere(name: str) -> str:
     """Return which package has the name, in words; empty if none has."""
     if name.startswith("_"):
         return ""
-    for room in ("goals", "limits", "methods", "model", "kinematics", "solvers", "batch", "errors", "textbook"):
+    for room in (
+        "goals",
+        "limits",
+        "methods",
+        "model",
+        "kinematics",
+        "solvers",
+        "answers",
+        "batch",
+        "errors",
+        "textbook",
+    ):
         if name in importlib.import_module(f"poise.{room}").__all__:
             return f"type poise.{room}.{name}, or: from poise.{room} import {name}. In poise itself "
     return ""

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import poise
 from poise.errors import FormatError, FormatWarning
-from poise.formats import amass
 from poise.formats.source import ReadOptions, Source
+from poise.formats.tables import amass
 from poise.spatial import Rotation
 
 UPRIGHT = (np.pi / 2, 0.0, 0.0)  # y up to z up

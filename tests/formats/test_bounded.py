@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from poise.formats.bounded import make_environment
+from poise.formats.mjcf.subprocess_limits import make_environment
 
 
 @pytest.mark.parametrize(

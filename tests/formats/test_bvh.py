@@ -162,7 +162,7 @@ def test_numbers_in_every_notation(tmp_path: Path) -> None:
 @settings(max_examples=200)
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20), st.sampled_from("rgf"))
 def test_decimals_have_the_bits_of_float(values: list[float], style: str) -> None:
-    from poise.formats.bvh_rows import read_numbers
+    from poise.formats.bvh.rows import read_numbers
 
     words = [{"r": repr(x), "g": f"{x:.12g}", "f": f"{x:.6f}"}[style] for x in values]
     expected = [float(word) for word in words]

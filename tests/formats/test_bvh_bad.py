@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from budget import within
 from poise.errors import FormatError
-from poise.formats import bvh
+from poise.formats.bvh import reader
 from poise.formats.source import ReadOptions, Source
 
 GOOD = """HIERARCHY
@@ -40,7 +40,7 @@ Frame Time: 0.1
 
 def read(text: str | bytes) -> None:
     source = Source("clip.bvh", text if isinstance(text, bytes) else text.encode())
-    bvh.read_motion(source, ReadOptions())
+    reader.read_motion(source, ReadOptions())
 
 
 def swap(old: str, new: str, count: int = 1) -> str:

@@ -15,8 +15,9 @@ import walkers
 from bodies import models
 from bvh_cases import figure, random_bodies, rows_for, write
 from bvh_oracle import Bone, text_of
+from poise.arrays import Triple
 from poise.errors import FormatError
-from poise.formats.adjust import rebuild, with_up
+from poise.formats.units import rebuild, with_up
 from poise.model import EULER_ORDERS
 
 UPRIGHT = {"x": [[0, -1, 0], [1, 0, 0], [0, 0, 1]], "y": np.eye(3), "z": [[1, 0, 0], [0, 0, 1], [0, -1, 0]]}
@@ -97,7 +98,7 @@ def test_built_in_bodies(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("neck", [None, (0.0, 0.0, 0.3)])
 @pytest.mark.parametrize("bend", [0.0, 0.2])
-def test_a_robot_with_z_up_stands_in_its_file(tmp_path: Path, neck: walkers.Triple | None, bend: float) -> None:
+def test_a_robot_with_z_up_stands_in_its_file(tmp_path: Path, neck: Triple | None, bend: float) -> None:
     """Also in the offsets, which other programs take for its rest pose; what is read is the same robot, with y up."""
     model = walkers.make_machine(bend=bend, neck=neck)
     motion = poise.Motion(model, model.rest[None], 50.0)

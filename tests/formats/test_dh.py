@@ -8,13 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import poise
+from poise.arrays import Floats
 from poise.errors import FormatError, FormatWarning, InvalidValue
 from poise.formats.dh import from_table
 
-Floats = NDArray[np.float64]
 ROWS = [(0.1, 0.3, 0.2, 0.4), (-0.425, -1.2, 0.0, 0.0), (0.0, math.pi / 2, 0.1, -0.7), (0.05, 0.0, -0.3, 1.0)]
 KINDS = ("revolute", "prismatic", "revolute", "fixed")
 

@@ -10,7 +10,7 @@ import pytest
 import poise
 from poise.anatomy.bones import find_roles, roles_of_bone
 from poise.anatomy.bones.schemes import CORE, SCHEMES, Scheme
-from poise.formats.known import give_roles
+from poise.formats.roles import give_roles
 from poise.formats.source import Source
 from poise.model import ModelBuilder
 

@@ -11,7 +11,8 @@ import pytest
 import poise
 from budget import within
 from poise.errors import FormatError, FormatWarning
-from poise.formats import load_within, mjcf_compiler
+from poise.formats import load_within
+from poise.formats.mjcf import compiler
 
 pytestmark = pytest.mark.slow
 
@@ -267,20 +268,20 @@ def test_the_compiler_may_break_down_and_is_there_again(tmp_path: Path, monkeypa
     good = tmp_path / "good.xml"
     good.write_text(mjcf(BODY))
     assert poise.load(good).nq == 1
-    assert mjcf_compiler._WORKER.process is not None
-    mjcf_compiler._WORKER.process.kill()
-    mjcf_compiler._WORKER.process.wait()
+    assert compiler._WORKER.process is not None
+    compiler._WORKER.process.kill()
+    compiler._WORKER.process.wait()
     assert poise.load(good).nq == 1
     # MuJoCo 4.0 would hang on whatever comes after this one
     poison = '<asset><model name="m"/></asset>'
     assert isinstance(
-        mjcf_compiler.compile_model(mjcf('<body><attach model="m" body="b" prefix="p"/></body>', poison), {}), str
+        compiler.compile_model(mjcf('<body><attach model="m" body="b" prefix="p"/></body>', poison), {}), str
     )
     assert poise.load(good).nq == 1
     large = tmp_path / "large.xml"
     large.write_text(mjcf(BODY.replace('name="b"', "").replace('name="j"', "") * 2000))
     with monkeypatch.context() as patch:
-        patch.setattr(mjcf_compiler, "PATIENCE", 0.01)
+        patch.setattr(compiler, "PATIENCE", 0.01)
         with pytest.raises(FormatError, match="takes more than"):
             poise.load(large)
     assert poise.load(good).nq == 1
@@ -290,7 +291,7 @@ def test_where_no_process_can_be_had(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def refused(*_: object, **__: object) -> None:
         raise PermissionError("no processes here")
 
-    mjcf_compiler._WORKER.stop()
+    compiler._WORKER.stop()
     monkeypatch.setattr("subprocess.Popen", refused)
     (tmp_path / "model.xml").write_text(mjcf(BODY))
     assert poise.load(tmp_path / "model.xml").nq == 1

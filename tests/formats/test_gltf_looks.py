@@ -12,8 +12,8 @@ import pytest
 import looks_files as made
 import poise
 from gltf_files import File, posed, quaternion, worlds
-from poise.formats.looks import find_look
-from poise.model.looks import Look, deform
+from poise.formats.meshes.looks import find_look
+from poise.model.geometry.looks import Look, deform
 
 RED = made.png([[[200, 30, 30], [30, 30, 200]]])
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import poise
-from poise.formats.known import find_new_roles
+from poise.formats.roles import find_new_roles
 
 JOINT = """<link name="l{child}"><visual><geometry><box size="0.1 0.1 0.1"/></geometry></visual></link>
 <joint name="j{child}" type="revolute"><parent link="l{parent}"/><child link="l{child}"/>
@@ -97,7 +97,7 @@ def test_roles_are_found_on_first_use(tmp_path: Path, monkeypatch: pytest.Monkey
         asked.append(model.name)
         return find_new_roles(model, clip)
 
-    monkeypatch.setattr("poise.formats.known.find_new_roles", find)
+    monkeypatch.setattr("poise.formats.roles.find_new_roles", find)
     path = tmp_path / "body.urdf"
     poise.save(poise.load("humanoid"), path)
     path.write_text("\n".join(line for line in path.read_text().splitlines() if "<role " not in line))

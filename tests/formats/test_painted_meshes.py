@@ -11,9 +11,9 @@ import pytest
 import looks_files as made
 import poise
 from poise.formats import load_within
-from poise.formats.looks import find_look
-from poise.formats.thinning import split_creases
-from poise.model.looks import Look, Patch
+from poise.formats.meshes.decimation import split_creases
+from poise.formats.meshes.looks import find_look
+from poise.model.geometry.looks import Look, Patch
 from poise.pictures.textures import color_triangles
 
 URDF = """<robot name="sign"><link name="base"><visual><geometry><mesh filename="{mesh}"/></geometry>{paint}

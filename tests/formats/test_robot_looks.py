@@ -14,8 +14,8 @@ import looks_files as made
 import poise
 from poise.errors import InvalidValue
 from poise.formats import load_within
-from poise.formats.looks import find_look
-from poise.model.looks import deform
+from poise.formats.meshes.looks import find_look
+from poise.model.geometry.looks import deform
 
 
 def frames_of(path: Path, **options: object) -> set[str]:
@@ -156,8 +156,8 @@ def test_an_upload_reads_nothing_outside_of_itself(reference: str, tmp_path, mon
     "reference", ["package://", "package:///", "package://../x.stl", "x\0.stl", "/etc/passwd", "."]
 )
 def test_references_that_are_none_are_missing(reference: str, tmp_path: Path) -> None:
-    from poise.formats.packages import Finder
-    from poise.model.looks import LookSource
+    from poise.formats.urdf.packages import Finder
+    from poise.model.geometry.looks import LookSource
 
     finder = Finder(LookSource(str(tmp_path / "arm.urdf")))
     assert finder.find(reference) is None

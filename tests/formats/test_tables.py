@@ -20,12 +20,12 @@ import poise
 from bodies import models, random_model
 from lying_zips import HELD, make_lying_zip, measure_peak
 from poise.errors import FormatError, FormatWarning, MissingExtra
-from poise.formats import tables
-from poise.formats.columns import name_columns
-from poise.formats.described import describe_model, read_description
-from poise.formats.npz import read_arrays
+from poise.formats.plain_model import describe_model, read_description
 from poise.formats.source import ReadOptions, Source
-from poise.formats.table_files import WRITERS, choose_reader
+from poise.formats.tables import motions
+from poise.formats.tables.columns import name_columns
+from poise.formats.tables.containers import WRITERS, choose_reader
+from poise.formats.tables.npz import read_arrays
 from poise.goals import Reach
 from poise.model import BallRange, Box, Capsule, Mesh
 
@@ -69,7 +69,7 @@ def test_solutions_come_back(tmp_path: Path, suffix: str) -> None:
     solution = poise.solve(poise.load("humanoid"), [Reach("hand_l", (0.4, 1.2, 0.3)), Reach("head", (0, 9, 0))])
     path = poise.save(solution, tmp_path / f"s{suffix}")
     assert poise.load_motion(path)[0] == solution.pose
-    columns = tables.read_table(path).columns
+    columns = motions.read_table(path).columns
     assert columns["reached"].tolist() == [solution.reached]
     assert columns["status"].tolist() == [str(solution.status)]
     assert columns["steps"].tolist() == [solution.steps]
@@ -333,7 +333,7 @@ def test_bad_archives_are_refused(data: bytes) -> None:
     source = Source("m.npz", data)
     given = None if '"model"'.encode("utf-32-le") in data else model
     with pytest.raises(FormatError) as caught:
-        tables.read_motion(source, ReadOptions(model=given))
+        motions.read_motion(source, ReadOptions(model=given))
     assert caught.value.path == "m.npz"
 
 
@@ -365,7 +365,7 @@ def test_bad_parquet_is_refused(tmp_path: Path) -> None:
     good = poise.save(poise.Motion(model, np.zeros((3, 2))), tmp_path / "m.parquet").read_bytes()
     for data in (good[:-10], good[:40], b"PAR1", good[:-4] + b"XXXX", b"PAR1" + bytes(100) + b"PAR1"):
         with pytest.raises(FormatError):
-            tables.read_motion(Source("m.parquet", data), ReadOptions(model=model))
+            motions.read_motion(Source("m.parquet", data), ReadOptions(model=model))
     names = name_columns(model)
     for column in ([1.0, None, 2.0], [[1.0], [2.0], [3.0]], ["a", "b", "c"], [1.0, float("nan"), 2.0]):
         parquet.write_table(pyarrow.table({names[0]: column, names[1]: [0.0, 1.0, 2.0]}), tmp_path / "bad.parquet")
@@ -391,7 +391,7 @@ def only_format_errors(name: str, data: bytes) -> None:
         warnings.simplefilter("ignore")
         for given in (model, None):
             with contextlib.suppress(FormatError):
-                tables.read_motion(Source(name, data), ReadOptions(model=given))
+                motions.read_motion(Source(name, data), ReadOptions(model=given))
 
 
 @pytest.mark.slow

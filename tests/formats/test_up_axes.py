@@ -10,9 +10,9 @@ import pytest
 import looks_files as made
 import poise
 from poise.errors import FormatWarning
-from poise.formats.looks import find_look
-from poise.formats.mesh_points import read_points
-from poise.model.looks import deform
+from poise.formats.meshes.looks import find_look
+from poise.formats.meshes.points import read_points
+from poise.model.geometry.looks import deform
 from poise.spatial import Rotation
 
 TURNS = {
@@ -93,7 +93,7 @@ def test_a_picture_says_once_how_the_files_were_read(tmp_path: Path) -> None:
 
 
 def test_the_turns_are_rotations_that_bring_the_axis_up() -> None:
-    from poise.formats.up_axes import TURNS as OURS
+    from poise.formats.urdf.up_axes import TURNS as OURS
 
     for axis, turn in OURS.items():
         Rotation.from_matrix(turn[:3, :3])

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import poise
 from goal_bodies import random_body
 from goal_cases import CASES
+from poise.arrays import Floats
 from poise.errors import InvalidValue, NameNotFound, PoiseError, ShapeMismatch
 from poise.goals import (
     Align,
@@ -38,8 +38,6 @@ from poise.goals import (
 )
 from poise.solvers import Solver
 from poise.solvers.table import name_goals
-
-Floats = NDArray[np.float64]
 
 HERE = (0.3, 1.2, 0.3)
 

@@ -23,8 +23,8 @@ from poise.methods import Scipy
 from poise.native import gpu
 from poise.scale.on_ray import load_ray
 from poise.studio import saving
-from poise.studio.gate import Gate
-from poise.studio.serve import start_server
+from poise.studio.web.gate import Gate
+from poise.studio.web.viser_server import start_server
 
 if sys.version_info >= (3, 11):
     import tomllib

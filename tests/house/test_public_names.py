@@ -17,7 +17,19 @@ NAMES = {
     *("retarget", "Mapping", "reach_map", "ReachMap", "Object", "Grasp"),
 }
 ROOMS = {
-    *("anatomy", "batch", "diagnosis", "errors", "formats", "goals", "kinematics", "limits", "methods", "model"),
+    *(
+        "anatomy",
+        "answers",
+        "batch",
+        "diagnosis",
+        "errors",
+        "formats",
+        "goals",
+        "kinematics",
+        "limits",
+        "methods",
+        "model",
+    ),
     *("models", "motion", "pages", "pictures", "rig", "scale", "solvers", "spatial", "studio", "textbook"),
 }
 

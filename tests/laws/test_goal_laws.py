@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import poise
 from goal_bodies import random_body
 from goal_cases import CASES, SORTED, TURNED, Rows
+from poise.arrays import Floats
 from poise.goals import Align, Angle, Balance, Ball, Custom, Distance, Goal, Inside, LookAt, Orient
 from poise.solvers import Solver
 from tiers import mostly_slow
 
-Floats = NDArray[np.float64]
 SEEDS = mostly_slow(range(6), 2)
 STEP = 1e-6
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import poise
+from poise.arrays import Floats
 from poise.diagnosis import CauseKind
 from poise.goals import Reach
 from poise.limits import Speed
@@ -14,7 +14,6 @@ from why_cases import kinds
 
 pytestmark = pytest.mark.slow
 
-Floats = NDArray[np.float64]
 FEW = 4  # units in the last place
 
 

@@ -12,8 +12,8 @@ from poise.limits import Box as Region
 from poise.limits import Clearance
 from poise.limits.carried import Carried, ClearOfObjects
 from poise.model import Box, Capsule, ModelBuilder, Sphere
-from poise.motion.grips import extend
-from poise.motion.whole_clip import Kernel
+from poise.motion.clips.whole_clip import Kernel
+from poise.motion.objects.grips import extend
 from poise.spatial import Rotation, Transform
 
 ARM = poise.load("panda")

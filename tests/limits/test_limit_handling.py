@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 import poise
 from bodies import models
+from poise.arrays import Floats
 from poise.goals import Reach, Rest
 from poise.methods import DLS, LM, QR, SDLS, SVD, Gradient, Halley, Method, Pseudoinverse, Transpose
 
-Floats = NDArray[np.float64]
 RULES: tuple[type[Method], ...] = (Transpose, Gradient, Pseudoinverse, SVD, QR, DLS, SDLS, Halley, LM)
 HANDLING = ("active", "freeze", "penalty", "clamp")
 TIP = "panda_hand_tcp"

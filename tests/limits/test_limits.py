@@ -34,7 +34,7 @@ from poise.limits.cone import find_cones
 from poise.limits.limit import name_limits
 from poise.limits.skeleton import BodyCapsule
 from poise.model import BallRange
-from poise.model import shapes as solids
+from poise.model.geometry import shapes as solids
 from poise.native import core
 
 GROUND = HalfSpace((0, 0, 0), (0, 1, 0))

@@ -11,7 +11,7 @@ from poise.diagnosis import CauseKind
 from poise.goals import Reach
 from poise.limits import Speed
 from poise.limits.cone import find_cones
-from poise.model.joint import BallRange
+from poise.model.joints.joint import BallRange
 
 ROUNDING = 1e-14  # what NumPy and the kernels may differ by
 

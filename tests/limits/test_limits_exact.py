@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import poise
 from limit_oracle import clearance_gaps, cone_broken, limits_broken, loop_broken, ranges_broken
+from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.goals import Goal, LookAt, Reach, Rest
 from poise.limits import (
@@ -29,7 +29,6 @@ from poise.limits import (
 )
 from poise.limits.cone import find_cones
 
-Floats = NDArray[np.float64]
 ROUNDING = 1e-14  # what NumPy and the kernels may differ by
 TIP = "panda_hand_tcp"
 

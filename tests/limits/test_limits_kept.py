@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 import poise
 from limit_oracle import limits_broken
+from poise.arrays import Floats
 from poise.goals import Goal, LookAt, Reach
 from poise.limits import Clearance, Closed, Coupled, HalfSpace, Limit, Sphere
-from poise.model.joint import BallRange
+from poise.model.joints.joint import BallRange
 
-Floats = NDArray[np.float64]
 ROUNDING = 1e-12
 
 

@@ -10,7 +10,7 @@ from limit_oracle import cone_broken, ranges_broken
 from poise.goals import Reach
 from poise.methods import Method, find_method, names
 from poise.methods.scipy import LEAST_SQUARES, MINIMIZERS
-from poise.model.joint import BallRange
+from poise.model.joints.joint import BallRange
 
 ROUNDING = 1e-12
 STEPPING = [name for name in names() if name != "sequential"]

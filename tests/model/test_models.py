@@ -8,13 +8,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from poise import models
+from poise.arrays import Floats
 from poise.errors import NameNotFound
 from poise.model import Model
-
-Floats = NDArray[np.float64]
 
 # body: (nq, nv)
 SIZES = {

@@ -9,18 +9,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from scipy.integrate import cumulative_trapezoid
 from scipy.interpolate import CubicSpline
 
 import poise
 from bodies import random_path
 from poise import ModelBuilder
+from poise.arrays import Floats
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.model import Path
-from poise.model.path import EXACT
+from poise.model.curves.path import EXACT
 
-Floats = NDArray[np.float64]
 BEND = np.array([[0.0, 0, 0], [1, 0.4, 0], [2, -0.3, 0.5], [3, 0.2, 0.1]])
 RING = np.array([[1.0, 0, 0], [0, 1, 0.2], [-1, 0, 0], [0, -1, 0.2]])
 

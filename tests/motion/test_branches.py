@@ -15,9 +15,9 @@ from general_arms import draw_general
 from poise import motion
 from poise.errors import PoiseError
 from poise.goals import Reach
-from poise.motion.branches import find_route
-from poise.motion.middles import find_jumps
-from poise.motion.ways import Steps, choose_way
+from poise.motion.paths.branches import find_route
+from poise.motion.paths.midpoints import find_jumps
+from poise.motion.paths.routes import Steps, choose_way
 
 PANDA, UR5E = poise.load("panda"), poise.load("ur5e")
 

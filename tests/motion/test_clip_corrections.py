@@ -6,7 +6,7 @@ import pytest
 import poise
 from poise import Motion
 from poise.goals import HalfSpace, Inside, Reach
-from poise.motion.whole_clip import ClipGoal, solve_whole
+from poise.motion.clips.whole_clip import ClipGoal, solve_whole
 from walkers import make_machine
 
 

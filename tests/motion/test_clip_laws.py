@@ -8,9 +8,10 @@ import pytest
 
 from poise import Motion
 from poise.kinematics.mirror import Mirror
-from poise.motion import Contact, Contacts, contacts, finding, lock
-from poise.motion.soles import find_soles
-from poise.motion.whole_clip import WINDOW
+from poise.motion import Contact, Contacts, contacts, lock
+from poise.motion.clips.whole_clip import WINDOW
+from poise.motion.contact import detector
+from poise.motion.contact.soles import find_soles
 from walks import make_walk, put_skate_in
 
 FPS = 30.0
@@ -97,7 +98,7 @@ def test_toes_that_lie_higher_than_heels_stand_all_the_same(monkeypatch):
     def raise_toes(*_):
         return [replace(s, point=tuple(np.add(s.point, lift))) if "toe" in s.name else s for s in soles]
 
-    monkeypatch.setattr(finding, "find_soles", raise_toes)
+    monkeypatch.setattr(detector, "find_soles", raise_toes)
     after = contacts(clip)
     assert [c.name for c in after] == [c.name for c in before]
     for a, b in zip(before, after, strict=True):

@@ -11,7 +11,9 @@ from poise.errors import InvalidValue
 from poise.goals import Reach
 from poise.limits import Acceleration, Clearance, Closed, Cone, Coupled, Speed, Sphere
 from poise.limits.capsules import body_capsules, capsule_distances, choose_pairs
-from poise.motion import Contacts, contacts, edit, lock, locking, quality, track, whole_clip
+from poise.motion import Contacts, contacts, edit, lock, quality, track
+from poise.motion.clips import lock as lock_file
+from poise.motion.clips import whole_clip
 from walks import make_walk, put_skate_in
 
 TCP = "panda_hand_tcp"
@@ -213,10 +215,10 @@ def test_the_work_of_a_lock_is_bounded(body, speed, skating, monkeypatch):
         counts.append(answer.systems)
         return answer
 
-    monkeypatch.setattr(locking, "solve_whole", count)
+    monkeypatch.setattr(lock_file, "solve_whole", count)
     out = lock(make_dog(20) if body == "dog" else skating[:30], limits=Speed(speed))
     assert measure_rates(out.motion)[0].max() <= speed * (1.0 + 1e-12)
-    assert len(counts) <= locking.ROUNDS * locking.SHIFTS
+    assert len(counts) <= lock_file.ROUNDS * lock_file.SHIFTS
     assert max(counts) <= (40 if body == "dog" else 96)
 
 

@@ -13,7 +13,7 @@ from gltf_files import File
 from poise import Mapping, Motion
 from poise.errors import InvalidValue, NameNotFound, PoiseError
 from poise.motion import Retargeter, retarget
-from poise.motion.mapping import Pair, find_mapping
+from poise.motion.retargeting.mapping import Pair, find_mapping
 from walks import make_walk
 
 SWORD = (

@@ -7,8 +7,8 @@ import poise
 import walkers
 from poise import Motion
 from poise.motion import Contacts, retarget
-from poise.motion.bends import LIMBS, find_bend
-from poise.motion.bones import find_axes, find_bone_start, find_middle, measure_arms, measure_legs
+from poise.motion.retargeting.bends import LIMBS, find_bend
+from poise.motion.retargeting.bones import find_axes, find_bone_start, find_middle, measure_arms, measure_legs
 from poise.spatial import Rotation
 from walks import make_walk, stands
 

@@ -10,7 +10,7 @@ import poise
 from carts import make_cart
 from poise.errors import InvalidValue, NameNotFound, PoiseError
 from poise.motion import retarget
-from poise.motion.mapping import Mapping, Pair, find_mapping
+from poise.motion.retargeting.mapping import Mapping, Pair, find_mapping
 from walkers import make_machine
 from walks import make_walk
 

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import poise
+from poise.arrays import Floats
 from poise.goals import Balance, Goal, Reach, Rest
 
-Floats = NDArray[np.float64]
 FEET = ("foot_l", "foot_r")
 BACK = 0.02  # radians and metres: a step and the one back that differ by more are a reversal
 

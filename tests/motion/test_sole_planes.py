@@ -5,7 +5,7 @@ import pytest
 
 import poise
 from poise.motion import retarget
-from poise.motion.edges import find_edges
+from poise.motion.contact.edges import find_edges
 from walkers import make_machine
 from walks import make_walk
 

@@ -8,7 +8,7 @@ from poise import Motion, Rotation
 from poise.limits import Clearance, HalfSpace
 from poise.limits.capsules import body_capsules
 from poise.motion import Retargeter, retarget
-from poise.motion.settling import settle
+from poise.motion.contact.height_filter import settle
 from walkers import make_machine
 from walks import make_walk
 

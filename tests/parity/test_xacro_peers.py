@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from poise.formats.source import ReadOptions, Source
-from poise.formats.xacro import expand
+from poise.formats.urdf.xacro import expand
 from poise.formats.xml import Element, parse_xml
 
 xacro = pytest.importorskip("xacro")

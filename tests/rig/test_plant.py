@@ -8,13 +8,12 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import poise
 import walkers
+from poise.arrays import Floats
 from poise.rig.places import find_place
 
-Floats = NDArray[np.float64]
 BODIES = {
     "humanoid": lambda: poise.load("humanoid"),
     "quadruped": lambda: poise.load("quadruped"),

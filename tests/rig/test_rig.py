@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import poise
+from poise.arrays import Floats
 from poise.errors import InvalidValue, ModelMismatch, NameNotFound
 from poise.goals import Balance, Rest
 from poise.model import Model
 from poise.solvers.options import CONTINUOUS_SPAN
 
-Floats = NDArray[np.float64]
 FRAMES = 300
 X, Y = (1, 0, 0), (0, 1, 0)
 BODIES = ("humanoid", "quadruped", "hand", "panda", "tree30")

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import poise
+from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.model import Model
-from poise.rig.bending import direction_of_bend, find_next_normal
+from poise.rig.limbs.poles import direction_of_bend, find_next_normal
+from poise.rig.limbs.straight_limbs import bend, hinge_joint
 from poise.rig.state import Pole
-from poise.rig.unfolding import bend, hinge_joint
-
-Floats = NDArray[np.float64]
 
 
 def arm(middle: str) -> Model:

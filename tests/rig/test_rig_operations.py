@@ -18,7 +18,7 @@ import pytest
 import poise
 from bodies import random_model
 from poise.goals import Rest
-from poise.rig.asking import make_solver
+from poise.rig.solver_factory import make_solver
 
 BODIES: dict[str, Callable[[], poise.Model]] = {
     "humanoid": lambda: poise.load("humanoid"),

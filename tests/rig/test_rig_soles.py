@@ -14,7 +14,7 @@ import walkers
 from known_bodies import Maker, Plan, scramble
 from poise.kinematics.parts import find_rigid_parts
 from poise.model import Box, Capsule, Model, Sphere
-from poise.motion.soles import find_soles
+from poise.motion.contact.soles import find_soles
 from poise.rig.places import ORIGIN, find_place
 
 WORDS = ("heel", "toe", "sole_1", "sole_2", "sole_3", "sole_4")

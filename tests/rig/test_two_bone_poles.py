@@ -7,14 +7,13 @@ import math
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import poise
+from poise.arrays import Floats
 from poise.goals import Reach
 from poise.methods import TwoBone
 from poise.model import Model
 
-Floats = NDArray[np.float64]
 BONE = 0.3  # metres, both
 ZONE = math.sin(math.radians(15.0))  # of the angle between the pole's line and the limb's
 MOST = 6.0 / ZONE  # radians of the elbow about the line for a radian of the line

@@ -7,17 +7,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import poise
 from limit_oracle import cone_broken, ranges_broken
+from poise.arrays import Floats
 from poise.batch import BatchSolver
 from poise.goals import Reach
 from poise.limits import Cone, Coupled
 from poise.model import Model
-from poise.model.joint import BallRange
+from poise.model.joints.joint import BallRange
 
-Floats = NDArray[np.float64]
 ROWS = 60
 
 

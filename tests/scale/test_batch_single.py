@@ -8,16 +8,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import poise
 from limit_oracle import cone_broken, ranges_broken
+from poise.arrays import Floats
 from poise.goals import Custom, Goal, Reach
 from poise.methods import Scipy, Sequential
 from poise.model import Model
-from poise.model.joint import BallRange
+from poise.model.joints.joint import BallRange
 
-Floats = NDArray[np.float64]
 TCP = "panda_hand_tcp"
 # between what float32 and float64 can tell: rounding decides which rows hold it [m]
 FINE = 6e-8

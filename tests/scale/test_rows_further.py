@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 import poise
-from general_arms import HARD, SIX, Floats, calibrate, draw_general, draw_hard
-from poise.batch import further
+from general_arms import HARD, SIX, calibrate, draw_general, draw_hard
+from poise.arrays import Floats
+from poise.batch import guesses
 from poise.goals import Reach
-from poise.solvers.distinct import Distinct, Measure
-from poise.solvers.further import guess_goals
+from poise.reach.distinct import Distinct, Measure
+from poise.solvers.guess_starts import guess_goals
 
 SEEDED = 61  # searches of the default method: further ones began at guesses
 WITHOUT_FOURTH = [f"j{k}" for k in (0, 1, 2, 4, 5, 6)]
@@ -101,7 +102,7 @@ def test_rows_on_a_base_that_stands_elsewhere_are_looked_at_once(monkeypatch: py
     model = builder.add_frame("tool", parent, poise.Transform(translation=chain.T[:3, 3] - at)).build()
     q = np.random.default_rng(0).uniform(-1.0, 1.0, (12, model.nq))
     asked: list[int] = []
-    monkeypatch.setattr(further, "guess_goals", lambda *given: (asked.append(1), guess_goals(*given))[1])
+    monkeypatch.setattr(guesses, "guess_goals", lambda *given: (asked.append(1), guess_goals(*given))[1])
     batch = poise.solve_batch(
         model, GOAL, model.fk(q, "tool"), q * 0.9 + [0.1 * q[0, 0], *([0.0] * 8)], joints=SIX, solutions=4
     )

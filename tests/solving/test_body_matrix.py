@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import poise
 from poise import methods
+from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.goals import (
     Align,
@@ -41,8 +41,6 @@ from poise.goals import (
 )
 from poise.limits import Clearance, Closed, Cone, Coupled, Limit
 from poise.methods import find_method
-
-Floats = NDArray[np.float64]
 
 NAMES = tuple(name for name in poise.methods.names() if name != "auto")
 METHODS = {name: find_method(name) for name in NAMES} | (

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import poise
+from poise.arrays import Floats
 from poise.goals import Reach
 from poise.model import Model
 
-Floats = NDArray[np.float64]
 NEAR = 0.02  # of a range
 COUNT = 300
 

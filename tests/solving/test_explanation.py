@@ -17,7 +17,7 @@ from poise.diagnosis.relax import Relaxation
 from poise.diagnosis.sentences import CAUSES, WAYS_OUT
 from poise.goals import HalfSpace, Reach
 from poise.limits import Clearance
-from poise.studio.reasons import find_reason
+from poise.studio.panel.failure_help import find_reason
 from why_cases import CASES, GOLDEN, RECORDS, arm, find, tell, tell_records
 
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")

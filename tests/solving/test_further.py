@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import poise
-from general_arms import HARD, SIX, Floats, draw_general, draw_hard
+from general_arms import HARD, SIX, draw_general, draw_hard
+from poise.arrays import Floats
 from poise.goals import Reach, Rest
 from poise.reach import guesses
 from poise.reach.guesses import Guesses

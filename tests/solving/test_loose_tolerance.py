@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import poise
+from poise.arrays import Floats
 from poise.goals import Align, LookAt, Orient, Reach, Rest
 from poise.limits import Clearance
 from poise.spatial import Rotation
 
-Floats = NDArray[np.float64]
 ARMS = {"panda": "panda_hand_tcp", "ur5e": "tool0", "iiwa14": "iiwa_link_ee"}
 TOLERANCES = [(1e-4, 0.3), (1e-4, 1.0), (0.05, 1e-3), (1.0, 1e-3), (0.3, 0.3)]
 NEARLY = 0.98  # of a tolerance: how far the targets are from a pose

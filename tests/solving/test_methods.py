@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import poise
 from bodies import random_model
+from poise.arrays import Floats
 from poise.goals import Goal, Orient, Reach, Rest
 from poise.methods import DLS, LM, QR, SDLS, SVD, Gradient, Halley, Method, Pseudoinverse, Transpose
 
-Floats = NDArray[np.float64]
 RULES: tuple[type[Method], ...] = (Transpose, Gradient, Pseudoinverse, SVD, QR, DLS, SDLS, LM, Halley)
 SLOW = {"transpose", "gradient"}
 SLIDES = {"prismatic": [0], "translation3": [0, 1, 2], "planar": [0, 1], "free": [0, 1, 2], "cylindrical": [0]}

@@ -8,16 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import poise
 from bodies import random_model
 from poise import methods
+from poise.arrays import Floats
 from poise.errors import InvalidValue, NameNotFound
 from poise.goals import Reach
 from poise.methods import DLS, QR, SDLS, SVD, Gradient, Halley, Inverse, Method, Pseudoinverse
-
-Floats = NDArray[np.float64]
 
 
 def after_one_step(

@@ -7,7 +7,7 @@ import pytest
 
 import poise
 from general_arms import calibrate
-from poise.batch.further import Further
+from poise.batch.guesses import Further
 from poise.goals import Reach
 
 

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import poise
 from bodies import ALL_KINDS
 from poise import methods
+from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.goals import Goal, Orient, Reach, Rest
 from poise.methods import find_method
@@ -53,7 +53,6 @@ AXES = np.eye(3)[[2, 1, 0, 1, 2, 0, 1, 2]]
 REFUSALS = {"size": "square Jacobian", "limb": "needs a limb", "joint": "joint '", "goal": "goal '"}
 SHOWN: dict[tuple[str, str, str, str], str] = {}
 
-Floats = NDArray[np.float64]
 
 # ------------------------------------------------------------------------------------------------ bodies
 

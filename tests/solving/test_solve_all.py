@@ -10,12 +10,12 @@ import pytest
 
 import poise
 from family_arms import KINDS, draw_arm, shake
+from poise.answers.answers import Arc
 from poise.errors import InvalidValue, NameNotFound, PoiseError
 from poise.goals import Orient, Reach
 from poise.model import Model
 from poise.models.dh import add_links
 from poise.models.ur5e import LINKS
-from poise.solvers.answers import Arc
 
 ARMS = {"ur5e": "tool0", "panda": "panda_hand_tcp", "iiwa14": "iiwa_link_ee"}
 

@@ -12,21 +12,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import poise
 from bodies import random_model
 from goal_bodies import Body
 from goal_cases import CASES
 from limit_oracle import loop_broken
+from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.goals import Align, Custom, Goal, LookAt, MidRange, OnPlane, Orient, Reach, Rest, Style
 from poise.kinematics.parts import find_rigid_parts
 from poise.limits import Box, Capsule, Clearance, Closed, Cone, Coupled, HalfSpace, Limit, Sphere
 from poise.native import core
 from tiers import mostly_slow
-
-Floats = NDArray[np.float64]
 
 SLACK = 1e-9
 SEEDS = 60

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from poise.errors import InvalidValue
-from poise.studio.background import Background
+from poise.studio.web.background import Background
 
 Progress = Callable[[int, int], None]
 

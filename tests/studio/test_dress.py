@@ -13,12 +13,12 @@ import pytest
 import looks_files as made
 import poise
 from poise.model import Model
-from poise.model.looks import deform
-from poise.pictures.bodies import find_pieces
+from poise.model.geometry.looks import deform
+from poise.pictures.body.pieces import find_pieces
 from poise.pictures.rays import find_hit
-from poise.studio.dress import SkinPart, make_dress
-from poise.studio.moving import Movers, make_quick_sender
-from poise.studio.stiff_skins import split_stiff
+from poise.studio.scene.mesh_parts import SkinPart, make_dress
+from poise.studio.scene.node_moves import Movers, make_quick_sender
+from poise.studio.scene.rigid_skins import split_stiff
 
 HALVES = made.png([[(200, 30, 30)] * 2 + [(30, 30, 200)] * 2] * 4)
 TOPS = [{}, {"scale": [2, 2, 2]}, {"scale": [0.01, 0.01, -0.01]}, {"scale": [1, 2, 1]}]
@@ -105,7 +105,7 @@ def test_a_ray_finds_the_frame_that_moves_what_it_meets(tmp_path: Path) -> None:
 
 @pytest.fixture
 def studio() -> Any:
-    from poise.studio.server import Studio
+    from poise.studio.web.studio import Studio
 
     pytest.importorskip("viser")
     opened: list[Any] = []
@@ -193,7 +193,7 @@ def test_nodes_and_bones_are_moved_as_their_setters_move_them(what: str) -> None
 @pytest.mark.parametrize("top", [{}, {"scale": [2, 2, 2]}])
 def test_a_skin_hangs_on_what_carries_most_of_it_and_bends_as_before(top: dict[str, Any], tmp_path: Path) -> None:
     viser = pytest.importorskip("viser")
-    from poise.studio.body_view import BodyView
+    from poise.studio.scene.body_view import BodyView
 
     path = made.strip(10, 4, **top)[0].glb(tmp_path / "strip.glb")
     model, motion = poise.load(path), poise.load_motion(path)
@@ -299,8 +299,8 @@ def test_a_robot_is_dressed_lit_and_faded(tmp_path: Path, studio: Any) -> None:
 
 @pytest.mark.slow
 def test_an_upload_opens_nothing_outside_of_itself(tmp_path, studio: Any, monkeypatch) -> None:
-    from poise.formats.looks import find_look
-    from poise.studio.uploads import open_upload
+    from poise.formats.meshes.looks import find_look
+    from poise.studio.web.uploads import open_upload
 
     made.robot(tmp_path)
     monkeypatch.setenv("ROS_PACKAGE_PATH", str(tmp_path / "ws"))

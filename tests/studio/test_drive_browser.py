@@ -11,7 +11,7 @@ from studio_page import PATIENCE, SIZE, open_page, until
 
 pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
 
-from poise.studio.server import Studio
+from poise.studio.web.studio import Studio
 
 pytestmark = pytest.mark.browser
 

@@ -14,10 +14,10 @@ from bvh_cases import ROOT6, ROTATIONS, write
 from bvh_oracle import Bone, bones, text_of
 from poise.limits.skeleton import make_skeleton_capsules
 from poise.model import Box
-from poise.pictures.clay import place_core
-from poise.pictures.flesh import find_flesh
-from poise.pictures.joining import join_balls
-from poise.pictures.solids import find_solids
+from poise.pictures.body.clay import place_core
+from poise.pictures.body.flesh import find_flesh
+from poise.pictures.body.joint_balls import join_balls
+from poise.pictures.body.solids import find_solids
 
 AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 

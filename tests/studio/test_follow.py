@@ -10,8 +10,8 @@ import pytest
 import poise
 from poise import Motion
 from poise.studio import Studio
-from poise.studio.follow import CATCH_UP, PAUSE, Chase, find_way, measure_travel, trace_root
-from poise.studio.follow_box import find_place
+from poise.studio.panel.follow_box import find_place
+from poise.studio.scene.follow_camera import CATCH_UP, PAUSE, Chase, find_way, measure_travel, trace_root
 
 UP = np.array([0.0, 1.0, 0.0])
 

@@ -16,9 +16,9 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from poise.errors import InvalidValue, MissingExtra
-from poise.studio import connections
-from poise.studio.gate import Gate
-from poise.studio.server import Studio
+from poise.studio.web import connections
+from poise.studio.web.gate import Gate
+from poise.studio.web.studio import Studio
 
 PROTOCOL = f"viser-v{viser.__version__}"
 HUB = "https://hub.example"

@@ -12,7 +12,7 @@ pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[
 import viser
 
 from chromium import EVIL
-from poise.studio.server import Studio
+from poise.studio.web.studio import Studio
 
 pytestmark = pytest.mark.browser
 

@@ -12,8 +12,8 @@ from paths import DOCS
 from poise import Solver, methods
 from poise.goals import Reach
 from poise.methods import DLS, LM, Method, find_method
-from poise.studio import lesson
-from poise.studio.charts import EQUATIONS, describe_step, draw_bars
+from poise.studio.panel import lesson
+from poise.studio.panel.charts import EQUATIONS, describe_step, draw_bars
 from poise.studio.puppet import Puppet
 
 SHELF = (DOCS / "shelf.md").read_text("utf-8")

@@ -42,7 +42,7 @@ def test_a_map_of_a_body_that_nobody_knows_is_refused(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_studio_draws_a_map_and_takes_it_away(found: poise.ReachMap) -> None:
     pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
-    from poise.studio.server import Studio
+    from poise.studio.web.studio import Studio
 
     with Studio(found, port=18066, shadows=False) as studio:
         view = studio.map_view

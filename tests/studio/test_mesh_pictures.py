@@ -13,14 +13,14 @@ import looks_files as made
 import poise
 from poise.errors import FormatWarning
 from poise.kinematics import Pose
-from poise.model.looks import Material, Patch, Piece, deform
-from poise.model.shapes import Box, Capsule, Cylinder, Sphere
+from poise.model.geometry.looks import Material, Patch, Piece, deform
+from poise.model.geometry.shapes import Box, Capsule, Cylinder, Sphere
 from poise.pictures import raster
-from poise.pictures.bodies import find_pieces, sample_extremes
+from poise.pictures.body.pieces import find_pieces, sample_extremes
+from poise.pictures.body.stick import Camera
 from poise.pictures.bounds import find_floor, sample_outline
 from poise.pictures.primitives import mesh_solid
 from poise.pictures.raster import Canvas, Sheet, paint_sheets
-from poise.pictures.stick import Camera
 from poise.pictures.textures import color_vertices, decode_texture, shrink_texture
 
 pytest.importorskip("matplotlib")
@@ -212,7 +212,7 @@ def test_a_texture_is_boiled_down_to_its_main_colors(tmp_path: Path) -> None:
 
 
 def test_images_that_are_none_are_left_out() -> None:
-    from poise.model.looks import Texture
+    from poise.model.geometry.looks import Texture
 
     assert decode_texture(Texture(HALVES[:40], "image/png")) is None
     assert decode_texture(Texture(b"", "image/jpeg")) is None
@@ -277,7 +277,7 @@ def test_bodies_that_look_alike_are_packed_once(tmp_path: Path) -> None:
 
 
 def test_a_figure_without_mass_and_mesh_is_a_person_with_a_head(tmp_path: Path) -> None:
-    from poise.pictures.solids import find_solids
+    from poise.pictures.body.solids import find_solids
 
     human = poise.load("humanoid")
     path = tmp_path / "walk.bvh"

@@ -15,8 +15,8 @@ import looks_files as made
 import poise
 from poise.errors import FormatError, InvalidValue, MissingExtra
 from poise.goals import Reach
-from poise.model.looks import deform
-from poise.pictures.bodies import find_pieces
+from poise.model.geometry.looks import deform
+from poise.pictures.body.pieces import find_pieces
 from poise.pictures.movie import find_window, thin
 
 PIL = pytest.importorskip("PIL.Image", reason="pictures need matplotlib: pip install 'poise[studio]'")

@@ -15,8 +15,8 @@ pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[
 
 import viser
 
-from poise.studio.server import Studio
-from poise.studio.uploads import open_upload
+from poise.studio.web.studio import Studio
+from poise.studio.web.uploads import open_upload
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ import pytest
 import bvh_cases
 import looks_files
 import poise
-from poise.formats.looks import find_look
+from poise.formats.meshes.looks import find_look
 from poise.goals import Reach, Rest
-from poise.model.looks import deform
+from poise.model.geometry.looks import deform
 from poise.solvers import race
 from studio_page import PATIENCE
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import poise
-from poise.formats.adjust import scale_model
+from poise.formats.units import scale_model
 from poise.motion import retarget
 from poise.pages.pairs import find_places
 from poise.pages.scenes import make_scene

@@ -11,9 +11,9 @@ import pytest
 import poise
 from poise.errors import InvalidValue
 from poise.motion import Mapping
-from poise.motion.mapping import find_mapping
-from poise.studio.beside import read_body
-from poise.studio.pairing import choose_color, find_role, list_ends, mend_pair, place_beside
+from poise.motion.retargeting.mapping import find_mapping
+from poise.studio.clips.pairs import choose_color, find_role, list_ends, mend_pair, place_beside
+from poise.studio.clips.second_body import read_body
 from walkers import make_character, make_machine
 from walks import make_walk
 

@@ -11,13 +11,13 @@ import poise
 from bodies import make_stage
 from poise.goals import Reach, Rest
 from poise.limits.skeleton import make_skeleton_capsules
-from poise.pictures.flesh import find_flesh
-from poise.pictures.solids import RAIL_RODS, find_solids
+from poise.pictures.body.flesh import find_flesh
+from poise.pictures.body.solids import RAIL_RODS, find_solids
 from poise.studio import Studio
-from poise.studio.coordinates import find_dials, read_dials, set_dial
-from poise.studio.joints_tab import describe_pose, describe_range
+from poise.studio.panel.coordinates import find_dials, read_dials, set_dial
+from poise.studio.panel.joints_tab import describe_pose, describe_range
 from poise.studio.puppet import Puppet
-from poise.studio.turning import find_turning_joint
+from poise.studio.scene.joint_turn import find_turning_joint
 
 STAGE = make_stage()
 

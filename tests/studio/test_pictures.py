@@ -10,11 +10,11 @@ import pytest
 import poise
 from poise.errors import InvalidValue
 from poise.goals import Balance, CenterOfMass, Distance, LookAt, OnPlane, Range, Reach, Rest
-from poise.model.shapes import Box, Cylinder, Mesh, Sphere
+from poise.model.geometry.shapes import Box, Cylinder, Mesh, Sphere
 from poise.pictures import Camera
-from poise.pictures.map_faces import find_faces, group_faces
+from poise.pictures.body.solids import find_solids
+from poise.pictures.maps.faces import find_faces, group_faces
 from poise.pictures.marks import find_hull_corners, find_marks, outline_hull
-from poise.pictures.solids import find_solids
 from poise.solvers import race
 
 HUMANOID = poise.load("humanoid")

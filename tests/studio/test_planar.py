@@ -9,7 +9,7 @@ import pytest
 
 import poise
 from poise.goals import Reach
-from poise.pictures.stick import find_angles, find_lengths
+from poise.pictures.body.stick import find_angles, find_lengths
 from poise.studio import Studio
 
 

@@ -11,14 +11,14 @@ import pytest
 
 import looks_files as made
 import poise
-from poise.model.looks import deform
-from poise.pictures.bodies import find_pieces
-from poise.pictures.flesh import find_flesh
+from poise.model.geometry.looks import deform
+from poise.pictures.body.flesh import find_flesh
+from poise.pictures.body.pieces import find_pieces
 from poise.pictures.rays import find_hit, meet_triangles
 from poise.spatial import Rotation
 from poise.studio import Studio
-from poise.studio.coordinates import find_dials
-from poise.studio.turning import Turn, find_turning_joint
+from poise.studio.panel.coordinates import find_dials
+from poise.studio.scene.joint_turn import Turn, find_turning_joint
 
 BODIES = ("humanoid", "panda", "quadruped", "tree30", "hand")
 

@@ -17,9 +17,9 @@ from studio_page import PATIENCE, SIZE, open_page, seen_at, until
 
 pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
 
-from poise.studio.rings import SCALE
-from poise.studio.server import Studio
-from poise.studio.turning import find_turning_joint
+from poise.studio.scene.joint_turn import find_turning_joint
+from poise.studio.scene.rings import SCALE
+from poise.studio.web.studio import Studio
 
 pytestmark = pytest.mark.browser
 

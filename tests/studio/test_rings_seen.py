@@ -15,14 +15,14 @@ import pytest
 import bvh_cases
 import looks_files as made
 import poise
-from poise.model.looks import Patch, Piece, deform
-from poise.pictures.bodies import find_pieces
+from poise.model.geometry.looks import Patch, Piece, deform
+from poise.pictures.body.pieces import find_pieces
 from poise.pictures.raster import Canvas, Sheet
 
 pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
 
 from poise.studio import Studio, session
-from poise.studio.stage import find_direction, find_view
+from poise.studio.scene.stage import find_direction, find_view
 
 WIDE = 0.6  # half of the picture, at distance one
 PIXELS = 150

@@ -13,12 +13,12 @@ import poise
 from poise.errors import FormatError, InvalidValue
 from poise.goals import Balance
 from poise.methods import find_method, names
-from poise.pictures.flesh import find_flesh
-from poise.pictures.surface import RoundCone, measure_distance, round_surface
-from poise.studio import lesson
+from poise.pictures.body.flesh import find_flesh
+from poise.pictures.body.surface import RoundCone, measure_distance, round_surface
+from poise.studio.panel import lesson
 from poise.studio.puppet import Puppet
 from poise.studio.saving import pose_from_json, pose_to_json
-from poise.studio.uploads import strip_folders
+from poise.studio.web.uploads import strip_folders
 from waiting import wait_until
 
 BODIES = ("humanoid", "panda", "quadruped", "hand", "tree30", "planar3")
@@ -68,7 +68,7 @@ def test_every_moving_part_of_a_body_is_drawn(name):
 
 
 def test_solids_of_a_file_are_drawn_as_they_are():
-    from poise.model.shapes import Box
+    from poise.model.geometry.shapes import Box
 
     builder = poise.ModelBuilder("boxed")
     builder.add_joint("arm", None, "revolute")
@@ -246,7 +246,7 @@ def test_a_browsers_file_name_is_no_path(name):
 @pytest.fixture(scope="module")
 def studio():
     pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
-    from poise.studio.server import Studio
+    from poise.studio.web.studio import Studio
 
     with Studio("humanoid", port=18080) as running:
         yield running
@@ -309,7 +309,7 @@ def test_a_click_pins_and_lets_go(studio):
 
 def test_files_are_opened_by_what_is_in_them(studio, tmp_path):
     from poise.studio.saving import make_file
-    from poise.studio.uploads import open_upload
+    from poise.studio.web.uploads import open_upload
 
     poise.save(poise.load("panda"), tmp_path / "arm.urdf")
     open_upload(studio, "arm.urdf", (tmp_path / "arm.urdf").read_bytes())

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import poise
-from poise.studio.arrows import find_outward_signs, make_arrow, project_on_axis
-from poise.studio.grip_shapes import shape_grip
-from poise.studio.grips import Grips
 from poise.studio.puppet import Puppet
+from poise.studio.scene.arrows import find_outward_signs, make_arrow, project_on_axis
+from poise.studio.scene.grip_shapes import shape_grip
+from poise.studio.scene.grips import Grips
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])

@@ -16,7 +16,7 @@ from studio_page import PATIENCE, SIZE, choose, drag, grip_at, hover, open_page,
 
 pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
 
-from poise.studio.server import Studio
+from poise.studio.web.studio import Studio
 
 pytestmark = pytest.mark.browser
 

@@ -13,8 +13,8 @@ import pytest
 import poise
 from poise.errors import FormatError, InvalidValue
 from poise.studio import Studio
-from poise.studio.beside import Beside
-from poise.studio.player import sample
+from poise.studio.clips.player import sample
+from poise.studio.clips.second_body import Beside
 from poise.studio.saving import list_motion_kinds, make_motion_file, name_motion_file
 from waiting import wait_until
 from walkers import make_character, make_machine
@@ -189,7 +189,7 @@ def test_the_command_carries_a_clip_onto_another_body(monkeypatch: pytest.Monkey
     from typer.testing import CliRunner
 
     from poise.cli.app import app
-    from poise.studio import server
+    from poise.studio.web import studio
 
     opened: list[Any] = []
 
@@ -203,7 +203,7 @@ def test_the_command_carries_a_clip_onto_another_body(monkeypatch: pytest.Monkey
         def wait(self) -> None:
             """Come back at once."""
 
-    monkeypatch.setattr(server, "Studio", Nothing)
+    monkeypatch.setattr(studio, "Studio", Nothing)
     poise.save(make_walk(), tmp_path / "walk.bvh")
     shown = CliRunner().invoke(app, ["studio", str(tmp_path / "walk.bvh"), "--no-open", "--onto", "g1.xml"])
     assert shown.exit_code == 0, shown.output

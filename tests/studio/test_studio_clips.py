@@ -15,10 +15,10 @@ import poise
 from lying_zips import HELD, make_lying_zip, measure_peak
 from poise.errors import FormatError
 from poise.studio import Studio
+from poise.studio.clips.player import Player
+from poise.studio.clips.timeline import ClipState
 from poise.studio.opening import read_opening
-from poise.studio.player import Player
-from poise.studio.timeline import ClipState
-from poise.studio.uploads import unpack
+from poise.studio.web.uploads import unpack
 from waiting import wait_until
 from walks import make_walk, put_skate_in
 
@@ -332,7 +332,7 @@ def test_the_ghost_is_the_original_at_the_same_frame(studio: Studio) -> None:
 @pytest.mark.parametrize("ending", [".bvh", ".glb"])
 def test_what_was_uploaded_is_saved_edited_in_its_own_format(studio: Studio, ending: str, tmp_path: Path) -> None:
     from poise.studio.saving import find_kind, make_file, name_file
-    from poise.studio.uploads import open_upload
+    from poise.studio.web.uploads import open_upload
 
     poise.save(make_clip(), tmp_path / f"swing{ending}")
     open_upload(studio, f"swing{ending}", (tmp_path / f"swing{ending}").read_bytes())
@@ -372,7 +372,7 @@ def test_the_command_opens_a_clip_with_the_options_of_info(monkeypatch: pytest.M
     from typer.testing import CliRunner
 
     from poise.cli.app import app
-    from poise.studio import server
+    from poise.studio.web import studio
 
     opened: list[object] = []
 
@@ -386,7 +386,7 @@ def test_the_command_opens_a_clip_with_the_options_of_info(monkeypatch: pytest.M
         def wait(self) -> None:
             """Come back at once."""
 
-    monkeypatch.setattr(server, "Studio", Nothing)
+    monkeypatch.setattr(studio, "Studio", Nothing)
     poise.save(make_clip(), tmp_path / "swing.bvh")
     given = ["studio", str(tmp_path / "swing.bvh"), "--no-open", "--scale", "0.5", "--tool", "hand_l", "0", "0.1", "0"]
     shown = CliRunner().invoke(app, given)

@@ -12,10 +12,10 @@ import pytest
 
 import poise
 from poise.studio import Studio
-from poise.studio.coordinates import find_dials, format_q, format_transform, read_dials, set_dial
-from poise.studio.joints_tab import find_rpy, make_copy
-from poise.studio.pace import Pace
+from poise.studio.panel.coordinates import find_dials, format_q, format_transform, read_dials, set_dial
+from poise.studio.panel.joints_tab import find_rpy, make_copy
 from poise.studio.puppet import Puppet
+from poise.studio.web.throttle import Pace
 from waiting import wait_until
 
 BODIES = ("humanoid", "panda", "tree30", "quadruped", "planar3", "hand")

@@ -14,12 +14,12 @@ from walks import make_walk
 
 pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
 
-from poise.studio.server import Studio
-from poise.studio.uploads import open_upload
+from poise.studio.web.studio import Studio
+from poise.studio.web.uploads import open_upload
 
 CUT_SHORT = """
-from poise.studio.server import Studio
-from poise.studio.uploads import open_upload
+from poise.studio.web.studio import Studio
+from poise.studio.web.uploads import open_upload
 open_upload(Studio("planar2", port=18213), "arm.urdf", open({path!r}, "rb").read())
 """
 

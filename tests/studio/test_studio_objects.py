@@ -16,11 +16,11 @@ from walks import make_walk
 
 pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
 
-from poise.studio.keying import Key
-from poise.studio.objects_view import sample_object
+from poise.studio.clips.keys import Key
+from poise.studio.clips.timeline import ClipState, cut_clip, lock_feet, put_keys
 from poise.studio.saving import list_motion_kinds, make_motion_file
-from poise.studio.server import Studio
-from poise.studio.timeline import ClipState, cut_clip, lock_feet, put_keys
+from poise.studio.scene.objects_view import sample_object
+from poise.studio.web.studio import Studio
 
 pytestmark = pytest.mark.slow
 

@@ -13,8 +13,8 @@ import poise
 from poise.pictures.front import find_turn
 from poise.studio.opening import read_opening
 from poise.studio.puppet import Puppet, measure_size
-from poise.studio.scenery import Scenery
-from poise.studio.stage import VIEWS, View, find_direction, find_view
+from poise.studio.scene.appearance import Scenery
+from poise.studio.scene.stage import VIEWS, View, find_direction, find_view
 
 BODIES = ("humanoid", "panda", "quadruped", "planar3", "snake100")
 FOV = 0.72  # of the studio's camera [rad]

@@ -10,9 +10,9 @@ import pytest
 import poise
 from paths import ROOT
 from poise.errors import FormatError
-from poise.studio.panel import describe_why
+from poise.studio.panel.failure_help import PAGE, REASONS
+from poise.studio.panel.panel import describe_why
 from poise.studio.puppet import Puppet
-from poise.studio.reasons import PAGE, REASONS
 
 
 def test_every_reason_has_its_section_in_the_failure_gallery():
@@ -40,7 +40,7 @@ def test_a_missed_handle_leads_to_the_page_that_explains_it(target, section):
 @pytest.fixture(scope="module")
 def studio():
     pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
-    from poise.studio.server import Studio
+    from poise.studio.web.studio import Studio
 
     with Studio("humanoid", port=18070) as running:
         yield running
@@ -48,7 +48,7 @@ def studio():
 
 @pytest.mark.parametrize(("name", "content"), [("broken.urdf", b"<robot"), ("note.txt", b"hello")])
 def test_a_file_that_cannot_be_read_is_called_by_its_own_name(studio, name, content):
-    from poise.studio.uploads import open_upload
+    from poise.studio.web.uploads import open_upload
 
     with pytest.raises(FormatError) as caught:
         open_upload(studio, name, content)
@@ -57,7 +57,7 @@ def test_a_file_that_cannot_be_read_is_called_by_its_own_name(studio, name, cont
 
 def test_a_motion_is_announced_and_saved_whole(studio, tmp_path):
     from poise.studio.saving import make_file
-    from poise.studio.uploads import open_upload
+    from poise.studio.web.uploads import open_upload
 
     model = poise.load("planar2")
     poise.save(poise.Motion(model, np.linspace(0, 1, 60).reshape(30, 2), fps=30), tmp_path / "wave.bvh")

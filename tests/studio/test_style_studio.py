@@ -15,16 +15,16 @@ from bodies import random_model
 from poise.errors import FormatError, InvalidValue
 from poise.goals import Rest, Style
 from poise.studio.puppet import Puppet
-from poise.studio.style_clips import Clip, is_alike, learn_style, prepare_clip, read_clips
+from poise.studio.styles.clips import Clip, is_alike, learn_style, prepare_clip, read_clips
 from waiting import wait_until
 from walkers import make_character
 from walks import make_walk
 
 pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
 
-from poise.studio.postures import mix_postures
-from poise.studio.server import Studio
-from poise.studio.style_folder import describe_clips, write_style
+from poise.studio.panel.style_folder import describe_clips, write_style
+from poise.studio.styles.postures import mix_postures
+from poise.studio.web.studio import Studio
 
 pytestmark = pytest.mark.slow
 

@@ -13,9 +13,8 @@ import pytest
 import poise
 from poise.errors import InvalidValue
 from poise.motion import Contacts, quality
-from poise.studio.keying import Key, make_key
-from poise.studio.puppet import Puppet
-from poise.studio.timeline import (
+from poise.studio.clips.keys import Key, make_key
+from poise.studio.clips.timeline import (
     ClipState,
     Timeline,
     add_contact,
@@ -31,7 +30,8 @@ from poise.studio.timeline import (
     remove_key,
     set_spread,
 )
-from poise.studio.timeline_picture import draw_marker, draw_timeline
+from poise.studio.panel.timeline_picture import draw_marker, draw_timeline
+from poise.studio.puppet import Puppet
 from walkers import make_character
 from walks import make_walk, put_skate_in
 

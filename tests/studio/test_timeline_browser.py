@@ -12,7 +12,7 @@ from walks import make_walk, put_skate_in
 pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
 
 
-from poise.studio.server import Studio
+from poise.studio.web.studio import Studio
 
 pytestmark = pytest.mark.browser
 

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
 
-from poise.studio.server import Studio
+from poise.studio.web.studio import Studio
 from viewers import join_together
 from waiting import wait_until
 

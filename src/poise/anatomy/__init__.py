@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from poise.anatomy.bones import RoleMatch, RoleReport, find_roles
 from poise.anatomy.contacts import ContactPoint
-from poise.anatomy.finding import roles
 from poise.anatomy.report import Role, Roles
+from poise.anatomy.role_search import roles
 from poise.anatomy.soles import find_sole
 
 __all__ = ["ContactPoint", "Role", "RoleMatch", "RoleReport", "Roles", "find_roles", "find_sole", "roles"]

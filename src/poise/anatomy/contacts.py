@@ -20,8 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from poise.anatomy.outlines import CORNERS, half_extent
-from poise.anatomy.parts import Body, Floats
-from poise.anatomy.standing import stand_on
+from poise.anatomy.parts import Body
+from poise.anatomy.stance_frames import stand_on
+from poise.arrays import Floats
 from poise.doors import open_door
 from poise.kinematics import Motion
 from poise.model import Box, Capsule, Model, Sphere

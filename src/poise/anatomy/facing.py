@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from poise.anatomy.limbs import Limb, distance, find_center
-from poise.anatomy.parts import Body, Floats
+from poise.anatomy.parts import Body
 from poise.anatomy.stance import Stance
 from poise.anatomy.symmetry import Symmetry
+from poise.arrays import Floats
 
 __all__ = ["Facing", "find_facing"]
 

@@ -14,7 +14,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from poise.anatomy.parts import Body, Floats, Part
+from poise.anatomy.parts import Body, Part
+from poise.arrays import Floats
 
 __all__ = ["Limb", "read_limb"]
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.model import Box, Capsule, Cylinder, Model, Sphere
-from poise.model.shapes import Geometry
+from poise.model.geometry.shapes import Geometry
 
 __all__ = ["CORNERS", "half_extent", "outline"]
 
-Floats = NDArray[np.float64]
 CORNERS = np.array(list(product((-1.0, 1.0), repeat=3)))
 
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from poise.anatomy.outlines import outline
+from poise.arrays import Floats
 from poise.model import Joint, Model
 
 __all__ = ["Body", "Floats", "Part", "list_parts"]
 
-Floats = NDArray[np.float64]
 FLAT = 1e-6  # of the body's size: frames within such a height are at one height
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike
 
-from poise.anatomy.parts import Floats
 from poise.anatomy.shape import Shape, read_shape
+from poise.arrays import Floats
 from poise.kinematics import Motion
 from poise.model import Model
 

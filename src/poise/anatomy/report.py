@@ -12,8 +12,9 @@ import numpy as np
 
 from poise.anatomy.bones import CORE
 from poise.anatomy.contacts import ContactPoint, find_contacts
-from poise.anatomy.parts import Body, Floats
-from poise.anatomy.standing import stand_on
+from poise.anatomy.parts import Body
+from poise.anatomy.stance_frames import stand_on
+from poise.arrays import Floats
 from poise.errors import name_not_found
 
 __all__ = ["Role", "Roles", "order_of"]

@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike
 from poise.anatomy.digits import name_digits
 from poise.anatomy.facing import Facing, find_facing
 from poise.anatomy.limbs import Limb
-from poise.anatomy.parts import Body, Floats, list_parts
+from poise.anatomy.parts import Body, list_parts
 from poise.anatomy.stance import Limbs, Stance, find_stance
 from poise.anatomy.symmetry import Symmetry, find_symmetry
 from poise.anatomy.trunk import read_trunk
+from poise.arrays import Floats
 from poise.model import Model
 
 __all__ = ["NO_LEGS", "Guess", "Shape", "read_shape"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from poise.anatomy.contacts import FEET, ContactPoint, find_touch
-from poise.anatomy.finding import roles
+from poise.anatomy.role_search import roles
 from poise.kinematics.parts import find_rigid_parts
 from poise.model import Model
 

@@ -14,7 +14,8 @@ from itertools import combinations
 
 import numpy as np
 
-from poise.anatomy.parts import Body, Floats
+from poise.anatomy.parts import Body
+from poise.arrays import Floats
 
 __all__ = ["Branches", "Pair", "Symmetry", "find_symmetry"]
 

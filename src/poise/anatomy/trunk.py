@@ -6,9 +6,10 @@ import numpy as np
 
 from poise.anatomy.facing import Facing
 from poise.anatomy.limbs import distance
-from poise.anatomy.parts import Body, Floats
+from poise.anatomy.parts import Body
 from poise.anatomy.stance import Limbs, Stance, path_between
 from poise.anatomy.symmetry import Symmetry
+from poise.arrays import Floats
 
 __all__ = ["read_trunk"]
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from poise.arrays import Floats
 from poise.batch.device import is_on_device
 from poise.batch.orientations import MOST_DIRECTIONS, orient, read_directions
 from poise.batch.places import Asked, find_plane, hold_root, lay_grid, read_spacing
@@ -33,7 +34,6 @@ from poise.solvers import Status
 
 __all__ = ["MapProblem", "reach_map"]
 
-Floats = NDArray[np.float64]
 Progress = Callable[[int, int], Any]
 ROWS = 1 << 15  # asked at once on a CPU: 4 MB of targets
 DEVICE_ROWS = 1 << 21  # and on a GPU; Ctrl-C is heard between two of them

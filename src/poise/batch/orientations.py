@@ -6,15 +6,14 @@ from math import pi, sqrt
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.batch.solution import copy_to_host
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.spatial.arrays import read_reals
 
 __all__ = ["MOST_DIRECTIONS", "orient", "read_directions", "spread_directions"]
 
-Floats = NDArray[np.float64]
 MOST_DIRECTIONS = 1 << 20
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.goals import Reach
 from poise.model import Frame, Model
@@ -19,7 +20,6 @@ from poise.spatial.arrays import read_finite
 
 __all__ = ["Asked", "find_plane", "hold_root", "lay_grid", "read_spacing"]
 
-Floats = NDArray[np.float64]
 MOST_VOXELS = 1 << 27
 PARALLEL = 1e-9  # sine of the angle between axes that are parallel
 

@@ -13,7 +13,7 @@ from poise.batch.outputs import Outputs
 from poise.batch.solution import CODES
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.solvers import Solution, Solver, Status
-from poise.solvers.proving import prove
+from poise.solvers.proofs import prove
 from poise.solvers.several import Explorer
 
 __all__ = ["explore_rowwise", "prove_rowwise", "solve_rowwise"]

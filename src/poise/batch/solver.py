@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from poise.batch.arrays import Rows, find_lead, name_targets, read_starts, read_targets
-from poise.batch.completing import Asked
+from poise.batch.completeness import Asked
 from poise.batch.device import DeviceBatch, is_on_device
-from poise.batch.further import search_rows_further
+from poise.batch.guesses import search_rows_further
 from poise.batch.outputs import Outputs
 from poise.batch.rowwise import explore_rowwise, prove_rowwise, solve_rowwise
 from poise.batch.solution import BatchSolution

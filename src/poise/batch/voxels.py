@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from poise import models
+from poise.arrays import Floats
 from poise.errors import FormatError, InvalidValue
-from poise.formats.npz import read_arrays
 from poise.formats.source import Source
+from poise.formats.tables.npz import read_arrays
 from poise.kinematics import Pose
 from poise.kinematics.drawn import Drawn
 from poise.model import Model
@@ -23,7 +24,6 @@ from poise.spatial.arrays import read_finite
 
 __all__ = ["ReachMap", "Voxel"]
 
-Floats = NDArray[np.float64]
 Shares = NDArray[np.float32]
 KIND = "poise reach map 1"
 SHARES = ("reached", "proved", "undecided")

@@ -16,12 +16,12 @@ import poise
 from poise.cli.words import Body, report_complaints
 from poise.errors import FormatError
 from poise.formats import registry
-from poise.formats.looks import name_missing_meshes
+from poise.formats.meshes.looks import name_missing_meshes
 from poise.formats.source import Source
 from poise.kinematics import Motion
 from poise.model import Model
-from poise.model.joint_words import describe_joint
-from poise.model.show import count_parts
+from poise.model.joints.text import describe_joint
+from poise.model.text import count_parts
 
 __all__ = ["convert_command", "info_command"]
 

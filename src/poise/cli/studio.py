@@ -50,7 +50,7 @@ def studio_command(
 ) -> None:
     """Drag a body in the browser, or play and edit a clip: handles, pins, methods, lessons, a race. Ctrl-C ends it."""
     from poise.studio.opening import find_body
-    from poise.studio.server import Studio
+    from poise.studio.web.studio import Studio
 
     with report_complaints("studio"):
         file = str(find_body(Path(model), model)) if Path(model).is_dir() else model

@@ -6,14 +6,13 @@ import csv
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.errors import FormatError, InvalidValue
 from poise.spatial import Rotation
 
 __all__ = ["read_path"]
 
-Floats = NDArray[np.float64]
 PLACE, TURN = ("x", "y", "z"), ("qw", "qx", "qy", "qz")
 
 

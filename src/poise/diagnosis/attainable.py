@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from poise.diagnosis.linear import Floats
+from poise.arrays import Floats
 from poise.solvers.solution import Solution
 
 __all__ = ["DEPENDENT", "find_attainable", "find_rank", "linearise_widely"]

@@ -19,7 +19,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.diagnosis.linear import Floats, Linearisation, linearise, solve_nonnegative, span_rows
+from poise.arrays import Floats
+from poise.diagnosis.linear import Linearisation, linearise, solve_nonnegative, span_rows
 from poise.diagnosis.missed import is_missed
 from poise.diagnosis.standing import Standing, find_touched
 from poise.limits.limit import CLOSE

@@ -7,10 +7,11 @@ from itertools import chain
 
 import numpy as np
 
+from poise.arrays import Floats
 from poise.diagnosis.binding import find_active_limits
 from poise.diagnosis.conditioning import describe_rows, find_conditioning
 from poise.diagnosis.conflict import find_conflicts
-from poise.diagnosis.linear import Floats, linearise
+from poise.diagnosis.linear import linearise
 from poise.diagnosis.missed import find_proof, is_missed
 from poise.diagnosis.relax import Trials
 from poise.reach.proof import Proof

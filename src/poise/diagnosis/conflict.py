@@ -10,8 +10,9 @@ from itertools import combinations
 
 import numpy as np
 
+from poise.arrays import Floats
 from poise.diagnosis.conditioning import find_free_motion
-from poise.diagnosis.linear import Floats, Linearisation
+from poise.diagnosis.linear import Linearisation
 from poise.diagnosis.missed import is_missed, read_tolerances
 from poise.diagnosis.relax import Trials, without_goal
 from poise.solvers.explanation import Cause, CauseKind

@@ -8,14 +8,12 @@ themselves.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.goals.goal import GoalRows
 from poise.solvers.solution import Solution
 
 __all__ = ["measure_excess"]
-
-Floats = NDArray[np.float64]
 
 
 def measure_excess(solution: Solution, row: GoalRows) -> Floats:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.limits.limit import name_limits
 from poise.solvers.limit_tables import LimitTables, gather_limits, make_loop_goal
 from poise.solvers.solution import Solution
@@ -14,7 +15,6 @@ from poise.solvers.table import may_move
 
 __all__ = ["Floats", "Linearisation", "find_limit_tables", "linearise", "solve_nonnegative", "span_rows"]
 
-Floats = NDArray[np.float64]
 
 DEPENDENT = 1e-9  # of the largest singular value: rows that say nothing new
 

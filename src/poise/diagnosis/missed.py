@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from poise.reach.proof import Proof
-from poise.solvers.proving import find_tolerances, prove
+from poise.solvers.proofs import find_tolerances, prove
 from poise.solvers.solution import Solution
 
 __all__ = ["find_proof", "is_missed", "read_tolerances"]

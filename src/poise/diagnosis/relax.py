@@ -20,7 +20,7 @@ from poise.solvers.explanation import WayOutKind
 from poise.solvers.findings import ActiveLimit
 from poise.solvers.limit_tables import find_timed
 from poise.solvers.options import Options
-from poise.solvers.proving import prove
+from poise.solvers.proofs import prove
 from poise.solvers.solution import Solution
 from poise.solvers.status import Status
 from poise.solvers.table import make_native_table, order_goals

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.diagnosis.hull import measure_excess
 from poise.diagnosis.missed import read_tolerances
 from poise.goals.goal import ALIGN, ANGLE, ANGULAR, BALANCE, COM, CUSTOM, DISTANCE, LOOK, PLANES, GoalRows
@@ -26,7 +26,6 @@ __all__ = [
     "say_vector",
 ]
 
-Floats = NDArray[np.float64]
 
 SIGNS = ("+x", "-x", "+y", "-y", "+z", "-z")
 

@@ -19,10 +19,10 @@ import numpy as np
 from poise import models
 from poise.errors import FormatError, FormatWarning, InvalidValue, MissingExtra, PoiseError, name_not_found
 from poise.formats import registry
-from poise.formats.adjust import add_free_root, adjust_model
-from poise.formats.robot_styles import write_style
 from poise.formats.source import ReadOptions, Source
+from poise.formats.tables.robot_csv import write_style
 from poise.formats.target import replace_file
+from poise.formats.units import add_free_root, adjust_model
 from poise.kinematics import Motion, Pose
 from poise.model import Model
 
@@ -155,7 +155,7 @@ def save(
         path: The file to write; its folder must exist.
         overwrite: False refuses to replace a file.
         like: A file whose character (mesh, materials, skin) the pose or motion is put into; glTF only.
-        style: How others write the motion of a robot: "unitree" (CSV) or "gmr" (NPZ); see `poise.formats.robot_styles`.
+        style: Layout of a robot's motion: "unitree" (CSV) or "gmr" (NPZ); see `poise.formats.tables.robot_csv`.
 
     Returns:
         The path.

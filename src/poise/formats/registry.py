@@ -16,7 +16,7 @@ from poise.formats.source import Source
 
 __all__ = ["find_reader", "find_writer", "list_formats"]
 
-MODULES = ("urdf", "mjcf", "bvh", "gltf", "dh", "tables", "amass", "answers")
+MODULES = ("urdf.reader", "mjcf.reader", "bvh.reader", "gltf", "dh", "tables.motions", "tables.amass", "json_files")
 HEAD = 1 << 16  # bytes that `looks_like` sees
 OPEN = ("", ".xml", ".txt", ".json", ".bin", ".dat")  # suffixes that say nothing
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from poise.errors import FormatError
-from poise.model.looks import LookSource
+from poise.model.geometry.looks import LookSource
 
 __all__ = ["LONGEST_NAME", "MOST_BYTES", "ReadOptions", "Source", "look_source", "parse_number", "parse_numbers"]
 

@@ -10,12 +10,12 @@ from os import PathLike, fsdecode
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.errors import FormatError, PoiseError
-from poise.formats.described import describe_model, read_description
-from poise.formats.npz import read_arrays
+from poise.formats.plain_model import describe_model, read_description
 from poise.formats.source import Source
+from poise.formats.tables.npz import read_arrays
 from poise.kinematics import Motion
 from poise.model import Model
 
@@ -23,7 +23,6 @@ __all__ = ["read_style", "write_style_arrays"]
 
 KIND = "style"
 MOST_PARTS = 100
-Floats = NDArray[np.float64]
 
 
 def write_style_arrays(model: Model, parts: Sequence[tuple[float, Floats]]) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from poise.goals.distance import pack_span
 from poise.goals.goal import ANGLE, TURNED, Goal, GoalRows, read_one_weight
 from poise.goals.range import Range, read_range
 from poise.model import Model
-from poise.model.joint import get_name
+from poise.model.joints.joint import get_name
 
 __all__ = ["Angle"]
 

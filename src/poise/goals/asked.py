@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.goals.goal import POSE, POSITION, GoalRows
 
 __all__ = ["NOTHING", "Asked", "is_place"]
 
-Floats = NDArray[np.float64]
 Points = tuple[tuple[str, tuple[float, float, float]], ...]
 
 

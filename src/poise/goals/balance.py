@@ -25,7 +25,7 @@ from poise.goals.contacts import Contact, find_supports
 from poise.goals.goal import BALANCE, Goal, GoalRows, pack_target, read_one_weight
 from poise.kinematics.regions import read_length, read_position
 from poise.model import Model
-from poise.model.joint import get_name
+from poise.model.joints.joint import get_name
 
 __all__ = ["Balance"]
 

@@ -15,8 +15,8 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.goals.curved import Curved
 from poise.goals.mid_range import halve_ranges
@@ -25,7 +25,6 @@ from poise.model import Frame, Model
 
 __all__ = ["Comfort"]
 
-Floats = NDArray[np.float64]
 
 NEAREST = 0.999  # of half a range: from here to the end the cost goes on as a parabola
 FLOOR = 1e-6  # keeps the measure smooth where it is zero

@@ -13,15 +13,14 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.kinematics.parts import find_rigid_parts
 from poise.model import Model
-from poise.model.shapes import Box, Capsule, Cylinder, Geometry, Sphere
+from poise.model.geometry.shapes import Box, Capsule, Cylinder, Geometry, Sphere
 
 __all__ = ["Contact", "find_contacts", "find_supports"]
 
-Floats = NDArray[np.float64]
 Contact = tuple[str, Floats]
 
 LAYER = 0.01  # of L: how far above the lowest point others still touch the ground

@@ -14,16 +14,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.goals.asked import Asked
 from poise.goals.gaussian import Gaussian
 from poise.goals.rest import POSTURE, Rest
 from poise.model import Model
 
 __all__ = ["Curved", "find_rest_cost", "find_rest_slope"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,15 +17,14 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.goals.goal import CUSTOM, Goal, GoalRows, pack_target, read_one_weight
 from poise.model import Model
 
 __all__ = ["Custom"]
 
-Floats = NDArray[np.float64]
 Function = Callable[[Floats], Any]
 
 STEP = 6e-6  # cube root of the rounding error

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.arrays import Triple
 from poise.errors import InvalidValue
-from poise.kinematics.regions import Triple, make_triple, read_position
+from poise.kinematics.regions import make_triple, read_position
 from poise.model.spec import read_unit
 
 __all__ = ["LETTERS", "place_on_frame", "read_axis", "read_point"]

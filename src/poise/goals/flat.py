@@ -11,15 +11,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from poise.errors import ShapeMismatch
 from poise.model import Model
 from poise.model.plane import explain_no_plane, find_normal
 
 __all__ = ["fill_place", "fill_places", "find_third"]
-
-Floats = NDArray[np.float64]
 
 
 def find_third(model: Model, frame: str, point: Any = None, relative_to: str | None = None) -> tuple[int, float]:

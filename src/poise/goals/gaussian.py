@@ -14,14 +14,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from poise.arrays import Floats, Ints
 from poise.kinematics.charts import Chart
 
 __all__ = ["Beside", "Gaussian"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 LEAST = 1e-12  # the weight of what has none
 
 

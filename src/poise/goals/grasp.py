@@ -18,8 +18,8 @@ from poise.errors import InvalidValue, ShapeMismatch
 from poise.goals.goal import Goal, GoalRows, read_numbers
 from poise.goals.reach import Reach
 from poise.model import Model, Object
-from poise.model.joint import Frame, Joint, get_name
-from poise.model.objects import FACES
+from poise.model.geometry.objects import FACES
+from poise.model.joints.joint import Frame, Joint, get_name
 from poise.spatial import Transform, as_transform
 
 __all__ = ["Grasp"]

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.arrays import Triple
 from poise.errors import InvalidValue
 from poise.goals.direction import place_on_frame, read_axis, read_point
 from poise.goals.goal import POSITION, Goal, GoalRows, pack_target, read_one_weight
-from poise.kinematics.regions import Triple, read_position
+from poise.kinematics.regions import read_position
 from poise.model import Model
 from poise.spatial import Rotation
 

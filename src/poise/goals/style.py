@@ -20,8 +20,8 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.doors import open_door
 from poise.errors import InvalidValue, ModelMismatch
 from poise.goals.asked import NOTHING, Asked
@@ -35,7 +35,6 @@ from poise.model.compare import name_mismatch
 
 __all__ = ["Style"]
 
-Floats = NDArray[np.float64]
 NEIGHBOURS = 60
 
 

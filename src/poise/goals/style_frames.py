@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from poise.arrays import Floats, Ints
 from poise.errors import InvalidValue
 from poise.goals.asked import Asked, Points
 from poise.goals.gaussian import Gaussian
@@ -25,8 +25,6 @@ from poise.native import core
 
 __all__ = ["StyleFrames"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 STILL = 1e-4  # lengths L: a joint that slides less than this in all frames does not travel
 COMMON = 0.1  # share of the spread of all frames in that of a few: what few frames do not show is not forbidden
 FLOOR = 0.04  # radians, or lengths L: how far a pose strays from the frames at least

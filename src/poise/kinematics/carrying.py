@@ -11,15 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.kinematics.samples import TURNS_FREELY, name_angles
 from poise.model import Joint, Model
 from poise.spatial import Rotation
 
 __all__ = ["Root", "carry", "find_root", "level_motion"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,15 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from poise.arrays import Floats, Ints
 from poise.kinematics.samples import Layout
 from poise.native import core
 
 __all__ = ["Chart"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 LOOSE = 1.0  # squared radians, or lengths L: the spread of coordinates that do not count, about where they are
 
 

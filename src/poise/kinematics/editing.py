@@ -11,8 +11,8 @@ jumps of speed, the same forwards and backwards in time and in every frame of th
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.kinematics.carrying import Root, carry, find_root, level_motion
 from poise.kinematics.samples import Layout, Samples, name_angles
 from poise.model import Model
@@ -20,7 +20,6 @@ from poise.spatial import Rotation
 
 __all__ = ["average", "join", "loop", "measure_speeds", "sample", "smooth"]
 
-Floats = NDArray[np.float64]
 TO_HALF_POWER = (np.sqrt(2.0) - 1.0) ** -0.25  # of two runs, each with half the power at its own cutoff
 FADED = 14.0  # the filter's response ends where it has fallen by exp(-14)
 MOST_MEANS = 50

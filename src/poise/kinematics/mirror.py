@@ -15,8 +15,8 @@ axis of a hinge: places may differ by a small part of the body's length. A joint
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.kinematics.reflections import find_foot, find_normal, make_reflection
 from poise.kinematics.sides import pair_frames
 from poise.kinematics.symmetry import find_symmetry
@@ -25,7 +25,6 @@ from poise.spatial import Rotation
 
 __all__ = ["Mirror"]
 
-Floats = NDArray[np.float64]
 SAME = 1e-6  # of unit vectors: what counts as upright
 
 

@@ -9,11 +9,12 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
+from poise.arrays import Floats
 from poise.errors import InvalidValue, ModelMismatch, ShapeMismatch
 from poise.kinematics import editing
 from poise.kinematics.drawn import Drawn
 from poise.kinematics.mirror import Mirror
-from poise.kinematics.pose import Floats, Pose, check_configuration
+from poise.kinematics.pose import Pose, check_configuration
 from poise.model import Frame, Model, Object
 from poise.spatial.arrays import read_finite, read_reals
 

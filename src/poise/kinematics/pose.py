@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from poise.arrays import Floats
 from poise.errors import InvalidValue, ModelMismatch, ShapeMismatch
 from poise.kinematics.drawn import Drawn
 from poise.model import Frame, Model
@@ -15,8 +16,6 @@ from poise.spatial import Transform
 from poise.spatial.arrays import read_reals
 
 __all__ = ["Pose", "check_configuration", "check_model"]
-
-Floats = NDArray[np.float64]
 
 
 def check_model(model: object) -> None:

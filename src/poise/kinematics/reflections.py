@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from poise.arrays import Floats
 
 __all__ = ["find_foot", "find_normal", "make_reflection", "round_whole"]
-
-Floats = NDArray[np.float64]
 
 
 def make_reflection(normal: Floats, point: Floats) -> Floats:

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from poise.model.solids import LARGEST, Box, Capsule, Sphere, Triple, make_triple, read_length, read_position, settle
+from poise.arrays import Triple
+from poise.model.geometry.solids import LARGEST, Box, Capsule, Sphere, make_triple, read_length, read_position, settle
 from poise.model.spec import read_unit
 
 __all__ = [

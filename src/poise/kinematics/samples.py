@@ -13,13 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.arrays import Floats, Ints
 from poise.model import Model
 from poise.spatial import Rotation
 
 __all__ = ["TURNS_FREELY", "Layout", "Samples", "name_angles"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 TURNS_FREELY = ("ball", "euler")
 
 

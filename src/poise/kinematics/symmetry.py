@@ -8,16 +8,15 @@ Linear in the numbers of hinges and slides, and in quaternions: q' = W q + c. Eu
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.kinematics.reflections import make_reflection, round_whole
 from poise.model import Joint, Model
-from poise.model.kinds import Primitive
+from poise.model.joints.kinds import Primitive
 
 __all__ = ["Symmetry", "find_symmetry"]
 
-Floats = NDArray[np.float64]
 NEAR = 0.05  # of L: how far a joint may be from the image of its partner
 WHOLE = 0.9986  # a normal within three degrees of a world axis is that axis
 ALONG = 0.95  # how well the axis of a hinge is the image of its partner's

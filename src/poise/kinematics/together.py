@@ -8,9 +8,10 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
+from poise.arrays import Floats
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.kinematics.motion import Motion
-from poise.kinematics.pose import Floats, Pose
+from poise.kinematics.pose import Pose
 from poise.model import Model, ModelBuilder, Object
 from poise.spatial import Rotation
 

@@ -15,15 +15,15 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.kinematics.parts import find_rigid_parts
 from poise.limits.skeleton import BodyCapsule, make_skeleton_capsules, make_triple
 from poise.model import Model
-from poise.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
+from poise.model.geometry.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from poise.native import core
 
 __all__ = ["BodyCapsule", "body_capsules", "capsule_distances", "choose_pairs"]
 
-Floats = NDArray[np.float64]
 Pairs = NDArray[np.int64]
 
 TOUCH = 1e-6  # of L: gaps that are this small are rounding

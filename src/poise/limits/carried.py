@@ -22,14 +22,13 @@ from poise.limits.clearance import Clearance
 from poise.limits.limit import LimitRow, LimitRows
 from poise.limits.skeleton import make_triple
 from poise.model import Model, Object
-from poise.model.shapes import Box, Shape
+from poise.model.geometry.shapes import Box, Shape
 from poise.native import core
 from poise.spatial import Transform
 
 __all__ = ["Carried", "ClearOfObjects"]
 
 Op = core.LimitOp
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from poise.kinematics.parts import find_rigid_parts
 from poise.kinematics.regions import read_position
 from poise.limits.limit import CLOSE, Limit, LimitRows, LoopRow
 from poise.model import Model
-from poise.model.joint import get_name
+from poise.model.joints.joint import get_name
 from poise.spatial import Transform, as_transform
 
 __all__ = ["CLOSE", "Closed"]

@@ -24,7 +24,7 @@ from poise.errors import InvalidValue
 from poise.limits.limit import ROUNDING, Limit, LimitRow, LimitRows
 from poise.model import Joint, Model
 from poise.model.degrees import doubt_cone
-from poise.model.joint import BallRange
+from poise.model.joints.joint import BallRange
 from poise.model.spec import check_cone
 from poise.native import core
 

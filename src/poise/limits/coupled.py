@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from poise.errors import InvalidValue, name_not_found
 from poise.limits.limit import ROUNDING, Limit, LimitRow, LimitRows
 from poise.model import Joint, Model
-from poise.model.joint import get_name
+from poise.model.joints.joint import get_name
 from poise.model.spec import read_number
 from poise.native import core
 

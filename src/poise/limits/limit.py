@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from poise.errors import InvalidValue
 from poise.model import Model
-from poise.model.joint import BallRange
+from poise.model.joints.joint import BallRange
 from poise.native import core
 
 if TYPE_CHECKING:

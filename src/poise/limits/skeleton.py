@@ -17,16 +17,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from poise.arrays import Floats, Triple
 from poise.kinematics.parts import find_rigid_parts
 from poise.model import Model
-from poise.model.joint import Joint
+from poise.model.joints.joint import Joint
 
 __all__ = ["BodyCapsule", "find_water_radius", "make_skeleton_capsules"]
 
-Floats = NDArray[np.float64]
-Triple = tuple[float, float, float]
 
 WATER = 1000.0  # [kg/m^3]
 THICKEST = 0.08  # of L

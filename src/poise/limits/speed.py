@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.limits.limit import Limit, RateBounds
 from poise.model import Model
-from poise.model.joint import get_name
+from poise.model.joints.joint import get_name
 
 __all__ = ["Speed", "bound_each", "read_most"]
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from poise.errors import InvalidValue
 from poise.model import Model
-from poise.model.kinds import KINDS
+from poise.model.joints.kinds import KINDS
 from poise.native import core
 
 __all__ = ["Method"]

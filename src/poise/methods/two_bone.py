@@ -38,7 +38,7 @@ from numpy.typing import ArrayLike, NDArray
 from poise.errors import InvalidValue
 from poise.methods.method import Method, check_positive
 from poise.model import Model
-from poise.model.joint import Joint
+from poise.model.joints.joint import Joint
 from poise.model.spec import read_unit
 from poise.native import core
 

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from poise.arrays import Floats
 from poise.errors import InvalidModel, InvalidValue, name_not_found
-from poise.model.joint import Floats
-from poise.model.kinds import KINDS
+from poise.model.geometry.looks import LookSource
+from poise.model.geometry.shapes import Shape
+from poise.model.joints.kinds import KINDS
 from poise.model.layout import Layout
-from poise.model.looks import LookSource
-from poise.model.shapes import Shape
 from poise.model.spec import freeze, read_vector
 
 __all__ = ["Attached", "freeze_mapping"]

@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike
 
 from poise.errors import InvalidModel, UnitWarning
 from poise.model.attached import Attached
+from poise.model.curves.path import Path
 from poise.model.degrees import doubt_bounds, doubt_cone
-from poise.model.joint import BallRange, Mimic
-from poise.model.looks import LookSource
+from poise.model.geometry.looks import LookSource
+from poise.model.geometry.shapes import Geometry, Shape
+from poise.model.joints.joint import BallRange, Mimic
 from poise.model.model import Model
-from poise.model.path import Path
-from poise.model.shapes import Geometry, Shape
 from poise.model.spec import FrameSpec, JointSpec, check_name
 
 __all__ = ["ModelBuilder"]

@@ -15,14 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.model.kinds import Primitive
-from poise.model.path import carry_alone
-from poise.model.primitives import make_kernel_table
+from poise.arrays import Floats
+from poise.model.curves.path import carry_alone
+from poise.model.joints.kinds import Primitive
+from poise.model.joints.primitives import make_kernel_table
 from poise.model.tree import Tree
 
 __all__ = ["Axis", "Chain", "find_chain", "find_readings"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

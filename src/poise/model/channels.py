@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import InvalidValue, name_not_found
-from poise.model.joint import Joint, get_name
+from poise.model.joints.joint import Joint, get_name
 
 if TYPE_CHECKING:
     from poise.model.model import Model

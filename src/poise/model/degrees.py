@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from poise.model.joint import BallRange, Joint
+from poise.model.joints.joint import BallRange, Joint
 
 __all__ = ["advise_radians", "doubt_bounds", "doubt_cone", "doubt_start", "is_doubtful"]
 

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from poise.arrays import Floats
 from poise.errors import InvalidValue, NameNotFound
 from poise.model.attached import Attached
-from poise.model.joint import Floats, Frame, Joint
-from poise.model.kinds import KINDS
+from poise.model.joints.joint import Frame, Joint
+from poise.model.joints.kinds import KINDS
 from poise.model.spec import FrameSpec, JointSpec, freeze, read_vector
 from poise.spatial import Rotation, Transform
 

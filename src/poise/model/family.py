@@ -34,13 +34,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.model.chain import Axis, Chain, find_chain, placement
 from poise.model.tree import Tree
 
 __all__ = ["GENERAL", "Family", "find_family"]
 
-Floats = NDArray[np.float64]
 WORST = 1e-3  # how far, in radians or of the chain's length, axes may be from a family that they are moved into
 NEARLY = 0.07  # how far where its poses are guesses
 APART = 1e-6  # of the chain's length: axes that are nearer count as one

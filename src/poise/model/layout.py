@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import InvalidModel, name_not_found
-from poise.model.joint import Mimic
-from poise.model.kinds import KINDS
+from poise.model.joints.joint import Mimic
+from poise.model.joints.kinds import KINDS
 from poise.model.spec import FrameSpec, JointSpec
 
 __all__ = ["Layout", "lay_out"]

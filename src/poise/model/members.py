@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.model.joint import Frame, Joint
-from poise.model.kinds import KINDS
+from poise.model.joints.joint import Frame, Joint
+from poise.model.joints.kinds import KINDS
 from poise.model.layout import Layout
 from poise.model.spec import JointSpec
 

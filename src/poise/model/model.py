@@ -12,17 +12,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from poise.arrays import Floats
 from poise.doors import open_door
 from poise.errors import InvalidValue, NameNotFound, name_not_found
-from poise.model import derive, show
+from poise.model import derive, text
 from poise.model.attached import Attached, freeze_mapping
 from poise.model.channels import find_columns
 from poise.model.family import Family, family_of
-from poise.model.joint import Floats, Frame, Joint, get_name
+from poise.model.geometry.shapes import Shape
+from poise.model.joints.joint import Frame, Joint, get_name
+from poise.model.joints.primitives import make_kernel_table
 from poise.model.layout import Layout, lay_out
 from poise.model.members import freeze_flags, list_ranged, make_frames, make_joints, measure_length
-from poise.model.primitives import make_kernel_table
-from poise.model.shapes import Shape
 from poise.model.spec import FrameSpec, JointSpec, freeze
 from poise.native import Body
 
@@ -382,10 +383,10 @@ class Model:
         return f"<Model {self.name!r}: {len(self.joints)} joints, {self.nv} DOF, {len(self.frames)} frames>"
 
     def __str__(self) -> str:
-        return show.draw_tree(self)
+        return text.draw_tree(self)
 
     def _repr_html_(self) -> str:
-        shown: str = self.keep("cell", lambda: show.draw_cell(self))
+        shown: str = self.keep("cell", lambda: text.draw_cell(self))
         return shown
 
 

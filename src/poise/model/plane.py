@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
-from poise.model.kinds import Primitive
+from poise.arrays import Floats
+from poise.model.joints.kinds import Primitive
 from poise.model.model import Model
 
 __all__ = ["explain_no_plane", "find_normal", "is_planar"]
 
-Floats = NDArray[np.float64]
 NEAR = 1e-9
 NORMALS = (2, 1, 0)  # z first: a body that slides along x alone moves in the xy plane
 PLANES = ("yz", "xz", "xy")  # by their normal

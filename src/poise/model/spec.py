@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from poise.arrays import Floats
 from poise.errors import InvalidModel, InvalidValue, ShapeMismatch
-from poise.model.joint import BallRange, Floats, Mimic
-from poise.model.kinds import EULER_ORDERS, KINDS
-from poise.model.path import Path, read_path
-from poise.model.stretch import check_kind, check_length, fill_bounds
+from poise.model.curves.path import Path, read_path
+from poise.model.joints.joint import BallRange, Mimic
+from poise.model.joints.kinds import EULER_ORDERS, KINDS
+from poise.model.joints.stretch import check_kind, check_length, fill_bounds
 from poise.spatial import Transform, as_transform
 
 __all__ = ["FrameSpec", "JointSpec"]

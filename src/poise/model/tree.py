@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-from poise.model.joint import Frame, Joint
+from poise.arrays import Floats
+from poise.model.geometry.shapes import Shape
+from poise.model.joints.joint import Frame, Joint
 from poise.model.layout import Layout
-from poise.model.shapes import Shape
 
 __all__ = ["Tree"]
-
-Floats = NDArray[np.float64]
 
 
 class Tree(Protocol):

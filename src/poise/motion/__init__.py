@@ -1,16 +1,16 @@
 """Whole motions: contacts that are found and held, goals along a clip, edits, and what a clip is worth in numbers."""
 
-from poise.motion.carried import Retargeted
-from poise.motion.editing import edit
-from poise.motion.finding import contacts
-from poise.motion.ledger import Contact, Contacts
-from poise.motion.locking import lock
-from poise.motion.mapping import Mapping, Pair
-from poise.motion.measures import Quality, quality
-from poise.motion.result import Released, Track
-from poise.motion.retargeter import Retargeter
-from poise.motion.retargeting import retarget
-from poise.motion.tracking import track
+from poise.motion.clips.edit import edit
+from poise.motion.clips.lock import lock
+from poise.motion.clips.quality import Quality, quality
+from poise.motion.clips.result import Released, Track
+from poise.motion.clips.track import track
+from poise.motion.contact.detector import contacts
+from poise.motion.contact.ledger import Contact, Contacts
+from poise.motion.retargeting.mapping import Mapping, Pair
+from poise.motion.retargeting.offline import retarget
+from poise.motion.retargeting.online import Retargeter
+from poise.motion.retargeting.result import Retargeted
 
 __all__ = [
     "Contact",

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.formats.thinning import split_creases, thin_all
-from poise.model.looks import Material, Patch, Piece, Texture, find_normals
+from poise.formats.meshes.decimation import split_creases, thin_all
+from poise.model.geometry.looks import Material, Patch, Piece, Texture, find_normals
 from poise.pictures.textures import PLAIN, shrink_texture
 
 __all__ = ["MeshShelf", "fit_pieces"]

@@ -15,7 +15,7 @@ from typing import Any
 
 from poise.formats.target import replace_file
 from poise.pages.scenes import make_scene
-from poise.pictures.stick import Camera
+from poise.pictures.body.stick import Camera
 
 __all__ = ["Page", "show"]
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from poise.formats.adjust import scale_motion
+from poise.arrays import Floats
+from poise.formats.units import scale_motion
 from poise.kinematics import Motion
 from poise.motion import Retargeted
 from poise.pages.scene import Color, Scene
@@ -13,7 +13,6 @@ from poise.spatial import Rotation
 
 __all__ = ["show_both"]
 
-Floats = NDArray[np.float64]
 LONGEST = 4000  # frames of a page
 SOURCE: Color = (0.80, 0.72, 0.60)
 

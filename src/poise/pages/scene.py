@@ -10,19 +10,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.model import Model
 from poise.pages.meshes import MeshShelf, fit_pieces
-from poise.pictures.bodies import find_pieces, tell_missing
+from poise.pictures.body.pieces import find_pieces, tell_missing
+from poise.pictures.body.solids import Solid, find_solids
 from poise.pictures.bounds import sample_outline
 from poise.pictures.front import find_turn
-from poise.pictures.solids import Solid, find_solids
 from poise.spatial import Rotation
 
 __all__ = ["BODY", "Scene"]
 
-Floats = NDArray[np.float64]
 Color = tuple[float, float, float]
 
 KINDS = ("capsule", "cylinder", "box")

@@ -5,27 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.batch import ReachMap
 from poise.errors import InvalidValue
 from poise.kinematics import Motion, Pose
 from poise.model import Model
-from poise.model.looks import Patch, Piece
+from poise.model.geometry.looks import Patch, Piece
 from poise.motion import Retargeted, Track
 from poise.pages.pairs import show_both
 from poise.pages.scene import BODY, Color, Scene
-from poise.pictures.map_faces import find_faces, group_faces
+from poise.pictures.body.solids import make_capsule, place_object
+from poise.pictures.maps.faces import find_faces, group_faces
 from poise.pictures.marks import Mark, find_marks
 from poise.pictures.plots import COLORS, trace_goals
-from poise.pictures.solids import make_capsule, place_object
 from poise.solvers.race import Race, Racer
 from poise.solvers.show import HEAD, list_rows, write_headline
 from poise.solvers.solution import Solution
 
 __all__ = ["make_scene"]
 
-Floats = NDArray[np.float64]
 
 LONGEST = 4000  # frames of a page
 MANY = (*COLORS, "#882255", "#44AA99", "#AA4499", "#117733", "#DDCC77", "#332288", "#661100", "#6699CC")

@@ -3,9 +3,9 @@
 `plot` draws anything that Poise makes, and is also `poise.plot`. It says which package it needs where one is missing.
 """
 
+from poise.pictures.body.stick import Camera
 from poise.pictures.picture import Picture, plot
 from poise.pictures.plots import plot_history, plot_pose, plot_race
-from poise.pictures.stick import Camera
 
 __all__ = [
     "Camera",

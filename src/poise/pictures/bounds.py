@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.model import Model
-from poise.model.looks import deform
-from poise.pictures.bodies import find_pieces, sample_extremes
-from poise.pictures.solids import Solid, find_solids
+from poise.model.geometry.looks import deform
+from poise.pictures.body.pieces import find_pieces, sample_extremes
+from poise.pictures.body.solids import Solid, find_solids
 
 __all__ = ["find_floor", "outline_core", "outline_pieces", "sample_outline"]
 
-Floats = NDArray[np.float64]
 
 OUTLINE = "outline"
 MOST_FRAMES = 240  # of a clip, to find its lowest point

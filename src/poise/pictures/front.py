@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.model import Model
-from poise.pictures.stick import Camera
+from poise.pictures.body.stick import Camera
 
 __all__ = ["find_front", "find_turn", "stand_before"]
 
-Floats = NDArray[np.float64]
 
 PAIRS = ("shoulder", "hip")
 

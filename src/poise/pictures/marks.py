@@ -9,14 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.goals.goal import ANGULAR, BALANCE, COM, LOOK, POSE, POSITION, GoalRows
 from poise.solvers.solution import Solution
 
 __all__ = ["MISSED", "REACHED", "Mark", "find_marks", "outline_hull"]
 
-Floats = NDArray[np.float64]
 
 REACHED = "#009E73"
 MISSED = "#D55E00"

@@ -6,20 +6,19 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.kinematics import Pose
-from poise.model.looks import Material, Patch, Piece, deform, deform_normals
-from poise.model.shapes import Box, Capsule, Cylinder, Geometry
-from poise.model.triangles import triangulate
+from poise.model.geometry.looks import Material, Patch, Piece, deform, deform_normals
+from poise.model.geometry.shapes import Box, Capsule, Cylinder, Geometry
+from poise.model.geometry.triangles import triangulate
+from poise.pictures.body.solids import Solid
+from poise.pictures.body.stick import SHADOW, Camera
 from poise.pictures.raster import Canvas, Sheet, count_pixels, paint_sheets
-from poise.pictures.solids import Solid
-from poise.pictures.stick import SHADOW, Camera
 from poise.pictures.textures import find_opacity
 
 __all__ = ["draw_meshes"]
 
-Floats = NDArray[np.float64]
 
 PIXELS, SHADOW_PIXELS = 900, 400
 WORLD = " world"  # no frame of a body is called so

@@ -21,11 +21,11 @@ from poise.formats.target import replace_file
 from poise.kinematics import Motion
 from poise.model.plane import is_planar
 from poise.motion import Track
-from poise.pictures.beside import list_beside, outline_beside
+from poise.pictures.body.objects import list_beside, outline_beside
+from poise.pictures.body.stick import Camera
 from poise.pictures.bounds import sample_outline
 from poise.pictures.front import stand_before
 from poise.pictures.plots import draw_scene, make_figure
-from poise.pictures.stick import Camera
 from poise.solvers.solution import Solution
 
 __all__ = ["MOVING", "find_motion", "is_movie", "write_movie"]

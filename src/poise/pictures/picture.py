@@ -17,10 +17,11 @@ from poise.kinematics import Motion, Pose
 from poise.model import Model
 from poise.model.plane import is_planar
 from poise.motion import Track
-from poise.pictures.beside import find_floor_of, list_beside
+from poise.pictures.body.objects import find_floor_of, list_beside
+from poise.pictures.body.stick import Camera
 from poise.pictures.front import stand_before
 from poise.pictures.goal_errors import draw_goal_errors
-from poise.pictures.map_picture import draw_map
+from poise.pictures.maps.picture import draw_map
 from poise.pictures.marks import find_marks
 from poise.pictures.movie import is_movie, write_movie
 from poise.pictures.plots import (
@@ -32,7 +33,6 @@ from poise.pictures.plots import (
     trace_goals,
     trace_solutions,
 )
-from poise.pictures.stick import Camera
 from poise.solvers.race import Race
 from poise.solvers.solution import Solution
 

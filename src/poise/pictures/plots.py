@@ -16,17 +16,17 @@ from poise.formats import convert_path
 from poise.formats.target import replace_file
 from poise.kinematics import Pose
 from poise.model import Model
-from poise.model.looks import Piece
+from poise.model.geometry.looks import Piece
 from poise.model.plane import is_planar
-from poise.pictures.bodies import find_pieces, make_piece, tell_missing
+from poise.pictures.body.clay import BODY, GHOST, draw_clay, draw_marks
+from poise.pictures.body.flesh import find_flesh
+from poise.pictures.body.pieces import find_pieces, make_piece, tell_missing
+from poise.pictures.body.solids import Solid, find_solids
+from poise.pictures.body.stick import Camera, draw_labels, draw_pose, draw_targets
 from poise.pictures.bounds import find_floor
-from poise.pictures.clay import BODY, GHOST, draw_clay, draw_marks
-from poise.pictures.flesh import find_flesh
 from poise.pictures.front import stand_before
 from poise.pictures.marks import Mark
 from poise.pictures.mesh_picture import draw_meshes
-from poise.pictures.solids import Solid, find_solids
-from poise.pictures.stick import Camera, draw_labels, draw_pose, draw_targets
 from poise.solvers.race import Race
 from poise.solvers.solution import Solution
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from poise.model.shapes import Geometry
-from poise.model.triangles import triangulate
-from poise.pictures.surface import Surface
+from poise.model.geometry.shapes import Geometry
+from poise.model.geometry.triangles import triangulate
+from poise.pictures.body.surface import Surface
 
 __all__ = ["mesh_solid"]
 

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.model.looks import Material, Patch
+from poise.arrays import Floats
+from poise.model.geometry.looks import Material, Patch
 from poise.pictures.textures import FAINT, PLAIN, decode_texture, find_opacity, sample_texture
 
 __all__ = ["Canvas", "Sheet", "count_pixels", "paint_sheets"]
 
-Floats = NDArray[np.float64]
 
 CHUNK = 1 << 20  # pixels that are looked at together
 MOST_WORK = 24_000_000  # pixels that are looked at for one picture

@@ -11,16 +11,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.model import Model
-from poise.model.looks import Piece, deform
-from poise.pictures.bodies import find_pieces
-from poise.pictures.flesh import find_flesh
+from poise.model.geometry.looks import Piece, deform
+from poise.pictures.body.flesh import find_flesh
+from poise.pictures.body.pieces import find_pieces
 
 __all__ = ["find_hit", "meet_triangles"]
-
-Floats = NDArray[np.float64]
 
 
 def meet_triangles(points: Any, triangles: Any, origin: Floats, direction: Floats) -> tuple[float, int]:

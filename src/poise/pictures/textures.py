@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.model.looks import Material, Patch, Texture
+from poise.arrays import Bytes, Floats
+from poise.model.geometry.looks import Material, Patch, Texture
 
 __all__ = ["color_vertices", "decode_texture", "find_opacity", "sample_texture", "shrink_texture"]
 
-Floats = NDArray[np.float64]
-Bytes = NDArray[np.uint8]
 
 MOST_PIXELS = 1 << 26
 LARGEST = 1024  # pixels along a side of an image on a page

@@ -18,13 +18,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.goals.goal import POSE, POSITION, GoalRows
 from poise.model import Model
 from poise.model.chain import find_readings
-from poise.model.curve import find_box
-from poise.model.kinds import Primitive
-from poise.model.path import carry_alone
-from poise.model.primitives import make_kernel_table
+from poise.model.curves.path import carry_alone
+from poise.model.curves.table import find_box
+from poise.model.joints.kinds import Primitive
+from poise.model.joints.primitives import make_kernel_table
 from poise.reach.distances import BALL, SLIDE, TURN, Interval, JointMotion, find_last_pivot, fold
 from poise.spatial import Rotation
 
@@ -40,7 +41,6 @@ __all__ = [
     "narrow_freedom",
 ]
 
-Floats = NDArray[np.float64]
 MOST_KEPT = 256  # of one kind, for one model
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.goals.goal import GoalRows
 from poise.model.chain import Axis
 from poise.model.family import PLANS, Family, find_family, span
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ClosedGoal", "close_goal", "family_table", "make_closed_tables", "place_values"]
 
-Floats = NDArray[np.float64]
 HALF = 0.5 + 1e-9  # of a turn: what is as near on both sides is the lower one, whatever the last bits are
 TURN = 2.0 * np.pi
 

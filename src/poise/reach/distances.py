@@ -21,11 +21,11 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
+
+from poise.arrays import Floats
 
 __all__ = ["Interval", "JointMotion", "find_last_pivot", "fold"]
 
-Floats = NDArray[np.float64]
 
 TURN, SLIDE, BALL = range(3)
 MOST_CORNERS = 6  # slides in a row of which every corner is looked at

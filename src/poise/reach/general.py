@@ -25,12 +25,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.model.chain import Axis
 from poise.model.family import span
 
 __all__ = ["GeneralSix"]
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 Complexes = NDArray[np.complex128]
 ANGLES = np.array([0.0, 2.0, -2.0]) * np.pi / 3.0

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.model.chain import Axis
 from poise.model.family import GENERAL, Family, span
 from poise.native import core
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Guesses", "find_guesses", "is_off"]
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 OFF = 1e-5  # [rad, and of the chain's length] farther from its family a chain's poses are not those of the closed form
 FINEST = 1e-4  # [rad or m] how well the ends of a guess's arc are known

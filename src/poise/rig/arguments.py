@@ -12,8 +12,8 @@ from poise.goals import Balance, Rest
 from poise.model import Model
 from poise.rig.handles import has_free_base
 from poise.rig.levels import KEPT
-from poise.rig.stance import Feet
-from poise.rig.stiffness import find_gains
+from poise.rig.limbs.stiffness import find_gains
+from poise.rig.standing.stance import Feet
 
 TOES = 51.0  # beside a joint of stiffness 0: how strongly toes are drawn to where they rest
 

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.model import Model
-from poise.rig.asking import RigProblem
-from poise.rig.bending import knee_plane, pole_target
-from poise.rig.feet import Foot
 from poise.rig.handles import Handle
+from poise.rig.limbs.poles import knee_plane, pole_target
 from poise.rig.problem import NO_WISH, Problems, aim_name, knee_name, pole_name, turn_name
-from poise.rig.stance import flat_name, side_name
+from poise.rig.solver_factory import RigProblem
+from poise.rig.standing.feet import Foot
+from poise.rig.standing.stance import flat_name, side_name
 from poise.rig.state import Blend, HandleGoal, Pole, State, set_entry
 from poise.rig.stuck import Stuck
 from poise.rig.targets import ease_gaze, ease_place
@@ -24,7 +25,6 @@ from poise.solvers.table import combine_postures
 
 __all__ = ["Frames"]
 
-Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from poise.arrays import Floats
 from poise.errors import InvalidValue, ModelMismatch, name_not_found
 from poise.kinematics import Pose
 from poise.kinematics.pose import check_model
@@ -16,15 +17,13 @@ from poise.model import Model
 from poise.model.compare import name_mismatch
 from poise.names import find_other_side
 from poise.rig.handles import GROUND, KINDS, Handle, find_handles, has_free_base, make_handle
-from poise.rig.limbs import Limb, find_limbs, limb_for
-from poise.rig.stance import Feet
+from poise.rig.limbs.limb import Limb, find_limbs, limb_for
+from poise.rig.standing.stance import Feet
 from poise.rig.state import State
 from poise.solvers import Solution
 from poise.spatial import Transform
 
 __all__ = ["Held"]
-
-Floats = NDArray[np.float64]
 
 
 class Held:

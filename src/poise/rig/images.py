@@ -6,16 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.kinematics import Mirror, find_partner_joint
 from poise.rig.handles import Handle
-from poise.rig.limbs import Limb
+from poise.rig.limbs.limb import Limb
 from poise.rig.state import Blend, HandleGoal, Pole, State
 
 __all__ = ["Images"]
-
-Floats = NDArray[np.float64]
 
 
 class Images:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from poise.arrays import Floats, Triple
 from poise.model import Model
 
 __all__ = ["ORIGIN", "Place", "Triple", "find_place", "make_triple"]
 
-Floats = NDArray[np.float64]
-Triple = tuple[float, float, float]
 Place = tuple[str, Triple]
 
 ORIGIN: Triple = (0.0, 0.0, 0.0)

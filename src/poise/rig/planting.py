@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-from numpy.typing import NDArray
-
+from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.kinematics.parts import find_rigid_parts
-from poise.rig.stance import Stance
+from poise.rig.standing.stance import Stance
 from poise.rig.state import HandleGoal, State, set_entry
 from poise.rig.undo import Undoable
 
 __all__ = ["Planting"]
-
-Floats = NDArray[np.float64]
 
 
 class Planting(Undoable):

@@ -16,8 +16,6 @@ from poise.goals import Align, Balance, Goal, LookAt, OnPlane, Orient, Reach, Re
 from poise.goals.goal import ANGULAR
 from poise.limits import Limit
 from poise.model import Model
-from poise.rig.asking import RigProblem, SolverMaker, make_solver
-from poise.rig.floor import Floor
 from poise.rig.handles import GROUND, Handle
 from poise.rig.levels import (
     AIM_WEIGHT,
@@ -31,11 +29,13 @@ from poise.rig.levels import (
     UPRIGHT_WEIGHT,
     near_pin,
 )
-from poise.rig.limbs import Limb
+from poise.rig.limbs.limb import Limb
+from poise.rig.limbs.stiffness import find_stiffness
 from poise.rig.places import Place
-from poise.rig.stance import Feet, Flat
+from poise.rig.solver_factory import RigProblem, SolverMaker, make_solver
+from poise.rig.standing.floor import Floor
+from poise.rig.standing.stance import Feet, Flat
 from poise.rig.state import Blend, HandleGoal, State
-from poise.rig.stiffness import find_stiffness
 from poise.solvers import Solution, Solver
 
 __all__ = ["Problems", "aim_name", "knee_name", "pole_name", "turn_name"]

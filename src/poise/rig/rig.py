@@ -13,8 +13,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from poise.arrays import Floats
 from poise.errors import InvalidValue, ModelMismatch
 from poise.goals.direction import read_axis
 from poise.kinematics import Mirror, Pose
@@ -22,21 +23,20 @@ from poise.kinematics.regions import read_position
 from poise.limits import Limit
 from poise.model import Model
 from poise.rig.arguments import check_maker, check_share, check_weight, read_balance, read_floor, read_rest
-from poise.rig.asking import RigProblem, SolverMaker, make_solver
-from poise.rig.falling import find_fall, say_why
 from poise.rig.frames import Frames
 from poise.rig.handles import Handle
 from poise.rig.images import Images
 from poise.rig.planting import Planting
 from poise.rig.problem import Problems
 from poise.rig.reasons import Miss, find_misses, say_misses
+from poise.rig.solver_factory import RigProblem, SolverMaker, make_solver
+from poise.rig.standing.balance import find_fall, say_why
 from poise.rig.state import Blend, HandleGoal, Pole, State, set_entry, without
 from poise.rig.targets import default_axis, limb_axis, read_target
 from poise.solvers.options import check_whole
 
 __all__ = ["Rig"]
 
-Floats = NDArray[np.float64]
 STILL = 1e-7  # radians and metres: a frame that moves less has settled
 
 

@@ -6,15 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
+from poise.arrays import Floats
 
 if TYPE_CHECKING:
-    from poise.rig.stance import Stance
+    from poise.rig.standing.stance import Stance
 
 __all__ = ["Blend", "HandleGoal", "Memory", "Pole", "State", "set_entry", "without"]
 
-Floats = NDArray[np.float64]
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 MOST_STEPS = 1000

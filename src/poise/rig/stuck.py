@@ -14,20 +14,19 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.model import Model
-from poise.rig.legs import Legs
-from poise.rig.limbs import Limb
+from poise.rig.limbs.limb import Limb
+from poise.rig.limbs.straight_limbs import bend, hinge_joint
 from poise.rig.problem import Problems
+from poise.rig.standing.legs import Legs
 from poise.rig.state import State
-from poise.rig.unfolding import bend, hinge_joint
 from poise.solvers import Solution, Solver
 from poise.solvers.options import CONTINUOUS_SPAN
 
 __all__ = ["Stuck"]
 
-Floats = NDArray[np.float64]
 STILL = 0.05  # of the bound of a frame: moving less is being stuck
 PART = 0.007  # of L: a short part of the way
 BALLS = 0.9  # of the bound, for what is left of it after a first solve: turns of a ball do not simply add up

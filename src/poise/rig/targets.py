@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.goals.flat import fill_place, find_third
 from poise.goals.reach import OverTime
@@ -16,8 +16,6 @@ from poise.names import find_other_side, find_side
 from poise.spatial import Rotation, Transform
 
 __all__ = ["default_axis", "ease_gaze", "ease_place", "find_ahead", "limb_axis", "read_target"]
-
-Floats = NDArray[np.float64]
 
 
 def read_target(model: Model, frame: str, target: Any) -> Floats:

@@ -21,7 +21,7 @@ from typing import Any
 from poise import models
 from poise.errors import FormatError, ModelMismatch, PoiseError
 from poise.formats import load
-from poise.formats.described import describe_model, read_description
+from poise.formats.plain_model import describe_model, read_description
 from poise.model import Model
 
 __all__ = ["check_unchanged", "describe_body", "hash_model", "read_body"]

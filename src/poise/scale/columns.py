@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.errors import FormatError
 from poise.goals.goal import GoalRows
 from poise.native import core
@@ -39,7 +40,6 @@ NEEDED = {
     Op.DISTANCE: VALUE,
     Op.ANGLE: VALUE,
 }
-Floats = NDArray[np.float64]
 
 
 def name_q(count: int) -> list[str]:

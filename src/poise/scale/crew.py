@@ -1,8 +1,7 @@
 """Crew: processes that do clips, one after the other; for work whose threads would wait for each other.
 
-Each is a Python of its own (`python -m poise.scale.hand`) that is told the job and then a clip a line, and answers with
-a line. Nothing of the caller's script is run again in it, and it ends by itself when the caller is killed: its input
-then ends.
+Each is a Python of its own (`python -m poise.scale.worker`) that reads the job and then one clip per line, and answers
+with a line. It runs nothing of the caller's script, and ends when its input ends, as it does when the caller is killed.
 """
 
 from __future__ import annotations
@@ -77,7 +76,7 @@ class Crew:
             yield k + 1
 
     def _hire(self, index: int) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "poise.scale.hand"]
+        command = [sys.executable, "-m", "poise.scale.worker"]
         hand = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
         )

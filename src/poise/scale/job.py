@@ -20,7 +20,7 @@ from poise.errors import FormatError, InvalidValue, MissingExtra, ModelMismatch,
 from poise.formats import load
 from poise.goals import Goal
 from poise.model import Model
-from poise.motion.ledger import read_kind
+from poise.motion.contact.ledger import read_kind
 from poise.scale.bodies import check_unchanged, describe_body, read_body
 from poise.scale.folder import hash_words
 from poise.scale.levels import find_level

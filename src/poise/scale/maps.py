@@ -21,8 +21,8 @@ from poise.batch.maps import MapProblem
 from poise.batch.places import Asked
 from poise.errors import InvalidValue
 from poise.formats import save
-from poise.formats.npz import read_arrays
 from poise.formats.source import Source
+from poise.formats.tables.npz import read_arrays
 from poise.scale.folder import Folder, Receipt, read_shard
 from poise.scale.levels import run_at_level
 from poise.scale.report import Report

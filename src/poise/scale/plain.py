@@ -18,7 +18,8 @@ from poise import goals, limits, methods, motion
 from poise.errors import FormatError, InvalidValue, PoiseError, name_not_found
 from poise.goals import Custom
 from poise.kinematics import Pose, regions
-from poise.model import Model, Object, solids
+from poise.model import Model, Object
+from poise.model.geometry import solids
 from poise.spatial import Rotation, Transform
 
 __all__ = ["read_plain", "write_plain"]

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from poise.batch.device import check_served
 from poise.batch.maps import MapProblem
 from poise.errors import InvalidValue
-from poise.scale import clips, libraries, maps, running
+from poise.scale import clips, libraries, maps, run
 from poise.scale.clips import QualityClips, RetargetClips
 from poise.scale.rows import FkRows, SolveRows
 
@@ -70,7 +70,7 @@ class Solving:
 
     def run(self, job: Any, inputs: Any, out: Any, shard: Any, threads: int | None, progress: Any) -> Any:
         """See Work."""
-        return running.run_rows(job, inputs, out, shard, threads, progress)
+        return run.run_rows(job, inputs, out, shard, threads, progress)
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Fk:
 
     def run(self, job: Any, inputs: Any, out: Any, shard: Any, threads: int | None, progress: Any) -> Any:
         """See Work."""
-        return running.run_rows(job, inputs, out, shard, threads, progress)
+        return run.run_rows(job, inputs, out, shard, threads, progress)
 
 
 @dataclass(frozen=True)

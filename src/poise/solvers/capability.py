@@ -13,7 +13,7 @@ from poise.goals.goal import GoalRows
 from poise.limits import Limit
 from poise.methods import Method, find_method, names
 from poise.model import Model
-from poise.model.joint import Joint
+from poise.model.joints.joint import Joint
 
 __all__ = ["check_serves", "find_joints_above", "name_kind"]
 

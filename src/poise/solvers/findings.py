@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
+
+from poise.arrays import Floats
 
 __all__ = ["ActiveLimit", "Conditioning", "Redundancy"]
 
-Floats = NDArray[np.float64]
 
 SINGULAR = 1e-3  # of the largest singular value: less is no way to move
 

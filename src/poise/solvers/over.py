@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from poise.arrays import Floats
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.goals import Custom
 from poise.goals.goal import read_numbers
@@ -27,7 +28,6 @@ from poise.solvers.status import Status
 
 __all__ = ["Minimum", "solve_over"]
 
-Floats = NDArray[np.float64]
 MOST_UNKNOWNS = 1000
 FAR = 1e12  # no limit on a step, in units of x, unless one is given
 

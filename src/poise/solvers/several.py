@@ -15,18 +15,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.native import core
+from poise.reach.distinct import Distinct, Measure
 from poise.reach.guesses import Guesses
 from poise.solvers.clock import Clock
-from poise.solvers.distinct import Distinct, Measure
-from poise.solvers.further import guess_goals, list_starts
+from poise.solvers.guess_starts import guess_goals, list_starts
 from poise.solvers.solution import Solution
 from poise.solvers.solver import Solver, join_searches
 
 __all__ = ["Explorer", "Found", "check_several"]
 
-Floats = NDArray[np.float64]
 
 TINY = 1e-12  # a tolerance of zero counts as that
 SEARCHES = 61  # at most, where the method's own restarts are fewer and none are asked for

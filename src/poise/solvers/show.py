@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from poise.formats.answers import list_pose_values
+from poise.formats.json_files import list_pose_values
 from poise.goals.goal import ANGULAR
 
 if TYPE_CHECKING:

@@ -129,7 +129,7 @@ class Solution(Drawn):
     def proof(self) -> Proof | None:
         """The distance that proves that no pose inside the limits reaches the goals; None where nothing is proved."""
         if self._proof is _UNKNOWN:
-            from poise.solvers.proving import prove
+            from poise.solvers.proofs import prove
 
             solver = self._solver
             self._proof = prove(solver.model, solver.goals, solver._options, self._list_rows(), self.q)

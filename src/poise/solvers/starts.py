@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.errors import ModelMismatch, ShapeMismatch
 from poise.kinematics import Motion, Pose
 from poise.model import Model
@@ -14,8 +14,6 @@ from poise.model.compare import name_mismatch
 from poise.spatial.arrays import check_finite, read_reals
 
 __all__ = ["read_start"]
-
-Floats = NDArray[np.float64]
 
 
 def read_start(model: Model, start: Any, frames: int | None = None) -> Floats:

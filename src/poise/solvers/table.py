@@ -13,7 +13,7 @@ from poise.goals import Goal, Rest
 from poise.goals.goal import ANGULAR, GoalRows
 from poise.limits.limit import CLOSE, name_limits
 from poise.model import Frame, Model
-from poise.model.joint import get_name
+from poise.model.joints.joint import get_name
 from poise.reach.bounds import find_other_ranges, find_reachable_ranges
 from poise.reach.closed import make_closed_tables
 from poise.solvers.capability import check_serves

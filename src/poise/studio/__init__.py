@@ -5,7 +5,7 @@ Pictures and pages have rooms of their own, `poise.pictures` and `poise.pages`; 
 
 from poise.pages import Page, show
 from poise.pictures import Camera, Picture, plot, plot_history, plot_pose, plot_race
-from poise.studio.server import Studio
+from poise.studio.web.studio import Studio
 
 __all__ = [
     "Camera",

@@ -12,17 +12,15 @@ import time
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from poise.kinematics.carrying import find_root
-from poise.studio.follow_box import FollowBox
-from poise.studio.keys import Keys
+from poise.studio.panel.follow_box import FollowBox
+from poise.studio.panel.shortcuts import Keys
 from poise.studio.session import Session
 from poise.studio.walker import SLOW, Walker
 
 __all__ = ["DRIVE_KEYS", "Drive"]
 
-Floats = NDArray[np.float64]
 
 DRIVE_KEYS = {
     "I": ("Ahead", (1.0, 0.0)),

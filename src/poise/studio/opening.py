@@ -12,7 +12,7 @@ import numpy as np
 from poise.batch import ReachMap
 from poise.errors import FormatError, InvalidValue, PoiseError
 from poise.formats import load, load_motion, load_within
-from poise.formats.adjust import add_free_root
+from poise.formats.units import add_free_root
 from poise.kinematics import Motion, Pose
 from poise.model import Model
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from poise.arrays import Floats
 from poise.errors import PoiseError
 from poise.goals import Rest
 from poise.kinematics import Pose
@@ -22,7 +23,6 @@ from poise.studio.settings import Settings, StudioSolvers
 
 __all__ = ["FrameResult", "Puppet", "Settings"]
 
-Floats = NDArray[np.float64]
 
 SEEN = 1.5e-3  # of L: a handle that is farther off than this is missed (2 mm on a person)
 SEEN_TURN = 0.02  # [rad]

@@ -12,9 +12,9 @@ import numpy as np
 
 from poise.errors import InvalidValue, MissingExtra
 from poise.formats import save
-from poise.formats.answers import list_pose_values
+from poise.formats.json_files import list_pose_values
 from poise.formats.registry import knows_suffix
-from poise.formats.robot_styles import STYLES
+from poise.formats.tables.robot_csv import STYLES
 from poise.kinematics import Motion, Pose
 from poise.kinematics.carrying import find_root
 from poise.model import Model

@@ -1,8 +1,8 @@
 """What is shown in the browser and the thread that moves it: a body on a stage, its handles, a clip.
 
 One thread solves. The browser's messages only say what is wanted and wake it; it solves, shows the pose, sends it at
-once, and goes on until the body has settled. Several viewers look at one body; `poise.studio.grips` says how they share
-it. The panel is built on top of this, in `poise.studio.panel`; what a session tells it is a `Watcher`.
+once, and goes on until the body has settled. Several viewers look at one body; `poise.studio.scene.grips` says how they
+share it. The panel is built on top of this, in `poise.studio.panel.panel`; what a session tells it is a `Watcher`.
 """
 
 from __future__ import annotations
@@ -15,31 +15,28 @@ from collections.abc import Callable
 from tempfile import mkdtemp
 from typing import Any, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
+from poise.arrays import Floats
 from poise.errors import PoiseError
-from poise.formats.looks import brings_look, find_look
+from poise.formats.meshes.looks import brings_look, find_look
 from poise.kinematics import Motion, Pose
 from poise.model import Model
 from poise.solvers.explanation import Explanation
-from poise.studio.body_view import BodyView
-from poise.studio.dress import make_dress
-from poise.studio.editing import Editing
-from poise.studio.gate import Gate
-from poise.studio.grips import Grips
-from poise.studio.map_view import MapView
-from poise.studio.meter import Meter
-from poise.studio.objects_view import ObjectsView
+from poise.studio.clips.edits import Editing
+from poise.studio.clips.player import Player
 from poise.studio.opening import Opening, Showable, read_opening
-from poise.studio.player import Player
 from poise.studio.puppet import FrameResult, Puppet
-from poise.studio.scenery import Scenery
-from poise.studio.serve import start_server
+from poise.studio.scene.appearance import Scenery
+from poise.studio.scene.body_view import BodyView
+from poise.studio.scene.grips import Grips
+from poise.studio.scene.map_view import MapView
+from poise.studio.scene.mesh_parts import make_dress
+from poise.studio.scene.objects_view import ObjectsView
+from poise.studio.web.gate import Gate
+from poise.studio.web.meter import Meter
+from poise.studio.web.viser_server import start_server
 
 __all__ = ["SETTLED", "Session", "Watcher"]
 
-Floats = NDArray[np.float64]
 
 RATE = 60.0  # frames in a second while the body settles
 SETTLED = 2e-4  # [rad] less than this in a frame is standing still

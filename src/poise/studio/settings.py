@@ -21,7 +21,7 @@ from poise.model import Model
 from poise.rig import RigProblem
 from poise.solvers import Solver
 from poise.solvers.capability import name_kind
-from poise.studio.postures import mix_postures
+from poise.studio.styles.postures import mix_postures
 
 __all__ = ["Settings", "StudioSolvers"]
 

@@ -13,8 +13,8 @@ tripods. Hands swing with the feet of the other side.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.goals import Goal, Reach, Rest
 from poise.kinematics.carrying import find_root
@@ -26,7 +26,6 @@ from poise.spatial import Rotation
 
 __all__ = ["Walker"]
 
-Floats = NDArray[np.float64]
 
 STEP = 0.36  # [s] of one step
 STRIDE = 0.42  # of a leg: how far a step goes

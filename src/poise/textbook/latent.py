@@ -21,13 +21,12 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from poise.arrays import Floats
 from poise.errors import InvalidValue, MissingExtra
 
 __all__ = ["LatentModel", "find_latent_cost", "train_latent_model"]
-
-Floats = NDArray[np.float64]
 
 
 def make_kernel(X: Floats, other: Floats, alpha: float, gamma: float) -> Floats:

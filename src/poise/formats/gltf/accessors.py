@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.formats.gltf.document import Document, Object, shorten
 from poise.formats.gltf.meshopt import FILTERS, unpack
 
 __all__ = ["UNPACK", "check_layout", "find_unknown_packing", "read_accessor", "read_indices", "read_quantized"]
 
-Floats = NDArray[np.float64]
 
 UNPACK = "unpack the file, as with: npx @gltf-transform/cli copy in.glb out.glb"
 

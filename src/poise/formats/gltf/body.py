@@ -20,8 +20,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.formats.gltf.accessors import UNPACK, find_unknown_packing
 from poise.formats.gltf.clips import Clip, read_keys
 from poise.formats.gltf.document import Document
@@ -33,7 +33,6 @@ from poise.spatial import Rotation, Transform
 
 __all__ = ["TURN_UP", "NodeJoint", "add_joints", "choose_kinds", "make_joints"]
 
-Floats = NDArray[np.float64]
 
 EVEN = 1e-5  # scales that differ by less are one scale
 STILL = 2e-6  # a translation that changes by less, against the largest of the file, stands still

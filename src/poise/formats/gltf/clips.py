@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.errors import InvalidValue, name_not_found
 from poise.formats.gltf.accessors import read_accessor
 from poise.formats.gltf.document import Document, Object, name_kind, read_own_extras, shorten
@@ -21,7 +22,6 @@ from poise.spatial import Rotation
 
 __all__ = ["Channel", "Clip", "Keys", "choose_clip", "read_clips", "read_keys", "sample"]
 
-Floats = NDArray[np.float64]
 
 KINDS = {"translation": "VEC3", "rotation": "VEC4", "scale": "VEC3"}
 MODES = ("STEP", "LINEAR", "CUBICSPLINE")

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.formats.gltf.accessors import find_unknown_packing, read_accessor
 from poise.formats.gltf.body import NodeJoint
 from poise.formats.gltf.document import Document, read_document
@@ -20,11 +20,10 @@ from poise.formats.gltf.meshes import Primitive, read_primitives
 from poise.formats.gltf.nodes import find_world_matrices, read_nodes
 from poise.formats.gltf.reading import read_body
 from poise.formats.source import ReadOptions, Source
-from poise.model.looks import Look, LookSource, Patch, Piece, Skin
+from poise.model.geometry.looks import Look, LookSource, Patch, Piece, Skin
 
 __all__ = ["read_look", "read_still"]
 
-Floats = NDArray[np.float64]
 
 MOST_TRIANGLES = 4_000_000
 

@@ -10,8 +10,8 @@ from poise.errors import FormatError
 from poise.formats.gltf.accessors import find_packing, find_span, unpack_view
 from poise.formats.gltf.document import Document, Object
 from poise.formats.gltf.meshes import find_base_texture
-from poise.formats.images import MOST_IMAGE, MOST_IMAGES, find_kind
-from poise.model.looks import Material, Texture
+from poise.formats.meshes.images import MOST_IMAGE, MOST_IMAGES, find_kind
+from poise.model.geometry.looks import Material, Texture
 
 __all__ = ["Palette"]
 

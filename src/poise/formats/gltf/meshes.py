@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.formats.gltf.accessors import UNPACK, find_unknown_packing, read_indices, read_quantized
 from poise.formats.gltf.document import Document, Object, shorten
-from poise.model.looks import INFLUENCES
+from poise.model.geometry.looks import INFLUENCES
 
 __all__ = ["Primitive", "read_primitives"]
 
-Floats = NDArray[np.float64]
 
 TRIANGLES, STRIP, FAN = 4, 5, 6
 LARGEST = 1e12

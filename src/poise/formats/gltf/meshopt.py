@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
+
+from poise.arrays import Bytes
 
 __all__ = ["FILTERS", "unpack"]
 
-Bytes = NDArray[np.uint8]
 
 WIDTHS = {0: ((0, 2, 4, 8),), 1: ((0, 1, 2, 4), (1, 2, 4, 8))}  # bits of a group, by version and control
 TAIL = {0: 32, 1: 24}

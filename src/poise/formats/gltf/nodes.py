@@ -11,15 +11,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.formats.gltf.document import Document, Object, name_kind, shorten
 from poise.formats.source import LONGEST_NAME
 from poise.spatial import Rotation
 
 __all__ = ["Node", "find_nearest_turn", "find_world_matrices", "read_nodes"]
 
-Floats = NDArray[np.float64]
 
 MOST_NODES = 20_000
 """Nodes above which a file is refused: building a body of that many takes seconds."""

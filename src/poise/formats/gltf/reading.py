@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from poise.anatomy.bones import roles_of_bone
+from poise.arrays import Floats
 from poise.errors import FormatError, PoiseError
 from poise.formats.gltf.accessors import check_layout
 from poise.formats.gltf.body import NodeJoint, add_joints, choose_kinds, make_joints
@@ -17,7 +17,7 @@ from poise.formats.gltf.document import Document, read_document, read_own_extras
 from poise.formats.gltf.nodes import Node, find_nearest_turn, find_world_matrices, read_nodes
 from poise.formats.gltf.skins import Skin, read_bones, read_skins
 from poise.formats.gltf.timing import find_frame_times
-from poise.formats.known import give_roles
+from poise.formats.roles import give_roles
 from poise.formats.source import ReadOptions, Source, look_source
 from poise.kinematics import Motion
 from poise.model import Model, ModelBuilder
@@ -26,7 +26,6 @@ from poise.spatial import Rotation
 
 __all__ = ["Character", "read_body", "read_model", "read_motion"]
 
-Floats = NDArray[np.float64]
 
 TALL = 20.0
 """A body larger than this [m] is taken for one in centimetres by ``scale="auto"``; a hundred times it, millimetres."""

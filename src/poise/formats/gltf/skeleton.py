@@ -12,19 +12,17 @@ import warnings
 from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
-from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.errors import FormatWarning
-from poise.formats.adjust import warn_of_units
 from poise.formats.gltf.body import TURN_UP
 from poise.formats.gltf.document import Object
 from poise.formats.gltf.packing import Parts
+from poise.formats.units import warn_of_units
 from poise.model import Joint, Model
 from poise.spatial import Rotation, Transform
 
 __all__ = ["find_node_parents", "make_bare_skeleton", "tell_lost"]
-
-Floats = NDArray[np.float64]
 
 
 def make_bare_skeleton(model: Model, q: Floats) -> tuple[Parts, list[tuple[int, str]]]:

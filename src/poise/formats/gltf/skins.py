@@ -9,14 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.formats.gltf.accessors import UNPACK, find_unknown_packing, read_accessor
 from poise.formats.gltf.document import Document
 
 __all__ = ["Skin", "read_bones", "read_skins"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.formats.gltf.body import TURN_UP
 from poise.formats.gltf.packing import Parts
 from poise.model import Model
 from poise.model import Object as Thing
-from poise.model.triangles import triangulate
+from poise.model.geometry.triangles import triangulate
 from poise.spatial import Rotation
 
 __all__ = ["Moved", "add_things"]
 
-Floats = NDArray[np.float64]
 Moved = tuple[int, Floats | None, Floats | None]
 """A node's number, its rotations (frames, 3, 3) and translations (frames, 3), None where they are the file's."""
 

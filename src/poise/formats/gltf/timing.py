@@ -7,14 +7,13 @@ dense, else one of the usual ones; a clip that fits none is sampled at 60 frames
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.formats.gltf.clips import Clip
 from poise.formats.gltf.document import Document
 
 __all__ = ["find_frame_times"]
 
-Floats = NDArray[np.float64]
 
 USUAL = (30.0, 24.0, 25.0, 60.0, 50.0, 48.0, 72.0, 90.0, 100.0, 120.0, 144.0, 150.0, 200.0, 240.0, 250.0, 500.0, 1000.0)
 OTHERWISE = 60.0

@@ -10,8 +10,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from poise.arrays import Floats
 from poise.errors import FormatError
 from poise.formats.gltf.body import TURN_UP, NodeJoint
 from poise.formats.gltf.document import Object
@@ -27,7 +27,6 @@ from poise.spatial import Rotation
 
 __all__ = ["add_clip", "write_model", "write_motion", "write_pose"]
 
-Floats = NDArray[np.float64]
 SUFFIXES = (".gltf", ".glb", ".vrm")
 SLIDING = ("free", "shifted")  # kinds of limbs whose translation may change
 SAME = 1e-9  # a rotation or translation (against the body) that differs by less is the file's own

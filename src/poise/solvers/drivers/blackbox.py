@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from poise.arrays import Floats
 from poise.errors import InvalidValue, MissingExtra
 from poise.goals import Goal
 from poise.methods.scipy import LEAST_SQUARES, WITHOUT_BOUNDS, Scipy
@@ -23,7 +24,6 @@ from poise.solvers.table import make_native_table
 __all__ = ["BlackBox"]
 
 Outcome = core.Outcome
-Floats = NDArray[np.float64]
 
 
 class Spent(Exception):

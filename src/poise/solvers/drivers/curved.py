@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from poise.arrays import Floats
 from poise.goals import Goal, Rest
 from poise.goals.asked import NOTHING, Asked, is_place
 from poise.goals.curved import Curved, find_rest_cost, find_rest_slope
@@ -29,7 +30,6 @@ from poise.solvers.table import combine_postures, make_native_table
 
 __all__ = ["CurvedPosture"]
 
-Floats = NDArray[np.float64]
 MOST_STEPS = 30
 MOST_HALVINGS = 10
 MOST_SETTLING = 60  # steps to the likeliest pose

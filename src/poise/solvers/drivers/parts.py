@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.model import Model
-from poise.model.joint import Joint
+from poise.model.joints.joint import Joint
 
 __all__ = ["Parts", "find_parts"]
 

@@ -1,0 +1,94 @@
+"""poise.roles: which frame of a body is which part of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from poise.anatomy.bones import find_roles
+from poise.anatomy.evidence import weigh
+from poise.anatomy.poses import read_best_shape
+from poise.anatomy.report import Role, Roles, order_of
+from poise.anatomy.shape import NO_LEGS, Shape
+from poise.errors import InvalidValue, ModelMismatch
+from poise.kinematics import Motion
+from poise.model import Model
+
+__all__ = ["roles"]
+
+
+def roles(model: Model, clip: Motion | None = None) -> Roles:
+    """Find which frame of a body is its left hand, its head, its right knee, and say how surely and why.
+
+    The names are held against the bone names of known tools and read word by word; the shape is read from the rest
+    pose, or from a clip where the rest pose does not stand: the plane in which the body is its own image, the pairs of
+    limbs beside it, which of them reach the ground, where they bend. What the model itself states, by its file or by
+    `model.with_roles`, is taken as it is.
+
+    Args:
+        model: The body.
+        clip: A motion of it, for bodies whose rest pose is not a standing one.
+
+    Raises:
+        ModelMismatch: The clip is of another model.
+    """
+    if not isinstance(model, Model):
+        raise InvalidValue(f"model must be a Model, such as poise.load returns, not {model!r}.")
+    if clip is not None and clip.model != model:
+        raise ModelMismatch(
+            f"the clip is of {clip.model.name!r}, not of {model.name!r}; give a clip of the model itself."
+        )
+    if clip is None and "roles" in model._facts:
+        kept: Roles = model._facts["roles"]
+        return kept
+    names, shape = find_roles(model), read_best_shape(model, find_first_shown(model) if clip is None else clip)
+    weighed, shape = weigh(model, names, shape)
+    found = keep_stated(model, weighed.found)
+    shape = settle_kind(shape, {role.role: role.frame for role in found})
+    out = Roles(
+        model_name=model.name,
+        kind=shape.kind,
+        scheme=names.scheme if names.is_known else "words" if any("name" in role.evidence for role in found) else "",
+        found=tuple(sorted(found, key=lambda role: order_of(role.role))),
+        notes=tuple(note for note in shape.notes if note.split()[0] not in {role.role for role in found}),
+        disagreements=tuple(weighed.disagreements),
+        facing=look_of(shape, weighed.turned),
+        _seen=(model, shape.body),
+    )
+    if clip is None:
+        model._facts["roles"] = out
+    return out
+
+
+def find_first_shown(model: Model) -> Motion | None:
+    """Return the first frame of the clip that a model was read with; None where there was none."""
+    shown: Motion | None = model._facts.get("shown")
+    return None if shown is None else shown[:1]
+
+
+def keep_stated(model: Model, found: list[Role]) -> list[Role]:
+    """Return the roles with those that the model states: its own frames, and none for those that it denies."""
+    stated = dict(model._attached.roles)
+    kept = [role for role in found if stated.get(role.role, role.frame) == role.frame]
+    have = {role.role for role in kept}
+    given = [Role(role, frame, 1.0, "given") for role, frame in stated.items() if frame and role not in have]
+    return [*kept, *given]
+
+
+def settle_kind(shape: Shape, found: dict[str, str]) -> Shape:
+    """Return the shape of a biped where one pair of limbs was seen, its arms, and legs are named or given beside them.
+
+    Legs are not seen in a pose in which they reach no ground, or are no images of each other, as in a stride.
+    """
+    arms = {found.get(f"{part}_{side}") for part in ("shoulder", "elbow", "wrist", "hand") for side in "lr"}
+    legs = {found.get(f"{part}_{side}") for part in ("hip", "knee", "ankle") for side in "lr"}
+    if shape.kind != "two arms" or None in legs or len(legs) < 6 or legs & arms:
+        return shape
+    return replace(shape, kind="biped", notes=tuple(note for note in shape.notes if not note.startswith(NO_LEGS)))
+
+
+def look_of(shape: Shape, turned: bool) -> tuple[float, float, float] | None:
+    """Return the way that a body looks; None where its shape has no middle plane. Names may have turned it round."""
+    if shape.facing is None:
+        return None
+    x, y, z = (float(value) for value in (-shape.facing.forward if turned else shape.facing.forward))
+    return x, y, z

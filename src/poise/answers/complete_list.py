@@ -1,0 +1,274 @@
+"""solve_all: every pose of a transform, by the closed form of the chain's family (general.py: without one).
+
+Six joints have at most eight branches (families.h); each is an isolated pose. Seven joints have a curve of poses for
+each branch: the free joint is cut into cells, in each of which a branch is ruled out, or inside the ranges all over, or
+cut again; what is inside is put together to arcs. Every pose is brought to the transform by the solver's own search on
+the model itself, and judged by its errors. Arcs and poses are found when they are first looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poise.answers.answers import Answers, Arc, Excluded
+from poise.answers.general_chain import Generally, answer_generally
+from poise.answers.lazy_poses import Poses
+from poise.arrays import Floats
+from poise.errors import InvalidValue
+from poise.goals import Goal
+from poise.goals.goal import GoalRows
+from poise.kinematics import Pose
+from poise.model import Model
+from poise.model.chain import Axis, placement
+from poise.model.family import Family
+from poise.native import core
+from poise.reach.bounds import fixes_the_frame, recall
+from poise.reach.closed import ClosedGoal, close_goal
+from poise.reach.guesses import Guesses, find_guesses
+from poise.solvers.one_call import check_start
+from poise.solvers.options import check_whole, keep_joints
+from poise.solvers.proofs import find_freedom
+from poise.solvers.ready import put_back, take
+from poise.solvers.solution import Solution
+from poise.solvers.solver import Solver
+from poise.solvers.starts import read_start
+
+__all__ = ["solve_all"]
+
+Out = TypeVar("Out")
+FINEST = 1e-6  # width of the cells in which an arc's end is found [rad, or a tenth of the chain]
+MOST_CELLS = 40000
+MOST_SAMPLES = 10_000  # along one arc: a second or two, and some megabytes
+NEAR = 1e-9  # of a limit: rounding decides [rad, or the chain]
+KNOWN = 1e-3  # a branch that is known no better is not told apart [rad, or the chain]
+FREE, BRANCH, CERTAIN = 1, 2, 3  # columns of a row of `ClosedForm.near`
+JOINTS, SLACKS, EXCESS = (slice(at, at + 7) for at in (5, 12, 19))
+
+
+def solve_all(
+    model: Model,
+    goal: Goal,
+    start: ArrayLike | Pose | None = None,
+    *,
+    joints: Sequence[str] | None = None,
+    samples: int = 16,
+) -> Answers:
+    """Finds every pose inside the limits that brings a frame to a transform; for six turns, and seven with a family.
+
+    The poses are those at the transform itself. If the goal has a wide tolerance, `solve` and `solve_batch` search all
+    of it; there may be a pose within the tolerance where this list is empty.
+
+    Args:
+        model: The body.
+        goal: A `Reach` of a whole transform.
+        start: Answers are sorted by their distance from it; joints that may not move stand as in it. The rest pose
+            unless given.
+        joints: The only joints that may move; all but locked ones unless given.
+        samples: How many poses along each arc, of chains with seven joints; at most 10,000.
+
+    Returns:
+        The Answers; `model.family(frame)` says which chains have them.
+
+    Raises:
+        InvalidValue: The goal asks for less than a transform, or the chain has no closed form; the message says why.
+    """
+    if isinstance(samples, (int, np.integer)) and samples > MOST_SAMPLES:
+        raise InvalidValue(
+            f"samples is {samples}; an arc is sampled at most {MOST_SAMPLES} times. For a pose at any value of the "
+            "free joint type: answers.at(angle)."
+        )
+    check_whole("samples", samples, 1)
+    check_start(model, start)
+    given: dict[str, Any] = {"joints": keep_joints(joints), "restarts": 0}
+    solver, rows, key = Solver._read_problem(model, goal, given)
+    begin = read_start(solver.model, start)
+    again = (repeat, (model, goal, begin, given["joints"], samples))
+    kept = model._facts.get("listed", {}).get(key)
+    closed = find_closed(solver, goal, rows, key, begin) if kept is None else kept[1]
+    if not isinstance(closed, ClosedGoal):
+        family, guesses = closed
+        T = placement(rows[0][1].target[:9].reshape(3, 3), rows[0][1].target[9:12])
+        return answer_generally(Generally(model, goal, given["joints"], family, guesses, T, begin, samples), again)
+    every = Every(solver, key, closed, rows[0][1].target, begin, again)
+    return every.six() if every.free is None else every.seven(every.free, samples)
+
+
+def repeat(model: Model, goal: Goal, start: Floats, joints: Sequence[str] | None, samples: int) -> Answers:
+    """Return answers from their pickle: the same question has the same answers, to the last bit."""
+    return solve_all(model, goal, start, joints=joints, samples=samples)
+
+
+def find_closed(
+    solver: Solver, goal: Goal, rows: Sequence[tuple[str, GoalRows]], key: Any, start: Floats
+) -> ClosedGoal | tuple[Family, Guesses]:
+    """Return the closed form of a goal, or what guesses its poses where that does not find them.
+
+    It is kept with the problem unless it depends on where a joint stands.
+
+    Raises:
+        InvalidValue: There is neither.
+    """
+    if len(rows) != 1 or not fixes_the_frame(rows[0][1]) or rows[0][1].base is not None:
+        raise InvalidValue(
+            f"solve_all takes one Reach of a whole transform in the world, not {goal!r}; for other goals type: "
+            "solve(model, goals, solutions=8)."
+        )
+    model, row = solver.model, rows[0][1]
+    freedom = find_freedom(model, solver._options, start, True)
+    closed = close_goal(model, row, freedom)
+    family = closed.family if isinstance(closed, ClosedGoal) else closed
+    guesses = None if family is None else find_guesses(model, family, tuple(row.point.tolist()), freedom)
+    if isinstance(closed, ClosedGoal) and guesses is None:
+        found: ClosedGoal | tuple[Family, Guesses] = closed
+    elif family is not None and guesses is not None:
+        found = family, guesses
+    else:
+        raise InvalidValue(f"solve_all: {closed} Type: solve(model, goal, solutions=8).")
+    if key is not None and freedom.q is None:
+        recall(model, "listed", key, lambda: (solver._options, found))  # the key has the options' id: they stay alive
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """One question: the solver that judges and what it is known by, the closed form, what is asked, from where.
+
+    `again` is what asks it once more: a function and its arguments.
+    """
+
+    solver: Solver
+    key: Any
+    closed: ClosedGoal
+    target: Floats
+    start: Floats
+    again: tuple[Callable[..., Answers], tuple[Any, ...]]
+
+    @property
+    def free(self) -> Axis | None:
+        """The joint that is scanned, of seven; None of six."""
+        return None if self.closed.free is None else self.closed.axes[self.closed.free]
+
+    def ask(self, question: Callable[[core.Solver], Out]) -> Out:
+        """Return what a question to the kernels' solver is answered with; it goes back to where it stands ready."""
+        model, solver = self.solver.model, self.solver
+        native = solver._native if self.key is None else take(model, self.key)
+        native = solver._prepare() if native is None else native
+        try:
+            return question(native)
+        finally:
+            if self.key is None:
+                solver._native = native
+            else:
+                put_back(model, self.key, solver._options, native)
+
+    def solve(self, q: Floats) -> Solution:
+        """Return a pose that is an answer as a solution."""
+        return self.ask(lambda native: Solution(self.solver, native.solve(q, self.target)))
+
+    def pose(self, q: Floats, settled: bool) -> Poses:
+        """Return poses as solutions; of those that are `settled` it is known what a solve from them ends with."""
+        return Poses(self.solve, q, self.solver if settled else None)
+
+    def near(self, values: Sequence[float] | Floats, inside: bool) -> Floats:
+        """Return a row of every branch at values of the free joint; see `ClosedForm.near`."""
+        near, at = np.zeros(7), np.asarray(values, dtype=np.float64)
+        for k, axis in enumerate(self.closed.axes):
+            near[k] = axis.gain * self.start[axis.q] + axis.bias
+        R, p = self.target[:9].copy(), self.target[9:12].copy()
+        return np.asarray(self.closed.form.near(R, p, at, inside, near, self.closed.reading[3]))
+
+    def exclude(self, values: Sequence[float] | Floats) -> tuple[Excluded, ...]:
+        """Return of each branch the joint that is farthest outside, where that is least.
+
+        A branch that is surely inside somewhere is not told; places where it is in doubt tell only if all are such.
+        """
+        rows, n = self.near(values, False), len(self.closed.axes)
+        units = np.array([self.closed.table["length"] if axis.slides else 1.0 for axis in self.closed.axes])
+        slacks, excesses = rows[:, SLACKS][:, :n], rows[:, EXCESS][:, :n]
+        known = (rows[:, CERTAIN] == 1.0) & (slacks <= KNOWN * units).all(axis=1)
+        outside = (excesses > slacks + NEAR * units).any(axis=1)
+        sure = known | ~np.isin(rows[:, BRANCH], rows[known, BRANCH])
+        return self.name_excluded(rows[outside & sure & ~np.isin(rows[:, BRANCH], rows[known & ~outside, BRANCH])])
+
+    def name_excluded(self, rows: Floats) -> tuple[Excluded, ...]:
+        """Return of each branch the row that is least outside, the nearest to being inside first."""
+        best: dict[int, Excluded] = {}
+        for row in rows:
+            outside = row[EXCESS][: len(self.closed.axes)]
+            k, branch = int(np.argmax(outside)), int(row[BRANCH])
+            axis, free = self.closed.axes[k], self.free
+            at = None if free is None else (float(row[FREE]) - free.bias) / free.gain
+            slides = free is not None and free.slides
+            one = Excluded(branch, axis.joint, float(outside[k]), axis.slides, at, slides)
+            if branch not in best or one.excess < best[branch].excess:
+                best[branch] = one
+        return tuple(sorted(best.values(), key=lambda one: one.excess))
+
+    # -------------------------------------------------------------------------------------------- six joints
+
+    def six(self) -> Answers:
+        """Return every branch."""
+
+        def list_poses() -> tuple[Poses, bool]:
+            closed = self.closed
+            found = self.ask(lambda native: native.list_branches(closed.form, closed.reading, self.start, self.target))
+            return self.pose(found[0], found[2]), bool(found[1])
+
+        def exclude() -> tuple[Excluded, ...]:
+            return self.exclude([0.0])
+
+        return Answers(self.closed.family, list_poses, tuple, exclude, None, self.again)
+
+    # -------------------------------------------------------------------------------------------- seven joints
+
+    def seven(self, free: Axis, samples: int) -> Answers:
+        """Return the arcs, the nearest pose of each, and samples along it."""
+        closed = self.closed
+        found: list[tuple[Floats, bool]] = []
+
+        def find_arcs() -> tuple[Floats, bool]:
+            if not found:
+                rows = closed.form.whole_arcs(self.target[:9], self.target[9:12], FINEST, MOST_CELLS)
+                whole = bool(rows[-1, 2] == 1.0) and closed.family.turn_error <= 1e-6
+                found.append((rows[:-1, 1:].copy(), whole))
+            return found[0]
+
+        def list_poses() -> tuple[Poses, bool]:
+            arcs, whole = find_arcs()
+            q, served, settled = self.ask(
+                lambda native: native.list_along(closed.form, closed.reading, self.start, self.target, arcs, samples)
+            )
+            return self.pose(q, settled), whole and served == len(arcs)
+
+        def exclude() -> tuple[Excluded, ...]:
+            half = free.half if free.slides else min(free.half, np.pi)
+            spread = np.linspace(free.middle - half, free.middle + half, 361).clip(free.lower, free.upper)
+            return () if len(find_arcs()[0]) else self.exclude(spread)
+
+        def name_arcs() -> tuple[Arc, ...]:
+            return tuple(name_arc(free, *arc) for arc in find_arcs()[0].tolist())
+
+        def solve_at(angle: float) -> list[Solution]:
+            return self.solve_at(free, angle)
+
+        return Answers(closed.family, list_poses, name_arcs, exclude, solve_at, self.again)
+
+    def solve_at(self, free: Axis, angle: float) -> list[Solution]:
+        """Return one solution for each branch at a value of the free joint."""
+        closed = self.closed
+        value = free.gain * angle + free.bias
+        if not (free.lower <= value <= free.upper):
+            return []
+        found = self.ask(lambda native: native.list_at(closed.form, closed.reading, self.start, self.target, value))
+        return list(self.pose(*found))
+
+
+def name_arc(free: Axis, branch: float, low: float, high: float) -> Arc:
+    """Return an arc in the free joint's own number of q."""
+    a, b = sorted((end - free.bias) / free.gain for end in (low, high))
+    return Arc(int(branch), free.joint, a, b, free.slides)

@@ -1,0 +1,13 @@
+"""Type aliases of arrays and small tuples."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Bytes", "Floats", "Ints", "Triple"]
+
+Bytes = NDArray[np.uint8]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Triple = tuple[float, float, float]

@@ -1,0 +1,148 @@
+"""Whether the answers of a batch are all there are: what `solve_batch(..., solutions=k).complete` is made of.
+
+Never guessed. A row is complete where it is proved out of reach, or where a closed form lists every branch (six joints)
+or every arc of the free joint (seven), each is known beyond doubt, and each has an answer in the row; of six joints
+also each branch that leaves a range by no more than the tolerances may undo. A `Rest` only
+chooses among them. Further limits take some away: six joints are complete where every branch is there in spite of them,
+seven where no arc is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.answers.complete_list import BRANCH, CERTAIN, FINEST, FREE, JOINTS, KNOWN, MOST_CELLS, SLACKS
+from poise.arrays import Floats
+from poise.batch.arrays import Rows, read_transforms
+from poise.batch.outputs import Outputs
+from poise.batch.solution import CODES
+from poise.goals.goal import POSE
+from poise.reach.closed import ClosedGoal, close_goal
+from poise.reach.distinct import DISTINCT
+from poise.solvers import Solver, Status
+from poise.solvers.proofs import find_freedom, find_tolerances
+
+__all__ = ["Asked"]
+
+Bools = NDArray[np.bool_]
+EDGE = 1e-3  # [rad, m] how far an answer, which is within a tolerance, may be beyond the end of its arc
+TURN = 2.0 * np.pi
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a batch was asked for, kept until somebody wants to know whether its answers are all.
+
+    Attributes:
+        solver: The problem. closed: Its closed form, where it has one. T: (rows, 12), the transforms. lead: The leading
+            axes of the batch.
+    """
+
+    solver: Solver
+    closed: ClosedGoal | None
+    T: Floats
+    lead: tuple[int, ...]
+
+    @classmethod
+    def read(cls, solver: Solver, targets: Sequence[Rows], starts: Rows, lead: tuple[int, ...]) -> Asked:
+        """Read the transforms, which the caller may change later."""
+        closed = find_closed(solver, starts)
+        if closed is None:
+            return cls(solver, None, np.zeros((0, 12)), lead)
+        name = solver.row_names[0]
+        T = read_transforms(targets, name, solver.goals[name].rows(solver.model).target, lead)
+        return cls(solver, closed, np.concatenate([T[:, :3, :3].reshape(-1, 9), T[:, :3, 3]], axis=1), lead)
+
+    def judge(self, outputs: Outputs) -> Bools:
+        """Return (B,): whether every answer of a row is listed."""
+        rows = prod(self.lead)
+        codes = outputs.codes.reshape(rows, outputs.codes.shape[-1])
+        complete: Bools = codes[:, 0] == CODES.index(Status.UNREACHABLE)
+        some = np.flatnonzero(codes[:, 0] == CODES.index(Status.REACHED))
+        if self.closed is not None and len(some):
+            q = np.asarray(outputs.q, dtype=np.float64).reshape(rows, codes.shape[1], self.solver.model.nq)
+            listed = read_values(self.closed, np.nan_to_num(q[some]))
+            reached = codes[some] == CODES.index(Status.REACHED)
+            if self.closed.free is None:
+                tolerance = find_tolerances(self.solver.model, self.solver.goals[self.solver.row_names[0]])
+                complete[some] = judge_six(self.closed, self.T[some], listed, reached, tolerance)
+            else:
+                limited = bool(self.solver._options.limits)
+                complete[some] = judge_seven(self.closed, self.T[some], listed, reached, limited)
+        return complete.reshape(self.lead)
+
+
+def find_closed(solver: Solver, starts: Rows) -> ClosedGoal | None:
+    """Return the closed form of the only goal; None where there is none, or where it depends on the row."""
+    model = solver.model
+    if len(solver.row_names) != 1:
+        return None
+    asked = solver.goals[solver.row_names[0]]
+    if asked.is_loose(model, False):  # a region: its poses are no list
+        return None
+    goal = asked.rows(model)
+    start = np.asarray(starts.read_row(0), dtype=np.float64)
+    closed = close_goal(model, goal, find_freedom(model, solver._options, start, True)) if goal.op == POSE else None
+    if not isinstance(closed, ClosedGoal) or closed.family.chain is None or closed.family.turn_error > 1e-6:
+        return None
+    return closed if prod(starts.lead) == 1 or not closed.family.chain.still else None
+
+
+def read_values(closed: ClosedGoal, q: Floats) -> Floats:
+    """Return poses (..., nq) as the joints' values of the closed form (..., 7)."""
+    out = np.zeros((*q.shape[:-1], 7))
+    for k, axis in enumerate(closed.axes):
+        out[..., k] = axis.gain * q[..., axis.q] + axis.bias
+    return out
+
+
+def find_alike(closed: ClosedGoal, listed: Floats, branches: Floats) -> Bools:
+    """Whether poses are one, whole turns aside."""
+    d = listed - branches
+    slides = np.array([*(axis.slides for axis in closed.axes), True][:7])
+    d = np.where(slides, d, d - TURN * np.round(d / TURN))
+    same: Bools = np.abs(d).max(axis=-1) <= DISTINCT
+    return same
+
+
+def judge_six(closed: ClosedGoal, T: Floats, listed: Floats, reached: Bools, tolerance: tuple[float, float]) -> Bools:
+    """Every branch is known, and each that is inside, or may be within the tolerances, has an answer."""
+    zero, unit = np.zeros(7), np.ones(7)
+    ask = (T[:, :9].copy(), T[:, 9:].copy(), np.zeros(1))
+    rows = closed.form.near(*ask, False, zero, unit)
+    doubt = (rows[:, CERTAIN] == 0.0) | (rows[:, SLACKS][:, :6].max(axis=1, initial=0.0) > KNOWN)
+    complete = np.ones(len(T), dtype=np.bool_)
+    complete[rows[doubt, 0].astype(np.intp)] = False
+    rows = closed.form.near(*ask, True, zero, unit, *tolerance)
+    target = rows[:, 0].astype(np.intp)
+    there = (find_alike(closed, listed[target], rows[:, None, JOINTS]) & reached[target]).any(axis=1)
+    complete[target[~there]] = False
+    return complete
+
+
+def judge_seven(closed: ClosedGoal, T: Floats, listed: Floats, reached: Bools, limited: bool) -> Bools:
+    """Every arc is known, and each has an answer; with further limits, which cut arcs, there is none."""
+    complete = np.zeros(len(T), dtype=np.bool_)
+    arcs = closed.form.whole_arcs(T[:, :9].copy(), T[:, 9:].copy(), FINEST, MOST_CELLS)
+    ends = np.flatnonzero(arcs[:, 1] < 0.0)
+    for i, (first, end) in enumerate(zip([0, *(ends + 1)], ends, strict=False)):
+        own = arcs[first:end]
+        if arcs[end, 2] == 1.0 and not (limited and len(own)):
+            complete[i] = all_there(closed, T[i], own[:, 1:], listed[i][reached[i]])
+    return complete
+
+
+def all_there(closed: ClosedGoal, T: Floats, arcs: Floats, listed: Floats) -> bool:
+    """Whether each arc (branch, low, high) holds one of the poses."""
+    values = listed[:, closed.free or 0]
+    rows = closed.form.near(T[:9].copy(), T[9:].copy(), values.copy(), False, np.zeros(7), np.ones(7))
+    same = find_alike(closed, listed[:, None], rows[None, :, JOINTS]) & (rows[None, :, FREE] == values[:, None])
+    return all(
+        any(arc[0] in rows[same[k], BRANCH] and arc[1] - EDGE <= u <= arc[2] + EDGE for k, u in enumerate(values))
+        for arc in arcs
+    )

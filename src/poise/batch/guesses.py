@@ -1,0 +1,153 @@
+"""Rows of a batch from guesses: what their searches have missed, and further answers where several are asked for.
+
+Guesses (reach/guesses.py) belong to chains without a closed form of their own: general six joints, and chains that are
+nearly in a family. Rows that are reached at once are not touched unless several answers are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.arrays import Floats
+from poise.batch.arrays import Rows, read_transforms
+from poise.batch.outputs import Outputs
+from poise.batch.solution import CODES, BatchSolution
+from poise.model.chain import find_readings
+from poise.reach.bounds import find_still, fixes_the_frame
+from poise.reach.distinct import Distinct, Measure
+from poise.reach.guesses import Guesses
+from poise.solvers import Status
+from poise.solvers.guess_starts import goes_further, guess_goals
+from poise.solvers.table import may_move
+
+if TYPE_CHECKING:
+    from poise.batch.solver import BatchSolver
+
+__all__ = ["search_rows_further"]
+
+Ints = NDArray[np.intp]
+REACHED = CODES.index(Status.REACHED)
+STALLED = CODES.index(Status.STALLED)
+MISSED = [CODES.index(status) for status in (Status.STALLED, Status.OUT_OF_STEPS)]
+AT_ONCE = 1000  # rows whose guesses are made together
+
+
+def search_rows_further(
+    batch: BatchSolver, parts: Sequence[Rows], begin: Rows, lead: tuple[int, ...], outputs: Outputs
+) -> None:
+    """Fill rows that were missed, and of several answers those that were not found, by searches from guesses."""
+    rows, count = prod(lead), batch.solutions
+    codes = outputs.codes.reshape(rows, count)
+    wanted = np.isin(codes[:, 0], MISSED if count == 1 else [*MISSED, REACHED])
+    searched = count > 1 or goes_further(batch.solver._options)
+    if not wanted.any() or not searched or any(part.raw for part in parts):
+        return
+    wide, options = begin.widen(lead), batch.solver._options
+    single: BatchSolver | None = None
+    for some in group_rows(batch, wide, np.flatnonzero(wanted)):
+        found = guess_goals(batch.model, options, batch.rows, take_rows(wide, some[:1])[0])
+        if found is None and stands_apart(batch):
+            return
+        if found is not None:
+            single = single or batch.make_single()
+            further = Further(batch, single, *found, [part.widen(lead) for part in parts], wide, outputs, rows)
+            lacking = further.find_lacking(some)
+            for first in range(0, len(lacking), AT_ONCE):
+                further.search(lacking[first : first + AT_ONCE])
+
+
+def stands_apart(batch: BatchSolver) -> bool:
+    """Whether joints that may not move stand all before those that may: what one row has guesses for, every row has."""
+    moves = may_move(batch.model, batch.solver._options.joints)
+    for row in batch.rows.values():
+        if fixes_the_frame(row):
+            way = [bool(moves[v]) for v in find_readings(batch.model, batch.model.frame(str(row.frame)).name).values()]
+            if way != sorted(way):
+                return False
+    return True
+
+
+def group_rows(batch: BatchSolver, begin: Rows, rows: Ints) -> Iterator[Ints]:
+    """Yield rows together whose starts have the joints that may not move, on the ways of the goals, at one place."""
+    frames = [batch.model.frame(str(row.frame)).name for row in batch.rows.values() if fixes_the_frame(row)]
+    still = find_still(batch.model, may_move(batch.model, batch.solver._options.joints), *frames)
+    if not still or prod(begin.lead) == 1:
+        yield rows
+        return
+    _, group = np.unique(take_rows(begin, rows)[:, still], axis=0, return_inverse=True)
+    for k in range(int(group.max()) + 1):
+        yield rows[group.ravel() == k]
+
+
+class Further:
+    """Searches of some rows of a batch."""
+
+    def __init__(
+        self,
+        batch: BatchSolver,
+        single: BatchSolver,
+        name: str,
+        guesses: Guesses,
+        parts: Sequence[Rows],
+        begin: Rows,
+        outputs: Outputs,
+        rows: int,
+    ) -> None:
+        self.name, self.guesses, self.parts, self.begin = name, guesses, parts, begin
+        self.model, self.single = batch.model, single
+        self.T = read_transforms(parts, name, batch.rows[name].target, outputs.steps.shape)
+        self.measure = Measure(self.model, guesses.axes)
+        count = batch.solutions
+        self.q, self.errors = outputs.q.reshape(rows, count, -1), outputs.errors.reshape(rows, count, -1, 2)
+        self.codes, self.steps = outputs.codes.reshape(rows, count), outputs.steps.reshape(rows)
+        self.searches = outputs.searches.reshape(rows)
+
+    def find_lacking(self, rows: Ints) -> Ints:
+        """Return the rows that lack an answer: they are not full, or hold one several times, whole turns apart."""
+        full = self.codes[rows, -1] == REACHED
+        again = np.zeros(len(rows), dtype=np.bool_)
+        for k in range(1, self.codes.shape[1] if self.measure.turns else 0):
+            q = self.q[rows[full]]
+            again[full] |= self.measure.find_alike(q[:, :k], q[:, k, None]).any(axis=1)
+        return np.asarray(rows[~full | again])
+
+    def search(self, rows: Ints) -> None:
+        """Search from every guess of some rows, and keep the nearest answers that differ."""
+        which, values = self.guesses.find(self.T[rows])
+        order = np.argsort(which, kind="stable")
+        owner, values = rows[which[order]], values[order]
+        q = self.guesses.bring_inside(self.model, self.guesses.read(values, take_rows(self.begin, owner)))
+        solved = self.single.solve({part.name: take_rows(part, owner) for part in self.parts}, q)
+        np.add.at(self.searches, owner, 1)
+        np.add.at(self.steps, owner, solved.steps)
+        ends = np.searchsorted(owner, rows, side="right")
+        for row, first, end in zip(rows.tolist(), np.searchsorted(owner, rows).tolist(), ends.tolist(), strict=True):
+            self.keep(row, solved, first + np.flatnonzero(solved.reached[first:end]))
+
+    def keep(self, row: int, solved: BatchSolution, some: Ints) -> None:
+        """Keep answers of a row: those that it has and those that were found, each once, the nearest first."""
+        had = np.flatnonzero(self.codes[row] == REACHED)
+        if not len(had) and not len(some):
+            return
+        errors = np.stack([solved.errors[name][some] for name in solved.errors], axis=1)
+        q = np.concatenate([self.q[row, had], solved.q[some]])
+        errors = np.concatenate([self.errors[row, had], errors])
+        answers: Distinct[int] = Distinct(self.measure, take_rows(self.begin, np.array([row]))[0])
+        for k, one in enumerate(q):
+            answers.add(one, k)
+        kept = answers.sort()[: self.codes.shape[1]]
+        n = len(kept)
+        self.q[row, :n], self.errors[row, :n], self.codes[row, :n] = q[kept], errors[kept], REACHED
+        self.q[row, n:], self.errors[row, n:], self.codes[row, n:] = np.nan, np.nan, STALLED
+
+
+def take_rows(rows: Rows, some: Ints) -> Floats:
+    """Return some rows of the flattened batch, one for all where there is one."""
+    tail = rows.array.shape[len(rows.lead) :]
+    flat = np.asarray(rows.array, dtype=np.float64).reshape(-1, *tail)
+    return np.asarray(flat[some] if len(flat) > 1 else np.broadcast_to(flat[0], (len(some), *tail)))

@@ -1,0 +1,305 @@
+"""From the joints of a BVH file to a model, and from its columns to q.
+
+A BVH joint means T(position) R R R: its position channels replace those numbers of its OFFSET that they name, in the
+parent's axes, wherever they stand among the channels; its rotation channels turn one after the other, in their order,
+each about the axes that the one before left (intrinsic). Every channel becomes one number of q, so that nothing of
+the file is lost:
+
+- three rotations: an `euler` joint of that order; two: `universal`; one: `revolute`; none: `fixed`;
+- an axis twice in a row, or more than three rotations: several `revolute` joints, the last with the BVH joint's name;
+- three positions: a `translation3` joint called ``<name>_position`` before it; one or two: `prismatic` joints called
+  ``<name>_Xposition`` and so on. Where a joint has no rotation, the last of these has its own name.
+
+End sites are frames called ``<name>_end``. Below the root, joints that slide are locked: many programs write position
+channels for every bone, which a clip may change, and nobody wants inverse kinematics to stretch an arm. The root is the
+first joint with channels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.anatomy.bones import ENOUGH
+from poise.errors import InvalidModel, InvalidValue, NameNotFound, ShapeMismatch
+from poise.formats.bvh.tree import Node
+from poise.formats.names import reserve_name
+from poise.formats.roles import read_names
+from poise.formats.source import ReadOptions, Source
+from poise.model import EULER_ORDERS, Model, ModelBuilder
+
+__all__ = ["Columns", "build"]
+
+AXES = np.eye(3)
+UNITS = {
+    "metres": 1.0,
+    "centimetres": 0.01,
+    "millimetres": 0.001,
+    "inches": 0.0254,
+    "the CMU library's units (inches / 0.45)": 0.0254 / 0.45,
+}
+SHORT = {"metres": "m", "centimetres": "cm", "millimetres": "mm", "inches": "in"}
+LARGEST = 1e100  # [m], of an offset
+LYING = 1.25  # a body this much longer along its bones than it is high does not stand in its offsets
+STATURE = 1.7  # [m], of whoever was recorded
+TURNS = {"y": np.array([[1.0, 0, 0], [0, 0, 1], [0, -1, 0]]), "z": np.array([[1.0, 0, 0], [0, 0, -1], [0, 1, 0]])}
+"""The rotations that bring z up to y up, and y up to z up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Which column of the file each number of q is, and what it is multiplied by."""
+
+    order: NDArray[np.int64]
+    factor: NDArray[np.float64]
+
+    def make_configurations(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """q of every frame, (frames, nq); the rows are used up."""
+        plain = np.array_equal(self.order, np.arange(rows.shape[1]))
+        q = rows if plain else rows[:, self.order]
+        with np.errstate(over="ignore"):  # what is infinite then is refused by the motion
+            q *= self.factor
+        return q
+
+
+@dataclass(slots=True)
+class Part:
+    """One joint of the model that a BVH joint becomes: how it is added, and its columns among the channels."""
+
+    suffix: str
+    kind: str
+    options: dict[str, Any]
+    channels: list[int]
+
+
+def build(source: Source, nodes: list[Node], options: ReadOptions) -> tuple[Model, Columns]:
+    """Build the model, and how the file's rows become its q.
+
+    Raises:
+        FormatError: The joints make no body.
+    """
+    try:
+        return assemble(source, nodes, options)
+    except (InvalidModel, InvalidValue, NameNotFound, ShapeMismatch) as error:
+        raise source.make_error(f"makes no body: {error}") from error
+
+
+def assemble(source: Source, nodes: list[Node], options: ReadOptions) -> tuple[Model, Columns]:
+    check_size(source, nodes, 1.0)
+    builder = ModelBuilder(Path(source.path).stem or "bvh")
+    builder.source = source.path
+    up = find_up(source, nodes)
+    turn = TURNS[options.up] if options.up and options.up != up else np.eye(3)
+    builder.up = options.up or up
+    scale = float(guess_metres(source, nodes, up)) if options.scale == "auto" else float(options.scale)
+    check_size(source, nodes, scale)
+    taken = {node.name for node in nodes}
+    carried = "free" if options.base == "free" and not moves_freely(nodes[0]) else ""
+    if carried:
+        carried = reserve_name("base", taken)
+        builder.add_joint(carried, None, "free")
+        source.note(f"base='free': the joint {carried!r} carries the body")
+    order: list[int] = []
+    factor: list[float] = []
+    first = 0
+    below = find_below_root(nodes)
+    for node, bone in zip(nodes, below, strict=True):
+        parent = nodes[node.parent].name if node.parent >= 0 else carried or None
+        channels = node.channels or ()
+        turned = turn if node.parent < 0 else np.eye(3)
+        for part in add_node(builder, node, parent, scale, turned, taken, bone=bone):
+            order += [first + i for i in part.channels]
+            factor += [np.pi / 180.0 if channels[i].turns else scale for i in part.channels]
+        first += len(channels)
+    add_ends(source, builder, nodes, scale, taken)
+    if options.scale == 1.0:
+        builder.units = state_unit(source, nodes if read_names(builder).confidence >= ENOUGH else [], up)
+    builder.notes += source.notes
+    return builder.build(), Columns(np.array(order, np.int64), np.array(factor))
+
+
+def check_size(source: Source, nodes: list[Node], scale: float) -> None:
+    """Offsets of which nobody can compute a length are refused."""
+    for node in nodes:
+        for offset, line in ((node.offset or [0.0], node.line), *node.ends):
+            if max(map(abs, offset)) > LARGEST / max(scale, 1.0):
+                raise source.make_error(
+                    f"OFFSET of {node.name!r} is {offset}; it must be below {LARGEST:g} metres.", line
+                )
+
+
+def find_below_root(nodes: list[Node]) -> list[bool]:
+    """Return, for each joint, whether one above it has channels: its positions are then the length of a bone."""
+    below: list[bool] = []
+    for node in nodes:
+        below.append(node.parent >= 0 and (below[node.parent] or bool(nodes[node.parent].channels)))
+    return below
+
+
+def moves_freely(root: Node) -> bool:
+    """Return whether a root has six channels of its own."""
+    channels = root.channels or ()
+    return sum(not channel.turns for channel in channels) == 3 and sum(channel.turns for channel in channels) >= 3
+
+
+def add_node(
+    builder: ModelBuilder,
+    node: Node,
+    parent: str | None,
+    scale: float,
+    turn: NDArray[np.float64],
+    taken: set[str],
+    *,
+    bone: bool,
+) -> list[Part]:
+    """Add the joints of one BVH joint, below the root where it is a `bone`; returns them."""
+    parts = split_joint(node, scale)
+    offset = np.eye(4)
+    offset[:3, :3] = turn
+    offset[:3, 3] = turn @ [0.0 if a in list_placed_axes(node) else scale * x for a, x in enumerate(node.offset or ())]
+    for part in parts:
+        locked = bone and part.kind in ("translation3", "prismatic")
+        name = node.name if part is parts[-1] else reserve_name(f"{node.name}_{part.suffix}", taken)
+        builder.add_joint(name, parent, part.kind, offset=offset, locked=locked, **part.options)
+        parent, offset = name, np.eye(4)
+    return parts
+
+
+def list_placed_axes(node: Node) -> list[int]:
+    """Return the axes along which position channels replace the offset."""
+    return [channel.axis for channel in node.channels or () if not channel.turns]
+
+
+def split_joint(node: Node, scale: float) -> list[Part]:
+    """Return the joints that a BVH joint becomes, from the parent outwards."""
+    channels, offset = node.channels or (), node.offset or [0.0] * 3
+    slides = sorted((c.axis, i) for i, c in enumerate(channels) if not c.turns)
+    turns = [(c.axis, i) for i, c in enumerate(channels) if c.turns]
+    parts = []
+    if len(slides) == 3:
+        rest = [scale * x for x in offset]
+        parts.append(Part("position", "translation3", {"rest": rest}, [i for _, i in slides]))
+    else:
+        for axis, i in slides:
+            options = {"axis": AXES[axis], "rest": scale * offset[axis]}
+            parts.append(Part(f"{'XYZ'[axis]}position", "prismatic", options, [i]))
+    parts += make_turning_parts(turns)
+    return parts or [Part("", "fixed", {}, [])]
+
+
+def make_turning_parts(turns: list[tuple[int, int]]) -> list[Part]:
+    """Return the joints for rotations (axis, channel), in their order."""
+    axes, places = [axis for axis, _ in turns], [i for _, i in turns]
+    letters = "".join("XYZ"[axis] for axis in axes)
+    if letters in EULER_ORDERS:
+        return [Part("rotation", "euler", {"order": letters}, places)]
+    if len(axes) == 2 and axes[0] != axes[1]:
+        return [Part("rotation", "universal", {"axis": AXES[axes[0]], "axis2": AXES[axes[1]]}, places)]
+    return [
+        Part(f"{letter}rotation{k}", "revolute", {"axis": AXES[axis]}, [i])
+        for k, (letter, axis, i) in enumerate(zip(letters, axes, places, strict=True), 1)
+    ]
+
+
+def add_ends(source: Source, builder: ModelBuilder, nodes: list[Node], scale: float, taken: set[str]) -> None:
+    """Add the end sites as frames."""
+    for node in nodes:
+        name, number = f"{node.name}_end", 1
+        for offset, line in node.ends:
+            while name in taken:  # the number only grows: a joint may have thousands of ends
+                number += 1
+                name = f"{node.name}_end{number}"
+            taken.add(name)
+            if number > 1:
+                source.note_oddity(
+                    f"the End Site of {node.name!r} is called {name!r}, since its own name is taken", line
+                )
+            builder.add_frame(name, node.name, [scale * x for x in offset])
+
+
+# ------------------------------------------------------------------------------------------------ size and up
+
+
+def find_places(nodes: list[Node]) -> NDArray[np.float64]:
+    """Return where every joint, and the end of its first end site, is with all angles zero, (joints, 2, 3)."""
+    out = np.zeros((len(nodes), 2, 3))
+    for i, node in enumerate(nodes):
+        base = out[node.parent, 0] if node.parent >= 0 else np.zeros(3)
+        out[i] = base + (np.array(node.offset) if node.parent >= 0 else 0.0)
+        if node.ends:
+            out[i, 1] += node.ends[0][0]
+    return out
+
+
+def find_up(source: Source, nodes: list[Node]) -> str:
+    """Return the file's up: y, as the format has it, unless head and feet say z."""
+    at = find_places(nodes)
+    head = [p[1] for p, node in zip(at, nodes, strict=True) if "head" in node.name.lower()]
+    feet = [p[1] for p, node in zip(at, nodes, strict=True) if is_named(node.name, ("foot", "toe", "ankle"))]
+    if head and feet:
+        rise = np.mean(head, axis=0) - np.mean(feet, axis=0)
+        if np.argmax(np.abs(rise)) == 2 and abs(rise[2]) > 2.0 * abs(rise[1]):
+            source.note("z is up: the head is above the feet along z")
+            return "z"
+    source.note("y is up")
+    return "y"
+
+
+def is_named(name: str, words: Iterable[str]) -> bool:
+    return any(word in name.lower() for word in words)
+
+
+def guess_metres(source: Source, nodes: list[Node], up: str) -> float:
+    """Metres per unit, guessed from the height of whoever stands there."""
+    height, name = guess_unit(nodes, up)
+    if not name:
+        source.note_oddity("has no height to guess its unit from; its numbers were taken as metres")
+        return 1.0
+    source.note(f"scale='auto': the body is {height:g} units tall, taken as {name}: 1 unit = {UNITS[name]:g} m")
+    return UNITS[name]
+
+
+def state_unit(source: Source, nodes: list[Node], up: str) -> str:
+    """Return the unit that the height of a person suggests, where the file's numbers are kept."""
+    height, name = guess_unit(nodes, up) if nodes else (0.0, "")
+    if not name:
+        source.note("BVH has no unit; its numbers were taken as metres")
+        return "m"
+    keep = "" if name == "metres" else "; its numbers were kept, scale='auto' makes them metres"
+    source.note(f"the body is {height:g} units tall, as in {name}{keep}")
+    return SHORT.get(name, "unknown")
+
+
+def guess_unit(nodes: list[Node], up: str) -> tuple[float, str]:
+    """Height in the file's units, and the unit in which that is nearest to a person's; no unit without a height.
+
+    Tools that lay every bone along one axis of its joint (LAFAN1) write offsets in which nobody stands upright. There,
+    the way from head to foot along the bones counts.
+    """
+    height, along = float(np.ptp(find_places(nodes)[..., "xyz".index(up)])), measure_height(nodes)
+    height = along if along > LYING * height else height
+    if height <= 0.0:
+        return height, ""
+    return height, min(UNITS, key=lambda name: abs(np.log(height * UNITS[name] / STATURE)))
+
+
+def measure_height(nodes: list[Node]) -> float:
+    """Return the length of the bones between the first head and the first foot; 0 if there is neither."""
+    head = next((i for i, node in enumerate(nodes) if "head" in node.name.lower()), -1)
+    foot = next((i for i, node in enumerate(nodes) if is_named(node.name, ("foot", "ankle"))), -1)
+    if head < 0 or foot < 0:
+        return 0.0
+    ways = []
+    for start in (head, foot):
+        i, way = start, dict[int, float]()
+        while nodes[i].parent >= 0:
+            way[i] = float(np.linalg.norm(np.array(nodes[i].offset)))
+            i = nodes[i].parent
+        ways.append(way)
+    apart = ways[0].keys() ^ ways[1].keys()
+    return sum(length for way in ways for i, length in way.items() if i in apart)

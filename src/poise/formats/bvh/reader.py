@@ -1,0 +1,177 @@
+"""BVH, the mocap format of Biovision: a tree of joints and rows of numbers.
+
+Reading keeps every number of the file: see `poise.formats.bvh.model` for what channels become. There is no library
+that does so: pybvh and bvhio want Euler orders without repetition and six channels at the root, so this is written by
+hand. The meaning is Biovision's own (Maddock and Meredith, "Motion Capture File Formats Explained", 2001): a joint's
+channels are T R R R, rotations intrinsic in the order in which they are listed, degrees.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import PoiseError
+from poise.formats.bvh.model import Columns, build
+from poise.formats.bvh.rows import Clip, find_line, read_clip
+from poise.formats.bvh.tree import Node, read_tree
+from poise.formats.bvh.writer import write_model, write_motion, write_pose
+from poise.formats.roles import give_roles
+from poise.formats.source import ReadOptions, Source
+from poise.kinematics import Motion
+from poise.model import Model
+
+__all__ = ["NAME", "SUFFIXES", "looks_like", "read_model", "read_motion", "write_model", "write_motion", "write_pose"]
+
+NAME = "BVH"
+SUFFIXES = (".bvh",)
+
+LONGEST_TREE = 1 << 24  # bytes before the word MOTION
+SHOWN = 100  # pairs of frames of a clip that show a body
+NOTHING = 0.01  # of the longest offset: positions below the root that are no larger replace none
+_MOTION = re.compile(rb"(?:^|[\n}])[ \t]*(MOTION)(?=\s|$)", re.IGNORECASE)
+
+
+def looks_like(head: bytes) -> bool:
+    """Return whether a file begins as BVH does."""
+    text = head.removeprefix(codecs.BOM_UTF8).lstrip()
+    return text[:9].lower() == b"hierarchy"
+
+
+def read_model(source: Source, options: ReadOptions) -> Model:
+    """Read the body of a BVH file; its rest pose is the offsets, all angles zero.
+
+    Raises:
+        FormatError: The file is malformed, its motion included.
+    """
+    model, _, clip = read(source, options)
+    del clip
+    return model
+
+
+def read_motion(source: Source, options: ReadOptions) -> Motion:
+    """Read the motion of a BVH file, on its own body.
+
+    Raises:
+        FormatError: The file is malformed, or holds no frames.
+    """
+    model, columns, clip = read(source, replace(options, base="fixed"))  # its root moves as its rows say
+    if clip is None:
+        raise source.make_error("has no MOTION; load() reads its body.", source.data.count(b"\n") + 1)
+    if not len(clip.rows):
+        raise source.make_error("has no frames (Frames: 0); load() reads its body.", clip.line)
+    try:
+        motion = Motion(model, columns.make_configurations(clip.rows), read_rate(clip.frame_time))
+    except PoiseError as error:
+        raise source.make_error(f"its rows make no motion: {error}", clip.line) from error
+    if options.model is not None and options.model != model:
+        raise source.make_error("holds a body of its own, which is not the model= that was given; leave it out.")
+    return motion
+
+
+def read(source: Source, options: ReadOptions) -> tuple[Model, Columns, Clip | None]:
+    """Everything in the file."""
+    data = read_plain_bytes(source)
+    found = _MOTION.search(data, 0, LONGEST_TREE)
+    if not found and len(data) > LONGEST_TREE:
+        raise source.make_error(f"has no MOTION in its first {LONGEST_TREE} bytes.", find_line(data, LONGEST_TREE))
+    head = data[: found.start(1)] if found else data
+    nodes = read_tree(source, replace(source, data=head).read_text())
+    clip = None
+    if found:
+        clip = read_clip(source, data, found.end(1), sum(len(node.channels or ()) for node in nodes))
+    if clip is None:
+        source.note_oddity("has no MOTION, so only the body was read")
+    elif not len(clip.rows):
+        source.note_oddity("has no frames, so only the body was read", clip.line)
+    else:
+        nodes = find_lengths(source, nodes, clip.rows[0])
+        clip = replace(clip, rows=keep_offsets(source, nodes, clip.rows))
+    model, columns = build(source, nodes, options)
+    return give_roles(model, source, show_body(model, columns, clip)), columns, clip
+
+
+def show_body(model: Model, columns: Columns, clip: Clip | None) -> Motion | None:
+    """Return frames of a clip, the first among them, which show a body whose rest pose does not stand; None without.
+
+    They come in pairs, one and the one after it, so that they tell what moves.
+    """
+    if clip is None or not len(clip.rows):
+        return None
+    first = np.unique(np.linspace(0, max(len(clip.rows) - 2, 0), SHOWN).round().astype(np.intp))
+    some = np.stack([first, first + 1], axis=1).ravel() if len(clip.rows) > 1 else first
+    for rows in (clip.rows[some], clip.rows[:1].copy()):
+        try:
+            return Motion(model, columns.make_configurations(rows))
+        except PoiseError:
+            continue
+    return None
+
+
+def find_lengths(source: Source, nodes: list[Node], first: NDArray[np.float64]) -> list[Node]:
+    """Return the joints; if every offset below the root is zero, the first frame's positions are the offsets.
+
+    Position channels replace offsets, so some programs write none; the rest pose would then be a single point.
+    """
+    written = [
+        offset for node in nodes if node.parent >= 0 for offset in (node.offset or [], *(e[0] for e in node.ends))
+    ]
+    if any(map(any, written)):
+        return nodes
+    out, at = [], 0
+    for node in nodes:
+        channels = node.channels or ()
+        offset = list(node.offset or [0.0] * 3)
+        for k, channel in enumerate(channels):
+            if node.parent >= 0 and not channel.turns:
+                offset[channel.axis] = float(first[at + k])
+        at += len(channels)
+        out.append(replace(node, offset=offset))
+    if any(any(node.offset or ()) for node in out if node.parent >= 0):
+        source.note("its offsets are all zero; the lengths of its bones are those of its first frame")
+    return out
+
+
+def keep_offsets(source: Source, nodes: list[Node], rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the rows; if no joint below the root is ever anywhere but at its parent, each stays at its offset.
+
+    Position channels replace offsets. A program that writes next to nothing throughout means what is added to them:
+    else the whole body would be one point.
+    """
+    columns: list[int] = []
+    values: list[float] = []
+    at = 0
+    for node in nodes:
+        channels, offset = node.channels or (), node.offset or [0.0] * 3
+        if node.parent >= 0 and any(offset):
+            slides = [(at + k, offset[c.axis]) for k, c in enumerate(channels) if not c.turns]
+            columns += [column for column, _ in slides]
+            values += [value for _, value in slides]
+        at += len(channels)
+    if not columns or float(np.abs(rows[:, columns]).max()) > NOTHING * float(np.abs(values).max()):
+        return rows
+    source.note("its position channels below the root are next to zero throughout; they were added to the offsets")
+    out = rows.copy()
+    out[:, columns] += values
+    return out
+
+
+def read_rate(frame_time: float) -> float:
+    """Frames per second: the reciprocal, in few digits where those say the same time to the last bit."""
+    fps = 1.0 / frame_time
+    short = float(f"{fps:.12g}")
+    return short if 1.0 / short == frame_time else fps
+
+
+def read_plain_bytes(source: Source) -> bytes:
+    """Return the file's bytes, eight bits per letter and with lines that end in a line feed."""
+    data = source.data.rstrip(b"\x1a")  # the end of a file, as DOS wrote it
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        data = source.read_text().encode()
+    if b"\n" not in data[: 1 << 16] and b"\r" in data[: 1 << 16]:
+        data = data.replace(b"\r", b"\n")
+    return data

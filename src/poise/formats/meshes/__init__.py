@@ -1,0 +1,1 @@
+"""Meshes: STL, OBJ, DAE and others, their materials, and fewer triangles for drawing."""

@@ -1,0 +1,61 @@
+"""The files of a body's meshes, each found and read once, and no more of them than a body may have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import FormatError
+from poise.formats.meshes.reader import MeshFile, read_file
+from poise.formats.urdf.packages import Finder
+from poise.model import Mesh
+from poise.model.geometry.shapes import Shape
+
+__all__ = ["Shelf", "place_mesh"]
+
+MOST_READ = 12_000_000  # triangles of one body that are read before it is thinned
+
+
+class Shelf:
+    """Opens the meshes of one body.
+
+    Attributes:
+        finder: Knows where they are, and which are missing.
+        troubles: What could not be read, and why.
+    """
+
+    def __init__(self, finder: Finder) -> None:
+        self.finder = finder
+        self.troubles: list[str] = []
+        self._files: dict[Path, MeshFile | None] = {}
+        self._triangles = 0
+
+    def open(self, shape: Shape) -> MeshFile | None:
+        """Return the file of a mesh; None if it is not found or cannot be read."""
+        assert isinstance(shape.shape, Mesh)
+        path = self.finder.find(shape.shape.path)
+        if path is None:
+            return None
+        if path not in self._files:
+            self._files[path] = self._read(path)
+        return self._files[path]
+
+    def _read(self, path: Path) -> MeshFile | None:
+        if self._triangles > MOST_READ:
+            self.troubles.append(f"{path.name} was left out: {MOST_READ} triangles of this body were read before it")
+            return None
+        try:
+            file = read_file(path, self.finder.about.within)
+        except FormatError as error:
+            self.troubles.append(f"{path.name} was left out: {error.message}")
+            return None
+        self._triangles += sum(len(patch.triangles) for patch in file.patches)
+        return file
+
+
+def place_mesh(shape: Shape) -> NDArray[np.float64]:
+    """Return what takes the vertices of a mesh to its frame, (4, 4), with its scale."""
+    assert isinstance(shape.shape, Mesh)
+    return np.array(shape.offset.matrix) @ np.diag([*shape.shape.scale, 1.0])

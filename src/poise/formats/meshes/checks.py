@@ -1,0 +1,67 @@
+"""What every reader of meshes asks of numbers: finite vertices, triangles of vertices that exist."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.arrays import Floats
+from poise.formats.source import Source
+
+__all__ = ["MOST_TRIANGLES", "check_triangles", "check_vertices", "join_corners", "make_fans", "parse_words"]
+
+
+MOST_TRIANGLES = 4_000_000
+"""Triangles of one file above which it is refused."""
+
+LARGEST = 1e9  # a vertex farther away than this is none
+
+
+def check_vertices(source: Source, values: NDArray[np.floating], what: str = "vertex") -> NDArray[np.float32]:
+    """Return vertices (n, 3), every number finite and of a reasonable size."""
+    with np.errstate(invalid="ignore"):
+        good = (np.abs(values) <= LARGEST).all(axis=1)
+    if not good.all():
+        row = int(np.argmin(good))
+        raise source.make_error(
+            f"{what} {row} is {values[row].tolist()}; every number must be finite, at most {LARGEST:g}."
+        )
+    return np.ascontiguousarray(values, np.float32)
+
+
+def check_triangles(source: Source, values: NDArray[np.integer], count: int) -> NDArray[np.uint32]:
+    """Return triangles (m, 3) of vertices that exist; those without area are left out."""
+    if len(values) > MOST_TRIANGLES:
+        raise source.make_error(f"has {len(values)} triangles; at most {MOST_TRIANGLES} are read.")
+    if len(values) and not 0 <= int(values.min()) <= int(values.max()) < count:
+        wrong = values.max() if values.max() >= count else values.min()
+        raise source.make_error(f"a triangle names vertex {int(wrong)}; there are {count}.")
+    a, b, c = values.T if len(values) else np.zeros((3, 0), np.int64)
+    return np.ascontiguousarray(values[(a != b) & (b != c) & (c != a)], np.uint32)
+
+
+def make_fans(index: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the triangles (m, 3) of polygons whose corners follow one another; each is a fan from its first."""
+    index, sizes = index[np.repeat(sizes >= 3, sizes)], sizes[sizes >= 3]
+    inner = sizes - 2
+    first = np.repeat(np.cumsum(sizes) - sizes, inner)
+    step = np.arange(len(first)) - np.repeat(np.cumsum(inner) - inner, inner)
+    return np.stack([index[first], index[first + step + 1], index[first + step + 2]], axis=1)
+
+
+def parse_words(source: Source, words: list[bytes]) -> Floats:
+    """Return words as numbers."""
+    try:
+        return np.array(words, "S32").astype(np.float64)
+    except ValueError as error:
+        raise source.make_error(f"holds something that is not a number: {error}.") from None
+
+
+def join_corners(corners: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Return loose triangles as vertices and the triangles between them; equal corners become one."""
+    bits = np.ascontiguousarray(corners + np.float32(0)).view(np.uint32).astype(np.uint64)  # no zero has a sign
+    key = bits[:, 0] * np.uint64(0x9E3779B97F4A7C15)
+    key ^= (bits[:, 1] + (key >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    key ^= (bits[:, 2] + (key >> np.uint64(32))) * np.uint64(0x94D049BB133111EB)
+    _, first, number = np.unique(key, return_index=True, return_inverse=True)
+    return corners[first], number.reshape(-1, 3).astype(np.int64)

@@ -1,0 +1,332 @@
+"""DAE (COLLADA 1.4 and 1.5): the meshes of its scene, where its nodes put them, with the colours and images on them.
+
+Read over our own XML, which opens nothing and bounds everything. The unit of the file is brought to metres; its up axis
+is told and left alone: whether it is meant is seen on the whole robot (`up_axes`). Morphs and skins are passed over (a
+skinned mesh stands as it was bound). Format: Khronos, COLLADA Digital Asset Schema 1.4.1. How faces find their image:
+`mesh_dae_paint`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.arrays import Floats
+from poise.formats.meshes.checks import MOST_TRIANGLES, check_triangles, check_vertices, make_fans
+from poise.formats.meshes.dae_materials import list_all, list_children, read_material, read_numbers
+from poise.formats.meshes.images import Album, settle_places
+from poise.formats.source import Source
+from poise.formats.xml import Element, parse_xml, strip_prefix
+from poise.model.geometry.looks import Material, Patch
+
+__all__ = ["read_dae"]
+
+
+MOST_INSTANCES = 5_000
+DEEPEST = 60
+FACES = ("triangles", "polylist", "polygons", "trifans", "tristrips")
+NO_FACES: NDArray[np.int64] = np.zeros((0, 3), np.int64)
+
+
+@dataclass
+class Scene:
+    """What is gathered while the nodes are walked.
+
+    Attributes:
+        source: The file.
+        known: Elements by their id.
+        patches: So far.
+        triangles: How many they have.
+        instances: How many meshes were placed.
+        album: The images that it names; None where none are wanted.
+        materials: Made so far, by their id.
+    """
+
+    source: Source
+    known: dict[str, Element]
+    album: Album | None = None
+    materials: dict[str, Material | None] = field(default_factory=dict)
+    patches: list[Patch] = field(default_factory=list)
+    triangles: int = 0
+    instances: int = 0
+
+    def find(self, reference: str) -> Element | None:
+        """Return the element that ``#id`` means."""
+        return self.known.get(reference.removeprefix("#"))
+
+    def find_material(self, reference: str) -> Material | None:
+        """Return the material that ``#id`` means, made once."""
+        if reference not in self.materials:
+            self.materials[reference] = read_material(self.source, self.known, reference, self.album)
+        return self.materials[reference]
+
+
+def read_dae(source: Source, album: Album | None = None) -> tuple[list[Patch], str]:
+    """Read all meshes of the scene, in metres, and the axis of the file that it says is up, "x", "y" or "z".
+
+    Where there is no scene, the meshes are those of the library.
+    """
+    root = parse_xml(source)
+    if strip_prefix(root.tag) != "COLLADA":
+        raise source.make_error(f"its root is <{root.tag}>; a DAE begins with <COLLADA>.")
+    scene = Scene(source, {e.get("id", ""): e for e in list_all(root) if e.get("id")}, album)
+    T = np.diag([*(read_unit(source, root),) * 3, 1.0])
+    shown = [e for e in list_all(root) if strip_prefix(e.tag) == "instance_visual_scene"]
+    tops = [found for e in shown if (found := scene.find(e.get("url", ""))) is not None]
+    for top in tops or [e for e in list_all(root) if strip_prefix(e.tag) == "visual_scene"]:
+        for node in list_children(top, "node"):
+            walk(scene, node, T, 0)
+    if not scene.instances:
+        for geometry in [e for e in list_all(root) if strip_prefix(e.tag) == "geometry"]:
+            add_patches(scene, geometry, T, {})
+    return scene.patches, read_up(root)
+
+
+def read_up(root: Element) -> str:
+    """Return which axis the file says is up; "z", which changes nothing, if it says none."""
+    said = [up.text or "" for asset in list_children(root, "asset") for up in list_children(asset, "up_axis")]
+    return next((word[0].lower() for word in map(str.strip, said) if word in ("X_UP", "Y_UP", "Z_UP")), "z")
+
+
+def read_unit(source: Source, root: Element) -> float:
+    """Return metres per unit of the file."""
+    for element in (unit for asset in list_children(root, "asset") for unit in list_children(asset, "unit")):
+        value = read_numbers(source, element.get("meter", "1"), "the unit")
+        if value.shape == (1,) and 0.0 < value[0] < 1e6:
+            return float(value[0])
+    return 1.0
+
+
+# ------------------------------------------------------------------------------------------------ nodes
+
+
+def walk(scene: Scene, node: Element, T: Floats, depth: int) -> None:
+    """Place the meshes of a node and of all its children."""
+    if depth > DEEPEST:
+        raise scene.source.make_error(f"its nodes are nested more than {DEEPEST} deep, or contain themselves.")
+    for child in node:
+        tag = strip_prefix(child.tag)
+        if tag in ("matrix", "translate", "rotate", "scale"):
+            T = T @ read_step(scene.source, tag, child)
+        elif tag == "node":
+            walk(scene, child, T, depth + 1)
+        elif tag == "instance_node":
+            other = scene.find(child.get("url", ""))
+            if other is not None:
+                scene.instances += 1
+                refuse_many(scene)
+                walk(scene, other, T, depth + 1)
+        elif tag in ("instance_geometry", "instance_controller"):
+            geometry, bind = find_geometry(scene, child)
+            if geometry is not None:
+                add_patches(scene, geometry, T @ bind, read_materials(child))
+
+
+def read_step(source: Source, tag: str, element: Element) -> Floats:
+    """Return one step of a node's transform, (4, 4)."""
+    values, out = read_numbers(source, element.text, f"a <{tag}>"), np.eye(4)
+    wanted = {"matrix": 16, "translate": 3, "scale": 3, "rotate": 4}[tag]
+    if values.shape != (wanted,) or not (np.abs(values) < 1e12).all():
+        raise source.make_error(f"a <{tag}> has not {wanted} finite numbers.", element.sourceline)
+    if tag == "matrix":
+        return values.reshape(4, 4)
+    if tag == "translate":
+        out[:3, 3] = values
+    elif tag == "scale":
+        out[:3, :3] = np.diag(values)
+    elif (long := float(np.linalg.norm(values[:3]))) > 0.0:
+        x, y, z = values[:3] / long
+        cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+        angle = math.radians(float(values[3]))
+        out[:3, :3] += math.sin(angle) * cross + (1.0 - math.cos(angle)) * cross @ cross
+    return out
+
+
+def find_geometry(scene: Scene, instance: Element) -> tuple[Element | None, Floats]:
+    """Return the geometry that an instance means, and the matrix with which a skin binds it."""
+    found = scene.find(instance.get("url", ""))
+    if found is None or strip_prefix(found.tag) != "controller":
+        return found, np.eye(4)
+    for skin in list_children(found, "skin"):
+        bind = list_children(skin, "bind_shape_matrix")
+        T = read_step(scene.source, "matrix", bind[0]) if bind else np.eye(4)
+        return scene.find(skin.get("source", "")), T
+    return None, np.eye(4)
+
+
+def read_materials(instance: Element) -> dict[str, str]:
+    """Return which material each symbol of the geometry means here."""
+    return {
+        e.get("symbol", ""): e.get("target", "")
+        for e in list_all(instance)
+        if strip_prefix(e.tag) == "instance_material"
+    }
+
+
+def refuse_many(scene: Scene) -> None:
+    if scene.instances > MOST_INSTANCES or scene.triangles > MOST_TRIANGLES:
+        raise scene.source.make_error(f"places more than {MOST_INSTANCES} meshes or {MOST_TRIANGLES} triangles.")
+
+
+# ------------------------------------------------------------------------------------------------ meshes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Faces:
+    """Polygons as triangles.
+
+    Attributes:
+        target: The id of what has the vertices.
+        rows: The numbers of each corner, (corners, inputs).
+        triangles: Corners of triangles, (m, 3).
+        at: Which number of a corner is that of its vertex.
+        places: The id of the texture coordinates; "" for none.
+        place_at: Which number of a corner is that of its place in the texture.
+    """
+
+    target: str
+    rows: NDArray[np.int64]
+    triangles: NDArray[np.int64]
+    at: int
+    places: str
+    place_at: int
+
+
+def add_patches(scene: Scene, geometry: Element, T: Floats, bound: dict[str, str]) -> None:
+    """Add the patches of a geometry."""
+    scene.instances += 1
+    for mesh in list_children(geometry, "mesh"):
+        points: dict[str, Floats] = {}
+        for element in list_children(mesh, *FACES):
+            faces = read_faces(scene, element)
+            scene.triangles += 0 if faces is None else len(faces.triangles)
+            refuse_many(scene)
+            if faces is None or not len(faces.triangles) or faces.target not in scene.known:
+                continue
+            if faces.target not in points:
+                points[faces.target] = read_positions(scene, scene.known[faces.target])
+            symbol = element.get("material", "")
+            material = scene.find_material(bound.get(symbol, symbol))
+            scene.patches.append(make_patch(scene, faces, points[faces.target], T, material))
+
+
+def make_patch(scene: Scene, faces: Faces, points: Floats, T: Floats, material: Material | None) -> Patch:
+    """Return triangles as a patch; a vertex that has several places in the texture becomes several."""
+    vertex = faces.rows[:, faces.at]
+    check_triangles(scene.source, vertex[faces.triangles], len(points))
+    uv = read_uv(scene, faces) if material is not None and material.texture is not None else None
+    place = np.zeros(len(vertex), np.int64) if uv is None else faces.rows[:, faces.place_at]
+    a, b, c = vertex[faces.triangles].T
+    order = faces.triangles[(a != b) & (b != c) & (c != a)]  # as `check_triangles` leaves them
+    code = vertex * (int(place.max(initial=0)) + 1) + place
+    _, first, own = np.unique(code[order.ravel()], return_index=True, return_inverse=True)
+    used = order.ravel()[first]
+    vertices = check_vertices(scene.source, points[vertex[used]] @ T[:3, :3].T + T[:3, 3])
+    corners = own.reshape(-1, 3).astype(np.uint32)
+    if np.linalg.det(T[:3, :3]) < 0.0:
+        corners = corners[:, ::-1]
+    painted = None if uv is None else settle_places(uv[place[used]])
+    return Patch(vertices, np.ascontiguousarray(corners), material, painted)
+
+
+def read_uv(scene: Scene, faces: Faces) -> Floats | None:
+    """Return the texture coordinates (n, 2), v downwards; None where some corner has none."""
+    target = scene.known.get(faces.places)
+    if target is None:
+        return None
+    found = read_array(scene, target, 2) * (1.0, -1.0) + (0.0, 1.0)
+    place = faces.rows[:, faces.place_at]
+    return found if place.min(initial=0) >= 0 and place.max(initial=0) < len(found) else None
+
+
+def read_positions(scene: Scene, target: Element) -> Floats:
+    """Return the vertices that an input means, (n, 3)."""
+    for _ in range(2):
+        inputs = [e for e in list_children(target, "input") if e.get("semantic") == "POSITION"]
+        if not inputs:
+            break
+        found = scene.find(inputs[0].get("source", ""))
+        if found is None:
+            raise scene.source.make_error("a mesh names positions that are not there.", inputs[0].sourceline)
+        target = found
+    return read_array(scene, target, 3)
+
+
+def read_array(scene: Scene, target: Element, width: int) -> Floats:
+    """Return the rows of a <source>, the first `width` numbers of each."""
+    arrays = list_children(target, "float_array")
+    if not arrays:
+        raise scene.source.make_error("a mesh has no positions.", target.sourceline)
+    values = read_numbers(scene.source, arrays[0].text, "a <float_array>")
+    stride, offset = width, 0
+    for accessor in (a for t in list_children(target, "technique_common") for a in list_children(t, "accessor")):
+        stride, offset = read_whole(scene, accessor, "stride", width), read_whole(scene, accessor, "offset", 0)
+    if stride < width:
+        raise scene.source.make_error(
+            f"the numbers of a vertex come by {stride}; they must come by {width}.", target.sourceline
+        )
+    values = values[offset:]
+    return values[: len(values) // stride * stride].reshape(-1, stride)[:, :width]
+
+
+def read_whole(scene: Scene, element: Element, key: str, default: int) -> int:
+    """Return a whole number of an attribute, 0 to a million."""
+    word = element.get(key, str(default))
+    if not word.isdecimal() or int(word[:8]) > 1_000_000:
+        raise scene.source.make_error(f"{key} is {word[:20]!r}; it must be a whole number.", element.sourceline)
+    return int(word)
+
+
+def read_faces(scene: Scene, faces: Element) -> Faces | None:
+    """Return triangles of corners, a fan for each polygon; None where they have no vertices."""
+    inputs = list_children(faces, "input")
+    width = 1 + max((read_whole(scene, e, "offset", 0) for e in inputs), default=0)
+    vertex = next((e for e in inputs if e.get("semantic") in ("VERTEX", "POSITION")), None)
+    rows = [read_corner_numbers(scene, p, width) for p in list_children(faces, "p")]
+    if vertex is None or not rows:
+        return None
+    place = next((e for e in inputs if e.get("semantic") == "TEXCOORD"), None)
+    sizes = np.array([len(row) for row in rows])
+    return Faces(
+        vertex.get("source", "").removeprefix("#"),
+        np.concatenate(rows),
+        list_corners(scene, faces, sizes),
+        read_whole(scene, vertex, "offset", 0),
+        "" if place is None else place.get("source", "").removeprefix("#"),
+        0 if place is None else read_whole(scene, place, "offset", 0),
+    )
+
+
+def list_corners(scene: Scene, faces: Element, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the triangles (m, 3) of corners that follow one another, `sizes` of them in each <p>."""
+    tag, count = strip_prefix(faces.tag), int(sizes.sum())
+    flat = np.arange(count)
+    if tag == "triangles":
+        return flat[: count // 3 * 3].reshape(-1, 3)
+    if tag == "tristrips":
+        rows = np.split(flat, np.cumsum(sizes)[:-1])
+        return np.concatenate([NO_FACES, *(split_strip(row) for row in rows if len(row) >= 3)])
+    if tag == "polylist":
+        counts = list_children(faces, "vcount")
+        sizes = read_numbers(scene.source, counts[0].text if counts else "", "a <vcount>").astype(np.int64)
+        if len(sizes) and (sizes.min() < 0 or int(sizes.sum()) > count):
+            raise scene.source.make_error("a <vcount> asks for more corners than there are.", faces.sourceline)
+    return make_fans(flat[: int(sizes.sum())], sizes)
+
+
+def read_corner_numbers(scene: Scene, p: Element, width: int) -> NDArray[np.int64]:
+    """Return the numbers of the corners in a <p>, (corners, width)."""
+    values = read_numbers(scene.source, p.text, "a <p>")
+    if len(values) and not (np.abs(values) < 2**31).all():
+        raise scene.source.make_error("a <p> holds a number that is not an index.", p.sourceline)
+    return values[: len(values) // width * width].astype(np.int64).reshape(-1, width)
+
+
+def split_strip(row: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the triangles of a strip; every second is turned."""
+    out = np.stack([row[:-2], row[1:-1], row[2:]], axis=1)
+    out[1::2] = out[1::2, ::-1]
+    return out

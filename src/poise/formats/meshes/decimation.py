@@ -1,0 +1,222 @@
+"""Meshes made fit to be drawn: fewer triangles where there are too many, edges that stay sharp.
+
+`thin` joins the vertices that lie in one cell of a grid, each cell keeping the vertex nearest to their mean, so that
+texture coordinates and weights stay true; the cell grows until few enough triangles are left. Source: J. Rossignac and
+P. Borrel, Multi-resolution 3D approximations for rendering complex scenes, 1993.
+
+`split_creases` splits vertices at edges that are sharper than an angle: normals that are then averaged at each vertex
+shade round parts smoothly and keep edges sharp.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.arrays import Ints
+from poise.formats.meshes.checks import join_corners
+from poise.model.geometry.looks import Patch, Piece, Skin
+
+__all__ = ["MOST_TRIANGLES", "choose_vertices", "split_creases", "split_triangles", "thin", "thin_all"]
+
+MOST_TRIANGLES = 200_000
+"""Triangles of a body that are drawn."""
+
+SHARP = 0.72  # cosine of the angle between two triangles above which their edge is round
+TRIES = 8
+
+
+def thin_all(pieces: list[Piece], most: int = MOST_TRIANGLES) -> list[Piece]:
+    """Return the pieces with at most about `most` triangles in all, each thinned by the same share."""
+    total = sum(len(piece.patch.triangles) for piece in pieces)
+    if total <= most:
+        return pieces
+    small = [piece for piece in pieces if len(piece.patch.triangles) <= 60]
+    kept = sum(len(piece.patch.triangles) for piece in small)
+    if kept > most // 2:
+        small, kept = [], 0
+    share = max(most - kept, 1) / max(total - kept, 1)
+    out = [piece if piece in small else thin(piece, share * len(piece.patch.triangles)) for piece in pieces]
+    return [piece for piece in out if len(piece.patch.triangles)]
+
+
+def thin(piece: Piece, most: float) -> Piece:
+    """Return the piece with at most `most` triangles: on the finest grid that was found to leave so few."""
+    patch = piece.patch
+    points = np.asarray(patch.vertices, np.float64)
+    low, high = points.min(axis=0), points.max(axis=0)
+    extent = max(float((high - low).max()), 1e-12)
+    triangles = patch.triangles.astype(np.int64)
+    cells = 1.1 * float(np.sqrt(max(most, 4.0)))  # along the longest side, to begin with; a surface has cells^2
+    few, many = (1.0, 1.0), (np.inf, np.inf)  # cells and triangles: known to be too coarse, and too fine
+    best: tuple[Ints, Ints] = (np.zeros(0, np.int64), np.zeros((0, 3), np.int64))
+    for _ in range(TRIES):
+        keep, left = cluster(points - low, triangles, extent / cells)
+        if len(left) > most:
+            many = cells, float(len(left))
+        else:
+            few, best = (cells, float(max(len(left), 1))), (keep, left)
+            if len(left) >= 0.85 * most:
+                break
+        cells = guess_cells(few, many, 0.93 * most)
+    return choose_vertices(piece, *best)
+
+
+def guess_cells(few: tuple[float, float], many: tuple[float, float], wanted: float) -> float:
+    """Return a number of cells between too few and too many, by a straight line through their logarithms."""
+    if not np.isfinite(many[0]):
+        return 1.6 * few[0]
+    if wanted <= few[1]:
+        return float(np.sqrt(few[0] * many[0]))
+    part = np.log(wanted / few[1]) / max(np.log(many[1] / few[1]), 1e-9)
+    return float(np.exp(np.log(few[0]) + np.clip(part, 0.1, 0.9) * np.log(many[0] / few[0])))
+
+
+def cluster(points: NDArray[np.float64], triangles: Ints, size: float) -> tuple[Ints, Ints]:
+    """Return for each cell the vertex that stands for it, and the triangles between cells that are left, each once."""
+    cell = np.minimum(points / size, 2**20).astype(np.int64)
+    key = (cell[:, 0] << 42) | (cell[:, 1] << 21) | cell[:, 2]
+    _, group = np.unique(key, return_inverse=True)
+    count = int(group.max()) + 1
+    size_of = np.bincount(group, minlength=count)
+    mean = np.stack([np.bincount(group, points[:, k], count) / size_of for k in range(3)], axis=1)
+    far = ((points - mean[group]) ** 2).sum(axis=1)
+    order = np.lexsort((far, group))
+    keep = order[np.concatenate([[True], group[order][1:] != group[order][:-1]])]
+    left = group[triangles]
+    a, b, c = left.T
+    left = left[(a != b) & (b != c) & (c != a)]
+    first = np.argmin(left, axis=1)[:, None]
+    turned = np.take_along_axis(left, (first + np.arange(3)) % 3, axis=1)
+    code = (turned[:, 0] * count + turned[:, 1]) * count + turned[:, 2] if count < 2_000_000 else np.arange(len(left))
+    _, once = np.unique(code, return_index=True)
+    return keep, left[np.sort(once)]
+
+
+def choose_vertices(piece: Piece, keep: Ints, triangles: Ints) -> Piece:
+    """Choose the piece with these of its vertices, and triangles between them."""
+    used, order = np.unique(triangles, return_inverse=True) if len(triangles) else (np.arange(len(keep)), triangles)
+    rows = keep[used]
+    old, skin = piece.patch, piece.skin
+    patch = Patch(
+        old.vertices[rows],
+        order.reshape(-1, 3).astype(np.uint32),
+        old.material,
+        None if old.uv is None else old.uv[rows],
+        None if old.normals is None else old.normals[rows],
+    )
+    if skin is not None:
+        skin = Skin(skin.frames, skin.binds, skin.joints[rows], skin.weights[rows])
+    return replace(piece, patch=patch, skin=skin)
+
+
+def split_triangles(piece: Piece) -> Piece:
+    """The piece with every triangle split in four at the middles of its sides; a middle hangs on what its ends do."""
+    old, skin = piece.patch, piece.skin
+    triangles = old.triangles.astype(np.int64)
+    sides = np.sort(np.concatenate([triangles[:, [k, (k + 1) % 3]] for k in range(3)]), axis=1)
+    code, order = np.unique(sides[:, 0] * len(old.vertices) + sides[:, 1], return_inverse=True)
+    one, two = code // len(old.vertices), code % len(old.vertices)
+    ab, bc, ca = (len(old.vertices) + order).reshape(3, -1)
+    a, b, c = triangles.T
+    faces = np.concatenate([np.stack(f, axis=1) for f in ((a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca))])
+
+    def middle(values: NDArray[np.float32]) -> NDArray[np.float32]:
+        return np.concatenate([values, (values[one] + values[two]) / 2]).astype(np.float32)
+
+    patch = Patch(
+        middle(old.vertices),
+        faces.astype(np.uint32),
+        old.material,
+        None if old.uv is None else middle(old.uv),
+        None if old.normals is None else middle(old.normals),
+    )
+    return replace(piece, patch=patch, skin=None if skin is None else blend_ends(skin, one, two))
+
+
+def blend_ends(skin: Skin, one: Ints, two: Ints) -> Skin:
+    """The skin with a new vertex between each two, which hangs half on what moves either; the heaviest eight count."""
+    joints = np.concatenate([skin.joints[one], skin.joints[two]], axis=1).astype(np.int64)
+    weights = np.concatenate([skin.weights[one], skin.weights[two]], axis=1).astype(np.float64) / 2
+    for k in range(joints.shape[1]):
+        for j in range(k):
+            same = (joints[:, k] == joints[:, j]) & (weights[:, k] > 0.0)
+            weights[same, j] += weights[same, k]
+            weights[same, k] = 0.0
+    wide = skin.joints.shape[1]
+    best = np.argsort(-weights, axis=1, kind="stable")[:, :wide]
+    joints, weights = np.take_along_axis(joints, best, 1), np.take_along_axis(weights, best, 1)
+    weights /= np.maximum(weights.sum(axis=1, keepdims=True), 1e-12)
+    return Skin(
+        skin.frames,
+        skin.binds,
+        np.concatenate([skin.joints, joints.astype(np.uint16)]),
+        np.concatenate([skin.weights, weights.astype(np.float32)]),
+    )
+
+
+# ------------------------------------------------------------------------------------------------ edges
+
+
+def split_creases(patch: Patch) -> Patch:
+    """Return the patch with vertices joined, then split at sharp edges; unchanged if it has its own normals.
+
+    A vertex with several places in a texture stays several, with one normal: no seam is seen in the light.
+    """
+    if patch.normals is not None or not len(patch.triangles):
+        return patch
+    vertices, triangles = join_corners(patch.vertices[patch.triangles.ravel()])
+    points = np.asarray(vertices, np.float64)
+    a, b, c = (points[triangles[:, k]] for k in range(3))
+    area = np.cross(b - a, c - a)
+    across = area / np.maximum(np.linalg.norm(area, axis=1, keepdims=True), 1e-30)
+    label = group_corners(triangles, across, len(points))
+    _, first, corner = np.unique(label, return_index=True, return_inverse=True)
+    if patch.uv is None:
+        vertices = vertices[triangles.ravel()[first]]
+        return replace(patch, vertices=vertices, triangles=corner.reshape(-1, 3).astype(np.uint32))
+    sums = np.stack([np.bincount(corner, np.repeat(area[:, k], 3), len(first)) for k in range(3)], axis=1)
+    normals = sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-30)
+    normals[~normals.any(axis=1)] = (0.0, 0.0, 1.0)
+    old = patch.triangles.ravel().astype(np.int64)
+    _, chosen, order = np.unique(corner * len(patch.vertices) + old, return_index=True, return_inverse=True)
+    return replace(
+        patch,
+        vertices=patch.vertices[old[chosen]],
+        triangles=order.reshape(-1, 3).astype(np.uint32),
+        uv=patch.uv[old[chosen]],
+        normals=normals[corner[chosen]].astype(np.float32),
+    )
+
+
+def group_corners(triangles: Ints, across: NDArray[np.float64], count: int) -> Ints:
+    """Return a number for each corner (3 m,): equal for corners at one vertex that smooth edges connect."""
+    m = len(triangles)
+    corner = np.arange(3 * m).reshape(m, 3)
+    ends = np.concatenate([triangles[:, [k, (k + 1) % 3]] for k in range(3)])
+    mine = np.concatenate([corner[:, [k, (k + 1) % 3]] for k in range(3)])
+    face = np.tile(np.arange(m), 3)
+    flip = ends[:, 0] > ends[:, 1]
+    ends[flip], mine[flip] = ends[flip, ::-1], mine[flip, ::-1]
+    key = ends[:, 0] * count + ends[:, 1]
+    order = np.argsort(key, kind="stable")
+    one, two = order[:-1], order[1:]
+    same = key[one] == key[two]
+    one, two = one[same], two[same]
+    here, there = across[face[one]], across[face[two]]
+    round_edge = (here * there).sum(axis=1) > SHARP
+    round_edge |= ~(here.any(axis=1) & there.any(axis=1))  # a triangle without area has no side
+    one, two = mine[one[round_edge]].ravel(), mine[two[round_edge]].ravel()
+    label = np.arange(3 * m)
+    for _ in range(24):  # ends: a vertex has few triangles; those of more keep an edge or two
+        least = np.minimum(label[one], label[two])
+        new = label.copy()
+        np.minimum.at(new, one, least)
+        np.minimum.at(new, two, least)
+        new = new[new]
+        if (new == label).all():
+            break
+        label = new
+    return label

@@ -1,0 +1,185 @@
+"""How a body looks: `find_look(model)` reads its meshes, when somebody wants to see them and not before.
+
+Loading a model opens no mesh. What is read here is kept with the model, at most 200,000 triangles of it; what was not
+found or could not be read is in `Look.notes`, once, with where it was looked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from poise.errors import FormatError
+from poise.formats.meshes.cache import Shelf, place_mesh
+from poise.formats.meshes.decimation import MOST_TRIANGLES, split_creases, thin_all
+from poise.formats.meshes.images import IMAGES, MOST_IMAGE, make_texture
+from poise.formats.source import Source
+from poise.formats.urdf.packages import Finder
+from poise.formats.urdf.up_axes import find_turn, say_reading
+from poise.kinematics.parts import find_rigid_parts
+from poise.model import Mesh, Model
+from poise.model.geometry.looks import Look, LookSource, Material, Patch, Piece, Texture
+from poise.model.geometry.shapes import Shape
+
+__all__ = ["brings_look", "find_look", "list_seen", "name_missing_meshes", "shows_body"]
+
+MOST_NOTES = 6
+SHOWN = 0.25  # of the places of joints: with shapes on fewer parts a body is not drawn by them alone
+FEWEST = 4  # places: of a body with fewer, whatever its file has is drawn
+SAME = 1e-3  # of L: joints that are nearer are in one place
+PLAIN = Look()
+KEY = "look"
+
+
+def brings_look(model: Model) -> bool:
+    """Return whether the body's own file says how it looks; no mesh is opened for it."""
+    return model._attached.look is not None
+
+
+def find_look(model: Model) -> Look:
+    """Return how a body looks by its own file; without pieces if it has no meshes, or none that can be read."""
+    if KEY not in model._facts:
+        model._facts[KEY] = read_look(model)
+    found = model._facts[KEY]
+    assert isinstance(found, Look)
+    return found
+
+
+def name_missing_meshes(model: Model) -> list[str]:
+    """Return what to say of meshes that the file names and that are not there; no mesh is opened for it."""
+    about = model._attached.look
+    if about is None:
+        return []
+    finder = Finder(about)
+    for shape in list_meshes(model, "any"):
+        assert isinstance(shape.shape, Mesh)
+        finder.find(shape.shape.path)
+    return [finder.say_missing()] if finder.missing else []
+
+
+def read_look(model: Model) -> Look:
+    """Read the look, from the files."""
+    about = model._attached.look
+    if about is None:
+        return PLAIN
+    if Path(about.path).suffix.lower() in (".glb", ".gltf", ".vrm"):
+        return read_character(model, about)
+    return read_links(model, about)
+
+
+def read_character(model: Model, about: LookSource) -> Look:
+    """Read the meshes of a glTF; nothing if the file can no longer be read, or the body has lost a frame of theirs."""
+    from poise.formats.gltf.looks import read_look as read_gltf
+
+    try:
+        look = read_gltf(about)
+    except FormatError as error:
+        return Look(notes=(f"its mesh cannot be drawn: {error.message}",))
+    there = set(model.frames)
+    whole = [p for p in look.pieces if there.issuperset(p.skin.frames if p.skin else (p.frame,))]
+    return thin_look(replace(look, pieces=tuple(whole)))
+
+
+def thin_look(look: Look) -> Look:
+    """Return the look with no more triangles than are drawn."""
+    if look.triangles <= MOST_TRIANGLES:
+        return look
+    return replace(look, pieces=tuple(thin_all(list(look.pieces))), whole=look.triangles)
+
+
+# ------------------------------------------------------------------------------------------------ links of robots
+
+
+def read_links(model: Model, about: LookSource) -> Look:
+    """Read the meshes on the links of a robot: the visual one, or the collision mesh if that cannot be had."""
+    shelf, shown = Shelf(Finder(about)), bool(list_seen(model))
+    pieces: list[Piece] = []
+    lost: set[str] = set()
+    for shape in list_meshes(model, "visual"):
+        found = make_pieces(model, shape, shelf)
+        lost |= set() if found else {shape.frame}
+        pieces += found
+    for shape in list_meshes(model, "collision") if lost or not pieces else ():
+        if shape.frame in lost or (shown and not has_visual(model)):
+            pieces += make_pieces(model, shape, shelf)
+    named = {shape.frame for shape in list_meshes(model, "any") if shown}
+    bare = (lost | named) - {piece.frame for piece in pieces}
+    kept = bare if not pieces else lost - {piece.frame for piece in pieces}
+    notes = [shelf.finder.say_missing()] if shelf.finder.missing else []
+    notes += shelf.troubles[:MOST_NOTES]
+    look = thin_look(Look(tuple(pieces), frozenset(kept), tuple(notes), assumed=tuple(say_reading(model))))
+    return replace(look, pieces=tuple(replace(piece, patch=split_creases(piece.patch)) for piece in look.pieces))
+
+
+def has_visual(model: Model) -> bool:
+    """Return whether the file brings anything that is meant to be seen."""
+    return any(shape.use != "collision" for shape in model.shapes)
+
+
+def list_seen(model: Model) -> list[Shape]:
+    """Return the shapes that a body is drawn with: those for the eye, else those for contact, if they show the body."""
+    if has_visual(model):
+        return [shape for shape in model.shapes if shape.use != "collision"]
+    return list(model.shapes) if shows_body(model, list(model.shapes)) else []
+
+
+def shows_body(model: Model, shapes: list[Shape]) -> bool:
+    """Return whether shapes are on enough of a body's moving parts that it can be known by them.
+
+    Joints in one place, as those of a hip, count as one.
+    """
+    places: dict[tuple[float, ...], bool] = {}
+    parts, T = find_rigid_parts(model), model.fk(model.rest)
+    served = {parts[shape.frame] for shape in shapes}
+    for joint in (joint for joint in model.joints if joint.nv and not joint.locked):
+        place = tuple(np.round(T[model.frames.index(joint.frame)][:3, 3] / (SAME * model.length or 1.0)).tolist())
+        places[place] = places.get(place, False) or parts[joint.frame] in served
+    return len(places) < FEWEST or sum(places.values()) >= SHOWN * len(places)
+
+
+def list_meshes(model: Model, use: str) -> list[Shape]:
+    """Return the shapes that are meshes: to be seen ("visual"), for contact only, or any."""
+    meshes = [shape for shape in model.shapes if isinstance(shape.shape, Mesh)]
+    if use == "any":
+        return meshes
+    return [shape for shape in meshes if (shape.use == "collision") == (use == "collision")]
+
+
+def make_pieces(model: Model, shape: Shape, shelf: Shelf) -> list[Piece]:
+    """Return the pieces of a mesh on a link; none if it is not found or cannot be read."""
+    mesh = shape.shape
+    assert isinstance(mesh, Mesh)
+    file = shelf.open(shape)
+    if file is None:
+        return []
+    matrix = place_mesh(shape) @ find_turn(model, shelf, file)
+    texture = open_image(mesh.texture, shelf.finder) if mesh.texture else None
+    return [Piece(color_patch(patch, shape, texture), shape.frame, matrix) for patch in file.patches]
+
+
+def open_image(reference: str, finder: Finder) -> Texture | None:
+    """Return the image that a robot's file lays on a mesh; None if it is not found or cannot be read."""
+    path = finder.find(reference, IMAGES)
+    try:
+        return None if path is None else make_texture(Source.open(path, limit=MOST_IMAGE).data)
+    except FormatError:
+        return None
+
+
+def color_patch(patch: Patch, shape: Shape, texture: Texture | None = None) -> Patch:
+    """Return the patch in the colour and with the image of the robot's file, which override the mesh's own.
+
+    A mesh that does not say where it is in an image has its colour.
+    """
+    own = patch.material
+    painted = texture if patch.uv is not None else None
+    if shape.color is not None:
+        r, g, b, a = shape.color
+        kept = painted or (own.texture if own is not None and r == g == b == 1.0 else None)
+        own = Material((r, g, b, a), kept, clear=a < 0.999)
+    elif painted is not None:
+        own = Material(texture=painted)
+    bare = own is None or own.texture is None
+    return replace(patch, material=own, uv=None if bare else patch.uv)

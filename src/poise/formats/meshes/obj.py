@@ -1,0 +1,135 @@
+"""OBJ: vertices, faces of any number of corners, and the colours and images of its MTL file; the rest is passed over.
+
+Format: Wavefront Technologies, Object Files (.obj), 1995.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.arrays import Floats
+from poise.errors import FormatError
+from poise.formats.meshes.checks import MOST_TRIANGLES, check_triangles, check_vertices, make_fans, parse_words
+from poise.formats.meshes.images import Album, settle_places
+from poise.formats.source import Source
+from poise.model.geometry.looks import Material, Patch
+
+__all__ = ["read_obj"]
+
+
+MOST_COLORS = 1 << 22  # bytes of an MTL file
+
+
+def read_obj(source: Source, album: Album | None = None) -> list[Patch]:
+    """Read the patches of an OBJ file, one for each material, with the images that `album` has."""
+    lines = source.data.replace(b"\\\r\n", b" ").replace(b"\\\n", b" ").splitlines()
+    rows = [line.split() for line in lines if line[:2] in (b"v ", b"v\t")]
+    if not rows or any(len(row) < 4 for row in rows):
+        raise source.make_error("has no vertices, or one of less than three numbers.")
+    vertices = check_vertices(source, parse_words(source, [w for row in rows for w in row[1:4]]).reshape(-1, 3))
+    uv = read_places(source, lines)
+    materials: dict[str, Material] = {}
+    groups: dict[str, list[bytes]] = {}
+    seen: dict[str, list[tuple[int, int]]] = {}  # how many vertices and places there were when each face was written
+    now, count, places = "", 0, 0
+    for line in lines:
+        if line[:1] == b"f" and line[1:2].isspace():
+            groups.setdefault(now, []).append(line)
+            seen.setdefault(now, []).append((count, places))
+        elif line[:2] in (b"v ", b"v\t"):
+            count += 1
+        elif line[:2] == b"vt":
+            places += 1
+        elif line.startswith(b"usemtl"):
+            now = line[6:].strip().decode("utf-8", "replace")
+        elif line.startswith(b"mtllib"):
+            materials |= read_colors(source, line[6:].strip().decode("utf-8", "replace"), album)
+    return [
+        make_patch(source, vertices, uv, faces, np.array(seen[name]), materials.get(name))
+        for name, faces in groups.items()
+    ]
+
+
+def read_places(source: Source, lines: list[bytes]) -> Floats | None:
+    """Return the texture coordinates (n, 2), v downwards; None if there are none that can be used."""
+    rows = [line.split()[1:3] for line in lines if line[:3] in (b"vt ", b"vt\t")]
+    if not rows or any(len(row) < 2 for row in rows):
+        return None
+    found = parse_words(source, [word for row in rows for word in row]).reshape(-1, 2)
+    return np.asarray(found * (1.0, -1.0) + (0.0, 1.0))
+
+
+def make_patch(
+    source: Source,
+    vertices: NDArray[np.float32],
+    uv: Floats | None,
+    faces: list[bytes],
+    seen: NDArray[np.int64],
+    material: Material | None,
+) -> Patch:
+    """Return the faces of one material; a vertex that has several places in the texture becomes several."""
+    corners = read_corners(source, faces, seen)
+    triangles = check_triangles(source, corners[:, :, 0], len(vertices))
+    places = corners[:, :, 1]
+    if uv is None or not (places.min(initial=0) >= 0 and places.max(initial=-1) < len(uv)):
+        used, order = np.unique(triangles, return_inverse=True)
+        return Patch(vertices[used], order.reshape(-1, 3).astype(np.uint32), material)
+    a, b, c = corners[:, :, 0].T
+    pairs = corners[(a != b) & (b != c) & (c != a)].reshape(-1, 2)  # as `check_triangles` has them
+    _, first, order = np.unique(pairs[:, 0] * len(uv) + pairs[:, 1], return_index=True, return_inverse=True)
+    chosen, own = pairs[first], order.reshape(-1, 3).astype(np.uint32)
+    return Patch(vertices[chosen[:, 0]], own, material, settle_places(uv[chosen[:, 1]]))
+
+
+def read_corners(source: Source, faces: list[bytes], seen: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the triangles of faces, a fan each, (m, 3, 2): vertex and place in the texture, -1 for no place.
+
+    Numbers count from 1, negative ones from the last that was written so far.
+    """
+    if len(faces) > MOST_TRIANGLES:
+        raise source.make_error(f"has {len(faces)} faces; at most {MOST_TRIANGLES} are read.")
+    words = [face.split() for face in faces]
+    sizes = np.array([len(row) - 1 for row in words])
+    if sizes.min() < 3 or int((sizes - 2).sum()) > MOST_TRIANGLES:
+        raise source.make_error("has a face of less than three corners, or too many faces.")
+    flat = [corner.split(b"/") for row in words for corner in row[1:]]
+    try:
+        index = np.array([corner[0] for corner in flat], "S20").astype(np.int64)
+        place = np.array([corner[1] or b"0" if len(corner) > 1 else b"0" for corner in flat], "S20").astype(np.int64)
+    except ValueError as error:
+        raise source.make_error(f"a face names a vertex by something that is not a number: {error}.") from None
+    before = np.repeat(seen, sizes, axis=0)
+    index = np.where(index < 0, index + before[:, 0], index - 1)
+    place = np.where(place < 0, place + before[:, 1], place - 1)
+    order = make_fans(np.arange(len(index)), sizes)
+    return np.stack([index[order], place[order]], axis=2)
+
+
+def read_colors(source: Source, name: str, album: Album | None) -> dict[str, Material]:
+    """Read the colours and images of an MTL file next to the OBJ; none if it is missing.
+
+    An image is drawn as it is: what stands beside it as the colour is often black or grey, and multiplied by nobody.
+    """
+    try:
+        text = Source.open(source.find_sibling(name), limit=MOST_COLORS).data
+    except FormatError:
+        return {}
+    out: dict[str, Material] = {}
+    now = ""
+    for line in text.splitlines():
+        words = line.split()
+        if words[:1] == [b"newmtl"] and len(words) > 1:
+            now = line.strip()[6:].strip().decode("utf-8", "replace")
+        elif words[:1] == [b"Kd"] and len(words) == 4 and now:
+            r, g, b = (float(x) for x in np.clip(np.nan_to_num(parse_words(source, words[1:])), 0.0, 1.0))
+            out[now] = replace(out.get(now, Material()), color=(r, g, b, 1.0))
+        elif words[:1] == [b"map_Kd"] and len(words) > 1 and now and album is not None:
+            whole = line.strip()[6:].strip() if words[1][:1] != b"-" else words[-1]  # options come before the name
+            texture = album.find(whole.decode("utf-8", "replace"))
+            if texture is not None:
+                out[now] = replace(out.get(now, Material()), texture=texture)
+    white = (1.0, 1.0, 1.0, 1.0)
+    return {key: replace(made, color=white) if made.texture else made for key, made in out.items()}

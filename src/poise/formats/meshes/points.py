@@ -1,0 +1,35 @@
+"""Where the meshes of a body's frames are: bare vertices, for who wants to know how far a foot reaches."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+
+from poise.arrays import Floats
+from poise.formats.meshes.cache import Shelf, place_mesh
+from poise.formats.urdf.packages import Finder
+from poise.formats.urdf.up_axes import find_turn
+from poise.model import Mesh, Model
+
+__all__ = ["read_points"]
+
+
+def read_points(model: Model, frames: Collection[str]) -> dict[str, Floats]:
+    """Return the vertices of the meshes on some frames, each in its frame [m]; without those that cannot be had.
+
+    Collision meshes are taken where a frame has any: they are what touches the ground.
+    """
+    about = model._attached.look
+    if about is None:
+        return {}
+    shelf = Shelf(Finder(about))
+    found: dict[str, dict[bool, list[Floats]]] = {}
+    for shape in model.shapes:
+        file = shelf.open(shape) if shape.frame in frames and isinstance(shape.shape, Mesh) else None
+        if file is not None:
+            points = np.concatenate([np.asarray(patch.vertices, np.float64) for patch in file.patches])
+            matrix = place_mesh(shape) @ find_turn(model, shelf, file)
+            moved = points @ matrix[:3, :3].T + matrix[:3, 3]
+            found.setdefault(shape.frame, {}).setdefault(shape.use == "visual", []).append(moved)
+    return {frame: np.concatenate(by_use[min(by_use)]) for frame, by_use in found.items()}

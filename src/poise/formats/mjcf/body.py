@@ -1,0 +1,320 @@
+"""From MuJoCo's compiled model to ours: frames and joints in its order, so that q is its qpos.
+
+MuJoCo moves a body through its joints one by one: with anchor ``p``, axis ``a`` and reference ``ref`` of a joint, the
+body's transform is multiplied by ``T(p) R(a, q - ref) T(-p)`` for a hinge, by ``T(a (q - ref))`` for a slide. Here the
+reference goes into the joint's offset, ``R(a, -ref)`` or ``T(-a ref)``, and q keeps the file's numbers. An anchor
+away from the body's origin puts the joint's frame there, and the body's frame behind it.
+Source: MuJoCo documentation, "Computation", and `mj_kinematics`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from poise.formats.mjcf.assets import Assets
+from poise.formats.mjcf.shapes import add_shapes
+from poise.formats.roles import give_roles
+from poise.formats.source import ReadOptions, Source, look_source, quote_names
+from poise.formats.units import adjust_model
+from poise.model import BallRange, Model, ModelBuilder
+from poise.spatial import Rotation, Transform
+
+__all__ = ["build"]
+
+FREE, BALL, SLIDE, HINGE = range(4)  # mjtJoint
+EQ_JOINT = 2  # mjtEq
+KINDS = ("free", "ball", "prismatic", "revolute")
+NUMBERS = (7, 4, 1, 1)
+LARGEST = 1e12  # [m]; beyond this nothing is a body
+
+Row = dict[str, Any]
+
+
+@dataclass
+class Names:
+    """Frame and joint names, each kind unique; MuJoCo has a namespace a kind and lets names be missing."""
+
+    compiled: Any
+    source: Source
+    frames: set[str] = field(default_factory=set)
+    joints: list[str] = field(default_factory=list)
+    bodies: list[str] = field(default_factory=list)
+    sites: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        m, given = self.compiled, self.compiled.names
+        self.frames.update(filter(None, given["body"]))
+        self.bodies = [name or self.make_new(f"body_{i}") for i, name in enumerate(given["body"])]
+        for name in given["site"]:
+            taken = name in self.frames
+            self.sites.append(self.make_new(f"{name}_site" if taken else name or f"site_{len(self.sites)}"))
+            if taken:
+                self.source.note(f"the site {name!r} has a body's name; its frame is {self.sites[-1]!r}")
+        known = set(filter(None, given["joint"]))
+        for i, name in enumerate(given["joint"]):
+            self.joints.append(name or number_name(f"{self.bodies[m.jnt_bodyid[i]]}_joint", known))
+            known.add(self.joints[-1])
+
+    def make_new(self, name: str) -> str:
+        """Return the name, or one like it that no frame has."""
+        name = number_name(name, self.frames)
+        self.frames.add(name)
+        return name
+
+
+def number_name(name: str, taken: set[str]) -> str:
+    """Return the name, with the first number that makes it new."""
+    words = (f"{name}_{k}" if k else name for k in range(len(taken) + 1))
+    return next(word for word in words if word not in taken)
+
+
+def build(compiled: SimpleNamespace, assets: Assets, source: Source, options: ReadOptions) -> Model:
+    """Build the model.
+
+    Raises:
+        FormatError: Some number is not finite, or absurdly large.
+    """
+    check_numbers(compiled, source)
+    up = find_up(compiled, source)
+    builder = ModelBuilder(read_model_name(compiled, source))
+    builder.source, builder.up = source.path, up
+    builder.look = look_source(source, options)
+    body = BodyReader(compiled, builder, source, Names(compiled, source))
+    body.add_all(free_base=options.base == "free")
+    add_shapes(compiled, assets, builder, source, body.names.bodies)
+    body.add_poses()
+    builder.notes[:0] = source.notes
+    if options.scale == "auto":
+        source.note("scale='auto': MJCF is in metres, so nothing was scaled")
+        options = replace(options, scale=1.0)
+    return give_roles(adjust_model(builder.build(), options, source), source)
+
+
+@dataclass
+class BodyReader:
+    """A body that is being built."""
+
+    compiled: Any
+    builder: ModelBuilder
+    source: Source
+    names: Names
+    base: str = ""
+    mimics: dict[int, tuple[int, float, float]] = field(default_factory=dict)
+
+    def add_all(self, *, free_base: bool) -> None:
+        """World, base, bodies with their joints, sites."""
+        m = self.compiled
+        self.mimics = read_couplings(m, self.names.joints, self.source)
+        self.builder.add_frame(self.names.bodies[0])
+        if free_base and self.list_fixed():
+            self.base = number_name("root", set(self.names.joints) | self.names.frames)
+            self.names.frames.add(self.base)
+            self.builder.add_joint(self.base, None, "free")
+        elif free_base:
+            self.source.note("the model has a free joint of its own; none was added")
+        if m.nbody == 1:
+            say = self.source.note if m.ngeom or m.nsite else self.source.note_oddity
+            say("has no bodies; the model is the world alone")
+        if m.nmocap:
+            self.source.note("mocap bodies stand where the file puts them")
+        for i in range(1, m.nbody):
+            self.add_body(i)
+        for i, name in enumerate(self.names.sites):
+            offset = read_transform(m.site_pos[i], m.site_quat[i])
+            self.builder.add_frame(name, self.names.bodies[m.site_bodyid[i]], offset)
+
+    def list_fixed(self) -> list[int]:
+        """List the bodies that stand on the world and could use a free base: next to a free body, those that move."""
+        m = self.compiled
+        tops = list(range(m.nbody))  # of each body, the one on the world that carries it
+        for i in range(1, m.nbody):
+            tops[i] = i if m.body_parentid[i] == 0 else tops[m.body_parentid[i]]
+        free = {i for i in tops[1:] if self.is_free(i)}
+        moving = {tops[i] for i in range(1, m.nbody) if m.body_jntnum[i]}
+        return sorted((moving if free else set(tops[1:])) - free)
+
+    def is_free(self, i: int) -> bool:
+        m = self.compiled
+        return bool(m.body_jntnum[i]) and bool(m.jnt_type[m.body_jntadr[i]] == FREE)
+
+    def add_body(self, i: int) -> None:
+        """Add one body: its joints from the parent outwards, the last one carrying the body's own frame if it can."""
+        m, name = self.compiled, self.names.bodies[i]
+        above = int(m.body_parentid[i])
+        parent: str | None = self.base if above == 0 and self.base else self.names.bodies[above]
+        mass: Row = {"mass": float(m.body_mass[i]), "center": np.array(m.body_ipos[i])}
+        if mass["mass"] <= 1e-11:  # the least that the compiler was told to give
+            mass = {}
+        if self.is_free(i):
+            joint = int(m.body_jntadr[i])
+            rest = np.array(m.qpos0[m.jnt_qposadr[joint] :][:7])
+            self.builder.add_joint(self.names.joints[joint], None, "free", frame=name, rest=rest, **mass)
+            return
+        at = read_transform(m.body_pos[i], m.body_quat[i])
+        joints = range(int(m.body_jntadr[i]), int(m.body_jntadr[i] + m.body_jntnum[i]))
+        for j in joints:
+            anchor = np.array(m.jnt_pos[j])
+            last = j == joints[-1] and not anchor.any()
+            frame = name if last else self.names.make_new(self.names.joints[j])
+            offset = at @ Transform(Rotation.identity(), anchor) @ self.find_reference(j)
+            row = self.read_joint(j) | (mass if last else {})
+            self.builder.add_joint(self.names.joints[j], parent, frame=frame, offset=offset, **row)
+            parent, at = frame, Transform(Rotation.identity(), -anchor)
+        if parent != name:
+            self.builder.add_frame(name, parent, at, **mass)
+
+    def find_reference(self, j: int) -> Transform:
+        """Return what takes a joint's reference value back, so that q begins where the file's numbers do."""
+        m = self.compiled
+        if m.jnt_type[j] not in (HINGE, SLIDE):
+            return Transform.identity()
+        ref, axis = float(m.qpos0[m.jnt_qposadr[j]]), np.array(m.jnt_axis[j])
+        if m.jnt_type[j] == HINGE:
+            return Transform(Rotation.from_axis_angle(axis, -ref), np.zeros(3))
+        return Transform(Rotation.identity(), -ref * axis)
+
+    def read_joint(self, j: int) -> Row:
+        """Return kind, axis, range, rest and coupling of a hinge, slide or ball."""
+        m, kind = self.compiled, int(self.compiled.jnt_type[j])
+        low, high = m.jnt_range[j].tolist() if m.jnt_limited[j] else (-np.inf, np.inf)
+        if kind == BALL:
+            return {"kind": "ball", "cone": BallRange(angle=high) if np.isfinite(high) else None}
+        row: Row = {"kind": KINDS[kind], "axis": np.array(m.jnt_axis[j])}
+        if j in self.mimics:
+            leader, ratio, offset = self.mimics[j]
+            if leader == j:  # held at one value
+                low = high = offset
+            else:
+                row["mimic"] = (self.names.joints[leader], ratio, offset)
+        if not np.isfinite([low, high]).any():
+            return row | ({"kind": "continuous"} if kind == HINGE else {})
+        rest = min(max(float(m.qpos0[m.jnt_qposadr[j]]), low), high)
+        return row | {"lower": low, "upper": high, "rest": [rest]}
+
+    def add_poses(self) -> None:
+        """Key frames, without the numbers of followers."""
+        m = self.compiled
+        taken = set(m.names["key"])
+        for k in range(m.nkey):
+            parts = [np.array([0, 0, 0, 1.0, 0, 0, 0])] if self.base else []
+            for j in range(m.njnt):
+                if j in self.mimics and self.mimics[j][0] != j:
+                    continue
+                kind = int(m.jnt_type[j])
+                parts.append(np.array(m.key_qpos[k][m.jnt_qposadr[j] :][: NUMBERS[kind]]))
+            name = m.names["key"][k] or number_name(f"key_{k}", taken)
+            self.builder.add_pose(name, np.concatenate([np.zeros(0), *parts]))
+
+
+def read_transform(position: Any, wxyz: Any) -> Transform:
+    """Return a transform of the file."""
+    return Transform(Rotation(np.array(wxyz)), np.array(position))
+
+
+# ------------------------------------------------------------------------------------------------ couplings
+
+
+def read_couplings(m: Any, names: list[str], source: Source) -> dict[int, tuple[int, float, float]]:
+    """Return followers: (leader, ratio, offset). A joint that is held at one value leads itself.
+
+    MuJoCo's constraint between joints is ``y - y0 = a0 + a1 (x - x0) + ... + a4 (x - x0)^4``, with the values at the
+    reference configuration y0 and x0; without a second joint, ``y - y0 = a0``.
+    """
+    out: dict[int, tuple[int, float, float]] = {}
+    others = 0
+    for k in range(m.neq):
+        if m.eq_type[k] != EQ_JOINT:
+            others += int(m.eq_active0[k])
+            continue
+        y, x = int(m.eq_obj1id[k]), int(m.eq_obj2id[k])
+        a = m.eq_data[k][:5].tolist()
+        y0 = float(m.qpos0[m.jnt_qposadr[y]])
+        reason = explain_refusal(m, a, y, x, out)
+        if not m.eq_active0[k]:
+            source.note(f"the coupling of joint {names[y]!r} is not active and left out")
+        elif reason:
+            source.note_oddity(f"the coupling of joint {names[y]!r} is left out: {reason}")
+        elif x < 0 or a[1] == 0.0:
+            out[y] = (y, 0.0, y0 + a[0])
+        else:
+            out[y] = (x, a[1], y0 + a[0] - a[1] * float(m.qpos0[m.jnt_qposadr[x]]))
+    if others:
+        source.note_oddity(
+            f"{others} equality constraints that are not between two joints are left out (loops stay open)"
+        )
+    return out
+
+
+def explain_refusal(m: Any, a: list[float], y: int, x: int, known: dict[int, tuple[int, float, float]]) -> str:
+    """Return why a coupling cannot be a mimic; empty if it can."""
+    if x >= 0 and any(a[2:]):
+        return "it is not linear"
+    if y in known:
+        return "the joint follows another already"
+    leader = x
+    while leader in known and known[leader][0] != leader:
+        leader = known[leader][0]
+    if leader == y:
+        return "the two follow each other"
+    return explain_no_range(m, a, y, x) if x >= 0 and a[1] else ""
+
+
+def explain_no_range(m: Any, a: list[float], y: int, x: int) -> str:
+    """Return an explanation if no value of the leader keeps both in their ranges; else empty text."""
+    if not (m.jnt_limited[y] and m.jnt_limited[x]):
+        return ""
+    x0, y0 = float(m.qpos0[m.jnt_qposadr[x]]), float(m.qpos0[m.jnt_qposadr[y]])
+    ends = sorted((end - y0 - a[0]) / a[1] + x0 for end in m.jnt_range[y].tolist())
+    low, high = m.jnt_range[x].tolist()
+    return "no value keeps both joints in their ranges" if max(low, ends[0]) > min(high, ends[1]) else ""
+
+
+# ------------------------------------------------------------------------------------------------ the whole
+
+
+def check_numbers(m: Any, source: Source) -> None:
+    """Every number that is used is finite and not absurd."""
+    arrays: Iterable[tuple[str, Any]] = (
+        ("a body's pos", m.body_pos),
+        ("a body's orientation", m.body_quat),
+        ("a body's mass", m.body_mass),
+        ("a body's inertial pos", m.body_ipos),
+        ("a joint's pos", m.jnt_pos),
+        ("a joint's axis", m.jnt_axis),
+        ("a joint's ref", m.qpos0),
+        ("a site's pos", m.site_pos),
+        ("a site's orientation", m.site_quat),
+        ("a key's qpos", m.key_qpos),
+        ("the coefficients of an equality constraint", m.eq_data[m.eq_type == EQ_JOINT][:, :5]),
+    )
+    for what, values in arrays:
+        array = np.asarray(values)
+        if array.size and not (np.abs(array) <= LARGEST).all():
+            bad = array[~(np.abs(array) <= LARGEST)].ravel()[:3]
+            raise source.make_error(f"{what} is {quote_names(map(str, bad))}; it must be finite and below {LARGEST:g}.")
+    if np.isnan(m.jnt_range).any():
+        raise source.make_error("a joint's range is not a number.")
+
+
+def find_up(m: Any, source: Source) -> str:
+    """Return the axis against gravity if it is a coordinate axis; otherwise z, as MuJoCo has it."""
+    gravity = np.asarray(m.gravity, np.float64)
+    k = int(np.argmax(np.abs(gravity)))
+    if gravity[k] < 0.0 and abs(gravity[k]) > 0.99 * float(np.linalg.norm(gravity)):
+        axis = "xyz"[k]
+        source.note(f"in metres; {axis} is up, against the file's gravity")
+        return axis
+    source.note("in metres; z is up, as in MuJoCo: the file's gravity does not say")
+    return "z"
+
+
+def read_model_name(m: Any, source: Source) -> str:
+    """Return the model attribute of the file; its file's name if it has none."""
+    from pathlib import PurePath
+
+    return m.model if m.model and m.model != "MuJoCo Model" else PurePath(source.path).stem or "model"

@@ -1,0 +1,150 @@
+"""MJCF, the format of MuJoCo, read through MuJoCo's own compiler.
+
+So default classes, frames, replicas and the many ways to write an orientation mean what they mean there, and q is
+MuJoCo's qpos, less the joints that follow others.
+
+Bodies and sites become frames, hinges, slides, balls and free joints the joints of those kinds; several joints on a
+body follow one another. Linear joint couplings become mimics, key frames named poses, geoms shapes. Actuators,
+tendons, sensors and contacts are checked and left out.
+Format: https://mujoco.readthedocs.io/en/stable/XMLreference.html
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+from poise.errors import FormatError, PoiseError
+from poise.formats.mjcf.assets import Assets, prepare
+from poise.formats.mjcf.body import build
+from poise.formats.mjcf.compiler import compile_model
+from poise.formats.mjcf.safe_xml import Folder, Part, gather, serialize, walk
+from poise.formats.source import ReadOptions, Source, quote
+from poise.formats.xml import Element, find_root_tag
+from poise.model import Model
+
+__all__ = ["NAME", "SUFFIXES", "looks_like", "read_model"]
+
+NAME = "MJCF"
+SUFFIXES = (".xml", ".mjcf")
+
+NOT_KINEMATIC = ("actuator", "sensor", "tendon", "contact", "custom", "deformable", "visual", "statistic")
+SETTINGS = ("option", "flag", "statistic", "global", "quality", "headlight", "map", "scale", "rgba")
+UNKNOWN = re.compile(r"unrecognized attribute: '(\w+)'\s*Element '(\w+)'")
+MOST_OUTDATED = 20  # settings of other versions that are left out before the file is refused
+
+
+def looks_like(head: bytes) -> bool:
+    """Return whether the first element is <mujoco>."""
+    return find_root_tag(head).lower() in ("mujoco", "mujocoinclude")
+
+
+def read_model(source: Source, options: ReadOptions) -> Model:
+    """Read the body that an MJCF file describes.
+
+    Raises:
+        FormatError: Not MJCF, something that MuJoCo refuses, an include that is missing or outside the folder.
+        MissingExtra: MuJoCo is not installed.
+    """
+    arrays, assets = compile_safely(source, options.within)
+    try:
+        return build(arrays, assets, source, options)
+    except FormatError:
+        raise
+    except PoiseError as error:
+        raise source.make_error(str(error)) from error
+
+
+def compile_safely(source: Source, within: str) -> tuple[SimpleNamespace, Assets]:
+    """MuJoCo's model of the file: first with the meshes that masses need, then, where these are bad, without any."""
+    assets = Assets()
+    try:
+        return compile_with(source, assets, within), assets
+    except FormatError as error:
+        if not assets.used:
+            raise
+        plain = Assets(use_meshes=False)
+        arrays = compile_with(source, plain, within)
+        source.note_oddity(
+            f"its meshes could not be used, and the masses that come from them are left out: {error.message}"
+        )
+        return arrays, plain
+
+
+def compile_with(source: Source, assets: Assets, within: str) -> SimpleNamespace:
+    """MuJoCo's model of the file.
+
+    What it refuses in parts that have nothing to do with kinematics is only taken out where something else was
+    taken out before; bodies that weigh nothing are let through with a warning, because they can still move.
+    """
+    folder = Folder(source, within, opened={Path(source.path).resolve()})
+    root = gather(folder, source, Part(source))
+    if root.tag.lower() != "mujoco":
+        raise source.make_error("is made to be included; load the file that includes it.", root.sourceline)
+    prepare(folder, root, assets)
+    root.append(
+        make_element("compiler", **({"boundmass": "1e-12", "boundinertia": "1e-12"} if assets.massless else {}))
+    )
+    root[-1].append(make_element("lengthrange", mode="none"))
+    problem = compile_tolerantly(source, root, assets)
+    if isinstance(problem, str) and "mass and inertia of moving bodies" in problem:
+        root[-1].attrib.update(boundmass="1e-12", boundinertia="1e-12")
+        source.note_oddity("some moving bodies have no mass; MuJoCo would refuse them, here they move all the same")
+        problem = compile_model(serialize(root)[0], assets.files)
+    if isinstance(problem, str) and folder.dropped:
+        complete = problem
+        strip_extras(root)
+        problem = compile_model(serialize(root)[0], assets.files)
+        problem = complete if isinstance(problem, str) else problem
+    if isinstance(problem, str):
+        raise explain(folder, root, problem)
+    if folder.dropped:
+        source.note_oddity(f"left out, with what depends on it: {', '.join(sorted(folder.dropped))}")
+    return problem
+
+
+def compile_tolerantly(source: Source, root: Element, assets: Assets) -> SimpleNamespace | str:
+    """Return MuJoCo's answer; settings of other versions that it does not know are left out with a warning."""
+    for _ in range(MOST_OUTDATED):
+        problem = compile_model(serialize(root)[0], assets.files)
+        found = UNKNOWN.search(problem) if isinstance(problem, str) else None
+        if found is None or found[2] not in SETTINGS:
+            return problem
+        for element in walk(root):
+            if element.tag == found[2]:
+                element.attrib.pop(found[1], None)
+        source.note_oddity(
+            f"<{found[2]}> has {quote(found[1])}, which this version of MuJoCo does not know; it was left out"
+        )
+    return problem
+
+
+def explain(folder: Folder, root: Element, problem: str) -> FormatError:
+    """Return MuJoCo's complaint with the file and line of the element that it means."""
+    _, origin = serialize(root)
+    line = re.search(r",? *line (\d+)", problem)
+    words = re.sub(r"^(?:XML )?(?:Error: )*", "", problem.replace("poise_", "file "))
+    words = " ".join(re.sub(r",? *line \d+", "", words).split()).rstrip(".,; ")
+    element = origin[int(line[1]) - 1] if line and 0 < int(line[1]) <= len(origin) else None
+    meant = re.search(r"Element '(\w+)'", problem)
+    if element is not None and meant and meant[1] != element.tag:
+        element = None
+    advice = f"MuJoCo refuses it: {quote(words, 300)[1:-1]}."
+    return folder.main.make_error(advice) if element is None else folder.make_error(element, advice)
+
+
+def strip_extras(root: Element) -> None:
+    """Remove whatever has nothing to do with kinematics, and what refers to it."""
+    root[:] = [child for child in root if child.tag not in NOT_KINEMATIC]
+    for element in walk(root):
+        if element.tag == "key":
+            for key in ("ctrl", "act", "qvel"):
+                element.attrib.pop(key, None)
+        if element.tag == "equality":
+            element[:] = [child for child in element if child.tag == "joint"]
+
+
+def make_element(tag: str, **attributes: str) -> Element:
+    """Make an element of our own."""
+    return Element(tag, attributes)

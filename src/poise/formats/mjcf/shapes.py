@@ -1,0 +1,113 @@
+"""Geoms of a compiled MJCF model as shapes."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from poise.formats.mjcf.assets import Assets, MeshFile
+from poise.formats.mjcf.safe_xml import NO_FILE
+from poise.formats.source import Source
+from poise.model import Box, Capsule, Cylinder, Mesh, ModelBuilder, Sphere
+from poise.model.geometry.shapes import Geometry
+from poise.spatial import Rotation, Transform
+
+__all__ = ["add_shapes"]
+
+NAMES = ("plane", "hfield", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh", "sdf")  # mjtGeom
+DEFAULT_COLOR = (0.5, 0.5, 0.5, 1.0)
+FIRST_HIDDEN_GROUP = 3  # MuJoCo's viewer shows groups 0 to 2
+LARGEST = 1e12  # [m]
+COLORED = 2  # of the roles that a texture may have (mjtTextureRole), the first are colours
+
+
+def add_shapes(m: SimpleNamespace, assets: Assets, builder: ModelBuilder, source: Source, bodies: list[str]) -> None:
+    """Add every geom that is a solid or a mesh file; the rest is counted in a note.
+
+    A geom in a group that MuJoCo's viewer hides is for collisions alone, also where pairs are listed one by one; of the
+    others, one that collides with nothing is visual.
+    """
+    left: dict[str, int] = {}
+    for i in range(m.ngeom):
+        kind = NAMES[m.geom_type[i]] if m.geom_type[i] < len(NAMES) else "other"
+        made = make_mesh(m, assets, i) if kind == "mesh" else make_solid(m, kind, i)
+        if made is None:
+            left[kind] = left.get(kind, 0) + 1
+            continue
+        shape, offset = made
+        builder.add_shape(bodies[m.geom_bodyid[i]], shape, offset=offset, use=use_of(m, i), color=color_of(m, i))
+    if left:
+        source.note("geoms without a shape here: " + ", ".join(f"{n} {kind}" for kind, n in left.items()))
+    if (m.geom_type == NAMES.index("ellipsoid")).any():
+        source.note("ellipsoids became the boxes around them")
+
+
+def make_solid(m: Any, kind: str, i: int) -> tuple[Geometry, Transform] | None:
+    """Return a simple solid and where it is; MuJoCo's sizes are radii and half lengths."""
+    a, b, c = (float(x) for x in m.geom_size[i])
+    shapes: dict[str, Any] = {
+        "sphere": lambda: Sphere(a),
+        "capsule": lambda: Capsule(a, 2 * b),
+        "cylinder": lambda: Cylinder(a, 2 * b),
+        "box": lambda: Box((2 * a, 2 * b, 2 * c)),
+        "ellipsoid": lambda: Box((2 * a, 2 * b, 2 * c)),
+    }
+    if kind not in shapes or not is_finite(m, i):
+        return None
+    return shapes[kind](), Transform(Rotation(np.array(m.geom_quat[i])), np.array(m.geom_pos[i]))
+
+
+def is_finite(m: Any, i: int) -> bool:
+    """Return whether a geom's numbers are finite and not absurd."""
+    values = np.concatenate([m.geom_pos[i], m.geom_quat[i], m.geom_size[i]])
+    return bool((np.abs(values) < LARGEST).all())
+
+
+def make_mesh(m: Any, assets: Assets, i: int) -> tuple[Geometry, Transform] | None:
+    """Return a mesh file and where its own origin is.
+
+    The compiler moves vertices v of the file to ``R_ref^T s (v - p_ref)``, then to the centre and axes of inertia, and
+    the geom with them: its pose is ``G M`` with M the move, and the file's origin is ``G R_ref^T T(-s p_ref)``.
+    """
+    k = int(m.geom_dataid[i])
+    start = int(m.mesh_pathadr[k]) if k >= 0 else -1
+    if start < 0 or not (np.abs(np.concatenate([m.geom_pos[i], m.geom_quat[i]])) < LARGEST).all():
+        return None
+    file: MeshFile | None = assets.meshes.get(m.path_of.get(str(start), ""))
+    if file is None or file.path.endswith(NO_FILE):
+        return None
+    factors = np.array(m.mesh_scale[k], np.float64)
+    moved = Transform(Rotation(np.array(m.mesh_quat[k])), np.array(m.mesh_pos[k]))
+    geom = Transform(Rotation(np.array(m.geom_quat[i])), np.array(m.geom_pos[i]))
+    refpos = np.array(file.refpos.split(), np.float64)
+    back = Rotation(np.array(file.refquat.split(), np.float64)).inverse()
+    there = geom @ moved.inverse() @ Transform(back, np.zeros(3)) @ Transform(Rotation.identity(), -factors * refpos)
+    return Mesh(file.path, tuple(factors), find_texture(m, assets, i)), there
+
+
+def find_texture(m: Any, assets: Assets, i: int) -> str:
+    """Return the image of a geom's material; "" for none."""
+    material = int(m.geom_matid[i])
+    roles = np.atleast_1d(m.mat_texid[material]) if material >= 0 else np.zeros(0, np.int64)
+    textures = [int(k) for k in roles[:COLORED] if k >= 0]
+    number = int(m.tex_width[textures[0]]) - 1 if textures else -1
+    return assets.textures[number] if 0 <= number < len(assets.textures) else ""
+
+
+def use_of(m: Any, i: int) -> str:
+    """Return what a geom is for."""
+    if m.geom_group[i] >= FIRST_HIDDEN_GROUP:
+        return "collision"
+    return "both" if m.geom_contype[i] or m.geom_conaffinity[i] else "visual"
+
+
+def color_of(m: Any, i: int) -> list[float] | None:
+    """Return a geom's own color, else its material's; none where the file leaves it to MuJoCo."""
+    own = np.asarray(m.geom_rgba[i], np.float64)
+    if not np.allclose(own, DEFAULT_COLOR):
+        return own.tolist() if np.isfinite(own).all() else None
+    material = int(m.geom_matid[i])
+    rgba = np.asarray(m.mat_rgba[material], np.float64) if material >= 0 else None
+    return rgba.tolist() if rgba is not None and np.isfinite(rgba).all() else None

@@ -1,0 +1,268 @@
+"""AMASS and SMPL pose files (NPZ) as motions of the built-in humanoid. Poses only: no shape, no hands, no soft tissue.
+
+A file holds ``poses`` (frames, 3 n), axis-angle vectors of n joints: 22 (body), 24 (SMPL), 52 (SMPL-H) or 55 (SMPL-X),
+each relative to its parent and zero in the T-pose, ``trans`` (frames, 3) and ``mocap_framerate``. Source: Mahmood et
+al., "AMASS: Archive of motion capture as surface shapes", ICCV 2019; Loper et al., "SMPL", SIGGRAPH Asia 2015.
+
+What is kept. Bodies differ, so rotations are carried over and not places: every part of the humanoid takes the
+orientation in the world that its counterpart has, as nearly as its joint can turn and its range allows (the largest
+trace of R^T R_wanted). The pelvis, spine, hips and shoulders have three angles and follow exactly inside their ranges;
+neck, clavicles, ankles and wrists have two, knees and balls of the feet one; elbow and forearm together have the two
+of an elbow. What a joint cannot turn is made up for by the next ones, since each one aims at the world. The pelvis is
+where ``trans`` puts the root of the SMPL body, so feet may float or sink by the difference of the legs. World: AMASS
+has z up; it is turned to the humanoid's y.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise import models
+from poise.arrays import Floats
+from poise.formats.source import ReadOptions, Source, quote, quote_names
+from poise.formats.tables.npz import read_arrays
+from poise.kinematics import Motion
+from poise.model import Joint, Model
+from poise.spatial import Rotation
+
+__all__ = ["NAME", "SUFFIXES", "looks_like", "read_motion"]
+
+
+NAME = "AMASS"
+SUFFIXES = (".npz",)
+
+RATES = ("mocap_framerate", "mocap_frame_rate", "fps", "frame_rate")
+WIDTHS = (66, 72, 156, 165)
+BLOCK = 2048  # frames at once
+SWEEPS = 20  # at most, over the angles of a joint
+SETTLED = 1e-6  # [rad]
+BODY = 22  # joints of the body itself, the same in all variants
+PARENTS = (-1, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 9, 12, 13, 14, 16, 17, 18, 19)
+COUNTERPARTS: tuple[tuple[tuple[str, ...], int], ...] = (
+    *(((name,), i) for name, i in (("spine_1", 3), ("spine_2", 6), ("chest", 9), ("neck", 12), ("head", 15))),
+    *(((name,), i) for name, i in (("clavicle_l", 13), ("shoulder_l", 16), ("clavicle_r", 14), ("shoulder_r", 17))),
+    *((("elbow_l", "forearm_l"), 18), (("wrist_l",), 20), (("elbow_r", "forearm_r"), 19), (("wrist_r",), 21)),
+    *(((name,), i) for name, i in (("hip_l", 1), ("knee_l", 4), ("ankle_l", 7), ("ball_l", 10))),
+    *(((name,), i) for name, i in (("hip_r", 2), ("knee_r", 5), ("ankle_r", 8), ("ball_r", 11))),
+)
+"""Joints of the humanoid, parents first, and the SMPL joint whose orientation they take."""
+
+ARMS = {16: 90.0, 18: 90.0, 20: 90.0, 17: -90.0, 19: -90.0, 21: -90.0}
+"""Our arms hang at zero and SMPL's are held out: turns about z between the two [degrees]."""
+
+_Y_FROM_Z = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
+
+
+def looks_like(head: bytes) -> bool:
+    """Return whether an archive begins with arrays that such files have."""
+    names = (
+        b"poses.npy",
+        b"trans.npy",
+        b"mocap_frame",
+        b"betas.npy",
+        b"dmpls.npy",
+        b"pose_body.npy",
+        b"root_orient.npy",
+    )
+    return head.startswith(b"PK\x03\x04") and b"poise.npy" not in head and any(name in head for name in names)
+
+
+def read_motion(source: Source, options: ReadOptions) -> Motion:
+    """Read the motion on the built-in humanoid.
+
+    Raises:
+        FormatError: No archive, arrays that are missing or of wrong shapes, or another model asked for.
+    """
+    model = models.build("humanoid")
+    if options.model is not None and options.model != model:
+        raise source.make_error("is an SMPL file, which is read onto the built-in humanoid; leave model= out.")
+    if options.up == "z" or options.clip is not None:
+        raise source.make_error(
+            "is an SMPL file, read onto the humanoid with y up, and has one clip; leave up, clip out."
+        )
+    arrays = read_arrays(source, {"poses", "trans", "root_orient", "pose_body", *RATES})
+    poses, trans = read_poses(source, arrays), read_translations(source, arrays)
+    fps = read_rate(source, arrays)
+    up = find_up(source, poses)
+    scale = 1.0 if options.scale == "auto" else float(options.scale)
+    q = np.empty((len(poses), model.nq))
+    for first in range(0, len(poses), BLOCK):
+        block = slice(first, first + BLOCK)
+        q[block] = retarget(model, poses[block], scale * trans[block], up)
+    root = model.joint("pelvis").q
+    q[:, root][:, 3:] *= find_signs(q[:, root][:, 3:])[:, None]
+    return Motion(model, q, fps)
+
+
+# ------------------------------------------------------------------------------------------------ the file
+
+
+def read_poses(source: Source, arrays: dict[str, NDArray[np.float64]]) -> Floats:
+    """Return axis-angle vectors of the body's joints, (frames, 22, 3)."""
+    poses = arrays.get("poses")
+    if poses is None and {"root_orient", "pose_body"} <= set(arrays):
+        root, body = arrays["root_orient"], arrays["pose_body"]
+        if root.ndim != 2 or body.ndim != 2 or len(root) != len(body):
+            raise source.make_error(f"root_orient {root.shape} and pose_body {body.shape} do not go together.")
+        poses = np.concatenate([root, body], axis=1)
+    if poses is None:
+        raise source.make_error(f"has no array 'poses'; of what is read it has {quote_names(arrays) or 'nothing'}.")
+    if poses.ndim != 2 or poses.shape[1] not in WIDTHS or not len(poses):
+        raise source.make_error(f"poses is {poses.shape}; it must be (frames, {' or '.join(map(str, WIDTHS))}).")
+    return read_reals(source, "poses", poses)[:, : 3 * BODY].reshape(-1, BODY, 3)
+
+
+def read_translations(source: Source, arrays: dict[str, NDArray[np.float64]]) -> Floats:
+    """Return where the root is, (frames, 3) [m]."""
+    frames = len(arrays.get("poses", arrays.get("root_orient", ())))
+    if "trans" not in arrays:
+        source.note_oddity("has no array 'trans'; the pelvis stays at the origin")
+        return np.zeros((frames, 3))
+    if arrays["trans"].shape != (frames, 3):
+        raise source.make_error(f"trans is {arrays['trans'].shape}; it must be {(frames, 3)}, as many as poses.")
+    return read_reals(source, "trans", arrays["trans"])
+
+
+def read_reals(source: Source, name: str, array: NDArray[np.float64]) -> Floats:
+    """Finite numbers."""
+    if array.dtype.kind not in "fiu" or not np.isfinite(array).all():
+        raise source.make_error(f"array {name!r} holds something that is not a number.")
+    out = array.astype(np.float64)
+    if np.abs(out).max(initial=0.0) > 1e6:
+        raise source.make_error(f"array {name!r} holds {np.abs(out).max():g}, which is neither radians nor metres.")
+    return out
+
+
+def read_rate(source: Source, arrays: dict[str, NDArray[np.float64]]) -> float:
+    """Frames per second."""
+    for name in RATES:
+        if name in arrays:
+            rate = arrays[name]
+            if rate.size != 1 or rate.dtype.kind not in "fiu" or not 0.0 < float(rate.reshape(())) < 1e6:
+                raise source.make_error(f"{name} is {quote(str(rate))}; it must be one positive number.")
+            return float(rate.reshape(()))
+    source.note_oddity("has no frame rate; 30 frames per second were assumed")
+    return 30.0
+
+
+def find_up(source: Source, poses: Floats) -> str:
+    """Return the file's up: z, as AMASS has it, unless the body mostly stands along y."""
+    spine = Rotation.from_vector(poses[:, 0]).apply([0.0, 1.0, 0.0]).mean(axis=0)
+    up = "y" if spine[1] > 0.5 and spine[1] > spine[2] else "z"
+    source.note(f"{up} is up in the file, y in the motion")
+    return up
+
+
+# ------------------------------------------------------------------------------------------------ the body
+
+
+def retarget(model: Model, poses: Floats, trans: Floats, up: str) -> Floats:
+    """q of a block of frames."""
+    turn = _Y_FROM_Z if up == "z" else np.eye(3)
+    local = Rotation.from_vector(poses).matrix
+    world = np.empty_like(local)
+    for i, parent in enumerate(PARENTS):
+        world[:, i] = (world[:, parent] if parent >= 0 else turn) @ local[:, i]
+    q = np.tile(model.rest, (len(poses), 1))
+    root = model.joint("pelvis").q
+    q[:, root] = np.concatenate([trans @ turn.T, Rotation.from_matrix(world[:, 0]).wxyz], axis=1)
+    zero = np.zeros(model.nq)
+    zero[root.start + 3] = 1.0
+    reached: dict[str, Floats] = {"pelvis": world[:, 0]}
+    for names, smpl in COUNTERPARTS:
+        joints = [model.joint(name) for name in names]
+        raised = Rotation.from_vector([0.0, 0.0, np.radians(ARMS.get(smpl, 0.0))]).matrix
+        wanted = world[:, smpl] @ raised @ model.fk(zero, names[-1])[:3, :3]
+        base = reached[str(joints[0].parent)] @ joints[0].offset.rotation.matrix
+        axes = np.concatenate([list_axes(joint) for joint in joints])
+        lower, upper = (
+            np.concatenate([model.lower[j.v] for j in joints]),
+            np.concatenate([model.upper[j.v] for j in joints]),
+        )
+        angles = fit_angles(np.swapaxes(base, 1, 2) @ wanted, axes, lower, upper)
+        q[:, np.concatenate([np.arange(j.q.start, j.q.stop) for j in joints])] = angles
+        reached[names[-1]] = base @ chain_turns(axes, angles)
+    return q
+
+
+def list_axes(joint: Joint) -> Floats:
+    """Return the axes of a joint from its parent outwards, (n, 3)."""
+    return np.array([axis for _, axis in joint.motions])
+
+
+def chain_turns(axes: Floats, angles: Floats) -> Floats:
+    """Return the rotation of several turns one after the other, (frames, 3, 3)."""
+    out: Floats = np.broadcast_to(np.eye(3), (len(angles), 3, 3))
+    for axis, angle in zip(axes, angles.T, strict=True):
+        out = out @ turn_about(axis, angle)
+    return out
+
+
+def turn_about(axis: Floats, angle: Floats) -> Floats:
+    """Rotations about one axis, (frames, 3, 3): Rodrigues."""
+    x, y, z = axis
+    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    sine, cosine = np.sin(angle)[:, None, None], np.cos(angle)[:, None, None]
+    turns: Floats = np.eye(3) + sine * cross + (1.0 - cosine) * (cross @ cross)
+    return turns
+
+
+def fit_angles(wanted: Floats, axes: Floats, lower: Floats, upper: Floats) -> Floats:
+    """Angles inside the ranges with the largest trace(R^T wanted), one axis at a time until they settle.
+
+    For one axis a and what is wanted of it, M, the trace is ``a.Ma + cos(t) (tr M - a.Ma) + sin(t) a.v`` with
+    ``v_i = e_ijk M_kj``: largest at ``atan2(a.v, tr M - a.Ma)``, and inside a range at the end that is nearest.
+    """
+    angles = np.zeros((len(wanted), len(axes))) if len(axes) < 3 else start_angles(wanted, axes, lower, upper)
+    angles = np.clip(angles, lower, upper)
+    moving = np.arange(len(wanted))
+    for _ in range(SWEEPS):
+        swept = sweep(wanted[moving], axes, angles[moving], lower, upper)
+        far = np.abs(swept - angles[moving]).max(axis=1) > SETTLED
+        angles[moving] = swept
+        moving = moving[far]
+        if len(axes) == 1 or not len(moving):
+            break
+    return angles
+
+
+def sweep(wanted: Floats, axes: Floats, angles: Floats, lower: Floats, upper: Floats) -> Floats:
+    """Return every angle once set to its best, the others held."""
+    angles = angles.copy()
+    before = np.broadcast_to(np.eye(3), wanted.shape)
+    for i, axis in enumerate(axes):
+        after = chain_turns(axes[i + 1 :], angles[:, i + 1 :])
+        M = np.swapaxes(before, 1, 2) @ wanted @ np.swapaxes(after, 1, 2)
+        v = np.stack([M[:, 2, 1] - M[:, 1, 2], M[:, 0, 2] - M[:, 2, 0], M[:, 1, 0] - M[:, 0, 1]], axis=1)
+        along = ((M @ axis) * axis).sum(axis=1)
+        best = np.arctan2(v @ axis, np.trace(M, axis1=1, axis2=2) - along)
+        angles[:, i] = clamp_angle(best, float(lower[i]), float(upper[i]))
+        before = before @ turn_about(axis, angles[:, i])
+    return angles
+
+
+def start_angles(wanted: Floats, axes: Floats, lower: Floats, upper: Floats) -> Floats:
+    """Return the exact three angles, in whichever of their two forms lies nearer to the ranges."""
+    order = "".join("XYZ"[int(np.argmax(axis))] for axis in axes)
+    one = Rotation.from_matrix(wanted).to_euler(order)
+    two = one + np.pi
+    two[:, 1] = np.pi - one[:, 1] if order[0] != order[2] else -one[:, 1]
+    two = np.remainder(two + np.pi, 2.0 * np.pi) - np.pi
+    beyond = [np.abs(form - np.clip(form, lower, upper)).sum(axis=1) for form in (one, two)]
+    chosen: Floats = np.where((beyond[1] < beyond[0])[:, None], two, one)
+    return chosen
+
+
+def clamp_angle(angle: Floats, low: float, high: float) -> Floats:
+    """Return the angle, or the end of the range that is nearest to it round the circle."""
+    middle = 0.5 * (low + high)
+    around = middle + np.remainder(angle - middle + np.pi, 2.0 * np.pi) - np.pi
+    inside: Floats = np.clip(around, low, high)
+    return inside
+
+
+def find_signs(wxyz: Floats) -> Floats:
+    """Signs that keep a row of quaternions from jumping to the other side."""
+    turns = np.einsum("ij,ij->i", wxyz[1:], wxyz[:-1]) < 0.0
+    return np.cumprod(np.concatenate([[1.0], np.where(turns, -1.0, 1.0)]))

@@ -1,0 +1,300 @@
+"""Tables in their three containers. A reader gives columns and the text under `poise`; a writer takes them."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import FormatError, MissingExtra
+from poise.formats.source import Source, quote, quote_names
+from poise.formats.tables.columns import RESERVED
+from poise.formats.tables.npz import list_members, read_arrays
+
+__all__ = ["WRITERS", "choose_reader"]
+
+Column = NDArray[Any]
+Columns = dict[str, Column]
+
+MOST_COLUMNS = 100_000
+MOST_BYTES = 1 << 30  # of a Parquet table, unpacked
+MOST_LINES = 5_000_000  # of a CSV file
+BLOCK = 4096  # rows turned into arrays at once
+BARE = '{"style": "unitree"}'  # what a CSV file without a head says of itself, and an archive with GMR's names
+OF_ROBOTS = ("root_pos", "root_rot", "dof_pos")
+_FORMULA = re.compile("'*[=+@\t\r\n\uff0b\uff0d\uff1d\uff20-]")  # a cell that a spreadsheet computes, guarded or not
+_WORDS = {"True": True, "False": False, "true": True, "false": False}
+
+
+def choose_reader(source: Source) -> Callable[[Source], tuple[Columns, str]]:
+    """Return who reads this file, by its first bytes."""
+    if source.data.startswith(b"PAR1"):
+        return read_parquet
+    if source.data.startswith(b"PK"):
+        return read_npz
+    if Path(source.path).suffix.lower() in (".npz", ".parquet"):
+        raise source.make_error(f"is not a {Path(source.path).suffix.lower()} file; it begins with other bytes.")
+    return read_csv
+
+
+def check_lengths(source: Source, columns: Columns) -> Columns:
+    """Return the columns, all of one length."""
+    sizes = {name: len(column) for name, column in columns.items()}
+    if len(set(sizes.values())) > 1:
+        raise source.make_error(
+            f"its columns differ in length: {quote_names(f'{n} ({size})' for n, size in sizes.items())}."
+        )
+    return columns
+
+
+# ------------------------------------------------------------------------------------------------ CSV
+
+
+def write_csv(columns: Columns, facts: str, target: Path) -> None:
+    """Text, every number with as many digits as it takes; the facts have no place there.
+
+    Names and words that a spreadsheet would take for a formula are guarded by an apostrophe, which `read_csv` removes.
+    """
+    del facts
+    words = [*columns, *(word for column in columns.values() if column.dtype.kind == "U" for word in column)]
+    returns = any("\r" in word for word in words)  # which csv itself does not quote
+    with target.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL)
+        writer.writerow(map(guard, columns))
+        count = len(next(iter(columns.values()), ()))
+        for first in range(0, count, BLOCK):
+            block = [column[first : first + BLOCK].tolist() for column in columns.values()]
+            block = [[guard(cell) for cell in cells] if isinstance(cells[0], str) else cells for cells in block]
+            writer.writerows(zip(*block, strict=True))  # csv writes floats by repr
+
+
+def guard(cell: str) -> str:
+    """Return a cell of text as no spreadsheet computes it (OWASP, CSV injection)."""
+    return f"'{cell}" if _FORMULA.match(cell) else cell
+
+
+def remove_guard(cell: str) -> str:
+    """Return the text that `guard` was given."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
+
+
+def read_csv(source: Source) -> tuple[Columns, str]:
+    """Columns of text; those of numbers as numbers, with commas, semicolons or tabs between them."""
+    text = source.read_text()
+    if max(text.count("\n"), text.count("\r")) > MOST_LINES:
+        raise source.make_error(f"has more than {MOST_LINES} lines; split it, or save it as NPZ or Parquet.")
+    lines = (text if "\n" in text else text.replace("\r", "\n")).split("\n")
+    start = next((i for i, line in enumerate(lines) if line.strip()), None)
+    if start is None:
+        raise source.make_error("is empty.")
+    marks = [mark for mark in ",;\t" if mark in lines[start]]
+    mark = marks[0] if marks else ","
+    bare = begins_with_numbers(lines[start].split(mark))
+    rows = csv.reader((f"{x}\n" for x in lines[start:]), delimiter=mark, strict=True)
+    names, blocks = [], []
+    try:
+        names = number_names(lines[start].count(mark) + 1) if bare else next(rows)
+        if all(name.startswith(" ") for name in names[1:]):  # a space after each comma
+            names = [name.strip() for name in names]
+        names = list(map(remove_guard, names))
+        check_header(source, names, start + 1)
+        blocks = [read_block(source, names, block) for block in split_blocks(source, rows, len(names), start)]
+    except csv.Error as error:
+        raise source.make_error(f"is not a CSV file: {error}.", start + rows.line_num) from error
+    whole = {name: [block[i] for block in blocks] for i, name in enumerate(names)}
+    return {name: join_blocks(source, name, parts) for name, parts in whole.items()}, BARE if bare else ""
+
+
+def number_names(count: int) -> list[str]:
+    """Return names for columns that have none: their numbers."""
+    return [str(i) for i in range(count)]
+
+
+def begins_with_numbers(cells: list[str]) -> bool:
+    """Return whether the first row of a table has numbers in place of names, which are not those of its columns."""
+    try:
+        [float(cell) for cell in cells]
+    except ValueError:
+        return False
+    return [cell.strip() for cell in cells] != number_names(len(cells))
+
+
+def check_header(source: Source, names: list[str], line: int) -> None:
+    """Column names, each once."""
+    if len(names) > MOST_COLUMNS:
+        raise source.make_error(f"has {len(names)} columns; at most {MOST_COLUMNS} are read.", line)
+    if len(set(names)) < len(names):
+        twice = [name for name, count in Counter(names).items() if count > 1]
+        raise source.make_error(f"columns {quote_names(twice)} stand there more than once.", line)
+
+
+def split_blocks(source: Source, rows: Any, width: int, start: int) -> Iterator[tuple[int, list[list[str]]]]:
+    """Yield rows by the thousand, with the line of the first; blank lines are skipped."""
+    block: list[list[str]] = []
+    first = start + rows.line_num + 1
+    for row in rows:
+        if not any(cell.strip() for cell in row):
+            continue
+        if len(row) != width:
+            raise source.make_error(f"this row has {len(row)} cells; the header has {width}.", start + rows.line_num)
+        block.append(row)
+        if len(block) == BLOCK:
+            yield first, block
+            block, first = [], start + rows.line_num + 1
+    yield first, block
+
+
+def read_block(source: Source, names: list[str], block: tuple[int, list[list[str]]]) -> list[Column]:
+    """Return a block's columns: numbers, true or false, else text."""
+    first, rows = block
+    out: list[Column] = []
+    for i, name in enumerate(names):
+        cells = [row[i].strip() for row in rows]
+        try:
+            values = np.array([float(cell) for cell in cells])
+        except ValueError:
+            flags = [_WORDS.get(cell) for cell in cells]
+            out.append(np.array(list(map(remove_guard, cells))) if None in flags else np.array(flags, np.bool_))
+            continue
+        odd = next((k for k, cell in enumerate(cells) if "_" in cell or not cell.isascii()), None)
+        if odd is not None or not np.isfinite(values).all():
+            at = odd if odd is not None else int(np.argmax(~np.isfinite(values)))
+            raise source.make_error(f"{quote(cells[at])} in column {quote(name)} is not a number.", first + at)
+        out.append(values)
+    return out
+
+
+def join_blocks(source: Source, name: str, parts: list[Column]) -> Column:
+    """Return one column of its blocks, all of one type."""
+    if len({part.dtype.kind for part in parts if len(part)}) > 1:
+        raise source.make_error(f"column {quote(name)} holds numbers and words; it must be one of them.")
+    return np.concatenate([part for part in parts if len(part)] or parts)
+
+
+# ------------------------------------------------------------------------------------------------ NPZ
+
+
+def write_npz(columns: Columns, facts: str, target: Path) -> None:
+    """q in one array, the rest by name; the facts first, so that the file is known by its beginning."""
+    others = {name: column for name, column in columns.items() if is_fact(name)}
+    joints = {name: column for name, column in columns.items() if not is_fact(name)}
+    count = len(next(iter(columns.values()), ()))
+    q = np.stack(list(joints.values()), axis=1) if joints else np.zeros((count, 0))
+    arrays = {"poise": np.array(facts), "columns": np.array(list(joints), np.str_), "q": q}
+    arrays |= {f"column {name}": column for name, column in others.items()}
+    savez: Any = np.savez  # which takes arrays under any names
+    with target.open("wb") as stream:
+        savez(stream, **arrays)
+
+
+def is_fact(name: str) -> bool:
+    """Return whether a column is not a joint, or is not known to be one."""
+    return name in RESERVED or name.startswith("error.")
+
+
+def read_npz(source: Source) -> tuple[Columns, str]:
+    """Read the arrays of an archive with `q` and `columns`, as ours have; with `q` alone, columns are numbered."""
+    members = list_members(source)
+    of_robots = "q" not in members and set(OF_ROBOTS) <= members  # what stands beside them may be no numbers at all
+    arrays = read_arrays(source, {*OF_ROBOTS, "fps"} if of_robots else None)
+    held = quote_names(f"{name} {array.shape}" for name, array in arrays.items()) or "none"
+    names, q = arrays.pop("columns", None), arrays.pop("q", None)
+    facts = arrays.pop("poise", np.array(""))
+    if of_robots:
+        q, facts = join_arrays(source, [arrays.pop(name) for name in OF_ROBOTS], held), np.array(BARE)
+    if names is None and q is not None and q.ndim == 2 and q.shape[1] <= MOST_COLUMNS:
+        names = np.array(number_names(q.shape[1]), np.str_)
+    if names is None or q is None or names.dtype.kind != "U" or names.ndim != 1 or q.shape[1:] != names.shape:
+        raise source.make_error(f"needs arrays 'q' (rows, n) and 'columns' (n names); it has {held}.")
+    listed_names = [str(name) for name in names]
+    check_header(source, listed_names, 1)
+    columns = {name: np.ascontiguousarray(q[:, i]) for i, name in enumerate(listed_names)}
+    rest = {name.removeprefix("column "): array for name, array in arrays.items()}
+    for name, array in rest.items():
+        if name == "fps" and array.size == 1:
+            columns.setdefault(name, np.full(len(q), array.ravel()[0]))
+        elif array.ndim == 1:
+            columns.setdefault(name, array)
+    return check_lengths(source, columns), str(facts) if facts.ndim == 0 and facts.dtype.kind == "U" else "null"
+
+
+def join_arrays(source: Source, parts: list[Column], held: str) -> Column:
+    """Return the arrays of a robot's motion side by side: the root's place, its quaternion, the joints."""
+    place, turn, joints = parts
+    if joints.ndim != 2 or place.shape != (len(joints), 3) or turn.shape != (len(joints), 4):
+        raise source.make_error(
+            f"needs 'root_pos' (frames, 3), 'root_rot' (frames, 4) and 'dof_pos' (frames, joints); it has {held}."
+        )
+    return np.concatenate(parts, axis=1)
+
+
+# ------------------------------------------------------------------------------------------------ Parquet
+
+
+def load_parquet() -> tuple[Any, Any]:
+    """Return pyarrow and its Parquet module."""
+    try:
+        import pyarrow
+        from pyarrow import parquet as door
+    except ImportError as error:
+        raise MissingExtra('Parquet needs pyarrow: pip install "poise[formats]"') from error
+    return pyarrow, door
+
+
+def write_parquet(columns: Columns, facts: str, target: Path) -> None:
+    """Write a column each, the facts in the metadata."""
+    pyarrow, door = load_parquet()
+    arrays = [pyarrow.array(column) for column in columns.values()]
+    table = pyarrow.Table.from_arrays(arrays, names=list(columns), metadata={"poise": facts})
+    door.write_table(table, str(target))
+
+
+def read_parquet(source: Source) -> tuple[Columns, str]:
+    """Flat columns of numbers, flags or text, without gaps."""
+    pyarrow, door = load_parquet()
+    try:
+        file = door.ParquetFile(pyarrow.BufferReader(source.data))
+        check_parquet(source, file.metadata)
+        names = file.schema_arrow.names
+        check_header(source, names, 1)
+        table = file.read(use_threads=False)
+        facts = (table.schema.metadata or {}).get(b"poise", b"").decode()
+        return {name: flatten(source, name, table.column(name)) for name in names}, facts
+    except FormatError:
+        raise
+    except Exception as error:  # pyarrow raises many kinds of things on damaged files
+        reason = str(error) or type(error).__name__
+        raise source.make_error(f"is a damaged Parquet file ({quote(reason, 80)}); save it again.") from error
+
+
+def check_parquet(source: Source, about: Any) -> None:
+    """What a file declares must be in proportion before it is unpacked."""
+    groups = [about.row_group(i) for i in range(about.num_row_groups)]
+    size = max(about.num_rows * about.num_columns * 8, sum(group.total_byte_size for group in groups))
+    if size > MOST_BYTES or about.num_columns > MOST_COLUMNS or min(about.num_rows, about.num_columns) < 0:
+        raise source.make_error(f"declares {about.num_rows} rows of {about.num_columns} columns, more than are read.")
+
+
+def flatten(source: Source, name: str, column: Any) -> Column:
+    """Return a column as an array of one type."""
+    if column.null_count:
+        raise source.make_error(f"column {quote(name)} has gaps; every row needs its number.")
+    values = np.asarray(column.to_numpy())
+    if values.dtype.kind == "O" and all(isinstance(value, str) for value in values):
+        values = values.astype(np.str_)
+    if values.dtype.kind not in "fiubU" or values.ndim != 1:
+        raise source.make_error(f"column {quote(name)} is of type {column.type}; numbers, flags and text are read.")
+    return values
+
+
+WRITERS: dict[str, Callable[[Columns, str, Path], None]] = {
+    ".csv": write_csv,
+    ".npz": write_npz,
+    ".parquet": write_parquet,
+}

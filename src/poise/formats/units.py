@@ -1,0 +1,202 @@
+"""A body in other units, or with another axis up: what `scale=` and `up=` do to a model that was read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from poise.arrays import Floats
+from poise.formats.source import ReadOptions, Source
+from poise.kinematics import Motion
+from poise.model import Box, Capsule, Cylinder, Mesh, Model, ModelBuilder, Shape, Sphere
+from poise.model.attached import Attached
+from poise.model.joints.joint import Mimic
+from poise.model.joints.kinds import KINDS
+from poise.model.layout import Layout
+from poise.model.spec import FrameSpec, JointSpec, freeze
+from poise.spatial import Rotation, Transform
+
+__all__ = ["add_free_root", "adjust_model", "guess_scale", "scale_model", "scale_motion", "with_up"]
+
+Spec = JointSpec | FrameSpec
+UNITS = {1.0: "metres", 0.01: "centimetres", 0.001: "millimetres"}
+NAMES = {1.0: "m", 0.01: "cm", 0.001: "mm"}
+
+
+def adjust_model(model: Model, options: ReadOptions, source: Source) -> Model:
+    """Return the model as `options` ask for it; notes of the source and of the model say what was done."""
+    factor = options.scale
+    if factor == "auto":
+        factor = guess_scale(model.length)
+        source.note(f"scale='auto': a body of {model.length:.4g} units was taken to be in {UNITS[factor]}")
+    out = scale_model(model, float(factor)) if factor != 1.0 else model
+    if options.up is not None and options.up != out.up:
+        source.note(f"turned so that {options.up} points up; the file's up is {model.up}")
+        out = with_up(out, options.up)
+    if tuple(source.notes) == out.notes:
+        return out
+    return Model(out.name, out._layout.specs, source=out.source, notes=source.notes, attached=out._attached)
+
+
+def guess_scale(length: float) -> float:
+    """Return metres per unit, guessed from the longest path from the root: bodies are 5 cm to 20 m long."""
+    return next((factor for factor in UNITS if 0.05 <= factor * length <= 20.0), 1.0)
+
+
+def warn_of_units(model: Model, format_name: str) -> str:
+    """Return what a writer says of a body whose lengths are not in metres, if its format has metres."""
+    names = {"cm": ("centimetres", "0.01"), "mm": ("millimetres", "0.001"), "in": ("inches", "0.0254")}
+    unit, scale = names.get(model.units, ("another unit", "'auto'"))
+    return (
+        f"its lengths are in {unit} and were written as they are, where {format_name} has metres; load it with"
+        f" scale={scale} before, for a file in metres"
+    )
+
+
+# ------------------------------------------------------------------------------------------------ scale
+
+
+def scale_model(model: Model, factor: float) -> Model:
+    """Return the same body, every length multiplied by `factor`."""
+    layout = model._layout
+    specs = [scale_spec(spec, layout, factor) for spec in layout.specs]
+    old = model._attached
+    attached = replace(
+        old,
+        shapes=tuple(scale_shape(shape, factor) for shape in old.shapes),
+        poses=tuple((name, scale_q(layout, np.asarray(q), factor)) for name, q in old.poses),
+        units="m",
+        look=None if old.look is None else replace(old.look, size=old.look.size * factor),
+    )
+    out, shown = rebuild(model, specs, attached), model._facts.get("shown")
+    if shown is not None:  # the clip that tells the parts of a body whose rest pose does not stand
+        out._facts["shown"] = Motion(out, scale_q(layout, shown.q, factor), shown.fps)
+    return out
+
+
+def scale_spec(spec: Spec, layout: Layout, factor: float) -> Spec:
+    offset = Transform(spec.offset.rotation, spec.offset.translation * factor)
+    center = freeze(spec.center * factor)
+    if isinstance(spec, FrameSpec):
+        return replace(spec, offset=offset, center=center)
+    by = scale_velocities(spec.kind, factor)
+    return replace(
+        spec,
+        offset=offset,
+        center=center,
+        lower=freeze(spec.lower * by[: len(spec.lower)]),
+        upper=freeze(spec.upper * by[: len(spec.upper)]),
+        rest=freeze(spec.rest * scale_numbers(spec.kind, factor)),
+        pitch=spec.pitch * factor,
+        length=spec.length * factor,
+        path=None if spec.path is None else spec.path.resize(factor),
+        mimic=scale_mimic(spec, layout, factor),
+    )
+
+
+def scale_velocities(kind: str, factor: float) -> Floats:
+    """Return the factor for each degree of freedom of a joint: of its metres only."""
+    return np.where(KINDS[kind].slides, factor, 1.0)
+
+
+def scale_numbers(kind: str, factor: float) -> Floats:
+    """Return the factor for each number of q of a joint: of its metres only."""
+    out = np.ones(KINDS[kind].nq)
+    plain = len(KINDS[kind].coordinates)
+    out[:plain] = scale_velocities(kind, factor)[:plain]
+    return out
+
+
+def scale_mimic(spec: JointSpec, layout: Layout, factor: float) -> Mimic | None:
+    """Return the mimic; a follower in metres of a leader in radians, or the reverse, has a ratio with a unit."""
+    if spec.mimic is None:
+        return None
+    leader = next(joint for joint in layout.joints if joint.name == spec.mimic.joint)
+    own, its = float(scale_velocities(spec.kind, factor)[0]), float(scale_velocities(leader.kind, factor)[0])
+    return Mimic(spec.mimic.joint, spec.mimic.ratio * own / its, spec.mimic.offset * own)
+
+
+def scale_q(layout: Layout, q: Floats, factor: float) -> Floats:
+    """Return configurations (..., nq) with their metres multiplied."""
+    out = q.copy()
+    for spec in layout.joints:
+        if spec.name not in layout.mimics:
+            out[..., layout.q_slices[spec.name]] *= scale_numbers(spec.kind, factor)
+    return freeze(out)
+
+
+def scale_motion(clip: Motion, factor: float) -> Motion:
+    """Return the same motion, every length multiplied by a factor."""
+    return Motion(scale_model(clip.model, factor), scale_q(clip.model._layout, clip.q, factor), clip.fps)
+
+
+def scale_shape(shape: Shape, factor: float) -> Shape:
+    offset = Transform(shape.offset.rotation, shape.offset.translation * factor)
+    return replace(shape, shape=scale_solid(shape.shape, factor), offset=offset)
+
+
+def scale_solid(solid: Any, factor: float) -> Any:
+    if isinstance(solid, Sphere):
+        return Sphere(solid.radius * factor)
+    if isinstance(solid, (Capsule, Cylinder)):
+        return type(solid)(solid.radius * factor, solid.length * factor)
+    x, y, z = (factor * number for number in (solid.size if isinstance(solid, Box) else solid.scale))
+    return Box((x, y, z)) if isinstance(solid, Box) else Mesh(solid.path, (x, y, z))
+
+
+# ------------------------------------------------------------------------------------------------ up
+
+
+def with_up(model: Model, up: str) -> Model:
+    """Return the body turned about x (about y from up x) so that the axis `up` points where its old up did."""
+    if up == model.up:
+        return model
+    axes = np.eye(3)
+    turn = Transform(Rotation.between(axes[model.up_axis], axes["xyz".index(up)]))
+    specs = [replace(s, offset=turn @ s.offset) if s.parent is None else s for s in model._layout.specs]
+    return rebuild(model, specs, replace(model._attached, up=up))
+
+
+def rebuild(model: Model, specs: list[Spec], attached: Attached) -> Model:
+    return Model(model.name, specs, source=model.source, notes=model.notes, attached=attached)
+
+
+# ------------------------------------------------------------------------------------------------ base
+
+
+def floats(layout: Layout) -> bool:
+    """Return whether everything that moves hangs on free joints."""
+    carried = {-1: False}
+    for i in layout.order:
+        spec, above = layout.specs[i], carried[layout.parents[i]]
+        kind = spec.kind if isinstance(spec, JointSpec) else "fixed"
+        if not above and kind not in ("fixed", "free"):
+            return False
+        carried[i] = above or kind == "free"
+    return any(carried.values())
+
+
+def add_free_root(model: Model) -> Model:
+    """Return the body on a joint with six degrees of freedom; unchanged if it floats already."""
+    if floats(model._layout):
+        return model
+    roots = [spec for spec in model._layout.specs if spec.parent is None]
+    taken = {*model.frames, *(joint.name for joint in model.joints)}
+    name = "root"
+    while name in taken:
+        name += "_"
+    builder = ModelBuilder()
+    top = roots[0]
+    if len(roots) == 1 and isinstance(top, FrameSpec):
+        builder.add_joint(name, None, "free", frame=top.name, offset=top.offset, mass=top.mass, center=top.center)
+        specs = [builder._specs[0] if spec is top else spec for spec in model._layout.specs]
+    else:
+        builder.add_joint(name, None, "free")
+        below = (replace(spec, parent=name) if spec.parent is None else spec for spec in model._layout.specs)
+        specs = [builder._specs[0], *below]
+    rest = builder.build().rest
+    poses = tuple((pose, np.concatenate([rest, np.asarray(q)])) for pose, q in model._attached.poses)
+    specs.sort(key=lambda spec: spec is not builder._specs[0])
+    return rebuild(model, specs, replace(model._attached, poses=poses))

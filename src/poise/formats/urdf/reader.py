@@ -1,0 +1,290 @@
+"""URDF, the Unified Robot Description Format of ROS: links and joints in XML (wiki.ros.org/urdf/XML).
+
+Links become frames, joints keep their names, and a joint's frame is its child link. The reader is ours, not
+yourdfpy's or urdfdom's: it needs no package, knows the line of every element, opens no mesh and nothing else, and tells
+what is contradictory (refused) from what is merely odd (read, with a note).
+
+| in the file | here |
+|---|---|
+| revolute, continuous, prismatic, fixed | the same |
+| floating | free: x y z, then a quaternion wxyz |
+| planar | planar, `axis` its normal: x, y, angle |
+| no `<axis>` | (1, 0, 0), as the specification says |
+| `<mimic>` | a follower; chains are followed to their leader, in any order of the file |
+| `<limit>` missing, or without lower and upper | no range, with a warning; where one of them is missing it is 0 |
+| `<inertial>` | mass and its centre; the inertia itself is checked and not kept |
+| `<visual>`, `<collision>` | `model.shapes`; a mesh is a reference, as written, opened when it is drawn |
+| `<transmission>`, `<gazebo>`, `<safety_controller>`, ... | ignored |
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from poise.errors import FormatError, PoiseError, name_not_found
+from poise.formats.roles import give_roles
+from poise.formats.source import ReadOptions, Source, look_source, parse_numbers, quote, quote_names
+from poise.formats.units import add_free_root, adjust_model
+from poise.formats.urdf.joints import JointElement, read_joint
+from poise.formats.urdf.links import LinkElement, read_link, read_materials
+from poise.formats.urdf.writer import write_model
+from poise.formats.urdf.xacro import expand, needs_xacro
+from poise.formats.xml import Element, find_root_tag, parse_xml, strip_prefix
+from poise.model import Model, ModelBuilder
+
+__all__ = ["NAME", "SUFFIXES", "looks_like", "read_model", "write_model"]
+
+NAME = "URDF"
+SUFFIXES = (".urdf", ".xacro")
+
+MOST_LINKS = 20_000
+LONGEST_CHAIN = 1000
+LONGEST_PREFIX = 200
+IGNORED = {
+    *("transmission", "gazebo", "sensor", "ros2_control", "mujoco", "drake", "material", "group", "group_state"),
+    *("disable_collisions", "loop_joint", "plugin", "controller", "preserveFixedJoint", "version", "poise"),
+}
+
+
+def looks_like(head: bytes) -> bool:
+    """Return whether a file begins as a URDF does: with <robot>."""
+    return strip_prefix(find_root_tag(head)) == "robot"
+
+
+def read_model(source: Source, options: ReadOptions) -> Model:
+    """Read the robot of a file.
+
+    Raises:
+        FormatError: Malformed or contradictory; the message has the line.
+        MissingExtra: The file is xacro, reads YAML, and PyYAML is not installed.
+    """
+    root = parse_xml(source)
+    if needs_xacro(source, root):
+        try:
+            root = expand(source, root, options)
+        except FormatError as error:
+            if not stands_alone(source, root):
+                raise
+            source.note_oddity(
+                f"its macros were passed over, with all that they would add ({error.message.rstrip('.')})"
+            )
+    if strip_prefix(root.tag) != "robot":
+        raise source.make_error(
+            f"its root is <{root.tag}>{name_other_format(root)}; a URDF begins with <robot>.", root.sourceline
+        )
+    links, joints = collect(source, root)
+    check_tree(source, links, joints)
+    joints = {name: with_leader(source, joint, joints) for name, joint in joints.items()}
+    check_mimics(source, joints)
+    builder = ModelBuilder(read_robot_name(source, root))
+    builder.source, builder.notes = source.path, source.notes
+    builder.look = look_source(source, options)
+    children = {joint.child for joint in joints.values()}
+    base = next(link for name, link in links.items() if name not in children)
+    builder.add_frame(base.name, None, mass=base.mass, center=base.center)
+    for joint in joints.values():
+        call_with_line(source, joint.line, joint.add_to, builder, links[joint.child])
+    for link in links.values():
+        for shape in link.shapes:
+            call_with_line(source, shape.line, builder.add_shape, link.name, **shape.arguments)
+    read_extension(builder, root, source)
+    try:
+        model = builder.build()
+        tell_held(source, model, joints)
+        if options.base == "free":
+            model = free_base(model, source)
+        return give_roles(adjust_model(model, options, source), source)
+    except FormatError:
+        raise
+    except PoiseError as error:
+        raise source.make_error(str(error), find_line(error, joints)) from error
+
+
+def stands_alone(source: Source, root: Element) -> bool:
+    """Return whether a file is a URDF that only calls macros: by its suffix, with links, and no formula in a number."""
+    named = Path(source.path).suffix.lower() == ".urdf"
+    plain = [element for element in root.iter() if not element.tag.startswith("xacro:")]
+    formulas = any("${" in value or "$(" in value for element in plain for value in element.attrib.values())
+    return named and not formulas and any(element.tag == "link" for element in root)
+
+
+def name_other_format(root: Element) -> str:
+    """Return what a file with another root may be."""
+    known = {"mujoco": "MJCF; call it .xml", "sdf": "SDF, which is not read", "COLLADA": "a mesh", "html": "a web page"}
+    tag = strip_prefix(root.tag)
+    return f" ({known[tag]})" if tag in known else ""
+
+
+def read_robot_name(source: Source, root: Element) -> str:
+    """Return the robot's name; the file's where it has none."""
+    name = root.get("name", "")
+    if name.strip():
+        return name
+    stem = Path(source.path).stem or "robot"
+    source.note_oddity(f"<robot> has no name; it is called {stem!r} after its file", root.sourceline)
+    return stem
+
+
+def collect(source: Source, root: Element) -> tuple[dict[str, LinkElement], dict[str, JointElement]]:
+    """Return all links and joints by name; what is unknown is said, what belongs to other programs is passed over."""
+    if (prefix := root.tag[: -len("robot")]) != "":  # the whole file in one namespace
+        for element in root.iter():
+            element.tag = element.tag.removeprefix(prefix)
+    materials = read_materials(source, root)
+    links: dict[str, LinkElement] = {}
+    joints: dict[str, JointElement] = {}
+    for element in root:
+        tag = element.tag
+        if tag == "link":
+            link = read_link(source, element, materials)
+            if link.name in links:
+                raise source.make_error(f"two links are called {link.name!r}; rename one.", element.sourceline)
+            links[link.name] = link
+        elif tag == "joint":
+            joint = read_joint(source, element)
+            if joint.name in joints:
+                raise source.make_error(f"two joints are called {joint.name!r}; rename one.", element.sourceline)
+            joints[joint.name] = joint
+        elif strip_prefix(tag) == "include":
+            source.note_oddity(f"<{tag}> was not followed: a URDF is one file", element.sourceline)
+        elif tag not in IGNORED and ":" not in tag:
+            source.note_oddity(f"<{quote(tag)[1:-1]}> is not part of URDF; it was passed over", element.sourceline)
+    if not links:
+        macros = any("macros were expanded" in note for note in source.notes)
+        hint = " Its macros make none; load the file that calls them." if macros else ""
+        raise source.make_error(f"has no <link>; a robot needs at least one.{hint}", root.sourceline)
+    if len(links) > MOST_LINKS:
+        raise source.make_error(f"has {len(links)} links; at most {MOST_LINKS} are read.")
+    return links, joints
+
+
+def check_tree(source: Source, links: dict[str, LinkElement], joints: dict[str, JointElement]) -> None:
+    """One root, each other link on exactly one joint, no loop."""
+    carried: dict[str, JointElement] = {}
+    for joint in joints.values():
+        for role, name in (("parent", joint.parent), ("child", joint.child)):
+            if name not in links:
+                reason = str(name_not_found("link", name, links))
+                raise source.make_error(f"joint {joint.name!r}: its {role} is missing: {reason}", joint.line)
+        if joint.child == joint.parent:
+            raise source.make_error(f"joint {joint.name!r} joins link {joint.child!r} to itself.", joint.line)
+        if joint.child in carried:
+            other = carried[joint.child].name
+            message = f"link {joint.child!r} hangs on two joints, {other!r} and {joint.name!r}: a loop. URDF is a tree."
+            raise source.make_error(f"{message} Remove one of them.", joint.line)
+        carried[joint.child] = joint
+    refuse_loops(source, carried)
+    roots = [name for name in links if name not in carried]
+    if len(roots) > 1:
+        message = f"has {len(roots)} roots, links that no joint carries: {quote_names(roots)}."
+        raise source.make_error(f"{message} Join them to one.", links[roots[1]].line)
+
+
+def refuse_loops(source: Source, carried: dict[str, JointElement]) -> None:
+    """Every link leads up to a root; `carried` has the joint that each hangs on."""
+    sound: set[str] = set()
+    for start in carried:
+        way: dict[str, JointElement] = {}
+        at = start
+        while at in carried and at not in sound and at not in way:
+            way[at] = carried[at]
+            at = carried[at].parent
+        if at in way:
+            loop = list(way.values())[list(way).index(at) :]
+            message = f"the joints {quote_names(joint.name for joint in loop)} go round in a loop. URDF is a tree."
+            raise source.make_error(f"{message} Remove one of them.", min(joint.line for joint in loop))
+        sound.update(way)
+
+
+def with_leader(source: Source, joint: JointElement, joints: dict[str, JointElement]) -> JointElement:
+    """Return the joint, its mimic's leader being there.
+
+    Robots are built by pasting parts under a prefix, and exporters forget the one in a mimic: where the follower's own
+    prefix makes the leader's name whole, that joint is meant, and a warning says so.
+    """
+    leader, ratio, offset = joint.arguments.get("mimic", ("", 1.0, 0.0))
+    if not leader or leader in joints:
+        return joint
+    own = joint.name
+    meant = [
+        name
+        for k in range(1, min(len(own), LONGEST_PREFIX) + 1)
+        if (name := own[:k] + leader) in joints and name != own
+    ]
+    if len(meant) != 1:
+        reason = str(name_not_found("joint", leader, joints))
+        raise source.make_error(f"joint {joint.name!r} mimics a joint that is missing: {reason}", joint.line)
+    source.note_oddity(
+        f"joint {joint.name!r} mimics {leader!r}, which is not there; it was read as {meant[0]!r}", joint.line
+    )
+    return replace(joint, arguments={**joint.arguments, "mimic": (meant[0], ratio, offset)})
+
+
+def check_mimics(source: Source, joints: dict[str, JointElement]) -> None:
+    """No loop, and no chain so long that following each follower's would take the square of its length."""
+    depth: dict[str, int] = {}
+    for start, joint in joints.items():
+        walk: list[str] = []
+        at = start
+        while at not in depth and "mimic" in joints[at].arguments:
+            depth[at] = -1  # on the way
+            walk.append(at)
+            at = joints[at].arguments["mimic"][0]
+        if depth.get(at) == -1:
+            raise source.make_error(f"joint {start!r}: its mimics go round in a loop through {at!r}.", joint.line)
+        for steps, name in enumerate(reversed(walk), depth.get(at, 0) + 1):
+            depth[name] = steps
+            if steps > LONGEST_CHAIN:
+                raise source.make_error(
+                    f"joint {name!r} is the end of a chain of {steps} mimics; at most {LONGEST_CHAIN}."
+                )
+
+
+def free_base(model: Model, source: Source) -> Model:
+    """Return the robot on a free joint; as it is if the file has one."""
+    out = add_free_root(model)
+    if out is model:
+        source.note("the file has a floating joint of its own; no other was added")
+    return out
+
+
+def read_extension(builder: ModelBuilder, root: Element, source: Source) -> None:
+    """Roles, named poses, up and units, as our own writer leaves them in ``<poise>``; other programs pass over it."""
+    for element in root.iterfind("poise"):
+        builder.up, builder.units = element.get("up", "z"), element.get("units", "m")
+    for element in root.iterfind("poise/*"):
+        assert isinstance(element, Element)
+        line, name = element.sourceline, element.get("name", "")
+        if element.tag == "role":
+            call_with_line(source, line, builder.add_role, name, element.get("frame", ""))
+        elif element.tag == "pose":
+            q = parse_numbers(element.get("q", ""), None, f"pose {name!r}", source, line)
+            call_with_line(source, line, builder.add_pose, name, q)
+
+
+def call_with_line(source: Source, line: int, call: Any, *args: Any, **kwargs: Any) -> None:
+    """Call; what the builder refuses is reported with the line of the file."""
+    try:
+        call(*args, **kwargs)
+    except FormatError:
+        raise
+    except PoiseError as error:
+        raise source.make_error(str(error), line) from error
+
+
+def tell_held(source: Source, model: Model, joints: dict[str, JointElement]) -> None:
+    """Leaders whose followers' ranges leave them one value: allowed, and hardly meant."""
+    for leader in dict.fromkeys(joint.mimic.joint for joint in model.joints if joint.mimic):
+        joint, at = joints[leader], model.joint(leader).v.start
+        lower, upper = (joint.arguments.get(side) for side in ("lower", "upper"))
+        if model.lower[at] == model.upper[at] and (lower is None or lower != upper):
+            words = f"joint {leader!r} can only be {model.lower[at] + 0.0:g}"
+            source.note_oddity(f"{words}: the ranges of the joints that mimic it leave it no other value", joint.line)
+
+
+def find_line(error: PoiseError, joints: dict[str, JointElement]) -> int | None:
+    """Return the line of the joint that an error names, if it names one."""
+    text = str(error)
+    return next((joint.line for name, joint in joints.items() if f"joint {name!r}" in text), None)

@@ -1,0 +1,128 @@
+"""Which way is up in the DAE files of a robot: as they say, or as the axes of its links are.
+
+A DAE says which of its axes is up. Some robots mean it: a file that says Y has its vertices in axes of which y is up,
+and its links lie scattered where that is passed over (iCub). Others say Y over vertices that are in the link's axes
+already, and scatter where it is heeded (Unitree's H2); programs that show robots do the one or the other. What is meant
+is seen on the whole robot, whose links touch one another at the joints. The gap of a reading is
+
+    sum over links, over the joints on a link, of the distance from the joint to the nearest box around a mesh of it,
+
+in the rest pose; the joints on a link are its own origin and those of the frames that hang on it. The axis is heeded,
+in all files of the robot, where that makes the gap clearly smaller; files that say Z mean the same either way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from poise.arrays import Floats
+from poise.formats.meshes.cache import Shelf, place_mesh
+from poise.formats.meshes.reader import MeshFile
+from poise.model import Mesh, Model
+from poise.model.geometry.shapes import Shape
+
+__all__ = ["find_turn", "say_reading"]
+
+
+KEY = "up_axes"
+CLEAR = 0.7  # of the gap with the axis passed over: the gap with it heeded is smaller where it is meant
+SMALL = 0.01  # of the body's length: a difference between gaps that tells nothing
+TURNS = {
+    "x": np.array([[0.0, -1, 0, 0], [0, 0, -1, 0], [1, 0, 0, 0], [0, 0, 0, 1]]),
+    "y": np.array([[1.0, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, 0], [0, 0, 0, 1]]),
+    "z": np.eye(4),
+}
+"""From the axes of a file to those of which z is up, for each axis that a file may say is up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How the up axes of a robot's files were taken.
+
+    Attributes:
+        heeded: Whether the files are turned as they say.
+        passed: The gap with the axes passed over [m].
+        turned: The gap with the axes heeded [m].
+        matters: Whether the two tell anything.
+        axes: What the files say is up.
+    """
+
+    heeded: bool = False
+    passed: float = 0.0
+    turned: float = 0.0
+    matters: bool = False
+    axes: str = ""
+
+
+def find_turn(model: Model, shelf: Shelf, file: MeshFile) -> Floats:
+    """Return the turn of a file's vertices before they are scaled and placed, (4, 4)."""
+    if file.up == "z":
+        return TURNS["z"]
+    reading: Reading = model.keep(KEY, lambda: choose_reading(model, shelf))
+    return TURNS[file.up if reading.heeded else "z"]
+
+
+def say_reading(model: Model) -> list[str]:
+    """Return what to say of how the files were read; nothing where it makes no difference, or none was read."""
+    reading: Reading = model._facts.get(KEY, Reading())
+    if not reading.matters:
+        return []
+    gaps = sorted((reading.passed, reading.turned))
+    done = "they were turned so" if reading.heeded else "that was passed over"
+    why = f"the links then lie at their joints (gaps of {gaps[0]:.2g} m in all; else {gaps[1]:.2g} m)"
+    return [f"its DAE files say that {reading.axes} is up: {done}, because {why}"]
+
+
+def choose_reading(model: Model, shelf: Shelf) -> Reading:
+    """Return which reading joins the links of a robot better: as it is seen, or as it touches if nothing seen tells."""
+    for use in ("visual", "collision"):
+        shapes = [shape for shape in model.shapes if isinstance(shape.shape, Mesh)]
+        links = open_links(shelf, [shape for shape in shapes if (shape.use == "collision") == (use == "collision")])
+        if links:
+            passed, turned = (measure_gaps(model, links, heeded) for heeded in (False, True))
+            matters = abs(passed - turned) > SMALL * model.length
+            axes = sorted({file.up.upper() for meshes in links.values() for _, file in meshes if file.up != "z"})
+            return Reading(matters and turned < CLEAR * passed, passed, turned, matters, " or ".join(axes))
+    return Reading()
+
+
+def open_links(shelf: Shelf, shapes: list[Shape]) -> dict[str, list[tuple[Shape, MeshFile]]]:
+    """Return the meshes of all links on which some file says that another axis than z is up."""
+    told = [s for s in shapes if is_dae(s) and (file := shelf.open(s)) is not None and file.up != "z"]
+    found: dict[str, list[tuple[Shape, MeshFile]]] = {shape.frame: [] for shape in told}
+    for shape in shapes:
+        file = shelf.open(shape) if shape.frame in found else None
+        if file is not None:
+            found[shape.frame].append((shape, file))
+    return found
+
+
+def is_dae(shape: Shape) -> bool:
+    """Return whether a mesh is of the one format that says which axis is up and is not turned by its reader."""
+    return isinstance(shape.shape, Mesh) and shape.shape.path.lower().endswith(".dae")
+
+
+def measure_gaps(model: Model, links: dict[str, list[tuple[Shape, MeshFile]]], heeded: bool) -> float:
+    """Return how far the joints on some links are from the meshes of those, all together [m]."""
+    T = dict(zip(model.frames, model.fk(model.rest), strict=True))
+    gap = 0.0
+    for link, meshes in links.items():
+        hung = [name for name in model.frames if model.ancestors(name)[1:2] == [link]]
+        places = np.array([T[name][:3, 3] for name in (link, *hung)])
+        joints = (places - T[link][:3, 3]) @ T[link][:3, :3]
+        far = [measure_distances(shape, file, joints, heeded) for shape, file in meshes]
+        gap += float(np.min(far, axis=0).sum())
+    return gap
+
+
+def measure_distances(shape: Shape, file: MeshFile, points: Floats, heeded: bool) -> Floats:
+    """Return how far points of a link are from the box around a mesh, along the axes of its file [m]."""
+    matrix = place_mesh(shape) @ TURNS[file.up if heeded else "z"]
+    vertices = np.concatenate([np.asarray(patch.vertices, np.float64) for patch in file.patches])
+    into = np.linalg.pinv(matrix)
+    inside = points @ into[:3, :3].T + into[:3, 3]
+    nearest = np.clip(inside, vertices.min(axis=0), vertices.max(axis=0))
+    out: Floats = np.linalg.norm(nearest @ matrix[:3, :3].T + matrix[:3, 3] - points, axis=1)
+    return out

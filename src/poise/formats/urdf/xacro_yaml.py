@@ -1,0 +1,78 @@
+"""YAML files that a xacro file reads: dictionaries, lists, numbers and words, with xacro's units (``!degrees 90``).
+
+PyYAML parses, and the values are built here, so that aliases pay for every copy and unknown tags raise.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from poise.errors import MissingExtra
+from poise.formats.source import Source, quote
+from poise.formats.urdf.expressions import Evaluator, ExpressionError, Names, check_number
+
+__all__ = ["read_yaml"]
+
+SUFFIXES = (".yaml", ".yml")
+MOST_BYTES = 1 << 17
+STANDARD = "tag:yaml.org,2002:"
+SCALARS = {f"{STANDARD}{kind}" for kind in ("int", "float", "bool", "null")}
+LONGEST_SCALAR = 100  # characters of a number
+MERGE = f"{STANDARD}merge"
+COST = 10  # steps of the budget for a byte, and for a value
+UNITS = {"!radians": 1.0, "!degrees": math.pi / 180.0}
+UNITS |= {"!meters": 1.0, "!millimeters": 0.001, "!foot": 0.3048, "!inches": 0.0254}
+
+
+def read_yaml(source: Source, evaluator: Evaluator, names: Names) -> Any:
+    """Return the content of a YAML file.
+
+    Raises:
+        MissingExtra: PyYAML is not installed.
+        FormatError: It is not YAML, too large, or holds something other than dictionaries, lists, numbers and words.
+    """
+    try:
+        import yaml
+    except ImportError:
+        raise MissingExtra(f'{source.path} is YAML, which needs PyYAML. Type: pip install "poise[formats]"') from None
+    if not source.path.lower().endswith(SUFFIXES) or len(source.data) > MOST_BYTES:
+        raise source.make_error(f"is read as YAML; it must end in .yaml or .yml and have at most {MOST_BYTES} bytes.")
+    evaluator.budget.spend(COST * len(source.data))
+    line = 1
+    try:
+        loader = yaml.SafeLoader(source.read_text())
+        top = loader.get_single_node()
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        raise source.make_error("is not YAML.", mark.line + 1 if mark else None) from None
+
+    def build(node: Any) -> Any:
+        nonlocal line
+        line = node.start_mark.line + 1
+        evaluator.budget.spend(COST + len(node.value))
+        if node.tag == f"{STANDARD}seq":
+            return [build(item) for item in node.value]
+        if node.tag == f"{STANDARD}map":
+            own = [(build(key), build(value)) for key, value in node.value if key.tag != MERGE]
+            return {**build_merged(node), **dict(own)}
+        if node.tag in UNITS:
+            return float(evaluator.evaluate(node.value, names)) * UNITS[node.tag]
+        if node.tag == f"{STANDARD}str" and isinstance(node.value, str):
+            return node.value
+        if node.tag not in SCALARS or len(node.value) > LONGEST_SCALAR:
+            raise ExpressionError(f"a value with the tag {quote(node.tag)} is not read")
+        return check_number(loader.construct_object(node))
+
+    def build_merged(node: Any) -> dict[Any, Any]:
+        out: dict[Any, Any] = {}
+        for value in (value for key, value in node.value if key.tag == MERGE):
+            merged = build(value)
+            for part in reversed(merged) if isinstance(merged, list) else [merged]:
+                out |= part
+        return out
+
+    try:
+        return None if top is None else build(top)
+    except (ExpressionError, ValueError, TypeError, AttributeError, yaml.YAMLError) as error:
+        raise source.make_error(f"cannot be read as YAML: {error}.", line) from None

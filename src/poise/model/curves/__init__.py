@@ -1,0 +1,1 @@
+"""Curves that path joints follow."""

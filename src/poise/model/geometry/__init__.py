@@ -1,0 +1,1 @@
+"""Shapes of a body and of objects around it."""

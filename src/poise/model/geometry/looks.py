@@ -1,0 +1,222 @@
+"""What a body looks like, as plain values: triangles of one material each, fixed to a frame or skinned to several.
+
+A piece that is skinned moves by linear blend skinning,
+
+    p = sum_k w_k T_world_frame_k B_k v,
+
+with v a vertex, w_k up to eight weights that sum to one, and B_k the constant matrix that takes the mesh to frame k
+(in glTF's words the inverse bind matrix, with the scale of the node). A rigid piece has one frame and no weights.
+Source: N. Magnenat-Thalmann et al., Joint-dependent local deformations, 1988; glTF 2.0, chapter 3.7.3.3.
+
+Nothing here opens a file: `LookSource` says where the files are, and `poise.formats.meshes.looks` reads them on demand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.arrays import Floats
+
+__all__ = [
+    "INFLUENCES",
+    "Look",
+    "LookSource",
+    "Material",
+    "Patch",
+    "Piece",
+    "Skin",
+    "Texture",
+    "deform",
+    "deform_normals",
+    "find_normals",
+]
+
+Color = tuple[float, float, float, float]
+
+INFLUENCES = 8
+"""Frames that may move one vertex."""
+
+
+@dataclass(frozen=True, slots=True)
+class LookSource:
+    """Where the files that show a body are.
+
+    Attributes:
+        path: The body's own file, absolute.
+        given: As the user wrote it.
+        scale: Metres per unit, as the file was read.
+        up: The axis that was asked to point up.
+        size: By how much the body was scaled since.
+        packages: Folders in which packages are looked for first.
+        within: Nothing outside this folder is opened; "" for no such bound.
+    """
+
+    path: str
+    given: str = ""
+    scale: float = 1.0
+    up: str | None = None
+    size: float = 1.0
+    packages: tuple[str, ...] = ()
+    within: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Texture:
+    """An image as its file has it; only what draws decodes it.
+
+    Attributes:
+        data: The bytes of a PNG or JPEG file.
+        kind: "image/png" or "image/jpeg".
+    """
+
+    data: bytes
+    kind: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Material:
+    """How a surface takes the light.
+
+    Attributes:
+        color: Red, green, blue, opacity, 0 to 1, as a screen has them (sRGB).
+        texture: The image that `color` is multiplied with; None for none.
+        cutout: Opacity below which nothing is drawn; None where opacity is not looked at.
+        clear: Whether opacity lets shine through.
+    """
+
+    color: Color = (1.0, 1.0, 1.0, 1.0)
+    texture: Texture | None = None
+    cutout: float | None = None
+    clear: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Patch:
+    """Triangles of one material.
+
+    Attributes:
+        vertices: (n, 3).
+        triangles: Numbers of vertices, (m, 3), counter-clockwise from outside.
+        material: None where the mesh says nothing about it.
+        uv: Where in the texture each vertex is, (n, 2), v downwards; None for none.
+        normals: (n, 3); None where they follow from the triangles around each vertex.
+    """
+
+    vertices: NDArray[np.float32]
+    triangles: NDArray[np.uint32]
+    material: Material | None = None
+    uv: NDArray[np.float32] | None = None
+    normals: NDArray[np.float32] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Skin:
+    """Which frames move which vertices.
+
+    Attributes:
+        frames: Names of frames.
+        binds: B of each frame, (frames, 4, 4).
+        joints: For each vertex the places in `frames`, (n, k), k up to eight.
+        weights: How much each of them counts, (n, k); rows sum to one.
+    """
+
+    frames: tuple[str, ...]
+    binds: Floats
+    joints: NDArray[np.uint16]
+    weights: NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Piece:
+    """A patch on a body.
+
+    Attributes:
+        patch: Its triangles.
+        frame: The frame that carries it; where it is skinned, the first of its frames.
+        matrix: From the patch to that frame, (4, 4), with the mesh's scale.
+        skin: None for a rigid piece.
+    """
+
+    patch: Patch
+    frame: str
+    matrix: Floats
+    skin: Skin | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Look:
+    """All that is known of how a body looks.
+
+    Attributes:
+        pieces: Empty where the file brings nothing to look at, or nothing of it was found.
+        bare: Frames whose shape was to be a mesh that could not be had.
+        notes: What was left out, and where it was looked for.
+        whole: How many triangles the files have, where they were thinned; else 0.
+        assumed: How files were read that can be read in two ways.
+    """
+
+    pieces: tuple[Piece, ...] = ()
+    bare: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()
+    whole: int = 0
+    assumed: tuple[str, ...] = ()
+
+    @property
+    def triangles(self) -> int:
+        """How many triangles there are."""
+        return sum(len(piece.patch.triangles) for piece in self.pieces)
+
+
+# ------------------------------------------------------------------------------------------------ moving
+
+
+def deform(piece: Piece, frames: Sequence[str], T: Any) -> Floats:
+    """Where the vertices of a piece are, (..., n, 3), with all frames of the model at T, (..., frames, 4, 4)."""
+    points, places = np.asarray(piece.patch.vertices, np.float64), np.asarray(T, np.float64)
+    place = {name: k for k, name in enumerate(frames)}
+    if piece.skin is None:
+        whole = places[..., place[piece.frame], :, :] @ piece.matrix
+        return np.asarray(points @ whole[..., :3, :3].swapaxes(-1, -2) + whole[..., None, :3, 3])
+    skin = piece.skin
+    moves = places[..., [place[name] for name in skin.frames], :, :] @ skin.binds
+    out = np.zeros((*places.shape[:-3], *points.shape))
+    for k in range(skin.joints.shape[1]):
+        own = moves[..., skin.joints[:, k], :, :]
+        moved = np.einsum("...nij,nj->...ni", own[..., :3, :3], points) + own[..., :3, 3]
+        out += skin.weights[:, k, None] * moved
+    return out
+
+
+def deform_normals(piece: Piece, frames: Sequence[str], T: Any, points: Any) -> Floats:
+    """Unit normals of the vertices of a piece that stand at `points`: the file's own, turned along, else by area."""
+    if piece.patch.normals is None:
+        return find_normals(points, piece.patch.triangles)
+    normals, out = np.asarray(piece.patch.normals, np.float64), np.zeros((len(piece.patch.normals), 3))
+    place = {name: k for k, name in enumerate(frames)}
+    if piece.skin is None:
+        whole = (np.asarray(T[place[piece.frame]]) @ piece.matrix)[:3, :3]
+        out = normals @ np.linalg.pinv(whole) * np.sign(np.linalg.det(whole) or 1.0)
+    else:
+        moves = (np.asarray(T)[[place[name] for name in piece.skin.frames]] @ piece.skin.binds)[:, :3, :3]
+        for k in range(piece.skin.joints.shape[1]):
+            out += piece.skin.weights[:, k, None] * np.einsum("nij,nj->ni", moves[piece.skin.joints[:, k]], normals)
+    long = np.linalg.norm(out, axis=1, keepdims=True)
+    return np.where(long > 1e-30, out / np.maximum(long, 1e-30), (0.0, 0.0, 1.0))
+
+
+def find_normals(vertices: Any, triangles: Any) -> Floats:
+    """Return unit normals of vertices, (n, 3): the mean of the faces around, by area; z where there are none."""
+    points, corners = np.asarray(vertices, np.float64), np.asarray(triangles, np.int64)
+    a, b, c = (points[corners[:, k]] for k in range(3))
+    across = np.cross(b - a, c - a)
+    out = np.zeros_like(points)
+    for axis in range(3):
+        for k in range(3):
+            out[:, axis] += np.bincount(corners[:, k], across[:, axis], len(points))
+    long = np.linalg.norm(out, axis=1, keepdims=True)
+    return np.where(long > 1e-30, out / np.maximum(long, 1e-30), (0.0, 0.0, 1.0))

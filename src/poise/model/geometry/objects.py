@@ -1,0 +1,207 @@
+"""Object: a thing that is no body, such as a box in two hands, along a path that is given.
+
+    T_world_object[t]     where it is at frame t; the same at all frames for one that stands still
+
+Its shape is in its own axes: a box around the origin, a capsule or cylinder along z, unless it says where it is.
+"""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.arrays import Floats
+from poise.errors import InvalidValue, ShapeMismatch
+from poise.model.geometry.shapes import Box, Capsule, Cylinder, Mesh, Sphere, check_color
+from poise.model.spec import freeze
+from poise.spatial import as_transform
+from poise.spatial.arrays import read_finite
+
+__all__ = ["Object"]
+
+Solid = Box | Capsule | Cylinder | Sphere
+COLOR = (0.85, 0.62, 0.36, 1.0)
+FACES = ("+x", "-x", "+y", "-y", "+z", "-z")
+
+
+class Object:
+    """A thing that moves along a given path, to be held by hands; frozen.
+
+    Args:
+        shape: A Box, Sphere, Capsule or Cylinder of `poise.model`; a place that it has of its own is in the axes of the
+            object.
+        transform: Where it is: a transform, (4, 4); or one for each frame, (frames, 4, 4); or a `Motion` of a body, of
+            which `frame` is followed.
+        name: What it is called in errors, `why()` and files; its kind ("box") unless given.
+        fps: Frames a second of the path; that of the motion, or of whoever asks, unless given.
+        color: Red, green, blue and maybe opacity, 0 to 1.
+        frame: The frame to follow, where the path is a `Motion`; its last one unless given.
+
+    Attributes:
+        shape: The solid.
+        transforms: Where it is, read-only, (4, 4) or (frames, 4, 4).
+        name: What it is called.
+        fps: Frames a second; None where nothing is said.
+        color: Red, green, blue, opacity.
+
+    Raises:
+        InvalidValue: The shape is none that can be held, or a number cannot be.
+        ShapeMismatch: The path is no transform and no row of transforms.
+    """
+
+    __slots__ = ("color", "fps", "name", "shape", "transforms")
+
+    shape: Solid
+    transforms: Floats
+    name: str
+    fps: float | None
+    color: tuple[float, float, float, float]
+
+    def __init__(
+        self,
+        shape: Solid,
+        transform: Any,
+        *,
+        name: str | None = None,
+        fps: float | None = None,
+        color: Any = None,
+        frame: str | None = None,
+    ) -> None:
+        if isinstance(shape, Mesh):
+            raise InvalidValue("Object: shape is a Mesh, which is never opened; give the Box around it.")
+        if not isinstance(shape, Solid):
+            raise InvalidValue(f"Object: shape is {shape!r}; it must be a Box, Sphere, Capsule or Cylinder.")
+        path, rate = read_path(transform, fps, frame)
+        for slot, value in {
+            "shape": shape,
+            "transforms": freeze(np.array(path)),
+            "name": type(shape).__name__.lower() if name is None else read_name(name),
+            "fps": rate,
+            "color": COLOR if color is None else check_color(color, "Object"),
+        }.items():
+            object.__setattr__(self, slot, value)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"an Object is frozen: {name!r} cannot be set; make another one.")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"an Object is frozen: {name!r} cannot be deleted; make another one.")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return remake, (self.shape, self.transforms, self.name, self.fps, self.color)
+
+    @property
+    def frames(self) -> int | None:
+        """How many frames its path has; None where it stands still."""
+        return None if self.transforms.ndim == 2 else len(self.transforms)
+
+    @property
+    def offset(self) -> Floats:
+        """Where its solid is in the object's own axes, (4, 4)."""
+        own = getattr(self.shape, "placement", None)
+        return np.eye(4) if own is None else np.array(own.matrix)
+
+    @property
+    def half(self) -> Floats:
+        """Half the extent of its solid along the solid's axes [m], (3,)."""
+        return measure_half(self.shape)
+
+    def follow(self, frames: int) -> Floats:
+        """Return where it is at each of so many frames, (frames, 4, 4).
+
+        Raises:
+            ShapeMismatch: Its path has another number of frames.
+        """
+        if self.frames is None:
+            return np.repeat(self.transforms[None], frames, axis=0)
+        if self.frames != frames:
+            raise ShapeMismatch(f"the path of {self.name!r} has {self.frames} frames, and {frames} are asked for.")
+        return np.array(self.transforms)
+
+    def measure_distance(self, point: Any) -> float:
+        """Return how far a point, in the object's own axes, is from its surface [m]; negative inside.
+
+        Raises:
+            ShapeMismatch: The point has not three numbers.
+            InvalidValue: It is no numbers, or not finite.
+        """
+        p, T = read_finite(point, (3,), "point"), self.offset
+        if p.shape != (3,):
+            raise ShapeMismatch(f"point has shape {p.shape}; it must be (3,), one place.")
+        return measure_distance(self.shape, T[:3, :3].T @ (p - T[:3, 3]))
+
+    def move(self, transform: Any) -> Object:
+        """Return the same object elsewhere, or along another path."""
+        return Object(self.shape, transform, name=self.name, fps=self.fps, color=self.color)
+
+    def find_face(self, face: str) -> tuple[Floats, Floats]:
+        """Return the middle of a face of its solid, "+x" to "-z", and the way out of it, in its own axes, (3,).
+
+        Raises:
+            InvalidValue: There is no such face.
+        """
+        if face not in FACES:
+            raise InvalidValue(f"{self.name!r} has no face {face!r}; it has {', '.join(FACES)}.")
+        out = (1.0 if face[0] == "+" else -1.0) * np.eye(3)["xyz".index(face[1])]
+        T = self.offset
+        return T[:3, :3] @ (out * self.half) + T[:3, 3], T[:3, :3] @ out
+
+    def __repr__(self) -> str:
+        path = "still" if self.frames is None else f"{self.frames} frames"
+        return f"<Object {self.name!r}: {type(self.shape).__name__}, {path}>"
+
+
+def measure_half(shape: Solid) -> Floats:
+    """Return half the extent of a solid along its own axes [m]."""
+    if isinstance(shape, Box):
+        return 0.5 * np.array(shape.size)
+    around = shape.radius
+    along = around if isinstance(shape, Sphere) else shape.length / 2 + (around if isinstance(shape, Capsule) else 0.0)
+    return np.array([around, around, along])
+
+
+def measure_distance(shape: Solid, p: Floats) -> float:
+    """Return how far a point, in the axes of a solid, is from its surface [m]; negative inside."""
+    if isinstance(shape, Box):
+        over = np.abs(p) - measure_half(shape)
+    elif isinstance(shape, Cylinder):
+        over = np.array([np.hypot(p[0], p[1]) - shape.radius, abs(p[2]) - shape.length / 2])
+    else:
+        half = 0.0 if isinstance(shape, Sphere) else shape.length / 2
+        return float(np.linalg.norm(p - np.array([0.0, 0.0, np.clip(p[2], -half, half)])) - shape.radius)
+    return float(np.linalg.norm(np.maximum(over, 0.0)) + min(float(over.max()), 0.0))
+
+
+def read_name(name: Any) -> str:
+    """Return the name of an object; refuse what is none."""
+    if not isinstance(name, str) or not name:
+        raise InvalidValue(f"Object: name is {name!r}; it must be text that is not empty.")
+    return name
+
+
+def read_path(given: Any, fps: Any, frame: str | None) -> tuple[NDArray[np.float64], float | None]:
+    """Return a path as (4, 4) or (frames, 4, 4), and its frame rate if one is known."""
+    model, q = getattr(given, "model", None), getattr(given, "q", None)
+    if model is not None and q is not None:
+        fps = getattr(given, "fps", None) if fps is None else fps
+        given = model.fk(q, model.frames[-1] if frame is None else frame)
+    elif frame is not None:
+        raise InvalidValue(f"Object: frame is {frame!r}, and the path is no Motion that has frames; leave it out.")
+    path = np.asarray(as_transform(given, "Object: transform").matrix, dtype=np.float64)
+    if isinstance(given, np.ndarray) and given.shape == path.shape:
+        path = np.asarray(given, dtype=np.float64)  # it was checked, and stays as it is to the last bit
+    if path.ndim not in (2, 3) or not path.size:
+        raise ShapeMismatch(
+            f"Object: transform has shape {path.shape}; give one transform (4, 4), or one a frame (frames, 4, 4)."
+        )
+    if fps is not None and not (isinstance(fps, Real) and not isinstance(fps, bool) and 0.0 < float(fps) < np.inf):
+        raise InvalidValue(f"Object: fps is {fps!r}; it must be a positive number.")
+    return path, None if fps is None else float(fps)
+
+
+def remake(shape: Solid, transforms: Floats, name: str, fps: float | None, color: Any) -> Object:
+    """Return an object from its pickle."""
+    return Object(shape, transforms, name=name, fps=fps, color=color)

@@ -1,0 +1,275 @@
+"""Solids: what a body is made of and what stands in the world, the same classes for both. Metres.
+
+A solid is given by its sizes alone, as a part of a body is, or by its sizes and where it is, as a region of the world:
+
+    Sphere(radius)             Sphere(center, radius)
+    Box(size)                  Box(center, size, rotation=None)
+    Capsule(radius, length)    Capsule(start, end, radius)
+
+Without a place it stands at the origin, a capsule along z. On a body `Shape` says where that origin is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from poise.arrays import Triple
+from poise.errors import InvalidValue, ShapeMismatch
+from poise.model.spec import check_not_negative, read_vector
+from poise.spatial import Rotation, Transform, as_rotation
+
+__all__ = ["Box", "Capsule", "Cylinder", "Mesh", "Sphere"]
+
+ORIGIN: Triple = (0.0, 0.0, 0.0)
+LARGEST = 1e100  # metres; the square of more may overflow
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Sphere:
+    """All points within `radius` of `center`. `Ball` is another name of it.
+
+    Attributes:
+        center: Its centre; the origin unless given.
+        radius: Its radius.
+    """
+
+    center: Triple
+    radius: float
+
+    @overload
+    def __init__(self, radius: float) -> None: ...
+    @overload
+    def __init__(self, center: ArrayLike, radius: float) -> None: ...
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        found = bind(type(self).__name__, (("radius",), ("center", "radius")), given, named)
+        settle(self, center=read_position(found.get("center", ORIGIN), "Sphere: center"))
+        settle(self, radius=read_length(found["radius"], "Sphere: radius"))
+
+    @property
+    def sizes(self) -> dict[str, Any]:
+        """What it is given by where it has no place of its own."""
+        return {"radius": self.radius}
+
+    @property
+    def placement(self) -> Transform | None:
+        """Where it is; None at the origin."""
+        return None if self.center == ORIGIN else Transform(None, self.center)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Box:
+    """A box around `center`; `size` is its full extent along its own x, y and z, which `rotation` turns.
+
+    Attributes:
+        center: Its centre; the origin unless given.
+        size: Its full extent along its own axes.
+        rotation: Turns its axes; None where they are those of the world, or of the frame that carries it.
+    """
+
+    center: Triple
+    size: Triple
+    rotation: Rotation | None
+
+    @overload
+    def __init__(self, size: ArrayLike) -> None: ...
+    @overload
+    def __init__(self, center: ArrayLike, size: ArrayLike, rotation: Any = None) -> None: ...
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        found = bind("Box", (("size",), ("center", "size", "rotation")), given, named, optional=("rotation",))
+        settle(self, center=read_position(found.get("center", ORIGIN), "Box: center"))
+        size = read_position(found["size"], "Box: size")
+        if min(size) < 0.0:
+            raise InvalidValue(f"Box: size is {size}; every number must be zero or more.")
+        turn = found.get("rotation")
+        if turn is not None:
+            turn = as_rotation(turn, "Box: rotation")
+            if turn.wxyz.shape != (4,):
+                raise ShapeMismatch(f"Box: rotation must be one rotation, not {turn.wxyz.shape[:-1]} of them.")
+        settle(self, size=size, rotation=turn)
+
+    @property
+    def matrix(self) -> NDArray[np.float64]:
+        """Its axes, as the columns of a 3x3."""
+        return np.eye(3) if self.rotation is None else np.array(self.rotation.matrix)
+
+    @property
+    def sizes(self) -> dict[str, Any]:
+        """What it is given by where it has no place of its own."""
+        return {"size": self.size}
+
+    @property
+    def placement(self) -> Transform | None:
+        """Where it is; None at the origin."""
+        return None if self.center == ORIGIN and self.rotation is None else Transform(self.rotation, self.center)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Capsule:
+    """All points within `radius` of the segment from `start` to `end`.
+
+    Attributes:
+        start: One end of the segment.
+        end: The other one.
+        radius: Its radius.
+    """
+
+    start: Triple
+    end: Triple
+    radius: float
+
+    @overload
+    def __init__(self, radius: float, length: float) -> None: ...
+    @overload
+    def __init__(self, start: ArrayLike, end: ArrayLike, radius: float) -> None: ...
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        found = bind("Capsule", (("radius", "length"), ("start", "end", "radius")), given, named)
+        if "length" in found:
+            half = 0.5 * read_length(found["length"], "Capsule: length")
+            settle(self, start=(0.0, 0.0, -half + 0.0), end=(0.0, 0.0, half))
+        else:
+            settle(self, start=read_position(found["start"], "Capsule: start"))
+            settle(self, end=read_position(found["end"], "Capsule: end"))
+        settle(self, radius=read_length(found["radius"], "Capsule: radius"))
+
+    @property
+    def length(self) -> float:
+        """The length of the segment, between the centres of the two round ends."""
+        return math.dist(self.start, self.end)
+
+    @property
+    def sizes(self) -> dict[str, Any]:
+        """What it is given by where it has no place of its own."""
+        return {"radius": self.radius, "length": self.length}
+
+    @property
+    def placement(self) -> Transform | None:
+        """Where it is: its middle, with z from start to end; None at the origin along z."""
+        if self.start[:2] == self.end[:2] == (0.0, 0.0) and self.end[2] == -self.start[2] >= 0.0:
+            return None
+        start, end = np.array(self.start), np.array(self.end)
+        return Transform(turn_from_z(end - start), 0.5 * (start + end))
+
+
+@dataclass(frozen=True, slots=True)
+class Cylinder:
+    """A cylinder along z, centred, `length` from cap to cap."""
+
+    radius: float
+    length: float
+
+    def __post_init__(self) -> None:
+        settle(self, radius=read_length(self.radius, "Cylinder: radius"))
+        settle(self, length=read_length(self.length, "Cylinder: length"))
+
+    @property
+    def sizes(self) -> dict[str, Any]:
+        """What it is given by."""
+        return {"radius": self.radius, "length": self.length}
+
+
+@dataclass(frozen=True, slots=True)
+class Mesh:
+    """A mesh in a file: `path` as the model's file wrote it, or resolved; vertices are multiplied by `scale`.
+
+    `texture` is the image that the model's file lays on it where the mesh says how; "" for none.
+    """
+
+    path: str
+    scale: Triple = (1.0, 1.0, 1.0)
+    texture: str = ""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.path, str) or not self.path:
+            raise InvalidValue(f"a mesh's path must be a non-empty string, not {self.path!r}.")
+        if not isinstance(self.texture, str):
+            raise InvalidValue(f"a mesh's texture must be the path of an image, not {self.texture!r}.")
+        settle(self, scale=make_triple(read_vector(self.scale, 3, "the scale of a mesh")))
+
+    @property
+    def sizes(self) -> dict[str, Any]:
+        """What it is given by."""
+        painted = {"texture": self.texture} if self.texture else {}
+        return {"path": self.path, "scale": self.scale, **painted}
+
+
+# ------------------------------------------------------------------------------------------------ arguments
+
+
+def bind(
+    what: str,
+    forms: Sequence[tuple[str, ...]],
+    given: tuple[Any, ...],
+    named: Mapping[str, Any],
+    optional: tuple[str, ...] = (),
+) -> dict[str, Any]:
+    """Return the arguments of a call by name, in the first of the forms that fits.
+
+    Raises:
+        InvalidValue: None fits.
+    """
+    for names in forms:
+        found = dict(zip(names, given, strict=False))
+        clash = found.keys() & named.keys() or len(given) > len(names)
+        found.update(named)
+        if not clash and found.keys() <= set(names) and set(names) - set(optional) <= found.keys():
+            return found
+    texts = " or ".join(f"{what}({', '.join(names)})" for names in forms)
+    raise InvalidValue(f"{what} was given {len(given)} values and {sorted(named)}; type {texts}.")
+
+
+def make_triple(values: NDArray[np.float64]) -> Triple:
+    """Return three numbers as a tuple, which has == and a hash; no zero has a sign."""
+    x, y, z = (values + 0.0).tolist()
+    return x, y, z
+
+
+def read_position(values: ArrayLike, what: str) -> Triple:
+    """Return three finite lengths.
+
+    Raises:
+        InvalidValue: One is too large, or not a number.
+    """
+    found = read_vector(values, 3, what)
+    if not (np.abs(found) < LARGEST).all():
+        raise InvalidValue(f"{what} is {found.tolist()}; every number must be below {LARGEST:g}.")
+    return make_triple(found)
+
+
+def read_length(value: Any, what: str) -> float:
+    """Return a finite length, zero or more.
+
+    Raises:
+        InvalidValue: It is negative, too large, or not a number.
+    """
+    found = check_not_negative(value, what)
+    if found >= LARGEST:
+        raise InvalidValue(f"{what} is {found}; it must be below {LARGEST:g}.")
+    return found
+
+
+def settle(solid: Any, **values: Any) -> None:
+    """Write checked values into a frozen object that is being made."""
+    for name, value in values.items():
+        object.__setattr__(solid, name, value)
+
+
+def turn_from_z(direction: NDArray[np.float64]) -> Rotation | None:
+    """Return the shortest rotation that takes z to a direction; None for a direction of no length."""
+    size = float(np.linalg.norm(direction))
+    if size == 0.0:
+        return None
+    x, y, z = (direction / size).tolist()
+    across = math.hypot(x, y)
+    if across == 0.0:
+        return None if z > 0.0 else Rotation.from_vector((math.pi, 0.0, 0.0))
+    angle = math.atan2(across, z)
+    return Rotation.from_vector((-y / across * angle, x / across * angle, 0.0))

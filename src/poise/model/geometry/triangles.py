@@ -1,0 +1,70 @@
+"""Simple solids as triangles: boxes, cylinders, balls and capsules around their own origin.
+
+Vertices (n, 3) [m] and faces (m, 3), seen from outside counter-clockwise.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.model.geometry.shapes import Box, Capsule, Cylinder, Geometry, Sphere
+
+__all__ = ["triangulate"]
+
+Triangles = tuple[NDArray[np.float64], NDArray[np.int64]]
+
+AROUND = 32
+RINGS = 12
+
+
+def triangulate(solid: Geometry) -> Triangles | None:
+    """Return the surface of a solid; None for a mesh, which is a file."""
+    if isinstance(solid, Box):
+        return triangulate_box(solid.size)
+    if isinstance(solid, Sphere):
+        return revolve(*round_profile(solid.radius, 0.0))
+    if isinstance(solid, Capsule):
+        return revolve(*round_profile(solid.radius, solid.length))
+    if isinstance(solid, Cylinder):
+        r, h = solid.radius, solid.length / 2
+        return revolve(np.array([0.0, r, r, r, r, 0.0]), np.array([-h, -h, -h, h, h, h]))
+    return None
+
+
+def triangulate_box(size: tuple[float, float, float]) -> Triangles:
+    """Return a box, four corners a side so that its edges stay sharp."""
+    vertices: list[NDArray[np.float64]] = []
+    faces: list[list[int]] = []
+    for axis in range(3):
+        for sign in (-1.0, 1.0):
+            first = len(vertices)
+            for u, v in ((-1, -1), (1, -1), (1, 1), (-1, 1)):
+                p = np.zeros(3)
+                p[axis], p[(axis + 1) % 3], p[(axis + 2) % 3] = sign, u, v
+                vertices.append(p)
+            order = [0, 1, 2, 0, 2, 3] if sign > 0 else [0, 2, 1, 0, 3, 2]
+            faces += [[first + k for k in order[:3]], [first + k for k in order[3:]]]
+    return np.array(vertices) * np.array(size) / 2, np.array(faces, np.int64)
+
+
+def round_profile(radius: float, length: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return radii and heights of a capsule from its lowest point to its highest."""
+    angle = np.linspace(-np.pi / 2, np.pi / 2, 2 * RINGS)
+    return radius * np.cos(angle), radius * np.sin(angle) + np.where(angle < 0, -length / 2, length / 2)
+
+
+def revolve(radii: NDArray[np.float64], heights: NDArray[np.float64]) -> Triangles:
+    """Turn a profile about z; where two rows lie on one another the edge between them is sharp."""
+    turn = np.linspace(0.0, 2 * np.pi, AROUND, endpoint=False)
+    ring = np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    flat = radii[:, None, None] * ring
+    tall = np.repeat(heights[:, None, None], AROUND, axis=1)
+    vertices = np.concatenate([flat, tall], axis=-1).reshape(-1, 3)
+    k = np.arange(len(radii) * AROUND).reshape(len(radii), AROUND)
+    a, b = k[:-1], k[1:]
+    c, d = np.roll(b, -1, axis=1), np.roll(a, -1, axis=1)
+    faces = np.concatenate([np.stack([a, c, b], axis=-1), np.stack([a, d, c], axis=-1)]).reshape(-1, 3)
+    p, q, r = (vertices[faces[:, i]] for i in range(3))
+    area = np.linalg.norm(np.cross(q - p, r - p), axis=1)
+    return vertices, faces[area > 1e-18 + 1e-9 * area.max(initial=0.0)]

@@ -1,0 +1,1 @@
+"""Joints: their kinds, ranges and kernel primitives."""

@@ -1,0 +1,210 @@
+"""Joints and frames: the words a model is made of.
+
+A joint's q has `nq` numbers, its velocity `nv`; they differ for quaternions (ball, free).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from poise.arrays import Floats
+from poise.model.curves.path import Path
+from poise.model.joints.kinds import KINDS, Coordinate, Primitive
+from poise.model.joints.text import print_joint
+from poise.spatial import Transform
+
+__all__ = ["BallRange", "Frame", "Joint", "Mimic", "get_name"]
+
+
+def are_alike(a: Any, b: Any) -> bool:
+    """Tell whether two objects of a class agree in every field, to the last bit."""
+    pairs = ((getattr(a, name), getattr(b, name)) for name in a.__slots__)
+    return all(np.array_equal(x, y) if isinstance(x, np.ndarray) else bool(x == y) for x, y in pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class Mimic:
+    """Follows another joint: value = ratio * leader + offset."""
+
+    joint: str
+    ratio: float = 1.0
+    offset: float = 0.0
+
+    def __iter__(self) -> Any:
+        return iter((self.joint, self.ratio, self.offset))
+
+
+@dataclass(frozen=True, slots=True)
+class BallRange:
+    """How far a ball joint may turn from q = (1, 0, 0, 0); None where it is free. Angles in radians.
+
+    The turn is split into a twist about `axis` and a swing that carries the axis away from itself:
+    ``R = R_swing R_twist``.
+
+    Attributes:
+        swing: Half the opening of a round cone; or two angles, about the two directions beside the axis (x and y for
+            axis z), which span an elliptic cone.
+        twist: Lowest and highest turn about the axis.
+        axis: The unit axis of twist, in the joint's own frame.
+        angle: Largest turn in all, about any axis.
+    """
+
+    swing: float | tuple[float, float] | None = None
+    twist: tuple[float, float] | None = None
+    axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    angle: float | None = None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Joint:
+    """One joint of a model. Equal to its name, so that `"elbow" in model.joints` works; printed, it says what it is.
+
+    Attributes:
+        name: The joint's own name.
+        kind: One of `KINDS`.
+        parent: The frame it hangs from; None for the world.
+        frame: The frame that moves with it.
+        offset: From the parent frame to the joint at q = 0.
+        axis: Unit axis in the joint's own frame (zeros where the kind has none).
+        axis2: The second axis of a universal joint.
+        order: Letters of an Euler joint, such as "ZXY"; empty otherwise.
+        pitch: Metres per radian of a screw.
+        lower: Lower bound: a number for one-DOF kinds, an array of nv otherwise [rad, m].
+        upper: Upper bound, likewise.
+        q: Where its numbers are in q. A mimic follower points at its leader's.
+        v: Where its velocities are.
+        mimic: What it follows, or None.
+        mass: Mass that moves with it [kg].
+        center: Centre of that mass in the child frame [m].
+        stiffness: Weight of its motion in the norm that a step minimises; 0 is neutral.
+        rest: Its numbers in `model.rest`.
+        cone: How far a ball joint may turn, or None.
+        length: Metres of a scale joint's bone where its coordinate is 1; 0 otherwise.
+        path: The curve that a path joint runs along, or None.
+        locked: Whether it is the length of a bone and no degree of freedom: motions and poses may change it, solvers
+            leave it as the start has it, to the bit, unless `joints=` names it.
+    """
+
+    name: str
+    kind: str
+    parent: str | None
+    frame: str
+    offset: Transform
+    axis: Floats
+    axis2: Floats
+    order: str
+    pitch: float
+    lower: float | Floats
+    upper: float | Floats
+    q: slice
+    v: slice
+    mimic: Mimic | None
+    mass: float
+    center: Floats
+    stiffness: float
+    rest: Floats = field(repr=False)
+    cone: BallRange | None = None
+    locked: bool = False
+    length: float = 0.0
+    path: Path | None = None
+
+    @property
+    def nq(self) -> int:
+        """How many numbers of q are its own (0 for a mimic follower)."""
+        return 0 if self.mimic else KINDS[self.kind].nq
+
+    @property
+    def nv(self) -> int:
+        """How many velocities are its own (0 for a mimic follower)."""
+        return 0 if self.mimic else KINDS[self.kind].nv
+
+    @property
+    def coordinates(self) -> tuple[Coordinate, ...]:
+        """The numbers of q that are their own velocities: name, and whether it slides. Quaternions are not among them.
+
+        An Euler joint's are named by its order, "rz rx ry" or "rz rx rz2".
+        """
+        plain = KINDS[self.kind].coordinates
+        if not self.order:
+            return plain
+        names = [f"r{letter.lower()}" + "2" * (letter in self.order[:k]) for k, letter in enumerate(self.order)]
+        return tuple(Coordinate(name, c.slides, c.factor) for name, c in zip(names, plain, strict=True))
+
+    @property
+    def slides(self) -> tuple[bool, ...]:
+        """For each velocity of its kind whether it is a length per second; else an angle or a factor per second."""
+        return KINDS[self.kind].slides
+
+    @property
+    def turns(self) -> tuple[bool, ...]:
+        """For each velocity of its kind whether it is an angle per second."""
+        return KINDS[self.kind].turns
+
+    @property
+    def quaternion(self) -> bool:
+        """Whether its numbers end in a quaternion wxyz."""
+        return KINDS[self.kind].quaternion
+
+    @property
+    def motions(self) -> list[tuple[Primitive, Floats]]:
+        """The primitive motions that it is made of, with their axes, from the parent outwards."""
+        return KINDS[self.kind].motions(self)
+
+    def name_coordinate(self, k: int) -> str:
+        """Return the full name of a coordinate: "elbow", "hip.rz", "base.angle"."""
+        own = self.coordinates[k].name
+        return f"{self.name}.{own}" if own else self.name
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, str):
+            return self.name == other
+        return isinstance(other, Joint) and are_alike(self, other)
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __str__(self) -> str:
+        return print_joint(self)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.name, spec)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Frame:
+    """A named place on the body.
+
+    Attributes:
+        name: Its name; links, bodies, sites and nodes share one namespace.
+        parent: The frame it is attached to; None for the world.
+        joint: The joint that carries it, if it is a joint's child frame.
+        offset: From the parent frame; for a joint's child frame, at q = 0.
+        mass: Mass attached here [kg].
+        center: Centre of that mass in this frame [m].
+    """
+
+    name: str
+    parent: str | None
+    joint: str | None
+    offset: Transform
+    mass: float
+    center: Floats
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, str):
+            return self.name == other
+        return isinstance(other, Frame) and are_alike(self, other)
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def get_name(thing: object) -> str:
+    """Return the name of a joint or a frame; text is a name already."""
+    return thing.name if isinstance(thing, (Joint, Frame)) else str(thing)

@@ -1,0 +1,203 @@
+"""The kinds of joints: one table of everything that a kind is.
+
+A row says which numbers a joint of the kind has, what each is called, whether it slides or turns, and of which
+primitive motions the kernels make it. Nothing else in the library knows a kind by its name where it could read the
+row instead, so a new kind is a row here, its matrix in `textbook/joints.py`, and its line in `tests/bodies.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from poise.arrays import Floats
+from poise.native import core
+
+__all__ = ["EULER_ORDERS", "KINDS", "Axes", "Coordinate", "KindFacts", "Primitive", "make_basis"]
+
+EULER_ORDERS = tuple(a + b + c for a in "XYZ" for b in "XYZ" for c in "XYZ" if b not in (a, c))
+
+
+Primitive = core.Primitive
+
+
+class Axes(Protocol):
+    """What the motions of a joint depend on."""
+
+    @property
+    def axis(self) -> Floats:
+        """The unit axis."""
+
+    @property
+    def axis2(self) -> Floats:
+        """The second unit axis."""
+
+    @property
+    def order(self) -> str:
+        """The letters of an Euler joint."""
+
+
+Motions = Callable[[Axes], list[tuple[Primitive, Floats]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Coordinate:
+    """One number of q that is its own velocity.
+
+    Attributes:
+        name: What it is called behind the joint's name, as in "base.angle"; empty where the joint has no other.
+        slides: Whether it is a length [m]; otherwise it is an angle [rad], or a factor.
+        factor: Whether it is a length over another: no unit. Like an angle, it is measured by itself, not by L.
+    """
+
+    name: str = ""
+    slides: bool = False
+    factor: bool = False
+
+    @property
+    def unit(self) -> str:
+        """Return what it is measured in: m, rad, or nothing."""
+        return "m" if self.slides else "" if self.factor else "rad"
+
+
+@dataclass(frozen=True, slots=True)
+class KindFacts:
+    """What a kind of joint is.
+
+    Attributes:
+        motions: The primitive motions of a joint, with their axes, from the parent outwards.
+        coordinates: The numbers that are their own velocities, in the order of q. Those of an Euler joint are
+            numbered here and named by its order.
+        quaternion: Whether a quaternion wxyz follows them, with three velocities about the body's axes.
+        axis: The default axis, for kinds that have one.
+        limited: Whether a joint of this kind may have a range.
+        neutral: The value of each coordinate at which the joint is as it was built.
+        meaning: What it does, in a few words.
+    """
+
+    motions: Motions
+    coordinates: tuple[Coordinate, ...] = ()
+    quaternion: bool = False
+    axis: tuple[float, float, float] | None = None
+    limited: bool = True
+    neutral: float = 0.0
+    meaning: str = ""
+
+    @property
+    def nq(self) -> int:
+        """Count the numbers of q."""
+        return len(self.coordinates) + 4 * self.quaternion
+
+    @property
+    def nv(self) -> int:
+        """Count the velocities."""
+        return len(self.coordinates) + 3 * self.quaternion
+
+    @property
+    def slides(self) -> tuple[bool, ...]:
+        """Tell for each velocity whether it is a length per second."""
+        return (*(c.slides for c in self.coordinates), *[False] * (3 * self.quaternion))
+
+    @property
+    def turns(self) -> tuple[bool, ...]:
+        """Tell for each velocity whether it is an angle per second."""
+        return (*(c.unit == "rad" for c in self.coordinates), *[True] * (3 * self.quaternion))
+
+    @property
+    def slides_first(self) -> int:
+        """Count the coordinates that are lengths."""
+        return sum(self.slides)
+
+
+def make_basis(axis: Floats) -> Floats:
+    """Return a rotation whose third column is the unit `axis`; exact for x, y and z."""
+    identity = np.eye(3)
+    k = int(np.argmax(np.abs(axis)))
+    if axis[k] == 1.0 and np.count_nonzero(axis) == 1:  # (1, 1e-9, 0) is not the x axis, though its length rounds to 1
+        return np.roll(identity, 2 - k, axis=1)  # a cyclic exchange of the axes
+    side = np.cross(identity[(k + 2) % 3], axis)
+    x = side / np.linalg.norm(side)
+    return np.stack([x, np.cross(axis, x), axis], axis=1)
+
+
+def move_along_axis(primitive: Primitive) -> Motions:
+    """Return the motions of a joint that makes one primitive motion about or along its axis."""
+    return lambda joint: [(primitive, joint.axis)]
+
+
+def move_in_plane(joint: Axes) -> list[tuple[Primitive, Floats]]:
+    """Slide along two axes across the normal, which are x and y for normal z, then turn about the normal."""
+    basis = make_basis(joint.axis)
+    return [(Primitive.SLIDE, basis[:, 0]), (Primitive.SLIDE, basis[:, 1]), (Primitive.TURN, joint.axis)]
+
+
+def turn_by_letters(joint: Axes) -> list[tuple[Primitive, Floats]]:
+    """Turn about the axis of each letter."""
+    return [(Primitive.TURN, np.eye(3)["XYZ".index(letter)]) for letter in joint.order]
+
+
+_X, _Z = (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)
+_UP = np.array(_Z)
+_ANGLE, _LENGTH = (Coordinate(),), (Coordinate(slides=True),)
+_PLACE = tuple(Coordinate(letter, slides=True) for letter in "xyz")
+_BALL: tuple[Primitive, Floats] = (Primitive.BALL, _UP)
+_SLIDE3: tuple[Primitive, Floats] = (Primitive.SLIDE3, _UP)
+
+KINDS: dict[str, KindFacts] = {
+    "fixed": KindFacts(lambda _: [], limited=False, meaning="does not move"),
+    "revolute": KindFacts(
+        move_along_axis(Primitive.TURN), _ANGLE, axis=_Z, meaning="turns about an axis, with a range"
+    ),
+    "continuous": KindFacts(
+        move_along_axis(Primitive.TURN), _ANGLE, axis=_Z, limited=False, meaning="turns about an axis for ever"
+    ),
+    "prismatic": KindFacts(move_along_axis(Primitive.SLIDE), _LENGTH, axis=_Z, meaning="slides along an axis"),
+    "screw": KindFacts(
+        move_along_axis(Primitive.SCREW), _ANGLE, axis=_Z, meaning="turns, and slides `pitch` metres per radian"
+    ),
+    "cylindrical": KindFacts(
+        lambda joint: [(Primitive.SLIDE, joint.axis), (Primitive.TURN, joint.axis)],
+        (Coordinate("slide", slides=True), Coordinate("angle")),
+        axis=_Z,
+        meaning="slides along an axis and turns about it: slide, angle",
+    ),
+    "universal": KindFacts(
+        lambda joint: [(Primitive.TURN, joint.axis), (Primitive.TURN, joint.axis2)],
+        (Coordinate("angle1"), Coordinate("angle2")),
+        axis=_X,
+        meaning="two turns, about axis then axis2",
+    ),
+    "euler": KindFacts(
+        turn_by_letters,
+        (Coordinate("1"), Coordinate("2"), Coordinate("3")),
+        meaning="three turns in the order of its letters, intrinsic",
+    ),
+    "planar": KindFacts(
+        move_in_plane,
+        (*_PLACE[:2], Coordinate("angle")),
+        axis=_Z,
+        meaning="slides in a plane and turns about its normal: x, y, angle",
+    ),
+    "path": KindFacts(
+        lambda _: [(Primitive.PATH, np.zeros(3))], _LENGTH, meaning="runs along a curve: metres from its start"
+    ),
+    "scale": KindFacts(
+        move_along_axis(Primitive.SLIDE),
+        (Coordinate(factor=True),),
+        axis=_Z,
+        neutral=1.0,
+        meaning="a bone that lengthens along an axis: a factor of its `length`",
+    ),
+    "translation3": KindFacts(lambda _: [_SLIDE3], _PLACE, meaning="slides along x, y and z"),
+    "ball": KindFacts(lambda _: [_BALL], quaternion=True, limited=False, meaning="turns freely: a quaternion wxyz"),
+    "free": KindFacts(
+        lambda _: [_SLIDE3, _BALL],
+        _PLACE,
+        quaternion=True,
+        limited=False,
+        meaning="moves freely: x y z, then a quaternion wxyz",
+    ),
+}

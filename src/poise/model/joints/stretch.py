@@ -1,0 +1,72 @@
+"""Bones that lengthen: what a scale joint is told; and why there is no shear.
+
+A scale joint moves its frame along its axis, to `length` times its coordinate from where the joint is: the frame is the
+far end of a bone, and the coordinate the bone's length over `length`. It moves what hangs below and deforms nothing:
+every transform of a body stays rigid. So a limb stretches by as many scale joints as it has bones.
+
+A shear, or a scale that acts on what hangs below as a matrix, would make transforms that are not rigid: rotations
+below it would no longer be rotations, a distance or an angle there would depend on where it is measured, and errors of
+rotation, twists and the Jacobian's angular rows would have no meaning.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poise.errors import InvalidModel, InvalidValue, name_not_found
+from poise.model.curves.path import Path
+from poise.model.joints.kinds import KINDS
+
+__all__ = ["check_kind", "check_length", "fill_bounds"]
+
+SHORTEST, LONGEST = 0.5, 2.0  # the range of a scale joint unless it is told
+
+
+def check_kind(kind: Any, where: str) -> None:
+    """Refuse a kind that there is not; shear with the reason."""
+    if isinstance(kind, str) and kind.lower() in ("shear", "shearing"):
+        raise InvalidModel(
+            f"{where}: there is no shear joint: what hangs below it would no longer be rigid, and rotations there no "
+            "rotations. For a bone that lengthens take kind 'scale', for one that leans 'universal'."
+        )
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise name_not_found("joint kind", str(kind), KINDS)
+
+
+def check_length(kind: str, length: Any, where: str) -> float:
+    """Return the length of a scale joint's bone; other kinds have none."""
+    if kind != "scale":
+        if length is not None:
+            raise InvalidValue(f"{where}: only a scale joint has a length, not a {kind} one; leave it out.")
+        return 0.0
+    if length is None:
+        raise InvalidValue(f"{where}: a scale joint needs length=, the bone's length where its coordinate is 1 [m].")
+    try:
+        out = float(length)
+    except (TypeError, ValueError):
+        out = 0.0
+    if not 0.0 < out < np.inf:
+        raise InvalidValue(f"{where}: length is {length!r}; it must be above zero [m].")
+    return out
+
+
+def fill_bounds(
+    kind: str, lower: ArrayLike | None, upper: ArrayLike | None, path: Path | None, where: str
+) -> tuple[ArrayLike | None, ArrayLike | None]:
+    """Return the range of a joint: of a path its whole curve unless it is closed, of a scale joint half to twice."""
+    if kind == "scale":
+        low, high = SHORTEST if lower is None else lower, LONGEST if upper is None else upper
+        if np.size(low) == 1 and np.isreal(low) and not np.asarray(low, dtype=object).ravel()[0] > 0.0:
+            raise InvalidValue(f"{where}: lower is {low}; a bone has a length, so it must be above zero.")
+        return low, high
+    if path is None or path.closed:
+        return lower, upper
+    for name, bound in (("lower", lower), ("upper", upper)):
+        if bound is not None and np.size(bound) == 1:
+            value = np.asarray(bound, dtype=np.float64).ravel()[0]
+            if np.isfinite(value) and not 0.0 <= value <= path.length:
+                raise InvalidValue(f"{where}: {name} is {value:g}; its curve goes from 0 to {path.length:.6g}.")
+    return 0.0 if lower is None else lower, path.length if upper is None else upper

@@ -1,0 +1,100 @@
+"""A model as people read it: a tree in text; in notebooks the body itself, and a table of its joints."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+
+from poise.doors import open_door
+from poise.errors import PoiseError
+from poise.model.joints.text import describe_joint
+from poise.model.tree import Tree
+
+__all__ = ["count_parts", "draw_cell", "draw_table", "draw_tree"]
+
+LONGEST = 120  # lines of a printed tree
+SMALL = 500_000  # characters of a page that a notebook may keep; a body with large meshes is a still picture
+MOST = 1000  # frames of a body that is drawn at all
+
+
+def draw_tree(model: Tree) -> str:
+    """Return the tree as text, a line for each joint or frame; a chain runs straight down, a branch is indented."""
+    layout = model._layout
+    children: dict[int, list[int]] = {}
+    for i in layout.order:
+        children.setdefault(layout.parents[i], []).append(i)
+    lines = [write_headline(model)]
+    stack = indent_children(children.get(-1, []), "  ")
+    while stack and len(lines) <= LONGEST:
+        i, first, rest = stack.pop()
+        lines.append(first + write_line(model, layout.frames[i]))
+        stack.extend(indent_children(children.get(i, []), rest))
+    if stack:
+        lines.append(f"  ... ({len(model.frames)} frames in all)")
+    return "\n".join(lines)
+
+
+def indent_children(below: list[int], prefix: str) -> list[tuple[int, str, str]]:
+    """Return the children, last first, each with the text before its own line and before the lines under it."""
+    if len(below) < 2:
+        return [(i, prefix, prefix) for i in below]
+    ends = [(prefix + "├ ", prefix + "│ ")] * (len(below) - 1) + [(prefix + "└ ", prefix + "  ")]
+    return [(i, *end) for i, end in zip(reversed(below), reversed(ends), strict=True)]
+
+
+def write_headline(model: Tree) -> str:
+    """Return the model's name, its size and what it carries."""
+    mass = f", {model.mass:.3g} kg" if model.mass else ""
+    counts = ((len(model.shapes), "shape"), (len(model.poses), "named pose"))
+    more = "".join(f", {n} {what}{'s' * (n != 1)}" for n, what in counts if n)
+    units = "" if model.units == "m" else f", lengths in {model.units}"
+    return f"{model.name}: {count_parts(model)}{mass}{more}{units}"
+
+
+def count_parts(model: Tree) -> str:
+    """Return in words how many joints, degrees of freedom and frames there are, and how many joints are locked."""
+    locked = sum(joint.nv for joint in model.joints if joint.locked)
+    aside = f" ({locked} locked)" if locked else ""
+    return f"{len(model.joints)} joints, {model.nv} degrees of freedom{aside}, {len(model.frames)} frames"
+
+
+def write_line(model: Tree, frame: str) -> str:
+    """Return one frame of the tree, with the joint that carries it."""
+    carried = model.frame(frame).joint
+    if carried is None:
+        return frame
+    joint = model.joint(carried)
+    name = joint.name if joint.name == frame else f"{joint.name} -> {frame}"
+    return f"{name}  {describe_joint(joint)}"
+
+
+def draw_table(model: Tree) -> str:
+    """Return a table of the joints in HTML, for notebooks."""
+    from html import escape  # slow to load
+
+    rows = "".join(
+        f"<tr><td>{escape(j.name)}</td><td>{escape(j.parent or 'world')}</td><td>{escape(describe_joint(j))}</td></tr>"
+        for j in model.joints[:LONGEST]
+    )
+    more = f"<p>... {len(model.joints)} joints in all</p>" if len(model.joints) > LONGEST else ""
+    head = "<tr><th>joint</th><th>parent</th><th>kind, axis, range</th></tr>"
+    return f"<p><b>{escape(write_headline(model))}</b></p><table>{head}{rows}</table>{more}"
+
+
+def draw_cell(model: Tree) -> str:
+    """Return what a notebook cell shows: the body where it can be drawn, and the table of its joints."""
+    body, table = draw_body(model), draw_table(model)
+    return f"{body}<details><summary>Joints</summary>{table}</details>" if body else table
+
+
+def draw_body(model: Tree) -> str:
+    """Return the body as a small page to turn, else as a still picture; empty where neither can be made."""
+    if len(model.frames) > MOST:
+        return ""
+    try:
+        page = open_door("pages").show(model, browser=False)
+        if len(page.html) <= SMALL:
+            return str(page._repr_html_())
+        drawn = b64encode(open_door("pictures").plot(model)._repr_png_()).decode()
+    except PoiseError:  # nothing to draw, or matplotlib is not there
+        return ""
+    return f'<img src="data:image/png;base64,{drawn}">'

@@ -1,0 +1,244 @@
+"""Limits over a whole clip: what the kernel is told of them, and the frames that it left outside, brought back.
+
+The kernel asks every limit with a margin, so that a clip that can keep them does. What is left over is made good along
+time: a frame that breaks a limit is solved again from the frame before it, as `Solver.step` does, with what it must
+hold above everything and its own pose below, until the clip is caught up with. Joint ranges, speeds and accelerations
+hold exactly in what comes out; where a frame can keep a limit in no way, it is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import inf, isfinite, nan
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.arrays import Floats
+from poise.errors import InvalidValue
+from poise.goals import Ball, Goal, Inside, Reach, Rest
+from poise.limits import Acceleration, Limit
+from poise.limits.limit import name_limits
+from poise.model import Model
+from poise.motion.retargeting.options import show
+from poise.solvers import Solver
+from poise.solvers.table import combine_postures
+from poise.solvers.time_step import bound_rates, find_stopping_rates
+
+if TYPE_CHECKING:
+    from poise.motion.clips.whole_clip import ClipGoal
+
+__all__ = [
+    "Rates",
+    "Repair",
+    "ask_nothing",
+    "find_broken",
+    "part_limits",
+    "read_floor",
+    "read_limits",
+    "read_number",
+    "repair",
+]
+
+Flags = NDArray[np.bool_]
+NO_BOUND = 1e30  # the kernels' word for it
+MARGIN, LEAST_MARGIN = 1e-3, 1e-5  # share of a bound, and radians a frame: how far inside it the kernel stays
+ROUNDING = 1e-9  # share of a bound that a repaired frame stays inside it
+NEAR = 1e-12  # share of a bound, and radians: rounding of the positions that a rate is told from
+FARTHEST = 1e6  # that a ground is from height 0
+LEAP = 100.0  # radians: no bound on what a repaired frame may move but the limits
+
+
+@dataclass(frozen=True, eq=False)
+class Rates:
+    """How far each velocity may move from frame to frame, and by how much that may change.
+
+    Attributes:
+        speed: Most in one frame, (nv,) [rad, m]; infinite where there is no bound.
+        acceleration: Most by which that changes from one frame to the next, (nv,).
+    """
+
+    speed: Floats
+    acceleration: Floats
+
+    @classmethod
+    def read(cls, model: Model, limits: Sequence[Limit], fps: float) -> Rates | None:
+        """Return what limits about time say of a clip; None where they say nothing."""
+        speed, acceleration = bound_rates(model, limits)
+        if not (np.isfinite(speed).any() or np.isfinite(acceleration).any()):
+            return None
+        return cls(speed / fps, acceleration / fps**2)
+
+    def narrowed(self) -> tuple[Floats, Floats]:
+        """Return the bounds as the kernel is given them: a little tighter, and finite."""
+        return narrow(self.speed), narrow(self.acceleration)
+
+    def find_broken(self, steps: Floats) -> tuple[Flags, Flags]:
+        """Return which steps are too fast, and which differ too much from the one before them, (frames - 1, nv)."""
+        fast = np.abs(steps) > self.speed * (1.0 + NEAR) + NEAR
+        sudden = np.zeros_like(fast)
+        sudden[1:] = np.abs(np.diff(steps, axis=0)) > self.acceleration * (1.0 + NEAR) + 4.0 * NEAR
+        return fast, sudden
+
+
+def narrow(bound: Floats) -> Floats:
+    """Return bounds with the kernel's margin taken off."""
+    off = np.minimum(np.maximum(MARGIN * bound, LEAST_MARGIN), 0.05 * bound)
+    return np.asarray(np.where(np.isfinite(bound), bound - np.where(np.isfinite(off), off, 0.0), NO_BOUND))
+
+
+def read_limits(limits: Iterable[Limit] | Limit) -> tuple[Limit, ...]:
+    """Return limits as a tuple.
+
+    Raises:
+        InvalidValue: Something else is among them.
+    """
+    return tuple(name_limits(limits).values())
+
+
+def read_number(value: Any, what: str, least: float = -np.inf, most: float = np.inf, words: str = "") -> float:
+    """Return a finite number between two others, or refuse it by its name, with the words that would do instead."""
+    wanted = "a number" if least == -np.inf else f"a number, {least:g} or more"
+    if words:
+        wanted = f"{words} or a positive number, from {least:g} to {most:g}"
+    try:
+        number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else nan
+    except OverflowError:
+        number = inf
+    if not isfinite(number) or not least <= number <= most:
+        raise InvalidValue(f"{what} is {show(value)}; it must be {wanted}.")
+    return number
+
+
+def read_floor(value: Any) -> float | None:
+    """Return a height of the ground, None where none is given; one too far away to stand on is refused."""
+    if value is None:
+        return None
+    number = read_number(value, "floor")
+    if abs(number) > FARTHEST:
+        raise InvalidValue(f"floor is {number:g}; it must be a height in the source's own unit, at most {FARTHEST:g}.")
+    return number
+
+
+def part_limits(limits: Sequence[Limit]) -> tuple[list[Limit], list[Limit]]:
+    """Return the limits of a pose, and those about time."""
+    return [limit for limit in limits if not limit.timed], [limit for limit in limits if limit.timed]
+
+
+@dataclass(eq=False)
+class Repair:
+    """Frames that are brought back, one after the other."""
+
+    model: Model
+    wanted: Sequence[ClipGoal]
+    limits: Sequence[Limit]
+    fps: float
+    joints: Sequence[str] | None
+
+    def __post_init__(self) -> None:
+        self.solvers: dict[frozenset[int], Solver] = {}
+        gains = combine_postures(self.model, [Rest()])[0]
+        self.gains: Floats = np.ones(self.model.nv) if gains is None else np.asarray(gains)
+        self.locked = find_locked(self.model)
+        self.looks_ahead = any(isinstance(limit, Acceleration) for limit in self.limits)
+
+    def find_solver(self, t: int) -> tuple[Solver, dict[str, Any]]:
+        """Return a solver of what a frame must hold, and its targets."""
+        held = {i: each for i, each in enumerate(self.wanted) if each.hard and each.weights[t] > 0.0 and can_aim(each)}
+        key = frozenset(held)
+        if key not in self.solvers:
+            goals: list[Goal] = [replace(each.goal, name=f"held {i}", priority=0) for i, each in held.items()]
+            goals += [ask_nothing(self.model), Rest(name="clip")]
+            self.solvers[key] = Solver(
+                self.model, goals, limits=tighten(self.limits), joints=self.joints, step_limit=LEAP
+            )
+        targets = {f"held {i}": each.targets[t, 9:] for i, each in held.items() if each.targets is not None}
+        return self.solvers[key], targets
+
+    def bring_back(self, t: int, q: Floats, before: Floats | None, velocity: Floats | None) -> Floats:
+        """Return frame t inside the limits, as near to q as they allow, one time step after the frame before."""
+        solver, targets = self.find_solver(t)
+        if before is not None and len(self.locked):
+            before = np.array(before)
+            before[self.locked] = q[self.locked]  # what solvers leave alone is where the clip has it
+        if before is None:
+            first = solver._with_options(replace(solver._options, limits=tuple(part_limits(self.limits)[0])))
+            first._native.rest_at(q, self.gains)
+            return np.asarray(first.solve(q, targets).q)
+        solver._native.rest_at(q, self.gains)
+        if self.looks_ahead:
+            solver._look_ahead(before, targets)
+            assert solver._ahead is not None
+            solver._ahead._native.rest_at(q, self.gains)
+        return np.asarray(solver.step(before, 1.0 / self.fps, targets, velocity=velocity).q)
+
+
+def repair(q: Floats, gaps: Floats, repairer: Repair, rates: Rates | None, frozen: Flags) -> tuple[Floats, Flags]:
+    """Return all frames with those that break a limit brought back, and which ones were changed.
+
+    A frame is brought back too if a joint arrives there too fast to stop before its range ends, and a limit is broken
+    later on: from a frame where every joint can stop, the next one keeps its limits.
+    """
+    model, out, broken = repairer.model, np.array(q), find_broken(repairer.model, q, gaps, rates)
+    unsafe = broken | (find_runaways(model, q, rates) & (np.arange(len(q)) < np.flatnonzero(broken).max(initial=-1)))
+    changed = np.zeros(len(q), dtype=bool)
+    for t in range(len(q)):
+        near = slice(max(t - 2, 0), t + 1)
+        if not unsafe[t] and changed[near].any():
+            unsafe[t] = (find_broken(model, out[near], gaps[near], rates) | find_runaways(model, out[near], rates))[-1]
+        if frozen[t] or not unsafe[t]:
+            continue
+        velocity = model.difference(out[t - 2], out[t - 1]) * repairer.fps if t > 1 else None
+        out[t] = repairer.bring_back(t, q[t], out[t - 1] if t else None, velocity)
+        changed[t] = True
+    return out, changed
+
+
+def find_runaways(model: Model, q: Floats, rates: Rates | None) -> Flags:
+    """Return which frames a joint reaches too fast to stop before its range ends."""
+    out = np.zeros(len(q), dtype=bool)
+    if rates is not None and len(q) > 1:
+        backward, forward = find_stopping_rates(model, q[:-1], rates.acceleration, 1.0)
+        steps = np.asarray(model.difference(q[:-1], q[1:]))
+        out[1:] = ((steps < backward) | (steps > forward)).any(axis=1)
+    return out
+
+
+def find_broken(model: Model, q: Floats, gaps: Floats, rates: Rates | None) -> Flags:
+    """Return which frames break a limit, beside the frames before them."""
+    bad = gaps < 0.0
+    if rates is not None and len(q) > 1:
+        fast, sudden = rates.find_broken(np.asarray(model.difference(q[:-1], q[1:])))
+        bad[1:] |= (fast | sudden).any(axis=1)
+    return bad
+
+
+def ask_nothing(model: Model) -> Goal:
+    """Return a goal that every pose serves: a problem must have one."""
+    return Inside(model.frames[0], Ball((0.0, 0.0, 0.0), 1e6 * model.length), name="anywhere")
+
+
+def find_locked(model: Model) -> NDArray[np.intp]:
+    """Return where in q the coordinates are that solvers leave alone."""
+    return np.array([k for j in model.joints if j.locked for k in range(j.q.start, j.q.stop)], dtype=np.intp)
+
+
+def can_aim(each: ClipGoal) -> bool:
+    """Whether what a frame must hold can be asked of that frame alone."""
+    return each.targets is None or isinstance(each.goal, Reach)
+
+
+def tighten(limits: Iterable[Limit]) -> list[Limit]:
+    """Return limits about time a rounding tighter than they are."""
+    return [tighten_one(limit) if limit.timed else limit for limit in limits]
+
+
+def tighten_one(limit: Limit) -> Limit:
+    """Return a limit about time with every bound a rounding tighter."""
+    most = getattr(limit, "max", None)
+    if isinstance(most, tuple):
+        return replace(limit, max={name: [x * (1.0 - ROUNDING) for x in values] for name, values in most})  # type: ignore[call-arg]
+    return limit if most is None else replace(limit, max=most * (1.0 - ROUNDING))  # type: ignore[call-arg]

@@ -1,0 +1,65 @@
+"""Collisions: how deep parts of a body are in each other, frame by frame, by the capsules of `Clearance`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.arrays import Floats
+from poise.kinematics import Motion
+from poise.limits.capsules import body_capsules, choose_pairs
+from poise.native import core
+
+__all__ = ["Collisions", "find_collisions"]
+
+BLOCK = 256  # frames whose capsules are placed at once
+
+
+@dataclass(frozen=True, eq=False)
+class Collisions:
+    """Parts of a body that are in each other.
+
+    Attributes:
+        depths: How deep the two that are deepest in each other are at every frame, (frames,) [m]; below 0 apart.
+        parts: The frames that those two are fixed to, at the frame where they are deepest.
+    """
+
+    depths: Floats
+    parts: tuple[str, str]
+
+    @property
+    def inside(self) -> NDArray[np.bool_]:
+        """At which frames two parts are in each other, (frames,)."""
+        found: NDArray[np.bool_] = self.depths > 0.0
+        return found
+
+    @property
+    def worst(self) -> int:
+        """The frame at which two parts are deepest in each other."""
+        return int(np.argmax(self.depths))
+
+
+def find_collisions(clip: Motion) -> Collisions | None:
+    """Find where parts of the body are in each other; None where it has no capsules.
+
+    Pairs are those of `Clearance(pairs="auto")`: parts that are neither neighbours nor together in the rest pose.
+    """
+    model = clip.model
+    capsules = body_capsules(model)
+    pairs = choose_pairs(model, capsules, 0.0) if capsules else np.zeros((0, 2), dtype=np.int64)
+    if not len(pairs) or not len(clip):
+        return None
+    frames = [model.frames.index(model.frame(capsule.frame).name) for capsule in capsules]
+    ends, radius = np.array([(c.a, c.b) for c in capsules]), np.array([c.radius for c in capsules])
+    one, other = pairs[:, 0], pairs[:, 1]
+    depths, which = np.empty(len(clip)), np.empty(len(clip), dtype=np.int64)
+    for first in range(0, len(clip), BLOCK):
+        T = model.fk(clip.q[first : first + BLOCK])[:, frames]
+        x = np.einsum("fnij,nkj->fnki", T[:, :, :3, :3], ends) + T[:, :, None, :3, 3]
+        a, b, c, d = (np.ascontiguousarray(x[:, i, k].reshape(-1, 3)) for i in (one, other) for k in (0, 1))
+        gaps = core.segment_distances(a, b, c, d).reshape(len(T), -1) - radius[one] - radius[other]
+        depths[first : first + BLOCK], which[first : first + BLOCK] = -gaps.min(axis=1), gaps.argmin(axis=1)
+    deepest = pairs[which[int(np.argmax(depths))]]
+    return Collisions(depths, (capsules[deepest[0]].frame, capsules[deepest[1]].frame))

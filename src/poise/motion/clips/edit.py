@@ -1,0 +1,175 @@
+"""Edit: change a clip at one frame, and let the change spread smoothly over its neighbours.
+
+The goals of a key hold exactly at its frame. Between there and the frames that are too far away to change, the
+displacement from the clip bends as little as it can; what stands on the ground keeps the path that it had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.arrays import Floats
+from poise.errors import InvalidValue
+from poise.goals import Custom, Goal, MidRange, Reach, Rest
+from poise.kinematics import Motion
+from poise.limits import Limit
+from poise.motion.clips.clip_limits import read_limits
+from poise.motion.clips.lock import list_keys, read_contacts
+from poise.motion.clips.result import Track
+from poise.motion.clips.whole_clip import ClipGoal, Progress, solve_whole
+from poise.motion.contact.detector import contacts as find_contacts
+from poise.motion.contact.ledger import Contacts
+from poise.solvers.table import name_goals
+
+__all__ = ["edit", "refuse_postures"]
+
+HOLD = 1e-3  # a displacement costs little, its bends cost all
+FROZEN = 3  # frames beyond the spread that the solve sees, so that the change ends without a corner
+
+
+def edit(
+    clip: Motion,
+    changes: Mapping[int | float, Goal | Iterable[Goal]],
+    spread: float = 0.5,
+    *,
+    contacts: Contacts | str = "auto",
+    limits: Iterable[Limit] | Limit = (),
+    progress: Progress | None = None,
+) -> Track:
+    """Return a clip that serves goals at some frames, changed no further than `spread` seconds from them.
+
+    Args:
+        clip: The motion.
+        changes: Goals by frame: a whole number is an index, another number is seconds from the first frame.
+        spread: How far a change reaches before and after its frame [s]; frames beyond do not change by one bit.
+        contacts: What stands still, and keeps the path that it has; "auto" finds it.
+        limits: More limits than the joints' own ranges. Frames that do not change are not asked to keep them.
+        progress: Called with the frames that are done, and all of them.
+
+    Raises:
+        InvalidValue: A frame is outside the clip, or a goal cannot be asked of a single frame.
+    """
+    if not isinstance(clip, Motion) or not len(clip):
+        raise InvalidValue(f"clip is {clip!r}; it must be a poise.Motion with a frame.")
+    if not (isinstance(spread, Real) and np.isfinite(spread) and spread > 0):
+        raise InvalidValue(f"spread is {spread!r}; it must be a positive number of seconds.")
+    keys, rules = read_keys(clip, changes), read_limits(limits)
+    moves = find_moving(len(clip), keys, round(float(spread) * clip.fps))
+    a, b = find_ends(moves)
+    part = clip[a:b]
+    wanted = list_key_goals(part, {frame - a: goals for frame, goals in keys.items()})
+    ledger = find_standing(clip, contacts)
+    wanted += keep_paths(part, ledger, a)
+    answer = solve_whole(part, wanted, hold=HOLD, frozen=~moves[a:b], limits=rules, progress=progress)
+    q = np.array(clip.q)
+    q[a:b][moves[a:b]] = answer.q[moves[a:b]]
+    broken = np.zeros(len(clip), dtype=bool)
+    broken[a:b] = answer.broken
+    out = make_track(clip, Motion(clip.model, q, clip.fps), wanted, answer.errors, a, ledger)
+    return replace(out, limits=rules, broken=broken)
+
+
+def read_keys(clip: Motion, changes: Mapping[Any, Any]) -> dict[int, dict[str, Goal]]:
+    """Return the goals by frame and name."""
+    if not isinstance(changes, Mapping) or not changes:
+        raise InvalidValue(
+            f"changes is {changes!r}; it must say what to change when: {{80: [Reach('hand_l', place)]}}."
+        )
+    keys: dict[int, dict[str, Goal]] = {}
+    for when, goals in changes.items():
+        frame = read_frame(clip, when)
+        given = [goals] if isinstance(goals, Goal) else list(goals)
+        for name, goal in name_goals(given).items():
+            refuse_postures(name, goal)
+            keys.setdefault(frame, {})[name] = goal
+    return keys
+
+
+def read_frame(clip: Motion, when: Any) -> int:
+    """Return the frame of a key: an index, or the one nearest to so many seconds."""
+    if isinstance(when, Real) and not isinstance(when, bool):
+        frame = int(when) if isinstance(when, Integral) else round(float(when) * clip.fps)
+        frame += len(clip) if isinstance(when, Integral) and frame < 0 else 0
+        if 0 <= frame < len(clip):
+            return frame
+    raise InvalidValue(
+        f"changes at {when!r}: the clip has frames 0 to {len(clip) - 1} (whole numbers), or 0 to "
+        f"{(len(clip) - 1) / clip.fps:g} seconds (numbers with a point)."
+    )
+
+
+def refuse_postures(name: str, goal: Goal) -> None:
+    """Refuse goals that have no rows of their own, or that only Python knows."""
+    if isinstance(goal, (Rest, MidRange, Custom)):
+        raise InvalidValue(f"{name!r} is a {type(goal).__name__} goal, which cannot be asked of the frames of a clip.")
+
+
+def find_moving(frames: int, keys: Mapping[int, Any], reach: int) -> NDArray[np.bool_]:
+    """Return which frames may change."""
+    at = np.arange(frames)
+    return np.asarray(np.any([np.abs(at - key) <= reach for key in keys], axis=0))
+
+
+def find_ends(moves: NDArray[np.bool_]) -> tuple[int, int]:
+    """Return the stretch of frames that the solve sees."""
+    found = np.flatnonzero(moves)
+    return max(int(found[0]) - FROZEN, 0), min(int(found[-1]) + 1 + FROZEN, len(moves))
+
+
+def list_key_goals(part: Motion, keys: Mapping[int, Mapping[str, Goal]]) -> list[ClipGoal]:
+    """List the goals of all keys, each at its own frame."""
+    out = []
+    for frame, goals in keys.items():
+        for name, goal in goals.items():
+            weights = np.zeros(len(part))
+            weights[frame] = 1.0
+            out.append(ClipGoal(replace(goal, name=f"{name} at {frame}"), None, weights, hard=True))
+    return out
+
+
+def find_standing(clip: Motion, contacts: Contacts | str) -> Contacts:
+    """Return the contacts of a clip; none where the body has no feet."""
+    if contacts != "auto":
+        return read_contacts(clip, contacts)
+    try:
+        return find_contacts(clip)
+    except InvalidValue:
+        return Contacts((), len(clip), clip.fps)
+
+
+def keep_paths(part: Motion, ledger: Contacts, first: int) -> list[ClipGoal]:
+    """List what stands on the ground: each point keeps its path where it is in contact."""
+    out = []
+    for frame, point in list_keys(ledger):
+        path = part.positions(frame, point)
+        weights, targets = np.zeros(len(part)), np.zeros((len(part), 12))
+        targets[:, [0, 4, 8]] = 1.0
+        targets[:, 9:] = path
+        for contact in ledger:
+            if (contact.frame, contact.point) == (frame, point):
+                weights[max(contact.start - first, 0) : max(contact.end - first, 0)] = 1.0
+        if weights.any():
+            goal = Reach(frame, path[0], point=point, name=f"{frame} {point}")
+            out.append(ClipGoal(goal, targets, weights, hard=True))
+    return out
+
+
+def make_track(
+    clip: Motion, edited: Motion, wanted: list[ClipGoal], errors: Floats, first: int, ledger: Contacts
+) -> Track:
+    """Return what came out, with the errors of all goals over all frames of the clip."""
+    every, tolerances, asked = {}, {}, {}
+    for i, each in enumerate(wanted):
+        name = str(each.goal.name)
+        whole, flags = np.zeros((len(clip), 2)), np.zeros(len(clip), dtype=bool)
+        whole[first : first + len(errors)] = errors[:, i]
+        flags[first : first + len(errors)] = each.weights > 0.0
+        every[name], asked[name] = whole, flags
+        tolerances[name] = each.goal.tolerances(clip.model, True)
+    return Track(edited, every, tolerances, ledger, (), clip, asked)

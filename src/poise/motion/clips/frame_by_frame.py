@@ -1,0 +1,161 @@
+"""Frames of a clip solved one after the other, each from the one before it; what stands on the ground comes first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.arrays import Floats
+from poise.goals import Goal, Reach, Rest
+from poise.limits import Limit
+from poise.model import Model
+from poise.motion.clips.clip_limits import find_locked
+from poise.motion.contact.ledger import Contacts, Place
+from poise.solvers import Solution, Solver
+from poise.solvers.table import combine_postures
+
+__all__ = ["FrameByFrame"]
+
+Key = tuple[str, Place]
+JUMP = 0.3  # rad in one frame: the pose took another branch
+CLIP = "clip"  # the posture that is moved from frame to frame
+
+
+@dataclass(eq=False)
+class FrameByFrame:
+    """What is asked of every frame of a clip; a solver for each set of points that stand.
+
+    Attributes:
+        model: The body.
+        goals: What is asked, by their own names.
+        paths: By the name of a goal, its targets over time.
+        ledger: What stands still; it comes before the goals.
+        limits: Limits of a pose.
+        restarts: How often a search that failed begins again elsewhere.
+    """
+
+    model: Model
+    goals: Sequence[Goal]
+    paths: Mapping[str, Floats]
+    ledger: Contacts
+    limits: Sequence[Limit] = ()
+    restarts: int = 0
+    solvers: dict[tuple[tuple[Key, ...], bool], Solver] = field(default_factory=dict)
+
+    def run(
+        self,
+        begin: Floats,
+        *,
+        postures: Sequence[Goal] | None = None,
+        rest: Floats | None = None,
+        carry: float = 1.0,
+        first: int = 0,
+    ) -> tuple[Floats, dict[str, NDArray[np.bool_]]]:
+        """Return every frame, (frames, nq), and by the name of a goal which of them reach it.
+
+        Args:
+            begin: A pose for each frame: the first is where the search begins, and joints that are locked follow them.
+            postures: What the body is like in what freedom is left, at every frame.
+            rest: The pose of each frame that it stays near to, in place of postures, (frames, nq).
+            carry: The share of what it costs to carry the whole body from one place to another.
+            first: The frame that is solved first, from its own pose: from there on to the end, then back to the
+                beginning.
+        """
+        own: list[Goal] = [Rest(name=CLIP)] if postures is None else list(postures)
+        gains, locked = weigh_joints(self.model, carry), find_locked(self.model)
+        out, met = np.array(begin), np.zeros(len(begin), dtype=bool)
+        within = {str(goal.name): goal.tolerances(self.model, False) for goal in self.goals}
+        reached = {name: np.zeros(len(begin), dtype=bool) for name in within}
+
+        def come_from(t: int, q: Floats) -> Solution:
+            place = np.array(q)
+            place[locked] = begin[t][locked]
+            return self.solve(t, place, own, None if rest is None else rest[t], gains)
+
+        def keep(t: int, solution: Solution) -> None:
+            out[t], met[t] = solution.q, solution.reached
+            for name, most in within.items():
+                reached[name][t] = all(error <= least for error, least in zip(solution.errors[name], most, strict=True))
+
+        for t, before in list_steps(first, len(begin)):
+            solution = come_from(t, out[before])
+            if not solution.reached and rest is not None:
+                other = come_from(t, begin[t])
+                solution = other if other.reached else solution
+            if not solution.reached:  # a frame at the end of what can be reached may be lost to its posture
+                other = self.solve(t, np.array(solution.q), (), None, gains)
+                solution = other if other.reached else solution
+            keep(t, solution)
+        self.join_branches(out, met, come_from, keep)
+        return out, reached
+
+    def join_branches(
+        self,
+        q: Floats,
+        met: NDArray[np.bool_],
+        come_from: Callable[[int, Floats], Solution],
+        keep: Callable[[int, Solution], None],
+    ) -> None:
+        """Bring frames onto the branch of what comes after or before them, where it jumps and they can follow it."""
+        for way in (-1, 1):
+            order = range(len(q) - 2, -1, -1) if way < 0 else range(1, len(q))
+            for t in order:
+                beside = q[t - way]
+                if met[t - way] and (not met[t] or measure_jump(self.model, beside, q[t]) > JUMP):
+                    solution = come_from(t, beside)
+                    if solution.reached and measure_jump(self.model, beside, solution.q) < JUMP:
+                        keep(t, solution)
+
+    def solve(self, t: int, q: Floats, postures: Sequence[Goal], rest: Floats | None, gains: Floats) -> Solution:
+        """Return one frame, from a pose."""
+        standing = {(contact.frame, contact.point): contact for contact in self.ledger.list_at(t)}
+        key = tuple(sorted(standing))
+        made = (key, bool(postures))
+        if made not in self.solvers:
+            self.solvers[made] = self.make_solver(key, postures)
+        solver = self.solvers[made]
+        targets: dict[str, Any] = {name: path[t] for name, path in self.paths.items()}
+        targets |= {f"contact {i}": np.array(standing[each].place) for i, each in enumerate(key)}
+        if rest is not None:
+            solver._native.rest_at(rest, gains)
+        return solver.solve(q, targets)
+
+    def make_solver(self, key: tuple[Key, ...], postures: Sequence[Goal]) -> Solver:
+        """Return a solver for one set of points that stand."""
+        held: list[Goal] = [
+            Reach(frame, (0.0, 0.0, 0.0), point=point, name=f"contact {i}") for i, (frame, point) in enumerate(key)
+        ]
+        below = 1 if held else 0
+        asked = [replace(goal, priority=goal.priority + below) for goal in self.goals]
+        return Solver(self.model, [*held, *asked, *postures], limits=list(self.limits), restarts=self.restarts)
+
+
+def list_steps(first: int, frames: int) -> list[tuple[int, int]]:
+    """List the frames in the order in which they are solved, each with the one that it begins from."""
+    on = [(t, t - 1) for t in range(first + 1, frames)]
+    back = [(t, t + 1) for t in range(first - 1, -1, -1)]
+    return [(first, first), *on, *back]
+
+
+def measure_jump(model: Model, a: Floats, b: Floats) -> float:
+    """Return the largest turn of a joint from one pose to another [rad]."""
+    turns = np.asarray(model.difference(a, b))[~model.slides]
+    return float(np.abs(turns).max(initial=0.0))
+
+
+def weigh_joints(model: Model, carry: float) -> Floats:
+    """Return what leaving a pose costs each degree of freedom, (nv,): more where a joint is stiff.
+
+    Limbs are used before the back, and the back before the whole body turns; `carry` is the share that is left of what
+    it costs to carry the whole body from one place to another.
+    """
+    gains = combine_postures(model, [Rest()])[0]
+    out = (np.ones(model.nv) if gains is None else np.array(gains)) * (1.0 + model.stiffness)
+    for joint in model.joints:
+        if joint.nv and not joint.mimic and joint.parent is None and any(joint.slides):
+            out[joint.v] *= np.where(joint.slides, carry, 1.0)
+    return out

@@ -1,0 +1,345 @@
+"""Lock: hold the contacts of a clip exactly, and change nothing else more than that needs.
+
+The displacement from the clip is made as small and as smooth over time as the contacts allow, root first, because a
+metre of it costs no more than a radian of a joint. A place that cannot be held for all of a contact is shifted to where
+the body came; what still does not hold is let go, and told. Kovar, Schreiner and Gleicher, Footskate cleanup for motion
+capture editing (2002), solve the same problem frame by frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.arrays import Floats
+from poise.errors import InvalidValue
+from poise.goals import HalfSpace, Inside, Reach
+from poise.kinematics import Motion
+from poise.kinematics.editing import follow_branches
+from poise.limits import Limit
+from poise.motion.clips.clip_limits import part_limits, read_limits, read_number
+from poise.motion.clips.result import HOLDS, Released, Track, list_holding
+from poise.motion.clips.whole_clip import ClipAnswer, ClipGoal, Progress, solve_whole
+from poise.motion.contact.detector import contacts as find_contacts
+from poise.motion.contact.detector import find_runs
+from poise.motion.contact.edges import find_edges, list_edge_goals
+from poise.motion.contact.floors import list_swinging
+from poise.motion.contact.ledger import Contact, Contacts, Place
+from poise.motion.contact.rigid_places import SHIFT, fit_places
+from poise.motion.contact.soles import measure_giant
+from poise.motion.contact.tilt import Tipping
+
+__all__ = ["Asked", "lock", "lock_places"]
+
+Key = tuple[str, Place]
+SHIFTS = 3  # rounds in which places are shifted to where the body came
+ROUNDS = 3  # rounds in which contacts that do not hold are let go
+NEAR = 0.05  # m: a point that never comes nearer to the floor cannot sink into it
+EXACT = 1e-9  # m: a place that is held so well stays as it is
+SAME = 1e-7  # m: places that move by no more are the same, and so would be what comes out
+NEARLY = 2e-3  # m: a contact that is off by no more is held on to all the same, and told
+TOLERANCE = 1e-5, 1e-3
+
+
+def lock(
+    clip: Motion,
+    contacts: Contacts | str = "auto",
+    ground: float | None = None,
+    *,
+    smooth: float = 1.0,
+    joints: Sequence[str] | None = None,
+    limits: Iterable[Limit] | Limit = (),
+    steps: int | None = None,
+    progress: Progress | None = None,
+) -> Track:
+    """Return a clip whose contacts stand exactly still, on the ground, and whose soles do not sink into it.
+
+    Args:
+        clip: The motion.
+        contacts: What stands still and when; "auto" finds it.
+        ground: The height of the ground [m]; where the clip stands unless given.
+        smooth: Over how long a correction spreads; 1 is about a tenth of a second before and after a contact.
+        joints: The only joints that may move; all of them unless given.
+        limits: More limits than the joints' own ranges, such as `Speed(8.0)`: they hold before the contacts do.
+        steps: The most steps of one solve; contacts are exact after few of them, the rest makes changes smaller.
+        progress: Called with the frames that are done, and all of them.
+
+    Raises:
+        InvalidValue: The clip has no frame, the contacts are those of another clip, or the body has no feet.
+    """
+    if not isinstance(clip, Motion) or not len(clip):
+        raise InvalidValue(f"clip is {clip!r}; it must be a poise.Motion with a frame.")
+    smooth = read_number(smooth, "smooth", 0.0)
+    height = None if ground is None else read_number(ground, "ground")
+    ledger = read_contacts(clip, contacts)
+    if height is not None:
+        ledger = move_ground(ledger, height, clip.model.up_direction)
+    return lock_places(clip, ledger, Asked(smooth, joints, read_limits(limits), progress, steps))
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """How a clip is to be locked: the options of `lock`, and what a shift of the root costs beside a turn.
+
+    `tips` says that places are on the floor itself, so that feet which cannot be laid flat are raised above it. All
+    tolerances grow with `size`, that of a giant beside a person.
+    """
+
+    smooth: float
+    joints: Sequence[str] | None
+    limits: tuple[Limit, ...]
+    progress: Progress | None
+    steps: int | None = None
+    slide: float = 1.0
+    tips: bool = False
+    size: float = 1.0
+
+    def solve(self, clip: Motion, goals: list[ClipGoal], start: Floats) -> ClipAnswer:
+        """Return the clip that is nearest to the given one and serves the goals."""
+        return solve_whole(
+            clip,
+            goals,
+            start=start,
+            slide=self.slide,
+            smooth=self.smooth,
+            joints=self.joints,
+            limits=self.limits,
+            steps=self.steps,
+            progress=self.progress,
+        )
+
+
+def lock_places(clip: Motion, ledger: Contacts, asked: Asked) -> Track:
+    """Return a clip with its contacts held where they are given, or where the clip has them."""
+    ledger = fit_places(clip, fill_places(clip, ledger))
+    if part_limits(asked.limits)[1]:
+        clip = Motion(clip.model, follow_branches(clip.model, clip.q), clip.fps)
+    return hold_contacts(clip, ledger, replace(asked, size=measure_giant(clip)))
+
+
+def hold_contacts(clip: Motion, ledger: Contacts, asked: Asked) -> Track:
+    """Return the clip with its contacts held; those that do not hold are let go, in rounds.
+
+    What is off by next to nothing is told, and held on to as near as can be: a point that is free for one frame jumps.
+    """
+    released: list[Released] = []
+    q: Floats | None = None
+    tipping = Tipping(clip.model, ledger) if asked.tips else None
+    for _ in range(ROUNDS):
+        ledger, q, errors, broken = shift_places(clip, ledger, q, asked, tipping)
+        kept, let_go = part_held(Motion(clip.model, q, clip.fps), ledger, errors, asked)
+        if not let_go:
+            break
+        far = max(errors[c.frame, c.point][c.start : c.end, 0].max() for c in ledger)
+        released += let_go
+        ledger = replace(ledger, intervals=tuple(kept))
+        if far <= NEARLY * asked.size:
+            break
+    assert q is not None
+    names = {contact.name: errors.get((contact.frame, contact.point)) for contact in ledger}
+    flags = {name: flag_contact(ledger, name) for name in names}
+    return Track(
+        Motion(clip.model, q, clip.fps),
+        {name: error for name, error in names.items() if error is not None},
+        dict.fromkeys(names, (asked.size * TOLERANCE[0], TOLERANCE[1])),
+        ledger,
+        tuple(released),
+        clip,
+        flags,
+        asked.limits,
+        broken,
+    )
+
+
+def shift_places(
+    clip: Motion, ledger: Contacts, start: Floats | None, asked: Asked, tipping: Tipping | None = None
+) -> tuple[Contacts, Floats, dict[Key, Floats], NDArray[np.bool_]]:
+    """Return the ledger with places that the body can hold together, the clip that does, and what is left over.
+
+    Last come the frames that break a limit all the same.
+
+    Heel and toe of one foot are places that must fit each other: where they do not, each moves to the mean of where the
+    body brought it.
+    """
+    q = clip.q if start is None else start
+    errors: dict[Key, Floats] = {}
+    broken, before, timed = np.zeros(len(clip), dtype=bool), np.inf, bool(part_limits(asked.limits)[1])
+    tips = tipping is not None and bool(tipping.edges)
+    if tipping is not None and tips:
+        ledger = fit_places(clip, tipping.raise_places(Motion(clip.model, q, clip.fps), ledger))
+    exact = asked.size * (0.5 * HOLDS if asked.limits else EXACT)
+    for round_ in range(SHIFTS):
+        goals = list_goals(clip, ledger, tipping, asked.size)
+        if not goals and not asked.limits:
+            return ledger, q, {}, broken
+        answer = asked.solve(clip, goals, q)
+        q, broken = answer.q, answer.broken
+        keys = list_keys(ledger)
+        errors = {key: answer.errors[:, i] for i, key in enumerate(keys)}
+        off = [errors[c.frame, c.point][c.start : c.end, 0].max() for c in ledger]
+        far = max(off, default=0.0)
+        if round_ + 1 == SHIFTS or (not tips and far <= exact) or (timed and far > 0.5 * before):
+            break
+        before = far
+        moved = Motion(clip.model, q, clip.fps)
+        raised = ledger if tipping is None else tipping.raise_places(moved, ledger)
+        shifted = tuple(
+            c if far <= EXACT * asked.size else recentre(moved, c) for c, far in zip(raised, off, strict=True)
+        )
+        fitted = fit_places(clip, replace(ledger, intervals=shifted))
+        if measure_shift(ledger, fitted) <= SAME * asked.size:
+            break
+        ledger = fitted
+    return ledger, q, errors, broken
+
+
+def recentre(moved: Motion, contact: Contact) -> Contact:
+    """Return a contact whose place is where the body holds the point on average, at the same height."""
+    if contact.place is None:
+        return contact
+    up = moved.model.up_direction
+    path = moved[contact.start : contact.end].positions(contact.frame, contact.point)
+    shift = path.mean(axis=0) - np.array(contact.place)
+    shift -= (shift @ up) * up
+    if np.linalg.norm(shift) > SHIFT * moved.model.length:
+        return contact
+    place = np.array(contact.place) + shift
+    return replace(contact, place=(place[0], place[1], place[2]))
+
+
+def measure_shift(before: Contacts, after: Contacts) -> float:
+    """Return how far the place that moved most is from where it was."""
+    pairs = zip(before, after, strict=True)
+    return max(
+        (float(np.linalg.norm(np.subtract(b.place, a.place))) for a, b in pairs if a.place and b.place), default=0.0
+    )
+
+
+def list_keys(ledger: Contacts) -> list[Key]:
+    """List the points of a ledger, each once."""
+    return list(dict.fromkeys((contact.frame, contact.point) for contact in ledger))
+
+
+def list_goals(clip: Motion, ledger: Contacts, tipping: Tipping | None = None, size: float = 1.0) -> list[ClipGoal]:
+    """List what a ledger asks of every frame: points at their places, and no sole below the floor."""
+    up = clip.model.up_direction
+    floors = {} if tipping is None else tipping.list_floors()
+    held, above, most = [], [], 0.0
+    for frame, point in list_keys(ledger):
+        path = clip.positions(frame, point)
+        targets, weights = np.zeros((len(clip), 12)), np.zeros(len(clip))
+        targets[:, [0, 4, 8]] = 1.0
+        targets[:, 9:] = path
+        levels = []
+        for contact in ledger:
+            if (contact.frame, contact.point) == (frame, point) and contact.place is not None:
+                targets[contact.start : contact.end, 9:] = contact.place
+                weights[contact.start : contact.end] = 1.0
+                levels.append(floors.get(contact.name, float(np.array(contact.place) @ up)))
+        name = f"{frame} {point}"
+        held.append(ClipGoal(Reach(frame, path[0], point=point, name=name), targets, weights, hard=True))
+        floor = min(levels)
+        pull = float(np.abs(path @ up - targets[:, 9:] @ up).max())  # what is pulled down takes its neighbours along
+        most = max(most, pull)
+        above += raise_point(
+            frame, point, HalfSpace(floor * up, -up), (path @ up < floor + NEAR * size + pull) & (weights == 0.0)
+        )
+    swinging, ground = list_swinging(clip.model, ledger, carried=tipping is not None)
+    heights = [clip.positions(sole.frame, sole.point) @ up - ground for sole in swinging]
+    edges = {edge.name: edge for side in "lr" for edge in find_edges(clip.model, side)}
+    corners = [corner for sole in swinging if sole.name in edges for corner in edges[sole.name].corners]
+    lowest = [*heights, *(clip.positions(corner.frame, corner.point) @ up - ground for corner in corners)]
+    if not held and all((height >= -SAME * size).all() for height in lowest):
+        return []  # nothing moves the body
+    for sole, height in zip(swinging, heights, strict=True):
+        near = height < NEAR * size + most
+        above += raise_point(sole.frame, sole.point, HalfSpace(ground * up, -up), near)
+        floors[sole.name] = ground + (edges[sole.name].stands if sole.name in edges else 0.0)
+    return held + above + list_edge_goals(clip, ledger, floors, size, None if tipping is None else tipping.levels)
+
+
+def raise_point(frame: str, point: Place, region: HalfSpace, near: NDArray[np.bool_]) -> list[ClipGoal]:
+    """List what keeps a point above the floor at the frames at which it is near; nothing where it never is."""
+    goal = Inside(frame, region, point=point, name=f"{frame} {point} above the floor")
+    return [ClipGoal(goal, None, near.astype(np.float64), hard=True)] if near.any() else []
+
+
+def part_held(
+    moved: Motion, ledger: Contacts, errors: dict[Key, Floats], asked: Asked
+) -> tuple[list[Contact], list[Released]]:
+    """Part contacts into stretches that hold and stretches that do not, those with the reason."""
+    kept: list[Contact] = []
+    let_go: list[Released] = []
+    shortest = max(2, round(0.1 * moved.fps))
+    for contact in ledger:
+        far = errors[contact.frame, contact.point][contact.start : contact.end, 0]
+        holds = far <= HOLDS * asked.size
+        for a, b in find_runs(holds):
+            if b - a >= shortest or (b - a) == len(contact):
+                kept.append(replace(contact, start=contact.start + a, end=contact.start + b))
+            else:
+                holds[a:b] = False
+        for a, b in find_runs(~holds):
+            piece = replace(contact, start=contact.start + a, end=contact.start + b)
+            worst = contact.start + a + int(np.argmax(far[a:b]))
+            let_go.append(Released(piece, explain(moved, contact, float(far[a:b].max()), worst, asked.limits)))
+    return kept, let_go
+
+
+def explain(moved: Motion, contact: Contact, far: float, t: int, limits: Sequence[Limit]) -> str:
+    """Return why a contact does not hold at a frame: how far it is off, and what holds the joints above it."""
+    held = list_holding(moved, limits, t, moved.model.joints_above(contact.frame))
+    by = f"it is {1e3 * far:.2f} mm out of reach"
+    return f"{by}, {' and '.join(held[:3])}" if held else f"{by} beside the other contacts"
+
+
+def read_contacts(clip: Motion, given: Contacts | str) -> Contacts:
+    """Return the contacts of a clip, found where they are to be found."""
+    if isinstance(given, Contacts):
+        if given.frames != len(clip):
+            raise InvalidValue(f"contacts are of a clip of {given.frames} frames; this one has {len(clip)}.")
+        for contact in given:
+            clip.model.frame(contact.frame)
+        return given
+    if given != "auto":
+        raise InvalidValue(
+            f"contacts is {given!r}; it must be 'auto' or Contacts, as poise.motion.contacts finds them."
+        )
+    return find_contacts(clip)
+
+
+def fill_places(clip: Motion, ledger: Contacts) -> Contacts:
+    """Return the ledger with a place for every contact: where the point is on average, if none was given."""
+
+    def fill(contact: Contact) -> Contact:
+        if contact.place is not None:
+            return contact
+        x = clip[contact.start : contact.end].positions(contact.frame, contact.point).mean(axis=0)
+        return replace(contact, place=(x[0], x[1], x[2]))
+
+    return replace(ledger, intervals=tuple(map(fill, ledger)))
+
+
+def move_ground(ledger: Contacts, ground: float, up: Floats) -> Contacts:
+    """Return the ledger with everything that stands on the floor moved to another height."""
+    shift = 0.0 if ledger.floor is None else ground - ledger.floor
+
+    def lift(contact: Contact) -> Contact:
+        if contact.place is None:
+            return contact
+        place = np.array(contact.place) + shift * up
+        return replace(contact, place=(place[0], place[1], place[2]))
+
+    return replace(ledger, intervals=tuple(map(lift, ledger)), floor=ground)
+
+
+def flag_contact(ledger: Contacts, name: str) -> NDArray[np.bool_]:
+    """Return at which frames a point is in contact."""
+    out = np.zeros(ledger.frames, dtype=bool)
+    for contact in ledger:
+        if contact.name == name:
+            out[contact.start : contact.end] = True
+    return out

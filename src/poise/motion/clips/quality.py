@@ -1,0 +1,316 @@
+"""Quality: how good a clip is, in numbers with units.
+
+    slip    horizontal motion of a contact point from frame to frame, inside one contact     mm a frame
+    drift   its largest distance from the contact's median place                              mm
+    height  of the contact points over the floor, in contact                                  mm
+    sink    how far a sole point is below the floor, in any frame                             mm
+    step    largest motion of a joint from one frame to the next                              rad
+    jerk    third difference of the joints, root apart, root mean square over joints          rad/s^3
+    limits  how far a joint is outside its range                                              rad
+    speed   largest speed of a joint, and the share of frames in which one is faster than 3 pi        rad/s
+    bodies  how deep parts of the body are in each other, by the capsules of `Clearance`       mm
+
+Contacts are those of the source, where there is one: who judges a result by contacts that were found in the result sees
+only the feet that happen to stand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from math import isfinite, isnan, nan
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.anatomy import roles as find_roles
+from poise.arrays import Floats
+from poise.errors import InvalidValue
+from poise.kinematics import Motion
+from poise.kinematics.carrying import find_root
+from poise.kinematics.editing import follow_branches
+from poise.model import Model
+from poise.motion.clips.collisions import find_collisions
+from poise.motion.contact.detector import contacts as find_contacts
+from poise.motion.contact.edges import find_edges, find_tipping
+from poise.motion.contact.floors import STAIR, list_swinging
+from poise.motion.contact.ledger import Contact, Contacts, Place
+from poise.motion.contact.soles import find_soles, measure_size
+
+__all__ = ["Quality", "quality"]
+
+Point = tuple[str, Place]
+FAST = 3.0 * np.pi  # rad/s
+UNKNOWN = "unknown: no feet found; name them with motion.contacts(clip, points=[...])"
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """How good a clip is; lengths in millimetres, angles in radians.
+
+    Attributes:
+        frames: How many frames it has.
+        fps: Its frame rate.
+        contact_share: The share of frames in which something is in contact.
+        slip_mean: Mean horizontal motion of contact points [mm a frame]; slip, drift and height are nan if the body has
+            no known feet and no contacts are given.
+        slip_p95: Its 95th percentile.
+        slip_max: Its largest.
+        drift_mean: Mean over contacts of the largest distance from the median place [mm].
+        drift_max: The largest.
+        height_mean: Mean distance of contact points from the floor, in contact [mm].
+        sink_max: Deepest that a sole point is below the floor [mm]; 0 where none is.
+        sink_share: The share of frames with a sole point deeper than 1 mm.
+        step_max: Largest motion of a joint in one frame [rad].
+        jerk_mean: Mean jerk [rad/s^3].
+        jerk_p95: Its 95th percentile.
+        speed_max: Largest speed of a joint [rad/s].
+        speed_share: The share of frames in which a joint is faster than 3 pi rad/s.
+        limits_max: Furthest that a joint is outside its range [rad, m]; 0 where all keep it.
+        limits_share: The share of frames in which some joint is at the end of its range.
+        tracking_mean: Mean distance of frames of the same name from those of the source [mm]; None without a source.
+        tracking_p95: Its 95th percentile.
+        collision_max: Deepest that two parts of the body are in each other [mm]; None where it has no size.
+        collision_share: The share of frames in which two are.
+    """
+
+    frames: int
+    fps: float
+    contact_share: float
+    slip_mean: float
+    slip_p95: float
+    slip_max: float
+    drift_mean: float
+    drift_max: float
+    height_mean: float
+    sink_max: float
+    sink_share: float
+    step_max: float
+    jerk_mean: float
+    jerk_p95: float
+    speed_max: float
+    speed_share: float
+    limits_max: float
+    limits_share: float
+    tracking_mean: float | None = None
+    tracking_p95: float | None = None
+    collision_max: float | None = None
+    collision_share: float | None = None
+
+    def __str__(self) -> str:
+        def line(what: str, text: str) -> str:
+            return f"{what:<10}{text}"
+
+        percent = 100.0 * self.contact_share
+        feet = {
+            "slip": f"mean {self.slip_mean:.3f}, p95 {self.slip_p95:.3f}, max {self.slip_max:.3f} mm a frame",
+            "drift": f"mean {self.drift_mean:.2f}, max {self.drift_max:.2f} mm",
+            "floor": f"{self.height_mean:.2f} mm off in contact, {self.sink_max:.2f} mm deep at most",
+        }
+        lines = [
+            line("frames", f"{self.frames} at {self.fps:g} fps, in contact in {percent:.0f} % of them"),
+            *(line(what, text if isfinite(self.slip_mean) else UNKNOWN) for what, text in feet.items()),
+            line("step", f"{self.step_max:.3f} rad at most"),
+            line(
+                "speed", f"{self.speed_max:.2f} rad/s at most, over 3 pi in {100.0 * self.speed_share:.0f} % of frames"
+            ),
+            line("jerk", f"mean {self.jerk_mean:.0f}, p95 {self.jerk_p95:.0f} rad/s^3"),
+            line("limits", f"{self.limits_max:.3g} outside, at an end in {100.0 * self.limits_share:.0f} % of frames"),
+        ]
+        if self.collision_max is not None and self.collision_share is not None:
+            share = 100.0 * self.collision_share
+            lines.append(line("itself", f"{self.collision_max:.1f} mm deep at most, in {share:.0f} % of frames"))
+        if self.tracking_mean is not None:
+            lines.append(line("tracking", f"mean {self.tracking_mean:.1f}, p95 {self.tracking_p95:.1f} mm"))
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, float | int | None]:
+        """Return the numbers by name, for JSON and tables; None where a number is unknown."""
+        found = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: None if isinstance(value, float) and isnan(value) else value for name, value in found.items()}
+
+
+def quality(clip: Motion, source: Motion | None = None, contacts: Contacts | None = None) -> Quality:
+    """Measure how good a clip is.
+
+    Args:
+        clip: The motion.
+        source: What it was made from, of the same body or with frames of the same names: contacts are found there, and
+            distances told from it.
+        contacts: The contacts to judge by; found in the source, else in the clip.
+
+    Raises:
+        InvalidValue: The clip has no frame, or the source another number of them.
+    """
+    if not isinstance(clip, Motion) or not len(clip):
+        raise InvalidValue(f"clip is {clip!r}; it must be a poise.Motion with a frame.")
+    if source is not None and not isinstance(source, Motion):
+        raise InvalidValue(f"source is {source!r}; it must be a poise.Motion.")
+    if contacts is not None and not isinstance(contacts, Contacts):
+        raise InvalidValue(f"contacts is {contacts!r}; it must be Contacts, as poise.motion.contacts finds them.")
+    if contacts is not None and contacts.frames != len(clip):
+        raise InvalidValue(f"contacts are of a clip of {contacts.frames} frames; this one has {len(clip)}.")
+    if source is not None and len(source) != len(clip):
+        raise InvalidValue(f"source has {len(source)} frames and the clip {len(clip)}.")
+    ledger = find_ledger(clip, source, contacts)
+    known = len(ledger) > 0 or has_feet(clip.model)
+    paths = [(contact, clip.positions(contact.frame, contact.point)[contact.start : contact.end]) for contact in ledger]
+    mean, p95 = measure_tracking(clip, source)
+    deepest, share = measure_collisions(clip)
+    feet = {**measure_slip(clip, paths, len(clip)), **measure_floor(clip, ledger, paths)}
+    return Quality(
+        len(clip),
+        clip.fps,
+        **{name: value if known or name == "contact_share" else nan for name, value in feet.items()},
+        **measure_joints(clip),
+        tracking_mean=mean,
+        tracking_p95=p95,
+        collision_max=deepest,
+        collision_share=share,
+    )
+
+
+def has_feet(model: Model) -> bool:
+    """Return whether the points are known with which a body stands."""
+    try:
+        return bool(find_soles(model))
+    except InvalidValue:
+        return False
+
+
+def find_ledger(clip: Motion, source: Motion | None, contacts: Contacts | None) -> Contacts:
+    """Return the contacts to judge by; none where the body has no feet."""
+    if contacts is not None:
+        return contacts
+    try:
+        return find_contacts(clip if source is None or source.model != clip.model else source)
+    except InvalidValue:
+        return Contacts((), len(clip), clip.fps)
+
+
+def measure_slip(clip: Motion, paths: list[tuple[Contact, Floats]], frames: int) -> dict[str, float]:
+    """Return slip and drift of the contact points, in millimetres."""
+    up = clip.model.up_direction
+    across = [path - np.outer(path @ up, up) for _, path in paths]
+    slips = np.concatenate([np.linalg.norm(np.diff(path, axis=0), axis=1) for path in across] or [np.zeros(0)])
+    drifts = [np.linalg.norm(path - np.median(path, axis=0), axis=1).max() for path in across]
+    touched = np.zeros(frames, dtype=bool)
+    for contact, _ in paths:
+        touched[contact.start : contact.end] = True
+    slips, drift = (slips if slips.size else np.zeros(1)), (np.array(drifts) if drifts else np.zeros(1))
+    return {
+        "contact_share": float(touched.mean()),
+        "slip_mean": 1e3 * float(slips.mean()),
+        "slip_p95": 1e3 * float(np.percentile(slips, 95.0)),
+        "slip_max": 1e3 * float(slips.max()),
+        "drift_mean": 1e3 * float(drift.mean()),
+        "drift_max": 1e3 * float(drift.max()),
+    }
+
+
+def measure_floor(clip: Motion, ledger: Contacts, paths: list[tuple[Contact, Floats]]) -> dict[str, float]:
+    """Return how far contact points are from their height, and how deep sole points sink, in millimetres."""
+    up = clip.model.up_direction
+    heights = []
+    for contact, path in paths:
+        level = np.median(path @ up) if contact.place is None else np.array(contact.place) @ up
+        heights.append(np.abs(path @ up - level))
+    off = np.concatenate(heights) if heights else np.zeros(1)
+    depths = np.zeros(len(clip))
+    for frame, point, floor in find_lowest(clip.model, ledger, STAIR * measure_size(clip)):
+        depths = np.maximum(depths, floor - clip.positions(frame, point) @ up)
+    return {
+        "height_mean": 1e3 * float(off.mean()),
+        "sink_max": 1e3 * float(depths.max()),
+        "sink_share": float((depths > 1e-3).mean()),
+    }
+
+
+def find_lowest(model: Model, ledger: Contacts, stair: float) -> list[tuple[str, Place, float]]:
+    """List every sole with the lowest height at which it stands; the floor for one that tips, or never stands.
+
+    What stands below the floor sinks into it, unless that is by a `stair`. Corners of a sole may be as low as the
+    floor, where it is known, and as low as the middle of their edge may be.
+    """
+    tips = {(point.frame, point.point) for point in find_tipping(model).values()}
+    up, (swinging, ground) = model.up_direction, list_swinging(model, ledger)
+    lowest: dict[Point, float] = {(sole.frame, sole.point): ground for sole in swinging}
+    for contact in ledger:
+        if contact.place is not None:
+            key, height = (contact.frame, contact.point), float(np.array(contact.place) @ up)
+            if ledger.floor is not None and height > ledger.floor - stair:
+                height = ledger.floor if key in tips else max(height, ledger.floor)
+            lowest[key] = min(lowest.get(key, height), height)
+    lowest.update(find_lowest_corners(model, lowest, ledger.floor))
+    return [(frame, point, height) for (frame, point), height in lowest.items()]
+
+
+def find_lowest_corners(model: Model, lowest: dict[Point, float], floor: float | None) -> dict[Point, float]:
+    """Return how low the corners of soles may be; none where the floor is not known, nor for edges without a height."""
+    if floor is None:
+        return {}
+    known, out = find_roles(model).contacts, dict[Point, float]()
+    for edge in (edge for side in "lr" for edge in find_edges(model, side)):
+        middle = known[edge.name]
+        if (middle.frame, middle.point) in lowest:
+            height = min(floor, lowest[middle.frame, middle.point])
+            out.update({(corner.frame, corner.point): height for corner in edge.corners})
+    return out
+
+
+def measure_joints(clip: Motion) -> dict[str, float]:
+    """Return steps, jerk and speed of the joints, root apart, and how they keep their ranges."""
+    model = clip.model
+    q = follow_branches(model, clip.q)
+    inner = list_inner(clip)
+    steps = model.difference(q[:-1], q[1:])[:, inner] if len(clip) > 1 and inner else np.zeros((1, len(inner) or 1))
+    jerks = np.sqrt((np.diff(steps, 2, axis=0) ** 2).mean(axis=1)) * clip.fps**3 if len(steps) > 2 else np.zeros(1)
+    outside, at_end = measure_ranges(clip)
+    return {
+        "step_max": float(np.abs(steps).max()),
+        "jerk_mean": float(jerks.mean()),
+        "jerk_p95": float(np.percentile(jerks, 95.0)),
+        "speed_max": float(np.abs(steps).max() * clip.fps),
+        "speed_share": float((np.abs(steps).max(axis=1) * clip.fps > FAST).sum() / len(clip)),
+        "limits_max": float(outside.max(initial=0.0)),
+        "limits_share": float(at_end.mean()),
+    }
+
+
+def measure_collisions(clip: Motion) -> tuple[float | None, float | None]:
+    """Return how deep parts of the body are in each other, and in how many frames; None where it has no capsules."""
+    found = find_collisions(clip)
+    if found is None:
+        return None, None
+    return 1e3 * max(float(found.depths.max()), 0.0), float(found.inside.mean())
+
+
+def measure_ranges(clip: Motion) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return how far each number is outside its range, and at which frames one is at an end of it."""
+    model = clip.model
+    outside, at_end = np.zeros(len(clip)), np.zeros(len(clip), dtype=bool)
+    for joint in model.joints:
+        if joint.nq and not joint.mimic and not joint.quaternion:
+            x, low, high = clip.q[:, joint.q], model.lower[joint.v], model.upper[joint.v]
+            outside = np.maximum(outside, np.maximum(low - x, x - high).max(axis=1))
+            at_end |= np.asarray(((x <= low) | (x >= high)).any(axis=1))
+    return outside, at_end
+
+
+def list_inner(clip: Motion) -> list[int]:
+    """List the velocities that turn, without those of the root and without bones that are shifted."""
+    root = find_root(clip.model)
+    carried = set() if root is None else {root.slide.name, root.turn.name}
+    out: list[int] = []
+    for joint in clip.model.joints:
+        if joint.nv and not joint.mimic and joint.name not in carried:
+            out += [joint.v.start + k for k, turns in enumerate(joint.turns) if turns]
+    return out
+
+
+def measure_tracking(clip: Motion, source: Motion | None) -> tuple[float | None, float | None]:
+    """Return how far frames are from those of the same name in the source: mean and 95th percentile, in millimetres."""
+    names = [] if source is None else [name for name in clip.model.frames if name in source.model.frames]
+    if source is None or not names:
+        return None, None
+    far = np.stack([np.linalg.norm(clip.positions(n) - source.positions(n), axis=1) for n in names])
+    return 1e3 * float(far.mean()), 1e3 * float(np.percentile(far, 95.0))

@@ -1,0 +1,171 @@
+"""Track: a solved clip, with what was asked of it and what came of that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.arrays import Floats
+from poise.kinematics import Motion
+from poise.limits import Limit
+from poise.model import Joint
+from poise.motion.clips.quality import Quality, quality
+from poise.motion.contact.detector import find_runs
+from poise.motion.contact.ledger import Contact, Contacts, describe
+from poise.solvers.time_step import bound_rates
+
+__all__ = ["Released", "Track", "list_holding"]
+
+HOLDS = 1e-5  # m: a lock that is further off does not hold
+ALMOST = 0.99  # of a bound: at it
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """A contact that could not be held, or not over all of its frames.
+
+    Attributes:
+        contact: What was asked, over the frames that were let go.
+        reason: Why, in words.
+    """
+
+    contact: Contact
+    reason: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Track:
+    """A clip that was solved as a whole.
+
+    Attributes:
+        motion: The clip.
+        errors: By the name of a goal, how far it is off at each frame, (frames, 2): metres and radians.
+        tolerances: By the name of a goal, metres and radians within which it counts as reached.
+        contacts: The contacts that hold, exactly.
+        released: Those that do not, with the reason.
+        source: What the clip was made from; None where there was nothing.
+        asked: By the name of a goal, at which frames it is asked, (frames,); at all of them where nothing is said.
+        limits: The limits that were asked, beyond the joints' own ranges.
+        broken: Frames at which a limit could not be kept, (frames,); None where none was asked.
+        reconfigurations: Frames before which an arm takes another branch: among the answers that the waypoints of its
+            path have, no way does without. Empty where nothing jumps, and where branches were not listed.
+    """
+
+    motion: Motion
+    errors: Mapping[str, Floats]
+    tolerances: Mapping[str, tuple[float, float]]
+    contacts: Contacts
+    released: tuple[Released, ...] = ()
+    source: Motion | None = None
+    asked: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    limits: tuple[Limit, ...] = ()
+    broken: NDArray[np.bool_] | None = None
+    reconfigurations: tuple[int, ...] = ()
+
+    @property
+    def reached(self) -> NDArray[np.bool_]:
+        """At which frames every goal is within its tolerance, (frames,)."""
+        good = np.ones(len(self.motion), dtype=bool)
+        for name in self.errors:
+            good &= ~self._find_misses(name)
+        return good
+
+    @property
+    def impossible(self) -> int | None:
+        """The first frame that misses a goal or breaks a limit; None where all is well."""
+        bad = ~self.reached if self.broken is None else ~self.reached | self.broken
+        return int(np.argmax(bad)) if bad.any() else None
+
+    @property
+    def quality(self) -> Quality:
+        """How good the clip is, judged by its own contacts; see `poise.motion.quality`."""
+        return quality(self.motion, self.source, self.contacts)
+
+    def why(self) -> str:
+        """Return in one paragraph which frames miss what, and what was let go."""
+        lines = [f"{name}: {self._tell_misses(name)}" for name in self.errors if self._find_misses(name).any()]
+        if self.broken is not None and self.broken.any():
+            told = tell_runs(find_runs(self.broken))
+            lines.append(f"A limit could not be kept in {int(self.broken.sum())} frames ({told}).")
+        lines += [f"{describe(r.contact, self.motion.fps)} was let go: {r.reason}" for r in self.released]
+        if self.reconfigurations:
+            without = "no way through the answers that were listed does without"
+            lines.append(f"the arm takes another branch before {self._tell_flips()}; {without}.")
+        if not lines:
+            if not self.errors and len(self.contacts):
+                return f"{len(self.contacts)} contacts were held."
+            if not self.errors:
+                return f"Nothing is in contact in any of the {len(self.motion)} frames."
+            held = f" and {len(self.contacts)} contacts hold within {1e3 * HOLDS:g} mm" if len(self.contacts) else ""
+            return f"Every goal is reached in all {len(self.motion)} frames{held}."
+        return "\n".join(lines)
+
+    def _find_misses(self, name: str) -> NDArray[np.bool_]:
+        metres, radians = self.tolerances[name]
+        errors = self.errors[name]
+        far: NDArray[np.bool_] = (errors[:, 0] > metres) | (errors[:, 1] > radians)
+        asked = self.asked.get(name)
+        return far if asked is None else far & asked
+
+    def _tell_flips(self) -> str:
+        frames, fps = self.reconfigurations, self.motion.fps
+        told = ", ".join(f"{t} ({t / fps:.2f} s)" for t in frames[:3])
+        return f"frame{'s' * (len(frames) > 1)} {told}{', ...' * (len(frames) > 3)}"
+
+    def _tell_misses(self, name: str) -> str:
+        runs = find_runs(self._find_misses(name))
+        errors, fps = self.errors[name], self.motion.fps
+        worst = int(np.argmax(np.where(self._find_misses(name), errors[:, 0] + errors[:, 1], -1.0)))
+        metres, radians = errors[worst]
+        what = [f"{1e3 * metres:.1f} mm"] if metres > self.tolerances[name][0] else []
+        what += [f"{radians:.3f} rad"] if radians > self.tolerances[name][1] else []
+        held = list_holding(self.motion, self.limits, worst)
+        by = f", with {' and '.join(held[:3])}" if held else ""
+        return (
+            f"missed in {int(self._find_misses(name).sum())} of {len(errors)} frames ({tell_runs(runs)}), "
+            f"most at frame {worst} ({worst / fps:.2f} s), by {' and '.join(what)}{by}."
+        )
+
+    def __repr__(self) -> str:
+        kind, let_go = type(self).__name__, f", {len(self.released)} let go" if self.released else ""
+        missed = f", {int((~self.reached).sum())} missed" if not self.reached.all() else ""
+        frames = f"{len(self.motion)} frames{missed}, {len(self.contacts)} contacts{let_go}"
+        return f"<{kind} of {self.motion.model.name!r}: {frames}>"
+
+    def __str__(self) -> str:
+        head = f"Track of {self.motion.model.name!r}: {len(self.motion)} frames, {len(self.contacts)} contacts held"
+        let_go = f", {len(self.released)} let go" if self.released else ""
+        return f"{head}{let_go}\n{self.quality}"
+
+
+def tell_runs(runs: list[tuple[int, int]]) -> str:
+    """Return the first stretches of frames in words."""
+    return ", ".join(f"{a} to {b - 1}" for a, b in runs[:3]) + (", ..." if len(runs) > 3 else "")
+
+
+def list_holding(motion: Motion, limits: Sequence[Limit], t: int, joints: Iterable[Joint] | None = None) -> list[str]:
+    """List what holds a body at a frame: joints at an end of their range, and those that are as fast as they may be."""
+    model, q = motion.model, motion.q
+    speed, acceleration = bound_rates(model, [limit for limit in limits if limit.timed])
+    out = []
+    first, last = max(t - 1, 0), min(t + 1, len(q) - 1)
+    around = np.asarray(model.difference(q[first:last], q[first + 1 : last + 1])) * motion.fps
+    changes = np.diff(around, axis=0) * motion.fps
+    for joint in model.joints if joints is None else joints:
+        if not joint.nv or joint.mimic:
+            continue
+        if not joint.quaternion and is_at_end(q[t][joint.q], model.lower[joint.v], model.upper[joint.v]):
+            out.append(f"{joint.name} at the end of its range")
+        elif (np.abs(around[:, joint.v]) > ALMOST * speed[joint.v]).any():
+            out.append(f"{joint.name} as fast as it may be")
+        elif (np.abs(changes[:, joint.v]) > ALMOST * acceleration[joint.v]).any():
+            out.append(f"{joint.name} at its largest acceleration")
+    return out
+
+
+def is_at_end(x: Floats, low: Floats, high: Floats) -> bool:
+    """Whether a joint is at an end of its range, or outside."""
+    return bool(((x <= low) | (x >= high)).any())

@@ -1,0 +1,319 @@
+"""Track: goals along a whole motion.
+
+In clip mode every frame is first solved by itself, so the answer does not depend on the first frame; then frames that
+took another branch than the ones before them are brought to theirs; then all frames are solved at once, with contacts
+held exactly. For an arm along transforms all answers of each frame are listed, and its branch is chosen over the whole
+path (`branches`). In online mode frames come one by one, and none sees what follows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poise.arrays import Floats
+from poise.batch import solve_batch
+from poise.errors import InvalidValue, ShapeMismatch, name_not_found
+from poise.goals import Goal, Grasp, Rest
+from poise.goals.reach import OverTime, Reach
+from poise.kinematics import Motion, Pose
+from poise.limits import Limit
+from poise.model import Model
+from poise.motion.clips.clip_limits import Rates, find_broken, part_limits, read_limits, read_number
+from poise.motion.clips.edit import refuse_postures
+from poise.motion.clips.lock import fill_places, list_goals, read_contacts
+from poise.motion.clips.result import Track
+from poise.motion.clips.whole_clip import ClipGoal, Progress, solve_whole
+from poise.motion.contact.ledger import Contacts
+from poise.motion.objects.manipulation import handle, read_rate
+from poise.motion.paths.branches import Route, find_route
+from poise.motion.paths.midpoints import bring_home, find_jumps
+from poise.motion.retargeting.stream_solver import follow
+from poise.solvers import Solver
+from poise.solvers.starts import read_start
+from poise.solvers.table import name_goals
+
+__all__ = ["track"]
+
+HOLD = 1e-6  # what a displacement from the first guess costs beside a goal's residual
+JUMP = 0.6  # rad in one frame: the pose took another branch
+PASSED = 1e-6  # weight of a waypoint without an answer: it is passed on the way between its neighbours
+MUCH_THE_SAME = 1.01  # ratio of two costs that leaves the choice to the frames that are reached
+CUTOFF = 3.0  # Hz of the guide: what is faster is told from it
+
+
+def track(
+    model: Model,
+    goals: Goal | Iterable[Goal],
+    *,
+    fps: float | None = None,
+    targets: Mapping[str, ArrayLike] | None = None,
+    start: ArrayLike | Pose | Motion | None = None,
+    contacts: Contacts | str | None = None,
+    limits: Iterable[Limit] | Limit = (),
+    smooth: float = 1.0,
+    mode: str = "clip",
+    progress: Progress | None = None,
+) -> Track:
+    """Return the motion that serves goals whose targets move.
+
+    Args:
+        model: The body.
+        goals: One goal or several. A target over time has one axis more than usual: `Reach("tcp", transforms)` with
+            transforms (frames, 4, 4), or points (frames, 3). `Grasp(hand, object)` follows the path of its object.
+            Postures (`Rest`, `Style`, ...) say what frames look like in what freedom is left.
+        fps: Frames per second of the targets; those of the objects unless given, 30 where these say nothing either.
+        targets: Targets over time by the name of a goal, (frames, ...), as in `solve_batch`.
+        start: Where every frame's search begins, or the first frame in online mode; the rest pose unless given. With
+            grasps also a clip, whose frames the body stays near to.
+        contacts: Points that stand exactly still; "auto" finds them: in what every frame would be by itself, or in
+            online mode in the frames so far; with grasps, the soles that stand at the start, to the end.
+        limits: More limits than the joints' own ranges: `Speed(2.0)`, `Acceleration(20.0)`, `Clearance()`, ... A
+            clearance keeps clear of objects in hands too, all but the hands that hold them.
+        smooth: Over how long changes spread; 1 is a tenth of a second.
+        mode: "clip" solves all frames at once; "online" one after the other, without a look ahead.
+        progress: Called with the frames that are done, and all of them.
+
+    Raises:
+        InvalidValue: No target moves, an option is unknown, or a goal cannot be asked of the frames of a clip.
+        ShapeMismatch: Targets have different numbers of frames.
+    """
+    if mode not in ("clip", "online"):
+        raise InvalidValue(f"mode is {mode!r}; it must be 'clip' or 'online'.")
+    named = name_goals([goals] if isinstance(goals, Goal) else goals)
+    rate, smooth = read_rate(fps, named, start), read_number(smooth, "smooth", 0.0)
+    moving, frames = read_paths(named, targets or {}, start)
+    for name, path in moving.items():
+        named[name], moving[name] = move_to_world(model, named[name], path)
+    if any(isinstance(goal, Grasp) for goal in named.values()):
+        still = {name: aim_first(goal, moving.get(name)) for name, goal in named.items()}
+        given = read_limits(limits)
+        return handle(model, still, moving, frames, rate, start, contacts, given, smooth, mode, progress)
+    postures = {name: goal for name, goal in named.items() if isinstance(goal, Rest) and mode == "clip"}
+    named = {name: goal for name, goal in named.items() if name not in postures}
+    still = {name: aim_first(goal, moving.get(name)) for name, goal in named.items()}
+    rules = read_limits(limits)
+    start = start[0] if isinstance(start, Motion) else start
+    if mode == "online":
+        ledger = Contacts((), frames, rate) if contacts is None else check_contacts(contacts, frames)
+        return follow(model, still, moving, rate, start, ledger, rules, progress)
+    lasting, timed = part_limits(rules)
+    route = None if contacts is not None or lasting or postures else find_route(model, still, moving, start)
+    if route is not None:
+        whole = solve_route(route, Motion(model, route.q, rate), still, moving, smooth, progress)
+        broken = find_broken(model, whole.motion.q, np.zeros(frames), Rates.read(model, timed, rate))
+        if not broken.any():  # else branches are chosen again, by a way that keeps to the speeds
+            return replace(whole, limits=rules, broken=broken if rules else None)
+    guess = guess_frames(model, still, moving, start, lasting) if route is None else route.q
+    if postures:
+        guess = pose_frames(model, {**still, **postures}, moving, guess, lasting)
+    made = solve_frames(Motion(model, guess, rate), still, moving, contacts, smooth, progress, rules)
+    if not timed or contacts is not None or made.reached.all():
+        return made
+    rest = (
+        np.tile(guess[0], (frames, 1)) if start is None else np.asarray(model.clamp(read_start(model, start, frames)))
+    )
+    tries = [(rest, None), (rest, 0)]
+    if route is not None:
+        tries.append((guess_frames(model, still, moving, start), None))
+    others = [solve_frames(Motion(model, q, rate), still, moving, None, smooth, None, rules, steps=n) for q, n in tries]
+    return choose_track([made, *others], still)
+
+
+def choose_track(tracks: Sequence[Track], goals: Mapping[str, Goal]) -> Track:
+    """Return the track that keeps limits best and costs least; of those that cost much the same, the best served."""
+
+    def measure(track: Track) -> float:
+        return sum(float(((np.max(goals[k].weight) * e) ** 2).sum()) for k, e in track.errors.items())
+
+    broken = [0 if track.broken is None else int(track.broken.sum()) for track in tracks]
+    costs = np.where(np.array(broken) == min(broken), [measure(track) for track in tracks], np.inf)
+    near = [track for track, cost in zip(tracks, costs, strict=True) if cost <= MUCH_THE_SAME * costs.min()]
+    return max(near, key=lambda track: int(track.reached.sum()))
+
+
+def read_paths(
+    named: Mapping[str, Goal], targets: Mapping[str, ArrayLike], start: Any = None
+) -> tuple[dict[str, Floats], int]:
+    """Return the targets over time by the name of their goal, and how many frames they and objects have."""
+    for name in targets:
+        if name not in named:
+            raise name_not_found("goal", name, named)
+    own = {name: getattr(goal, "target", None) for name, goal in named.items()}
+    paths = {name: target.values for name, target in own.items() if isinstance(target, OverTime)}
+    paths |= {name: np.asarray(values, dtype=np.float64) for name, values in targets.items()}
+    lengths = {name: len(values) for name, values in paths.items() if values.ndim > 1}
+    things = {goal.object.name: goal.object.frames for goal in named.values() if isinstance(goal, Grasp)}
+    lengths |= {name: count for name, count in things.items() if count is not None}
+    if things and isinstance(start, Motion):
+        lengths["start"] = len(start)
+    if not lengths:
+        raise InvalidValue("no target moves: give a goal an array with a row for each frame, or targets={name: array}.")
+    if len(set(lengths.values())) > 1:
+        told = ", ".join(f"{name!r} {count}" for name, count in lengths.items())
+        raise ShapeMismatch(f"targets have different numbers of frames: {told}.")
+    for name, values in paths.items():
+        if not np.isfinite(values).all():
+            frame = int(np.argwhere(~np.isfinite(values))[0][0])
+            raise InvalidValue(f"the target of {name!r} is not finite at frame {frame}; leave such frames out.")
+    frames = next(iter(lengths.values()))
+    if not frames:
+        raise InvalidValue("the targets have no frame.")
+    return paths, frames
+
+
+def check_contacts(given: Contacts | str, frames: int) -> Contacts | str:
+    """Return contacts for so many frames, or "auto"; refuse all else."""
+    if isinstance(given, Contacts):
+        if given.frames != frames:
+            raise InvalidValue(f"contacts are of a clip of {given.frames} frames; the targets have {frames}.")
+    elif given != "auto":
+        raise InvalidValue(f"contacts is {given!r}; it must be 'auto', Contacts, or None.")
+    return given
+
+
+def aim_first(goal: Goal, path: Floats | None) -> Goal:
+    """Return a goal with the target of its first frame in place of a whole path."""
+    if path is None or not isinstance(goal, Reach):
+        return goal
+    return replace(goal, target=path[0])
+
+
+def move_to_world(model: Model, goal: Goal, path: Floats) -> tuple[Goal, Floats]:
+    """Return a goal relative to a frame that never moves, and its targets, as they are in the world."""
+    if not isinstance(goal, Reach) or goal.relative_to is None or not isinstance(goal.weight, float):
+        return goal, path
+    if path.ndim < 2 or path.shape[-1] == 2:  # one target, or targets in a plane
+        return goal, path
+    if any(joint.nv or joint.mimic for joint in model.joints_above(goal.relative_to)):
+        return goal, path
+    T = model.fk(model.rest, goal.relative_to)
+    world = T @ path if path.ndim == 3 else path @ T[:3, :3].T + T[:3, 3]
+    return replace(goal, relative_to=None, target=world[0]), world
+
+
+def guess_frames(
+    model: Model,
+    goals: Mapping[str, Goal],
+    paths: Mapping[str, Floats],
+    start: ArrayLike | Pose | None,
+    limits: Sequence[Limit] = (),
+) -> Floats:
+    """Return every frame solved by itself, then along time wherever a frame took another branch."""
+    listed = [replace(goal, name=name) for name, goal in goals.items()]
+    first = start.q if isinstance(start, Pose) else start
+    batch = solve_batch(model, listed, dict(paths), first, limits=limits)
+    q, reached = np.array(batch.q), np.array(batch.reached)
+    solver = Solver(model, listed, limits=limits)
+    for t in range(1, len(q)):
+        if np.abs(model.difference(q[t - 1], q[t])).max(initial=0.0) > JUMP:
+            again = solver.solve(q[t - 1], {name: path[t] for name, path in paths.items()})
+            nearer = np.abs(model.difference(q[t - 1], again.q)).max() < np.abs(model.difference(q[t - 1], q[t])).max()
+            if nearer and (again.reached or not reached[t]):
+                q[t] = again.q
+    return q
+
+
+def pose_frames(
+    model: Model, goals: Mapping[str, Goal], paths: Mapping[str, Floats], guess: Floats, limits: Sequence[Limit]
+) -> Floats:
+    """Return every frame as its postures would have it, along time: what is free in the whole clip stays near that."""
+    solver = Solver(model, [replace(goal, name=name) for name, goal in goals.items()], limits=limits)
+    out = np.array(guess)
+    for t in range(len(out)):
+        before = out[max(t - 1, 0)]
+        found = solver.solve(out[t] if t == 0 else before, {name: path[t] for name, path in paths.items()}).q
+        if t == 0 or np.abs(model.difference(before, found)).max(initial=0.0) <= JUMP:
+            out[t] = found
+    return out
+
+
+def solve_route(
+    route: Route,
+    guess: Motion,
+    goals: Mapping[str, Goal],
+    paths: Mapping[str, Floats],
+    smooth: float,
+    progress: Progress | None,
+) -> Track:
+    """Return the way of an arm along its path solved at once, each part between two reconfigurations by itself."""
+    parts = []
+    for a, b in pairwise((0, *route.flips, len(guess))):
+        told = None if progress is None else shift_progress(progress, a, len(guess))
+        own = {name: path[a:b] for name, path in paths.items()}
+        parts.append(
+            solve_frames(guess[a:b], goals, own, None, smooth, told, weights=np.where(route.listed[a:b], 1.0, PASSED))
+        )
+    ((name, goal),) = goals.items()
+    assert isinstance(goal, Reach)
+    whole = np.concatenate([part.motion.q for part in parts])
+    off = np.concatenate([part.errors[name] for part in parts])
+    q, errors = bring_home(guess.model, goal, paths[name], whole, off, route.q)
+    made = Motion(guess.model, q, guess.fps)
+    return replace(
+        parts[0],
+        motion=made,
+        errors={name: errors},
+        contacts=Contacts((), len(guess), guess.fps),
+        reconfigurations=tuple(sorted({*route.flips, *list_jumps(made, goals, paths)})),
+    )
+
+
+def list_jumps(made: Motion, goals: Mapping[str, Goal], paths: Mapping[str, Floats]) -> tuple[int, ...]:
+    """Return the frames before which an arm jumps."""
+    ((name, goal),) = goals.items()
+    assert isinstance(goal, Reach)
+    return find_jumps(made.model, goal, paths[name], made.q)
+
+
+def shift_progress(progress: Progress, before: int, total: int) -> Progress:
+    """Report the progress of a part as that of the whole."""
+    return lambda done, _: progress(before + done, total)
+
+
+def solve_frames(
+    guess: Motion,
+    goals: Mapping[str, Goal],
+    paths: Mapping[str, Floats],
+    contacts: Contacts | str | None,
+    smooth: float,
+    progress: Progress | None,
+    limits: tuple[Limit, ...] = (),
+    weights: Floats | None = None,
+    steps: int | None = None,
+) -> Track:
+    """Return all frames solved at once, from a first guess of each; weights say how much each frame counts."""
+    model, frames = guess.model, len(guess)
+    wanted = []
+    for name, goal in goals.items():
+        refuse_postures(name, goal)
+        numbers = None if name not in paths else convert_path(model, goal, paths[name])
+        wanted.append(ClipGoal(replace(goal, name=name), numbers, np.ones(frames) if weights is None else weights))
+    guide = guess.smoothed(CUTOFF) if frames > 2 else guess
+    ledger = Contacts((), frames, guess.fps)
+    if contacts is not None:
+        ledger = fill_places(guess, read_contacts(guess, contacts))
+        wanted += list_goals(guess, ledger)
+    answer = solve_whole(
+        guide, wanted, start=guess.q, hold=HOLD, smooth=smooth, limits=limits, steps=steps, progress=progress
+    )
+    names = list(goals)
+    return Track(
+        Motion(model, answer.q, guess.fps),
+        {name: answer.errors[:, i] for i, name in enumerate(names)},
+        {name: goal.tolerances(model, False) for name, goal in goals.items()},
+        ledger,
+        limits=limits,
+        broken=answer.broken,
+    )
+
+
+def convert_path(model: Model, goal: Goal, path: Floats) -> Floats:
+    """Return the targets of a goal over time in the kernels' numbers, (frames, n)."""
+    convert = goal.rows(model).convert
+    return np.stack([np.asarray(convert(target), dtype=np.float64) for target in path])

@@ -1,0 +1,1 @@
+"""Contacts with the ground: detection in clips and streams, footholds, soles."""

@@ -1,0 +1,81 @@
+"""Make places fit each other: two points of one rigid foot are always equally far apart, so their places are too."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from poise.arrays import Floats
+from poise.kinematics import Motion
+from poise.motion.contact.ledger import Contact, Contacts
+
+__all__ = ["SHIFT", "fit_places"]
+
+RIGID = 1e-4  # of L: a distance that changes by less belongs to one rigid part
+SHIFT = 0.03  # of L: a place is shifted no further; one that does not fit by more is let go, and told
+SWEEPS = 40  # over all pairs; contacts that overlap in chains settle in a few
+
+
+def fit_places(clip: Motion, ledger: Contacts) -> Contacts:
+    """Return the ledger with the places of points of one foot moved along the ground until their distance is right."""
+    pairs = list_pairs(clip, ledger)
+    if not pairs:
+        return ledger
+    up = clip.model.up_direction
+    places = [None if c.place is None else np.array(c.place) for c in ledger]
+    for _ in range(SWEEPS):
+        worst = max(fit_pair(places, a, b, far, up, SHIFT * clip.model.length) for a, b, far in pairs)
+        if worst < 1e-12:
+            break
+    moved = [
+        contact if place is None else replace(contact, place=(place[0], place[1], place[2]))
+        for contact, place in zip(ledger, places, strict=True)
+    ]
+    return replace(ledger, intervals=tuple(moved))
+
+
+def fit_pair(places: list[Floats | None], a: int, b: int, far: float, up: Floats, most: float) -> float:
+    """Move two places along the ground until they are so far apart, each by half; return by how much they moved.
+
+    Places that fit so badly that it would take more than `most` contradict each other, and stay.
+    """
+    first, second = places[a], places[b]
+    if first is None or second is None:
+        return 0.0
+    apart = second - first
+    rise = float(apart @ up)
+    level = apart - rise * up
+    length = float(np.linalg.norm(level))
+    wanted = np.sqrt(max(far * far - rise * rise, 0.0))
+    if length < 1e-9 or wanted < 1e-9:
+        return 0.0
+    if abs(wanted - length) > most:
+        return 0.0
+    shift = 0.5 * (wanted - length) * level / length
+    places[a], places[b] = first - shift, second + shift
+    return float(abs(wanted - length))
+
+
+def list_pairs(clip: Motion, ledger: Contacts) -> list[tuple[int, int, float]]:
+    """List contacts of two points of one rigid part that overlap in time, with the distance of the points."""
+    out = []
+    distances: dict[tuple[object, object], float | None] = {}
+    for i, a in enumerate(ledger):
+        for j, b in enumerate(ledger.intervals[i + 1 :], i + 1):
+            if (a.frame, a.point) == (b.frame, b.point) or a.end <= b.start or b.end <= a.start:
+                continue
+            key = ((a.frame, a.point), (b.frame, b.point))
+            if key not in distances:
+                distances[key] = measure_distance(clip, a, b)
+            far = distances[key]
+            if far is not None:
+                out.append((i, j, far))
+    return out
+
+
+def measure_distance(clip: Motion, a: Contact, b: Contact) -> float | None:
+    """Return how far apart two points are, or None where that changes over the clip."""
+    few = clip[:: max(1, len(clip) // 50)]
+    far = np.linalg.norm(few.positions(a.frame, a.point) - few.positions(b.frame, b.point), axis=1)
+    return float(far.mean()) if np.ptp(far) < RIGID * clip.model.length else None

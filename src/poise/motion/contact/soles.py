@@ -1,0 +1,102 @@
+"""The points with which a body may stand: heels and toes, or what it has instead of them.
+
+They are contact points of `poise.roles`: the heel and the toe of every foot, or the one point that it stands on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from poise.anatomy import Roles
+from poise.anatomy import roles as find_roles
+from poise.errors import InvalidValue
+from poise.kinematics import Motion
+from poise.model import Model
+from poise.motion.retargeting.people import cut_out, find_carrier, list_carried
+
+__all__ = ["SolePoint", "find_soles", "measure_giant", "measure_size"]
+
+ORDINARY = 1.25  # of a person's size: lengths in metres that suit people suit whoever is no larger
+
+
+@dataclass(frozen=True, slots=True)
+class SolePoint:
+    """A point with which a body may stand.
+
+    Attributes:
+        name: "heel_l", "toe_r", or the name of the frame.
+        frame: What it is fixed to.
+        point: Where, in the frame's own axes [m].
+    """
+
+    name: str
+    frame: str
+    point: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+
+def find_soles(model: Model, given: object = None) -> list[SolePoint]:
+    """List the points with which a body stands, or those of the frames that were given.
+
+    Raises:
+        InvalidValue: The body has no feet that can be told; name its frames.
+    """
+    if given is not None:
+        names = [given] if isinstance(given, str) else list(given)  # type: ignore[call-overload]
+        return [SolePoint(str(name), model.frame(name).name) for name in names]
+    roles = find_roles(model)
+    found = []
+    for side in ("l", "r", "fl", "fr", "hl", "hr"):
+        names = [name for name in (f"heel_{side}", f"toe_{side}") if name in roles.contacts] or [f"sole_1_{side}"]
+        found += [choose_point(roles, name) for name in names if name in roles.contacts]
+    if not found:
+        raise InvalidValue(
+            f"model {model.name!r} has no feet that can be told by their names: say which frames stand, "
+            "such as motion.contacts(clip, points=['left_foot', 'right_foot'])."
+        )
+    return found
+
+
+def choose_point(roles: Roles, name: str) -> SolePoint:
+    """Return a contact point; of a toe that only bones tell of, the joint itself, where recordings are exact."""
+    known = roles.contacts[name]
+    if known.evidence == "bones" and name in roles:
+        return SolePoint(name, roles[name])
+    return SolePoint(name, known.frame, known.point)
+
+
+def measure_size(clip: Motion) -> float:
+    """Return how large a body is beside a person of 1.75 m, whose frames span 1.6 m; thresholds grow with it.
+
+    It is measured where the clip stands tallest, because the rest pose of many files lies down; of the frames that are
+    carried with its pelvis, because files hold cameras, things and other people too.
+    """
+    model = clip.model
+    frames, length = find_own(model)
+    heights = model.fk(clip.q[:: max(1, len(clip) // 100)])[:, :, :3, 3][:, frames] @ model.up_direction
+    tall = float(np.percentile(np.ptp(heights, axis=1), 90.0)) if heights.size else 0.0
+    return max(tall, 0.5 * length, 1e-9) / 1.6
+
+
+def measure_giant(clip: Motion) -> float:
+    """Return how many times as large as a person a giant is; 1 for everyone up to ORDINARY, small ones too."""
+    size = measure_size(clip)
+    return size if size > ORDINARY else 1.0
+
+
+def find_own(model: Model) -> tuple[list[int], float]:
+    """Find which frames are the body's own, and its length; all of them where nothing carries it freely."""
+    own: tuple[list[int], float] = model.keep("own frames", lambda: list_own(model))
+    return own
+
+
+def list_own(model: Model) -> tuple[list[int], float]:
+    """List the frames that are carried with the pelvis, and the length of the body that they are."""
+    pelvis = find_roles(model).get("pelvis")
+    carrier = None if pelvis is None else find_carrier(model, pelvis)
+    if carrier is None:
+        return list(range(len(model.frames))), model.length
+    carried = list_carried(model, carrier)
+    own = [i for i, frame in enumerate(model.frames) if frame in carried]
+    return own, model.length if len(own) == len(model.frames) else cut_out(model, carrier).length

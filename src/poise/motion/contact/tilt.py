@@ -1,0 +1,60 @@
+"""Feet that cannot be laid flat: ankles that only nod let a sole roll on its edge as the leg leans to the side.
+
+The middle of an edge that stands is held in one place all the same. That place is as high above the floor as the lower
+corner is below the middle where the foot leans most. The solve that holds it may lean otherwise than the one that told
+the height, so it keeps the corners above the floor too (`edges`): none is ever below it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from poise.kinematics import Motion
+from poise.model import Model
+from poise.motion.contact.edges import Edge, find_edges, tell_levels
+from poise.motion.contact.ledger import Contact, Contacts
+
+__all__ = ["Tipping"]
+
+SPARE = 2e-4  # m: so much higher than it must be a place is, for the foot leans a little otherwise when it is held
+
+
+class Tipping:
+    """The edges of soles that cannot be laid flat, and the heights of what they stand on.
+
+    Attributes:
+        edges: By the name of their middle.
+        levels: How high what is below each is at every frame, (frames,) [m]; nan where it does not stand.
+    """
+
+    def __init__(self, model: Model, ledger: Contacts) -> None:
+        found = [edge for side in "lr" for edge in find_edges(model, side) if not edge.lies]
+        self.edges: dict[str, Edge] = {edge.name: edge for edge in found}
+        self.levels = {edge.name: tell_levels(ledger, edge.name, model.up_direction) for edge in found}
+
+    def list_floors(self) -> dict[str, float]:
+        """Return the lowest height that each point stands on, by name; none for one that never stands."""
+        known = {name: levels[~np.isnan(levels)] for name, levels in self.levels.items()}
+        return {name: float(levels.min()) for name, levels in known.items() if levels.size}
+
+    def raise_places(self, clip: Motion, ledger: Contacts) -> Contacts:
+        """Return the ledger with places so high that no corner is below what it stands on, as a clip leans."""
+        return replace(ledger, intervals=tuple(self._raise(clip, contact) for contact in ledger))
+
+    def _raise(self, clip: Motion, contact: Contact) -> Contact:
+        edge = self.edges.get(contact.name)
+        if edge is None or contact.place is None:
+            return contact
+        held, up = clip[contact.start : contact.end], clip.model.up_direction
+        middle = held.positions(contact.frame, contact.point) @ up
+        corners = [
+            held.positions(corner.frame, corner.point) @ up - rise
+            for corner, rise in zip(edge.corners, edge.rises, strict=True)
+        ]
+        deepest = float((middle - np.min(corners, axis=0)).max())
+        level = float(np.nanmin(self.levels[contact.name][contact.start : contact.end]))
+        height = level + (deepest + SPARE if deepest > SPARE else 0.0)
+        place = np.array(contact.place) + (height - float(np.array(contact.place) @ up)) * up
+        return replace(contact, place=(place[0], place[1], place[2]))

@@ -1,0 +1,172 @@
+"""Contacts that are carried over: what stands still in the source, and what holds it in the target.
+
+Feet are found as in every clip (`contacts`). A hand is in contact where it is slow and low, and where it stays in one
+place while the hips go on: then it holds a rail, a table, a wall.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from poise.arrays import Floats
+from poise.errors import InvalidValue
+from poise.kinematics import Motion
+from poise.motion.contact.detector import contacts as find_contacts
+from poise.motion.contact.detector import find_runs, measure_speed
+from poise.motion.contact.edges import find_edges
+from poise.motion.contact.floors import STAIR, is_of_foot, list_soles
+from poise.motion.contact.ledger import Contact, Contacts
+from poise.motion.contact.soles import measure_size
+from poise.motion.retargeting.correspondence import CarryOver
+
+__all__ = ["carry_contacts", "find_air", "find_holds", "measure_standing_ankle"]
+
+Place = tuple[float, float, float]
+LOW = 0.12  # m above the floor: as high as a wrist is over a palm that lies on it
+SLOW = 0.1  # m/s of a hand in contact
+SHORTEST = 0.3  # s
+GOES_ON = 0.2  # m that the hips go while a hand stays: it holds something
+LOWEST = 2.0  # percentile of heights
+ON_STAIRS = 0.03  # m: a foot that stands so much higher than usual stands on something
+
+
+def find_holds(clip: Motion, carrying: CarryOver, floor: float | None = None) -> Contacts:
+    """Find the contacts of the feet and hands of a clip; none of feet where its body has none.
+
+    `floor` is the height of the ground [m]; found unless given.
+    """
+    try:
+        feet = find_contacts(clip, floor=floor)
+    except InvalidValue:
+        feet = Contacts((), len(clip), clip.fps, floor)
+    hands = [contact for side in "lr" for contact in find_hand_holds(clip, carrying, f"wrist_{side}", feet.floor)]
+    return Contacts((*feet, *hands), len(clip), clip.fps, feet.floor)
+
+
+def find_air(clip: Motion, ledger: Contacts) -> float:
+    """Return how far above the floor of a ledger a clip is in which no foot stands [m]; 0 where one does."""
+    if ledger.floor is None or not list_soles(clip.model) or any(is_of_foot(contact) for contact in ledger):
+        return 0.0
+    lowest = find_contacts(clip).floor
+    return 0.0 if lowest is None else lowest - ledger.floor
+
+
+def find_hand_holds(clip: Motion, carrying: CarryOver, role: str, floor: float | None) -> list[Contact]:
+    """List where a hand stays: on the floor, or in one place while the hips go on."""
+    if role not in carrying.parts or "pelvis" not in carrying.theirs:
+        return []
+    frame, up, size = carrying.theirs[role], clip.model.up_direction, measure_size(clip)
+    path, hips = clip.positions(frame), clip.positions(carrying.theirs["pelvis"])
+    slow = measure_speed(path, clip.fps) < SLOW * size
+    out = []
+    for a, b in find_runs(slow):
+        if b - a < max(2, round(SHORTEST * clip.fps)):
+            continue
+        low = floor is not None and float((path[a:b] @ up).max()) < floor + LOW * size
+        holds = float(np.linalg.norm(np.ptp(hips[a:b], axis=0))) > GOES_ON * size
+        if low or holds:
+            place = path[a:b].mean(axis=0)
+            out.append(Contact(frame, a, b, place=(place[0], place[1], place[2]), name=f"palm_{role[-1]}"))
+    return out
+
+
+def carry_contacts(carrying: CarryOver, ledger: Contacts, moved: Motion, size: float) -> Contacts:
+    """Return the contacts of the source as those of the target, on its floor at height 0, where it came to.
+
+    `size` is how large the source is beside a person, in the unit of its file.
+    """
+    up = carrying.model.up_direction
+    found, stands = [], {edge.name: edge.stands for side in "lr" for edge in find_edges(carrying.model, side)}
+    for contact in ledger:
+        height = find_height(carrying, ledger, contact, size)
+        point = find_point(carrying, contact, height is not None)
+        if point is None or not can_hold(carrying, point[0]):
+            continue
+        place = moved[contact.start : contact.end].positions(*point).mean(axis=0)
+        if height is not None:
+            place = place + (height + stands.get(contact.name, 0.0) - place @ up) * up
+        found.append(
+            Contact(
+                point[0],
+                contact.start,
+                contact.end,
+                place=(place[0], place[1], place[2]),
+                point=point[1],
+                name=contact.name,
+            )
+        )
+    return Contacts(
+        tuple(merge(found)), len(moved), moved.fps, 0.0 if carrying.moves and ledger.floor is not None else None
+    )
+
+
+def merge(found: list[Contact]) -> list[Contact]:
+    """Return contacts with those of one point that overlap made one: a foot may have one point for heel and toe."""
+    out: list[Contact] = []
+    for contact in sorted(found, key=lambda c: (c.frame, c.point, c.start)):
+        last = out[-1] if out else None
+        if last is None or (last.frame, last.point) != (contact.frame, contact.point) or contact.start >= last.end:
+            out.append(contact)
+        elif contact.end > last.end:
+            out[-1] = replace(last, end=contact.end)
+    return out
+
+
+def find_point(carrying: CarryOver, contact: Contact, low: bool) -> tuple[str, Place] | None:
+    """Return the frame and the point of the target that play the part of a contact; None where it has none.
+
+    A hand that is `low` lies on the floor with its palm; one that holds something is held at the wrist.
+    """
+    known = carrying.roles[0].contacts
+    if low and contact.name in known:
+        return known[contact.name].frame, known[contact.name].point
+    if is_of_foot(contact):
+        own = known.get(contact.name) or known.get(f"sole_1_{contact.name[-1:]}")
+        return None if own is None else (own.frame, own.point)
+    for pair in carrying.parts:
+        if pair.source == contact.frame:
+            return pair.target, (0.0, 0.0, 0.0)
+    return None
+
+
+def can_hold(carrying: CarryOver, frame: str) -> bool:
+    """Tell whether joints that may move carry a frame; what nothing moves cannot be held anywhere."""
+    joints = carrying.joints
+    if joints is None:
+        return True
+    return any(
+        joint.name in joints or joint.frame in joints for joint in carrying.model.joints_above(frame) if joint.nv
+    )
+
+
+def find_height(carrying: CarryOver, ledger: Contacts, contact: Contact, size: float) -> float | None:
+    """Return how high a contact is in the target's world: 0 on the floor, more on a stair; None: where it came to."""
+    if contact.place is None or ledger.floor is None:
+        return None
+    up = carrying.source.up_direction
+    own, kind = float(np.array(contact.place) @ up), contact.name.rpartition("_")[0]
+    if not is_of_foot(contact):
+        low = own - ledger.floor < 2.0 * LOW * size
+        wrist = 0.0 if contact.name in carrying.roles[0].contacts else carrying.scales.path * (own - ledger.floor)
+        return wrist if low else None
+    usual = float(np.median([np.array(c.place) @ up for c in ledger if c.place and c.name.startswith(kind)]))
+    lies_on_floor = own < usual and own > ledger.floor - STAIR * size  # where others of its kind stand higher
+    return carrying.scales.path * (own - usual) if abs(own - usual) > ON_STAIRS * size and not lies_on_floor else 0.0
+
+
+def measure_standing_ankle(carrying: CarryOver, T: Floats, ledger: Contacts) -> float:
+    """Return how high the ankles of a clip are when they stand: the 20th percentile of their heights in contact.
+
+    Where nothing stands it is the 2nd of all heights, as that of the soles is the floor.
+    """
+    up, heights, stands = carrying.model.up_direction, [], False
+    for side in "lr":
+        if f"ankle_{side}" not in carrying.theirs:
+            continue
+        path = T[:, carrying.at[carrying.theirs[f"ankle_{side}"]], :3, 3] @ up
+        own = [path[c.start : c.end] for c in ledger if c.name.endswith(f"_{side}") and not c.name.startswith("palm")]
+        stands = stands or bool(own)
+        heights += own or [path]
+    return float(np.percentile(np.concatenate(heights), 20.0 if stands else LOWEST)) if heights else 0.0

@@ -1,0 +1,1 @@
+"""Objects in hands: grips, palms, and motions that carry things."""

@@ -1,0 +1,207 @@
+"""Grips: what each grasp asks, once it is known where its hand is on the object.
+
+A palm that lies flat on a face may turn there. So the hand gets a frame on the palm whose z axis is the palm's normal,
+and the goal leaves the turn about that axis free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from poise.anatomy import roles as find_roles
+from poise.arrays import Floats
+from poise.errors import InvalidValue
+from poise.goals import Grasp, Reach
+from poise.kinematics.parts import find_rigid_parts
+from poise.kinematics.together import write_coordinates
+from poise.limits.carried import Carried
+from poise.model import Model, ModelBuilder, Object
+from poise.model.spec import FrameSpec, JointSpec
+from poise.motion.objects.palms import Palm, find_flesh, find_hand, find_palm
+from poise.spatial import Rotation, Transform
+
+__all__ = ["Grip", "Scene", "make_scene"]
+
+TOUCH = 0.02  # of a person's size: a palm that is this near touches
+TALL = 1.6  # m that the frames of a person span
+SLIM = 0.5  # of the thickness of a hand: what its forearm counts beside the object that the hand lies flat on
+FLAT = (1.0, 1.0, 1.0, 1.0, 1.0, 0.0)  # all but the turn about the palm's normal
+
+
+@dataclass(frozen=True, eq=False)
+class Grip:
+    """A grasp that knows where its hand is.
+
+    Attributes:
+        goal: What was asked.
+        hand: The frame of the hand.
+        frame: The frame that is held: the hand, or one on its palm.
+        offset: From the hand to a frame on its palm; None where the hand itself is held.
+        target: Where the frame is in the axes of the object: a transform or a point.
+        weight: Weights of the components.
+        thing: The frame of the object.
+    """
+
+    goal: Grasp
+    hand: str
+    frame: str
+    offset: Transform | None
+    target: Transform | Floats
+    weight: Any
+    thing: str
+
+    def follow(self, path: Floats) -> Floats:
+        """Return where the frame is in the world along the path of the object, (frames, 4, 4) or (frames, 3)."""
+        if isinstance(self.target, Transform):
+            return np.asarray(path @ self.target.matrix)
+        return np.asarray(path[:, :3, :3] @ self.target + path[:, :3, 3])
+
+    def make_goal(self, name: str, target: Any, relative_to: str | None = None) -> Reach:
+        """Return what it asks of one frame."""
+        return Reach(
+            self.frame,
+            target,
+            relative_to=relative_to,
+            weight=self.weight,
+            priority=self.goal.priority,
+            name=name,
+            tolerance=self.goal.tolerance,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """A body, the objects in its hands, and how it holds them.
+
+    Attributes:
+        body: The body as it was given.
+        gripping: The body with a frame on each palm that lies flat.
+        whole: That, with a frame for each object, on a joint that solvers leave alone.
+        grips: By the name of a goal, what it asks.
+        objects: The objects by name.
+        paths: Where each is at every frame, (frames, 4, 4).
+    """
+
+    body: Model
+    gripping: Model
+    whole: Model
+    grips: Mapping[str, Grip]
+    objects: Mapping[str, Object]
+    paths: Mapping[str, Floats]
+
+    def list_carried(self) -> tuple[Carried, ...]:
+        """List the objects as parts of the whole, each with what it may touch."""
+        return tuple(
+            Carried(each, name_thing(self.body, each), self.find_spared(each), self.find_next(each))
+            for each in self.objects.values()
+        )
+
+    def find_spared(self, thing: Object) -> frozenset[str | None]:
+        """Return the rigid parts that hold an object, and all that hangs on them."""
+        hands = {grip.hand for grip in self.grips.values() if grip.goal.object is thing}
+        parts = find_rigid_parts(self.body)
+        held = {parts[hand] for hand in hands}
+        return frozenset(
+            part for part in parts.values() if part and held & {parts[f] for f in self.body.ancestors(part)}
+        )
+
+    def find_next(self, thing: Object) -> dict[str | None, float]:
+        """Return the parts that carry the hands on an object, and how thick they count beside it."""
+        parts, out = find_rigid_parts(self.body), dict[str | None, float]()
+        for grip in self.grips.values():
+            part = parts[grip.hand]
+            if grip.goal.object is thing and part is not None:
+                thick = find_flesh(self.body, grip.hand)[1]
+                out[parts[self.body.frame(part).parent]] = SLIM * thick
+        return out
+
+    def place_all(self, q: Floats) -> Floats:
+        """Return configurations of the whole, (frames, nq), from those of the body."""
+        things = [np.stack([write_coordinates(T) for T in self.paths[name]]) for name in self.objects]
+        return np.concatenate([q, *things], axis=1)
+
+
+def make_scene(model: Model, grasps: Mapping[str, Grasp], frames: int, start: Floats) -> Scene:
+    """Return the body with everything that it holds; start is its pose at the first frame, (nq,)."""
+    objects: dict[str, Object] = {}
+    for goal in grasps.values():
+        if objects.setdefault(goal.object.name, goal.object) is not goal.object:
+            raise InvalidValue(f"two objects are called {goal.object.name!r}; give one of them another name=.")
+    paths = {name: each.follow(frames) for name, each in objects.items()}
+    grips = {name: find_grip(model, goal, paths[goal.object.name][0], start) for name, goal in grasps.items()}
+    offsets = {grip.frame: (grip.hand, grip.offset) for grip in grips.values() if grip.offset is not None}
+    marks = [FrameSpec.make(name, hand, offset, 0.0, (0.0, 0.0, 0.0)) for name, (hand, offset) in offsets.items()]
+    things = ModelBuilder("things")
+    for name, each in objects.items():
+        things.add_joint(name_thing(model, each), None, "free", rest=write_coordinates(paths[name][0]), locked=True)
+    gripping = extend(model, marks) if marks else model
+    return Scene(model, gripping, extend(gripping, things.build()._layout.specs), grips, objects, paths)
+
+
+def extend(model: Model, specs: Sequence[JointSpec | FrameSpec]) -> Model:
+    """Return a model with more joints or frames; its named poses are left behind."""
+    attached = replace(model._attached, poses=())
+    out = Model(model.name, [*model._layout.specs, *specs], source=model.source, notes=model.notes, attached=attached)
+    out.keep("roles", lambda: find_roles(model))  # objects are no part of the shape that tells them
+    return out
+
+
+def name_thing(model: Model, thing: Object) -> str:
+    """Return the name of an object's frame: its own, unless a frame or joint of the body has it."""
+    taken = {*model.frames, *(joint.name for joint in model.joints), *model.roles}
+    return thing.name if thing.name not in taken else f"{thing.name} (object)"
+
+
+# ------------------------------------------------------------------------------------------------ where a hand is
+
+
+def find_grip(model: Model, goal: Grasp, T_world_thing: Floats, start: Floats) -> Grip:
+    """Return where a hand holds an object."""
+    hand, thing = find_hand(model, goal.hand), name_thing(model, goal.object)
+    where = goal.where
+    if where is None:
+        where = find_where(model, goal, hand, T_world_thing, start)
+    if not isinstance(where, str):
+        return Grip(goal, hand, hand, None, where, goal.weight, thing)
+    palm = find_palm(model, hand)
+    offset = Transform(turn_z_to(palm.normal), palm.point)
+    middle, out = goal.object.find_face(where)
+    target = Transform(turn_z_to(-out), middle)
+    weight = float(np.asarray(goal.weight)) * np.array(FLAT)
+    return Grip(goal, hand, f"palm of {hand}", offset, target, weight, thing)
+
+
+def find_where(model: Model, goal: Grasp, hand: str, T_world_thing: Floats, start: Floats) -> Transform | str:
+    """Return how the hand touches the object at the start, else the face that lies to the hand's own side."""
+    palm = find_palm(model, hand)
+    T = np.linalg.inv(T_world_thing) @ model.fk(start, hand)
+    at = T[:3, :3] @ palm.point + T[:3, 3]
+    if goal.object.measure_distance(at) < TOUCH * model.length / TALL:
+        return Transform.from_matrix(T)
+    return choose_face(model, goal.object, palm, T_world_thing, start, at)
+
+
+def choose_face(model: Model, thing: Object, palm: Palm, T_world_thing: Floats, start: Floats, at: Floats) -> str:
+    """Return the face that lies to the hand's own side of the body, or is nearest to a hand of no side."""
+    root = model.ancestors(palm.hand)[-1]
+    turn = model.fk(start, root)[:3, :3] @ model.fk(model.rest, root)[:3, :3].T
+    aside = T_world_thing[:3, :3].T @ turn @ palm.aside
+    best, most = "", -np.inf
+    for face in ("+x", "-x", "+y", "-y", "+z", "-z"):
+        middle, out = thing.find_face(face)
+        score = float(out @ aside) if palm.side else -float(np.linalg.norm(middle - at))
+        if score > most + 1e-9:
+            best, most = face, score
+    return best
+
+
+def turn_z_to(axis: Floats) -> Rotation:
+    """Return a rotation whose z axis is the given one."""
+    helper = np.eye(3)[int(np.argmin(np.abs(axis)))]
+    x = np.cross(helper, axis)
+    x /= np.linalg.norm(x)
+    return Rotation.from_matrix(np.stack([x, np.cross(axis, x), axis], axis=1))

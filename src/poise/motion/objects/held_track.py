@@ -1,0 +1,71 @@
+"""HeldTrack: a solved clip of a body and what it holds, which says at which frame that becomes impossible, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from poise.arrays import Floats
+from poise.goals import Goal
+from poise.motion.clips.clip_limits import part_limits
+from poise.motion.clips.frame_by_frame import FrameByFrame, weigh_joints
+from poise.motion.clips.result import Track
+from poise.motion.objects.grips import Scene
+from poise.solvers import Solution
+
+__all__ = ["HeldTrack"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HeldTrack(Track):
+    """A clip with things in hands.
+
+    Attributes:
+        scene: The body with its objects.
+        goals: What else is asked.
+        paths: Targets over time of those goals.
+    """
+
+    scene: Any = None
+    goals: tuple[Goal, ...] = ()
+    paths: Mapping[str, Floats] = field(default_factory=dict)
+
+    @property
+    def impossible(self) -> int | None:
+        """The first frame that cannot be done by itself either; None where there is none."""
+        found = self._find_impossible()
+        return None if found is None else found[0]
+
+    def why(self) -> str:
+        """Return in one paragraph the first frame that is impossible and what is in the way, and all that is missed."""
+        told = super().why()
+        if self.reached.all() and (self.broken is None or not self.broken.any()):
+            return told
+        found = self._find_impossible()
+        if found is None:
+            return f"Every frame is possible by itself; one after the other they are not.\n{told}"
+        t, solution = found
+        return f"Frame {t} ({t / self.motion.fps:.2f} s) is the first that is impossible: {solution.why()}\n{told}"
+
+    def _find_impossible(self) -> tuple[int, Solution] | None:
+        """Return the first frame that fails by itself too, with what came of it."""
+        bad = ~self.reached if self.broken is None else ~self.reached | self.broken
+        solver = self._make_solver()
+        for t in np.flatnonzero(bad).tolist():
+            solution = self._solve_alone(solver, t)
+            if not solution.reached:
+                return t, solution
+        return None
+
+    def _make_solver(self) -> FrameByFrame:
+        scene: Scene = self.scene
+        held = [grip.make_goal(name, grip.target, grip.thing) for name, grip in scene.grips.items()]
+        return FrameByFrame(scene.whole, [*held, *self.goals], self.paths, self.contacts, part_limits(self.limits)[0])
+
+    def _solve_alone(self, solver: FrameByFrame, t: int) -> Solution:
+        scene: Scene = self.scene
+        q = np.concatenate([self.motion.q[t], scene.place_all(self.motion.q)[t, scene.body.nq :]])
+        return solver.solve(t, q, (), None, weigh_joints(scene.whole, 1.0))

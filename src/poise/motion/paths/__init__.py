@@ -1,0 +1,1 @@
+"""Paths of arms: which branch to take at each waypoint."""

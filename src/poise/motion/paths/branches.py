@@ -1,0 +1,225 @@
+"""Branches along a path: which of its answers an arm takes at every waypoint, chosen over the whole path.
+
+Every waypoint's answers are listed (`waypoints`): all branches, of seven joints at values of the free joint, and once
+more around the way that was chosen first. `ways` has what the best way is, `middles` whether its steps are what they
+seem; a step that is not is told so, and the way is chosen again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from poise.arrays import Floats
+from poise.batch import BatchSolver
+from poise.goals import Goal
+from poise.goals.reach import Reach
+from poise.kinematics import Pose
+from poise.model import Model
+from poise.motion.paths.midpoints import find_broken
+from poise.motion.paths.routes import JUMP, Steps, choose_way
+from poise.motion.paths.waypoints import Waypoints, find_waypoints
+from poise.solvers.starts import read_start
+
+__all__ = ["Route", "find_route"]
+
+TURN = 2.0 * np.pi
+MOST = 96  # answers of a waypoint, on the average: with more of them, fewer values
+SOME = 16  # one waypoint in so many is looked at for that
+NEAR = 9  # values around the way that was chosen, once more
+AROUND = 12  # waypoints around a reconfiguration to which answers are carried
+ROUNDS = 12  # of choosing a way and looking at its middles
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Route:
+    """The answers that were chosen.
+
+    Attributes:
+        q: (frames, nq); between neighbours where a waypoint has no answer.
+        flips: Frames before which a reconfiguration cannot be avoided among the answers listed.
+        listed: How many answers each waypoint has, (frames,).
+    """
+
+    q: Floats
+    flips: tuple[int, ...]
+    listed: NDArray[np.intp]
+
+
+def find_route(
+    model: Model, goals: Mapping[str, Goal], paths: Mapping[str, Floats], start: ArrayLike | Pose | None
+) -> Route | None:
+    """Return the best way along a path of transforms; None for other goals, and chains without a list of answers."""
+    if len(goals) != 1 or set(goals) != set(paths):
+        return None
+    ((name, goal),) = goals.items()
+    T = paths[name]
+    if not isinstance(goal, Reach) or T.ndim != 3 or T.shape[1:] != (4, 4):
+        return None
+    given = None if start is None else read_start(model, start, len(T))[0]
+    waypoints = find_waypoints(model, goal, goal.rows(model), np.array(model.rest) if given is None else given)
+    return None if waypoints is None else Finder(model, goal, waypoints, T, given).find()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Finder:
+    """One path: what is asked, and who lists its answers."""
+
+    model: Model
+    goal: Reach
+    waypoints: Waypoints
+    T: Floats
+    start: Floats | None
+
+    @property
+    def begin(self) -> Floats:
+        """Where joints stand that the path does not move."""
+        return np.array(self.model.rest) if self.start is None else self.start
+
+    def find(self) -> Route | None:
+        """Return the best way; None where no waypoint has an answer."""
+        if self.waypoints.free is None:
+            return self.choose(self.waypoints.list_answers(self.T, [np.zeros(1)] * len(self.T)))
+        free = self.waypoints.axes[self.waypoints.free]
+        half = free.half if free.slides else min(free.half, np.pi)
+        spread = np.linspace(free.middle - half, free.middle + half, self.waypoints.values)
+        sample = self.T[::SOME]
+        some = len(np.concatenate(self.waypoints.list_answers(sample, [spread] * len(sample))))
+        spread = spread[:: int(some / len(sample) / MOST) + 1]
+        answers = self.waypoints.list_answers(self.T, [spread] * len(self.T))
+        route = self.choose(answers)
+        if route is not None and route.flips:  # narrow arcs lie between the values
+            route = self.choose(self.carry_over(answers, route.flips))
+        if route is None:
+            return None
+        width = float(spread[1] - spread[0])
+        chosen = free.gain * route.q[:, free.q] + free.bias
+        around = np.clip(chosen[:, None] + np.linspace(-width, width, NEAR), free.lower, free.upper)
+        finer = self.choose(self.waypoints.list_answers(self.T, list(around)))
+        return route if finer is None or len(finer.flips) > len(route.flips) else finer
+
+    def carry_over(self, answers: Sequence[Floats], flips: Sequence[int]) -> list[Floats]:
+        """Return more answers around reconfigurations: those of the waypoints before and behind, carried along."""
+        out, solver = list(answers), BatchSolver(self.model, self.goal, restarts=0)
+        for flip in flips:
+            for begin, step in ((flip - 1, 1), (flip, -1)):
+                seeds = answers[begin]
+                for t in range(begin + step, begin + step * (AROUND + 1), step):
+                    if not (0 <= t < len(self.T) and len(seeds)):
+                        break
+                    before = self.spread(seeds)
+                    answer = solver.solve(self.T[t], before)
+                    near = np.abs(answer.q - before).max(axis=1) <= JUMP
+                    seeds = self.gather(answer.q[answer.reached & near])
+                    out[t] = np.concatenate([out[t], seeds])
+        return out
+
+    # -------------------------------------------------------------------------------------------- the way
+
+    def choose(self, answers: Sequence[Floats]) -> Route | None:
+        """Return the best way through answers; joints that turn for ever are unwound, or their turns told apart."""
+        listed = np.array([len(values) for values in answers])
+        full = np.flatnonzero(listed)
+        if not len(full):
+            return None
+        apart: tuple[int, ...] = ()  # joints whose whole turns are told apart
+        for _ in range(len(self.waypoints.axes) + 1):
+            layers = [self.tell_turns(answers[t], apart) for t in full.tolist()]
+            way, flips, steps = self.walk(layers, full, apart)
+            values = np.array([layers[k][way[k]] for k in range(len(full))])
+            stuck = self.unwind(values, flips, steps)
+            if not stuck:
+                break
+            apart = (*apart, *stuck)
+        q = self.fill(values, full)
+        return Route(q, tuple(int(full[k]) for k in flips), listed)
+
+    def tell_turns(self, values: Floats, apart: Sequence[int]) -> Floats:
+        """Return answers with one more for each whole turn that a joint's range has room for."""
+        for k in apart:
+            axis = self.waypoints.axes[k]
+            low, high = np.ceil((axis.lower - values[:, k]) / TURN), np.floor((axis.upper - values[:, k]) / TURN)
+            copies = [values[(low <= m) & (m <= high)] + m * TURN * np.eye(len(self.waypoints.axes))[k]
+                      for m in range(int(low.min()), int(high.max()) + 1)]  # fmt: skip
+            values = np.concatenate(copies)
+        return values
+
+    def walk(
+        self, layers: Sequence[Floats], frames: NDArray[np.intp], apart: Sequence[int]
+    ) -> tuple[list[int], list[int], Steps]:
+        """Choose a way, look at its middles, and choose again until they all hold."""
+        steps = Steps(self.find_units(), self.find_periods(apart))
+        first = None
+        if self.start is not None:
+            own = np.array([axis.gain * self.start[axis.q] + axis.bias for axis in self.waypoints.axes])
+            first = np.linalg.norm(steps.subtract(own[:, None], layers[0].T), axis=0)
+        solver = BatchSolver(self.model, self.goal, restarts=0)
+        for _ in range(ROUNDS):
+            way, flips = choose_way(layers, steps, first)
+            values = np.array([layers[k][way[k]] for k in range(len(layers))])
+            jumps = self.find_middles(solver, values, frames, steps)
+            wrong = [t for t in range(1, len(layers)) if (t in jumps) != (t in flips)]
+            if not wrong:
+                break
+            for t in wrong:
+                steps.known[t, way[t - 1], way[t]] = t in jumps
+        return way, sorted(jumps), steps
+
+    def find_middles(self, solver: BatchSolver, values: Floats, frames: NDArray[np.intp], steps: Steps) -> set[int]:
+        """Return the steps (from k - 1 to k) whose middle does not lie between them."""
+        if len(values) < 2:
+            return set()
+        d = steps.subtract(values[:-1].T, values[1:].T).T * steps.units
+        a = self.spread(values[:-1])
+        b = self.spread(values[:-1] + d)
+        return find_broken(solver, self.goal, a, b, self.T[frames[:-1]], self.T[frames[1:]])
+
+    def unwind(self, values: Floats, flips: Sequence[int], steps: Steps) -> list[int]:
+        """Bring joints that turn for ever onto a continuous way, in place; return those that leave their range so."""
+        stuck = []
+        ends = [0, *flips, len(values)]
+        for k, axis in enumerate(self.waypoints.axes):
+            if not np.isfinite(steps.period[k]):
+                continue
+            for a, b in pairwise(ends):
+                own = np.unwrap(values[a:b, k])
+                near = axis.gain * self.begin[axis.q] + axis.bias if a == 0 else values[a - 1, k]
+                low, high = np.ceil((axis.lower - own.min()) / TURN), np.floor((axis.upper - own.max()) / TURN)
+                if low > high:
+                    stuck.append(k)
+                    break
+                values[a:b, k] = own + TURN * np.clip(np.round((near - own[0]) / TURN), low, high)
+        return stuck
+
+    def find_units(self) -> Floats:
+        """Return what one is of each joint's value."""
+        return np.array([self.model.length if axis.slides else 1.0 for axis in self.waypoints.axes])
+
+    def find_periods(self, apart: Sequence[int]) -> Floats:
+        """Return after how much each joint is the same again: a turn, where its range has room for it."""
+        wide = [
+            not axis.slides and axis.upper - axis.lower >= TURN and k not in apart
+            for k, axis in enumerate(self.waypoints.axes)
+        ]
+        return np.where(wide, TURN, np.inf)
+
+    def spread(self, values: Floats) -> Floats:
+        """Return q (k, nq) of joints' values as they are."""
+        q = np.tile(self.begin, (len(values), 1))
+        for k, axis in enumerate(self.waypoints.axes):
+            q[:, axis.q] = (values[:, k] - axis.bias) / axis.gain
+        return q
+
+    def gather(self, q: Floats) -> Floats:
+        """Return joints' values (k, n) of configurations: the inverse of `spread`."""
+        return np.stack([axis.gain * q[:, axis.q] + axis.bias for axis in self.waypoints.axes], axis=1)
+
+    def fill(self, values: Floats, frames: NDArray[np.intp]) -> Floats:
+        """Return q of all frames; those without an answer lie between their neighbours."""
+        known = self.spread(values)
+        every = np.arange(len(self.T))
+        return np.stack([np.interp(every, frames, known[:, i]) for i in range(self.model.nq)], axis=1)

@@ -1,0 +1,95 @@
+"""Middles of steps: whether a jump hides between two waypoints.
+
+At the transform halfway between two waypoints, the pose is solved from the middle of both poses, without restarts. It
+must be reached, and lie between them: where the arm takes another branch, one of the halves is as long as the whole.
+Near a singularity that may fail where nothing jumps: the straight line between two waypoints leaves what the arm can
+reach, though both are on its way. So a step holds that is no jump by its size, and whose middle pose is by the path.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from poise.arrays import Floats
+from poise.batch import BatchSolver
+from poise.goals import Reach
+from poise.model import Model
+from poise.motion.paths.routes import JUMP
+from poise.spatial import Rotation
+
+__all__ = ["bring_home", "find_broken", "find_jumps"]
+
+SMALL = 0.02  # a step that is smaller hides nothing [rad; slides: of L]
+HOME = 0.05  # a frame is moved hardly farther than this to its target, so that its neighbours stay neighbours
+HALF = 0.8  # of a step: a half of it that is longer shows a jump
+STRAY = 0.5  # of the way between two waypoints: how far a middle pose may be from the transform halfway
+
+
+def find_jumps(model: Model, goal: Reach, T: Floats, q: Floats) -> tuple[int, ...]:
+    """Return the frames before which a motion jumps: halfway between two transforms no pose is between their poses."""
+    if len(q) < 2:
+        return ()
+    return tuple(sorted(find_broken(BatchSolver(model, goal, restarts=0), goal, q[:-1], q[1:], T[:-1], T[1:])))
+
+
+def bring_home(
+    model: Model, goal: Reach, T: Floats, q: Floats, errors: Floats, listed: Floats
+) -> tuple[Floats, Floats]:
+    """Return poses and errors with frames that miss by little, for their neighbours' sake, brought to their targets.
+
+    Each is solved from where it is, and where that leads nowhere from its pose in `listed`, which may be farther away.
+    """
+    out, left = q.copy(), errors.copy()
+    metres, radians = goal.tolerances(model, False)
+    solver = BatchSolver(model, goal, restarts=0)
+    for start, most in ((q, HOME), (listed, 3.0 * HOME)):
+        missed = np.flatnonzero((left[:, 0] > metres) | (left[:, 1] > radians))
+        if not len(missed):
+            break
+        answer = solver.solve(T[missed], start[missed])
+        moved = np.abs(model.difference(q[missed], answer.q) / np.where(model.slides, model.length, 1.0)).max(axis=1)
+        home = answer.reached & (moved < most)
+        out[missed[home]] = answer.q[home]
+        left[missed[home]] = next(iter(answer.errors.values()))[home]
+    return out, left
+
+
+def find_broken(solver: BatchSolver, goal: Reach, a: Floats, b: Floats, T_a: Floats, T_b: Floats) -> set[int]:
+    """Return the steps k + 1, from a[k] to b[k], whose middle does not lie between them."""
+    model = solver.model
+    unit = np.where(model.slides, model.length, 1.0)
+    d = model.difference(a, b)
+    size = np.abs(d / unit).max(axis=1)
+    large = np.flatnonzero(size > SMALL)
+    if not len(large):
+        return set()
+    start = model.integrate(a[large], 0.5 * d[large])
+    answer = solver.solve(halve(T_a[large], T_b[large]), model.clamp(start))
+    ways = [np.abs(model.difference(x[large], answer.q) / unit).max(axis=1) for x in (a, b)]
+    good = answer.reached & (np.maximum(*ways) <= HALF * size[large])
+    small = np.flatnonzero(~good & (size[large] <= JUMP))
+    one, middle, other = (place(model, goal, q[small]) for q in (a[large], start, b[large]))
+    stray = measure_apart(halve(one, other), middle, model.length)
+    good[small] = stray <= STRAY * measure_apart(one, other, model.length)
+    return {int(k) + 1 for k in large[~good]}
+
+
+def place(model: Model, goal: Reach, q: Floats) -> Floats:
+    """Return where the goal's frame stands in configurations, seen as its target is, (n, 4, 4)."""
+    T = model.fk(q, goal.frame)
+    return T if goal.relative_to is None else np.linalg.solve(model.fk(q, goal.relative_to), T)
+
+
+def measure_apart(a: Floats, b: Floats, length: float) -> Floats:
+    """Return how far transforms are from others, (n,): distances as parts of `length` and angles [rad], added."""
+    turn = Rotation.from_matrix(a[:, :3, :3]).inverse() @ Rotation.from_matrix(b[:, :3, :3])
+    return np.asarray(np.linalg.norm(b[:, :3, 3] - a[:, :3, 3], axis=1) / length + turn.angle)
+
+
+def halve(a: Floats, b: Floats) -> Floats:
+    """Return the transforms halfway between others, (n, 4, 4)."""
+    T = a.copy()
+    one, other = Rotation.from_matrix(a[:, :3, :3]), Rotation.from_matrix(b[:, :3, :3])
+    T[:, :3, :3] = one.slerp(other, 0.5).matrix
+    T[:, :3, 3] = 0.5 * (a[:, :3, 3] + b[:, :3, 3])
+    return T

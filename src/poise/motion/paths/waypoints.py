@@ -1,0 +1,148 @@
+"""What answers the waypoints of a path have: joints' values, of every branch, at values of the free joint.
+
+A chain that has a closed form has them as they are. One that has guesses alone, six turns of any kind or nearly a
+family, is solved from each of them: those that reach are the answers, and there may be others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.arrays import Floats
+from poise.batch import BatchSolver
+from poise.goals.goal import GoalRows
+from poise.goals.reach import Reach
+from poise.model import Model
+from poise.model.chain import Axis, placement
+from poise.reach.bounds import Freedom
+from poise.reach.closed import ClosedGoal, bring_near, close_goal
+from poise.reach.guesses import Guesses, find_guesses
+
+__all__ = ["Waypoints", "find_waypoints"]
+
+NEAR = 9  # values of the free joint at which arcs between the values are looked at
+CELLS = 4000  # that are looked at for arcs between the values
+ALIKE = 1e-3  # [rad or m] answers that are nearer to each other are one
+
+
+class Waypoints(Protocol):
+    """Who lists the answers of waypoints."""
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """Those of the chain, in the order of the joints' values."""
+
+    @property
+    def free(self) -> int | None:
+        """Which of the values is the free joint's; None of six joints."""
+
+    @property
+    def values(self) -> int:
+        """At how many values of the free joint answers are listed."""
+
+    def list_answers(self, T: Floats, values: Sequence[Floats]) -> list[Floats]:
+        """Return the answers of each transform, (k, n), at its values of the free joint."""
+
+
+def find_waypoints(model: Model, goal: Reach, rows: GoalRows, begin: Floats) -> Waypoints | None:
+    """Return who lists the answers of a goal for whole transforms; None where nobody can."""
+    freedom = Freedom(np.ones(model.nv, dtype=bool).tobytes(), True)
+    closed = close_goal(model, rows, freedom)
+    family = closed.family if isinstance(closed, ClosedGoal) else closed
+    guesses = None if family is None else find_guesses(model, family, tuple(rows.point.tolist()), freedom)
+    if guesses is not None:
+        return Guessed(guesses, rows, BatchSolver(model, goal, restarts=0), begin)
+    return Closed(closed, rows, begin) if isinstance(closed, ClosedGoal) else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Closed:
+    """Waypoints of a chain with a closed form."""
+
+    closed: ClosedGoal
+    rows: GoalRows
+    begin: Floats
+    values: int = 64
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """See Waypoints."""
+        return self.closed.axes
+
+    @property
+    def free(self) -> int | None:
+        """See Waypoints."""
+        return self.closed.free
+
+    def list_answers(self, T: Floats, values: Sequence[Floats]) -> list[Floats]:
+        """See Waypoints."""
+        out = [self._list(one, at) for one, at in zip(T, values, strict=True)]
+        inside = bring_inside(self.axes, np.concatenate(out), self.begin)
+        return np.split(inside, np.cumsum([len(answers) for answers in out])[:-1])
+
+    def _list(self, T: Floats, at: Floats) -> Floats:
+        target = np.asarray(self.rows.convert(T), dtype=np.float64)
+        R, p = target[:9].copy(), target[9:12].copy()
+        found = self.closed.form.branches(R, p, at, True)
+        if not len(found) and self.free is not None:
+            between = np.unique(self.closed.form.arcs(R, p, 1e-4, CELLS)[:-1, 1:].mean(axis=1))
+            found = self.closed.form.branches(R, p, between[:: len(between) // NEAR + 1].copy(), True)
+        return np.asarray(found[:, 3 : 3 + len(self.axes)])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Guessed:
+    """Waypoints of a chain with guesses."""
+
+    guesses: Guesses
+    rows: GoalRows
+    solver: BatchSolver
+    begin: Floats
+    values: int = 16  # each is searched from, which takes longer than a closed form
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """See Waypoints."""
+        return self.guesses.axes
+
+    @property
+    def free(self) -> int | None:
+        """See Waypoints."""
+        return None if self.guesses.free is None else self.axes.index(self.guesses.free)
+
+    def list_answers(self, T: Floats, values: Sequence[Floats]) -> list[Floats]:
+        """See Waypoints."""
+        which, found = self._find(T, values)
+        answer = self.solver.solve(T[which], self.guesses.read(found, self.begin))
+        reached = np.asarray(answer.reached)
+        inside = bring_inside(self.axes, self.guesses.write(answer.q[reached]), self.begin)
+        return [drop_alike(inside[which[reached] == t]) for t in range(len(T))]
+
+    def _find(self, T: Floats, values: Sequence[Floats]) -> tuple[NDArray[np.intp], Floats]:
+        targets = [np.asarray(self.rows.convert(one), dtype=np.float64) for one in T]
+        asked = np.array([placement(target[:9].reshape(3, 3), target[9:12]) for target in targets])
+        if self.free is None:
+            return self.guesses.find(asked)
+        found = [self.guesses.find(one[None], at.copy())[1] for one, at in zip(asked, values, strict=True)]
+        return np.repeat(np.arange(len(T)), [len(one) for one in found]), np.concatenate(found)
+
+
+def bring_inside(axes: Sequence[Axis], values: Floats, begin: Floats) -> Floats:
+    """Return joints' values by whole turns inside their ranges, and there near to where the path begins."""
+    near = [axis.gain * float(begin[axis.q]) + axis.bias for axis in axes]
+    columns = [v if axis.slides else bring_near(v, axis, at) for v, axis, at in zip(values.T, axes, near, strict=True)]
+    return np.stack(columns, axis=1)
+
+
+def drop_alike(values: Floats) -> Floats:
+    """Return answers without those that are near another one before them."""
+    kept: list[Floats] = []
+    for one in values:
+        if all(np.abs(one - other).max() > ALIKE for other in kept):
+            kept.append(one)
+    return np.array(kept).reshape(-1, values.shape[1])

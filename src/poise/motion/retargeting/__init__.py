@@ -1,0 +1,1 @@
+"""Retargeting: a motion of one body transferred to another, offline or frame by frame."""

@@ -1,0 +1,226 @@
+"""How hands and feet are turned about their limbs, told from the axes about which elbows and knees bend.
+
+The rest pose of a recording tells nothing of them where its limbs are straight, so they are told by how limbs bend:
+
+    axis = sum over frames of upper bone x lower bone, in the lower bone's own axes
+
+over frames in which the sine of the bend is above 0.1: a straight limb tells nothing, however long it is seen. Knees
+and elbows give way a little in every direction, back and aside too, so a limb that is hardly bent, and not as its rest
+pose says, is believed to bend as that says.
+
+A body that nobody has seen moving tells them by a hinge, by a bend of its rest pose, or by custom: knees bend back and
+elbows ahead; where limbs point up in the rest pose, as in recordings whose bones all lie along x, knees and elbows bend
+about the way to the right. A hinge that turns as far either way tells its line, and custom the way about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as Names
+
+import numpy as np
+
+from poise.anatomy import Roles
+from poise.arrays import Floats
+from poise.model import Joint, Model
+from poise.motion.retargeting.bones import cross, find_axes, find_bone_start, make_axes, place_of, unit
+
+__all__ = ["LIMBS", "Bends", "find_bend"]
+
+LIMBS = {"hand": ("shoulder", "elbow", "wrist"), "foot": ("hip", "knee", "ankle")}
+SOON = 10  # frames of a stream after which axes are looked at again
+BENT = 0.1  # sine of a bend that tells its axis
+GIVES = 0.2  # mean sine of the bends seen: below it a limb may be giving way against how it bends
+ALONG = 0.2  # sine between a bone and what it bends about: below it they tell no axes
+ONE_SIDED = 0.3  # of how far a hinge bends one way: a hinge that bends less than that the other way tells which it is
+LIKE = 0.5  # cosine between two axes about which a limb may bend: below it they are not the same bend
+
+
+class Bends:
+    """The axes about which the elbows and knees of a body bend, as they are seen.
+
+    `seen` are the sums of their bends, `bent` in how many frames they were bent, `told` what the rest pose says.
+    `age` counts how often they were looked at anew: what is made of them is good as long as it stays.
+    """
+
+    def __init__(self, model: Model, names: Names[str, str], roles: Roles) -> None:
+        self.model, self.names = model, names
+        self.known = [
+            (end, side)
+            for end, limb in LIMBS.items()
+            for side in "lr"
+            if all(f"{part}_{side}" in names for part in limb)
+        ]
+        self.place = {key: i for i, key in enumerate(self.known)}
+        at = {name: i for i, name in enumerate(model.frames)}
+        frames = [list_frames(model, names, *key) for key in self.known]
+        self.index = np.array([[at[frame] for frame in limb] for limb in frames], dtype=np.int64).reshape(-1, 3).T
+        self.told = [find_bend(model, names, *key) for key in self.known]
+        self.ends = [End(model, names, roles, *key) for key in self.known]
+        self.age = 0
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin again: nothing has been seen to bend."""
+        self.seen, self.bent = np.zeros((len(self.known), 3)), np.zeros(len(self.known))
+        self.count, self.waiting = 0, list[Floats]()
+        self._look_again()
+
+    def watch(self, T: Floats) -> None:
+        """Look at how limbs bend at these frames of the body, (frames, parts, 4, 4)."""
+        self.count += len(T)
+        self.waiting.append(T)
+        if len(T) == 1 and self.count > SOON and self.count % SOON:
+            return  # nobody asks before the next look
+        T = T if len(self.waiting) == 1 else np.concatenate(self.waiting)
+        self.waiting = []
+        places = T[:, :, :3, 3]
+        a, b, c = (places[:, frames] for frames in self.index)
+        bend = cross(unit(b - a), unit(c - b))
+        tells = np.linalg.norm(bend, axis=-1) > BENT
+        bend[~tells] = 0.0
+        self.bent += tells.sum(axis=0)
+        self.seen += (np.swapaxes(T[:, self.index[1], :3, :3], 2, 3) @ bend[..., None])[..., 0].sum(axis=0)
+        self._look_again()
+
+    def _look_again(self) -> None:
+        self.age += 1
+        self.axes: dict[tuple[str, str], Floats | None] = {}
+
+    def tell(self, end: str, side: str) -> Floats | None:
+        """Return the axis about which a limb bends in the lower bone's axes: as was seen, else by the rest pose."""
+        i = self.place.get((end, side))
+        if i is None:
+            return None
+        seen, told = self.seen[i], self.told[i]
+        far = float(np.linalg.norm(seen))
+        if far <= BENT:
+            return told
+        gives = told is not None and unit(told) @ seen < LIKE * far and far < GIVES * self.bent[i]
+        return told if gives else seen
+
+    def find(self, end: str, side: str) -> Floats | None:
+        """Return the axes of a hand or foot in its own frame; None where nothing tells."""
+        if (end, side) not in self.axes:
+            bend = self.tell(end, side)
+            self.axes[end, side] = None if bend is None else self.ends[self.place[end, side]].lay_axes(bend)
+        return self.axes[end, side]
+
+
+class End:
+    """A hand or a foot in the rest pose: how the bone above it and its own frame are turned, and which way it goes.
+
+    A hand goes along the forearm, a foot from its heel to its toe.
+    """
+
+    def __init__(self, model: Model, names: Names[str, str], roles: Roles, end: str, side: str) -> None:
+        frame = names[f"wrist_{side}"] if end == "hand" else names.get(f"foot_{side}", names[f"ankle_{side}"])
+        self.lower = model.fk(model.rest, names[f"{LIMBS[end][1]}_{side}"])[:3, :3]
+        self.own = model.fk(model.rest, frame)[:3, :3]
+        self.along = tell_along(model, names, roles, end, side)
+
+    def lay_axes(self, bend: Floats) -> Floats | None:
+        """Return its axes in its frame: along it, and as near as can be to what its limb bends about.
+
+        `bend` is told in the lower bone's axes.
+        """
+        axis = self.lower @ bend
+        if self.along is None or np.linalg.norm(cross(self.along, unit(axis))) < ALONG:
+            return None
+        return np.array(self.own.T @ make_axes(axis, self.along))
+
+
+def list_frames(model: Model, names: Names[str, str], end: str, side: str) -> tuple[str, str, str]:
+    """List the frames at which the bones of a limb begin and end."""
+    root, middle, last = (f"{part}_{side}" for part in LIMBS[end])
+    return find_bone_start(model, names, root), names[middle], names[last]
+
+
+def tell_along(model: Model, names: Names[str, str], roles: Roles, end: str, side: str) -> Floats | None:
+    """Return the way of a hand or foot in the rest pose; None where nothing tells."""
+    if end == "hand":
+        way = place_of(model, names[f"wrist_{side}"]) - place_of(model, names[f"elbow_{side}"])
+    else:
+        ends = [roles.contacts.get(f"{point}_{side}") for point in ("heel", "toe")]
+        if ends[0] is None or ends[1] is None:
+            return None
+        places = []
+        for point in ends:
+            T = model.fk(model.rest, point.frame)  # type: ignore[union-attr]
+            places.append(T[:3, :3] @ np.array(point.point) + T[:3, 3])  # type: ignore[union-attr]
+        way = places[1] - places[0]
+    length = float(np.linalg.norm(way))
+    return None if length <= 1e-6 * model.length else np.array(way / length)
+
+
+def find_bend(model: Model, names: Names[str, str], end: str, side: str) -> Floats | None:
+    """Return the axis about which a knee or an elbow bends, in the lower bone's axes; None where nothing tells."""
+    if any(f"{part}_{side}" not in names for part in LIMBS[end]):
+        return None
+    frames = list_frames(model, names, end, side)
+    hinge = find_hinge(model, names, end, frames)
+    if hinge is not None:
+        return hinge
+    a, b, c = (place_of(model, frame) for frame in frames)
+    bend = cross(unit(b - a), unit(c - b))
+    if np.linalg.norm(bend) <= BENT:
+        custom = follow_custom(model, names, end, unit(c - a))
+        if custom is None:
+            return None
+        bend = custom
+    return np.array(model.fk(model.rest, frames[1])[:3, :3].T @ bend)
+
+
+def follow_custom(model: Model, names: Names[str, str], end: str, along: Floats) -> Floats | None:
+    """Return about what the middle of a straight limb bends by custom, in the world of the rest pose."""
+    found = ((part, find_axes(model, names, part)) for part in ("chest", "pelvis"))
+    part, axes = next(((part, axes) for part, axes in found if axes is not None), ("", None))
+    if axes is None:
+        return None
+    left, up, ahead = (model.fk(model.rest, names[part])[:3, :3] @ axes).T
+    if along @ up > 0.5:
+        return np.array(-left)
+    return np.array(left) if end == "foot" else cross(along, np.array(ahead))
+
+
+def find_hinge(model: Model, names: Names[str, str], end: str, frames: tuple[str, str, str]) -> Floats | None:
+    """Return the axis of a hinge in the lower bone's axes, the way in which it bends most; None where it is none.
+
+    Where it bends about as far either way, as in files that give every joint the same range, it is the way that custom
+    has.
+    """
+    joint = next((joint for joint in model.joints_above(frames[1]) if joint.nv), None)
+    if joint is None or joint.kind != "revolute" or joint.mimic:
+        return None
+    line = np.array(model.fk(model.rest, joint.frame)[:3, :3] @ joint.axis)
+    if not is_one_sided(model, frames, joint, line):
+        a, _, c = (place_of(model, frame) for frame in frames)
+        custom = follow_custom(model, names, end, unit(c - a))
+        if custom is not None and abs(unit(custom) @ line) > LIKE:
+            return np.array(model.fk(model.rest, frames[1])[:3, :3].T @ line * np.sign(custom @ line))
+    return watch_hinge(model, frames, joint)
+
+
+def is_one_sided(model: Model, frames: tuple[str, str, str], joint: Joint, line: Floats) -> bool:
+    """Tell whether a limb bends much farther one way than the other about a hinge along a line."""
+    a, b, c = (place_of(model, frame) for frame in frames)
+    upper, lower = (bone - (bone @ line) * line for bone in (unit(b - a), unit(c - b)))
+    if min(np.linalg.norm(upper), np.linalg.norm(lower)) < ALONG:
+        return True  # the limb turns about itself there
+    bent = float(np.arctan2(line @ cross(upper, lower), upper @ lower))
+    straight = float(model.rest[joint.q][0]) - bent
+    low, high = (float(x[joint.v][0]) for x in (model.lower, model.upper))
+    less, more = sorted(float(np.clip(x, 0.0, np.pi)) for x in (straight - low, high - straight))
+    return less <= ONE_SIDED * more
+
+
+def watch_hinge(model: Model, frames: tuple[str, str, str], joint: Joint) -> Floats:
+    """Return about what a limb bends in the range of its hinge, in the lower bone's axes."""
+    low, high = (float(np.clip(x[joint.v][0], -2.0, 2.0)) for x in (model.lower, model.upper))
+    q = np.tile(model.rest, (9, 1))
+    q[:, joint.q] = np.linspace(low, high, 9)[:, None]
+    T = {frame: np.array(model.fk(q, frame)) for frame in frames}
+    a, b, c = (T[frame][:, :3, 3] for frame in frames)
+    bends = np.einsum("tji,tj->ti", T[frames[1]][:, :3, :3], cross(unit(b - a), unit(c - b)))
+    axis = np.linalg.svd(bends)[2][0]  # all of them lie along the hinge, but for a kink across it
+    most = bends @ axis
+    return np.array(axis if most[np.argmax(np.abs(most))] > 0.0 else -axis)

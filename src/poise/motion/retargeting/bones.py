@@ -1,0 +1,226 @@
+"""The bones of a body, told by its rest pose: where its legs begin, which way its trunk looks, how long its legs are.
+
+A robot's hip may be three joints in one place, its chest a box without a neck, and the rest pose of a recording may lie
+down or have its legs beside its ears. So bones run from where a limb leaves the trunk, and parts have axes of their
+own: x to the left, y up, z ahead, from the limbs that they carry. Only the trunk is taken to be straight at rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as Names
+
+import numpy as np
+
+from poise.arrays import Floats
+from poise.model import Model
+
+__all__ = [
+    "BONES",
+    "SHORT",
+    "cross",
+    "find_axes",
+    "find_bone",
+    "find_bone_start",
+    "find_limb_start",
+    "find_middle",
+    "make_axes",
+    "measure_arms",
+    "measure_legs",
+    "place_of",
+    "tell_left",
+    "unit",
+]
+
+BONES = (("hip", "knee"), ("knee", "ankle"), ("shoulder", "elbow"), ("elbow", "wrist"), ("clavicle", "shoulder"))
+ACROSS = 0.1  # sine between the ways to the left and up: below it they tell no axes
+ASIDE = 0.25  # of how far both limbs are apart where their bones are: what is farther from the other is aside
+SHORT = 1e-3  # of L: a bone that is shorter tells no direction
+OWN = np.cos(np.radians(30.0))  # an axis of a frame that is nearer than that to where the trunk goes is meant to be it
+
+
+def place_of(model: Model, frame: str) -> Floats:
+    """Return where a frame is in the rest pose."""
+    return np.array(model.fk(model.rest, frame)[:3, 3])
+
+
+def find_limb_start(model: Model, trunk: str, frame: str) -> str:
+    """Return the first frame of a limb beyond the trunk: where its bone begins, whatever joints follow there."""
+    return list_beyond(model, trunk, frame)[0]
+
+
+def find_middle(model: Model, names: Names[str, str]) -> Floats:
+    """Return the middle of the hips in the pelvis' own axes."""
+    T = model.fk(model.rest, names["pelvis"])
+    if "hip_l" not in names or "hip_r" not in names:
+        return np.zeros(3)
+    starts = [find_bone_start(model, names, f"hip_{side}") for side in "lr"]
+    middle: Floats = T[:3, :3].T @ (0.5 * (place_of(model, starts[0]) + place_of(model, starts[1])) - T[:3, 3])
+    return middle
+
+
+def tell_left(model: Model, names: Names[str, str], limb: str) -> Floats | None:
+    """Return the way from the right to the left limb of a pair in the rest pose; None where they begin in one place."""
+    if f"{limb}_l" not in names or f"{limb}_r" not in names:
+        return None
+    left, right = (place_of(model, find_bone_start(model, names, f"{limb}_{s}")) for s in "lr")
+    apart = float(np.linalg.norm(left - right))
+    return (left - right) / apart if apart > SHORT * model.length else None
+
+
+def list_ways_up(model: Model, names: Names[str, str], hips: Floats) -> list[Floats]:
+    """List the ways up that the rest pose tells, best first.
+
+    That is from the hips to the shoulders; or where there are none to the neck, and from the ankles to the hips.
+    """
+    pairs = dict[str, Floats]()
+    for part in ("shoulder", "ankle"):
+        if f"{part}_l" in names and f"{part}_r" in names:
+            left, right = (place_of(model, find_bone_start(model, names, f"{part}_{s}")) for s in "lr")
+            pairs[part] = 0.5 * (left + right)
+    if "shoulder" in pairs:
+        ways = [pairs["shoulder"] - hips]
+    else:
+        ways = [place_of(model, names["neck"]) - hips] if "neck" in names else []
+        ways += [hips - pairs["ankle"]] if "ankle" in pairs else []
+    return [unit(way) for way in ways if np.linalg.norm(way) >= SHORT * model.length]
+
+
+def find_axes(model: Model, names: Names[str, str], part: str) -> Floats | None:
+    """Return the axes of the pelvis or the chest in its own frame, (3, 3): left, up, ahead; None if nothing tells.
+
+    Up is the way of the whole trunk, from the hips to the shoulders, and of the legs where it has no arms; or the
+    frame's own axis where one is near to that, because people who make bodies mean it so.
+    """
+    if part not in names:
+        return None
+    left = tell_left(model, names, "hip" if part == "pelvis" else "shoulder")
+    T = model.fk(model.rest, names[part])
+    base = place_of(model, names["pelvis"]) + model.fk(model.rest, names["pelvis"])[:3, :3] @ find_middle(model, names)
+    ways = [T[:3, :3].T @ way for way in list_ways_up(model, names, base)]
+    if left is None or not ways:
+        return None
+    up = lean_on_own(next((way for way in ways if np.abs(way).max() >= OWN), ways[0]))
+    across = T[:3, :3].T @ left
+    return make_axes(across, up) if np.linalg.norm(cross(across, up)) > ACROSS else None
+
+
+def lean_on_own(way: Floats) -> Floats:
+    """Return the frame's own axis that a direction is near to, else the direction itself."""
+    most = int(np.argmax(np.abs(way)))
+    if abs(way[most]) < OWN:
+        return way
+    own: Floats = np.sign(way[most]) * np.eye(3)[most]
+    return own
+
+
+def make_axes(left: Floats, up: Floats) -> Floats:
+    """Return right-handed axes (..., 3, 3), columns left, up and ahead: up as given, left as near as it can be."""
+    y = up / np.linalg.norm(up, axis=-1, keepdims=True)
+    x = left - (left * y).sum(axis=-1, keepdims=True) * y
+    x = x / np.linalg.norm(x, axis=-1, keepdims=True)
+    axes: Floats = np.stack([x, y, cross(x, y)], axis=-1)
+    return axes
+
+
+def find_bone_start(model: Model, names: Names[str, str], root: str) -> str:
+    """Return the frame at which a bone begins: of an upper arm or a thigh, where the limb leaves what carries it.
+
+    Legs begin with their first frame: so feet stand as far apart as the source's, however wide the links of hips are.
+    Arms begin where their axes meet: so an upper arm points where the source's does, however wide those of shoulders.
+    """
+    part, _, side = root.rpartition("_")
+    carriers = {"hip": ("pelvis",), "shoulder": (f"clavicle_{side}", "chest", "pelvis")}.get(part, ())
+    for carrier in carriers:
+        if carrier in names:
+            own = list_aside(model, names, names[carrier], root)
+            return own[0] if part == "hip" else find_meeting(model, own)
+    return names[root]
+
+
+def list_aside(model: Model, names: Names[str, str], trunk: str, root: str) -> list[str]:
+    """List the frames of a limb beyond the trunk that are on its own side.
+
+    Some limbs begin with joints in the middle of the trunk, or with some that both sides share: those lie where the
+    other limb begins too, and do not count.
+    """
+    part, _, side = root.rpartition("_")
+    other = f"{part}_{'r' if side == 'l' else 'l'}"
+    own = list_beyond(model, trunk, names[root])
+    if other not in names:
+        return own
+    theirs = np.array([place_of(model, frame) for frame in list_beyond(model, trunk, names[other])])
+    least = ASIDE * np.linalg.norm(place_of(model, names[root]) - theirs[-1])
+    apart = [np.linalg.norm(place_of(model, frame) - theirs, axis=1).min() for frame in own]
+    return [frame for frame, far in zip(own, apart, strict=True) if far >= least] or own[-1:]
+
+
+def find_meeting(model: Model, frames: list[str]) -> str:
+    """Return the frame that is nearest to the axes of the joints of all of them; the last where several are."""
+    away = [measure_axes(model, frames, place_of(model, frame)) for frame in frames]
+    near = min(away) + SHORT * model.length
+    return [frame for frame, far in zip(frames, away, strict=True) if far <= near][-1]
+
+
+def measure_axes(model: Model, frames: list[str], place: Floats) -> float:
+    """Return how far a place is from the axes of the joints that carry these frames [m], as the root of all squares."""
+    total = 0.0
+    for frame in frames:
+        joint = model.frame(frame).joint
+        if joint is None or not model.joint(joint).nv:
+            continue
+        T = model.fk(model.rest, frame)
+        way = place - T[:3, 3]
+        if model.joint(joint).kind == "revolute":
+            axis = T[:3, :3] @ model.joint(joint).axis
+            way = way - (way @ axis) * axis
+        total += float(way @ way)
+    return float(np.sqrt(total))
+
+
+def list_beyond(model: Model, trunk: str, frame: str) -> list[str]:
+    """List the frames of a limb from the first beyond the trunk to a given one."""
+    chain = model.ancestors(frame)
+    return (chain[: chain.index(trunk)][::-1] if trunk in chain else []) or [frame]
+
+
+def find_bone(model: Model, names: Names[str, str], root: str, end: str) -> Floats | None:
+    """Return the direction of a bone in the frame of its root, in the rest pose; None where it has no length."""
+    along = place_of(model, names[end]) - place_of(model, find_bone_start(model, names, root))
+    length = np.linalg.norm(along)
+    if length < SHORT * model.length:
+        return None
+    bone: Floats = model.fk(model.rest, names[root])[:3, :3].T @ (along / length)
+    return bone
+
+
+def measure_limbs(model: Model, names: Names[str, str], limb: tuple[str, str, str]) -> float:
+    """Return how long a pair of limbs is in the rest pose, along its bones [m]: the mean of both sides."""
+    total = 0.0
+    for side in "lr":
+        frames = [find_bone_start(model, names, f"{limb[0]}_{side}"), *(names[f"{part}_{side}"] for part in limb[1:])]
+        total += float(np.linalg.norm(np.diff([place_of(model, f) for f in frames], axis=0), axis=1).sum())
+    return 0.5 * total
+
+
+def measure_legs(model: Model, names: Names[str, str]) -> float:
+    """Return how long the legs are, from where they leave the pelvis to the ankles [m]: the mean of both."""
+    return measure_limbs(model, names, ("hip", "knee", "ankle"))
+
+
+def measure_arms(model: Model, names: Names[str, str]) -> float:
+    """Return how long the arms are, from where they leave the trunk to the wrists [m]: the mean of both."""
+    return measure_limbs(model, names, ("shoulder", "elbow", "wrist"))
+
+
+def unit(x: Floats) -> Floats:
+    """Return vectors of length 1; nothing where they have none."""
+    out: Floats = x / np.maximum(np.linalg.norm(x, axis=-1, keepdims=True), 1e-12)
+    return out
+
+
+def cross(a: Floats, b: Floats) -> Floats:
+    """Return the cross product along the last axis; numpy's own takes ten times as long for one of them."""
+    x, y, z = a[..., 0], a[..., 1], a[..., 2]
+    u, v, w = b[..., 0], b[..., 1], b[..., 2]
+    product: Floats = np.stack([y * w - z * v, z * u - x * w, x * v - y * u], axis=-1)
+    return product

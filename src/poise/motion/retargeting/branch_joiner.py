@@ -1,0 +1,88 @@
+"""Branches of a clip that are joined: hips and shoulders of hinges have two answers for most directions of a bone.
+
+All frames are solved from one pose, so each may come to either. Where a joint jumps, the pose before it is carried on,
+and the one after it back, frame by frame, until it meets what was there; the way that has the smaller steps and serves
+the goals as well is taken.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from poise.arrays import Floats
+from poise.kinematics.carrying import Root
+from poise.model import Model
+from poise.motion.clips.whole_clip import Kernel
+
+__all__ = ["Joining"]
+
+STEPS = 8
+JUMP = 0.6  # rad of a joint in one frame: it may have taken another branch
+JUMPS = 8  # of a clip that are looked at
+FAR = 90  # frames over which a branch is carried on
+MET = 0.05  # rad: it has met the other one
+AROUND = 20  # frames that are solved again on both sides
+BETTER, WORSE = 0.8, 1.2  # of the largest step, and of what goals cost: how a branch must be to be taken
+
+
+class Joining:
+    """What a clip was solved with, and which of its velocities are those of joints that turn.
+
+    Args:
+        kernel: What is asked of every frame.
+        model: The body.
+        root: What carries it, which does not count.
+    """
+
+    def __init__(self, kernel: Kernel, model: Model, root: Root | None) -> None:
+        self.kernel, self.model = kernel, model
+        self.inner = ~np.asarray(model.slides, dtype=bool)
+        if root is not None:
+            self.inner[root.turn.v] = False
+
+    def join(self, q: Floats) -> Floats:
+        """Return the frames with as few jumps as can be had so."""
+        tried: set[int] = set()
+        for _ in range(JUMPS):
+            steps = self.measure(q)
+            left = [int(t) for t in np.argsort(-steps) if steps[t] > JUMP and int(t) not in tried]
+            if not left:
+                break
+            tried.add(left[0])
+            for begin, way in ((left[0], 1), (left[0] + 1, -1)):
+                q = self.choose(q, *self.carry_on(q, begin, way))
+        return q
+
+    def measure(self, q: Floats) -> Floats:
+        """Return the largest turn of a joint from each frame to the next, (frames - 1,)."""
+        if len(q) < 2:
+            return np.zeros(0)
+        turned: Floats = np.abs(np.asarray(self.model.difference(q[:-1], q[1:])))[:, self.inner].max(
+            axis=1, initial=0.0
+        )
+        return turned
+
+    def carry_on(self, q: Floats, begin: int, way: int) -> tuple[Floats, int, int]:
+        """Return frames with the pose of one carried on, and which of them changed: the first, one past the last."""
+        out, at = q.copy(), begin
+        for at in range(begin + way, begin + way * (FAR + 1), way):
+            if not 0 <= at < len(q):
+                break
+            out[at] = self.kernel.solve(out[at - way][None], at, at + 1, np.zeros(1, dtype=bool), STEPS)[0][0]
+            if np.abs(np.asarray(self.model.difference(out[at], q[at])))[self.inner].max(initial=0.0) < MET:
+                break
+        return out, max(0, min(begin, at)), min(len(q), max(begin, at) + 1)
+
+    def choose(self, q: Floats, other: Floats, first: int, last: int) -> Floats:
+        """Return the better one of two clips that differ from frame first to frame last."""
+        a, b = max(0, first - AROUND), min(len(q), last + AROUND)
+        fixed = np.zeros(b - a, dtype=bool)
+        fixed[: 2 if a else 0] = True
+        fixed[len(fixed) - (2 if b < len(q) else 0) :] = True
+        out = q.copy()
+        out[a:b], errors, _, _ = self.kernel.solve(other[a:b], a, b, fixed, STEPS)
+        _, before, _, _ = self.kernel.solve(q[a:b], a, b, np.ones(b - a, dtype=bool), 0)
+        smaller = self.measure(out[a:b]).max() < BETTER * self.measure(q[a:b]).max()
+        weights = self.kernel.weights[a:b, :, None]
+        cost, cost_before = (float(((weights * e) ** 2).sum()) for e in (errors, before))
+        return out if smaller and cost <= WORSE * cost_before + 1e-3 * (b - a) else q

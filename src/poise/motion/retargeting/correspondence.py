@@ -1,0 +1,314 @@
+"""What a motion asks of another body: a few goals, and their targets at every frame.
+
+Both bodies are told by directions and by axes of their parts (`bones`), never by their rest poses. Everything here
+looks at frames one by one, so it serves whole clips and live streams alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as Names
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from poise.anatomy import Roles
+from poise.anatomy import roles as find_roles
+from poise.arrays import Floats
+from poise.errors import InvalidValue
+from poise.goals import Align, Goal, Orient, Reach
+from poise.kinematics import Motion
+from poise.kinematics.carrying import Root
+from poise.kinematics.samples import name_angles
+from poise.model import Model
+from poise.motion.clips.clip_limits import read_number
+from poise.motion.retargeting.bends import Bends
+from poise.motion.retargeting.bones import (
+    BONES,
+    SHORT,
+    find_axes,
+    find_bone,
+    find_bone_start,
+    find_middle,
+    measure_legs,
+    place_of,
+)
+from poise.motion.retargeting.clip_targets import Aims
+from poise.motion.retargeting.initial_poses import Guides, find_free
+from poise.motion.retargeting.mapping import Mapping
+from poise.motion.retargeting.trunks import find_head_axes, has_one_piece, list_tops
+from poise.spatial import Rotation
+
+__all__ = ["CarryOver", "Ground", "Scales", "read_scales"]
+
+LEAST, MOST = 1e-6, 1e6  # of a scale: metres for micrometres, and the other way round
+
+
+@dataclass(frozen=True, slots=True)
+class Scales:
+    """How lengths of the source become those of the target.
+
+    Attributes:
+        path: Metres of the path for one of the source's; the ratio of the legs unless given.
+        arms: Where hands and elbows are about the pelvis, so many times as far as the source's; None: arms keep their
+            directions, and hands come to where that leads.
+        given: Whether the path's scale was given as a number: ankles are scaled with it, so that steps stay steps.
+    """
+
+    path: float
+    arms: float | None = None
+    given: bool = False
+
+    def __str__(self) -> str:
+        arms = "arms keep their directions" if self.arms is None else f"hands reach {self.arms:.3f} times as far"
+        return f"1 m of the source's path is {self.path:.3f} m, {arms}"
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What a source stands on: the height of the floor, and of its ankles above it when it stands [m]."""
+
+    floor: float
+    ankle: float
+
+
+def read_scales(given: object, source: Model, theirs: Names[str, str], model: Model, ours: Names[str, str]) -> Scales:
+    """Return the scales that were asked for: "auto", "legs", a number, or {"legs": number, "arms": number or word}."""
+    words = dict(given) if isinstance(given, dict) else {"legs": given}
+    for key in words:
+        if key not in ("legs", "arms"):
+            raise InvalidValue(f"scale has {key!r}; it may have 'legs' and 'arms'.")
+    legs, arms = words.get("legs", "auto"), words.get("arms", "direction")
+    has_legs = all(
+        f"{part}_{side}" in names for names in (theirs, ours) for part in ("hip", "knee", "ankle") for side in "lr"
+    )
+    if isinstance(legs, str) and legs in ("auto", "legs"):
+        path = measure_legs(model, ours) / measure_legs(source, theirs) if has_legs else model.length / source.length
+    else:
+        what = "scale['legs']" if isinstance(given, dict) else "scale"
+        path = read_number(legs, what, LEAST, MOST, "'auto', 'legs'")
+    given_legs = not isinstance(legs, str)
+    if isinstance(arms, str) and arms == "direction":
+        return Scales(path, None, given_legs)
+    far = (
+        path
+        if isinstance(arms, str) and arms == "reach"
+        else read_number(arms, "scale['arms']", LEAST, MOST, "'direction', 'reach'")
+    )
+    return Scales(path, far, given_legs)
+
+
+class CarryOver:
+    """What one body's motion asks of another.
+
+    `goals` are asked of every frame, with `weights`; `aim` makes their targets, and `guide` where to begin.
+    """
+
+    def __init__(
+        self,
+        source: Model,
+        model: Model,
+        parts: Mapping,
+        scale: object,
+        root: Root | None,
+        joints: Sequence[str] | None,
+    ) -> None:
+        moves = root is not None and (joints is None or root.slide.name in joints or root.frame in joints)
+        self.source, self.model, self.parts, self.root, self.moves = source, model, parts, root, moves
+        self.joints = joints
+        self.roles: tuple[Roles, Roles] = find_roles(model), find_roles(source)
+        self.theirs = {**self.roles[1], **{pair.role: pair.source for pair in parts}}
+        self.ours = {**self.roles[0], **{pair.role: pair.target for pair in parts}}
+        self.turn = Rotation.between(source.up_direction, model.up_direction).matrix
+        self.scales = read_scales(scale, source, self.theirs, model, self.ours)
+        self.at = {name: i for i, name in enumerate(source.frames)}
+        in_places = self.scales.arms is not None  # frames themselves are scaled then, not the middles of the hips
+        self.middle = np.zeros(3) if in_places else find_middle(source, self.theirs)
+        self.own_middle = np.zeros(3) if in_places else find_middle(model, self.ours)
+        free = find_free(model, root)
+        self.free = {f: j for f, j in free.items() if joints is None or j.name in joints or f in joints}
+        self.ankle = measure_ankle(self.ours, self.roles[0])
+        self.chest = find_axes(model, self.ours, "chest")
+        self.bends = Bends(source, self.theirs, self.roles[1])
+        self.own_bends = Bends(model, self.ours, self.roles[0])
+        shown: Motion | None = model._facts.get("shown")
+        if shown is not None:  # the clip that it was read with: its rest pose may not tell how its limbs bend
+            self.own_bends.watch(np.array(model.fk(shown.q)))
+        self.asked: list[tuple[Goal, str, object]] = []
+        self.trunk: tuple[list[str], Floats] | None = None
+        self._ask_trunk()
+        self._ask_bones()
+        self._ask_stumps()
+        self._ask_ends()
+        self._measure_root()
+        self.aims = Aims(self)
+        self.guides = Guides(self)
+
+    def _measure_root(self) -> None:
+        """Find how the frame of the root lies in the pelvis of the rest pose."""
+        rest = self.model.fk(self.model.rest, self.ours["pelvis"])
+        carrier = rest if self.root is None else self.model.fk(self.model.rest, self.root.frame)
+        self.own_pelvis = np.array(rest[:3, :3])
+        self.to_carrier = self.own_pelvis.T @ (carrier[:3, 3] - rest[:3, 3]) - self.own_middle
+        self.carrier = self.own_pelvis.T @ carrier[:3, :3]
+
+    @property
+    def goals(self) -> list[Goal]:
+        """The goals."""
+        return [goal for goal, _, _ in self.asked]
+
+    @property
+    def weights(self) -> Floats:
+        """How much each counts, (goals,); nothing where it is not known yet how a limb bends."""
+        self.aims.refresh()
+        return self.aims.weights
+
+    def look(self, q: Floats) -> Floats:
+        """Return the transforms of the source's frames in the target's world, (frames, parts, 4, 4)."""
+        T = np.array(self.source.fk(q))
+        T[..., :3, :] = self.turn @ T[..., :3, :]
+        if not self.moves:
+            T[..., :3, :] = self._face_ahead(T)[:, None] @ T[..., :3, :]
+        return T
+
+    def aim(self, T: Floats, ground: Ground) -> Floats:
+        """Return the targets of all goals in the kernels' numbers, (frames, goals, 12)."""
+        return self.aims.aim(T, ground)
+
+    def guide(self, T: Floats, targets: Floats, near: Floats | None = None) -> Floats:
+        """Return the target standing where the source is, and turned as it is, at every frame: (frames, nq).
+
+        Angles that have more than one name are told as they are in `near`, the guide of the frame before.
+        """
+        return self.guides.lead(T, targets, near)
+
+    def place(self, q: Floats, targets: Floats) -> Floats | None:
+        """Bring configurations to where hips are wanted; return how the root's frame is turned, (frames, 3, 3)."""
+        if self.root is None or not self.moves:
+            return None
+        assert self.aims.hips is not None
+        turns = np.tile(self.own_pelvis, (len(q), 1, 1))
+        if self.aims.pelvis is not None:
+            turns = targets[:, self.aims.pelvis, :9].reshape(-1, 3, 3)
+        places = targets[:, self.aims.hips, 9:] + turns @ self.to_carrier
+        turned: Floats = turns @ self.carrier
+        place_root(self.root, q, places, turned)
+        return turned
+
+    def find_end(self, end: str, side: str) -> str:
+        """Return the frame of the source's hand or foot."""
+        return self.theirs[f"wrist_{side}" if end == "hand" else f"foot_{side}"]
+
+    def find_hips(self, T: Floats) -> Floats:
+        """Return the middle of the source's hips, (frames, 3)."""
+        pelvis = T[:, self.at[self.theirs["pelvis"]]]
+        hips: Floats = pelvis[:, :3, 3] + pelvis[:, :3, :3] @ self.middle
+        return hips
+
+    def scale_hips(self, T: Floats, ground: Ground, hips: Floats) -> Floats:
+        """Return the path of the middle of the hips: shifts scaled, heights counted from the ankles when they stand.
+
+        `hips` is that of the source, (frames, 3).
+        """
+        up = self.model.up_direction
+        heights = self.scales.path * (hips @ up - ground.floor - ground.ankle) + self.ankle
+        path: Floats = self.scales.path * hips
+        path += np.outer(heights - path @ up, up)
+        return path
+
+    def _ask_trunk(self) -> None:
+        if self.moves:
+            middle = tuple(self.own_middle.tolist())
+            self.asked.append((Reach(self.ours["pelvis"], np.zeros(3), point=middle, name="hips"), "hips", None))
+        for part in ("pelvis", "chest"):
+            theirs, ours = find_axes(self.source, self.theirs, part), find_axes(self.model, self.ours, part)
+            if part not in self.parts or theirs is None or ours is None:
+                continue
+            goal = Orient(self.ours[part], np.eye(3), name=f"{part} turned")
+            one = part == "chest" and has_one_piece(self.model, self.ours) and "shoulder_l" in self.theirs
+            if one:
+                self.trunk = list_tops(self.source, self.theirs), theirs[:, 0]
+            self.asked.append((goal, part, None if one else (self.theirs[part], theirs @ ours.T)))
+
+    def _ask_bones(self) -> None:
+        for root, end in ((f"{a}_{s}", f"{b}_{s}") for a, b in BONES for s in "lr"):
+            if root not in self.parts or end not in self.parts:
+                continue
+            axis, first = find_bone(self.model, self.ours, root, end), find_bone_start(self.source, self.theirs, root)
+            if (
+                axis is not None
+                and np.linalg.norm(place_of(self.source, self.theirs[end]) - place_of(self.source, first)) > 0
+            ):
+                goal = Align(self.ours[root], axis, (0.0, 0.0, 1.0), name=f"{root} to {end}")
+                kind = "clavicle" if root.startswith("clavicle") else "bone"
+                self.asked.append((goal, kind, (first, self.theirs[end])))
+
+    def _ask_stumps(self) -> None:
+        """Ask forearms without a wrist to point where the source's do: their palm is where they end."""
+        for side in "lr":
+            elbow, wrist, palm = f"elbow_{side}", f"wrist_{side}", self.roles[0].contacts.get(f"palm_{side}")
+            if elbow not in self.parts or wrist in self.ours or wrist not in self.theirs or palm is None:
+                continue
+            length = float(np.linalg.norm(palm.point))
+            if palm.frame == self.ours[elbow] and length > SHORT * self.model.length:
+                axis = np.array(palm.point) / length
+                goal = Align(palm.frame, axis, (0.0, 0.0, 1.0), name=f"{elbow} to palm_{side}")
+                self.asked.append((goal, "bone", (self.theirs[elbow], self.theirs[wrist])))
+
+    def _ask_ends(self) -> None:
+        for end, side in self.own_bends.known:
+            frame = f"wrist_{side}" if end == "hand" else f"foot_{side}"
+            if frame in self.parts and self.own_bends.find(end, side) is not None:
+                goal: Goal = Orient(self.ours[frame], np.eye(3), name=f"{end}_{side} turned")
+                self.asked.append((goal, end, side))
+        for side in "lr":
+            arms, legs = self.scales.arms, self.scales.path if self.scales.given and self.moves else None
+            for part, far in (("elbow", arms), ("wrist", arms), ("ankle", legs)):
+                role = f"{part}_{side}"
+                if far is not None and role in self.parts:
+                    goal = Reach(self.ours[role], np.zeros(3), name=f"{role} at")
+                    self.asked.append((goal, "reach", (self.theirs[role], far)))
+        theirs, ours = (find_head_axes(m, n) for m, n, _ in self._bodies())
+        if theirs is not None and ours is not None and "head" in self.parts:
+            goal = Orient(self.ours["head"], np.eye(3), name="head turned")
+            self.asked.append((goal, "head", (self.theirs["head"], theirs @ ours.T)))
+
+    def _bodies(self) -> tuple[tuple[Model, dict[str, str], Roles], tuple[Model, dict[str, str], Roles]]:
+        return (self.source, self.theirs, self.roles[1]), (self.model, self.ours, self.roles[0])
+
+    def _face_ahead(self, T: Floats) -> Floats:
+        """Turns about the vertical by which the source looks where the target does, (frames, 3, 3)."""
+        up = self.model.up_direction
+        axes = [find_axes(m, n, "pelvis") for m, n, _ in self._bodies()]
+        if axes[0] is None or axes[1] is None:
+            return np.tile(np.eye(3), (len(T), 1, 1))
+        now = T[:, self.at[self.theirs["pelvis"]], :3, :3] @ axes[0][:, 0]
+        wanted = self.model.fk(self.model.rest, self.ours["pelvis"])[:3, :3] @ axes[1][:, 0]
+        side = np.cross(up, wanted)
+        angle = np.arctan2(now @ side, now @ (np.cross(side, up)))
+        turns: Floats = Rotation.from_axis_angle(up, -angle).matrix
+        return turns
+
+
+def place_root(root: Root, q: Floats, places: Floats, turns: Floats) -> Floats:
+    """Return configurations with the carrier of the whole body at these places, turned so."""
+    base = root.base
+    q[:, root.slide.q.start : root.slide.q.start + 3] = (places - base[:3, 3]) @ base[:3, :3]
+    own = np.swapaxes(np.tile(base[:3, :3], (len(q), 1, 1)), 1, 2) @ turns
+    if root.turn.quaternion:
+        q[:, root.turn.q.stop - 4 : root.turn.q.stop] = Rotation.from_matrix(own).wxyz
+    else:
+        q[:, root.turn.q] = name_angles(Rotation.from_matrix(own), root.turn.order, q[:, root.turn.q])
+    return q
+
+
+def measure_ankle(names: Names[str, str], roles: Roles) -> float:
+    """Return how high the ankles of a body are above its soles, in the pose in which each foot stands."""
+    heights = []
+    for side in "lr":
+        points = [roles.contacts[n] for n in (f"heel_{side}", f"toe_{side}", f"sole_1_{side}") if n in roles.contacts]
+        if points and f"ankle_{side}" in names:
+            body = roles.stand_on(names.get(f"foot_{side}", names[f"ankle_{side}"]))
+            low = min(body.height((body.places[p.frame] @ (*p.point, 1.0))[:3]) for p in points)
+            heights.append(body.height(body.places[names[f"ankle_{side}"]][:3, 3]) - low)
+    return float(np.mean(heights)) if heights else 0.0

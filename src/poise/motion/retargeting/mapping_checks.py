@@ -1,0 +1,107 @@
+"""What a mapping must hold for a motion to be carried over: parts that are apart, in the order that bodies have.
+
+A frame that plays two parts, a knee above its hip, a chest that carries the legs: bones made of these have no length or
+look the wrong way, so they are refused by the pair that is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from poise.errors import InvalidValue
+from poise.model import Model
+from poise.motion.retargeting.bones import measure_legs, tell_left
+
+__all__ = ["check_parts"]
+
+CHAINS = (("hip", "knee", "ankle", "foot"), ("clavicle", "shoulder", "elbow", "wrist"))
+AGAINST = -0.5  # cosine between the ways to the left of hips and of shoulders: beyond it one pair is swapped
+
+
+def check_parts(model: Model, names: dict[str, str], side: str) -> None:
+    """Refuse frames of one body that cannot be these parts.
+
+    Args:
+        model: The body.
+        names: The frame that plays each part.
+        side: Which of a mapping's two bodies it is: "source" or "target".
+
+    Raises:
+        InvalidValue: A frame plays two parts of limbs, or parts are the wrong way round.
+    """
+    wrong = next(find_wrong(model, names), None)
+    if wrong is not None:
+        role, words = wrong
+        needed = role.startswith(("pelvis", "hip", "knee", "ankle"))
+        less = "" if needed else f", or mapping.remove({role!r})"
+        raise InvalidValue(
+            f"mapping: {role!r} of the {side} {model.name!r} is {names[role]!r}, {words} Type "
+            f"mapping.replace({role!r}, {side}=...) with the right frame{less}."
+        )
+
+
+def find_wrong(model: Model, names: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Find parts that are wrong: the role, and why."""
+    yield from find_shared(names)
+    yield from find_disorder(model, names)
+    yield from find_turned_trunk(model, names)
+    hips, shoulders = tell_left(model, names, "hip"), tell_left(model, names, "shoulder")
+    if hips is not None and shoulders is not None and float(hips @ shoulders) < AGAINST:
+        yield "shoulder_l", f"on the other side than {names['hip_l']!r}, its 'hip_l': left and right are swapped."
+    if measure_legs(model, names) <= 1e-6 * model.length:
+        yield "knee_l", "and its legs have no length in the rest pose."
+
+
+def find_shared(names: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Find limbs that share a frame with another part; an ankle and a foot may, and so may parts of the trunk."""
+    seen: dict[str, str] = {}
+    for role, frame in names.items():
+        other = seen.setdefault(frame, role)
+        pair = {other, role}
+        foot = {part.rpartition("_")[0] for part in pair} == {"ankle", "foot"} and other[-1] == role[-1]
+        if other != role and not foot and any(part[-2:] in ("_l", "_r") for part in pair):
+            yield role, f"which is its {other!r} too."
+
+
+def find_disorder(model: Model, names: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Find parts of limbs that are not carried by the part before them."""
+    for chain in CHAINS:
+        for side in "lr":
+            limb = [f"{part}_{side}" for part in chain if f"{part}_{side}" in names]
+            for upper, lower in pairwise(limb):
+                if names[upper] not in (names[lower], *model.ancestors(names[lower])):
+                    yield lower, f"which {names[upper]!r}, its {upper!r}, does not carry."
+
+
+def find_turned_trunk(model: Model, names: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Find a chest or a pelvis that is further from its own limbs than the other is, or one that is both wrongly."""
+    if "chest" not in names:
+        return
+    pelvis, chest = names["pelvis"], names["chest"]
+    arms = [names[role] for role in ("shoulder_l", "shoulder_r") if role in names]
+    if pelvis == chest and len({find_first_joint(model, chest, arm) for arm in arms}) < len(arms):
+        yield "chest", "which is its 'pelvis' too, but both arms leave the trunk above it."
+    for role, own, other, limbs in (
+        ("chest", chest, pelvis, arms),
+        ("pelvis", pelvis, chest, [names["hip_l"], names["hip_r"]]),
+    ):
+        if any(count_between(model, own, limb) > count_between(model, other, limb) for limb in limbs):
+            kin = "arms" if role == "chest" else "legs"
+            yield role, f"which is further from its {kin} than {other!r}: the trunk is the wrong way round."
+
+
+def find_first_joint(model: Model, trunk: str, limb: str) -> str:
+    """Return the first joint that moves a limb on its trunk: links that are fixed to the trunk are a part of it."""
+    own = list_moving(model, limb)
+    return next((name for name in own[::-1] if name not in list_moving(model, trunk)), limb)
+
+
+def count_between(model: Model, one: str, other: str) -> int:
+    """Count the joints on the way from one frame to another; frames that are fixed to each other are one piece."""
+    return len(set(list_moving(model, one)) ^ set(list_moving(model, other)))
+
+
+def list_moving(model: Model, frame: str) -> list[str]:
+    """List the joints that move a frame, the nearest first."""
+    return [joint.name for joint in model.joints_above(frame) if joint.nv]

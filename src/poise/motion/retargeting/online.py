@@ -1,0 +1,249 @@
+"""Retargeter: a live stream carried over onto another body, one frame in, one frame out.
+
+Each frame is solved from the two before it by the kernel of whole clips: contacts are exact, changes spread over time,
+and no frame sees what follows it. So the first frames of a stream are the same, bit for bit, whatever comes later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poise.arrays import Floats
+from poise.errors import InvalidValue
+from poise.kinematics import Motion, Pose
+from poise.kinematics.carrying import Root
+from poise.kinematics.motion import check_rate
+from poise.limits import Limit
+from poise.model import Model
+from poise.motion.clips.clip_limits import part_limits, read_floor, read_limits, read_number
+from poise.motion.clips.result import Track
+from poise.motion.clips.whole_clip import Progress, Window
+from poise.motion.contact.detector import find_runs
+from poise.motion.contact.ledger import Contact, Contacts
+from poise.motion.contact.soles import measure_size
+from poise.motion.contact.stream import Treading
+from poise.motion.retargeting.correspondence import CarryOver, Ground
+from poise.motion.retargeting.frame_targets import Asked
+from poise.motion.retargeting.mapping import Mapping
+from poise.motion.retargeting.options import read_frame
+from poise.motion.retargeting.result import HOLD, Retargeted, prepare, tell
+
+__all__ = ["Retargeter", "carry_online"]
+
+STEPS = 4
+MORE_STEPS = 40  # of the first frame, which has none before it, and where a contact asks for more
+NEARLY = 1e-4  # m: a contact that is further off is worth more steps,
+OUT_OF_REACH = 2e-3  # m: and one that still is further off is let go
+STILL, TIPPED = 1e-4, 1e-3  # m along the ground: a sole that has not gone further, or one on a corner, stands still
+ON_GROUND = 0.1  # m on a body of 1.75 m: a stream whose first frame is no further from its floor stands on that
+AT_ZERO = 0.02  # m on a body of 1.75 m: and one whose first frame is no further above height 0 has its floor there
+
+
+class Retargeter:
+    """Carries a stream of poses over onto another body: `live.step(frame)` returns the pose of the target.
+
+    Args:
+        source: The body of the stream.
+        model: The body to carry it to; it must move freely.
+        mapping: Which frames are the same part; found unless given.
+        scale: As in `poise.retarget`.
+        joints: The only joints that may move.
+        limits: More limits than the joints' own ranges.
+        smooth: Over how long changes spread.
+        fps: Frames a second of the stream.
+        floor: The height of the source's ground, in its own unit. Unless given it is 0 if the first frame stands
+            there, else where that stands; one that is above 0 may be in the air, so its ground is as low as its feet
+            came since.
+    """
+
+    def __init__(
+        self,
+        source: Model,
+        model: Model,
+        mapping: Mapping | None = None,
+        scale: float | str | dict[str, float | str] = "auto",
+        joints: Sequence[str] | None = None,
+        limits: Iterable[Limit] = (),
+        smooth: float = 1.0,
+        fps: float = 30.0,
+        floor: float | None = None,
+    ) -> None:
+        lasting, timed = part_limits(read_limits(limits))
+        if timed:
+            raise InvalidValue("limits= about time are kept over whole clips, mode='clip'; a stream keeps the others.")
+        smooth = read_number(smooth, "smooth", 0.0)
+        self.carrying: CarryOver = prepare(source, model, mapping, scale, joints)
+        self.source, self.model, self.fps = source, model, check_rate(fps)
+        self.treading = Treading(self.carrying, self.fps)
+        self.floor = read_floor(floor)
+        self.asked = Asked(self.carrying, self.treading)
+        joints = self.carrying.joints
+        self.window = Window(
+            self.carrying.model, self.asked.goals, hold=HOLD, smooth=smooth, fps=self.fps, joints=joints, limits=lasting
+        )
+        self.reset()
+
+    @property
+    def mapping(self) -> Mapping:
+        """Which frames are taken for the same part."""
+        return self.carrying.parts
+
+    def reset(self) -> None:
+        """Begin again, as if no frame had come."""
+        self.frames = 0
+        self.ground: Ground | None = None
+        self.size = 1.0
+        self.q: Floats | None = None
+        self.guide: Floats | None = None
+        self.window.forget()
+        self.carrying.bends.forget()
+        self.treading.forget()
+
+    def step(self, frame: ArrayLike | Pose) -> Pose:
+        """Return the pose of the target for the next frame of the stream.
+
+        Raises:
+            ModelMismatch: The frame is a pose of another body.
+            ShapeMismatch: It is not a configuration of the source.
+            InvalidValue: Something in it is no number, or not finite.
+        """
+        q = read_frame(frame, self.source)
+        T = self.carrying.look(q[None])
+        if self.ground is None:
+            self._find_ground(q, T[0])
+        else:
+            self._lower_ground(T[0])
+        assert self.ground is not None
+        self.carrying.bends.watch(T)
+        targets = self.carrying.aim(T, self.ground)
+        self.treading.watch(T[0], self.q, targets[0], self.ground.floor, self.size)
+        self.guide = self.carrying.guide(T, targets, self.guide)[0]
+        self.q = self._solve(targets[0], self.guide)
+        self.frames += 1
+        return Pose(self.model, self.q)
+
+    def _find_ground(self, q: Floats, T: Floats) -> None:
+        up, carrying = self.model.up_direction, self.carrying
+        self.size = measure_size(Motion(carrying.source, q[None], self.fps))
+        lowest = self.treading.find_lowest(T)
+        at_zero = -ON_GROUND < lowest / self.size < AT_ZERO  # a foot that digs in says less than one that is above
+        floor = (0.0 if at_zero else lowest) if self.floor is None else self.floor
+        stands = abs(lowest - floor) < ON_GROUND * self.size
+        ankles = [
+            T[carrying.at[carrying.theirs[n]], :3, 3] @ up for n in ("ankle_l", "ankle_r") if n in carrying.theirs
+        ]
+        self.ground = Ground(floor, float(min(ankles)) - (floor if stands else lowest) if ankles else 0.0)
+
+    def _lower_ground(self, T: Floats) -> None:
+        """Take the ground to be as low as feet that began above height 0 have come, and no lower than that.
+
+        The hips are as high above it as they were: only what is said to stand depends on it.
+        """
+        assert self.ground is not None
+        if self.floor is None and self.ground.floor > 0.0:
+            floor = max(0.0, min(self.ground.floor, self.treading.find_lowest(T)))
+            self.ground = Ground(floor, self.ground.ankle + self.ground.floor - floor)
+
+    def _solve(self, targets: Floats, guide: Floats) -> Floats:
+        """Solve the next frame: with more steps where a contact is missed, and last without those out of reach."""
+        start, steps = (guide, MORE_STEPS) if self.q is None else (self.q, STEPS)
+        self.asked.aim(targets)
+        self.asked.hold()
+        q, errors = self.window.solve(start, guide, self.asked, steps)
+        if self.asked.list_missed(errors, NEARLY * self.treading.giant):
+            q, errors = self.window.solve(start, guide, self.asked, MORE_STEPS)
+            far = self.asked.list_missed(errors, OUT_OF_REACH * self.treading.giant)
+            for hold in far:
+                self.treading.let_go(hold, self.q)
+            if far:
+                self.asked.hold()
+                q, _ = self.window.solve(start, guide, self.asked, MORE_STEPS)
+        q = self._stay_above(q, start, guide, steps)
+        self.window.keep(q, guide)
+        return q
+
+    def _stay_above(self, q: Floats, start: Floats, guide: Floats, steps: int) -> Floats:
+        """Return a pose with no sole below the floor: points that stand are raised, and last the whole body is.
+
+        Limits come first: a body that they do not let rise stays where it is.
+        """
+        seen = self.treading.look(q)
+        if self.treading.lift(seen):
+            self.asked.hold()
+            q, _ = self.window.solve(start, guide, self.asked, steps)
+            seen = self.treading.look(q)
+        deepest = float(seen.depths.max(initial=0.0))
+        if deepest > 0.0 and self.carrying.root is not None and self.carrying.moves:
+            lifted = lift_root(self.carrying.root, q, deepest * self.model.up_direction)
+            if self.window.keeps_limits(lifted):
+                q, seen = lifted, self.treading.look(lifted)
+        self.treading.keep(seen)
+        return q
+
+
+def lift_root(root: Root, q: Floats, way: Floats) -> Floats:
+    """Return a pose with the whole body shifted."""
+    out = np.array(q)
+    out[root.slide.q.start : root.slide.q.start + 3] += root.base[:3, :3].T @ way
+    return out
+
+
+def carry_online(
+    clip: Motion,
+    model: Model,
+    mapping: Mapping | None,
+    scale: float | str | dict[str, float | str],
+    joints: Sequence[str] | None,
+    limits: tuple[Limit, ...],
+    smooth: float,
+    progress: Progress | None,
+    floor: float | None = None,
+) -> Retargeted:
+    """Carry a clip over frame by frame, as a stream would come."""
+    live = Retargeter(clip.model, model, mapping, scale, joints, limits, smooth, clip.fps, floor)
+    q, stood = np.empty((len(clip), model.nq)), list[list[Floats | None]]()
+    for t, frame in enumerate(clip.q):
+        q[t] = live.step(frame).q
+        stood.append(live.treading.list_standing())
+        if progress is not None:
+            progress(t + 1, len(clip))
+    ledger = list_contacts(stood, live, len(clip), clip.fps)
+    track = Track(Motion(live.carrying.model, q, clip.fps), {}, {}, ledger)
+    return tell(live.carrying, model, track, clip)
+
+
+def list_contacts(stood: list[list[Floats | None]], live: Retargeter, frames: int, fps: float) -> Contacts:
+    """Return what stood in a stream as a ledger: from where a point has come down, as long as it stays in one place.
+
+    Places are on the floor. A foot that cannot be laid flat rolls on the edge of its sole while it stands: its point
+    stays where it is on the ground and rises with it, so the height of its place is a mean.
+    """
+    out, up = [], live.model.up_direction
+    for i, hold in enumerate(live.treading.holds):
+        places = np.array([np.full(3, np.nan) if each[i] is None else each[i] for each in stood]).reshape(-1, 3)
+        for a, b in find_runs(~np.isnan(places[:, 0])):
+            most = live.treading.giant * (TIPPED if hold.tips else STILL)
+            for first, end in part_stays(places[a:b], up, most):
+                mean = places[a + first : a + end].mean(axis=0)
+                x, y, z = (mean if hold.tips else mean + (hold.stands - mean @ up) * up).tolist()
+                out.append(Contact(hold.frame, a + first, a + end, place=(x, y, z), point=hold.point, name=hold.name))
+    return Contacts(tuple(out), frames, fps, 0.0)
+
+
+def part_stays(path: Floats, up: Floats, most: float) -> Iterator[tuple[int, int]]:
+    """Part a path into stretches, (first, one past the last), none further along the ground than that from its first.
+
+    Args:
+        path: Where a point is, (frames, 3) [m].
+        up: The way up.
+        most: How far it may go [m].
+    """
+    across, first = path - np.outer(path @ up, up), 0
+    for t in range(1, len(path)):
+        if np.linalg.norm(across[t] - across[first]) > most:
+            yield first, t
+            first = t
+    yield first, len(path)

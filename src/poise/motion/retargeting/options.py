@@ -1,0 +1,108 @@
+"""What is given where a motion is carried over: read alike for whole clips and streams, or refused by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from poise.arrays import Floats
+from poise.errors import InvalidValue, ModelMismatch, ShapeMismatch
+from poise.kinematics import Motion, Pose
+from poise.model import Joint, Model
+from poise.motion.contact.ledger import Contacts
+from poise.spatial.arrays import read_reals
+
+__all__ = ["check_bodies", "check_clip", "check_contacts", "check_progress", "read_frame", "read_joints", "show"]
+
+FAR = 1e9  # m, rad: a number of a pose that is larger is none; places are not told to a millimetre there
+LONGEST = 60  # letters of what was given that a message repeats
+
+
+def show(given: object) -> str:
+    """Return what was given in one line that is not long."""
+    line = " ".join(repr(given).split())
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 4]} ..."
+
+
+def check_bodies(source: object, model: object) -> None:
+    """Refuse what is no model, with what to type."""
+    for what, body in (("source", source), ("model", model)):
+        if not isinstance(body, Model):
+            hint = f"; type: poise.load({body!r})" if isinstance(body, str) else ""
+            raise ModelMismatch(f"{what} must be a poise.Model, not {type(body).__name__}{hint}.")
+
+
+def check_clip(clip: object, mode: object) -> None:
+    """Refuse what is no motion, one without a frame or one that is nowhere, and a mode that there is not."""
+    if not isinstance(clip, Motion) or not len(clip):
+        given = repr(clip) if isinstance(clip, Motion) else f"of type {type(clip).__name__}"
+        raise InvalidValue(f"clip is {given}; it must be a poise.Motion with a frame.")
+    if not isinstance(mode, str) or mode not in ("clip", "online"):
+        raise InvalidValue(f"mode is {show(mode)}; it must be 'clip' or 'online'.")
+    refuse_far(clip.q, "clip")
+
+
+def check_contacts(given: object, mode: str) -> None:
+    """Refuse contacts that are none, and those that are given for a stream."""
+    if isinstance(given, Contacts):
+        if mode == "online":
+            raise InvalidValue("contacts= are given for a whole clip; a stream finds its own: contacts='auto'.")
+    elif not isinstance(given, str) or given != "auto":
+        raise InvalidValue(
+            f"contacts is {show(given)}; it must be 'auto' or Contacts, as poise.motion.contacts finds them."
+        )
+
+
+def check_progress(given: object) -> None:
+    """Refuse what cannot be called."""
+    if given is not None and not callable(given):
+        raise InvalidValue(f"progress is {show(given)}; it must be a function of the frames that are done, and all.")
+
+
+def read_joints(given: Any) -> list[str] | None:
+    """Return the names of joints, or None where nothing was given."""
+    if given is None:
+        return None
+    if isinstance(given, str):
+        raise InvalidValue(f"joints must be a list of joint names, not {given!r}; write joints=[{given!r}].")
+    if not isinstance(given, Iterable) or isinstance(given, bytes):
+        raise InvalidValue(f"joints is {show(given)}; it must be a list of joint names, or None for all of them.")
+    names = [each.name if isinstance(each, Joint) else each for each in given]
+    for name in names:
+        if not isinstance(name, str):
+            raise InvalidValue(f"joints has {show(name)}; it must be a list of joint names, or None for all of them.")
+    return names
+
+
+def read_frame(given: object, source: Model) -> Floats:
+    """Return the configuration of one frame of a stream.
+
+    Raises:
+        ModelMismatch: It is a pose of another body.
+        ShapeMismatch: It is no configuration of this one.
+        InvalidValue: It holds something that is no number, or not finite.
+    """
+    if isinstance(given, Pose) and given.model is not source and given.model != source:
+        raise ModelMismatch(
+            f"frame is a pose of model {given.model.name!r}, not of {source.name!r}; where its numbers mean the same, "
+            "type live.step(pose.q)."
+        )
+    try:
+        q = read_reals(given.q if isinstance(given, Pose) else given, "frame")
+    except OverflowError:
+        raise InvalidValue(f"frame is {show(given)}; it must be an array of real numbers.") from None
+    if q.shape != (source.nq,):
+        raise ShapeMismatch(f"frame has shape {q.shape}; a pose of {source.name!r} has ({source.nq},).")
+    if not np.isfinite(q).all():
+        raise InvalidValue("frame has a number that is not finite.")
+    refuse_far(q, "frame")
+    return q
+
+
+def refuse_far(q: Floats, what: str) -> None:
+    """Refuse configurations of which a number is as large as nothing is."""
+    most = float(np.abs(q).max(initial=0.0))
+    if most > FAR:
+        raise InvalidValue(f"{what} has a number of {most:.3g}; metres and radians are at most {FAR:g}.")

@@ -1,0 +1,138 @@
+"""Retargeted: a motion that was carried over, and what the ways of doing so have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from poise.errors import InvalidValue
+from poise.kinematics import Motion
+from poise.kinematics.carrying import Root, find_root
+from poise.limits import Clearance
+from poise.model import Model
+from poise.motion.clips.collisions import find_collisions
+from poise.motion.clips.quality import Quality
+from poise.motion.clips.result import Track, tell_runs
+from poise.motion.contact.detector import find_runs
+from poise.motion.contact.ledger import Contacts
+from poise.motion.retargeting.correspondence import CarryOver, Scales
+from poise.motion.retargeting.mapping import Mapping, find_mapping
+from poise.motion.retargeting.options import check_bodies, read_joints, show
+from poise.motion.retargeting.people import single_out
+
+__all__ = ["HOLD", "Retargeted", "prepare", "tell"]
+
+HOLD = 1e-3  # what a displacement from a standing body costs beside a bone's direction
+TOUCH = 5e-5  # m: parts that are in each other by less touch, and `quality` prints 0.0 mm
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Retargeted:
+    """A motion that was carried over onto another body.
+
+    Attributes:
+        motion: The motion of the target.
+        mapping: Which frames of both bodies were taken for the same part.
+        contacts: The contacts that hold, exactly.
+        scales: How lengths of the source became those of the target.
+        track: What was solved, with what was let go.
+        source: What it was made from.
+    """
+
+    motion: Motion
+    mapping: Mapping
+    contacts: Contacts
+    scales: Scales
+    track: Track
+    source: Motion
+
+    @property
+    def scale(self) -> float:
+        """Metres of the target's path for one of the source's."""
+        return self.scales.path
+
+    @property
+    def quality(self) -> Quality:
+        """How good the motion is, judged by the contacts of the source."""
+        return self.track.quality
+
+    def why(self) -> str:
+        """Return in words what is not exact, and what was left out."""
+        lines = [self.track.why(), *tell_collisions(self.track)]
+        if self.mapping.missing:
+            lines.append(f"Only one of both bodies has: {', '.join(self.mapping.missing)}.")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        bodies, frames = f"{self.mapping.source!r} on {self.mapping.target!r}", len(self.motion)
+        return f"<Retargeted {bodies}: {frames} frames, {len(self.mapping)} parts, {len(self.contacts)} contacts>"
+
+    def __str__(self) -> str:
+        return f"{self.mapping.source} on {self.mapping.target}, {len(self.mapping)} parts; {self.scales}\n{self.track}"
+
+
+def tell_collisions(track: Track) -> list[str]:
+    """Tell in words where parts of the body are in each other, most of all which two; nothing where none are."""
+    found = find_collisions(track.motion)
+    if found is None or not (inside := found.depths > TOUCH).any():
+        return []
+    one, other = found.parts
+    asked = any(isinstance(limit, Clearance) for limit in track.limits)
+    return [
+        f"Parts of the body are in each other in {int(inside.sum())} of {len(inside)} frames "
+        f"({tell_runs(find_runs(inside))}), most at frame {found.worst} ({found.worst / track.motion.fps:.2f} s), "
+        f"{one!r} and {other!r} by {1e3 * found.depths.max():.2g} mm"
+        + (
+            ", which Clearance does not look at or could not keep."
+            if asked
+            else ": limits=[Clearance()] keeps them apart."
+        )
+    ]
+
+
+def prepare(
+    source: Model,
+    model: Model,
+    mapping: Mapping | None,
+    scale: float | str | dict[str, float | str],
+    joints: Sequence[str] | None,
+) -> CarryOver:
+    """Return what one body asks of another, or say why it cannot be asked."""
+    check_bodies(source, model)
+    joints = read_joints(joints)
+    parts = find_mapping(source, model) if mapping is None else mapping
+    if not isinstance(parts, Mapping):
+        raise InvalidValue(
+            f"mapping is {show(mapping)}; it must be a poise.Mapping such as poise.retarget(clip, model).mapping, or "
+            "None."
+        )
+    parts.check(source, model)
+    parts = replace(parts, bodies=(source, model))
+    source, model = single_out(source, parts.find("pelvis").source), single_out(model, parts.find("pelvis").target)
+    root = find_root(model, parts.find("pelvis").target)
+    if root is None and joints is None:
+        raise InvalidValue(f"model {model.name!r} is fixed to the world: load it with base='free', and it can walk.")
+    return CarryOver(source, model, parts, scale, root, choose_joints(model, root) if joints is None else joints)
+
+
+def tell(carrying: CarryOver, model: Model, track: Track, clip: Motion) -> Retargeted:
+    """Return what came out, as a motion of the model that was given: a track knows one of several people only."""
+    motion = track.motion
+    motion = motion if carrying.model is model else Motion(model, motion.q, motion.fps)
+    return Retargeted(motion, carrying.parts, track.contacts, carrying.scales, track, clip)
+
+
+def choose_joints(model: Model, root: Root | None) -> list[str] | None:
+    """Return the joints that may move, None for all: bones keep their lengths, and what is above the root stays.
+
+    Many recordings let every bone slide. What they hold then is noise of the skeleton's fit, not a motion to be made.
+    """
+    if root is None:
+        return None
+    above = {joint.name for joint in model.joints_above(root.slide.frame)} - {root.slide.name}
+    still = {
+        joint.name
+        for joint in model.joints
+        if joint.nv and (joint.name in above or (joint.kind == "translation3" and joint.name != root.slide.name))
+    }
+    return [joint.name for joint in model.joints if joint.nv and joint.name not in still] if still else None

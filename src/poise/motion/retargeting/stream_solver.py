@@ -1,0 +1,207 @@
+"""Follow targets one frame after the other, as a live stream gives them: no frame sees what comes after it.
+
+A contact is decided by what was seen so far. Where a ledger is given, its contacts begin and end as it says; a point is
+held where it was when its contact began. With contacts="auto" they are decided here, from how the body would move by
+its goals alone, without any contact:
+
+    begins    a point was slower than 0.15 m/s, and lower than the floor + 5 cm, for 0.05 s,
+    goes on   while it is slower than 0.2 m/s, lower than the floor + 6 cm, and within 5 cm of where it is held,
+
+on a body of 1.75 m. The floor is the lowest that a sole was seen. The state of a stream has a fixed size, so that a
+frame costs the same however many came before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poise.arrays import Floats
+from poise.goals import Goal, Reach, Rest
+from poise.kinematics import Motion, Pose
+from poise.limits import Limit
+from poise.model import Model
+from poise.motion.clips.result import Track
+from poise.motion.clips.whole_clip import Progress
+from poise.motion.contact.detector import LOW, SLOW, SLOW_ENOUGH_TO_STAY
+from poise.motion.contact.ledger import Contact, Contacts, Place
+from poise.motion.contact.soles import SolePoint, find_soles
+from poise.solvers import Solution, Solver
+from poise.solvers.starts import read_start
+
+__all__ = ["follow"]
+
+Key = tuple[str, Place]
+SEEN = 0.05  # s for which a point must be slow before its contact begins
+LOW_ENOUGH_TO_STAY = 0.06  # m
+STRAY = 0.05  # m between a held point and where the goals alone would bring it
+STEP = 0.3  # rad, and times L metres: most that one frame moves the body
+
+
+def follow(
+    model: Model,
+    goals: Mapping[str, Goal],
+    paths: Mapping[str, Floats],
+    fps: float,
+    start: ArrayLike | Pose | None,
+    contacts: Contacts | str,
+    limits: Sequence[Limit],
+    progress: Progress | None,
+) -> Track:
+    """Return the motion that serves each frame from the one before; its cost a frame does not grow.
+
+    A contact holds its point where the body had it when it began, on a level above the goals.
+    """
+    frames = max(len(path) for path in paths.values() if path.ndim > 1)
+    stream = Stream(model, goals, limits, fps, read_start(model, start), begun=start is not None)
+    watch = Watch(stream.copy_free()) if isinstance(contacts, str) else None
+    ledger = Contacts((), frames, fps) if isinstance(contacts, str) else contacts
+    record = Record(model)
+    asked = {name: goal for name, goal in goals.items() if not isinstance(goal, Rest)}
+    out, errors = np.empty((frames, model.nq)), {name: np.zeros((frames, 2)) for name in asked}
+    for t in range(frames):
+        targets = {name: path[t] if path.ndim > 1 else path for name, path in paths.items()}
+        standing = list_given(ledger, t) if watch is None else watch.look(targets, record.places)
+        record.update(t, standing, stream.q)
+        solution = stream.go_on(targets, record.places)
+        out[t] = stream.q
+        for name in asked:
+            errors[name][t] = solution.errors[name]
+        if progress is not None:
+            progress(t + 1, frames)
+    tolerances = {name: goal.tolerances(model, False) for name, goal in asked.items()}
+    held = Contacts(tuple(record.close(frames)), frames, fps, ledger.floor)
+    return Track(Motion(model, out, fps), errors, tolerances, held, limits=tuple(limits))
+
+
+@dataclass(eq=False)
+class Stream:
+    """A body that goes on from frame to frame; a solver for each set of points that stand."""
+
+    model: Model
+    goals: Mapping[str, Goal]
+    limits: Sequence[Limit]
+    fps: float
+    q: Floats
+    begun: bool  # whether there was a frame before: the first one may be anywhere
+    velocity: Floats | None = None
+    solvers: dict[tuple[Key, ...], Solver] = field(default_factory=dict)
+
+    def copy_free(self) -> Stream:
+        """Return the same body without limits about time, to see where its goals alone would lead it."""
+        return replace(self, limits=[limit for limit in self.limits if not limit.timed], solvers={})
+
+    def go_on(self, targets: Mapping[str, Floats], places: Mapping[Key, Floats]) -> Solution:
+        """Move on by one frame, with points held at their places."""
+        key = tuple(sorted(places))
+        if key not in self.solvers:
+            self.solvers[key] = make_solver(self.model, self.goals, key, self.limits)
+        solver = self.solvers[key]
+        wanted = {**targets, **{f"contact {i}": places[each] for i, each in enumerate(key)}}
+        if not self.begun:
+            lasting = tuple(limit for limit in self.limits if not limit.timed)
+            solution = solver.with_targets(wanted, mode="nearest", step_limit=None, limits=lasting).solve(self.q)
+        elif solver._timed:
+            solution = solver.step(self.q, 1.0 / self.fps, wanted, velocity=self.velocity)
+            self.velocity = solution.velocity
+        else:
+            solution = solver.solve(self.q, wanted)
+        self.begun = True
+        self.q = np.array(solution.q)
+        return solution
+
+
+def make_solver(model: Model, goals: Mapping[str, Goal], held: Sequence[Key], limits: Sequence[Limit]) -> Solver:
+    """Return a solver for one set of points that stand, which keeps its branch from frame to frame."""
+    below = 1 if held else 0
+    listed: list[Goal] = [
+        Reach(frame, (0.0, 0.0, 0.0), point=point, name=f"contact {i}") for i, (frame, point) in enumerate(held)
+    ]
+    listed += [replace(goal, name=name, priority=goal.priority + below) for name, goal in goals.items()]
+    return Solver(model, listed, limits=list(limits), mode="continuous", step_limit=STEP)
+
+
+@dataclass(eq=False)
+class Record:
+    """The contacts so far: those that go on, with their places, and those that are over."""
+
+    model: Model
+    places: dict[Key, Floats] = field(default_factory=dict)
+    since: dict[Key, tuple[int, str]] = field(default_factory=dict)
+    over: list[Contact] = field(default_factory=list)
+
+    def update(self, t: int, standing: Mapping[Key, Contact | SolePoint], q: Floats) -> None:
+        """Begin and end contacts at a frame; a point is held where the body had it before."""
+        for key in [key for key in self.places if key not in standing]:
+            self.end(key, t)
+        for key, what in standing.items():
+            if key not in self.places:
+                given = what.place if t == 0 and isinstance(what, Contact) else None
+                self.places[key] = find_point(self.model, q, key) if given is None else np.array(given)
+                self.since[key] = t, what.name
+
+    def end(self, key: Key, t: int) -> None:
+        """End a contact before frame t."""
+        x, (start, name) = self.places.pop(key), self.since.pop(key)
+        self.over.append(Contact(key[0], start, t, place=(x[0], x[1], x[2]), point=key[1], name=name))
+
+    def close(self, frames: int) -> list[Contact]:
+        """End what goes on, and list all contacts."""
+        for key in list(self.places):
+            self.end(key, frames)
+        return self.over
+
+
+def list_given(ledger: Contacts, t: int) -> dict[Key, Contact | SolePoint]:
+    """List the points that a ledger has in contact at a frame."""
+    return {(contact.frame, contact.point): contact for contact in ledger.list_at(t)}
+
+
+class Watch:
+    """Decides what stands, from a body that is led by its goals alone."""
+
+    def __init__(self, free: Stream) -> None:
+        self.free = free
+        self.soles = {(sole.frame, sole.point): sole for sole in find_soles(free.model)}
+        self.size = measure_rest(free.model)
+        self.last: dict[Key, Floats] = {}
+        self.slow = dict.fromkeys(self.soles, 0)
+        self.floor = np.inf
+
+    def look(self, targets: Mapping[str, Floats], held: Mapping[Key, Floats]) -> dict[Key, Contact | SolePoint]:
+        """Take in one more frame, and list the points that stand in it."""
+        self.free.go_on(targets, {})
+        up, out = self.free.model.up_direction, {}
+        points = {key: find_point(self.free.model, self.free.q, key) for key in self.soles}
+        self.floor = min(self.floor, *(float(x @ up) for x in points.values()))
+        for key, x in points.items():
+            before = self.last.get(key)
+            speed = np.inf if before is None else float(np.linalg.norm(x - before)) * self.free.fps
+            height = float(x @ up) - self.floor
+            self.slow[key] = self.slow[key] + 1 if speed < SLOW * self.size and height < LOW * self.size else 0
+            if key in held:
+                near = float(np.linalg.norm(x - held[key])) < STRAY * self.size
+                slow, low = speed < SLOW_ENOUGH_TO_STAY * self.size, height < LOW_ENOUGH_TO_STAY * self.size
+                stands = near and slow and low
+            else:
+                stands = self.slow[key] >= max(2, round(SEEN * self.free.fps))
+            if stands:
+                out[key] = self.soles[key]
+        self.last = points
+        return dict(out)
+
+
+def measure_rest(model: Model) -> float:
+    """Return how large a body is beside a person of 1.75 m, whose frames span 1.6 m; by its rest pose."""
+    heights = model.fk(model.rest)[:, :3, 3] @ model.up_direction
+    return max(float(np.ptp(heights)), 0.5 * model.length, 1e-9) / 1.6
+
+
+def find_point(model: Model, q: Floats, key: Key) -> Floats:
+    """Return where a point of the body is."""
+    T = model.fk(q, key[0])
+    out: Floats = T[:3, :3] @ np.array(key[1]) + T[:3, 3]
+    return out

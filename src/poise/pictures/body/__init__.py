@@ -1,0 +1,1 @@
+"""How a body is drawn: sticks, clay, surfaces, objects."""

@@ -1,0 +1,154 @@
+"""A body in the round on flat axes: its solids as shaded shapes, far ones first, with their shadow on the floor.
+
+A solid is convex, so its outline is the hull of its corners seen through the camera; a rounded one is painted as a few
+shrinking outlines that get lighter towards the light. It stays a drawing of polygons: sharp at any size in a PDF.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from poise.arrays import Floats
+from poise.kinematics import Pose
+from poise.pictures.body.solids import Solid, find_solids
+from poise.pictures.body.stick import SHADOW, Camera
+from poise.pictures.marks import Mark, find_hull_corners
+
+__all__ = ["BODY", "GHOST", "draw_clay", "draw_marks"]
+
+Color = tuple[float, float, float]
+
+BODY = "#8db0da"
+GHOST = "#e6ebf0"
+LAYERS = 11
+LIGHT = np.array([-0.42, 0.62])  # in the picture, in radii
+FACES = ((0, 1, 3, 2), (4, 5, 7, 6), (0, 1, 5, 4), (2, 3, 7, 6), (0, 2, 6, 4), (1, 3, 7, 5))  # corners of place_core
+CIRCLE = np.stack([np.cos(t := np.linspace(0, 2 * np.pi, 25)[:-1]), np.sin(t)], axis=1)
+
+
+def draw_clay(
+    axes: Any, pose: Pose, camera: Camera, *, color: str = BODY, ghost: bool = False, beside: Sequence[Solid] = ()
+) -> None:
+    """Draw one pose as shaded solids, and those beside it; a ghost is pale and flat, and throws no shadow."""
+    from matplotlib.collections import PolyCollection
+    from matplotlib.colors import to_rgb
+
+    solids = (*find_solids(pose.model), *beside)
+    cores = [place_core(pose, solid) for solid in solids]
+    if camera.floor is not None and not ghost:
+        shade = [
+            find_hull(draw_round(camera.cast_shadow(core), solid)) for core, solid in zip(cores, solids, strict=True)
+        ]
+        axes.add_collection(PolyCollection(shade, facecolor=SHADOW, edgecolor=SHADOW, linewidth=0.5, zorder=1))
+    depths = np.array([camera.measure_depth(core).mean() for core in cores])
+    span = max(float(np.ptp(depths)), 1e-9)
+    polygons: list[Floats] = []
+    colors: list[Color] = []
+    for k in np.argsort(-depths):
+        base = np.array(to_rgb(color) if solids[k].color is None or ghost else solids[k].color)
+        base = mix_colors(base, np.ones(3), 0.22 * (depths[k] - depths.min()) / span)  # the air between
+        flat = camera.project(cores[k])
+        if k >= len(solids) - len(beside) and solids[k].kind == "box":
+            for face, light in list_faces(cores[k], camera):
+                polygons.append(face)
+                tone = np.clip(light * base, 0.0, 1.0)
+                colors.append((float(tone[0]), float(tone[1]), float(tone[2])))
+            continue
+        layers = 1 if ghost else LAYERS
+        for layer in range(layers):
+            part = layer / LAYERS
+            tone = mix_colors(0.66 * base, mix_colors(base, np.ones(3), 0.6), part**0.85) if not ghost else base
+            polygons.append(shrink_outline(flat, solids[k], part))
+            colors.append((float(tone[0]), float(tone[1]), float(tone[2])))
+    order = 2 if ghost else 3
+    axes.add_collection(PolyCollection(polygons, facecolor=colors, edgecolor=colors, zorder=order, linewidth=0.35))
+    axes.autoscale_view()
+
+
+def list_faces(corners: Floats, camera: Camera) -> list[tuple[Floats, float]]:
+    """List the faces of a box that are seen, each as a polygon of the picture with how light it is."""
+    out, middle = [], corners.mean(axis=0)
+    for rows in FACES:
+        face = corners[list(rows)]
+        normal = face.mean(axis=0) - middle
+        normal /= max(float(np.linalg.norm(normal)), 1e-12)
+        if camera.measure_depth(normal) < 0.0:
+            up, (right, _) = float(normal["xyz".index(camera.up or "z")]), camera.project(normal)
+            out.append((camera.project(face), 0.92 + 0.2 * up - 0.2 * float(right)))
+    return out
+
+
+def shrink_outline(flat: Floats, solid: Solid, part: float) -> Floats:
+    """Return the outline of a solid, smaller by `part` and moved towards the light; only what is round can shrink."""
+    if max(solid.round) == 0.0:
+        centre = flat.mean(axis=0)
+        return find_hull(centre + (1 - 0.25 * part) * (flat - centre))
+    lit = flat + 0.55 * part * np.repeat(solid.round, len(flat) // 2)[:, None] * LIGHT
+    return find_hull(draw_round(lit, solid, 1.0 - part))
+
+
+def mix_colors(a: Floats, b: Floats, part: float) -> Floats:
+    """Mix two colours: 0 is the first, 1 the second."""
+    out: Floats = (1 - part) * a + part * b
+    return out
+
+
+def place_core(pose: Pose, solid: Solid) -> Floats:
+    """Return the corners of a solid's core in the world, (n, 3)."""
+    if solid.kind == "capsule":
+        corners = np.array([[0.0, 0.0, -1.0], [0.0, 0.0, 1.0]])
+    elif solid.kind == "cylinder":
+        corners = np.concatenate([np.insert(CIRCLE, 2, z, axis=1) for z in (-1.0, 1.0)])
+    else:
+        corners = np.array([[x, y, z] for z in (-1, 1) for x in (-1, 1) for y in (-1, 1)], dtype=np.float64)
+    T = solid.T_frame_solid if solid.frame is None else pose.model.fk(pose.q, solid.frame) @ solid.T_frame_solid
+    out: Floats = (corners * solid.half) @ T[:3, :3].T + T[:3, 3]
+    return out
+
+
+def draw_round(flat: Floats, solid: Solid, part: float = 1.0) -> Floats:
+    """Return points of the picture around a solid's core, whose first half is its low end, (n, 2)."""
+    radii = np.repeat(solid.round, len(flat) // 2) * part
+    return flat if max(solid.round) == 0.0 else (flat[:, None, :] + radii[:, None, None] * CIRCLE).reshape(-1, 2)
+
+
+def find_hull(flat: Floats) -> Floats:
+    """Return the corners of the hull."""
+    return flat[find_hull_corners(flat)]
+
+
+# ------------------------------------------------------------------------------------------------ goals
+
+
+def draw_marks(axes: Any, marks: list[Mark], camera: Camera) -> None:
+    """Draw the goals of a solution: places with their plumb lines, gazes, supports, the centre of mass."""
+    for mark in marks:
+        flat = camera.project(mark.points)
+        if mark.kind == "place":
+            draw_place(axes, mark, camera)
+        elif mark.kind == "gaze":
+            axes.plot(*flat.T, "--", color=mark.color, linewidth=1.1, zorder=4)
+        elif mark.kind == "support":
+            closed = np.concatenate([flat, flat[:1]])
+            axes.fill(*closed.T, facecolor=mark.color, alpha=0.16, linewidth=0, zorder=1.5)
+            axes.plot(*closed.T, color=mark.color, linewidth=1.0, zorder=1.6)
+        else:
+            axes.plot(*flat.T, ":", color=mark.color, linewidth=1.1, zorder=4.5)
+            axes.plot(*flat[0], "o", color="white", markeredgecolor=mark.color, markersize=6, zorder=5)
+            axes.plot(*flat[0], "+", color=mark.color, markersize=6, zorder=5)
+
+
+def draw_place(axes: Any, mark: Mark, camera: Camera) -> None:
+    """Draw a ring with a dot at the target, and a line to the frame where it was missed."""
+    target, held = camera.project(mark.points)
+    if camera.floor is not None:
+        below = camera.cast_shadow(mark.points[0])
+        axes.plot([target[0], below[0]], [target[1], below[1]], ":", color=mark.color, linewidth=0.9, zorder=1.7)
+    if not mark.reached:
+        axes.plot([target[0], held[0]], [target[1], held[1]], "-", color=mark.color, linewidth=1.4, zorder=5)
+    axes.plot(*target, "o", color="none", markeredgecolor="white", markersize=9.5, markeredgewidth=3.4, zorder=5)
+    axes.plot(*target, "o", color="none", markeredgecolor=mark.color, markersize=9.5, markeredgewidth=1.8, zorder=5.1)
+    axes.plot(*target, "o", color=mark.color, markersize=3.6, markeredgewidth=0, zorder=5.1)

@@ -1,0 +1,327 @@
+"""What a body looks like: one smooth surface a part, drawn around its skeleton, or the solids of its file.
+
+Capsules of `poise.limits` become round cones that are as thick at a joint as the two parts that meet there, so that
+limbs taper as limbs do. A body with the roles of a person (pelvis, chest, shoulders) gets a rib cage, palms and a
+skull in its own proportions. Solids that the file brings for the eye are drawn as they are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from poise.arrays import Floats
+from poise.formats.meshes.looks import list_seen, shows_body
+from poise.kinematics.parts import find_rigid_parts
+from poise.limits.capsules import body_capsules
+from poise.limits.skeleton import BodyCapsule, make_skeleton_capsules
+from poise.model import Model
+from poise.model.geometry.shapes import Shape
+from poise.model.plane import is_planar
+from poise.pictures.body.joint_balls import join_balls
+from poise.pictures.body.surface import RoundCone, Surface, round_surface
+from poise.pictures.primitives import mesh_solid
+
+__all__ = [
+    "PERSON",
+    "Flesh",
+    "find_flesh",
+    "find_standing",
+    "is_person",
+    "place_balls",
+    "shape_person",
+    "taper_capsules",
+]
+
+Color = tuple[int, int, int]
+Cones = Iterator[tuple[str, RoundCone]]
+
+PLANAR = 0.02  # of L: half as thick as a bone of a planar arm is drawn
+SKIN: Color = (222, 214, 203)
+JOINTED: Color = (196, 203, 209)
+HAND = ("wrist", "hand", "fingertip", "thumb")
+FOOT = ("ankle", "heel", "ball", "toe")
+BALL = 0.12  # of what is between them: the radius of balls at frames that no bone connects
+UPRIGHT = 0.5  # of the way from pelvis to head: as much of it as a person has upwards at least
+PERSON = ("pelvis", "chest", "shoulder_l", "shoulder_r", "head")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Flesh:
+    """A surface that moves with a frame.
+
+    Attributes:
+        frame: The frame.
+        surface: In the frame's own axes [m].
+        color: Red, green and blue, 0 to 255.
+        parts: Names of the frames that the surface stands for: the rigid part.
+    """
+
+    frame: str
+    surface: Surface
+    color: Color
+    parts: frozenset[str]
+
+
+@lru_cache(maxsize=8)
+def find_flesh(model: Model) -> tuple[Flesh, ...]:
+    """Return all surfaces of a body that brings no meshes: the solids of its file, and flesh where it has none."""
+    seen = list_seen(model)
+    parts = find_rigid_parts(model)
+    drawn = [Flesh(s.frame, surface, find_color(s), frozenset({s.frame})) for s in seen for surface in mesh_shape(s)]
+    served = {parts[f.frame] for f in drawn}
+    if drawn and shows_body(model, seen):  # parts of which the file says nothing stay unseen, as its maker wanted
+        wanted = {parts[s.frame] for s in seen}
+        served |= {part for part in parts.values() if part not in wanted}
+    grown = (*drawn, *grow_flesh(model, served))
+    return grown or tuple(
+        Flesh(frame, round_surface([RoundCone(at, at, radius, radius)]), JOINTED, frozenset({frame}))
+        for frame, at, radius in place_balls(model)
+    )
+
+
+def place_balls(model: Model) -> list[tuple[str, tuple[float, float, float], float]]:
+    """Return a ball at each frame of a body without bones, so that it is seen at all: frame, place in it, radius."""
+    places = model.fk(np.array(model.rest))[:, :3, 3]
+    spread = float(np.linalg.norm(np.ptp(places, axis=0))) if len(places) else 0.0
+    radius = BALL * spread if spread > 0.0 else BALL * (model.length or 1.0)
+    far: list[str] = []
+    for k, frame in enumerate(model.frames):
+        if all(np.linalg.norm(places[k] - places[model.frames.index(other)]) > radius for other in far):
+            far.append(frame)
+    return [(frame, (0.0, 0.0, 0.0), radius) for frame in far]
+
+
+def grow_flesh(model: Model, served: Collection[str | None]) -> list[Flesh]:
+    """Return flesh around the skeleton, but for the parts that are served already."""
+    parts = find_rigid_parts(model)
+    color = SKIN if is_person(model) else JOINTED
+    cones: dict[str, list[RoundCone]] = {}
+    for frame, cone in [*taper_capsules(model), *shape_person(model)]:
+        if parts[frame] not in served:
+            cones.setdefault(frame, []).append(cone)
+    return [
+        Flesh(frame, round_surface(of), color, frozenset(n for n in model.frames if parts[n] == parts[frame]))
+        for frame, of in cones.items()
+    ]
+
+
+def find_color(shape: Shape) -> Color:
+    """Return the colour of a file's solid, or the plain one."""
+    if shape.color is None:
+        return JOINTED
+    r, g, b = (round(255 * float(c)) for c in shape.color[:3])
+    return r, g, b
+
+
+def mesh_shape(shape: Shape) -> Iterator[Surface]:
+    """Turn a file's solid into triangles; none for a mesh, which `bodies` has."""
+    surface = mesh_solid(shape.shape)
+    if surface is not None and len(surface.faces):
+        yield place_surface(surface, shape)
+
+
+def place_surface(surface: Surface, shape: Shape) -> Surface:
+    """Return a solid's surface in its frame."""
+    return Surface(np.asarray(shape.offset.apply(surface.vertices)), surface.faces)
+
+
+def taper_capsules(model: Model) -> Cones:
+    """Turn capsules into cones: at each end as thick as the parts that meet there."""
+    shown = shows_body(model, list_seen(model))
+    capsules = list(join_balls(model, body_capsules(model) if shown else make_skeleton_capsules(model)))
+    parts = find_rigid_parts(model)
+    T = dict(zip(model.frames, model.fk(np.array(model.rest)), strict=True))
+    least = PLANAR * model.length if is_planar(model) else 0.0  # an arm on paper is a thick line
+    person_like = is_person(model)
+    thick: dict[str | None, float] = {}
+    for capsule in capsules:
+        thick.setdefault(parts[capsule.frame], capsule.radius)
+    for capsule in capsules:
+        own = parts[capsule.frame]
+        above = None if own is None else parts[model.frame(own).parent]
+        start = 0.96 * max(capsule.radius, math.sqrt(capsule.radius * thick.get(above, capsule.radius)))
+        below = find_joint_at(model, parts, T, capsule)
+        end = math.sqrt(capsule.radius * thick.get(below, capsule.radius)) if below else capsule.radius
+        if person_like and capsule.frame in find_person_parts(model):
+            continue
+        start = start if above in thick else max(capsule.radius, end)
+        yield capsule.frame, RoundCone(capsule.a, capsule.b, max(start, least), max(end, least))
+
+
+def find_joint_at(
+    model: Model, parts: dict[str | None, str | None], T: dict[str, Floats], capsule: BodyCapsule
+) -> str | None:
+    """Return the part that hangs at the far end of a capsule, if one does."""
+    end = T[capsule.frame][:3, :3] @ np.array(capsule.b) + T[capsule.frame][:3, 3]
+    for joint in model.joints:
+        if joint.nv and joint.frame in T and parts[joint.parent] == parts[capsule.frame]:
+            place = T[joint.parent] @ np.append(joint.offset.translation, 1.0) if joint.parent else np.zeros(4)
+            if np.linalg.norm(place[:3] - end) < 1e-3 * model.length:
+                return joint.frame
+    return None
+
+
+def find_person_parts(model: Model) -> set[str]:
+    """Return the frames of a person whose flesh is not a row of capsules."""
+    middle = ("pelvis", "spine_1", "spine_2", "chest", "head", "neck")
+    pairs = ["clavicle"]
+    pairs += ["wrist"] if all(f"{role}_l" in model.roles for role in HAND) else []
+    pairs += ["ankle", "ball"] if all(f"{role}_l" in model.roles for role in FOOT) else []
+    roles = [*middle, *(f"{role}_{side}" for role in pairs for side in "lr")]
+    return {model.roles[role] for role in roles if role in model.roles}
+
+
+def is_person(model: Model) -> bool:
+    """Return whether a body has the parts of a person, and its head above them; a dog has its head before them."""
+    if not all(role in model.roles for role in PERSON):
+        return False
+    q = find_standing(model)
+    long = float(np.linalg.norm(np.subtract(*(model.fk(q, model.roles[role])[:3, 3] for role in ("head", "pelvis")))))
+    return measure_standing(model, q) > UPRIGHT * long
+
+
+def find_standing(model: Model) -> Floats:
+    """Return the pose in which a person's proportions are read: the rest pose, unless a clip stands more upright.
+
+    Bones of many files all point along x in the rest pose: nothing there is above or beside anything else.
+    """
+    shown = model._facts.get("shown")
+    poses: list[Floats] = [np.array(model.rest)] + ([] if shown is None else [np.array(shown.q[0])])
+    heights = [measure_standing(model, q) for q in poses]
+    return poses[0] if heights[0] >= 0.7 * max(heights) else poses[-1]
+
+
+def measure_standing(model: Model, q: Floats) -> float:
+    """Return how far a person's head is above the pelvis and that above the feet, as far as both are [m]."""
+    T, up = dict(zip(model.frames, model.fk(q), strict=True)), model.up_direction
+    head, pelvis, *feet = (
+        float(T[model.roles[role]][:3, 3] @ up)
+        for role in ("head", "pelvis", "ankle_l", "ankle_r")
+        if role in model.roles
+    )
+    return min(head - pelvis, pelvis - sum(feet) / len(feet)) if feet else head - pelvis
+
+
+class Placer:
+    """Places of a person's roles as it stands, and cones given in the world.
+
+    Attributes:
+        wide: Between the shoulders [m]: the unit of all flesh.
+        left: To the body's left, a unit vector; `up` and `front` are across it.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.roles = model.roles
+        self.places = dict(zip(model.frames, model.fk(find_standing(model)), strict=True))
+        across = self.locate("shoulder_l") - self.locate("shoulder_r")
+        self.wide = float(np.linalg.norm(across))
+        self.left: Floats = across / self.wide
+        up = self.locate("head") - self.locate("pelvis")
+        up -= self.left * (self.left @ up)
+        self.up: Floats = up / np.linalg.norm(up)
+        self.front: Floats = np.cross(self.left, self.up)
+
+    def locate(self, role: str) -> Floats:
+        """Return where a role is [m]."""
+        return np.array(self.places[self.roles[role]][:3, 3])
+
+    def grow(self, role: str, a: Floats, b: Floats, start: float, end: float) -> tuple[str, RoundCone]:
+        """Grow a cone that moves with a role."""
+        T = self.places[self.roles[role]]
+        one, other = ((T[:3, :3].T @ (p - T[:3, 3])).tolist() for p in (a, b))
+        return self.roles[role], RoundCone((one[0], one[1], one[2]), (other[0], other[1], other[2]), start, end)
+
+
+def shape_person(model: Model) -> Cones:
+    """Shape pelvis, waist, rib cage, skull and palms, in proportion to the skeleton that they are on."""
+    if not is_person(model):
+        return
+    place = Placer(model)
+    at, wide, up, front = place.locate, place.wide, place.up, place.front
+    for side in (1.0, -1.0):
+        hip = at("hip_l" if side > 0 else "hip_r") if "hip_l" in model.roles else at("pelvis")
+        waist = at("pelvis") + 0.1 * wide * up + 0.12 * side * wide * place.left
+        yield place.grow("pelvis", waist, hip + 0.08 * wide * up, 0.2 * wide, 0.215 * wide)
+        yield from shape_trunk(place, side)
+        yield from shape_palm(place, side)
+        yield from shape_sole(place, side)
+    head, top = at("head"), at("head_top") if "head_top" in model.roles else at("head") + 0.42 * wide * up
+    jaw = head + 0.09 * wide * front
+    yield place.grow(
+        "head", top - 0.265 * wide * up + 0.01 * wide * front, top - 0.24 * wide * up, 0.225 * wide, 0.24 * wide
+    )
+    yield place.grow("head", jaw + 0.05 * wide * up, jaw + 0.13 * wide * up, 0.125 * wide, 0.17 * wide)
+    collar = (at("shoulder_l") + at("shoulder_r")) / 2
+    if "neck" in model.roles:
+        yield place.grow("neck", at("neck") - 0.06 * wide * up, head, 0.15 * wide, 0.135 * wide)
+        if float(np.linalg.norm(at("neck") - collar)) > 0.35 * wide:
+            yield place.grow("chest", collar, at("neck"), 0.17 * wide, 0.15 * wide)
+    else:
+        yield place.grow("chest", collar, head, 0.15 * wide, 0.135 * wide)
+    above = at("spine_1" if "spine_1" in model.roles else "chest")
+    if "spine_1" not in model.roles or float(np.linalg.norm(above - at("pelvis"))) > 0.4 * wide:
+        yield place.grow("pelvis", at("pelvis") + 0.1 * wide * up, above, 0.2 * wide, 0.2 * wide)
+
+
+def shape_trunk(place: Placer, side: float) -> Cones:
+    """Shape one half of the trunk: waist, ribs, collar bone."""
+    at, wide, up, front = place.locate, place.wide, place.up, place.front
+    out = side * place.left
+    column = [role for role in ("spine_1", "spine_2", "chest") if role in place.roles]
+    for role, above, half, thick in zip(column, column[1:], (0.12, 0.14), (0.205, 0.215), strict=False):
+        low, high = at(role) + 0.05 * wide * front, at(above) + 0.06 * wide * front
+        yield place.grow(role, low + half * wide * out, high + (half + 0.01) * wide * out, thick * wide, thick * wide)
+    chest = at("chest") + 0.07 * wide * front
+    shoulder = at("shoulder_l" if side > 0 else "shoulder_r")
+    rise = float(up @ (shoulder - at("chest")))
+    ribs, top = chest + 0.03 * wide * up, chest + 0.78 * rise * up
+    yield place.grow("chest", ribs + 0.15 * wide * out, top + 0.2 * wide * out, 0.22 * wide, 0.2 * wide)
+    yield place.grow("chest", chest + 0.3 * rise * up, top, 0.22 * wide, 0.2 * wide)
+    collar = "clavicle_l" if side > 0 else "clavicle_r"
+    if collar in place.roles:
+        yield place.grow(collar, shoulder - 0.27 * wide * out + 0.02 * wide * up, shoulder, 0.12 * wide, 0.14 * wide)
+
+
+def shape_palm(place: Placer, side: float) -> Cones:
+    """Shape a flat hand with its thumb beside it."""
+    names = [f"{n}_{'l' if side > 0 else 'r'}" for n in HAND]
+    if not all(name in place.roles for name in names):
+        return
+    wide = place.wide
+    wrist, hand, tip, thumb = (place.locate(name) for name in names)
+    along = (tip - wrist) / np.linalg.norm(tip - wrist)
+    beside = thumb - wrist - along * (along @ (thumb - wrist))
+    beside /= np.linalg.norm(beside)
+    yield place.grow(names[0], wrist, wrist + 0.4 * (hand - wrist), 0.08 * wide, 0.075 * wide)
+    for k in (-1.0, 0.0, 1.0):
+        reach = tip - (0.05 + 0.05 * abs(k - 0.2)) * wide * along
+        knuckle = hand + 0.085 * k * wide * beside
+        yield place.grow(names[0], wrist + 0.04 * k * wide * beside, knuckle, 0.07 * wide, 0.058 * wide)
+        yield place.grow(names[0], knuckle, reach + 0.075 * k * wide * beside, 0.058 * wide, 0.042 * wide)
+    yield place.grow(names[0], wrist + 0.3 * (thumb - wrist), thumb - 0.03 * wide * along, 0.06 * wide, 0.042 * wide)
+
+
+def shape_sole(place: Placer, side: float) -> Cones:
+    """Shape a foot that stands on its sole: heel, instep, and toes that bend at the ball."""
+    names = [f"{n}_{'l' if side > 0 else 'r'}" for n in FOOT]
+    if not all(name in place.roles for name in names):
+        return
+    wide, up = place.wide, place.up
+    ankle, heel, ball, toe = (place.locate(name) for name in names)
+    along = (toe - heel) / np.linalg.norm(toe - heel)
+    out = np.cross(up, along)
+    back, front, tip = 0.115 * wide, 0.085 * wide, 0.062 * wide
+    middle = heel + back * (up + along)
+    yield place.grow(names[0], ankle, middle, 0.115 * wide, back)
+    for k in (-1.0, 0.0, 1.0):
+        spread = 0.06 * k * wide * out
+        yield place.grow(names[0], middle + 0.25 * spread, ball + front * up + spread, back, front)
+        yield place.grow(names[0], ankle + 0.05 * wide * along, ball + front * up + 0.5 * spread, 0.09 * wide, front)
+        yield place.grow(
+            names[2], ball + front * up + spread, toe + tip * (up - along) + 0.8 * spread, 0.98 * front, tip
+        )

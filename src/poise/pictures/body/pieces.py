@@ -1,0 +1,113 @@
+"""A body as the pieces that are drawn of it, wherever its own file brings meshes: one look for pictures, pages, studio.
+
+The meshes come from `poise.formats.meshes.looks`. Parts without a readable mesh are drawn as the simple solids of the
+file, or as flesh. A body without any mesh has no pieces here: `solids` and `flesh` draw it.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from poise.arrays import Floats
+from poise.errors import FormatWarning
+from poise.formats.meshes.decimation import choose_vertices
+from poise.formats.meshes.looks import find_look, list_seen
+from poise.kinematics.parts import find_rigid_parts
+from poise.model import Mesh, Model
+from poise.model.geometry.looks import Material, Patch, Piece
+from poise.model.geometry.shapes import Shape
+from poise.pictures.body.surface import Surface
+from poise.pictures.primitives import mesh_solid
+
+__all__ = ["find_pieces", "sample_extremes", "tell_missing"]
+
+
+DIRECTIONS = np.array([[x, y, z] for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (-1, 0, 1) if (x, y, z) != (0, 0, 0)])
+PIECES, TOLD = "pieces", "told"
+FEWEST = 3  # joints of a skeleton that is drawn though its file shows something else
+GREY: tuple[float, float, float, float] = (0.77, 0.80, 0.82, 1.0)
+
+
+def find_pieces(model: Model) -> tuple[Piece, ...]:
+    """Return all pieces of a body whose file brings meshes; none where it brings none that can be had."""
+    if PIECES not in model._facts:
+        model._facts[PIECES] = gather_pieces(model)
+    found = model._facts[PIECES]
+    assert isinstance(found, tuple)
+    return found
+
+
+def tell_missing(model: Model) -> None:
+    """Warn, once for each model, of what its file wants drawn and could not be had, and of what was assumed."""
+    notes = (*find_look(model).notes, *find_look(model).assumed)
+    if notes and TOLD not in model._facts:
+        model._facts[TOLD] = True
+        for note in notes:
+            warnings.warn(f"{model.source or model.name}: {note}", FormatWarning, stacklevel=4)
+
+
+def gather_pieces(model: Model) -> tuple[Piece, ...]:
+    """Return the meshes, the solids beside them, and flesh where a mesh is missing."""
+    look = find_look(model)
+    if not look.pieces:
+        return ()
+    seen = list_seen(model)
+    seen += [s for s in model.shapes if s.use == "collision" and s.frame in look.bare and s not in seen]
+    solids = [piece for shape in seen if not isinstance(shape.shape, Mesh) for piece in make_pieces(shape)]
+    drawn = {piece.frame for piece in (*look.pieces, *solids)}
+    shown = drawn | {frame for piece in look.pieces if piece.skin is not None for frame in piece.skin.frames}
+    return (*look.pieces, *solids, *grow_pieces(model, (look.bare - drawn) | find_unseen(model, shown)))
+
+
+def find_unseen(model: Model, shown: set[str]) -> set[str]:
+    """Return the frames of skeletons that no mesh shows at all, as of one that holds a box which has a mesh."""
+    trees: dict[str, set[str]] = {}
+    for name in model.frames:
+        trees.setdefault(model.ancestors(name)[-1], set()).add(name)
+    moving = {joint.frame for joint in model.joints if joint.nv}
+    unseen = [tree for tree in trees.values() if not tree & shown and len(tree & moving) >= FEWEST]
+    return set().union(*unseen)
+
+
+def make_pieces(shape: Shape) -> list[Piece]:
+    """Return a simple solid of the file as a piece."""
+    surface = mesh_solid(shape.shape)
+    if surface is None or not len(surface.faces):
+        return []
+    return [make_piece(surface, shape.frame, np.array(shape.offset.matrix), shape.color)]
+
+
+def make_piece(
+    surface: Surface, frame: str, matrix: Floats, color: tuple[float, float, float, float] | None = None
+) -> Piece:
+    """Return a surface as a piece."""
+    chosen = color or GREY
+    material = Material(chosen, clear=chosen[3] < 0.999)
+    patch = Patch(surface.vertices.astype(np.float32), surface.faces.astype(np.uint32), material)
+    return Piece(patch, frame, matrix)
+
+
+def grow_pieces(model: Model, frames: frozenset[str] | set[str]) -> list[Piece]:
+    """Return flesh around the parts of these frames."""
+    from poise.pictures.body.flesh import grow_flesh
+
+    parts = find_rigid_parts(model)
+    wanted = {parts[frame] for frame in frames}
+    grown = grow_flesh(model, {part for part in parts.values() if part not in wanted}) if wanted else ()
+    return [make_piece(part.surface, part.frame, np.eye(4)) for part in grown]
+
+
+def sample_extremes(piece: Piece) -> Piece:
+    """Return the piece with the few vertices that lie outermost, of each frame that moves it: enough for its bounds."""
+    points = np.asarray(piece.patch.vertices, np.float64)
+    if piece.skin is None:
+        rows = np.unique(np.argmax(points @ DIRECTIONS.T, axis=0))
+    else:
+        first = np.take_along_axis(
+            piece.skin.joints, np.argmax(piece.skin.weights, axis=1)[:, None].astype(np.int64), axis=1
+        )[:, 0]
+        found = [np.flatnonzero(first == k) for k in np.unique(first)]
+        rows = np.unique(np.concatenate([own[np.argmax(points[own] @ DIRECTIONS.T, axis=0)] for own in found]))
+    return choose_vertices(piece, rows, np.zeros((0, 3), np.int64))

@@ -1,0 +1,220 @@
+"""What is drawn of a body: simple solids, each fixed to a frame.
+
+A part whose file brings boxes, cylinders, spheres or capsules to look at is drawn as those. Meshes are not opened: a
+part that has only meshes, and every part of a body that brings nothing at all, is drawn as the capsules around its
+skeleton (`poise.limits.skeleton`), as thick as its mass would be as water. Where two of them meet they are given the
+same thickness, so that limbs taper; an arm is of even thickness.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import pairwise
+
+import numpy as np
+
+from poise.arrays import Floats
+from poise.formats.meshes.looks import list_seen, shows_body
+from poise.kinematics.parts import find_rigid_parts
+from poise.limits.skeleton import BodyCapsule, make_skeleton_capsules
+from poise.model import Model, Object
+from poise.model.geometry.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
+from poise.pictures.body.flesh import find_standing, is_person, place_balls, shape_person, taper_capsules
+from poise.pictures.body.joint_balls import join_balls
+from poise.spatial import Transform
+
+__all__ = ["Solid", "find_solids", "make_capsule", "place_object"]
+
+
+HEAD_ROLES = ("head", "neck", "chest", "pelvis", "shoulder_l", "shoulder_r")
+MEETING = 2e-3  # of L: ends that are closer meet
+RAIL, RAIL_RODS, RAIL_COLOR = 0.004, 48, (0.55, 0.58, 0.62)  # a curve that a joint runs along: radius of L
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solid:
+    """A convex solid that moves with a frame: its core (a box, or a cylinder along z), and `round` around it.
+
+    A capsule is a core without width, a ball one without any size.
+
+    Attributes:
+        frame: The frame that carries it; None is the world.
+        kind: "capsule", "cylinder" or "box".
+        T_frame_solid: From its own axes to the frame, (4, 4).
+        half: Half the size of its core along its own axes [m].
+        round: How far it reaches around the core, at the low and at the high end of its z [m].
+        color: Red, green, blue, 0 to 1; None where the body's own colour is used.
+    """
+
+    frame: str | None
+    kind: str
+    T_frame_solid: Floats
+    half: tuple[float, float, float]
+    round: tuple[float, float]
+    color: tuple[float, float, float] | None = None
+
+
+@lru_cache(maxsize=16)
+def find_solids(model: Model) -> tuple[Solid, ...]:
+    """Return all solids of a body."""
+    parts = find_rigid_parts(model)
+    shapes = list_seen(model)
+    solid = [shape for shape in shapes if not isinstance(shape.shape, Mesh)]
+    served = {parts[model.frame(shape.frame).name] for shape in solid}
+    meshed = {parts[model.frame(shape.frame).name] for shape in shapes} - served
+    if not shows_body(model, shapes):
+        meshed = {*parts.values()} - served
+    if not shapes and is_bare_person(model):
+        return tuple(make_person(model))
+    bones = list(join_balls(model, make_skeleton_capsules(model, meshed if shapes else None)))
+    drawn = {parts[bone.frame] for bone in bones} | served
+    found = (*(make_solid(shape) for shape in solid), *taper_solids(model, bones), *make_head(model, drawn))
+    balls = [] if found else place_balls(model)
+    found = found or tuple(make_capsule(frame, np.array(at), np.array(at), radius) for frame, at, radius in balls)
+    return (*found, *lay_rails(model))
+
+
+def lay_rails(model: Model) -> list[Solid]:
+    """Return the curves that paths run along as thin rods, fixed to what carries them."""
+    found = []
+    for joint in model.joints:
+        if joint.path is not None:
+            x = np.linspace(0.0, joint.path.length, RAIL_RODS + 1)
+            places = joint.offset.apply(joint.path.transform(x)[:, :3, 3])
+            rods = pairwise(places)
+            found += [make_capsule(joint.parent, a, b, RAIL * model.length, RAIL_COLOR) for a, b in rods]
+    return found
+
+
+def is_bare_person(model: Model) -> bool:
+    """Return whether a body has the roles of a person, and no mass to say how thick it is: a figure of mocap."""
+    return model.mass == 0.0 and is_person(model)
+
+
+def make_person(model: Model) -> list[Solid]:
+    """Return the flesh of a person as solids: limbs, and a trunk, a skull, palms and soles in proportion."""
+    cones = [*taper_capsules(model), *shape_person(model)]
+    return [make_capsule(frame, np.array(c.a), np.array(c.b), (c.start, c.end)) for frame, c in cones]
+
+
+def make_head(model: Model, drawn: set[str | None]) -> list[Solid]:
+    """Return a head for a body that has one and says nothing of its size: half as thick as the shoulders are wide."""
+    place = find_head(model)
+    if place is None or find_rigid_parts(model)[place[0]] in drawn:
+        return []
+    frame, up, radius = place
+    return [make_capsule(frame, 0.7 * radius * up, 1.3 * radius * up, radius)]
+
+
+def find_head(model: Model) -> tuple[str, Floats, float] | None:
+    """Return the frame of a body's head, its way up in that frame, and a radius for it; None where it has no head."""
+    if "head" not in model.roles:
+        return None
+    T = dict(zip(model.frames, model.fk(find_standing(model)), strict=True))
+    at = {role: T[model.roles[role]][:3, 3] for role in HEAD_ROLES if role in model.roles}
+    below = next((at[role] for role in ("neck", "chest", "pelvis") if role in at), None)
+    wide = (
+        float(np.linalg.norm(at["shoulder_l"] - at["shoulder_r"])) if "shoulder_l" in at and "shoulder_r" in at else 0.0
+    )
+    radius = 0.26 * wide or 0.05 * model.length
+    up = model.up_direction if below is None else at["head"] - below
+    long = float(np.linalg.norm(up))
+    up = up / long if long > 1e-9 * model.length else model.up_direction
+    return model.roles["head"], np.asarray(T[model.roles["head"]][:3, :3].T @ up), radius
+
+
+def taper_solids(model: Model, capsules: list[BodyCapsule]) -> list[Solid]:
+    """Turn capsules into solids that are as thick as each other where they meet.
+
+    Stubs beside a longer bone are left out.
+    """
+    if not capsules:
+        return []
+    T = model.fk(np.array(model.rest))[[model.frames.index(capsule.frame) for capsule in capsules]]
+    ends = np.array([(capsule.a, capsule.b) for capsule in capsules])
+    world = (np.einsum("nij,nkj->nki", T[:, :3, :3], ends) + T[:, None, :3, 3]).reshape(-1, 3)
+    thick = np.array([capsule.radius for capsule in capsules])
+    if is_chain(model):  # an arm: its masses are motors, and say little about its looks
+        thick = np.clip(thick, 0.8 * np.median(thick), 1.25 * np.median(thick))
+    long = np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
+    meets = np.linalg.norm(world[:, None] - world[None], axis=-1) < MEETING * model.length
+    radii, limb = np.repeat(thick, 2), np.repeat(long > 2.2 * thick, 2)
+    least, most = np.where(meets, radii, np.inf).min(axis=1), np.where(meets, radii, 0.0).max(axis=1)
+    shared = np.where(limb, np.clip(np.sqrt(least * most), 0.7 * radii, 1.35 * radii), radii)
+    # a part that only links a thin one to a thick one, as a collar bone, begins as thick as the latter
+    light = np.repeat([sum_mass(model, capsule.frame) == 0.0 for capsule in capsules], 2)
+    shared = np.where(light & (least < 0.65 * most), 0.95 * most, shared).reshape(-1, 2)
+    longest = {
+        frame: max(long[k] for k, c in enumerate(capsules) if c.frame == frame) for frame in list_frames(capsules)
+    }
+    return [
+        make_capsule(capsule.frame, a, b, (low, high))
+        for k, (capsule, (a, b), (low, high)) in enumerate(zip(capsules, ends, shared.tolist(), strict=True))
+        if long[k] == longest[capsule.frame] or long[k] > 0.8 * thick[k]
+    ]
+
+
+def is_chain(model: Model) -> bool:
+    """Return whether every part carries at most one joint."""
+    parts = find_rigid_parts(model)
+    carried = [parts[joint.parent] for joint in model.joints if joint.kind != "fixed"]
+    return len(carried) == len(set(carried))
+
+
+def list_frames(capsules: list[BodyCapsule]) -> set[str]:
+    """Return the frames that carry them."""
+    return {capsule.frame for capsule in capsules}
+
+
+def sum_mass(model: Model, frame: str) -> float:
+    """Return all mass of the rigid part that a frame is on [kg]."""
+    parts = find_rigid_parts(model)
+    mine = parts[model.frame(frame).name]
+    return sum(model.frame(name).mass for name in model.frames if parts[name] == mine)
+
+
+def make_capsule(
+    frame: str | None,
+    a: Floats,
+    b: Floats,
+    radius: float | tuple[float, float],
+    color: tuple[float, float, float] | None = None,
+) -> Solid:
+    """Make a capsule from one point of a frame to another; a ball where they are the same."""
+    length = float(np.linalg.norm(b - a))
+    T = np.eye(4)
+    T[:3, :3] = turn_z_to((b - a) / length) if length > 1e-12 else np.eye(3)
+    T[:3, 3] = (a + b) / 2
+    low, high = radius if isinstance(radius, tuple) else (radius, radius)
+    return Solid(frame, "capsule", T, (0.0, 0.0, length / 2), (low, high), color)
+
+
+def turn_z_to(axis: Floats) -> Floats:
+    """Return a rotation whose third column is the axis."""
+    helper = np.eye(3)[int(np.argmin(np.abs(axis)))]
+    x = np.cross(helper, axis)
+    x /= np.linalg.norm(x)
+    return np.stack([x, np.cross(axis, x), axis], axis=1)
+
+
+def place_object(thing: Object, T_world_thing: Floats | None = None) -> Solid:
+    """Make a solid of an object, in its own axes or where it is in the world."""
+    offset = Transform.from_matrix(thing.offset if T_world_thing is None else T_world_thing @ thing.offset)
+    shape = type(thing.shape)(**thing.shape.sizes)
+    return replace(make_solid(Shape("", shape, offset, "both", thing.color)), frame=None)
+
+
+def make_solid(shape: Shape) -> Solid:
+    """Make a solid of a shape of the body's file."""
+    body, T = shape.shape, np.array(shape.offset.matrix)
+    color = None if shape.color is None else shape.color[:3]
+    if isinstance(body, Sphere):
+        return Solid(shape.frame, "capsule", T, (0.0, 0.0, 0.0), (body.radius,) * 2, color)
+    if isinstance(body, Capsule):
+        return Solid(shape.frame, "capsule", T, (0.0, 0.0, body.length / 2), (body.radius,) * 2, color)
+    if isinstance(body, Cylinder):
+        return Solid(shape.frame, "cylinder", T, (body.radius, body.radius, body.length / 2), (0.0, 0.0), color)
+    assert isinstance(body, Box)
+    x, y, z = body.size
+    return Solid(shape.frame, "box", T, (x / 2, y / 2, z / 2), (0.0, 0.0), color)

@@ -1,0 +1,1 @@
+"""Limbs: poles, straight limbs, stiffness."""

@@ -1,0 +1,105 @@
+"""Limbs that got stuck straight: bend them by the two bones, before the solve.
+
+A straight limb whose hinge is at its limit feels no pull towards its own root: a search that goes only downhill
+leaves it straight, though the target is nearer. The hinge's angle for a distance D from root A to
+handle C is known:
+
+    D^2 = |x|^2 + |w|^2 + 2 x . R(h, t) w          x = B - A,  w = C - B,  h the hinge's axis at B
+    x . R(h, t) w = k + a cos t + b sin t          k = (x.h)(w.h),  a = x.w_,  b = x.(h x w_),  w_ = w - (w.h) h
+
+and the solve starts with the hinge turned that way. The kernels' two-bone method (`elbow_turn` in
+`native/kernels/methods/two_bone.h`) has the same law of cosines and another choice: it keeps the side to which the
+limb is bent and may leave the range for it; here the limb is straight, and the smaller turn inside the range is taken.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from poise.arrays import Floats
+from poise.model import Joint, Model
+from poise.rig.limbs.limb import Limb
+
+__all__ = ["bend", "bend_knee", "comes_down", "hinge_joint"]
+
+LEAST = 0.02  # radians: less is left to the solve
+SAME = 0.2  # radians: turns that differ by less are as far as each other
+STRAIGHT = math.cos(0.25)  # of the angle between the bones of a limb that counts as straight
+
+
+def hinge_joint(model: Model, limb: Limb) -> Joint | None:
+    """The joint in the middle of a limb, if it is a hinge."""
+    name = None if limb.middle is None or limb.hinge is None else model.frame(limb.middle).joint
+    return None if name is None else model.joint(name)
+
+
+def bend(
+    model: Model, q: Floats, limb: Limb, joint: Joint, frame: str, target: Floats, *, as_made: bool = False
+) -> float:
+    """How far the hinge must turn for the frame to come as near to the limb's root as its target is; 0 for no turn.
+
+    Only a limb that is longer than its target asks for is bent. Of two turns the smaller one is taken; where both are
+    about as far, as in a straight limb, or if `as_made` says so, the one that bends it the way it is made for.
+    """
+    A, C = model.fk(q, limb.root)[:3, 3], model.fk(q, frame)[:3, 3]
+    T = model.fk(q, str(limb.middle))
+    turns = find_turns(C - A, C - T[:3, 3], T[:3, :3] @ np.asarray(joint.axis), float(np.linalg.norm(target - A)))
+    now = float(q[joint.q][0])
+    inside = [turn for turn in turns if float(joint.lower) <= now + turn <= float(joint.upper)]
+    most = np.inf if as_made else min(map(abs, inside), default=0.0) + SAME
+    made = 1.0 if limb.hinge is None or np.dot(limb.hinge, joint.axis) > 0.0 else -1.0
+    turn = max((turn for turn in inside if abs(turn) <= most), key=lambda turn: made * turn, default=0.0)
+    return turn if abs(turn) > LEAST else 0.0
+
+
+def find_turns(line: Floats, w: Floats, h: Floats, distance: float) -> list[float]:
+    """The turns about h at the middle that bring the end to a distance from the root; none where it is nearer.
+
+    Args:
+        line: From the root to the end.
+        w: From the middle to the end.
+        h: The axis of the middle.
+        distance: From the root, where the end shall be.
+    """
+    if distance >= float(np.linalg.norm(line)):
+        return []
+    x = line - w
+    across = w - (w @ h) * h
+    k, a, b = float((x @ h) * (w @ h)), float(x @ across), float(x @ np.cross(h, across))
+    size = math.hypot(a, b)
+    if size == 0.0:
+        return []
+    wanted = (0.5 * (distance * distance - float(x @ x) - float(w @ w)) - k) / size
+    half, middle = math.acos(min(1.0, max(-1.0, wanted))), math.atan2(b, a)
+    return [math.remainder(middle + side * half, 2.0 * math.pi) for side in (1.0, -1.0)]
+
+
+def comes_down(model: Model, q: Floats, limb: Limb, way: Floats) -> bool:
+    """Whether a hip comes nearer to its foot along a way, and the leg is so straight that the pull does not bend it."""
+    A, C = model.fk(q, limb.root)[:3, 3], model.fk(q, limb.end)[:3, 3]
+    if float((C - A) @ way) <= 0.0:
+        return False
+    B = model.fk(q, str(limb.middle))[:3, 3]
+    upper, lower = B - A, C - B
+    return float(upper @ lower) > STRAIGHT * math.sqrt(float(upper @ upper) * float(lower @ lower))
+
+
+def bend_knee(model: Model, q: Floats, limb: Limb, side: Floats, way: Floats) -> Floats:
+    """How far the velocities of a knee without a hinge go, (nv,), for a hip that goes a way while the foot stays.
+
+    With n the side of the foot, across the leg, the bone below the knee turns back about n: the knee goes ahead.
+    """
+    dq = np.zeros(model.nv)
+    A, B, C = (model.fk(q, str(frame))[:3, 3] for frame in (limb.root, limb.middle, limb.end))
+    line = C - A
+    n = side - (side @ line) * line / max(float(line @ line), 1e-300)
+    size, name = float(np.linalg.norm(n)), model.frame(str(limb.middle)).joint
+    if size < 1e-9 or name is None:
+        return dq
+    turns = find_turns(line, C - B, n / size, float(np.linalg.norm(line - way)))
+    turn = min((turn for turn in turns if turn > LEAST), default=0.0)
+    v = model.joint(name).v
+    dq[v] = np.linalg.lstsq(model.jacobian(q, str(limb.middle))[3:, v], turn * n / size, rcond=1e-6)[0]
+    return dq

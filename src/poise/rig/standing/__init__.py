@@ -1,0 +1,1 @@
+"""Standing on feet: stance, floor, balance."""

@@ -1,0 +1,91 @@
+"""Why a body does not balance: where its centre of mass is beside its feet, and what keeps it from them, in words.
+
+What is pulled comes before balance, so a handle may be where it was pulled in a pose in which nobody could stand. In
+the body's own directions the centre of mass is
+
+    behind, ahead     along f, where the planted feet point to
+    left, right       along u x f, u being up
+
+whichever of the two is farther.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from poise.arrays import Floats
+from poise.diagnosis.hull import measure_excess
+from poise.diagnosis.missed import is_missed
+from poise.rig.reasons import Stop, find_stops, group_stops, say_stops
+from poise.rig.standing.stance import Feet
+from poise.rig.state import HandleGoal
+from poise.solvers import Solution
+from poise.solvers.show import say_length
+
+__all__ = ["Fall", "find_fall", "say_why"]
+
+BALANCE = "balance"  # the name of a rig's goal
+AGREED = "Everything is where you asked"
+
+
+@dataclass(frozen=True, slots=True)
+class Fall:
+    """How a body does not balance.
+
+    Attributes:
+        metres: How far its centre of mass is beside what it stands on.
+        way: Where that is: "behind", "ahead of", "left of", "right of" or "beside".
+        pulled: The handles that are pulled, which come before balance.
+        stops: What else holds it back, the strongest first.
+    """
+
+    metres: float
+    way: str
+    pulled: tuple[str, ...]
+    stops: tuple[Stop, ...]
+
+
+def find_fall(solution: Solution | None, places: Mapping[str, HandleGoal], feet: Feet) -> Fall | None:
+    """Return how the pose of a frame does not balance; None where it does, or nobody asked."""
+    if solution is None or BALANCE not in solution.errors or not is_missed(solution, BALANCE):
+        return None
+    away = measure_excess(solution, solution._list_rows()[BALANCE])
+    planted = [name for name, goal in places.items() if goal.kind in ("plant", "pin") and name in feet.names]
+    pulled = tuple(name for name, goal in places.items() if goal.kind == "reach")
+    way = name_way(away, find_front(solution.q, feet, planted), solution.model.up_direction)
+    return Fall(solution.errors[BALANCE][0], way, pulled, find_stops(solution))
+
+
+def find_front(q: Floats, feet: Feet, planted: list[str]) -> Floats:
+    """Return where some feet point to, in a pose; zero where they are points."""
+    sides = [feet.find_side(name, q) for name in planted if feet[name].side is not None]
+    out: Floats = np.cross(np.sum(sides, axis=0), feet.model.up_direction) if sides else np.zeros(3)
+    return out
+
+
+def name_way(away: Floats, ahead: Floats, up: Floats) -> str:
+    """Return on which side of a body that looks ahead a way leads."""
+    if not np.linalg.norm(ahead) > 0.0:
+        return "beside"
+    along, across = float(away @ ahead), float(away @ np.cross(up, ahead))
+    if abs(along) >= abs(across):
+        return "ahead of" if along > 0.0 else "behind"
+    return "left of" if across > 0.0 else "right of"
+
+
+def say_why(misses: str, fall: Fall | None, units: str) -> str:
+    """Say what is missed, and how the body does not balance."""
+    if fall is None:
+        return misses
+    far = f"its centre of mass is {say_length(fall.metres, units=units)} {fall.way} its feet"
+    if not misses.startswith(AGREED):
+        return f"{misses}\nNor does the body balance: {far}."
+    reasons = [say_stops(group) for group in group_stops(fall.stops)]
+    text = f"{AGREED}, but the body does not balance: {far}"
+    text += f", and {', '.join(reasons)}." if reasons else "."
+    if fall.pulled:
+        text += f" Pulling comes before balance: pull {' and '.join(fall.pulled)} elsewhere, or less far."
+    return text

@@ -1,0 +1,223 @@
+"""Feet: what a body stands on, and how a foot rolls.
+
+A planted foot is a hinge. Its ball stays, and the heel rises about an axis across the foot:
+
+    f   ahead, along the sole from the heel to the toes, level in the rest pose
+    s = u x f                    the axis about which the heel rises, u being up
+    ball                         the joint of the toes; of a foot without such a joint, the middle of the front edge
+
+The points of the sole are the contact points of `poise.roles`; those of a foot of which nothing is known but where its
+ankle is are guessed by its height.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from poise.anatomy import ContactPoint, find_sole
+from poise.arrays import Floats, Triple
+from poise.goals.contacts import LAYER, find_parent
+from poise.kinematics.parts import find_rigid_parts
+from poise.model import Model
+from poise.rig.ends import is_machine
+from poise.rig.places import ORIGIN, Place, find_place, make_triple
+from poise.rig.targets import find_ahead
+
+__all__ = ["Foot", "find_foot"]
+
+FRONT = 0.1  # of the length of a sole: so near to its foremost point is its front edge, to the last its rear edge
+REAR = ("heel", "sole_3", "sole_4")
+SHORT = 0.01  # of L: a sole that is shorter is a point
+TALL = 0.6  # of the height of the ankle: a sole that is shorter is the end of a leg, and a point
+HELD = 5  # velocities of a leg that can hold the ball of its foot and its side; with fewer the foot is a point
+ANKLE = 0.09  # of the length of a leg: how high a person's ankle is
+GUESSED = ((1.6, -0.8), (0.5, -0.5))  # of the ankle's height: a sole of which nothing is known, ahead and to the sides
+
+
+@dataclass(frozen=True, slots=True)
+class Foot:
+    """A foot of a body.
+
+    Attributes:
+        frame: The frame that carries the foot.
+        ball: Where it stays when the heel rises, a point of `frame` [m].
+        toes: The frame of the toes where a joint moves them; None where the foot is one piece.
+        side: The axis about which the heel rises, in `frame`; None where the foot is a point.
+        up: What is up on a flat foot, in `frame`.
+        front: Points of the sole that stay on the ground when the heel rises: frames and points on them.
+        heel: Points of the sole at its rear edge.
+        hinged: Whether the joint of the toes is a hinge, which then holds the side axis by itself.
+    """
+
+    frame: str
+    ball: Triple
+    toes: str | None
+    side: Triple | None
+    up: Triple
+    front: tuple[Place, ...]
+    heel: tuple[Place, ...]
+    hinged: bool = False
+
+    @property
+    def sole(self) -> tuple[Place, ...]:
+        """All points of the sole."""
+        return (*self.front, *self.heel)
+
+
+def find_foot(model: Model, frame: str, q: Floats | None = None) -> Foot:
+    """Return the foot that a frame is on.
+
+    Args:
+        model: The body.
+        frame: A frame of the foot.
+        q: A pose in which it stands, the rest pose unless given. The points of a sole say how it lies; where they are
+            in one line, as of a skeleton, they say nothing of how it rolls to a side: in this pose it does not.
+    """
+    parts = find_rigid_parts(model)
+    own = str(parts[frame] or frame)
+    toes = find_toes(model, parts, own)
+    contacts = find_sole(model, own, toes)
+    points: list[Place] = [(contact.frame, contact.point) for contact in contacts]
+    if len(points) == 1 and toes is None:
+        points += guess_sole(model, own, points[0])
+    T = model.fk(model.rest, own)
+    at = {point: T[:3, :3].T @ (find_place(model, point) - T[:3, 3]) for point in points}  # in the foot's own axes
+    up = T[:3, :3].T @ model.up_direction
+    ahead = find_foot_ahead(model, own, toes, points)
+    if ahead is None or count_above(model, own) < HELD:
+        return stand_on_point(model, own, frame, list(at.values()), up)
+    ahead = T[:3, :3].T @ ahead
+    if q is not None and is_line(model, list(at.values()), ahead):
+        up = find_upright(model, own, ahead, q)
+    along = {point: float(place @ ahead) for point, place in at.items()}
+    front, heel = split_sole(contacts, along)
+    if toes is None:
+        first = max(along.values())
+        side = np.cross(up, ahead)  # about the foremost edge, at the height of the lowest point, nothing goes deeper
+        low = min(float(place @ up) for place in at.values())
+        ball_at = first * ahead + low * up + float(np.mean([at[point] @ side for point in front])) * side
+    else:
+        ball_at = T[:3, :3].T @ (find_place(model, (toes, ORIGIN)) - T[:3, 3])
+        front = [(toes, ORIGIN), *(p for p in points if parts[p[0]] == toes and p != (toes, ORIGIN))]
+    return Foot(
+        own,
+        make_triple(ball_at),
+        toes,
+        make_triple(np.cross(up, ahead)),
+        make_triple(up),
+        tuple(front),
+        tuple(heel),
+        hinged=toes is not None and model.joint(str(model.frame(toes).joint)).nv == 1,
+    )
+
+
+def split_sole(contacts: Sequence[ContactPoint], along: dict[Place, float]) -> tuple[list[Place], list[Place]]:
+    """Return the front and the rear of a sole: as its points are called, else those at its two ends."""
+    first, last = max(along.values()), min(along.values())
+    edge, middle = FRONT * (first - last), 0.5 * (first + last)
+    rear = {(contact.frame, contact.point) for contact in contacts if contact.name.startswith(REAR)}
+    fore = {(contact.frame, contact.point) for contact in contacts} - rear
+    named = len(contacts) > 1 and all(along[p] < middle for p in rear) and all(along[p] > middle for p in fore)
+    if not (named and rear and fore):
+        rear = {point for point, at in along.items() if at <= last + edge}
+        fore = {point for point, at in along.items() if at >= first - edge}
+    return [p for p in along if p in fore], [p for p in along if p in rear]
+
+
+def stand_on_point(model: Model, own: str, frame: str, places: list[Floats], up: Floats) -> Foot:
+    """Return a foot that is a point: its handle where that is on the ground, else the middle of what touches it."""
+    T = model.fk(model.rest, own)
+    handle = T[:3, :3].T @ (model.fk(model.rest, frame)[:3, 3] - T[:3, 3])
+    low = min(float(place @ up) for place in places)
+    ends = [place for place in places if float(place @ up) < low + LAYER * model.length]
+    ball = handle if float(handle @ up) < low + LAYER * model.length else np.mean(ends, axis=0)
+    return Foot(own, make_triple(ball), None, None, make_triple(up), ((own, make_triple(ball)),), ())
+
+
+def is_line(model: Model, places: list[Floats], ahead: Floats) -> bool:
+    """Return whether the points of a sole are about in one line, so that they do not say how it rolls to a side."""
+    beside = np.array([place - (place @ ahead) * ahead for place in places])
+    return float(np.linalg.norm(np.ptp(beside, axis=0))) < LAYER * model.length
+
+
+def find_upright(model: Model, own: str, ahead: Floats, q: Floats) -> Floats:
+    """Return what is up on a foot that rolls to no side in a pose, across where it points to; in its own axes."""
+    up = model.fk(q, own)[:3, :3].T @ model.up_direction
+    across = up - (up @ ahead) * ahead
+    size = float(np.linalg.norm(across))
+    out: Floats = across / size if size > 0.1 else model.fk(model.rest, own)[:3, :3].T @ model.up_direction
+    return out
+
+
+def count_above(model: Model, frame: str) -> int:
+    """Return how many velocities move a frame against the root of the body."""
+    names = {model.frame(name).joint for name in model.ancestors(frame)}
+    own = [joint for joint in model.joints if joint.name in names and joint.parent is not None and not joint.mimic]
+    return sum(joint.nv for joint in own if joint.kind != "free")
+
+
+def guess_sole(model: Model, own: str, low: Place) -> list[Place]:
+    """Return the corners of a sole of which nothing is known but its lowest frame: a rectangle, by the ankle's height.
+
+    Where the foot of a figure ends at the ankle, its height is that of a person with such legs. No corners where the
+    body looks nowhere.
+    """
+    up, ahead = model.up_direction, find_ahead(model)
+    T = model.fk(model.rest, own)
+    height = float((T[:3, 3] - find_place(model, low)) @ up)
+    if height < SHORT * model.length and not is_machine(model):
+        height = ANKLE * measure_leg(model, own)
+    if ahead is None or height < SHORT * model.length:
+        return []
+    middle = T[:3, 3] - height * up
+    side = np.cross(up, ahead)
+    corners = [middle + height * (x * ahead + y * side) for x in GUESSED[0] for y in GUESSED[1]]
+    return [(own, make_triple(T[:3, :3].T @ (corner - T[:3, 3]))) for corner in corners]
+
+
+def measure_leg(model: Model, own: str) -> float:
+    """Return how long the leg above a foot is, from its hip to its ankle; 0 where it has no such roles."""
+    for side in ("l", "r"):
+        hip, knee = model.roles.get(f"hip_{side}"), model.roles.get(f"knee_{side}")
+        if hip is not None and knee in model.ancestors(own)[1:]:
+            places = [model.fk(model.rest, frame)[:3, 3] for frame in (hip, str(knee), own)]
+            return float(sum(np.linalg.norm(np.diff(places, axis=0), axis=1)))
+    return 0.0
+
+
+def find_toes(model: Model, parts: dict[str | None, str | None], own: str) -> str | None:
+    """Return the frame of the one part that hangs on a foot; None where nothing does, or several do, as claws."""
+    found = {root for root in parts.values() if root is not None and parts[find_parent(model, root)] == own}
+    return found.pop() if len(found) == 1 else None
+
+
+def find_foot_ahead(model: Model, own: str, toes: str | None, points: Sequence[Place]) -> Floats | None:
+    """Return where a foot points to in the rest pose, level; None where it is a point.
+
+    From the ankle to the toes; of a foot in one piece along its sole, to the side to which the body looks, or which is
+    farther away from the ankle.
+    """
+    up, at = model.up_direction, find_place(model, (own, ORIGIN))
+    if toes is not None:
+        parts = find_rigid_parts(model)
+        tips = [find_place(model, point) - at for point in ((toes, ORIGIN), *points) if parts[point[0]] == toes]
+        ways = [way - (way @ up) * up for way in tips]
+        way = max(ways, key=lambda way: float(np.linalg.norm(way)))
+        size = float(np.linalg.norm(way))
+        return None if size < SHORT * model.length else way / size
+    places = np.array([find_place(model, point) for point in points])
+    flat = places - np.outer(places @ up, up)
+    longest = np.linalg.svd(flat - flat.mean(axis=0))[2][0]
+    along = flat @ longest
+    height = float((at - places.mean(axis=0)) @ up)
+    if float(np.ptp(along)) < max(SHORT * model.length, TALL * height):
+        return None
+    body = find_ahead(model)
+    mean = float(longest @ body) if body is not None else 0.0
+    if abs(mean) < 0.5:  # the sole is about as wide as long, or nobody knows where the body looks
+        mean = float(along.max() + along.min() - 2.0 * (at @ longest))
+    out: Floats = longest if mean >= 0.0 else -longest
+    return out

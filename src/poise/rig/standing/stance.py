@@ -1,0 +1,230 @@
+"""Stance: where planted feet stand, and the goals that keep them there.
+
+    ball   stays exactly, with the toes where a joint moves them        level of the pins
+    side   the axis about which the heel rises stays                    level of the pins
+    flat   the foot lies flat where nothing needs the heel up           level of balance, by weight
+
+A heel carries less, the higher it is. The support that it gives moves from the heel to the ball while the foot turns by
+RISEN: it is a point above the heel, at b / tan(RISEN) with b the length from heel to ball, which is over the ball then.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from poise.arrays import Floats
+from poise.goals import Align, Goal, Orient, Reach
+from poise.model import Model
+from poise.rig.handles import Handle
+from poise.rig.levels import FLAT_WEIGHT, KEPT, PINS, near_pin
+from poise.rig.places import Place, find_place
+from poise.rig.standing.feet import Foot, find_foot
+from poise.spatial import Rotation
+
+__all__ = ["Feet", "Flat", "Stance", "flat_name", "side_name"]
+
+RISEN = 0.25  # radians: a heel that is turned up by so much carries nothing
+LEAST_UP = math.cos(RISEN)
+EXACT = 0.3  # of how near a pin must be: a ball hangs on a foot that may be turned a little, too
+
+
+class Flat(Orient):
+    """A foot lies flat, or the body stands upright, where nothing needs it otherwise; it is never missed."""
+
+    counts = False
+
+
+class Stance:
+    """Where a planted foot stands, in the world: in a pose, and worked out when it is first asked for.
+
+    Attributes:
+        q: The pose in which it was planted.
+        flat: The rotation of the flat foot (3, 3); None where the foot is a point.
+    """
+
+    __slots__ = ("_ball", "_feet", "_ground", "_handle", "_side", "flat", "q")
+
+    def __init__(self, feet: Feet, handle: str, q: Floats, flat: Floats | None = None) -> None:
+        self._feet, self._handle, self.q = feet, handle, q
+        points = feet[handle].side is None
+        self.flat = None if points else feet.find_flat(handle, q) if flat is None else flat
+        self._ball: Floats | None = None
+        self._side: Floats | None = None
+        self._ground: float | None = None
+
+    @property
+    def ball(self) -> Floats:
+        """The transform of its toes (4, 4), or the place of its ball (3,) where the foot is one piece."""
+        if self._ball is None:
+            self._ball = self._feet.find_ball(self._handle, self.q)
+        return self._ball
+
+    @property
+    def lying(self) -> Floats:
+        """The transform of the flat foot, its ball where it stays, (4, 4)."""
+        assert self.flat is not None, "a foot that is a point does not lie"
+        T = np.eye(4)
+        T[:3, :3] = self.flat
+        T[:3, 3] = self.ball - self.flat @ np.array(self._feet[self._handle].ball)
+        return T
+
+    @property
+    def side(self) -> Floats | None:
+        """The axis about which its heel rises; None where the foot is a point."""
+        if self._side is None and self.flat is not None:
+            self._side = self._feet.find_side(self._handle, self.q)
+        return self._side
+
+    @property
+    def ground(self) -> float:
+        """How high it stands: nothing of its sole goes below [m]."""
+        if self._ground is None:
+            self._ground = self._feet.find_ground(self._handle, self.q)
+        return self._ground
+
+
+class Feet:
+    """The feet of a body by the handles that move them; each is looked at when it is first asked for.
+
+    Args:
+        model: The body.
+        handles: Its handles; those are feet that it stands on.
+        q: A pose in which it stands, the rest pose unless given.
+    """
+
+    def __init__(self, model: Model, handles: Mapping[str, Handle], q: Floats | None = None) -> None:
+        self.model, self.handles, self.q = model, handles, q
+        self._feet: dict[str, Foot] = {}
+        self._lifts: dict[str, float] = {}
+        self._soles: dict[str, tuple[list[str], Floats]] = {}
+
+    def __getitem__(self, handle: str) -> Foot:
+        if handle not in self._feet:
+            self._feet[handle] = find_foot(self.model, self.handles[handle].frame, self.q)
+        return self._feet[handle]
+
+    @property
+    def names(self) -> list[str]:
+        """The handles that a body stands on."""
+        return [name for name, handle in self.handles.items() if handle.stands]
+
+    @property
+    def toes(self) -> list[str]:
+        """The frames of the toes that joints move."""
+        return [toes for name in self.names if (toes := self[name].toes) is not None]
+
+    def find_ground(self, handle: str, q: Floats) -> float:
+        """Return the height of the lowest point of a foot's sole."""
+        frames, points = self._sole(handle)
+        rows = np.array([self.model.fk(q, frame)[self.model.up_axis] for frame in frames])
+        return float((rows[points[:, 0].astype(int)] * points[:, 1:]).sum(axis=1).min())
+
+    def _sole(self, handle: str) -> tuple[list[str], Floats]:
+        """The frames of a foot's sole, and each of its points: the index of its frame, x, y, z and 1."""
+        if handle not in self._soles:
+            sole = self[handle].sole
+            frames = list(dict.fromkeys(frame for frame, _ in sole))
+            self._soles[handle] = frames, np.array([(frames.index(frame), *point, 1.0) for frame, point in sole])
+        return self._soles[handle]
+
+    def find_lift(self, handle: str) -> float:
+        """Return how high a foot's handle is above its sole in the rest pose."""
+        if handle not in self._lifts:
+            at = self.model.fk(self.model.rest, self.handles[handle].frame)[:3, 3]
+            self._lifts[handle] = float(at @ self.model.up_direction) - self.find_ground(handle, self.model.rest)
+        return self._lifts[handle]
+
+    def find_floor(self, q: Floats) -> float | None:
+        """Return the height of the lowest foot; None where there is none."""
+        return min((self.find_ground(name, q) for name in self.names), default=None)
+
+    def find_ball(self, handle: str, q: Floats) -> Floats:
+        """Return the transform of a foot's toes (4, 4); of a foot in one piece the place of its ball (3,)."""
+        foot = self[handle]
+        if foot.toes is None:
+            return find_place(self.model, (foot.frame, foot.ball), q)
+        return np.array(self.model.fk(q, foot.toes))
+
+    def find_flat(self, handle: str, q: Floats) -> Floats:
+        """Return the rotation of a foot, turned the shortest way so that it lies flat, (3, 3)."""
+        R: Floats = self.model.fk(q, self[handle].frame)[:3, :3]
+        return turn_to(R @ np.array(self[handle].up), self.model.up_direction) @ R
+
+    def find_side(self, handle: str, q: Floats) -> Floats:
+        """Return the axis about which a foot's heel rises, in a pose."""
+        foot = self[handle]
+        assert foot.side is not None, "a foot that is a point has no sides"
+        side: Floats = self.model.fk(q, foot.frame)[:3, :3] @ np.array(foot.side)
+        return side
+
+    def is_raised(self, handle: str, q: Floats) -> bool:
+        """Return whether a foot's heel is so high that it carries nothing."""
+        foot = self[handle]
+        x, y, z = self.model.fk(q, foot.frame)[self.model.up_axis].tolist()[:3]
+        up = foot.up
+        return foot.side is not None and x * up[0] + y * up[1] + z * up[2] < LEAST_UP
+
+    def find_support(self, handle: str, raised: bool) -> list[Place]:
+        """Return the points on which a foot carries the body: the front of its sole, and the heel."""
+        foot = self[handle]
+        if raised or foot.side is None:
+            return list(foot.front)
+        return [*foot.front, *(self.lift(foot, point) for point in foot.heel)]
+
+    def lift(self, foot: Foot, point: Place) -> Place:
+        """Return the point above a heel that is over the ball when the heel carries nothing any more."""
+        T = self.model.fk(self.model.rest, foot.frame)
+        own = T[:3, :3].T @ (find_place(self.model, point) - T[:3, 3])
+        ahead = np.cross(np.array(foot.side), np.array(foot.up))
+        behind = float((np.array(foot.ball) - own) @ ahead)
+        x, y, z = own + behind / math.tan(RISEN) * np.array(foot.up)
+        return foot.frame, (float(x), float(y), float(z))
+
+    def make_goals(self, handle: str, weight: float, *, lies: bool = False) -> list[Goal]:
+        """Return the goals of a planted foot, or of one that lies flat; their targets are not those of a stance yet."""
+        foot, (metres, radians) = self[handle], near_pin(self.model)
+        near = EXACT * metres, EXACT * radians
+        goals: list[Goal] = []
+        if lies:
+            return [Reach(foot.frame, np.eye(4), weight=weight, priority=PINS, name=handle, tolerance=near)]
+        if foot.toes is None:
+            at = np.zeros(3)
+            goals.append(
+                Reach(foot.frame, at, point=foot.ball, weight=weight, priority=PINS, name=handle, tolerance=near)
+            )
+        else:
+            goals.append(Reach(foot.toes, np.eye(4), weight=weight, priority=PINS, name=handle, tolerance=near))
+        if foot.side is not None:
+            if not foot.hinged:
+                side = Align(foot.frame, foot.side, "x", priority=PINS, name=side_name(handle), tolerance=near[1])
+                goals.append(side)
+            if foot.toes is None:
+                goals.append(self.make_flat(handle))
+        return goals
+
+    def make_flat(self, handle: str, weight: float = FLAT_WEIGHT) -> Goal:
+        """Return the goal of a foot that lies flat."""
+        return Flat(self[handle].frame, np.eye(3), weight=weight, priority=KEPT, name=flat_name(handle))
+
+
+def turn_to(a: Floats, b: Floats) -> Floats:
+    """Return the shortest rotation that takes a unit vector to another, (3, 3)."""
+    axis, cosine = np.cross(a, b), float(a @ b)
+    sine = float(np.linalg.norm(axis))
+    if sine == 0.0:
+        return np.eye(3)
+    out: Floats = Rotation.from_vector(axis / sine * math.atan2(sine, cosine)).matrix
+    return out
+
+
+def side_name(handle: str) -> str:
+    """The name of the goal that holds a planted foot's side."""
+    return f"{handle}.side"
+
+
+def flat_name(handle: str) -> str:
+    """The name of the goal of a foot that lies flat."""
+    return f"{handle}.flat"

@@ -1,0 +1,67 @@
+"""Guesses as starts: where searches from spread seeds have missed, and where several answers are asked for.
+
+A goal for a whole transform on a chain without a closed form of its own has guesses of where its poses may be
+(reach/guesses.py). They are starts as good as any seed, and for six turns far better: of what random arms reach, one
+transform in a hundred is missed by all seeds and found from a root. Nothing is proved by them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from poise.arrays import Floats
+from poise.goals.goal import GoalRows
+from poise.model import Model
+from poise.model.chain import placement
+from poise.reach.closed import ClosedGoal, close_goal
+from poise.reach.guesses import Guesses, find_guesses
+from poise.solvers.options import Options
+from poise.solvers.proofs import find_freedom
+from poise.solvers.status import Status
+
+__all__ = ["MISSED", "goes_further", "guess_goals", "list_starts", "prepare_guesses"]
+
+MISSED = (Status.STALLED, Status.OUT_OF_STEPS)
+
+
+def goes_further(options: Options) -> bool:
+    """Whether a solve that misses may begin elsewhere than at its start."""
+    restarts = options.method.restarts if options.restarts == "auto" else options.restarts
+    return int(restarts) > 0 and options.mode != "continuous"
+
+
+def guess_goals(
+    model: Model, options: Options, rows: Mapping[str, GoalRows], start: Floats
+) -> tuple[str, Guesses] | None:
+    """Return the first goal that has guesses, by its name, and them; joints that may not move stand as in the start."""
+    freedom = find_freedom(model, options, start, True)
+    for name, row in rows.items():
+        closed = close_goal(model, row, freedom)
+        family = closed.family if isinstance(closed, ClosedGoal) else closed
+        guesses = None if family is None else find_guesses(model, family, tuple(row.point.tolist()), freedom)
+        if guesses is not None:
+            return name, guesses
+    return None
+
+
+def prepare_guesses(model: Model, options: Options, rows: Mapping[str, GoalRows]) -> None:
+    """Make what guesses need before a clock runs; joints that may not move stand at rest."""
+    guessed = guess_goals(model, options, rows, np.asarray(model.rest))
+    if guessed is not None:
+        guessed[1].prepare()
+
+
+def list_starts(model: Model, guesses: Guesses, target: Floats, start: Floats) -> Floats:
+    """Return poses (k, nq) from which a search may reach, the nearest to the start first.
+
+    Args:
+        model: The body.
+        guesses: Of the goal.
+        target: What it asks for, as the kernels have it.
+        start: Where the solve begins.
+    """
+    _, values = guesses.find(placement(target[:9].reshape(3, 3), target[9:12])[None])
+    q = guesses.bring_inside(model, guesses.read(values, start))
+    return np.asarray(q[np.abs(q - start).max(axis=1, initial=0.0).argsort(kind="stable")])

@@ -1,0 +1,123 @@
+"""Solver.step: one time step of a motion that goes on. How far each velocity may lead in it.
+
+    |v| <= speed,   |v - v_before| <= acceleration dt,   v <= about sqrt(2 acceleration room)    for each velocity
+
+The last is so that a joint can stop before its range ends, and before it runs past where the goals want it. Where they
+contradict each other (a joint that is faster than it may be), it slows down as fast as it may; ranges, and all limits
+that are not about time, come first.
+Source: Del Prete, Joint position and velocity bounds in discrete-time acceleration/torque control, 2018.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poise.arrays import Floats
+from poise.errors import InvalidValue, ShapeMismatch
+from poise.limits.limit import Limit
+from poise.model import Model
+from poise.solvers.options import CONTINUOUS_SPAN, Options
+
+__all__ = ["bound_rates", "check_time_step", "find_stopping_rates", "find_window"]
+
+
+def check_time_step(dt: Any) -> float:
+    """Return a positive number of seconds, or refuse it."""
+    if isinstance(dt, bool) or not isinstance(dt, (int, float, np.number)) or not 0 < dt < np.inf:
+        raise InvalidValue(f"dt is {dt!r}; it must be a positive number of seconds.")
+    return float(dt)
+
+
+def find_window(
+    model: Model, q: Floats, dt: float, before: ArrayLike | None, options: Options, ahead: Floats | None = None
+) -> Floats:
+    """Return how far each velocity may lead from q in one time step: lowest and highest, (nv, 2).
+
+    Args:
+        model: The body.
+        q: Where it is.
+        dt: Seconds.
+        before: The velocity of the step before.
+        options: The solver's, with its limits.
+        ahead: The way from q to where the goals want the body, (nv,): it must be able to stop there.
+    """
+    span = CONTINUOUS_SPAN if options.step_limit is None else options.step_limit
+    most = np.where(~model.slides, span, span * model.length) / dt
+    speed, acceleration = bound_rates(model, options.limits)
+    low, high = -np.minimum(most, speed), np.minimum(most, speed)
+    if np.isfinite(acceleration).any():
+        v = read_velocity(model, before)
+        backward, forward = find_stopping_rates(model, q, acceleration, dt, ahead)
+        slowest, fastest = np.maximum(low, backward), np.minimum(high, forward)
+        reach_low, reach_high = v - acceleration * dt, v + acceleration * dt
+        low = np.clip(slowest, reach_low, reach_high)
+        high = np.clip(fastest, reach_low, reach_high)
+    return np.ascontiguousarray(np.stack([low * dt, high * dt], axis=1))
+
+
+def find_stopping_rates(
+    model: Model, q: Floats, acceleration: Floats, dt: float, ahead: Floats | None = None
+) -> tuple[Floats, Floats]:
+    """Return the fastest rates backward and forward at which joints that leave q can still stop inside their ranges.
+
+    Args:
+        model: The body.
+        q: Where it is, (..., nq).
+        acceleration: The bound of every velocity, (nv,).
+        dt: The time step; in the same unit of time as the acceleration.
+        ahead: The way from q to where the goals want the body: it must be able to stop there too.
+    """
+    below, above = measure_room(model, q)
+    if ahead is not None:
+        below, above = np.minimum(below, np.maximum(-ahead, 0.0)), np.minimum(above, np.maximum(ahead, 0.0))
+    return -find_stopping_speed(acceleration, below, dt), find_stopping_speed(acceleration, above, dt)
+
+
+def find_stopping_speed(acceleration: Floats, way: Floats, dt: float) -> Floats:
+    """Return the fastest rate from which a joint stops within a distance if it changes its rate once per time step.
+
+    In units of a dt and a dt^2, slowing down from a rate k in [n, n + 1] covers (n + 1) k - n (n + 1) / 2.
+    """
+    with np.errstate(invalid="ignore", over="ignore"):
+        step = acceleration * dt
+        ways = np.maximum(way, 0.0) / (step * dt)
+        n = np.floor((np.sqrt(1.0 + 8.0 * ways) - 1.0) / 2.0)
+        fastest = step * (ways + n * (n + 1.0) / 2.0) / (n + 1.0)
+    return np.where(np.isfinite(acceleration) & np.isfinite(way), fastest, np.inf)
+
+
+def bound_rates(model: Model, limits: Sequence[Limit]) -> tuple[Floats, Floats]:
+    """Return the tightest bounds of every velocity, and of its change in a second; infinite if there is none."""
+    speed, acceleration = np.full(model.nv, np.inf), np.full(model.nv, np.inf)
+    for rates in (limit.bound_rates(model) for limit in limits if limit.timed):
+        if rates.speed is not None:
+            speed = np.minimum(speed, rates.speed)
+        if rates.acceleration is not None:
+            acceleration = np.minimum(acceleration, rates.acceleration)
+    return speed, acceleration
+
+
+def read_velocity(model: Model, velocity: ArrayLike | None) -> Floats:
+    """Return the velocity of the step before; None means standing still."""
+    if velocity is None:
+        return np.zeros(model.nv)
+    v = np.asarray(velocity, dtype=np.float64)
+    if v.shape != (model.nv,):
+        raise ShapeMismatch(f"velocity has shape {v.shape}; it must be ({model.nv},).")
+    if not np.isfinite(v).all():
+        raise InvalidValue("velocity has numbers that are not finite.")
+    return v
+
+
+def measure_room(model: Model, q: Floats) -> tuple[Floats, Floats]:
+    """Return how far every velocity of q (..., nq) is from its lower and its upper bound; infinite if unbounded."""
+    below, above = np.full((2, *q.shape[:-1], model.nv), np.inf)
+    for joint in model.joints:
+        if joint.nv and not joint.quaternion:
+            below[..., joint.v] = q[..., joint.q] - model.lower[joint.v]
+            above[..., joint.v] = model.upper[joint.v] - q[..., joint.q]
+    return below, above

@@ -1,0 +1,1 @@
+"""Clips in the studio: player, timeline, edits, a second body."""

@@ -1,0 +1,152 @@
+"""A key: the pose that a hand made at one frame of a clip, and the goals that bring the clip there.
+
+Nothing here knows a browser.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from poise.arrays import Floats
+from poise.goals import Goal, Orient, Reach, Rest
+from poise.kinematics import Motion, Pose
+from poise.kinematics.parts import find_rigid_parts
+from poise.model import Joint, Model
+from poise.motion import Contact, Contacts
+from poise.solvers import solve
+from poise.studio.puppet import Puppet
+
+__all__ = ["Key", "ask_key", "is_loose", "is_same", "make_key"]
+
+
+SAME = 1e-6  # [rad, m] less than this is the pose of the clip itself
+EXACT = 1e-9  # [m] within which contacts and handles of a key hold
+
+
+@dataclass(frozen=True, eq=False)
+class Key:
+    """A pose that was made by hand at one frame.
+
+    Attributes:
+        frame: The frame of the clip.
+        pose: The pose as it was seen, (nq,).
+        goals: The handles that were dragged or pinned, where they were seen; none where joints were turned.
+        feet: Frames of the feet that were moved themselves: they stand no more around this frame.
+        names: What was moved, in words.
+    """
+
+    frame: int
+    pose: Floats
+    goals: tuple[Goal, ...] = ()
+    feet: frozenset[str] = frozenset()
+    names: tuple[str, ...] = ()
+
+
+def is_same(model: Model, q0: Floats, q1: Floats) -> bool:
+    """Return whether two poses are one."""
+    return bool(np.abs(model.difference(q0, q1)).max(initial=0.0) < SAME)
+
+
+def make_key(puppet: Puppet, before: Floats, frame: int) -> Key | None:
+    """Return what was changed by hand at a frame; None where nothing was.
+
+    Args:
+        puppet: The body, as it is seen.
+        before: Its pose in the clip, (nq,).
+        frame: The frame of the clip.
+    """
+    model, q = puppet.model, puppet.q
+    if is_same(model, before, q):
+        return None
+    moved = list_moved(puppet, before)
+    if not moved:
+        turned = tuple(joint.name for joint in list_turned(model, before, q))
+        return Key(frame, q.copy(), names=turned)
+    feet = frozenset(puppet.handles[name].frame for name in moved if puppet.handles[name].stands)
+    return Key(frame, q.copy(), tuple(ask_handle(puppet, name) for name in moved), feet, tuple(moved))
+
+
+def list_moved(puppet: Puppet, before: Floats) -> list[str]:
+    """List the handles that hands have pulled or pinned, and that are not where they were in the clip."""
+    out = []
+    for name, handle in puppet.handles.items():
+        target = puppet.find_target(name)
+        if target is not None and (name in puppet.pulled or name in puppet.pins):
+            change = np.abs(puppet.transform(name) - puppet.model.fk(before, handle.frame))
+            if (change[:3, 3] if target.ndim == 1 else change).max() > SAME:
+                out.append(name)
+    return out
+
+
+def ask_handle(puppet: Puppet, name: str) -> Goal:
+    """Return the goal that keeps a handle where it is seen: its place, and its rotation where that was asked."""
+    T, target = puppet.transform(name), puppet.find_target(name)
+    whole = target is not None and target.ndim == 2
+    return Reach(puppet.handles[name].frame, T if whole else T[:3, 3], name=name, priority=1, tolerance=EXACT)
+
+
+# ---------------------------------------------------------------------------------------------- for the clip
+
+
+def ask_key(clip: Motion, key: Key, standing: Contacts) -> list[Goal]:
+    """List the goals of a key's frame: every joint as it was seen, and what stands there exactly where it stood."""
+    before = clip.q[key.frame]
+    q = settle_pose(clip, key, standing)
+    return [ask_joint(Pose(clip.model, q), joint) for joint in list_turned(clip.model, before, q)]
+
+
+def settle_pose(clip: Motion, key: Key, standing: Contacts) -> Floats:
+    """Return the pose of a key: contacts of its frame held exactly, then its handles, and the rest as it was seen."""
+    model, before = clip.model, clip.q[key.frame]
+    goals: list[Goal] = [
+        Reach(c.frame, place_point(model, before, c), point=c.point, name=f"contact {k}", tolerance=EXACT)
+        for k, c in enumerate(standing.list_at(key.frame))
+    ]
+    return solve(model, [*goals, *key.goals, Rest(key.pose)], key.pose, restarts=0).q if goals else key.pose
+
+
+def place_point(model: Model, q: Floats, contact: Contact) -> Floats:
+    """Return where the point of a contact is in a pose [m]."""
+    out: Floats = (model.fk(q, contact.frame) @ np.append(contact.point, 1.0))[:3]
+    return out
+
+
+def list_turned(model: Model, before: Floats, q: Floats) -> Iterator[Joint]:
+    """Yield the joints that differ between two poses."""
+    change = np.abs(model.difference(before, q))
+    for joint in model.joints:
+        if joint.nv and not joint.mimic and change[joint.v].max() > SAME:
+            yield joint
+
+
+def ask_joint(pose: Pose, joint: Joint) -> Goal:
+    """Return the goal that keeps one joint as it is, relative to what carries it."""
+    T = pose.transform(joint.frame).matrix
+    if joint.parent is None:
+        return Reach(joint.frame, T, name=joint.name)
+    between = np.linalg.inv(pose.transform(joint.parent).matrix) @ T
+    if not all(joint.turns):
+        return Reach(joint.frame, between, relative_to=joint.parent, name=joint.name)
+    return Orient(joint.frame, between[:3, :3], relative_to=joint.parent, name=joint.name)
+
+
+def is_one_foot(model: Model, one: str, other: str) -> bool:
+    """Return whether one of two frames carries the other, or is fixed to what does."""
+    part = find_rigid_parts(model)
+    above = [{part[frame] for frame in model.ancestors(name)} for name in (one, other)]
+    return part[other] in above[0] or part[one] in above[1]
+
+
+def is_loose(clip: Motion, contact: Contact, key: Key) -> bool:
+    """Return whether a key moves the point of a contact itself: its foot was dragged, or joints were turned."""
+    if not contact.start <= key.frame < contact.end:
+        return False
+    if any(is_one_foot(clip.model, contact.frame, frame) for frame in key.feet):
+        return True
+    if key.goals:
+        return False
+    ends = [place_point(clip.model, q, contact) for q in (clip.q[key.frame], key.pose)]
+    return bool(np.abs(ends[1] - ends[0]).max() > SAME)

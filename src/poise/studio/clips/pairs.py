@@ -1,0 +1,133 @@
+"""Which part of one body is which of another, corrected by hand; and where the two stand. No browser here."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from poise.anatomy import roles as find_roles
+from poise.arrays import Floats
+from poise.errors import InvalidValue
+from poise.kinematics import Motion
+from poise.kinematics.carrying import find_root
+from poise.kinematics.parts import find_rigid_parts
+from poise.model import Model
+from poise.motion import Mapping, Pair
+from poise.pictures.body.flesh import Color
+from poise.spatial import Rotation
+
+__all__ = ["choose_color", "find_role", "list_ends", "mend_pair", "place_beside"]
+
+
+TRUNK: Color = (122, 111, 208)
+LIMBS: dict[tuple[bool, str], Color] = {  # by whether it is an arm, and its side
+    (True, "l"): (26, 157, 146),
+    (True, "r"): (217, 130, 43),
+    (False, "l"): (96, 164, 62),
+    (False, "r"): (201, 86, 146),
+}
+ARM = ("clavicle", "shoulder", "elbow", "wrist", "hand")
+STILL = 0.3  # of a body's size: who goes less far stays in place
+GAP = 0.45  # of the sizes of both: how far beside each other they stand
+
+
+def choose_color(role: str) -> Color:
+    """Return the colour of a part: its limb says it."""
+    part, _, side = role.rpartition("_")
+    return LIMBS.get((part in ARM, side), TRUNK) if part else TRUNK
+
+
+def find_role(mapping: Mapping, model: Model, frame: str, *, source: bool) -> str | None:
+    """Return the mapped part that a frame of one of the bodies belongs to; None where it belongs to none.
+
+    Args:
+        mapping: Which frames are the same part.
+        model: The body.
+        frame: A frame of it, such as the one that was clicked.
+        source: Whether it is the body that moves, or the one that the motion is carried to.
+    """
+    rigid = find_rigid_parts(model)
+    own = {rigid[pair.source if source else pair.target]: pair.role for pair in mapping}
+    return next((own[rigid[name]] for name in model.ancestors(frame) if rigid[name] in own), None)
+
+
+def mend_pair(mapping: Mapping, bodies: tuple[Model, Model], frames: tuple[str, str]) -> Mapping:
+    """Return the mapping after two clicks: what was clicked of the source is what was clicked of the target.
+
+    Args:
+        mapping: Which frames are the same part.
+        bodies: The body that moves, and the one that the motion is carried to.
+        frames: What was clicked of each.
+
+    Raises:
+        InvalidValue: Neither of the two is a part that is carried over.
+    """
+    source, target = (body.frame(frame).name for body, frame in zip(bodies, frames, strict=True))
+    exact = {frame: role for role, frame in find_roles(bodies[0]).items()}
+    role = next((pair.role for pair in mapping if pair.source == source), None)
+    if role is None and exact.get(source) in mapping.missing:  # a part that only one of them seemed to have
+        return add_pair(mapping, Pair(str(exact[source]), source, target))
+    role = role or find_role(mapping, bodies[0], source, source=True)
+    if role is not None:
+        return mapping.replace(role, target=target)
+    role = find_role(mapping, bodies[1], target, source=False)
+    if role is None:
+        raise InvalidValue(f"neither {source} nor {target} is a part that is carried over; try the one next to it.")
+    return mapping.replace(role, source=source)
+
+
+def add_pair(mapping: Mapping, pair: Pair) -> Mapping:
+    """Return the mapping with one more part."""
+    missing = tuple(role for role in mapping.missing if role != pair.role)
+    return replace(mapping, pairs=(*mapping.pairs, pair), missing=missing)
+
+
+def list_ends(mapping: Mapping, bodies: tuple[Model, Model], places: tuple[Floats, Floats]) -> Floats:
+    """Return where the two ends of each pair are, (pairs, 2, 3).
+
+    Args:
+        mapping: Which frames are the same part.
+        bodies: Both bodies.
+        places: Where all frames of each are shown, (frames, 4, 4).
+    """
+    out = np.zeros((len(mapping), 2, 3))
+    for k, pair in enumerate(mapping):
+        out[k, 0] = places[0][bodies[0].frames.index(pair.source), :3, 3]
+        out[k, 1] = places[1][bodies[1].frames.index(pair.target), :3, 3]
+    return out
+
+
+def place_beside(clip: Motion, carried: Motion, floors: tuple[float, float], size: float) -> Floats:
+    """Return the transform that puts a carried motion beside its source, upright, on the same floor, (4, 4).
+
+    Args:
+        clip: The motion that was carried over.
+        carried: The motion of the other body.
+        floors: The height of the ground in each of both worlds [m].
+        size: How large both bodies are together [m].
+    """
+    up = clip.model.up_direction
+    T = np.eye(4)
+    T[:3, :3] = Rotation.between(carried.model.up_direction, up).matrix
+    theirs, ours = find_path(clip), find_path(carried) @ T[:3, :3].T
+    shift = theirs[0] - ours[0] + GAP * size * find_across(clip.model, theirs, size)
+    T[:3, 3] = shift - (shift @ up) * up + (floors[0] - floors[1]) * up
+    return T
+
+
+def find_path(clip: Motion) -> Floats:
+    """Return the way of a body's root, or of its first frame where it stands fixed, (frames, 3)."""
+    root = find_root(clip.model)
+    return clip.positions(clip.model.frames[0] if root is None else root.frame)
+
+
+def find_across(model: Model, path: Floats, size: float) -> Floats:
+    """Return the direction beside the way that a body goes, or beside where it looks; a unit vector."""
+    up: Floats = model.up_direction
+    way = path[-1] - path[0]
+    way = way - (way @ up) * up
+    far = float(np.linalg.norm(way))
+    ahead = way / far if far > STILL * size else np.roll(up, 1)
+    out: Floats = np.cross(up, ahead)
+    return out

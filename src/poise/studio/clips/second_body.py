@@ -1,0 +1,316 @@
+"""A clip carried over onto another body, which stands beside the first one and plays in step with it."""
+
+from __future__ import annotations
+
+import shutil
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from poise.arrays import Floats
+from poise.errors import FormatWarning
+from poise.formats import load, load_within
+from poise.formats.meshes.looks import brings_look
+from poise.kinematics import Motion
+from poise.kinematics.carrying import find_root
+from poise.model import Model
+from poise.motion import Contacts, Mapping, Quality, Retargeted, quality, retarget
+from poise.motion.retargeting.mapping import find_mapping
+from poise.studio.clips.pairs import choose_color, list_ends, place_beside
+from poise.studio.clips.player import sample
+from poise.studio.puppet import measure_size
+from poise.studio.scene.body_view import BodyView
+from poise.studio.scene.mesh_parts import make_dress
+from poise.studio.scene.stage import point_camera
+from poise.studio.session import Session
+from poise.studio.web.background import Background
+from poise.studio.web.uploads import strip_folders, write_upload
+
+__all__ = ["Beside"]
+
+
+OPEN, SOLVE = "Opening the other body", "Carrying the clip over"
+CHOSEN = (222, 52, 60)
+SOME = 12  # poses of a clip that the camera is to see
+
+
+@dataclass(frozen=True, eq=False)
+class Carried:
+    """A clip that was carried over.
+
+    Attributes:
+        clip: The clip.
+        result: What came of it.
+        before: How good the clip is.
+        after: How good the result is, judged by the same contacts.
+    """
+
+    clip: Motion
+    result: Retargeted
+    before: Quality
+    after: Quality
+
+
+class Beside:
+    """The other body.
+
+    Attributes:
+        model: The body; None where there is none.
+        mapping: Which frames of both bodies are the same part.
+        carried: The clip on it; None before it is solved.
+        background: The long work; its listeners are told when it begins, goes on and ends.
+        changed: Called when the body, the mapping or the result is another one.
+        chosen: The part whose pair is shown.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session, self.background = session, Background()
+        self.model: Model | None = None
+        self.mapping: Mapping | None = None
+        self.carried: Carried | None = None
+        self.view: BodyView | None = None
+        self.chosen = ""
+        self.changed: list[Callable[[], None]] = []
+        self._lines: list[Any] = []
+        self._world = np.eye(4)
+        self._made = 0
+        self._wanted = False  # whether the clip is to be carried over as soon as it can be
+        self._folder = ""  # of its file, if a viewer sent it
+        self.background.changed.append(self._go_on)
+        session.listeners.append(lambda _, T: self.follow(T))
+
+    @property
+    def clip(self) -> Motion | None:
+        """The clip that is carried over."""
+        return self.session.player.motion
+
+    @property
+    def stale(self) -> bool:
+        """Whether the clip has changed since it was carried over."""
+        return self.carried is not None and self.carried.clip is not self.clip
+
+    # ------------------------------------------------------------------------------------------ opening
+
+    def open(self, thing: Model | str | PathLike[str], **options: Any) -> bool:
+        """Show another body beside the first, and carry the clip over to it; return whether that began."""
+        clip = self.clip
+        if clip is None:
+            return False
+        return self.background.start(
+            OPEN,
+            lambda _: match_body(clip, read_body(thing, **options)),
+            lambda found: self._mount(*found),
+        )
+
+    def open_upload(self, name: str, content: bytes) -> bool:
+        """The same with a file that a viewer has sent."""
+        clip = self.clip
+        if clip is None:
+            return False
+
+        def work(_: Any) -> tuple[Model, Mapping, str]:
+            folder = self.session.make_folder()
+            path = write_upload(Path(folder), strip_folders(name), content)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", FormatWarning)
+                return *match_body(clip, read_body(path, within=folder)), folder
+
+        return self.background.start(OPEN, work, lambda found: self._mount(*found))
+
+    def remove(self) -> None:
+        """Take the other body away."""
+        self._wanted = False
+        self.background.cancel()
+        with self.session.lock:
+            self._clear()
+            self.model = self.mapping = self.carried = None
+        self._tell()
+
+    def _mount(self, model: Model, mapping: Mapping, folder: str = "") -> None:
+        """Put the other body on the stage, standing, until the clip has been carried over."""
+        with self.session.lock:
+            if self.session.stopped:
+                return
+            self._clear()
+            self.model, self.mapping, self.carried, self._folder = model, mapping, None, folder
+            self._made += 1
+            self.view = BodyView(self.session.server.scene, f"/other_{self._made}", model)
+            dress = make_dress(model) if brings_look(model) else None
+            if dress is not None:
+                self.view.dress(dress)
+            self._stand()
+            self._draw_lines()
+            self._wanted = True
+            self.look()
+            self._tell()
+
+    def _clear(self) -> None:
+        """Take the other body off the stage, and forget its file."""
+        for line in self._lines:
+            line.remove()
+        if self.view is not None:
+            self.view.remove()
+        self.view, self._lines = None, []
+        if self._folder:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = ""
+
+    # ------------------------------------------------------------------------------------------ solving
+
+    def solve(self) -> bool:
+        """Carry the clip over as it is seen, with the mapping as it is; return whether that began."""
+        clip, model, mapping, state = self.clip, self.model, self.mapping, self.session.editing.state
+        if clip is None or model is None or state is None:
+            return False
+        ledger = state.contacts
+        return self.background.start(
+            SOLVE, lambda progress: carry_clip(clip, model, mapping, ledger, progress), self._take
+        )
+
+    def mend(self, mapping: Mapping) -> None:
+        """Take another mapping, and carry the clip over again."""
+        with self.session.lock:
+            self.mapping, self._wanted = mapping, True
+            self._draw_lines()
+        self.background.cancel()
+        self._tell()
+        self._go_on()
+
+    def find_again(self) -> None:
+        """Find the mapping anew, without what was corrected."""
+        if self.clip is not None and self.model is not None:
+            self.mend(find_mapping(self.clip.model, self.model))
+
+    def _take(self, carried: Carried) -> None:
+        """Show what came out."""
+        with self.session.lock:
+            if self.session.stopped or carried.result.motion.model is not self.model:
+                return
+            self.carried = carried
+            self._stand()
+            self.look()
+            self._tell()
+
+    def _go_on(self) -> None:
+        """Begin what waits."""
+        if self._wanted and self.background.task is None and not self.session.stopped:
+            self._wanted = False
+            self.solve()
+
+    # ------------------------------------------------------------------------------------------ showing
+
+    def _stand(self) -> None:
+        """Find where the other body stands: beside the first, on the same floor."""
+        if self.model is None or self.clip is None:
+            return
+        if self.carried is None:
+            motion = Motion(self.model, np.array(self.model.rest)[None], 1.0)
+            heights = self.model.fk(np.array(self.model.rest))[:, :3, 3] @ self.model.up_direction
+            floor = float(heights.min())
+        else:
+            motion, floor = self.carried.result.motion, self.carried.result.contacts.floor or 0.0
+        size = self.session.puppet.size + measure_size(self.model, np.array(self.model.rest))
+        self._world = place_beside(self.clip, motion, (self.session.floor, floor), size)
+        self.follow()
+
+    def follow(self, T: Floats | None = None) -> None:
+        """Put the other body where it is at this time, with the lines between the two; T has the first one's frames."""
+        view, model = self.view, self.model
+        if view is None or model is None:
+            return
+        seconds = self.session.player.seconds
+        q = np.array(model.rest) if self.carried is None else sample(self.carried.result.motion, seconds)
+        places = self._world @ model.fk(q)
+        view.show(places)
+        if self._lines and self.mapping is not None:
+            first = self.session.model
+            own = first.fk(self.session.puppet.q) if T is None else T
+            ends = list_ends(self.mapping, (first, model), (own, places)).astype(np.float32)
+            self._lines[0].points = ends
+            picked = [k for k, pair in enumerate(self.mapping) if pair.role == self.chosen]
+            self._lines[1].visible = bool(picked)
+            if picked:
+                self._lines[1].points = ends[picked]
+
+    def _draw_lines(self) -> None:
+        """Draw a line between each two parts that are the same."""
+        for line in self._lines:
+            line.remove()
+        self._lines = []
+        if self.mapping is None or not len(self.mapping):
+            return
+        scene, name = self.session.server.scene, f"/map_{self._made}"
+        colors = np.array([[choose_color(pair.role)] * 2 for pair in self.mapping], dtype=np.uint8)
+        points = np.zeros((len(self.mapping), 2, 3), dtype=np.float32)
+        usual = scene.add_line_segments(f"{name}/pairs", points, colors, thickness=2.0, thickness_units="screen")
+        chosen = scene.add_line_segments(
+            f"{name}/chosen", points[:1], CHOSEN, thickness=5.0, thickness_units="screen", visible=False
+        )
+        self._lines = [usual, chosen]
+        self.follow()
+
+    def show_lines(self, on: bool) -> None:
+        """Show the lines, or hide them."""
+        for line in self._lines[:1]:
+            line.visible = on
+
+    def choose(self, role: str) -> None:
+        """Show the pair of one part."""
+        self.chosen = role
+        with self.session.lock:
+            self.follow()
+
+    def look(self) -> None:
+        """Turn the camera so that both bodies are seen, all along the clip."""
+        session, view = self.session, self.view
+        if view is None or self.model is None or session.stopped:
+            return
+        motion = None if self.carried is None else self.carried.result.motion
+        poses = np.array(self.model.rest)[None] if motion is None else motion.q[:: max(1, len(motion) // SOME)]
+        points = [view.sample_points(self._world @ self.model.fk(q)) for q in poses]
+        point_camera(
+            session.server, session.model, session.puppet.size, np.concatenate([session.find_points(), *points])
+        )
+
+    def _tell(self) -> None:
+        if not self.session.stopped:
+            for listen in self.changed:
+                listen()
+
+
+def read_body(thing: Model | str | PathLike[str], within: str = "", **options: Any) -> Model:
+    """Read a body that can move freely: one that stands fixed is read again with a free base."""
+    if isinstance(thing, Model):
+        return thing
+
+    def read(**more: Any) -> Model:
+        return load_within(thing, within, **options, **more) if within else load(thing, **options, **more)
+
+    model = read()
+    if find_root(model) is None:
+        model = read(base="free")
+    if brings_look(model):
+        make_dress(model)  # which may take a while, and is kept with the model
+    return model
+
+
+def match_body(clip: Motion, model: Model) -> tuple[Model, Mapping]:
+    """Return a body with which of its frames are the parts of the one that moves.
+
+    Raises:
+        InvalidValue: One of them does not walk on two legs that can be told.
+    """
+    return model, find_mapping(clip.model, model)
+
+
+def carry_clip(
+    clip: Motion, model: Model, mapping: Mapping | None, ledger: Contacts | None, progress: Callable[[int, int], object]
+) -> Carried:
+    """Carry a clip over, and measure it before and after."""
+    result = retarget(clip, model, mapping, "auto" if ledger is None else ledger, progress=progress)
+    return Carried(clip, result, quality(clip, contacts=ledger), result.quality)

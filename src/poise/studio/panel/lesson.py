@@ -1,0 +1,254 @@
+"""What a teacher shows of one frame: its Jacobian, its singular values, where it can move, and one step taken apart.
+
+J    velocity of the frame's place for each joint velocity, 3 x nv        [m/rad]
+s_i  its singular values: how far the place goes for a unit step along the i-th direction
+N    = I - J^+ J, steps that leave the frame (and all pins) where they are
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.arrays import Floats
+from poise.goals import Reach
+from poise.kinematics import manipulability
+from poise.model import Model
+from poise.solvers import Solution, Solver
+from poise.studio.puppet import Puppet
+
+__all__ = [
+    "Arrows",
+    "OneStep",
+    "Wanderer",
+    "find_arrows",
+    "find_damping",
+    "find_ellipsoid",
+    "find_limited",
+    "name_velocities",
+    "take_step",
+    "trace_error",
+]
+
+
+FAINT = 0.02  # of the longest column: shorter ones are not drawn
+AT = 1e-6  # [rad, m] from the end of a range
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Arrows:
+    """Columns of a Jacobian as arrows.
+
+    Attributes:
+        points: Start and end of each, (n, 2, 3) [m].
+        colors: Of each, (n, 3), 0 to 255: along the chain from blue to red.
+        names: The velocity of each.
+    """
+
+    points: NDArray[np.float32]
+    colors: NDArray[np.uint8]
+    names: tuple[str, ...]
+
+
+def name_velocities(model: Model) -> list[str]:
+    """Name every velocity: by its joint, with a number where it has several."""
+    names = [""] * model.nv
+    for joint in model.joints:
+        for k in range(joint.nv if not joint.mimic else 0):
+            names[joint.v.start + k] = joint.name if joint.nv == 1 else f"{joint.name}.{k + 1}"
+    return names
+
+
+def find_arrows(model: Model, q: Floats, frame: str, size: float) -> Arrows:
+    """Return the columns that move a frame as arrows at it; the longest is `size` long."""
+    J = model.jacobian(q, frame)[:3]
+    length = np.linalg.norm(J, axis=0)
+    longest = float(length.max(initial=0.0))
+    chosen = np.nonzero(length > FAINT * max(longest, 1e-12))[0]
+    start = np.array(model.fk(q, frame)[:3, 3])
+    ends = start + size / max(longest, 1e-12) * J[:, chosen].T
+    points = np.stack([np.broadcast_to(start, ends.shape), ends], axis=1).astype(np.float32)
+    names = name_velocities(model)
+    return Arrows(points.reshape(-1, 2, 3), spread_hues(len(chosen)), tuple(names[k] for k in chosen))
+
+
+def spread_hues(count: int) -> NDArray[np.uint8]:
+    """Return colours from blue over green to red."""
+    t = np.linspace(0.0, 1.0, max(count, 1))[:count]
+    stops = np.array([[38, 84, 200], [20, 160, 150], [120, 190, 60], [240, 170, 40], [215, 50, 60]], dtype=float)
+    at = t * (len(stops) - 1)
+    low = np.minimum(at.astype(int), len(stops) - 2)
+    mixed = stops[low] + (at - low)[:, None] * (stops[low + 1] - stops[low])
+    out: NDArray[np.uint8] = mixed.astype(np.uint8)
+    return out
+
+
+def find_ellipsoid(model: Model, q: Floats, frame: str) -> tuple[Floats, Floats]:
+    """Return where unit joint steps bring the frame: a right-handed rotation and three half-lengths [m/rad].
+
+    A body of one or two joints has as many axes; the others, along which nothing goes, stand square on them.
+    """
+    found = manipulability(model, q, frame)
+    count = found.axes.shape[1]
+    whole = np.linalg.svd(found.axes)[0]  # its last columns are square on the axes
+    axes = np.concatenate([found.axes, whole[:, count:]], axis=1)
+    if np.linalg.det(axes) < 0:
+        axes[:, 2] *= -1
+    return axes, np.pad(found.singular_values[:count], (0, 3 - count))
+
+
+def find_damping(puppet: Puppet, start: Floats) -> tuple[float, float] | None:
+    """Return the largest and the smallest lambda of the steps from `start` to what is asked, as they were made.
+
+    In units of L, as singular values are. None where the method has no damping, or no step was left to make.
+    """
+    return read_damping(puppet.solve(start, record=True, flat=True))
+
+
+def read_damping(solution: Solution) -> tuple[float, float] | None:
+    """Return the largest and the smallest lambda that a recorded solution was damped with; None for none."""
+    history = solution.history
+    used = np.zeros(0) if history is None else history.damping[history.damping > 0.0]  # lambda^2 of each step
+    return (float(np.sqrt(used.max())), float(np.sqrt(used.min()))) if len(used) else None
+
+
+@lru_cache(maxsize=8)
+def find_ranges(model: Model) -> tuple[tuple[str, ...], NDArray[np.intp], Floats, Floats]:
+    """Return the joints with ranges by coordinate: their names, where they are in q, lowest and highest."""
+    joints = [j for j in model.joints if j.nv and j.nq == j.nv and not j.mimic]
+    names = [j.name for j in joints for _ in range(j.nv)]
+    at = [k for j in joints for k in range(j.q.start, j.q.stop)]
+    v = [k for j in joints for k in range(j.v.start, j.v.stop)]
+    return tuple(names), np.array(at, dtype=np.intp), np.array(model.lower)[v], np.array(model.upper)[v]
+
+
+def find_limited(model: Model, q: Floats) -> list[str]:
+    """Return the joints that stand at the end of their range."""
+    names, at, low, high = find_ranges(model)
+    value = q[at]
+    hit = np.nonzero((value <= low + AT) | (value >= high - AT))[0]
+    return list(dict.fromkeys(names[k] for k in hit))
+
+
+class Wanderer:
+    """Moves a body along one direction of its null space: a handle and all that is pinned or planted stay.
+
+    The direction is the `mode`-th right singular vector of the stacked Jacobian beyond its rank, carried along. Where
+    nothing can move while the handle keeps its place and rotation, as on a planar arm of three joints, it keeps its
+    place alone.
+
+    Attributes:
+        modes: How many directions there are.
+        turns: Whether the handle is free to turn.
+    """
+
+    def __init__(self, puppet: Puppet, handle: str, mode: int) -> None:
+        self.model = puppet.model
+        self.q = puppet.q
+        frames = [puppet.handles[handle].frame, *(puppet.handles[n].frame for n in puppet.fixed if n != handle)]
+        self.frames = list(dict.fromkeys(frames))
+        self.turns = False
+        self.direction, self.modes = self.find_direction(mode)
+        if not self.modes:
+            self.turns = True
+            self.direction, self.modes = self.find_direction(mode)
+        places = {frame: self.model.fk(self.q, frame) for frame in self.frames}
+        if self.turns:
+            places[self.frames[0]] = places[self.frames[0]][:3, 3]
+        goals = [Reach(frame, place, name=frame) for frame, place in places.items()]
+        self.solver = Solver(self.model, goals, mode="continuous", restarts=0)
+        self.at = 0.0
+
+    def stack_jacobians(self, q: Floats) -> Floats:
+        """Stack the Jacobians of all that must not move; lengths in units of L."""
+        scale = np.array([1.0 / self.model.length] * 3 + [1.0] * 3)[:, None]
+        rows = np.concatenate([scale * self.model.jacobian(q, frame) for frame in self.frames])
+        return np.delete(rows, (3, 4, 5), axis=0) if self.turns else rows
+
+    def find_direction(self, mode: int) -> tuple[Floats, int]:
+        """Return a unit step that moves nothing to first order, and how many there are."""
+        _, values, V = np.linalg.svd(self.stack_jacobians(self.q))
+        rank = int((values > 1e-6 * values[0]).sum())
+        free = V[rank:]
+        if not len(free):
+            return np.zeros(self.model.nv), 0
+        return free[mode % len(free)], len(free)
+
+    def go(self, to: float) -> Floats:
+        """Return the configuration at a place along the direction [rad, a unit vector's length]."""
+        while abs(to - self.at) > 1e-9:
+            step = float(np.clip(to - self.at, -0.05, 0.05))
+            J = self.stack_jacobians(self.q)
+            along = self.direction - np.linalg.pinv(J, rcond=1e-6) @ (J @ self.direction)
+            size = float(np.linalg.norm(along))
+            if size < 1e-6:
+                break
+            moved = self.model.clamp(self.model.integrate(self.q, step * along / size))
+            solution = self.solver.solve(moved)
+            self.at += step
+            if solution.reached:
+                self.q, self.direction = solution.q, along / size
+        return self.q
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OneStep:
+    """One iteration taken apart.
+
+    Attributes:
+        q: Where it started.
+        e: What was wanted: target minus place [m].
+        J: The place's Jacobian, (3, nv).
+        dq: The step that the method took.
+        after: Where it led.
+        moved: How far the place really went [m]; J dq is what was predicted.
+        damping: The lambda of this step, in units of L; None where the method has none.
+    """
+
+    q: Floats
+    e: Floats
+    J: Floats
+    dq: Floats
+    after: Floats
+    moved: Floats
+    damping: float | None = None
+
+    @property
+    def predicted(self) -> Floats:
+        """Where the step leads to first order: J dq [m]."""
+        out: Floats = self.J @ self.dq
+        return out
+
+    @property
+    def left(self) -> float:
+        """The error after the step, |e - moved| [m]."""
+        return float(np.linalg.norm(self.e - self.moved))
+
+
+def take_step(puppet: Puppet, handle: str, start: Floats | None = None) -> OneStep | None:
+    """Take one iteration of the chosen method, from `start` or where the body is; None where the handle is free."""
+    wanted = puppet.find_target(handle)
+    if wanted is None:
+        return None
+    target = wanted if wanted.ndim == 1 else wanted[:3, 3]
+    frame = puppet.handles[handle].frame
+    q = puppet.q if start is None else start
+    solution = puppet.solve(q, max_steps=1, flat=True, record=True)
+    after, damping = solution.q, read_damping(solution)
+    place, came = (puppet.model.fk(at, frame)[:3, 3] for at in (q, after))
+    dq = puppet.model.difference(q, after)
+    J = puppet.model.jacobian(q, frame)[:3]
+    return OneStep(q, target - place, J, dq, after, came - place, None if damping is None else damping[0])
+
+
+def trace_error(puppet: Puppet, handle: str, start: Floats | None = None) -> Floats:
+    """Return the handle's error [m] by iteration, everything solved from `start`."""
+    solution = puppet.solve(start, record=True, flat=True)
+    names: Sequence[str] = list(solution.errors)
+    if solution.history is None or handle not in names:
+        return np.zeros(0)
+    return np.asarray(solution.history.errors[:, names.index(handle), 0])

@@ -1,0 +1,200 @@
+"""The last tab: a clip as a timeline. It is played and scrubbed, its feet are held, it is edited by hand and saved."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from numpy.typing import NDArray
+
+from poise.errors import PoiseError
+from poise.studio.clips.timeline import cut_clip
+from poise.studio.panel.feet_folder import FeetFolder
+from poise.studio.panel.keys_folder import KeysFolder
+from poise.studio.panel.markup import PLAIN
+from poise.studio.panel.progress_bar import WorkBar
+from poise.studio.panel.retarget_folder import CarryFolder
+from poise.studio.panel.timeline_picture import draw_marker, draw_timeline
+from poise.studio.puppet import FrameResult
+from poise.studio.saving import find_motion_kind, list_motion_kinds, make_motion_file, name_motion_file
+from poise.studio.scene.ghost import Ghost
+from poise.studio.session import Session
+from poise.studio.web.throttle import Pace
+
+__all__ = ["MotionTab"]
+
+NOTHING = PLAIN.format("No motion yet: open a BVH or glTF file in the first tab, or record what you drag.")
+OFTEN = 1.0 / 15.0  # [s] between two pictures of the marker
+
+
+class MotionTab:
+    """The panel of the clip; made inside the tab that holds it."""
+
+    def __init__(self, session: Session) -> None:
+        self.session, self.player, self.editing = session, session.player, session.editing
+        gui: Any = session.server.gui
+        self.about = gui.add_html(NOTHING)
+        self.picture = gui.add_html("", visible=False)
+        self.marker = gui.add_html("", visible=False)
+        self.time = gui.add_slider("Time [s]", 0.0, 1.0, 0.01, 0.0, disabled=True)
+        self.play = gui.add_checkbox("Play", False, disabled=True)
+        self.part = gui.add_multi_slider(
+            "Part [s]", 0.0, 1.0, 0.01, (0.0, 1.0), disabled=True, hint="In and out point: only this part is played"
+        )
+        self.history = gui.add_button_group("Change", ("Undo", "Redo"))
+        self.ghost_on = gui.add_checkbox("Ghost of the original", False, hint="The clip as it was opened, see-through")
+        self.bar = WorkBar(session, self.editing.background, self.editing.cancel)
+        self.feet = FeetFolder(session)
+        self.keys = KeysFolder(session)
+        self.carry = CarryFolder(session)
+        with gui.add_folder("Save", expand_by_default=False):
+            self.kind = gui.add_dropdown("Clip as", tuple(list_motion_kinds(session.model)))
+            self.save = gui.add_button("Save clip", disabled=True, hint="What is seen, with all edits")
+        with gui.add_folder("Pace, cut, record", expand_by_default=False):
+            self.loop = gui.add_checkbox("Loop", True)
+            self.speed = gui.add_slider("Speed", 0.1, 2.0, 0.1, 1.0)
+            self.cut = gui.add_button(
+                "Keep only this part", disabled=True, hint="Cut the clip to its in and out points"
+            )
+            self.record = gui.add_checkbox("Record", False, hint="Keeps what you drag, 30 poses a second")
+        self.ghost = Ghost(session)
+        self._mark = Pace(self.draw_marker, OFTEN)
+        self.listen()
+        self.show("motion")
+
+    def listen(self) -> None:
+        """Tie every button to what it does."""
+        session = self.session
+        self.record.on_update(lambda _: self.on_record())
+        self.play.on_update(lambda event: self.on_play() if event.client is not None else None)
+        self.loop.on_update(lambda _: self.on_pace())
+        self.speed.on_update(lambda _: self.on_pace())
+        self.time.on_update(lambda event: self.player.show_at(float(self.time.value)) if event.client else None)
+        self.part.on_update(lambda event: self.on_part() if event.client else None)
+        self.cut.on_click(lambda event: self.try_to(event.client, self.on_cut))
+        self.history.on_click(lambda _: session.undo() if self.history.value == "Undo" else session.redo())
+        self.ghost_on.on_update(lambda _: self.ghost.show(self.ghost_on.value))
+        self.save.on_click(self.on_save)
+        self.player.changed.append(self.show)
+        self.feet.chosen_changed.append(self.draw)
+        session.listeners.append(self.watch)
+
+    # ------------------------------------------------------------------------------------------ showing
+
+    def show(self, what: str) -> None:
+        """Show what the player does; it says what has changed."""
+        if self.session.stopped:
+            return
+        if what == "motion":
+            self.show_motion()
+        if what == "part":
+            self.part.value = (self.player.start, self.player.end)
+            self.draw()
+        self.play.value = self.player.playing
+        if not self.time.disabled:
+            self.time.value = min(self.player.seconds, self.time.max)
+            self._mark.ask()
+
+    def show_motion(self) -> None:
+        """Show which motion is open, and all that is known of it."""
+        motion = self.player.motion
+        nothing = motion is None
+        for each in (self.time, self.play, self.part, self.cut, self.save):
+            each.disabled = nothing
+        self.picture.visible = self.marker.visible = not nothing
+        if motion is None:
+            self.about.content = NOTHING
+            self.ghost.show(False)
+        else:
+            length = self.player.duration
+            self.about.content = PLAIN.format(f"<b>{len(motion)}</b> poses at {motion.fps:g} a second, {length:.2f} s.")
+            self.time.max, self.time.step = math.ceil(100 * length) / 100, 0.01
+            self.part.max, self.part.step = math.ceil(100 * length) / 100, 0.01
+            self.part.value = (self.player.start, self.player.end)
+            if self.ghost_on.value and (self.ghost.view is None or self.ghost.view.model is not motion.model):
+                self.ghost.show(True)
+        self.feet.show()
+        self.keys.show()
+        self.draw()
+
+    def draw(self) -> None:
+        """Draw the timeline again."""
+        state = self.editing.state
+        if state is not None:
+            self.picture.content = draw_timeline(state, (self.player.start, self.player.end), self.feet.chosen)
+            self.draw_marker()
+
+    def draw_marker(self) -> None:
+        """Draw where in time the body is."""
+        state = self.editing.state
+        if state is not None and not self.session.stopped:
+            self.marker.content = draw_marker(state, self.player.seconds)
+
+    # ------------------------------------------------------------------------------------------ what is asked
+
+    def on_play(self) -> None:
+        """Start or stop, as the box says."""
+        if self.play.value:
+            self.player.play()
+        else:
+            self.player.stop()
+
+    def on_pace(self) -> None:
+        """Take the speed, and whether it loops."""
+        self.player.loop, self.player.speed = bool(self.loop.value), float(self.speed.value)
+
+    def on_part(self) -> None:
+        """Take the in and out points."""
+        start, end = self.part.value
+        self.player.set_part(float(start), float(end))
+
+    def on_cut(self) -> None:
+        """Keep only what lies between the in and out points."""
+        motion = self.player.motion
+        if motion is not None:
+            start, end = round(self.player.start * motion.fps), round(self.player.end * motion.fps) + 1
+            if self.editing.change(lambda state: cut_clip(state, start, end)):
+                self.player.set_part(0.0, self.player.duration)
+                self.player.show_at(max(self.player.seconds - start / motion.fps, 0.0))
+
+    def on_save(self, event: Any) -> None:
+        """Hand the clip to the viewer who asked, as it is seen."""
+        motion, kind = self.player.motion, self.kind.value
+        if motion is not None:
+
+            def make() -> None:
+                content = make_motion_file(motion, kind)
+                name = name_motion_file(motion.model, kind)
+                event.client.send_file_download(name, content, save_immediately=True)
+
+            self.try_to(event.client, make)
+
+    def try_to(self, client: Any, do: Any) -> None:
+        """Do something; the viewer who asked is told in words what went wrong."""
+        try:
+            do()
+        except PoiseError as error:
+            if client is not None:
+                client.add_notification("That did not work", str(error), auto_close_seconds=12.0, color="red")
+
+    def on_record(self) -> None:
+        """Begin to record, or make a motion of what was seen."""
+        if self.record.value:
+            self.player.record(self.session.puppet.q)
+            self.about.content = PLAIN.format("Recording: drag something.")
+        elif self.player.recording:
+            self.player.finish(self.session.model)
+
+    def watch(self, frame: FrameResult, T: NDArray[Any]) -> None:
+        """Record the frame that was shown, and bring the ghost along."""
+        if self.record.value:
+            self.player.watch(frame.q)
+        self.ghost.follow()
+
+    def change_body(self) -> None:
+        """Forget the motion, which was another body's."""
+        self.record.value = self.ghost_on.value = False
+        self.ghost.show(False)
+        self.carry.beside.remove()
+        self.kind.options = tuple(list_motion_kinds(self.session.model))
+        self.kind.value = find_motion_kind(self.session.model)

@@ -1,0 +1,241 @@
+"""The first tab: which body, the chosen handle, undo and friends, joints that are frozen, and files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from poise import models
+from poise.errors import PoiseError
+from poise.studio.panel.markup import PLAIN, fill
+from poise.studio.panel.style_folder import StyleFolder
+from poise.studio.saving import find_kind, list_kinds, make_file, name_file
+from poise.studio.session import Session
+from poise.studio.web.uploads import open_upload
+
+__all__ = ["PoseTab"]
+
+NONE = "<i>none</i>"
+LEVELS = {"usual": None, "first": 0, "second": 1, "third": 2, "last": 4}
+
+
+class PoseTab:
+    """The panel of the body and its handles; made inside the tab that holds it."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        gui: Any = session.server.gui
+        self.body = gui.add_dropdown("Body", self.list_bodies(), initial_value=session.model.name)
+        self.file = gui.add_upload_button("Open a file", hint="URDF, MJCF, BVH, glTF, VRM, a DH table; or a saved pose")
+        self.handle_place = gui.add_folder("Handle")
+        self.history = gui.add_button_group("Change", ("Undo", "Redo"))
+        self.whole = gui.add_button_group("Body", ("Mirror", "Reset"))
+        self.let_go = gui.add_button("Release all", hint="No handle is pinned or placed any more")
+        self.style = StyleFolder(session)
+        with gui.add_folder("Frozen joints", expand_by_default=False):
+            self.joint = gui.add_dropdown("Joint", self.list_joints(), hint="A frozen joint does not move by one bit")
+            self.frozen = gui.add_checkbox("Frozen", False)
+            self.thaw = gui.add_button("Thaw all")
+            self.list = gui.add_html(PLAIN.format(NONE))
+        with gui.add_folder("Save", expand_by_default=False):
+            self.kind = gui.add_dropdown(
+                "As",
+                tuple(list_kinds(session.model)),
+                initial_value=find_kind(session.model),
+                hint="What is seen: the clip with its edits where there is one, else the pose",
+            )
+            self.save = gui.add_button("Save")
+        with gui.add_folder("View", expand_by_default=False):
+            self.look = gui.add_button_group("Look from", ("Fit", "Front", "Side", "Top"))
+            self.show_handles = gui.add_checkbox("Handles", True)
+            self.x_ray = gui.add_checkbox("See through the body", False, hint="Handles inside of it are seen and taken")
+            self.shadows = gui.add_checkbox("Shadows", session.shadows, hint="Off is lighter where there is no GPU")
+            self.dark = gui.add_checkbox("Dark", session.dark)
+            self.show_limits = gui.add_checkbox("Light joints at their limit", True)
+            self.symmetric = gui.add_checkbox("Both sides together", False, hint="Drag one hand and the other follows")
+        self.own: dict[int, dict[str, Any]] = {}
+        self.listen()
+
+    # ------------------------------------------------------------------------------------------ what it lists
+
+    def list_bodies(self) -> tuple[str, ...]:
+        """List the built-in bodies, and the one that is shown."""
+        known = ("humanoid", *(name for name in models.names() if name != "humanoid"))
+        name = self.session.model.name
+        return known if name in known else (name, *known)
+
+    def list_joints(self) -> tuple[str, ...]:
+        """List the joints that can be frozen."""
+        return tuple(j.name for j in self.session.model.joints if j.nv and not j.mimic)
+
+    # ------------------------------------------------------------------------------------------ listening
+
+    def listen(self) -> None:
+        """Tie every button to what it does."""
+        self.body.on_update(self.on_body)
+        self.file.on_upload(self.on_file)
+        self.history.on_click(lambda event: self.on_action(event.client, self.history.value))
+        self.whole.on_click(lambda event: self.on_action(event.client, self.whole.value))
+        self.let_go.on_click(lambda _: self.ask(self.session.puppet.release))
+        self.joint.on_update(lambda _: self.show_frozen())
+        self.frozen.on_update(self.on_frozen)
+        self.thaw.on_click(lambda _: self.freeze(frozenset()))
+        self.save.on_click(self.on_save)
+        self.show_handles.on_update(lambda _: self.on_view())
+        self.look.on_click(lambda event: self.session.look(self.look.value.lower(), event.client))
+        self.dark.on_update(lambda _: self.session.darken(self.dark.value))
+        self.x_ray.on_update(lambda _: self.session.set_see_through(self.x_ray.value))
+        self.shadows.on_update(lambda _: self.session.relight(self.shadows.value))
+        self.symmetric.on_update(lambda e: self.try_to(e.client, self.on_symmetric))
+        self.show_limits.on_update(lambda _: self.on_limits())
+
+    def ask(self, do: Any, *given: Any) -> None:
+        """Do something and ask for a frame."""
+        do(*given)
+        self.session.touch()
+
+    def on_body(self, event: Any) -> None:
+        """Show another body from the list."""
+        if event.client is not None and self.body.value != self.session.model.name:
+            self.try_to(event.client, lambda: self.session.show(self.body.value))
+
+    def on_file(self, event: Any) -> None:
+        """Open a file that was dropped or chosen."""
+        given = self.file.value
+        if self.try_to(event.client, lambda: open_upload(self.session, given.name, given.content)):
+            self.tell(event.client, f"{given.name} is open.", self.describe_file(), "teal")
+
+    def describe_file(self) -> str:
+        """Say what a viewer should know of the file that is open."""
+        motion = self.session.player.motion
+        told = [] if motion is None else [f"{len(motion)} poses, played in the Motion tab"]
+        return "; ".join([*told, *self.session.model.notes[:3]])
+
+    def on_action(self, client: Any, word: str) -> None:
+        """Undo, redo, mirror or reset."""
+        session, puppet = self.session, self.session.puppet
+        do = {"Undo": session.undo, "Redo": session.redo, "Mirror": puppet.mirror, "Reset": puppet.reset}[word]
+        self.try_to(client, lambda: self.ask(do))
+        self.show_frozen()
+
+    def on_frozen(self, event: Any) -> None:
+        """Freeze the chosen joint, or let it move again."""
+        if event.client is None:
+            return
+        name, frozen = self.joint.value, frozenset(self.session.puppet.rig.frozen)
+        self.freeze(frozen | {name} if self.frozen.value else frozen - {name})
+
+    def freeze(self, joints: frozenset[str]) -> None:
+        """Freeze these joints, and no others."""
+        self.ask(self.session.puppet.freeze, joints)
+        self.show_frozen()
+
+    def show_frozen(self) -> None:
+        """Show the list of frozen joints, and the box of the chosen one."""
+        frozen = self.session.puppet.rig.frozen
+        self.frozen.value = self.joint.value in frozen
+        self.list.content = fill(PLAIN, ", ".join(sorted(frozen))) if frozen else PLAIN.format(NONE)
+
+    def on_view(self) -> None:
+        """Show the handles, or hide them."""
+        for node in self.session.grips.nodes.values():
+            node.visible = self.show_handles.value
+
+    def on_limits(self) -> None:
+        """Light the joints at their limit, or not."""
+        self.session.show_limits = self.show_limits.value
+        self.session.touch()
+
+    def on_symmetric(self) -> None:
+        """Make a drag on one side on the other too."""
+        with self.session.puppet.lock:
+            self.session.puppet.rig.symmetric = self.symmetric.value
+
+    def on_save(self, event: Any) -> None:
+        """Hand a file to the viewer who asked."""
+        kind = self.kind.value
+        client = event.client
+
+        def make() -> None:
+            content = make_file(self.session, kind, client)
+            client.send_file_download(name_file(self.session, kind), content, save_immediately=True)
+
+        if self.try_to(client, make):
+            self.tell(client, f"{kind} saved.", "", "teal")
+
+    def try_to(self, client: Any, do: Any) -> bool:
+        """Do something and return whether it worked; the viewer who asked is told in words what went wrong."""
+        try:
+            do()
+        except PoiseError as error:
+            self.tell(client, "That did not work", str(error), "red")
+            return False
+        return True
+
+    def tell(self, client: Any, title: str, body: str, color: Any) -> None:
+        """Put a note in the corner of one viewer's window."""
+        if client is not None:
+            client.add_notification(title, body, auto_close_seconds=12.0, color=color)
+
+    # ------------------------------------------------------------------------------------------ one viewer's own
+
+    def join(self, client: Any) -> None:
+        """Give a viewer who has come a folder for the handle that they choose."""
+        names = tuple(self.session.grips.frames)
+        with self.handle_place:
+            own = {
+                "name": client.gui.add_dropdown("Handle", names),
+                "pin": client.gui.add_button_group("Where it is", ("Pin", "Plant", "Release")),
+                "weight": client.gui.add_slider("Weight", 0.05, 3.0, 0.05, 1.0),
+                "level": client.gui.add_dropdown("Priority", tuple(LEVELS), initial_value="usual"),
+            }
+        self.own[client.client_id] = own
+        viewer = client.client_id
+        own["name"].on_update(lambda e: self.session.grips.choose(viewer, own["name"].value) if e.client else None)
+        own["pin"].on_click(lambda _: self.on_pin(own))
+        own["weight"].on_update(lambda e: self.on_weight(own) if e.client else None)
+        own["level"].on_update(lambda e: self.on_weight(own) if e.client else None)
+
+    def on_pin(self, own: dict[str, Any]) -> None:
+        """Pin the chosen handle, or release it."""
+        puppet = self.session.puppet
+        do = {"Pin": puppet.pin, "Plant": puppet.plant, "Release": puppet.release}[own["pin"].value]
+        self.try_to(None, lambda: self.ask(do, own["name"].value))
+
+    def on_weight(self, own: dict[str, Any]) -> None:
+        """Take how much the handle counts, and on which priority."""
+        puppet, name = self.session.puppet, own["name"].value
+        weights, levels = dict(puppet.settings.weights), dict(puppet.settings.levels)
+        weights[name] = own["weight"].value
+        level = LEVELS[own["level"].value]
+        levels.pop(name, None)
+        if level is not None:
+            levels[name] = level
+        self.ask(lambda: puppet.change(weights=weights, levels=levels))
+
+    def select(self, viewer: int, name: str) -> None:
+        """Show the handle that a viewer touched."""
+        own = self.own.get(viewer)
+        if own is None:
+            return
+        settings = self.session.puppet.settings
+        own["name"].value = name
+        own["weight"].value = settings.weights.get(name, 1.0)
+        level = settings.levels.get(name)
+        own["level"].value = next(word for word, number in LEVELS.items() if number == level)
+
+    def leave(self, viewer: int) -> None:
+        """Forget a viewer who has left."""
+        self.own.pop(viewer, None)
+
+    def change_body(self) -> None:
+        """List other handles and joints."""
+        self.body.options = self.list_bodies()
+        self.body.value = self.session.model.name
+        self.joint.options = self.list_joints()
+        self.kind.options = tuple(list_kinds(self.session.model))
+        self.kind.value = find_kind(self.session.model)
+        self.show_frozen()
+        self.style.change_body()
+        for own in self.own.values():
+            own["name"].options = tuple(self.session.grips.frames)
+        self.on_view()

@@ -1,0 +1,224 @@
+"""Carry a clip to another body, in the panel: which body, which part is which, how good it is, and the file."""
+
+from __future__ import annotations
+
+import html
+from typing import Any
+
+from poise.errors import PoiseError
+from poise.studio.clips.pairs import mend_pair
+from poise.studio.clips.second_body import Beside
+from poise.studio.panel.feet_folder import tabulate_quality
+from poise.studio.panel.markup import SMALL
+from poise.studio.panel.progress_bar import WorkBar
+from poise.studio.saving import list_motion_kinds, make_motion_file, name_motion_file
+from poise.studio.session import Session
+
+__all__ = ["CarryFolder"]
+
+CHOOSE = "choose …"
+BUILT_IN = {"humanoid": 1.0, "humanoid as a child": 0.6, "humanoid as a giant": 1.5}
+NO_CLIP = "Open a clip first: it can then be carried to any body on two legs."
+HOW = "The same motion on another body: parts, size, floor and contacts are found. It must have two legs."
+
+
+class CarryFolder:
+    """The other body in the panel.
+
+    Attributes:
+        beside: The other body.
+        picked: What was clicked of the first body, while the second click is waited for.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session, self.beside = session, Beside(session)
+        self.picked = ""
+        gui: Any = session.server.gui
+        with gui.add_folder("Carry to another body", expand_by_default=False):
+            self.words = gui.add_html(SMALL.format(HOW))
+            self.body = gui.add_dropdown("Onto", (CHOOSE, *BUILT_IN), initial_value=CHOOSE)
+            self.file = gui.add_upload_button("Open another body …", hint="URDF, MJCF, BVH, glTF, VRM; or a ZIP of it")
+            self.bar = WorkBar(session, self.beside.background, self.beside.background.cancel)
+            self.part = gui.add_dropdown(
+                "Part", (CHOOSE,), hint="The red line shows which parts are taken for the same"
+            )
+            self.source = gui.add_dropdown("In the clip", (CHOOSE,))
+            self.target = gui.add_dropdown("On the other", (CHOOSE,))
+            self.click = gui.add_button("Mend a pair by two clicks", hint="Click a part of one body, then of the other")
+            self.again = gui.add_button("Solve again")
+            self.lines = gui.add_checkbox("Lines between parts", True)
+            self.report = gui.add_html("")
+            self.kind = gui.add_dropdown("Result as", (CHOOSE,))
+            self.save = gui.add_button("Save carried clip")
+            self.leave = gui.add_button("Take the other body away")
+        self.listen()
+        self.show()
+
+    def listen(self) -> None:
+        """Tie every button to what it does."""
+        self.body.on_update(lambda event: self.on_body() if event.client else None)
+        self.file.on_upload(lambda _: self.beside.open_upload(self.file.value.name, self.file.value.content))
+        self.part.on_update(lambda event: self.on_part() if event.client else None)
+        self.source.on_update(lambda event: self.on_pair(event.client) if event.client else None)
+        self.target.on_update(lambda event: self.on_pair(event.client) if event.client else None)
+        self.click.on_click(lambda event: self.on_click(event.client))
+        self.again.on_click(lambda _: self.beside.solve())
+        self.lines.on_update(lambda _: self.beside.show_lines(self.lines.value))
+        self.save.on_click(self.on_save)
+        self.leave.on_click(lambda _: self.on_leave())
+        self.beside.changed.append(self.show)
+        self.beside.background.changed.append(self.show_report)
+        self.session.player.changed.append(lambda what: self.show_report() if what == "motion" else None)
+
+    # ------------------------------------------------------------------------------------------ showing
+
+    def show(self) -> None:
+        """Show the other body's part of the panel, where there is one."""
+        beside = self.beside
+        there = beside.model is not None
+        for each in (self.part, self.source, self.target, self.click, self.again, self.lines, self.kind, self.save):
+            each.visible = there
+        self.leave.visible = there
+        if beside.model is not None and beside.mapping is not None:
+            roles = tuple(pair.role for pair in beside.mapping)
+            self.part.options = roles
+            self.part.value = beside.chosen if beside.chosen in roles else roles[0]
+            self.source.options, self.target.options = self.session.model.frames, beside.model.frames
+            self.kind.options = tuple(list_motion_kinds(beside.model))
+            self.show_pair()
+        self.show_report()
+
+    def show_pair(self) -> None:
+        """Show which frames play the chosen part."""
+        mapping = self.beside.mapping
+        if mapping is not None and self.part.value in mapping:
+            pair = mapping.find(self.part.value)
+            self.source.value, self.target.value = pair.source, pair.target
+
+    def show_report(self) -> None:
+        """Say what goes on, what went wrong, or how good the result is."""
+        if self.session.stopped:
+            return
+        beside = self.beside
+        busy = beside.background.task is not None
+        nothing = self.session.player.motion is None
+        self.body.disabled = self.file.disabled = nothing or busy
+        self.again.disabled, self.save.disabled = busy, beside.carried is None
+        self.words.content = SMALL.format(NO_CLIP if nothing else self.describe())
+        if beside.carried is None or busy:
+            self.report.content = ""
+        else:
+            carried = beside.carried
+            said = html.escape(carried.result.why()).replace("\n", "<br>")
+            self.report.content = tabulate_quality(("source", "here"), (carried.before, carried.after)) + SMALL.format(
+                said
+            )
+
+    def describe(self) -> str:
+        """Say what stands there, and what to do next."""
+        beside, picked = self.beside, self.picked
+        refused = beside.background.refused
+        if refused:
+            return html.escape(refused)
+        if beside.model is None:
+            return HOW
+        if picked:
+            return f"Now click the part of the other body that is <b>{html.escape(picked)}</b>."
+        if beside.stale:
+            return "The clip has changed since: press Solve again."
+        if beside.carried is None or beside.mapping is None or beside.model is None:
+            return "…"
+        scale = beside.carried.result.scale
+        name = html.escape(beside.model.name)
+        return f"<b>{name}</b>: {len(beside.mapping)} parts, 1 m of the path is {scale:.2f} m here."
+
+    # ------------------------------------------------------------------------------------------ what is asked
+
+    def on_body(self) -> None:
+        """Show a built-in body beside the first."""
+        if self.body.value in BUILT_IN:
+            self.beside.open("humanoid", scale=BUILT_IN[self.body.value])
+
+    def on_part(self) -> None:
+        """Show the pair of a part."""
+        self.beside.choose(self.part.value)
+        self.show_pair()
+
+    def on_pair(self, client: Any) -> None:
+        """Take what the two lists say for the chosen part."""
+        mapping, role = self.beside.mapping, self.part.value
+        if mapping is None or role not in mapping:
+            return
+        pair = mapping.find(role)
+        if (pair.source, pair.target) != (self.source.value, self.target.value):
+            source, target = self.source.value, self.target.value
+            self.try_to(client, lambda: self.mend(mapping.replace(role, source=source, target=target), role))
+
+    def on_click(self, client: Any) -> None:
+        """Wait for a click on a part of the first body, then for one on the other."""
+        view = self.beside.view
+        if view is None:
+            return
+        self.picked = ""
+        self.words.content = SMALL.format("Click a part of the body that moves.")
+        for each in (self.session.view, view):
+            each.stop_picking()
+        self.session.player.stop()
+        self.session.view.pick(lambda frame: self.on_first(frame, client))
+
+    def on_first(self, frame: str, client: Any) -> None:
+        """Note what was clicked of the first body."""
+        view = self.beside.view
+        if view is not None:
+            self.picked = frame
+            self.show_report()
+            view.pick(lambda other: self.on_second(other, client))
+
+    def on_second(self, frame: str, client: Any) -> None:
+        """Make the two that were clicked a pair."""
+        beside, picked = self.beside, self.picked
+        self.picked = ""
+        if beside.mapping is None or beside.model is None:
+            return
+        bodies, mapping = (self.session.model, beside.model), beside.mapping
+
+        def mend() -> None:
+            mended = mend_pair(mapping, bodies, (picked, frame))
+            new = next(pair.role for pair in mended if pair not in mapping.pairs)
+            self.mend(mended, new)
+
+        self.try_to(client, mend)
+        self.show_report()
+
+    def mend(self, mapping: Any, role: str) -> None:
+        """Take another mapping, and carry the clip over again."""
+        self.beside.chosen = role
+        self.beside.mend(mapping)
+
+    def try_to(self, client: Any, do: Any) -> None:
+        """Do something; the viewer who asked is told in words what went wrong."""
+        try:
+            do()
+        except (PoiseError, StopIteration) as error:
+            told = str(error) or "These two are a pair already."
+            if client is not None:
+                client.add_notification("That did not work", told, auto_close_seconds=12.0, color="red")
+
+    def on_save(self, event: Any) -> None:
+        """Hand the result to the viewer who asked."""
+        carried, kind = self.beside.carried, self.kind.value
+        if carried is not None:
+            motion = carried.result.motion
+
+            def make() -> None:
+                content, name = make_motion_file(motion, kind), name_motion_file(motion.model, kind, "_carried")
+                event.client.send_file_download(name, content, save_immediately=True)
+
+            self.try_to(event.client, make)
+
+    def on_leave(self) -> None:
+        """Take the other body away."""
+        self.picked, self.body.value = "", CHOOSE
+        self.session.view.stop_picking()
+        self.beside.remove()
+        self.session.set_stage()

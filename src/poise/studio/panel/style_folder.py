@@ -1,0 +1,121 @@
+"""Style in the panel: clips that are opened, what was learned of them, and a slider from the rest pose to the style."""
+
+from __future__ import annotations
+
+import html
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from poise.formats import save
+from poise.goals import Style
+from poise.studio.panel.markup import SMALL
+from poise.studio.panel.progress_bar import WorkBar
+from poise.studio.session import Session
+from poise.studio.styles.clips import Clip
+from poise.studio.styles.learning import Styling
+
+__all__ = ["StyleFolder"]
+
+HOW = "Open clips, and what you drag looks like them: of this body, or of any other on two legs."
+LISTED = 6  # clips that are listed by name
+
+
+class StyleFolder:
+    """The style of the body; made inside the tab that holds it.
+
+    Attributes:
+        styling: What is learned.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session, self.styling = session, Styling(session)
+        gui: Any = session.server.gui
+        with gui.add_folder("Style", expand_by_default=False):
+            self.words = gui.add_html(SMALL.format(HOW))
+            self.file = gui.add_upload_button(
+                "Open clips …", hint="BVH, glTF, VRM, a table, AMASS, a saved style; one by one, or a ZIP of several"
+            )
+            self.here = gui.add_button("Learn from the clip that is open", visible=False)
+            self.bar = WorkBar(session, self.styling.background, self.styling.background.cancel)
+            self.share = gui.add_slider(
+                "Rest to Style", 0.0, 1.0, 0.05, 0.0, visible=False, hint="0: your own pose. 1: as in the clips"
+            )
+            self.save = gui.add_button(
+                "Save style", visible=False, hint="An NPZ file, to be opened here or by Style.load"
+            )
+            self.forget = gui.add_button("Forget all clips", visible=False)
+        self.listen()
+        self.show()
+
+    def listen(self) -> None:
+        """Tie every button to what it does."""
+        self.file.on_upload(lambda _: self.styling.open_upload(self.file.value.name, self.file.value.content))
+        self.here.on_click(lambda _: self.on_here())
+        self.share.on_update(lambda event: self.on_share() if event.client else None)
+        self.save.on_click(self.on_save)
+        self.forget.on_click(lambda _: self.styling.forget())
+        self.styling.changed.append(self.show)
+        self.styling.background.changed.append(self.show)
+        self.session.player.changed.append(lambda what: self.show() if what == "motion" else None)
+
+    def show(self) -> None:
+        """Show what was learned, and the slider where there is a style."""
+        if self.session.stopped:
+            return
+        styling = self.styling
+        style, busy = styling.style, styling.background.task is not None
+        self.words.content = SMALL.format(describe_clips(styling.clips, style, styling.background.refused))
+        self.here.visible, self.here.disabled = self.session.player.motion is not None, busy
+        self.share.visible = self.save.visible = style is not None
+        self.forget.visible = bool(styling.clips)
+        if self.share.value != styling.share:
+            self.share.value = styling.share
+
+    # ------------------------------------------------------------------------------------------ what is asked
+
+    def on_here(self) -> None:
+        """Learn from the clip that is open, with its edits."""
+        motion = self.session.player.motion
+        if motion is not None:
+            self.styling.open(motion, "this clip")
+
+    def on_share(self) -> None:
+        """Lean the body as far as the slider says."""
+        self.styling.share = self.share.value
+
+    def on_save(self, event: Any) -> None:
+        """Hand the style to the viewer who asked."""
+        style = self.styling.style
+        if style is not None:
+            name = f"{Path(self.session.model.name).stem or 'body'}_style.npz"
+            event.client.send_file_download(name, write_style(style), save_immediately=True)
+
+    def change_body(self) -> None:
+        """Forget the style of the body before."""
+        self.styling.forget()
+
+
+def write_style(style: Style) -> bytes:
+    """Return the file of a style."""
+    with TemporaryDirectory(prefix="poise-style-") as folder:
+        return save(style, Path(folder) / "style.npz").read_bytes()
+
+
+def describe_clips(clips: list[Clip], style: Style | None, refused: str) -> str:
+    """Say what was learned from which clips, and what could not be."""
+    if not clips:
+        return html.escape(refused) or HOW
+    lines = [f"<b>{html.escape(clip.name)}</b>: {html.escape(clip.told)}" for clip in clips[:LISTED]]
+    if len(clips) > LISTED:
+        lines.append(f"and {len(clips) - LISTED} more")
+    if refused:
+        lines.append(html.escape(refused))
+    frames = sum(len(clip.motion) for clip in clips if clip.motion is not None)
+    if style is not None:
+        learned = f"Learned from {len(style)} frames."
+    elif frames == 1:
+        learned = "Nothing is learned yet: a style needs two frames at least, and this is one."
+    else:
+        learned = "Nothing is learned yet."
+    return "<br>".join([learned, *lines])

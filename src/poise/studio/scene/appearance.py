@@ -1,0 +1,141 @@
+"""How the scene looks: its colours, its floor, and from where it is seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from poise.arrays import Floats
+from poise.model import Model
+from poise.pictures.body.objects import outline_beside
+from poise.studio.clips.player import Player
+from poise.studio.puppet import Puppet
+from poise.studio.scene.body_view import BodyView
+from poise.studio.scene.stage import View, find_direction, find_view, keep_above, light_stage, move_camera, point_camera
+from poise.studio.web.throttle import Pace
+
+if TYPE_CHECKING:
+    import viser
+
+__all__ = ["Scenery"]
+
+
+BRAND, DARK_BRAND = (9, 96, 90), (38, 170, 158)
+CAMERA_PAUSE = 0.25  # [s] after which a camera below the floor is lifted: a hand may still be moving it
+MOST_POSES = 120  # of a clip that are looked at to find its place on the stage
+
+
+class Scenery:
+    """The scene of a server, around one body.
+
+    Attributes:
+        server: The server of viser.
+        puppet: The body without the browser.
+        view: The body in the scene.
+        player: The clip that is open.
+        dark: Whether everything is shown dark.
+        shadows: Whether the body casts any.
+        floor: The height of the ground [m].
+        see_through: Whether the body is drawn so that handles inside of it are seen.
+        looked: Called with a viewer and the view that its camera is given.
+    """
+
+    puppet: Puppet
+    view: BodyView
+    player: Player
+    _stopping = False
+
+    def __init__(self, server: viser.ViserServer, *, shadows: bool, dark: bool) -> None:
+        self.server, self.shadows, self.dark = server, shadows, dark
+        self.see_through = False
+        self.floor = 0.0
+        self.looked: list[Callable[[Any, View], None]] = []
+        self.set_theme()
+
+    @property
+    def model(self) -> Model:
+        """The body."""
+        return self.puppet.model
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the studio is closing: nothing is shown any more."""
+        return self._stopping
+
+    def relight(self, shadows: bool) -> None:
+        """Light the stage with shadows, or without."""
+        self.shadows = shadows
+        self.set_stage(camera=False)
+
+    def darken(self, dark: bool) -> None:
+        """Show everything dark, or light."""
+        self.dark = dark
+        self.set_theme()
+        self.set_stage(camera=False)
+
+    def set_theme(self) -> None:
+        """Give the panel its colours."""
+        self.server.gui.configure_theme(
+            show_logo=False,
+            show_share_button=False,
+            brand_color=DARK_BRAND if self.dark else BRAND,
+            dark_mode=self.dark,
+        )
+
+    def set_stage(self, *, camera: bool = True) -> None:
+        """Lay the floor under the whole clip, or under the pose, and look at all of it."""
+        points = self.find_points()
+        self.floor = float(points[:, self.model.up_axis].min())
+        light_stage(self.server.scene, self.model, self.puppet.size, self.floor, shadows=self.shadows, dark=self.dark)
+        if camera:
+            self.show_points(points)
+
+    def show_points(self, points: Floats) -> None:
+        """Let every viewer see all points, those who are there and those who will come."""
+        point_camera(self.server, self.model, self.puppet.size, points)
+        for client in self.server.get_clients().values():
+            self.put_camera(client, points, find_direction(self.model, "fit"))
+
+    def look(self, name: str, client: Any) -> None:
+        """Turn a viewer's camera to the body: "front", "side", "top", or "fit" from where it is."""
+        if client is None:
+            return
+        away = find_direction(self.model, name)
+        if name == "fit":
+            line = np.array(client.camera.position) - np.array(client.camera.look_at)
+            away = line / np.linalg.norm(line) if np.linalg.norm(line) > 0.0 else away
+        self.put_camera(client, self.find_points(), away)
+
+    def put_camera(self, client: Any, points: Floats, away: Floats) -> None:
+        """Put a viewer's camera where it sees all points from a direction."""
+        view = find_view(self.model, self.puppet.size, points, away, client.camera.aspect)
+        move_camera(client, self.model, view)
+        for listen in self.looked:
+            listen(client, view)
+
+    def set_see_through(self, on: bool) -> None:
+        """Let handles inside the body be seen and taken, or not."""
+        self.see_through = on
+        self.view.fade(0.35 if on else None)
+
+    def welcome(self, client: Any) -> None:
+        """Place the camera of a viewer who has come, as the window's shape asks, and keep it above the floor."""
+        self.put_camera(client, self.find_points(), find_direction(self.model, "fit"))
+
+        def lift() -> None:
+            if not self.stopped and client.client_id in self.server.get_clients():
+                keep_above(client, self.model, self.floor, self.puppet.size)
+
+        check = Pace(lift, CAMERA_PAUSE)
+        client.camera.on_update(lambda _: check.ask_later())
+
+    def find_points(self) -> Floats:
+        """Return points of the body in all that it does: along its clip with its objects, or in its pose."""
+        motion = self.player.motion
+        if motion is None:
+            return self.view.sample_points(self.model.fk(self.puppet.q))
+        rows = np.unique(np.linspace(0, len(motion) - 1, MOST_POSES).round().astype(int))
+        body = [self.view.sample_points(self.model.fk(motion.q[k])) for k in rows]
+        return np.concatenate([*body, outline_beside(motion)])

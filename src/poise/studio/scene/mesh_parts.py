@@ -1,0 +1,278 @@
+"""A body's own meshes in parts that viser draws: one plain colour each, rigid on a frame or skinned to four bones.
+
+A texture is boiled down to a few main colours and its triangles are sorted by them, so that a face looks like a face.
+viser's bones are rigid: a vertex goes to ``sum_k w_k T_k C_k^-1 u``, C_k where bone k was when the mesh was bound. With
+a bind matrix ``B_k = s R_k`` of one scale s for all bones, ``u = s v`` and ``C_k = s B_k^-1`` say the same as
+``sum_k w_k T_k B_k v``, in every pose. Where bones are scaled differently it is exact in the rest pose only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.arrays import Floats
+from poise.formats.meshes.checks import join_corners
+from poise.formats.meshes.decimation import split_triangles, thin_all
+from poise.model import Model
+from poise.model.geometry.looks import Piece, deform
+from poise.pictures.body.flesh import Color
+from poise.pictures.body.pieces import find_pieces
+from poise.pictures.textures import PLAIN, color_vertices, find_opacity
+from poise.spatial import Rotation
+from poise.studio.scene.rigid_skins import split_stiff
+
+__all__ = ["Dress", "RigidPart", "SkinPart", "make_dress"]
+
+
+COLORS = 5  # of one texture
+ALL_COLORS = 10  # of all skins of a body: each is a mesh with bones of its own
+MOST_SKINNED = 80_000  # triangles: viser is given a table of vertices by bones
+DRESS = "dress"
+EVEN = 1e-3  # scales that differ by less are one
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RigidPart:
+    """Triangles of one colour on a frame, in its own axes."""
+
+    frame: str
+    vertices: NDArray[np.float32]
+    faces: NDArray[np.uint32]
+    color: Color
+    opacity: float | None = None  # of what is faint; None hides what is behind
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SkinPart:
+    """Triangles of one colour on several bones.
+
+    Attributes:
+        frames: The frame of each bone; a frame may have several.
+        wxyz: Where the bones were at binding: rotations (bones, 4).
+        positions: And places (bones, 3).
+        vertices: At binding (n, 3).
+        faces: (m, 3).
+        joints: Numbers of bones, (n, 4).
+        weights: (n, 4), rows summing to one.
+        color: Red, green, blue, 0 to 255.
+        opacity: Of what is faint; None hides what is behind.
+    """
+
+    frames: tuple[str, ...]
+    wxyz: Floats
+    positions: Floats
+    vertices: NDArray[np.float32]
+    faces: NDArray[np.uint32]
+    joints: NDArray[np.int64]
+    weights: NDArray[np.float32]
+    color: Color
+    opacity: float | None = None
+
+    def table(self) -> NDArray[np.float32]:
+        """Return the weights of all bones, (n, bones), as viser takes them."""
+        out = np.zeros((len(self.vertices), len(self.frames)), np.float32)
+        for k in range(self.joints.shape[1]):
+            np.add.at(out, (np.arange(len(out)), self.joints[:, k]), self.weights[:, k])
+        return out
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dress:
+    """All parts of a body, and the few points that bound it."""
+
+    rigid: tuple[RigidPart, ...]
+    skins: tuple[SkinPart, ...]
+
+
+def make_dress(model: Model) -> Dress | None:
+    """Return the parts of a body whose file brings meshes; None where it brings none that can be had."""
+    found = model.keep(DRESS, lambda: cut_dress(model))
+    assert found is None or isinstance(found, Dress)
+    return found
+
+
+def cut_dress(model: Model) -> Dress | None:
+    """Sort the pieces of a body into parts of one colour."""
+    pieces = [piece for piece in find_pieces(model) if find_opacity(piece.patch.material) > 0.0]
+    if not pieces:
+        return None
+    pieces = [part for piece in pieces for part in split_stiff(piece)]
+    skins = refine_all(thin_all([piece for piece in pieces if piece.skin is not None], MOST_SKINNED), MOST_SKINNED)
+    rigid = refine_all([piece for piece in pieces if piece.skin is None], MOST_SKINNED)
+    found = {name_opacity(piece): [p for p in skins if name_opacity(p) == name_opacity(piece)] for piece in skins}
+    parts = [replace(part, opacity=opacity) for opacity, some in found.items() for part in gather_skins(model, some)]
+    return Dress(tuple(gather_rigid(rigid)), tuple(parts))
+
+
+def refine_all(pieces: list[Piece], most: int) -> list[Piece]:
+    """Return the pieces, those with a texture in triangles small enough to show it, as far as `most` allow."""
+    for _ in range(3):
+        painted = [len(p.patch.triangles) for p in pieces if p.patch.uv is not None]
+        if not painted or 3 * sum(painted) + sum(len(p.patch.triangles) for p in pieces) > most:
+            break
+        pieces = [piece if piece.patch.uv is None else split_triangles(piece) for piece in pieces]
+    return pieces
+
+
+def name_opacity(piece: Piece) -> float | None:
+    """Return the opacity of a piece in steps of a twentieth; None for one that hides what is behind."""
+    opacity = find_opacity(piece.patch.material)
+    return None if opacity == 1.0 else max(round(20.0 * opacity), 1) / 20.0
+
+
+def to_color(rgb: Floats) -> Color:
+    """Return a colour of 0 to 1 in whole numbers to 255."""
+    r, g, b = (round(255 * float(np.clip(c, 0.0, 1.0))) for c in rgb)
+    return r, g, b
+
+
+# ------------------------------------------------------------------------------------------------ rigid parts
+
+
+def gather_rigid(pieces: list[Piece]) -> list[RigidPart]:
+    """Return the rigid pieces by frame and colour, those of one colour on one frame together."""
+    found: dict[tuple[str, Color, float | None], list[tuple[Floats, NDArray[np.int64]]]] = {}
+    for piece in pieces:
+        points = np.asarray(piece.patch.vertices, np.float64) @ piece.matrix[:3, :3].T + piece.matrix[:3, 3]
+        flip = np.linalg.det(piece.matrix[:3, :3]) < 0.0
+        number, colors = color_vertices(piece.patch, COLORS)
+        for k, rgb in enumerate(colors):
+            faces = piece.patch.triangles[number == k].astype(np.int64)
+            used, order = np.unique(faces, return_inverse=True)
+            corners = order.reshape(-1, 3)
+            found.setdefault((piece.frame, to_color(rgb), name_opacity(piece)), []).append(
+                (points[used], corners[:, ::-1] if flip else corners)
+            )
+    return [RigidPart(frame, *join_meshes(some), color, opacity) for (frame, color, opacity), some in found.items()]
+
+
+def join_meshes(
+    meshes: list[tuple[Floats, NDArray[np.int64]]],
+) -> tuple[NDArray[np.float32], NDArray[np.uint32]]:
+    """Return several meshes as one."""
+    starts = np.cumsum([0, *(len(points) for points, _ in meshes)])
+    faces = np.concatenate([corners + start for (_, corners), start in zip(meshes, starts, strict=False)])
+    return np.concatenate([points for points, _ in meshes]).astype(np.float32), faces.astype(np.uint32)
+
+
+# ------------------------------------------------------------------------------------------------ skins
+
+
+@dataclass
+class Bones:
+    """The bones of a body's skins while they are gathered: frames, and where each was at binding."""
+
+    frames: list[str]
+    matrices: list[Floats]
+    known: dict[tuple[str, bytes], int]
+
+    def add(self, frame: str, C: Floats) -> int:
+        """Return the number of a bone, a new one where it is not known."""
+        key = frame, np.round(C / (1e-5 * max(1.0, float(np.abs(C[:3, 3]).max())))).tobytes()
+        if key not in self.known:
+            self.known[key] = len(self.frames)
+            self.frames.append(frame)
+            self.matrices.append(C)
+        return self.known[key]
+
+
+def gather_skins(model: Model, pieces: list[Piece]) -> list[SkinPart]:
+    """Return the skinned pieces by colour, all pieces of a colour together."""
+    bones = Bones([], [], {})
+    parts = [bind_piece(model, piece, bones) for piece in pieces]
+    sorted_by_color = [color_vertices(piece.patch, COLORS) for piece in pieces]
+    palette, choice = join_colors([colors for _, colors in sorted_by_color], pieces)
+    out = []
+    for k, rgb in enumerate(palette):
+        chosen = [
+            (
+                points,
+                piece.patch.triangles[np.isin(number, np.flatnonzero(which == k))].astype(np.int64),
+                joints,
+                weights,
+            )
+            for piece, (points, joints, weights), (number, _), which in zip(
+                pieces, parts, sorted_by_color, choice, strict=True
+            )
+        ]
+        chosen = [some for some in chosen if len(some[1])]
+        if chosen:
+            out.append(join_skin(bones, chosen, to_color(rgb)))
+    return out
+
+
+def bind_piece(model: Model, piece: Piece, bones: Bones) -> tuple[Floats, NDArray[np.int64], Floats]:
+    """Return the vertices of a piece at binding, with the numbers of their four heaviest bones and their weights."""
+    skin = piece.skin
+    assert skin is not None
+    points = np.asarray(piece.patch.vertices, np.float64)
+    places = find_binding(skin.binds)
+    if places is None:  # bones of different scales: bound as the rest pose shows it
+        T = model.fk(np.array(model.rest))
+        at = {name: k for k, name in enumerate(model.frames)}
+        points, C = deform(piece, model.frames, T), np.array([T[at[name]] for name in skin.frames])
+    else:
+        scale, C = places
+        points = points * scale
+    numbers = np.array([bones.add(frame, matrix) for frame, matrix in zip(skin.frames, C, strict=True)])
+    best = np.argsort(-skin.weights, axis=1, kind="stable")[:, :4]
+    weights = np.take_along_axis(skin.weights, best, 1).astype(np.float64)
+    return points, numbers[np.take_along_axis(skin.joints, best, 1)], weights / weights.sum(axis=1, keepdims=True)
+
+
+def find_binding(binds: Floats) -> tuple[Floats, Floats] | None:
+    """Return the scale of vertices (3,), and where each bone was, (bones, 4, 4); None where scales differ."""
+    linear = binds[:, :3, :3]
+    sizes = np.cbrt(np.linalg.det(linear))
+    size = float(np.median(sizes))
+    if not np.abs(size) > 1e-12 or np.abs(sizes - size).max() > EVEN * abs(size):
+        return None
+    gram = np.einsum("kji,kjl->kil", linear, linear) / size**2
+    if np.abs(gram - np.eye(3)).max() > 2 * EVEN:
+        return None
+    scale = np.array([size, abs(size), abs(size)])  # a mirrored skin is mirrored back at binding
+    C = np.diag([*scale, 1.0]) @ np.linalg.inv(binds)
+    u, _, vt = np.linalg.svd(C[:, :3, :3])
+    C[:, :3, :3] = u @ vt  # files have six digits
+    return scale, C
+
+
+def join_colors(colors: list[Floats], pieces: list[Piece]) -> tuple[Floats, list[NDArray[np.int64]]]:
+    """Return a palette for all pieces, and for each colour of each piece its place in it."""
+    every = np.concatenate([np.zeros((0, 3)), *colors])
+    first: list[int] = []
+    far = np.full(len(every), np.inf)
+    while len(first) < ALL_COLORS and len(every) and float(far.max()) > 0.004:
+        first.append(int(np.argmax(far)))
+        far = np.minimum(far, ((every - every[first[-1]]) ** 2).sum(axis=1))
+    palette = every[first] if first else np.array([PLAIN[:3]])
+    nearest = [np.argmin(((some[:, None] - palette[None]) ** 2).sum(axis=-1), axis=1) for some in colors]
+    assert len(nearest) == len(pieces)
+    return palette, nearest
+
+
+def join_skin(
+    bones: Bones, some: list[tuple[Floats, NDArray[np.int64], NDArray[np.int64], Floats]], color: Color
+) -> SkinPart:
+    """Return the triangles of one colour as one part, with the bones that move it; equal vertices are one."""
+    corners = np.concatenate([points[faces.ravel()] for points, faces, _, _ in some])
+    joints = np.concatenate([joint[faces.ravel()] for _, faces, joint, _ in some])
+    weights = np.concatenate([weight[faces.ravel()] for _, faces, _, weight in some])
+    vertices, faces = join_corners(corners.astype(np.float32))
+    first = np.zeros(len(vertices), np.int64)
+    first[faces.ravel()[::-1]] = np.arange(len(corners))[::-1]
+    used, places = np.unique(joints[first], return_inverse=True)
+    C = np.array([bones.matrices[k] for k in used.tolist()])
+    return SkinPart(
+        tuple(bones.frames[k] for k in used.tolist()),
+        np.array(Rotation.from_matrix(C[:, :3, :3]).wxyz),
+        C[:, :3, 3],
+        vertices,
+        faces.astype(np.uint32),
+        places.reshape(-1, joints.shape[1]),
+        weights[first].astype(np.float32),
+        color,
+    )

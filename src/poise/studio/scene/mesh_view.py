@@ -1,0 +1,179 @@
+"""A body's own meshes in the scene, over the flesh that carries its handles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.arrays import Floats
+from poise.model import Model
+from poise.pictures.body.flesh import Color
+from poise.spatial import Rotation
+from poise.studio.scene.mesh_parts import Dress, RigidPart, SkinPart
+from poise.studio.scene.node_moves import Movers
+
+if TYPE_CHECKING:
+    import viser
+
+__all__ = ["DressedView"]
+
+Carry = Callable[[str], tuple[str, Floats] | None]
+
+MOST = 0.6  # of a skin's bones: the frame that carries so many carries the skin
+FINE = 1e-5  # turns [rad] and slides [of the body's length] that are too small to be seen
+
+
+class DressedView:
+    """Rigid parts on the nodes that carry their frames, and skins whose bones move with theirs.
+
+    A rigid part hangs on the flesh, which is moved anyway, and costs no message; where there is none, its frame gets a
+    node. A skin hangs on the frame that carries most of its bones, such as the chest: its bones are moved as that frame
+    sees them, and those of the other arm, which keeps its angles, stay as they are. What has not moved is not sent: a
+    hand that is dragged costs the messages of an arm. Skins have a tree of their own, which outlives the body, see
+    `remove`.
+
+    Attributes:
+        carried: The frames of rigid parts.
+        links: The rigid parts in the scene.
+        skins: The skins in the scene.
+        skin_root: The node above all skins.
+        carriers: The frame that each skin hangs on; None is the world.
+        bones: All bones of all skins, one skin after the other.
+    """
+
+    def __init__(
+        self, scene: viser.SceneApi, name: str, model: Model, dress: Dress, carry: Carry, offset: Floats
+    ) -> None:
+        self.model, self.dress, self._scene = model, dress, scene
+        place = {frame: k for k, frame in enumerate(model.frames)}
+        self.carried = sorted({part.frame for part in dress.rigid}, key=lambda frame: place[frame])
+        at = {frame: carry(frame) for frame in self.carried}
+        loose = [frame for frame in self.carried if at[frame] is None]
+        nodes = [scene.add_frame(f"{name}/link_{k}", show_axes=False) for k in range(len(loose))]
+        at |= {frame: (node.name, np.eye(4)) for frame, node in zip(loose, nodes, strict=True)}
+        self.links = [add_rigid(scene, k, part, at[part.frame]) for k, part in enumerate(dress.rigid)]
+        self.carriers = [find_carrier(model, part.frames) for part in dress.skins]
+        self.skin_root = scene.add_frame(f"{name}_skins", show_axes=False, position=tuple(offset))
+        held: dict[str | None, Any] = {
+            frame: scene.add_frame(f"{self.skin_root.name}/{place[frame]}", show_axes=False)
+            for frame in dict.fromkeys(self.carriers)
+            if frame is not None
+        }
+        self.skins = [
+            add_skin(scene, f"{held.get(frame, self.skin_root).name}/skin_{k}", part)
+            for k, (part, frame) in enumerate(zip(dress.skins, self.carriers, strict=True))
+        ]
+        self.rows = np.array([place[frame] for frame in [*loose, *held] if frame is not None], np.int64)
+        self.bone_rows = np.array([place[frame] for part in dress.skins for frame in part.frames], np.int64)
+        on = [-1 if frame is None else place[frame] for frame in self.carriers]
+        self.carrier_rows = np.repeat(np.array(on, np.int64), [len(part.frames) for part in dress.skins])
+        self.movers = Movers([*nodes, *held.values()], fine=FINE, length=model.length)
+        self.bones = Movers([bone for skin in self.skins for bone in skin.bones], fine=FINE, length=model.length)
+        self.lit: dict[int, Color] = {}
+
+    def show(self, T: Floats) -> None:
+        """Move every link and bone: T has all frames of the model, (frames, 4, 4)."""
+        self.movers.show(T[self.rows])
+        self.bones.show(find_local(T, self.bone_rows, self.carrier_rows))
+
+    def light(self, frames: Mapping[str, Color]) -> None:
+        """Colour the links of these frames, and all others as they are; skins stay as they are."""
+        lit = {k: frames[part.frame] for k, part in enumerate(self.dress.rigid) if part.frame in frames}
+        for k in {*lit, *self.lit}:
+            if lit.get(k) != self.lit.get(k):
+                self.links[k].color = lit.get(k, self.dress.rigid[k].color)
+        self.lit = lit
+
+    def fade(self, opacity: float | None) -> None:
+        """Draw the body so faintly, or as it is."""
+        nodes: list[Any] = [*self.links, *self.skins]
+        parts: list[RigidPart | SkinPart] = [*self.dress.rigid, *self.dress.skins]
+        for node, part in zip(nodes, parts, strict=True):
+            node.opacity = part.opacity if opacity is None else opacity * (part.opacity or 1.0)
+
+    def pick(self, tell: Callable[[str], None], find: Callable[[Floats, Floats], str | None]) -> None:
+        """Wait for a click, and tell which frame moves what was clicked; `find` says so of a ray through a skin."""
+
+        def end(frame: str, event: Any) -> None:
+            self.stop_picking()
+            found = frame or find(np.array(event.ray_origin), np.array(event.ray_direction))
+            tell(found or self.model.frames[0])
+
+        for link, part in zip(self.links, self.dress.rigid, strict=True):
+            link.on_click(partial(end, part.frame))
+        for skin in self.skins:
+            skin.on_click(partial(end, ""))
+
+    def stop_picking(self) -> None:
+        """Wait for no click any more."""
+        for node in (*self.links, *self.skins):
+            node.remove_click_callback("all")
+
+    def remove(self) -> None:
+        """Put an empty frame in the place of each skin; links go with the flesh.
+
+        The frames stay: when a skinned mesh leaves the scene, the page of viser 1.1 looks for its node, which is gone
+        by then, and shows nothing any more. If another node has taken its place, the page finds that one.
+        """
+        for skin in self.skins:
+            self._scene.add_frame(skin.name, show_axes=False)
+
+
+def add_rigid(scene: viser.SceneApi, k: int, part: RigidPart, at: tuple[str, Floats] | None) -> viser.MeshHandle:
+    """Add a rigid part to the scene, on a node and where on it its frame is."""
+    assert at is not None
+    name, T = at
+    return scene.add_mesh_simple(
+        f"{name}/mesh_{k}",
+        part.vertices,
+        part.faces,
+        color=part.color,
+        opacity=part.opacity,
+        side="double",
+        cast_shadow=part.opacity is None,
+        receive_shadow=True,
+        wxyz=Rotation.from_matrix(T[:3, :3]).wxyz,
+        position=T[:3, 3],
+    )
+
+
+def find_carrier(model: Model, frames: Sequence[str]) -> str | None:
+    """Find the deepest frame that carries most of these frames; None where none does."""
+    count: dict[str, int] = {}
+    for frame in frames:
+        for above in model.ancestors(frame):
+            count[above] = count.get(above, 0) + 1
+    most = [name for name, n in count.items() if n > MOST * len(frames)]
+    return max(most, key=lambda name: len(model.ancestors(name)), default=None)
+
+
+def find_local(T: Floats, rows: NDArray[np.int64], carriers: NDArray[np.int64]) -> Floats:
+    """Return where frames are as their carriers see them, (n, 4, 4); -1 is the world."""
+    out = T[rows]
+    hung = np.flatnonzero(carriers >= 0)
+    up = T[carriers[hung]]
+    turn = up[:, :3, :3].transpose(0, 2, 1)
+    out[hung, :3, 3] = np.einsum("nij,nj->ni", turn, out[hung, :3, 3] - up[:, :3, 3])
+    out[hung, :3, :3] = turn @ out[hung, :3, :3]
+    return out
+
+
+def add_skin(scene: viser.SceneApi, name: str, part: SkinPart) -> viser.MeshSkinnedHandle:
+    """Add a skinned part to the scene."""
+    return scene.add_mesh_skinned(
+        name,
+        part.vertices,
+        part.faces,
+        bone_wxyzs=part.wxyz,
+        bone_positions=part.positions,
+        skin_weights=part.table(),
+        color=part.color,
+        opacity=part.opacity,
+        side="double",
+        cast_shadow=part.opacity is None,
+        receive_shadow=True,
+    )

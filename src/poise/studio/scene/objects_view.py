@@ -1,0 +1,92 @@
+"""The objects of a motion in the scene: what hands hold, and what stands around. They move with the clip."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from poise.arrays import Floats
+from poise.kinematics import Motion
+from poise.model import Object
+from poise.pictures.body.solids import place_object
+from poise.pictures.mesh_picture import make_thing
+from poise.spatial import Rotation
+from poise.studio.scene.appearance import Scenery
+from poise.studio.scene.node_moves import Movers
+
+__all__ = ["ObjectsView", "sample_object"]
+
+FINE = 1e-6  # turns [rad] and slides [of the body's length] that are too small to be seen
+
+
+class ObjectsView:
+    """The objects of the clip that is open.
+
+    Attributes:
+        shown: The objects in the scene.
+        nodes: Their nodes.
+    """
+
+    def __init__(self, session: Scenery) -> None:
+        self._session = session
+        self.shown: tuple[Object, ...] = ()
+        self.nodes: list[Any] = []
+        self._movers = Movers((), fine=FINE, length=1.0)
+        self._made = 0
+        session.player.changed.append(lambda what: self.change() if what == "motion" else None)
+
+    def change(self) -> None:
+        """Show the objects of another clip; those of an edited one go on."""
+        motion = self._session.player.motion
+        things = () if motion is None else motion.objects
+        if self._session.stopped or describe_all(things) == describe_all(self.shown):
+            self.shown = things
+            return
+        with self._session.server.atomic():
+            for node in self.nodes:
+                node.remove()
+            self._made += 1
+            self.shown, self.nodes = things, [self._add(k, each) for k, each in enumerate(things)]
+            self._movers = Movers(self.nodes, fine=FINE, length=self._session.model.length)
+            self.follow()
+
+    def follow(self) -> None:
+        """Put all of them where they are at the time of the clip."""
+        motion = self._session.player.motion
+        if motion is not None and self.nodes and len(motion.objects) == len(self.nodes):
+            places = [sample_object(motion, each, self._session.player.seconds) for each in motion.objects]
+            self._movers.show(np.array(places))
+
+    def _add(self, k: int, thing: Object) -> Any:
+        """Add an object to the scene."""
+        piece = make_thing(place_object(thing))
+        corners = np.asarray(piece.patch.vertices, np.float64) @ piece.matrix[:3, :3].T + piece.matrix[:3, 3]
+        red, green, blue, opacity = thing.color
+        return self._session.server.scene.add_mesh_simple(
+            f"/objects_{self._made}/{k}",
+            corners.astype(np.float32),
+            piece.patch.triangles,
+            color=(round(255 * red), round(255 * green), round(255 * blue)),
+            opacity=None if opacity >= 1.0 else opacity,
+            cast_shadow=opacity >= 1.0,
+            receive_shadow=True,
+        )
+
+
+def describe_all(things: tuple[Object, ...]) -> list[tuple[Any, ...]]:
+    """Return what of objects is seen, their paths aside."""
+    return [(each.name, each.shape, each.color) for each in things]
+
+
+def sample_object(motion: Motion, thing: Object, seconds: float) -> Floats:
+    """Return where an object of a motion is at a time, between two frames where the time is, (4, 4)."""
+    at = min(max(seconds * motion.fps, 0.0), len(motion) - 1.0)
+    low = int(at + 1e-9)
+    T: Floats = thing.transforms[low]
+    if at - low < 1e-9 or low + 1 >= len(motion):
+        return T
+    out, after, share = np.array(T), thing.transforms[low + 1], at - low
+    out[:3, 3] += share * (after[:3, 3] - T[:3, 3])  # straight on, and turning evenly, as a free joint goes
+    out[:3, :3] = Rotation.from_matrix(T[:3, :3]).slerp(Rotation.from_matrix(after[:3, :3]), share).matrix
+    return out

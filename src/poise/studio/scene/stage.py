@@ -1,0 +1,169 @@
+"""The stage: light, a ground to stand on, and where the camera looks from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from poise.arrays import Floats
+from poise.model import Model
+from poise.model.plane import is_planar
+from poise.pictures.front import find_front
+
+if TYPE_CHECKING:
+    import viser
+
+__all__ = ["VIEWS", "View", "find_direction", "find_view", "keep_above", "light_stage", "move_camera", "point_camera"]
+
+
+PALE = ((240, 242, 244), (214, 219, 224), (190, 197, 204))  # ground, and its thin and thick lines
+DARK = ((34, 37, 41), (52, 57, 63), (74, 81, 89))
+WARM, COOL = (255, 248, 238), (214, 228, 255)
+NARROW = 0.9  # width of a window by its height below which it is narrow
+VIEWS = ("fit", "front", "side", "top")
+NEAR, FAR = 2e-3, 100.0  # of what is shown: how near and how far the camera sees
+FOV = 0.72  # [rad] from the lower to the upper edge of the picture
+AIR = 0.84  # of the free part of the picture: how much a body takes at most
+GROUND = {"y": "xz", "z": "xy", "x": "yz"}
+
+
+def light_stage(
+    scene: viser.SceneApi, model: Model, size: float, floor: float, *, shadows: bool = True, dark: bool = False
+) -> None:
+    """Light the scene softly from all sides, with one lamp that casts shadows and a pale ground to catch them."""
+    up = model.up_direction
+    scene.set_up_direction(tuple(up))
+    scene.configure_environment_map(None)
+    scene.configure_default_lights(enabled=False)
+    one, two = np.roll(up, 1), np.roll(up, 2)
+    scene.add_light_hemisphere("/lights/sky", sky_color=(255, 255, 255), ground_color=(205, 200, 195), intensity=1.1)
+    place = size * (3.0 * up + 1.6 * one + 2.0 * two)
+    scene.add_light_directional("/lights/key", position=tuple(place), intensity=2.2, cast_shadow=shadows, color=WARM)
+    place = size * (1.2 * up - 2.4 * one - 0.6 * two)
+    scene.add_light_directional("/lights/rim", position=tuple(place), intensity=0.8, color=COOL)
+    ground = DARK if dark else PALE
+    cell = 10.0 ** round(np.log10(size / 10))
+    scene.add_grid(
+        "/ground",
+        plane=GROUND[model.up],  # type: ignore[arg-type]
+        infinite_grid=True,
+        cell_size=cell,
+        section_size=5 * cell,
+        cell_thickness=0.6,
+        section_thickness=0.9,
+        cell_color=ground[1],
+        section_color=ground[2],
+        fade_distance=7 * size,
+        fade_from="origin",
+        shadow_opacity=0.32,
+        plane_color=ground[0],
+        plane_opacity=1.0,
+        position=tuple(up * (floor - 2e-3 * size)),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class View:
+    """From where something is looked at.
+
+    Attributes:
+        position: The place of the camera [m].
+        look_at: The place in the middle of the view [m].
+        size: How large what is seen is [m].
+    """
+
+    position: Floats
+    look_at: Floats
+    size: float
+
+
+def find_direction(model: Model, name: str) -> Floats:
+    """Return the direction in which the camera lies, seen from the body: a unit vector."""
+    if is_planar(model):  # flat as on paper: x to the right, y up
+        return np.array([0.0, -0.01, 1.0])
+    up = model.up_direction
+    ahead = find_front(model)
+    beside = np.cross(up, ahead)
+    away = {
+        "fit": 1.35 * ahead + 0.62 * beside + 0.28 * up,
+        "front": ahead + 0.04 * up,
+        "side": beside + 0.04 * up,
+        "top": up + 0.01 * ahead,  # straight down has no upper side
+    }[name]
+    out: Floats = away / np.linalg.norm(away)
+    return out
+
+
+def find_view(model: Model, size: float, points: Floats, away: Floats, aspect: float = 1.6) -> View:
+    """Return the nearest view that shows all points from a direction, beside the panel and with some air around.
+
+    A point at r to the right, a above and t towards the camera of the middle is seen at (r / w + c d) / (d - t) and
+    a / (h (d - t)), with d the distance, h and w = aspect h half the picture's height and width at distance one, and c
+    the middle of the free part of the picture, from -1 to 1, of half width e: so d >= (r / w + (c + e) t) / e.
+
+    Args:
+        model: The body.
+        size: How large it looks [m].
+        points: What shall be seen, (n, 3).
+        away: The direction from there to the camera.
+        aspect: Width of the window by its height.
+    """
+    away = away / np.linalg.norm(away)
+    right = np.cross(model.up_direction, away)
+    right /= max(float(np.linalg.norm(right)), 1e-9)
+    free, half = find_free(aspect), np.array([aspect, 1.0]) * np.tan(FOV / 2)
+    down = np.arccos(np.clip(away @ model.up_direction, -1.0, 1.0))  # left until it looks straight down
+    tilt = min(np.arctan(free[1][0] * half[1]), 0.5 * down)  # a camera that shows a body above the middle looks down
+    away = np.cos(tilt) * away + np.sin(tilt) * np.cross(away, right)
+    axes = np.stack([right, np.cross(away, right), away], axis=1)
+    seen = points @ axes
+    middle = (seen.min(axis=0) + seen.max(axis=0)) / 2
+    toward = seen[:, 2] - middle[2]
+    distance = 0.9 * size
+    for axis in (0, 1):
+        center, reach = free[axis]
+        off = (seen[:, axis] - middle[axis]) / half[axis]
+        for side in (1.0, -1.0):
+            distance = max(distance, float((side * off + (side * center + reach) * toward).max()) / reach)
+    shift = [-center * distance * half[axis] for axis, (center, _) in enumerate(free)]
+    look_at = axes @ (middle + np.array([*shift, 0.0]))
+    extent = max(float(np.linalg.norm(np.ptp(points, axis=0))), 0.6 * size)
+    return View(look_at + distance * away, look_at, extent)
+
+
+def find_free(aspect: float) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return the middle and half the size of what the panel leaves free, across and upwards; the picture is -1 to 1.
+
+    The panel lies over the right of a wide window, and over the lower half of a narrow one.
+    """
+    if aspect > NARROW:
+        covered = min(0.46 / aspect, 0.45)  # it is as wide as it is, whatever the window
+        return (-covered, AIR * (1.0 - covered)), (0.0, AIR)
+    return (0.0, AIR), (0.45, AIR * 0.55)
+
+
+def point_camera(server: viser.ViserServer, model: Model, size: float, points: Floats) -> None:
+    """Place the camera in front of the body, slightly above and to one side, for viewers who will come."""
+    up, away = tuple(model.up_direction), find_direction(model, "fit")
+    view = find_view(model, size, points, away)
+    camera = server.initial_camera
+    camera.position, camera.look_at, camera.up, camera.fov = tuple(view.position), tuple(view.look_at), up, FOV
+    camera.near, camera.far = NEAR * view.size, FAR * view.size
+
+
+def move_camera(client: viser.ClientHandle, model: Model, view: View) -> None:
+    """Move one viewer's camera."""
+    client.camera.up_direction = tuple(model.up_direction)
+    client.camera.near, client.camera.far = NEAR * view.size, FAR * view.size
+    client.camera.position, client.camera.look_at = tuple(view.position), tuple(view.look_at)
+
+
+def keep_above(client: viser.ClientHandle, model: Model, floor: float, size: float) -> None:
+    """Lift a viewer's camera where it has sunk below the floor."""
+    up = model.up_direction
+    place = np.array(client.camera.position)
+    missing = floor + 0.01 * size - float(up @ place)
+    if missing > 1e-9:
+        client.camera.position = tuple(place + missing * up)

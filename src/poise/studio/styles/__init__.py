@@ -1,0 +1,1 @@
+"""Styles learned in the studio."""

@@ -1,0 +1,144 @@
+"""The style of the body in the studio: clips that viewers open are read, carried over and learned beside the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Real
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from poise.errors import FormatError, InvalidValue, PoiseError
+from poise.goals import Style
+from poise.kinematics import Motion
+from poise.studio.session import Session
+from poise.studio.styles.clips import Clip, StyleSource, learn_style, prepare_clip, read_clips
+from poise.studio.web.background import Background
+from poise.studio.web.uploads import strip_folders
+
+__all__ = ["Styling"]
+
+LEARN = "Learning the style"
+
+
+class Styling:
+    """Learns a style, and lets the body lean to it.
+
+    Attributes:
+        clips: What has been opened, in order; with what is to be said of it.
+        background: The long work; its listeners are told when it begins, goes on and ends.
+        changed: Called when the clips, the style or how far the body leans to it are others.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session, self.background = session, Background()
+        self.clips: list[Clip] = []
+        self.changed: list[Callable[[], None]] = []
+        self._waiting: list[tuple[str, Callable[[], list[tuple[str, Motion | Style]]]]] = []
+        self.background.changed.append(self._go_on)
+
+    @property
+    def style(self) -> Style | None:
+        """The style; None before there is one."""
+        return self.session.puppet.settings.style
+
+    @property
+    def share(self) -> float:
+        """How far the body leans from its own pose (0) to the style (1); set it, and what is asked is served so."""
+        return self.session.puppet.settings.share
+
+    @share.setter
+    def share(self, share: float) -> None:
+        if isinstance(share, bool) or not isinstance(share, Real) or not np.isfinite(float(share)):
+            raise InvalidValue(f"share is {share!r}; it must be a number from 0 (the own pose) to 1 (the style).")
+        self.session.puppet.lean(share=min(1.0, max(0.0, float(share))))
+        self.session.touch()
+        self._tell()
+
+    # ------------------------------------------------------------------------------------------ what is opened
+
+    def open(self, thing: StyleSource, name: str = "") -> None:
+        """Learn from a motion, a file of clips or a saved style too, beside what was opened before."""
+        model = self.session.model
+        told = name if isinstance(thing, (Motion, Style)) else Path(thing).name
+        self._wait_for(told, lambda: [(name or own, clip) for own, clip in read_clips(thing, model)])
+
+    def open_upload(self, name: str, content: bytes) -> None:
+        """The same with a file that a viewer has sent, or a ZIP of several."""
+        model, own = self.session.model, strip_folders(name)
+
+        def read() -> list[tuple[str, Motion | Style]]:
+            with TemporaryDirectory(prefix="poise-upload-") as folder, TemporaryDirectory() as inside:
+                path = Path(folder) / own
+                path.write_bytes(content)
+                try:
+                    return read_clips(path, model, inside)
+                except FormatError as error:
+                    raise FormatError(hide_folders(error.message, (folder, inside)), own, error.line) from None
+
+        self._wait_for(own, read)
+
+    def forget(self) -> None:
+        """Forget all clips: the body rests in its own pose again."""
+        self._waiting.clear()
+        self.background.cancel()
+        self.clips = []
+        self.session.puppet.lean(style=None, share=0.0)
+        self.session.touch()
+        self._tell()
+
+    # ------------------------------------------------------------------------------------------ inside
+
+    def _wait_for(self, name: str, read: Callable[[], list[tuple[str, Motion | Style]]]) -> None:
+        self._waiting.append((name, read))
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Begin with what waits, where nothing else goes on."""
+        if self.session.stopped or self.background.task is not None or not self._waiting:
+            return
+        waiting, self._waiting = self._waiting, []
+        model, before = self.session.model, list(self.clips)
+
+        def work(progress: Any) -> tuple[list[Clip], Style | None]:
+            clips = [*before, *(clip for name, read in waiting for clip in open_clips(name, read, model, progress))]
+            return clips, learn_style(clips, model)
+
+        if not self.background.start(LEARN, work, lambda found: self._use(model, *found)):
+            self._waiting = [*waiting, *self._waiting]
+
+    def _use(self, model: Any, clips: list[Clip], style: Style | None) -> None:
+        """Let the body move in a style from now on, unless it is another body by now."""
+        with self.session.lock:
+            if self.session.stopped or model is not self.session.model:
+                return
+            first = self.style is None and style is not None
+            self.clips = clips
+            self.session.puppet.lean(style=style, **({"share": 1.0} if first else {}))
+            self.session.touch()
+        self._tell()
+
+    def _tell(self) -> None:
+        if not self.session.stopped:
+            for listen in self.changed:
+                listen()
+
+
+def open_clips(
+    name: str, read: Callable[[], list[tuple[str, Motion | Style]]], model: Any, progress: Any
+) -> list[Clip]:
+    """Read clips and bring them onto the body; a file that cannot be read is a clip that says so."""
+    try:
+        found = read()
+    except PoiseError as error:
+        return [Clip(name, None, getattr(error, "message", str(error)))]
+    return [prepare_clip(own, clip, model, progress) for own, clip in found]
+
+
+def hide_folders(words: str, folders: tuple[str, ...]) -> str:
+    """Take the folders of this machine out of what a viewer is told."""
+    for folder in folders:
+        words = words.replace(f"{folder}/", "")
+    return words

@@ -1,0 +1,1 @@
+"""The studio's web server: gate, connections, uploads, background work."""

@@ -1,0 +1,120 @@
+"""Connections to the studio: requests pass the gate, messages are bounded in size and in number."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any
+
+from websockets.asyncio.server import ServerConnection
+from websockets.datastructures import Headers
+from websockets.http11 import Request, Response
+
+from poise.studio.web.gate import Gate
+
+__all__ = ["list_options"]
+
+MOST_SIZE = 16 << 20  # [bytes] of a message; a file comes in parts of 0.5 MiB, a picture of the window whole
+MOST_MESSAGES = 2000  # at once, refilled within 2 s; a drag sends about 125 in a second
+MOST_BYTES = 300 << 20  # at once, refilled within 60 s: enough for the largest ZIP that is unpacked
+TOO_MUCH = 1008  # the close code of a policy violation
+TITLE = b"<title>Viser</title>"
+OURS = b"""<title>Poise studio</title>
+<style>
+  [role="tab"] { padding-left: 6px !important; padding-right: 6px !important; }  /* all tabs in one row */
+</style>
+"""
+# Viser's page waits 50 ms between two messages of one drag. That is kind to distant servers, and it is more than
+# everything else between a mouse and a pose takes together: here it waits 8 ms. The WebSocket is given the token.
+SCRIPT = b"""<head>
+<script>
+(function () {
+  var later = window.setTimeout, query = new URLSearchParams(location.search), line = new URL(location.href);
+  window.setTimeout = function (todo, wait) {
+    if (wait === 50) arguments[1] = 8;
+    return later.apply(window, arguments);
+  };
+  line.protocol = line.protocol.replace("http", "ws");
+  line.search = "?token=" + query.get("token");
+  query.set("websocket", line.href);
+  history.replaceState(null, "", "?" + query);
+})();
+</script>"""
+REJECTED = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>Poise studio</title>
+<body style="font: 16px/1.5 system-ui, sans-serif; max-width: 36em; margin: 4em auto">
+<h1>This address does not open the studio</h1>
+<p>{}</p>
+<p>Open the address that <code>poise studio</code> printed in the terminal, or that <code>studio.url</code> has in
+Python: it ends in <code>?token=</code> and a secret that is new for every studio.</p>
+"""
+HEADERS = {
+    "Referrer-Policy": "no-referrer",  # the address has the token
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "frame-src 'none'; object-src 'none'; base-uri 'none'; form-action 'none'",
+}
+
+
+@dataclass
+class Allowance:
+    """An amount that may be used at once and comes back within some seconds."""
+
+    most: float
+    seconds: float
+    left: float = field(init=False)
+    at: float = field(init=False, default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        self.left = self.most
+
+    def spend(self, amount: float) -> bool:
+        """Use an amount; return whether there was enough."""
+        now = time.monotonic()
+        self.left = min(self.most, self.left + (now - self.at) * self.most / self.seconds) - amount
+        self.at = now
+        return self.left >= 0.0
+
+
+class BoundedConnection(ServerConnection):
+    """A connection that ends when its viewer sends more than any browser would."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.messages, self.bytes = Allowance(MOST_MESSAGES, 2.0), Allowance(MOST_BYTES, 60.0)
+
+    async def recv(self, decode: bool | None = None) -> Any:
+        """Receive a message, or end the connection."""
+        message = await super().recv(decode)
+        if not (self.messages.spend(1) and self.bytes.spend(len(message))):
+            self.ending = asyncio.create_task(self.close(TOO_MUCH, "too many messages"))
+            while True:  # drop the rest until it is closed, which raises
+                await super().recv()
+        return message
+
+
+def list_options(gate: Gate, serve_page: Callable[[ServerConnection, Request], Response | None]) -> dict[str, Any]:
+    """Return the options of websockets' `serve` with which a server keeps to a gate and to the bounds."""
+
+    def answer(connection: ServerConnection, request: Request) -> Response | None:
+        headers = request.headers
+        fault = gate.find_fault(headers.get_all("Host"), headers.get_all("Origin"), request.path)
+        if fault:
+            return respond(HTTPStatus.FORBIDDEN, REJECTED.format(html.escape(fault)).encode())
+        headers.pop("Accept-Encoding", None)  # the page is changed below
+        page = serve_page(connection, request)
+        if page is None or page.status_code != HTTPStatus.OK:
+            return page
+        return respond(HTTPStatus.OK, bytes(page.body).replace(TITLE, OURS, 1).replace(b"<head>", SCRIPT, 1))
+
+    return {"process_request": answer, "max_size": MOST_SIZE, "create_connection": BoundedConnection}
+
+
+def respond(status: HTTPStatus, body: bytes) -> Response:
+    """Return an answer with a page."""
+    kind = {"Content-Type": "text/html; charset=utf-8", "Content-Length": str(len(body)), "Connection": "close"}
+    return Response(status, status.phrase, Headers({**kind, **HEADERS}), body)

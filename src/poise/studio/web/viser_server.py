@@ -1,0 +1,67 @@
+"""The server of the studio: viser's, behind a gate.
+
+Viser has no option to check requests: it serves its page and a WebSocket to whoever reaches the port. A server of ours
+in front of it would leave viser's own port open to the same pages and to other users of the machine, so there is one
+port. Viser opens it with `websockets.asyncio.server.serve`, whose documented options check requests and bound messages.
+While a studio starts, that name stands for a function that adds those options to the one call which has our address,
+and leaves every other call as it is. If a release of viser listens in another way, the studio does not start.
+
+What remains: whoever reads the address with its token (in the terminal, in the list of processes while a browser is
+opened, in the history of the browser) can use the studio. The traffic is not encrypted, which matters beyond this
+machine.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+from poise.errors import MissingExtra
+from poise.studio.web.gate import Gate
+
+if TYPE_CHECKING:
+    import viser
+
+__all__ = ["start_server"]
+
+STARTING = threading.Lock()
+
+
+class Address(str):
+    """The host of one studio, which no other call of `serve` has."""
+
+    __slots__ = ()
+
+
+def start_server(host: str, port: int, label: str, gate: Gate) -> viser.ViserServer:
+    """Start a server behind a gate, on that port or the next free one.
+
+    Raises:
+        MissingExtra: viser is not installed, or it is one that cannot be guarded.
+    """
+    try:
+        import viser
+        from websockets.asyncio import server as sockets
+
+        from poise.studio.web.connections import list_options
+    except ImportError:
+        raise MissingExtra("the studio needs viser. Type: pip install 'poise[studio]'") from None
+    address, serve, guarded = Address(host), sockets.serve, threading.Event()
+
+    def serve_guarded(handler: Any, host: Any = None, port: Any = None, **options: Any) -> Any:
+        if host is address:
+            options.update(list_options(gate, options["process_request"]))
+            guarded.set()
+        return serve(handler, host, port, **options)
+
+    with (
+        STARTING,
+        mock.patch.object(sockets, "serve", serve_guarded),
+        mock.patch("rich.print"),  # the command line says where to look, once
+    ):
+        server = viser.ViserServer(host=address, port=port, label=label, verbose=False)
+    if not guarded.is_set():
+        server.stop()
+        raise MissingExtra("this viser cannot be guarded. Type: pip install 'poise[studio]' viser==1.1.1")
+    return server
