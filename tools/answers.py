@@ -1,7 +1,7 @@
 """Record the answers of about 10,000 problems, and compare them after a change that should not alter any.
 
-    python tools/answers.py record build/answers.npz      before
-    python tools/answers.py compare build/answers.npz     after, on the same machine
+    PYTHONPATH=tests python tools/answers.py record build/answers.npz      before
+    PYTHONPATH=tests python tools/answers.py compare build/answers.npz     after, on the same machine
 
 A refactoring keeps every q, status and number of steps, bit for bit. A change of arithmetic does not, and then the
 table says which families of problems it touched and by how much.
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,9 @@ from numpy.typing import NDArray
 import poise
 from poise.goals import Align, Balance, Distance, LookAt, MidRange, OnPlane, Orient, Range, Reach, Rest
 from poise.limits import Acceleration, Clearance, Cone, Coupled, Speed
+from poise.motion import Retargeter, contacts, edit, lock, quality, retarget, track
+from walkers import make_character, make_machine
+from walks import make_walk, put_skate_in
 
 Answer = NDArray[np.float64]  # q, then the status and the number of steps
 ARMS = {"panda": "panda_hand_tcp", "ur5e": "tool0", "iiwa14": "iiwa_link_ee"}
@@ -146,6 +150,90 @@ def drag_rigs() -> Iterator[Answer]:
             yield np.concatenate([rig.pose.q, [0.0, 0.0]])
 
 
+def operate_rigs() -> Iterator[Answer]:
+    """Plant, pin, aim, bend, mirror and undo."""
+    for name, hand, foot in (("humanoid", "hand_l", "foot_l"), ("quadruped", "foot_fl", "foot_hl")):
+        rig = poise.Rig(poise.load(name))
+        rig.stand()
+        rig.pin(foot)
+        start = np.array(rig.pose.position(hand))
+        for k in range(60):
+            rig.drag(hand, start + 0.3 * np.sin(k / 9.0 + np.arange(3.0)))
+            if k % 20 == 10:
+                rig.strength(hand, 0.5)
+                rig.mirror()
+            if k % 20 == 15:
+                rig.undo()
+            yield pad(rig.pose.q)
+        rig.release()
+        yield pad(rig.settle().q)
+
+
+def pad(values: Any) -> Answer:
+    """Return numbers of any shape as one answer without status and steps."""
+    return np.concatenate([np.ravel(np.asarray(values, dtype=np.float64)), [0.0, 0.0]])
+
+
+def list_answers() -> Iterator[Answer]:
+    """List every pose of a transform, for arms with six and with seven joints."""
+    for name, frame in ARMS.items():
+        model = poise.load(name)
+        for target in pose_targets(model, frame, 40, 8):
+            found = poise.solve_all(model, Reach(frame, target), samples=8)
+            yield pad([*[solution.q for solution in found], np.full(model.nq, len(found))])
+            yield pad(poise.solve(model, Reach(frame, target), solutions=4)[-1].q)
+
+
+def change_clips() -> Iterator[Answer]:
+    """Find contacts, lock feet, edit, track and measure clips."""
+    for clip in (put_skate_in(make_walk(90)), put_skate_in(make_walk(60), 0.006, 2)):
+        model, found = clip.model, contacts(clip)
+        for contact in found:
+            yield pad([*contact.place, *contact.point, contact.start, contact.end])
+        for options in ({}, {"limits": [Speed(8.0)]}):
+            locked = lock(clip, found, **options)
+            yield pad(locked.motion.q)
+            yield pad(list_figures(quality(locked.motion)))
+        hand = clip.positions("hand_l")[30] + (0.0, 0.1, 0.05)
+        yield pad(edit(clip, {30: Reach("hand_l", hand)}).motion.q)
+        yield pad(track(model, Reach("hand_l", model.fk(clip.q, "hand_l")), start=clip.q[0], fps=clip.fps).motion.q)
+
+
+def list_figures(measured: Any) -> list[float]:
+    """Return the numbers among the figures of a clip."""
+    values = (getattr(measured, field.name) for field in fields(measured))
+    return [value for value in values if isinstance(value, int | float)]
+
+
+def list_targets() -> dict[str, poise.Model]:
+    """Return bodies of other proportions and other joints than the humanoid."""
+    return {
+        "child": poise.load("humanoid", scale=0.6),
+        "character": make_character(),
+        "machine": make_machine(),
+        "nods": make_machine(nods=True),
+    }
+
+
+def retarget_clips() -> Iterator[Answer]:
+    """Transfer a walk to other bodies as a whole."""
+    for clip in (make_walk(90), put_skate_in(make_walk(60), 0.006, 2)):
+        for model in list_targets().values():
+            out = retarget(clip, model)
+            yield pad(out.motion.q)
+            for contact in out.contacts:
+                yield pad([*contact.place, *contact.point, contact.start, contact.end])
+
+
+def retarget_streams() -> Iterator[Answer]:
+    """Transfer a walk to other bodies frame by frame."""
+    clip = put_skate_in(make_walk(90))
+    for model in list_targets().values():
+        live = Retargeter(clip.model, model)
+        yield from (pad(live.step(frame).q) for frame in clip.q)
+        yield pad(retarget(clip, model, mode="online").motion.q)
+
+
 FAMILIES: dict[str, Callable[[], Iterator[Answer]]] = {
     "arms": solve_arms,
     "methods": solve_by_every_method,
@@ -154,6 +242,11 @@ FAMILIES: dict[str, Callable[[], Iterator[Answer]]] = {
     "steps in time": step_in_time,
     "batches": solve_batches,
     "rigs": drag_rigs,
+    "rig operations": operate_rigs,
+    "lists": list_answers,
+    "clips": change_clips,
+    "retargeted clips": retarget_clips,
+    "streams": retarget_streams,
 }
 
 
