@@ -6,12 +6,13 @@ PYTHON ?= python3
 VENV   ?= .venv
 
 BIN    := $(VENV)/bin
-PIP    := $(BIN)/python -m pip
+# Python compiles what it imports; compiling whole packages at installation takes longer than the installation itself.
+INSTALL := $(BIN)/python -m pip install --no-compile
 STAMPS := $(VENV)/stamps
 comma  := ,
 
 # Poise is installed in place: an edited Python file needs nothing, an edited native file an incremental build.
-INSTALL = $(PIP) install --no-build-isolation --editable '$(1)' --config-settings=build-dir=build/$(2)
+BUILD = $(INSTALL) --no-build-isolation --editable '$(1)' --config-settings=build-dir=build/$(2)
 NATIVE := $(shell find src/poise/native -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.in')
 SOURCES := $(STAMPS)/build pyproject.toml CMakeLists.txt $(NATIVE)
 CXX_FILES := $(filter-out %.in,$(NATIVE)) $(wildcard tests/native/*.h tests/native/*.cpp tests/native/*.cu)
@@ -172,7 +173,7 @@ $(STAMPS)/venv:
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
 	  || { echo "Python cannot make environments here. Type: sudo apt install python3-venv"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install --upgrade 'pip>=25.1'
+	$(INSTALL) --upgrade 'pip>=25.1'
 	@mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/build: $(STAMPS)/venv pyproject.toml
@@ -180,35 +181,35 @@ $(STAMPS)/build: $(STAMPS)/venv pyproject.toml
 	  || { echo "Poise needs a C++20 compiler. Type: sudo apt install g++"; exit 1; }
 	@test -f "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h" \
 	  || { echo "Python's headers are missing. Type: sudo apt install python3-dev"; exit 1; }
-	$(PIP) install --group build
+	$(INSTALL) --group build
 	@touch $@
 
 # `peers` is the ordinary install with one extra, so it stands for both. The build writes the native module's stub; a
 # copy beside the sources shows it to type checkers and editors.
 $(STAMPS)/poise: $(SOURCES)
-	$(call INSTALL,.,release)
+	$(call BUILD,.,release)
 	@cp build/release/_core.pyi src/poise/native/
 	@touch $@
 
 $(STAMPS)/studio: $(SOURCES)
 	@echo "Compiling the C++ kernels, once: about two minutes on two cores."
-	$(call INSTALL,.[cli$(comma)studio],release)
+	$(call BUILD,.[cli$(comma)studio],release)
 	@cp build/release/_core.pyi src/poise/native/
 	@touch $(STAMPS)/poise $@
 
 $(STAMPS)/peers: $(SOURCES)
-	$(call INSTALL,.[peers],release)
+	$(call BUILD,.[peers],release)
 	@cp build/release/_core.pyi src/poise/native/
 	@touch $(STAMPS)/poise $@
 
 $(STAMPS)/gpu: $(SOURCES)
-	$(call INSTALL,.[gpu],release)
+	$(call BUILD,.[gpu],release)
 	@cp build/release/_core.pyi src/poise/native/
 	@touch $(STAMPS)/poise $@
 
 # Forced inlining of instrumented kernels takes the compiler half an hour; as plain functions they take minutes.
 $(STAMPS)/sanitized: $(SOURCES)
-	$(call INSTALL,.,sanitize) --config-settings=cmake.define.POISE_SANITIZE=ON --config-settings=cmake.build-type=Debug \
+	$(call BUILD,.,sanitize) --config-settings=cmake.define.POISE_SANITIZE=ON --config-settings=cmake.build-type=Debug \
 	  --config-settings=cmake.define.CMAKE_CXX_FLAGS_DEBUG="-O1 -Dalways_inline=unused"
 	@touch $@
 
@@ -219,5 +220,5 @@ $(STAMPS)/chromium: $(STAMPS)/test
 	@touch $@
 
 $(STAMPS)/test $(STAMPS)/lint $(STAMPS)/docs $(STAMPS)/fuzz $(STAMPS)/wheels: $(STAMPS)/%: $(STAMPS)/venv pyproject.toml
-	$(PIP) install --group $*
+	$(INSTALL) --group $*
 	@touch $@

@@ -79,15 +79,10 @@ def main() -> None:
     command = debian.interpreter(root, PYTHON, machine, BUILD / "debian")
     site, tests = make_site(machine, module), read_list(SHORT if options.short else LAWS)
     compile_sources(root / "usr/lib" / f"python{PYTHON}", site)
+    variables = {"PYTHONHOME": str(root / "usr"), "QEMU_CPU": "max"}
+    together = [LEVELS[machine]] if options.short else [[level] for level in LEVELS[machine]]
     trials = [
-        Trial(
-            f"{machine} {level}",
-            site,
-            tests,
-            command,
-            {"POISE_LEVEL": level, "PYTHONHOME": str(root / "usr"), "QEMU_CPU": "max"},
-        )
-        for level in LEVELS[machine]
+        Trial(f"{machine} {' '.join(levels)}", site, tests, command, variables, levels=levels) for levels in together
     ]
     if not run_trials(trials, together=os.cpu_count() or 1):
         raise SystemExit(1)

@@ -7,6 +7,7 @@ processor. Python finds it by PYTHONPATH; without `site` no editable install com
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -34,6 +35,7 @@ class Trial:
         tests: Files and tests.
         variables: Of the environment.
         words: Other arguments of pytest.
+        levels: The instruction levels at which the tests run one after the other; the best one by default.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Trial:
     command: Sequence[str] = (sys.executable,)
     variables: Mapping[str, str] = field(default_factory=dict)
     words: Sequence[str] = ()
+    levels: Sequence[str] = ()
 
     def start(self) -> subprocess.Popen[bytes]:
         """Start pytest; its output goes to a log next to the site."""
@@ -49,10 +52,11 @@ class Trial:
         if self.command[0] == sys.executable:
             path.append(sysconfig.get_path("purelib"))
         environment = {"PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": os.pathsep.join(path)}
-        pytest = ["-S", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow and not timing"]
+        runner = [str(ROOT / "tools" / "level_runs.py"), ",".join(self.levels)] if self.levels else ["-m", "pytest"]
+        options = ["-q", "-p", "no:cacheprovider", "--assert=plain", "-m", "not slow and not timing"]
         with self.log.open("wb") as log:
             return subprocess.Popen(
-                [*self.command, *pytest, "--hypothesis-profile=quick", *self.words, *self.tests],
+                [*self.command, "-S", *runner, *options, "--hypothesis-profile=quick", *self.words, *self.tests],
                 stdout=log,
                 stderr=log,
                 cwd=ROOT,
@@ -65,9 +69,10 @@ class Trial:
         return self.site.parent / f"{self.name.replace(' ', '-')}.log"
 
     def read_summary(self) -> str:
-        """Return the last line that pytest printed."""
+        """Return the last line that pytest printed, once for each level."""
         lines = self.log.read_text("utf-8", "replace").strip().splitlines()
-        return lines[-1] if lines else "no output"
+        ends = [line.strip("= ") for line in lines if re.search(r"\d+ (passed|failed|error).* in [0-9.]+s", line)]
+        return "; ".join(ends) or (lines[-1] if lines else "no output")
 
     def read_failures(self) -> list[str]:
         """Return the lines of tests that failed."""

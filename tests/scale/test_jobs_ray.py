@@ -33,6 +33,7 @@ def cluster() -> Iterator[Any]:
     """A head with two cores, to which tests add nodes."""
     os.environ.setdefault("RAY_AUTH_MODE", "disabled")  # it would write a token into the home folder
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_worker_niceness", "0")  # at 15 its workers starve behind other tests
     import ray.data
     from ray.cluster_utils import Cluster
 

@@ -1,0 +1,28 @@
+"""Run pytest at several instruction levels in one process: `level_runs.py baseline,avx2 ARGUMENTS`.
+
+Under qemu the imports take several times as long as a few tests; here they are paid for once.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from poise import native
+
+
+def main() -> int:
+    """Return the first exit code other than 0."""
+    codes = []
+    for level in sys.argv[1].split(","):
+        native.choose_level(level)
+        if native.level() != level:
+            raise SystemExit(f"This machine runs {', '.join(native.levels())}, not {level}.")
+        print(f"{level}:", flush=True)
+        codes.append(int(pytest.main(sys.argv[2:])))
+    return max(codes)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
