@@ -189,9 +189,9 @@ def change_clips() -> Iterator[Answer]:
     for clip in (put_skate_in(make_walk(90)), put_skate_in(make_walk(60), 0.006, 2)):
         model, found = clip.model, contacts(clip)
         for contact in found:
-            yield pad([*contact.place, *contact.point, contact.start, contact.end])
-        for options in ({}, {"limits": [Speed(8.0)]}):
-            locked = lock(clip, found, **options)
+            yield pad([*np.asarray(contact.place), *np.asarray(contact.point), contact.start, contact.end])
+        for limits in ([], [Speed(8.0)]):
+            locked = lock(clip, found, limits=limits)
             yield pad(locked.motion.q)
             yield pad(list_figures(quality(locked.motion)))
         hand = clip.positions("hand_l")[30] + (0.0, 0.1, 0.05)
@@ -222,7 +222,7 @@ def retarget_clips() -> Iterator[Answer]:
             out = retarget(clip, model)
             yield pad(out.motion.q)
             for contact in out.contacts:
-                yield pad([*contact.place, *contact.point, contact.start, contact.end])
+                yield pad([*np.asarray(contact.place), *np.asarray(contact.point), contact.start, contact.end])
 
 
 def retarget_streams() -> Iterator[Answer]:
