@@ -144,7 +144,7 @@ def where_time_goes(arm: Arm, count: int) -> str:
     q = np.array(arm.elbow)
     there = {tool: arm.fk(q)}
     at_rest = 1e6 * min(solver.solve(q, there).seconds for _ in range(1000))
-    calls = (partial(Shell().solve, q, there), partial(solver._native.solve, q, there), partial(solver.solve, q, there))
+    calls = (partial(Shell().solve, q, there), partial(solver.problem.solve, q, there), partial(solver.solve, q, there))
     empty, door, whole = best_of(*calls)
     rng = np.random.default_rng(1)
     targets = arm.fk(rng.uniform(arm.lower, arm.upper, (count, len(arm.rows))))

@@ -43,7 +43,7 @@ def drag() -> tuple[float, list[Any]]:
         at = hand + np.array(way)
         solution = solver.solve(q, {"hand_r": at, "eyes": at})
         seconds, steps = seconds + solution.seconds, steps + solution.steps
-        J, r, _ = solver._native.rows_jacobian(q)
+        J, r, _ = solver.problem.rows_jacobian(q)
         linear.append((np.array(J), np.array(r)))
         q = solution.q
     return 1e6 * seconds / steps, linear

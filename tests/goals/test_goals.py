@@ -115,7 +115,7 @@ def test_every_goal_says_how_many_rows_it_has(figure: poise.Model) -> None:
     for goal in EACH:
         if not isinstance(goal, Rest):
             solver = Solver(figure, [*standing(figure), goal])
-            assert len(solver._native.rows_jacobian(figure.rest)[1]) == 12 + goal.rows(figure).size
+            assert len(solver.problem.rows_jacobian(figure.rest)[1]) == 12 + goal.rows(figure).size
 
 
 # ------------------------------------------------------------------------------------------------ refusals
@@ -203,10 +203,10 @@ def test_bodies_without_what_a_goal_needs_are_refused(figure: poise.Model) -> No
 )
 def test_a_solver_takes_new_targets(figure: poise.Model, goal: Goal, new: Any) -> None:
     solver = Solver(figure, goal)
-    before = solver._native.rows_jacobian(figure.rest)[1]
+    before = solver.problem.rows_jacobian(figure.rest)[1]
     solver.solve(targets={next(iter(solver.goals)): new})
     other = solver.with_targets({next(iter(solver.goals)): new})
-    after = other._native.rows_jacobian(figure.rest)[1]
+    after = other.problem.rows_jacobian(figure.rest)[1]
     assert len(before) == len(after)
     assert not np.array_equal(before, after) or not before.any()
 

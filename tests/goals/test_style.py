@@ -96,7 +96,7 @@ def test_a_gaussian_of_frames_is_their_weighted_mean_and_covariance():
 def test_conditioning_is_newtons_step(walk, style):
     model, q = walk.model, walk.q[8]
     solver = poise.Solver(model, [*ask(model, walk.q[13]), style])
-    driver = solver._native
+    driver = solver.problem
     driver._focus(q)
     step = driver._find_step(q)
     g, H = find_rest_slope(driver._rests[0], model, q)
@@ -197,7 +197,7 @@ def test_the_likeliest_pose_is_found_whatever_finds_it(what, walk, style):
     postures, joints = pose_as(what, walk, style)
     for q in walk.q[5::25]:
         solver = poise.Solver(model, [*ask(model, q), *postures], joints=joints)
-        driver = solver._native
+        driver = solver.problem
         assert driver._gaussian
         assert driver._bare
         start = q if joints else walk.q[0]

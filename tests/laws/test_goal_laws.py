@@ -22,7 +22,7 @@ STEP = 1e-6
 
 def kernel_rows(model: poise.Model, goal: Goal, q: Floats) -> tuple[Floats, Floats]:
     """Jacobian over all velocities, and rows."""
-    J, r, velocities = Solver(model, goal)._native.rows_jacobian(q)
+    J, r, velocities = Solver(model, goal).problem.rows_jacobian(q)
     whole = np.zeros((len(r), model.nv))
     whole[:, velocities] = J
     return whole, r
@@ -107,7 +107,7 @@ def test_a_weight_scales_the_rows(name: str) -> None:
         pytest.skip("it has weights of its own")
     heavy = poise.goals.Reach(body.b, (0, 0, 0), weight=4.0, name="heavy")
     alone, together = Solver(body.model, goal), Solver(body.model, [heavy, goal])
-    ratio = together._native.rows_jacobian(q)[1][3:], alone._native.rows_jacobian(q)[1]
+    ratio = together.problem.rows_jacobian(q)[1][3:], alone.problem.rows_jacobian(q)[1]
     np.testing.assert_allclose(ratio[0], ratio[1] / 4.0, atol=1e-14)
 
 

@@ -96,7 +96,7 @@ def test_the_rows_of_every_goal_give_the_gradient_of_its_cost(name: str, seed: i
     """J^T r is the fall of |r|^2 / 2, by differences of the written formula."""
     body, q = random_body(seed, at_pose=False, kinds=(*GIVEN_KINDS, *GIVEN_KINDS, "euler", "ball"))
     goal, rows = CASES[name](body)
-    model, native = body.model, Solver(body.model, goal)._native
+    model, native = body.model, Solver(body.model, goal).problem
     J, r, velocities = native.rows_jacobian(q)
     pull = np.zeros(model.nv)
     pull[velocities] = J.T @ r

@@ -35,7 +35,7 @@ def outside(model: poise.Model, q: Floats) -> Floats:
 
 def first_step(model: poise.Model, goal: Reach, q: Floats, **options: Any) -> tuple[Floats, Floats]:
     """The step that is proposed at q, and where it leads."""
-    native = poise.Solver(model, goal, restarts=0, **options)._native
+    native = poise.Solver(model, goal, restarts=0, **options).problem
     native.restart(q, None)
     for _ in range(2):
         native.advance()

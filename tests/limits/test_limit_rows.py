@@ -73,7 +73,7 @@ def test_every_row_is_one_number_of_the_kernels_and_says_what_it_is(order: int):
     solver = poise.Solver(FIGURE, Reach("hand_l", (0.3, 0.3, 1.0)), limits=limits)
     tables = gather_limits(FIGURE, name_limits(limits), np.ones(FIGURE.nv, dtype=bool))
     q = FIGURE.random(np.random.default_rng(1))
-    gaps, _, _ = solver._native.gaps(q)
+    gaps, _, _ = solver.problem.gaps(q)
     assert len(gaps) == len(tables.rows)
     assert list(tables.loops) == ["bar"]
     assert all(rule.kind == "cone" or rule.limit in ("sum", "apart") for rule in tables.rows)

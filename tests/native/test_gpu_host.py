@@ -70,7 +70,7 @@ PROBLEMS = {"panda": panda, "mixed": mixed, "humanoid": humanoid, "turned": turn
 def prepare(model: poise.Model, goals: list[Goal], **options: Any) -> poise.Solver:
     """A solver with all its proofs, as a batch has it."""
     solver = poise.Solver(model, goals, **options)
-    solver._native.complete_proofs()
+    solver.problem.complete_proofs()
     return solver
 
 
@@ -119,15 +119,15 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
 
 def write_given(solver: poise.Solver, finish: bool) -> str:
     """Return the constants of a problem as C++."""
-    f32, f64 = (core.problem_of(solver._native, single) for single in (True, False))
+    f32, f64 = (core.problem_of(solver.problem, single) for single in (True, False))
     return write_problem(coarsen(f32) if finish else f32, "f32", "float") + write_problem(f64, "f64", "double")
 
 
 def run(folder: Path, solver: poise.Solver, targets: dict[str, Any], starts: Any, early: int, finish: bool) -> Answers:
     """What the program answers."""
     model, names = solver.model, solver.row_names
-    places = list_places(core.problem_of(solver._native, True))
-    seeds = np.vstack([core.seeds_of(solver._native)[:, places], np.zeros((1, len(places)))]).astype(np.float32)
+    places = list_places(core.problem_of(solver.problem, True))
+    seeds = np.vstack([core.seeds_of(solver.problem)[:, places], np.zeros((1, len(places)))]).astype(np.float32)
     data = [np.ascontiguousarray(targets[name]) for name in names]
     (folder / "in").write_bytes(b"".join(x.tobytes() for x in (*data, starts, seeds)))
     numbers = map(str, (ROWS, early, 13, int(finish)))
@@ -147,7 +147,7 @@ def test_the_device_code_answers_as_the_cpu_does(built: tuple[Any, ...], early: 
     _, folder, solver, targets = built
     model, names = solver.model, solver.row_names
     starts = np.tile(model.rest, (ROWS, 1))
-    held = set(list_places(core.problem_of(solver._native, True)))
+    held = set(list_places(core.problem_of(solver.problem, True)))
     idle = [k for joint in model.joints if joint.nq == joint.nv for k in range(model.nq)[joint.q] if k not in held]
     starts[20:, idle] = np.random.default_rng(3).uniform(-4.0, 4.0, (ROWS - 20, len(idle)))  # outside most ranges
     starts[7, -1] = np.nan
@@ -196,7 +196,7 @@ def test_double_finishes_what_float_cannot_tell(name: str, build: Build) -> None
 @pytest.mark.parametrize("name", ["panda", "tree"])
 def test_it_compiles_for_a_gpu(name: str, closing_table: Callable[[str, str], None]) -> None:
     model, goals, _ = {"panda": panda, "tree": tree}[name]()
-    problem = DeviceProblem(prepare(model, goals)._native)
+    problem = DeviceProblem(prepare(model, goals).problem)
     source = problem.source((False,) * (len(goals) + 1), KERNEL_NAMES)
     begun = time.process_time()
     compiled = nvrtc.compile(source, {}, "sm_90", options=[x for x in OPTIONS if "std" not in x])

@@ -95,12 +95,12 @@ def test_what_is_not_served_is_named(what: str) -> None:
 def test_what_is_served_is_not_refused(what: str) -> None:
     solver = SERVED[what]()
     check_served(solver, 1)
-    assert core.device_serves(solver._native)
+    assert core.device_serves(solver.problem)
 
 
 def test_every_cause_has_words_and_a_case() -> None:
     causes = set()
     for make, _ in REFUSED.values():
-        native = make()._native
+        native = make().problem
         causes.add(core.refused_by_device(native)[0] if isinstance(native, core.Solver) else 5)
     assert causes == set(REFUSALS)

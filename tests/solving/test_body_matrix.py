@@ -190,7 +190,7 @@ def kept(solver: poise.Solver, solution: poise.Solution) -> bool:
         for joint in model.joints
         if joint.kind == "revolute"
     )
-    gaps = np.asarray(solver._native.gaps(q)[0]) if hasattr(solver._native, "gaps") else np.zeros(0)
+    gaps = np.asarray(solver.problem.gaps(q)[0]) if hasattr(solver.problem, "gaps") else np.zeros(0)
     return inside and bool(gaps.min(initial=0.0) >= 0.0)
 
 

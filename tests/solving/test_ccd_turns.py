@@ -37,7 +37,7 @@ def cost(model, goals, q):
 
 def sweep(model, goals, q, **settings):
     """The step of one sweep from q, (nv,)."""
-    native = Solver(model, goals, method=CCD(**settings))._native
+    native = Solver(model, goals, method=CCD(**settings)).problem
     moves = native.rows_jacobian(q)[2]
     native.restart(q, None)
     native.advance()

@@ -109,7 +109,7 @@ def test_wild_problems_end_within_their_steps(block: int) -> None:
             goals = far_goals(model, rng)
             solver = poise.Solver(model, goals, **options)
             solution = solver.solve(np.asarray(model.random(rng)))
-        poses, unasked = solver._native.effort()
+        poses, unasked = solver.problem.effort()
         assert solution.steps <= options["max_steps"] * solution.searches, seed
         assert poses <= most_poses(model, options, solution.searches), seed
         assert unasked <= UNASKED * len({goal.priority for goal in goals}), seed

@@ -92,7 +92,7 @@ def test_no_clock_is_heeded(mode: str) -> None:
     model, goal = arm(), Reach("hand", (0.2, 1.4, 0))
     late = poise.solve(model, goal, [0, 0.3], mode=mode, time_limit=1e-9)
     assert late.status is Status.OUT_OF_TIME
-    assert late._copy_solver()._options.time_limit is None
+    assert late.copy_solver().options.time_limit is None
     ways = {"nearest": WayOutKind.MORE_TIME, "continuous": WayOutKind.FRESH_SOLVE}
     assert [way.kind for way in late.explanation.ways_out] == [ways[mode], WayOutKind.TOLERANCE]
 
@@ -109,7 +109,7 @@ def test_it_is_plain_data(found: dict[str, Explanation]) -> None:
 
 def test_records_name_what_there_is(solutions: dict[str, poise.Solution], found: dict[str, Explanation]) -> None:
     for name, explanation in found.items():
-        goals, limits = set(solutions[name]._solver.goals), set(solutions[name].active_limits)
+        goals, limits = set(solutions[name].solver.goals), set(solutions[name].active_limits)
         for part in explanation.parts:
             assert set(part.goals) <= goals
             if part.kind is not CauseKind.BROKEN_LIMIT:
@@ -165,7 +165,7 @@ def test_what_was_tried_helps() -> None:
     (way,) = [way for way in solution.explanation.ways_out if way.tried]
     assert way.kind is WayOutKind.WITHOUT_RANGE
     assert [(limit.joint, limit.side) for limit in way.limits] == [("shoulder", "upper")]
-    goal = solution._solver.goals["hand"]
+    goal = solution.solver.goals["hand"]
     freed = poise.solve(arm(-0.5, 3.0), goal, solution.q)
     assert freed.reached
     assert freed.q[0] == pytest.approx(way.numbers["value"], abs=1e-3)

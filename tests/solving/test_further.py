@@ -118,8 +118,8 @@ def test_searches_share_one_time_limit_and_none_begins_after_it(monkeypatch: pyt
     model, T = miss_from(0)
     solver = poise.Solver(model, goal_of(T), time_limit=100.0)
     heeded: list[float | None] = []
-    heed = poise.Solver._heed
-    monkeypatch.setattr(poise.Solver, "_heed", lambda self, left: (heeded.append(left), heed(self, left))[1])
+    heed = poise.Solver._set_time_limit
+    monkeypatch.setattr(poise.Solver, "_set_time_limit", lambda self, left: (heeded.append(left), heed(self, left))[1])
     assert solver.solve().status is poise.Status.STALLED
     monkeypatch.setattr(clock, "time", Leaps(20.0))
     heeded.clear()
@@ -166,15 +166,15 @@ def test_no_solver_is_made_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch
     model, T = miss_from(0)
     solver = poise.Solver(model, goal_of(T), time_limit=100.0)
     monkeypatch.setattr(clock, "time", Leaps(200.0))
-    monkeypatch.setattr(poise.Solver, "_with_options", lambda *_: pytest.fail("it makes a solver"))
+    monkeypatch.setattr(poise.Solver, "with_options", lambda *_: pytest.fail("it makes a solver"))
     assert solver.solve().status is poise.Status.OUT_OF_TIME
 
 
 def test_several_answers_share_one_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     model, T = miss_from(0)
     heeded: list[float | None] = []
-    heed = poise.Solver._heed
-    monkeypatch.setattr(poise.Solver, "_heed", lambda self, left: (heeded.append(left), heed(self, left))[1])
+    heed = poise.Solver._set_time_limit
+    monkeypatch.setattr(poise.Solver, "_set_time_limit", lambda self, left: (heeded.append(left), heed(self, left))[1])
     monkeypatch.setattr(clock, "time", Leaps(10.0))
     answers = poise.solve(model, goal_of(T), solutions=8, time_limit=100.0)
     assert [one.status for one in answers] == [poise.Status.OUT_OF_TIME]

@@ -28,7 +28,7 @@ def first_step(
 ) -> tuple[Floats, Floats, Floats, list[int]]:
     """J, r and the step that a method proposes at q, and the velocities of J's columns."""
     options = {"limit_handling": "off", "step_limit": FAR, **options}
-    native = poise.Solver(model, goals, restarts=0, **options)._native
+    native = poise.Solver(model, goals, restarts=0, **options).problem
     velocities = native.rows_jacobian(q)[2]
     native.restart(q, None)
     native.advance()
@@ -149,7 +149,7 @@ def find_rate(model: poise.Model, goals: list[Goal], q: Floats, room: float) -> 
 
     Joints nearer than `room` to an end of their range do not count: they may have to stay there.
     """
-    jacobian, _, velocities = poise.Solver(model, goals)._native.rows_jacobian(q)
+    jacobian, _, velocities = poise.Solver(model, goals).problem.rows_jacobian(q)
     A, value = jacobian * units(model)[velocities], np.zeros(model.nv)
     for joint in model.joints:
         if joint.nq == joint.nv and joint.mimic is None:

@@ -24,7 +24,7 @@ def after_one_step(
     """What is left of the error after one step towards poses ever nearer, each at half the distance."""
     goal = Reach(frame, np.eye(4), relative_to=base)
     options: dict[str, Any] = {"limit_handling": "off", "step_limit": 1e6, "restarts": 0}
-    native = poise.Solver(model, goal, method=method, **options)._native
+    native = poise.Solver(model, goal, method=method, **options).problem
     left = []
     for h in (0.04, 0.02, 0.01):
         there = model.integrate(q, h * d)
@@ -75,10 +75,10 @@ def nearly_straight(method: Method) -> float:
     """The longest joint motion of one step of a nearly straight arm that is pulled inwards."""
     model = poise.load("planar2")
     solver = poise.Solver(model, Reach("tip", (1.8, 0, 0)), method=method, step_limit=1e6, restarts=0)
-    solver._native.restart(np.array([0.0, 1e-6]), None)
-    solver._native.advance()
-    solver._native.advance()
-    return float(np.abs(solver._native.state()["dq"]).max())
+    solver.problem.restart(np.array([0.0, 1e-6]), None)
+    solver.problem.advance()
+    solver.problem.advance()
+    return float(np.abs(solver.problem.state()["dq"]).max())
 
 
 def test_near_a_singular_pose_the_pseudo_inverse_jumps_and_the_damped_rules_are_calm() -> None:

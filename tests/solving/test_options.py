@@ -53,4 +53,4 @@ def test_options_survive_a_copy_and_a_pickle() -> None:
     given: dict[str, Any] = {"method": "lm", "limits": limits, "max_steps": 70, "seed": 3, "joints": [*model.joints]}
     solver = poise.Solver(model, Reach(model.frames[-1], (1, 0, 0)), **given)
     for twin in (solver.copy(), pickle.loads(pickle.dumps(solver))):
-        assert twin._options == solver._options
+        assert twin.options == solver.options

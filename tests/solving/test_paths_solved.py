@@ -112,13 +112,13 @@ def test_batches(dtype: str) -> None:
 
 
 def test_a_gpu_refuses_a_path_by_name_and_takes_a_stretch() -> None:
-    cause, _, place = core.refused_by_device(Solver(STAGE, Reach("hand", (1, 0, 0)))._native)
+    cause, _, place = core.refused_by_device(Solver(STAGE, Reach("hand", (1, 0, 0))).problem)
     from poise.batch.device import REFUSALS
 
     assert "path" in REFUSALS[cause]
     assert place == STAGE.joint("carriage").q.start
     arm = ModelBuilder().add_joint("turn", None, "revolute").add_joint("bone", "turn", "scale", length=1.0).build()
-    assert core.refused_by_device(Solver(arm, Reach("bone", (1, 0, 0)))._native)[0] == 0
+    assert core.refused_by_device(Solver(arm, Reach("bone", (1, 0, 0))).problem)[0] == 0
 
 
 def test_continuous_and_in_time() -> None:

@@ -77,7 +77,7 @@ def hold_ranges(scene: Scene, q: Floats) -> None:
 
 def hold_rules(scene: Scene, solver: poise.Solver, solution: poise.Solution) -> None:
     """Every other limit: kept where it was kept at the start, or where all goals are reached; else never worse."""
-    start, end = (np.asarray(solver._native.gaps(q)[0]) for q in (scene.start, solution.q))
+    start, end = (np.asarray(solver.problem.gaps(q)[0]) for q in (scene.start, solution.q))
     if (start >= 0).all() or solution.reached:
         assert end.min(initial=0.0) >= 0.0
     else:
@@ -178,7 +178,7 @@ def test_a_proof_about_a_level_below_changes_no_search_above() -> None:
     solvers = [poise.Solver(model, goals) for goals in ([near], [near, far], [far])]
     statuses = [solver.solve().status for solver in solvers]
     assert statuses == [poise.Status.REACHED, poise.Status.UNREACHABLE, poise.Status.UNREACHABLE]
-    above, with_proof_below, hopeless = (core.seeds_of(solver._native) for solver in solvers)
+    above, with_proof_below, hopeless = (core.seeds_of(solver.problem) for solver in solvers)
     assert (with_proof_below == above).all()
     assert np.abs(hopeless - above).max() > 0.1
     hold_promises(random_scene(34, limited=False, kinds=tuple(CASES)))
@@ -237,7 +237,7 @@ def test_a_start_in_collision_never_gets_deeper() -> None:
     model = poise.load("humanoid")
     ground = Clearance(pairs=[], world=[HalfSpace((0, 0.3, 0), (0, 1, 0))])  # knee-deep
     solver = poise.Solver(model, [Reach("hand_l", (0.3, 0.1, 0.3)), Rest()], limits=[ground])
-    start, end = (np.asarray(solver._native.gaps(q)[0]) for q in (model.rest, solver.solve().q))
+    start, end = (np.asarray(solver.problem.gaps(q)[0]) for q in (model.rest, solver.solve().q))
     assert start.min() < 0
     assert (end >= np.minimum(start, 0.0) - 1e-15).all()
 
@@ -250,7 +250,7 @@ def test_an_answer_is_a_start_that_stays() -> None:
     again = solver.solve(once.q)
     assert once.reached
     assert again.reached
-    assert np.asarray(solver._native.gaps(again.q)[0]).min() >= 0.0
+    assert np.asarray(solver.problem.gaps(again.q)[0]).min() >= 0.0
 
 
 # ------------------------------------------------------------------------------------------------ a style below

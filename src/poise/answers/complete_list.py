@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,21 +26,18 @@ from poise.kinematics import Pose
 from poise.model import Model
 from poise.model.chain import Axis, placement
 from poise.model.family import Family
-from poise.native import core
 from poise.reach.bounds import fixes_the_frame, recall
 from poise.reach.closed import ClosedGoal, close_goal
 from poise.reach.guesses import Guesses, find_guesses
 from poise.solvers.one_call import check_start
 from poise.solvers.options import check_whole, keep_joints
 from poise.solvers.proofs import find_freedom
-from poise.solvers.ready import put_back, take
 from poise.solvers.solution import Solution
 from poise.solvers.solver import Solver
 from poise.solvers.starts import read_start
 
 __all__ = ["solve_all"]
 
-Out = TypeVar("Out")
 FINEST = 1e-6  # width of the cells in which an arc's end is found [rad, or a tenth of the chain]
 MOST_CELLS = 40000
 MOST_SAMPLES = 10_000  # along one arc: a second or two, and some megabytes
@@ -85,7 +82,7 @@ def solve_all(
     check_whole("samples", samples, 1)
     check_start(model, start)
     given: dict[str, Any] = {"joints": keep_joints(joints), "restarts": 0}
-    solver, rows, key = Solver._read_problem(model, goal, given)
+    solver, rows, key = Solver.read_problem(model, goal, given)
     begin = read_start(solver.model, start)
     again = (repeat, (model, goal, begin, given["joints"], samples))
     kept = model._facts.get("listed", {}).get(key)
@@ -119,7 +116,7 @@ def find_closed(
             "solve(model, goals, solutions=8)."
         )
     model, row = solver.model, rows[0][1]
-    freedom = find_freedom(model, solver._options, start, True)
+    freedom = find_freedom(model, solver.options, start, True)
     closed = close_goal(model, row, freedom)
     family = closed.family if isinstance(closed, ClosedGoal) else closed
     guesses = None if family is None else find_guesses(model, family, tuple(row.point.tolist()), freedom)
@@ -130,7 +127,7 @@ def find_closed(
     else:
         raise InvalidValue(f"solve_all: {closed} Type: solve(model, goal, solutions=8).")
     if key is not None and freedom.q is None:
-        recall(model, "listed", key, lambda: (solver._options, found))  # the key has the options' id: they stay alive
+        recall(model, "listed", key, lambda: (solver.options, found))  # the key has the options' id: they stay alive
     return found
 
 
@@ -153,22 +150,9 @@ class Every:
         """The joint that is scanned, of seven; None of six."""
         return None if self.closed.free is None else self.closed.axes[self.closed.free]
 
-    def ask(self, question: Callable[[core.Solver], Out]) -> Out:
-        """Return what a question to the kernels' solver is answered with; it goes back to where it stands ready."""
-        model, solver = self.solver.model, self.solver
-        native = solver._native if self.key is None else take(model, self.key)
-        native = solver._prepare() if native is None else native
-        try:
-            return question(native)
-        finally:
-            if self.key is None:
-                solver._native = native
-            else:
-                put_back(model, self.key, solver._options, native)
-
     def solve(self, q: Floats) -> Solution:
         """Return a pose that is an answer as a solution."""
-        return self.ask(lambda native: Solution(self.solver, native.solve(q, self.target)))
+        return self.solver.use_problem(self.key, lambda native: Solution(self.solver, native.solve(q, self.target)))
 
     def pose(self, q: Floats, settled: bool) -> Poses:
         """Return poses as solutions; of those that are `settled` it is known what a solve from them ends with."""
@@ -216,7 +200,9 @@ class Every:
 
         def list_poses() -> tuple[Poses, bool]:
             closed = self.closed
-            found = self.ask(lambda native: native.list_branches(closed.form, closed.reading, self.start, self.target))
+            found = self.solver.use_problem(
+                self.key, lambda native: native.list_branches(closed.form, closed.reading, self.start, self.target)
+            )
             return self.pose(found[0], found[2]), bool(found[1])
 
         def exclude() -> tuple[Excluded, ...]:
@@ -240,8 +226,9 @@ class Every:
 
         def list_poses() -> tuple[Poses, bool]:
             arcs, whole = find_arcs()
-            q, served, settled = self.ask(
-                lambda native: native.list_along(closed.form, closed.reading, self.start, self.target, arcs, samples)
+            q, served, settled = self.solver.use_problem(
+                self.key,
+                lambda native: native.list_along(closed.form, closed.reading, self.start, self.target, arcs, samples),
             )
             return self.pose(q, settled), whole and served == len(arcs)
 
@@ -264,7 +251,9 @@ class Every:
         value = free.gain * angle + free.bias
         if not (free.lower <= value <= free.upper):
             return []
-        found = self.ask(lambda native: native.list_at(closed.form, closed.reading, self.start, self.target, value))
+        found = self.solver.use_problem(
+            self.key, lambda native: native.list_at(closed.form, closed.reading, self.start, self.target, value)
+        )
         return list(self.pose(*found))
 
 

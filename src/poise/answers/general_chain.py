@@ -71,7 +71,7 @@ class Generally:
         given: dict[str, Any] = {"joints": joints, "restarts": 0, "limit_handling": "active" if limited else "off"}
         found: list[Floats] = []
         for q in starts:
-            end = Solver._solve_once(self.model, goal, q, given)
+            end = Solver.solve_once(self.model, goal, q, given)
             metres, radians = next(iter(end.errors.values()))
             if max(metres / unit, radians) <= EXACT:
                 found.append(end.q)
@@ -111,7 +111,7 @@ class Generally:
 
     def solve(self, q: Floats) -> Solution:
         """Return a pose that is an answer as a solution."""
-        return Solver._solve_once(self.model, self.goal, q, {"joints": self.joints, "restarts": 0})
+        return Solver.solve_once(self.model, self.goal, q, {"joints": self.joints, "restarts": 0})
 
     # -------------------------------------------------------------------------------------------- six joints
 

@@ -1,14 +1,13 @@
-"""Poses: the solutions of a list, which are made when they are looked at.
+"""Poses: a list of solutions, each made on first access.
 
-Of a listed pose it is known that it reaches. How many metres and radians are left, what it cost, which limits it
-touches: that is asked of the solver when somebody asks for it.
+A listed pose is known to reach. Its errors, its cost and the limits that it touches are computed on first access.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, cast, overload
 
 from poise.solvers.solution import Solution
 
@@ -19,15 +18,15 @@ if TYPE_CHECKING:
     from poise.native.answer import Answer
     from poise.solvers.solver import Solver
 
-__all__ = ["Listed", "Poses"]
+__all__ = ["ListedSolution", "Poses"]
 
 
 class Poses(Sequence[Solution]):
-    """Solutions that are made when they are looked at.
+    """Solutions that are made on first access.
 
     Attributes:
         q: (k, nq), the poses.
-        solver: Of poses that are known to reach, the solver that judged them; None: each is asked for at once.
+        solver: The solver that judged poses which are known to reach; None: each pose is solved for on access.
     """
 
     def __init__(
@@ -61,43 +60,48 @@ class Poses(Sequence[Solution]):
         return len(self.q)
 
     def _make(self) -> list[Any]:
-        """Return the solutions; those that are not known to reach are None until each is asked for."""
+        """Return the solutions; those that are not known to reach are None until first accessed."""
         if self._made is None and self.solver is None:
             self._made = [None] * len(self.q)
         elif self._made is None:
-            self._made = list(map(Listed, self.q.copy(), repeat(self), range(len(self.q))))
+            self._made = list(map(ListedSolution, self.q.copy(), repeat(self), range(len(self.q))))
         return self._made
 
 
-class Listed(Solution):
-    """A solution whose pose is known, and known to reach; all else is empty until it is asked for."""
+class ListedSolution(Solution):
+    """A solution whose pose is known to reach; the other fields are computed on first access."""
 
     __slots__ = ("_at", "_poses")
 
-    _at: int
-    _poses: Poses
+    reached = True
+    history = None
+    velocity = None
+    _proof = None
 
     def __init__(self, q: NDArray[np.float64], poses: Poses, at: int) -> None:
         self.q = q
         self._poses = poses
         self._at = at
 
-    def __getattr__(self, name: str) -> Any:
-        """Fill in what is empty, and return it."""
-        if name not in FILLED:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
-        poses = self._poses
-        if name == "_answer":
-            found: Any = poses.solve(poses.q[self._at])._answer
-        elif name == "_targets":
-            found = self._solver._targets
-        else:
-            found = {"reached": True, "_solver": poses.solver}.get(name)
-        setattr(self, name, found)
-        return found
+    @property
+    def solver(self) -> Solver:
+        """The solver that listed it."""
+        return cast("Solver", self._poses.solver)
+
+    @property
+    def targets(self) -> Mapping[str, Any]:
+        """The targets that replaced the goals' own, by goal name."""
+        return self.solver.targets
+
+    @property
+    def answer(self) -> Answer:
+        """The answer of the kernels, solved for on first access."""
+        if not hasattr(self, "_answer"):
+            self._answer = self._poses.solve(self._poses.q[self._at]).answer
+        return self._answer
 
     def __reduce__(self) -> tuple[Callable[..., Solution], tuple[Any, ...]]:
-        return remake, (self._solver, self._answer, self.q)
+        return remake, (self.solver, self.answer, self.q)
 
 
 def remake(solver: Solver, answer: Answer, q: NDArray[np.float64]) -> Solution:
@@ -105,6 +109,3 @@ def remake(solver: Solver, answer: Answer, q: NDArray[np.float64]) -> Solution:
     whole = Solution(solver, answer)
     whole.q = q
     return whole
-
-
-FILLED = frozenset(("_answer", "_proof", "_solver", "_targets", "history", "reached", "velocity"))

@@ -72,7 +72,7 @@ class Asked:
                 tolerance = find_tolerances(self.solver.model, self.solver.goals[self.solver.row_names[0]])
                 complete[some] = judge_six(self.closed, self.T[some], listed, reached, tolerance)
             else:
-                limited = bool(self.solver._options.limits)
+                limited = bool(self.solver.options.limits)
                 complete[some] = judge_seven(self.closed, self.T[some], listed, reached, limited)
         return complete.reshape(self.lead)
 
@@ -87,7 +87,7 @@ def find_closed(solver: Solver, starts: Rows) -> ClosedGoal | None:
         return None
     goal = asked.rows(model)
     start = np.asarray(starts.read_row(0), dtype=np.float64)
-    closed = close_goal(model, goal, find_freedom(model, solver._options, start, True)) if goal.op == POSE else None
+    closed = close_goal(model, goal, find_freedom(model, solver.options, start, True)) if goal.op == POSE else None
     if not isinstance(closed, ClosedGoal) or closed.family.chain is None or closed.family.turn_error > 1e-6:
         return None
     return closed if prod(starts.lead) == 1 or not closed.family.chain.still else None

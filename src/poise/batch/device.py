@@ -47,7 +47,7 @@ class DeviceBatch:
         self.model = solver.model
         self.rows = dict(rows)
         self.dtype = np.dtype(np.float32) if dtype is None else dtype
-        self.problem = DeviceProblem(solver._native, finish=self.dtype.itemsize == 8)
+        self.problem = DeviceProblem(solver.problem, finish=self.dtype.itemsize == 8)
         self._rest: Any = None
         self._own: dict[str, Any] = {}
 
@@ -128,10 +128,10 @@ class DeviceBatch:
 
 def check_served(solver: Solver, solutions: int) -> None:
     """Refuse by name what has no kernel on a GPU."""
-    native = solver._native
+    native = solver.problem
     cause, goal, place = core.refused_by_device(native) if isinstance(native, core.Solver) else (METHOD, "", -1)
     if cause:
-        options, given = solver._options, solver.goals.get(goal)
+        options, given = solver.options, solver.goals.get(goal)
         words = {
             "goal": f"goal {goal!r} is a {type(given).__name__}",
             "first": repr(solver.row_names[0]),

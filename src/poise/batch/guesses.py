@@ -44,10 +44,10 @@ def search_rows_further(
     rows, count = prod(lead), batch.solutions
     codes = outputs.codes.reshape(rows, count)
     wanted = np.isin(codes[:, 0], MISSED if count == 1 else [*MISSED, REACHED])
-    searched = count > 1 or goes_further(batch.solver._options)
+    searched = count > 1 or goes_further(batch.solver.options)
     if not wanted.any() or not searched or any(part.raw for part in parts):
         return
-    wide, options = begin.widen(lead), batch.solver._options
+    wide, options = begin.widen(lead), batch.solver.options
     single: BatchSolver | None = None
     for some in group_rows(batch, wide, np.flatnonzero(wanted)):
         found = guess_goals(batch.model, options, batch.rows, take_rows(wide, some[:1])[0])
@@ -63,7 +63,7 @@ def search_rows_further(
 
 def stands_apart(batch: BatchSolver) -> bool:
     """Whether joints that may not move stand all before those that may: what one row has guesses for, every row has."""
-    moves = may_move(batch.model, batch.solver._options.joints)
+    moves = may_move(batch.model, batch.solver.options.joints)
     for row in batch.rows.values():
         if fixes_the_frame(row):
             way = [bool(moves[v]) for v in find_readings(batch.model, batch.model.frame(str(row.frame)).name).values()]
@@ -75,7 +75,7 @@ def stands_apart(batch: BatchSolver) -> bool:
 def group_rows(batch: BatchSolver, begin: Rows, rows: Ints) -> Iterator[Ints]:
     """Yield rows together whose starts have the joints that may not move, on the ways of the goals, at one place."""
     frames = [batch.model.frame(str(row.frame)).name for row in batch.rows.values() if fixes_the_frame(row)]
-    still = find_still(batch.model, may_move(batch.model, batch.solver._options.joints), *frames)
+    still = find_still(batch.model, may_move(batch.model, batch.solver.options.joints), *frames)
     if not still or prod(begin.lead) == 1:
         yield rows
         return

@@ -59,7 +59,7 @@ def round_answer(
     code = CODES.index(answer.status)
     if dtype == np.float64:
         return answer.q, list(answer.errors.values()), code
-    q, errors, good = solver._native.rounded(answer.q, None if targets is None else dict(targets))
+    q, errors, good = solver.problem.rounded(answer.q, None if targets is None else dict(targets))
     lost = answer.status is Status.REACHED and not good
     return q, errors[-len(answer.errors) :], CODES.index(Status.STALLED) if lost else code
 
@@ -103,5 +103,5 @@ def prove_rowwise(solver: Solver, targets: Sequence[Rows], starts: Rows, rows: i
         given = {part.name: held[part.name].convert(part.read_row(row)) for part in targets}
         now = {name: replace(held[name], target=target) for name, target in given.items()}
         start = np.array(starts.read_row(row), dtype=np.float64)
-        if prove(solver.model, solver.goals, solver._options, {**held, **now}, start) is not None:
+        if prove(solver.model, solver.goals, solver.options, {**held, **now}, start) is not None:
             codes[row] = CODES.index(Status.UNREACHABLE)

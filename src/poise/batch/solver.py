@@ -66,9 +66,9 @@ class BatchSolver:
         **options: Any,
     ) -> None:
         self.solver = Solver(model, goals, restarts=restarts, seed=seed, **options)
-        refuse_timed(self.solver._timed)
-        if isinstance(self.solver._native, core.Solver):
-            self.solver._native.complete_proofs()  # threads and devices ask nobody
+        refuse_timed(self.solver.timed)
+        if isinstance(self.solver.problem, core.Solver):
+            self.solver.problem.complete_proofs()  # threads and devices ask nobody
         self.model = model
         self._asked = None if dtype is None else read_dtype(dtype)
         self.dtype = self._asked or DTYPES["float64"]
@@ -84,7 +84,7 @@ class BatchSolver:
     @property
     def in_lanes(self) -> bool:
         """Whether problems run side by side in SIMD lanes; the others run one by one on every thread."""
-        native = self.solver._native
+        native = self.solver.problem
         return isinstance(native, core.Solver) and core.lanes_serve(native)
 
     def solve(
@@ -143,7 +143,7 @@ class BatchSolver:
     def _run(
         self, parts: list[Rows], begin: Rows, lead: tuple[int, ...], outputs: Outputs, progress: Progress | None
     ) -> None:
-        native = self.solver._native
+        native = self.solver.problem
         if self._explorer is not None or not isinstance(native, core.Solver) or not core.threads_serve(native):
             wide = [part.widen(lead) for part in (*parts, begin)]
             if self._explorer is not None:
@@ -167,7 +167,7 @@ class BatchSolver:
         }
         core.solve_batch(native, table, self.threads, None if progress is None else hold_last(progress))
         search_rows_further(self, parts, begin, lead, outputs)
-        if not may_move(self.model, self.solver._options.joints).all():
+        if not may_move(self.model, self.solver.options.joints).all():
             wide = [part.widen(lead) for part in (*parts, begin)]
             prove_rowwise(self.solver, wide[:-1], wide[-1], prod(lead), outputs)
         if progress is not None:
@@ -181,7 +181,7 @@ class BatchSolver:
     def make_single(self) -> BatchSolver:
         """Return a solver of the same problem that searches once a row, from its start."""
         goals = [replace(goal, name=name) for name, goal in self.solver.goals.items()]
-        given: dict[str, Any] = {**self.solver._options.as_dict(), "restarts": 0}
+        given: dict[str, Any] = {**self.solver.options.as_dict(), "restarts": 0}
         given.pop("record")
         return BatchSolver(self.model, goals, threads=self.threads, dtype=self.dtype, **given)
 

@@ -18,9 +18,9 @@ def linearise_widely(solution: Solution) -> list[Floats]:
 
     They are drawn with a fixed seed, inside the ranges: a singular one among them tells nothing.
     """
-    native, model = solution._copy_solver()._native, solution.model
+    solver, model = solution.copy_solver(), solution.model
     poses = [np.array(solution.q), *model.random(np.random.default_rng(0), POSES)]
-    return [np.asarray(native.rows_jacobian(q)[0]) for q in poses]
+    return [np.asarray(solver.linearise(q)[0]) for q in poses]
 
 
 def find_attainable(jacobians: list[Floats], rows: slice) -> Floats:

@@ -38,7 +38,7 @@ NOTHING = 1e-9  # of the longest pull there could be: a search that has converge
 def find_active_limits(solution: Solution) -> tuple[ActiveLimit, ...]:
     """Return the limits that the answer touches, the strongest first; then those that exempt joints lie beyond."""
     at = linearise(solution)
-    options = solution._solver._options
+    options = solution.solver.options
     held = may_move(solution.model, options.joints) & (options.limit_handling != "off")
     ranges = [limit for joint in solution.model.joints for limit in find_joint_limits(solution, joint, held)]
     others = [describe_limit(rule) for rule in find_touched(solution, at)]
@@ -50,7 +50,7 @@ def find_active_limits(solution: Solution) -> tuple[ActiveLimit, ...]:
 def find_broken_limits(solution: Solution) -> Iterator[ActiveLimit]:
     """Yield limits that the answer breaks, joints that may not move aside; one of each kind, name and side."""
     at = linearise(solution)
-    options = solution._solver._options
+    options = solution.solver.options
     held = may_move(solution.model, options.joints) & (options.limit_handling != "off")
     ranges = [limit for joint in solution.model.joints for limit in find_joint_limits(solution, joint, held)]
     beyond = [limit for limit in ranges if not limit.exempt and is_beyond(solution, limit)]
@@ -115,7 +115,7 @@ def weigh(solution: Solution, at: Linearisation, limits: list[ActiveLimit]) -> l
         above = span_rows(at.stack_above(level))
         left, walls = pull - above @ (above.T @ pull), closing - (closing @ above) @ above.T
         strength = solve_nonnegative(walls.T, left)
-        priority = int(solution._solver.goals[goals[0]].priority)
+        priority = int(solution.solver.goals[goals[0]].priority)
         for k, mu in zip(inequalities, strength.tolist(), strict=True):
             if out[k].multiplier == 0.0 and mu > NOTHING * size:
                 out[k] = replace(out[k], multiplier=mu, level=priority)

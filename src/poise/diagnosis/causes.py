@@ -48,7 +48,7 @@ def find_causes(
         yield Cause(CauseKind.BROKEN_LIMIT, limits=(limit,), numbers={"value": limit.value})
     yield from find_stops(solution, kept, trials, goes_on)
     exempt = tuple(limit for limit in find_active_limits(solution) if limit.exempt)
-    if exempt and solution._solver._options.limit_handling != "off":
+    if exempt and solution.solver.options.limit_handling != "off":
         yield Cause(CauseKind.EXEMPT, limits=exempt)
 
 
@@ -63,7 +63,7 @@ def find_stops(solution: Solution, limits: tuple[ActiveLimit, ...], trials: Tria
     yield from find_short(solution)
     if solution.status is Status.OUT_OF_TIME:
         return
-    if solution.velocity is not None or solution._solver._options.mode == "continuous":
+    if solution.velocity is not None or solution.solver.options.mode == "continuous":
         yield state_progress(solution) if goes_on else Cause(CauseKind.BRANCH_ENDS)
         if goes_on:
             return
@@ -82,14 +82,14 @@ def find_short(solution: Solution) -> Iterator[Cause]:
     if solution.status is Status.OUT_OF_TIME:
         yield Cause(CauseKind.OUT_OF_TIME, numbers={**numbers, "seconds": solution.seconds})
     if solution.status is Status.OUT_OF_STEPS:
-        most = float(solution._solver._options.max_steps)
+        most = float(solution.solver.options.max_steps)
         yield Cause(CauseKind.OUT_OF_STEPS, numbers={**numbers, "max_steps": most})
 
 
 def state_proof(solution: Solution, proof: Proof) -> Cause:
     """Return a proof as a cause, with whether it is the limits' doing, and whether it is about the last joint."""
     bare = find_proof(solution, limited=False)
-    limited = solution._solver._options.limit_handling != "off" and (bare is None or bare.goals != proof.goals)
+    limited = solution.solver.options.limit_handling != "off" and (bare is None or bare.goals != proof.goals)
     names = ("distance", "nearest", "farthest", "excess", "slack")
     numbers = {name: float(getattr(proof, name)) for name in names}
     numbers |= {"limited": float(limited), "pivot": float(proof.kind == "pivot")}
@@ -99,8 +99,8 @@ def state_proof(solution: Solution, proof: Proof) -> Cause:
 
 def find_locked(solution: Solution, proof: Proof) -> Iterator[Cause]:
     """Yield the bones between the points of a proof whose lengths a file may change and a solve does not."""
-    named = solution._solver._options.joints or ()
-    rows = [solution._list_rows()[name] for name in proof.goals]
+    named = solution.solver.options.joints or ()
+    rows = [solution.list_rows()[name] for name in proof.goals]
     ends = {row.frame for row in rows} | {row.base for row in rows if len(rows) == 1}
     way = list(chain.from_iterable(solution.model.joints_above(frame) for frame in sorted(filter(None, ends))))
     bones = [joint for joint in way if joint.locked and not solution.model.turns[joint.v].any()]
@@ -111,11 +111,11 @@ def find_locked(solution: Solution, proof: Proof) -> Iterator[Cause]:
 
 def state_progress(solution: Solution) -> Cause:
     """Return how far one call, or one step in time, led and may lead."""
-    given = solution._solver._options.step_limit
+    given = solution.solver.options.step_limit
     numbers = {"span": float(CONTINUOUS_SPAN if given is None else given)}
     if solution.velocity is not None:
-        turned = np.abs(solution.velocity[solution.model.turns]) * solution._dt
-        numbers |= {"dt": float(solution._dt), "turned": float(turned.max(initial=0.0))}
+        turned = np.abs(solution.velocity[solution.model.turns]) * solution.time_step
+        numbers |= {"dt": float(solution.time_step), "turned": float(turned.max(initial=0.0))}
     return Cause(CauseKind.ON_ITS_WAY, numbers=numbers)
 
 
@@ -123,7 +123,7 @@ def find_minimum(solution: Solution) -> Iterator[Cause]:
     """Yield a local minimum: where the rest of the error points, and what the body cannot do there."""
     at, weakest = linearise(solution), find_conditioning(solution)
     name = max(at.spans, key=lambda key: float(np.linalg.norm(at.r[at.spans[key]])))
-    motion, direction = describe_rows(solution, solution._list_rows()[name], at.r[at.spans[name]])
+    motion, direction = describe_rows(solution, solution.list_rows()[name], at.r[at.spans[name]])
     kind = CauseKind.LOCAL_MINIMUM if weakest.goal else CauseKind.NO_JOINT_MOVES
     numbers = {"searches": float(solution.searches)}
     yield Cause(kind, (name,), numbers=numbers, vector=as_direction(motion, direction), motion=motion)

@@ -25,7 +25,7 @@ def find_conditioning(solution: Solution) -> Conditioning:
     everywhere = linearise_widely(solution)
     bases = {
         name: keep_attainable(find_directions(solution, at, name, row), everywhere, at, name)
-        for name, row in solution._list_rows().items()
+        for name, row in solution.list_rows().items()
     }
     rows = sum(base.shape[1] for base in bases.values())
     if rows == 0 or free.shape[1] == 0:
@@ -34,7 +34,7 @@ def find_conditioning(solution: Solution) -> Conditioning:
     u, values, _ = np.linalg.svd(J, full_matrices=True)
     values = np.pad(values, (0, max(0, rows - len(values))))[:rows]
     name, part = find_dominant(bases, u[:, rows - 1])
-    kind, direction = describe_rows(solution, solution._list_rows()[name], part)
+    kind, direction = describe_rows(solution, solution.list_rows()[name], part)
     least = float(values[-1])
     reach = find_attainable(everywhere, at.spans[name])
     never = bool(np.linalg.norm(reach.T @ part) < 1e-6)

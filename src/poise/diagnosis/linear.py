@@ -68,17 +68,17 @@ class Linearisation:
 
 def linearise(solution: Solution) -> Linearisation:
     """Return the problem at the answer, to first order."""
-    native = solution._copy_solver()._native
-    J, r, velocities = native.rows_jacobian(solution.q)
-    rows = solution._list_rows()
+    solver = solution.copy_solver()
+    J, r, velocities = solver.linearise(solution.q)
+    rows = solution.list_rows()
     loops = find_loop_rows(solution)
     spans, first = {}, loops[-1].stop if loops else 0
     for name, row in rows.items():
         spans[name] = slice(first, first + row.size)
         first = spans[name].stop
     gaps, normals = np.zeros(0), np.zeros((0, J.shape[1]))
-    if hasattr(native, "gaps"):
-        gaps, normals, _ = native.gaps(solution.q)
+    if hasattr(solver.problem, "gaps"):
+        gaps, normals, _ = solver.problem.gaps(solution.q)
     return Linearisation(
         J,
         r,
@@ -93,7 +93,7 @@ def linearise(solution: Solution) -> Linearisation:
 
 def find_limit_tables(solution: Solution) -> LimitTables:
     """Return what the solver's limits say; nothing if limits are off."""
-    options = solution._solver._options
+    options = solution.solver.options
     if options.limit_handling == "off":
         return LimitTables()
     return gather_limits(solution.model, name_limits(options.limits), may_move(solution.model, options.joints))
@@ -108,7 +108,7 @@ def find_loop_rows(solution: Solution) -> tuple[slice, ...]:
 
 def list_levels(solution: Solution) -> tuple[tuple[str, ...], ...]:
     """Return the goals of each priority, the highest priority first."""
-    goals, names = solution._solver.goals, solution._solver.row_names
+    goals, names = solution.solver.goals, solution.solver.row_names
     priorities = sorted({int(goals[name].priority) for name in names})
     return tuple(tuple(name for name in names if int(goals[name].priority) == p) for p in priorities)
 

@@ -11,12 +11,12 @@ __all__ = ["find_proof", "is_missed", "read_tolerances"]
 
 def read_tolerances(solution: Solution, name: str) -> tuple[float, float]:
     """Return a goal's tolerances: metres, radians."""
-    return find_tolerances(solution.model, solution._solver.goals[name])
+    return find_tolerances(solution.model, solution.solver.goals[name])
 
 
 def is_missed(solution: Solution, name: str) -> bool:
     """Whether a goal that counts is outside its tolerance."""
-    if not solution._solver.goals[name].counts:
+    if not solution.solver.goals[name].counts:
         return False
     metres, radians = solution.errors[name]
     allowed = read_tolerances(solution, name)
@@ -25,5 +25,5 @@ def is_missed(solution: Solution, name: str) -> bool:
 
 def find_proof(solution: Solution, *, limited: bool = True) -> Proof | None:
     """Return the proof with the largest excess; None if there is none. `limited`: inside the joint ranges."""
-    solver = solution._solver
-    return prove(solver.model, solver.goals, solver._options, solution._list_rows(), solution.q, limited=limited)
+    solver = solution.solver
+    return prove(solver.model, solver.goals, solver.options, solution.list_rows(), solution.q, limited=limited)

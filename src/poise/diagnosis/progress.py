@@ -22,7 +22,7 @@ def can_go_on(solution: Solution) -> bool:
     They are made, as the caller would make them: until one reaches or a thousandth of the cost is gone, until one leads
     nowhere, or MOST_CALLS of them. Calls that may only move a little need only have come as much nearer.
     """
-    twin, at, model = solution._copy_solver(), linearise(solution), solution.model
+    twin, at, model = solution.copy_solver(), linearise(solution), solution.model
     missed = [[name for name in goals if is_missed(solution, name)] for goals in at.levels]
 
     def costs(r: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -32,11 +32,11 @@ def can_go_on(solution: Solution) -> bool:
     unit = np.where(~model.slides, 1.0, model.length)
     for _ in range(MOST_CALLS):
         timeless = velocity is None
-        again = twin.solve(q) if timeless else twin.step(q, solution._dt, solution._targets, velocity=velocity)
+        again = twin.solve(q) if timeless else twin.step(q, solution.time_step, solution.targets, velocity=velocity)
         led = float(np.abs(model.difference(q, again.q) / unit).max(initial=0.0))
         moved += led
         share = min(1.0, moved / CONTINUOUS_SPAN)
-        nearer = costs(twin._native.rows_jacobian(again.q)[1]) < (1.0 - 1e-3 * share) * before
+        nearer = costs(twin.linearise(again.q)[1]) < (1.0 - 1e-3 * share) * before
         if again.reached or (share == 1.0 and nearer.any()):
             return True
         if led < NOWHERE:

@@ -34,7 +34,7 @@ def count_freedoms(model: Model, goals: Iterable[Goal] | Goal) -> Redundancy:
 
 def find_redundancy(solution: Solution) -> Redundancy:
     """Return the count for the goals, targets and joints of a solution."""
-    rows, at, everywhere = solution._list_rows(), linearise(solution), linearise_widely(solution)
+    rows, at, everywhere = solution.list_rows(), linearise(solution), linearise_widely(solution)
     if not rows:
         return Redundancy(freedoms=0, demands=0, served=0)
     demands = 0

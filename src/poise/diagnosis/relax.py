@@ -122,41 +122,41 @@ def is_ruled_out(solution: Solution, relaxation: Relaxation) -> bool:
     """Return whether a proof still holds under a relaxation, so that it cannot help."""
     if solution.proof is None or any(option != "limits" for option, _ in relaxation.options):
         return False
-    rows = solution._list_rows()
+    rows = solution.list_rows()
     if relaxation.goals is not None:
-        own = solution._solver.goals
+        own = solution.solver.goals
         changed = {name: goal for name, goal in relaxation.goals if name in rows and goal is not own[name]}
         kept = [name for name, _ in relaxation.goals if name in rows]
         rows = {name: changed[name].rows(solution.model) if name in changed else rows[name] for name in kept}
-    solver = solution._solver
-    proof = prove(solver.model, solver.goals, solver._options, rows, solution.q, limited=not relaxation.ranges)
+    solver = solution.solver
+    proof = prove(solver.model, solver.goals, solver.options, rows, solution.q, limited=not relaxation.ranges)
     return proof is not None
 
 
 def is_local(solution: Solution) -> bool:
     """Return whether it never leaves its branch: continuous mode, and steps in time. Its trials are solves that may."""
-    return solution._solver._options.mode == "continuous" or solution.velocity is not None
+    return solution.solver.options.mode == "continuous" or solution.velocity is not None
 
 
 def try_relaxation(solution: Solution, relaxation: Relaxation) -> Trial | None:
     """Return the answer to the relaxed problem; None if the method refuses it."""
-    solver = solution._solver
+    solver = solution.solver
     goals = solver.goals if relaxation.goals is None else dict(relaxation.goals)
     if is_strict(solution):  # a posture waits for all of the levels, and says nothing about what they reach
         goals = {name: goal for name, goal in goals.items() if not isinstance(goal, Rest)}
     few = FEWER_SEARCHES if is_strict(solution) else FEW_SEARCHES
-    mode = "nearest" if is_local(solution) else solver._options.mode
-    steps = min(solver._options.max_steps, SHORT_STEPS) if is_strict(solution) else solver._options.max_steps
+    mode = "nearest" if is_local(solution) else solver.options.mode
+    steps = min(solver.options.max_steps, SHORT_STEPS) if is_strict(solution) else solver.options.max_steps
     changes: dict[str, Any] = {"record": False, "time_limit": None, "restarts": few, "mode": mode, "max_steps": steps}
-    options = replace(solver._options, **{**changes, **dict(relaxation.options)})
+    options = replace(solver.options, **{**changes, **dict(relaxation.options)})
     try:
         native = prepare_relaxed(solution, relaxation, goals, options)
     except PoiseError:
         return None
     if options.method.refuse(*native.sizes()) is not None:
         return None
-    same = {name: target for name, target in solution._targets.items() if goals.get(name) is solver.goals[name]}
-    raw = native.solve(solver._start if mode == "repeatable" else solution.q, same)
+    same = {name: target for name, target in solution.targets.items() if goals.get(name) is solver.goals[name]}
+    raw = native.solve(solver.model.rest if mode == "repeatable" else solution.q, same)
     names = order_goals(goals)
     left = raw[1][len(raw[1]) - len(names) :]
     return Trial(raw[0], raw[2] == 1, {name: (float(e[0]), float(e[1])) for name, e in zip(names, left, strict=True)})
@@ -181,7 +181,7 @@ def propose(solution: Solution, limits: Sequence[ActiveLimit], order: Sequence[s
     yield from propose_limits(solution, limits)
     if len({limit.limit or limit.name for limit in limits}) > 1:
         yield relax_all_limits(solution, limits)
-    if solution._solver._options.joints is not None:
+    if solution.solver.options.joints is not None:
         yield Relaxation(WayOutKind.ALL_JOINTS, options=(("joints", None),))
     yield from propose_goals(solution, order)
 
@@ -190,7 +190,7 @@ def propose_effort(solution: Solution) -> Iterator[Relaxation]:
     """Yield more time, more steps, more searches, if they ran out."""
     if solution.status is Status.UNREACHABLE:
         return
-    options = solution._solver._options
+    options = solution.solver.options
     if is_local(solution):
         yield Relaxation(WayOutKind.FRESH_SOLVE)
     if solution.status is Status.OUT_OF_TIME:
@@ -210,9 +210,9 @@ def propose_effort(solution: Solution) -> Iterator[Relaxation]:
 
 def is_strict(solution: Solution) -> bool:
     """Return whether levels or limits are solved one after the other, with a few searches at most."""
-    goals = solution._solver.goals
-    levels = {int(goals[name].priority) for name in solution._solver.row_names}
-    limits = solution._solver._options.limits
+    goals = solution.solver.goals
+    levels = {int(goals[name].priority) for name in solution.solver.row_names}
+    limits = solution.solver.options.limits
     return len(levels) > 1 or len(limits) > len(find_timed(limits))
 
 
@@ -231,7 +231,7 @@ def propose_limits(solution: Solution, limits: Sequence[ActiveLimit]) -> Iterato
 
 def leave_out(solution: Solution, names: Sequence[str]) -> tuple[Limit, ...]:
     """Return the solver's limits without those named."""
-    held = name_limits(solution._solver._options.limits)
+    held = name_limits(solution.solver.options.limits)
     return tuple(replace(limit, name=name) for name, limit in held.items() if name not in names)
 
 
@@ -244,10 +244,10 @@ def relax_all_limits(solution: Solution, limits: Sequence[ActiveLimit]) -> Relax
 
 def propose_goals(solution: Solution, order: Sequence[str]) -> Iterator[Relaxation]:
     """Yield the rotation of a transform, then whole goals, one by one."""
-    goals, rows = solution._solver.goals, solution._solver.row_names
+    goals, rows = solution.solver.goals, solution.solver.row_names
     for name in rows:
         goal = goals[name]
-        row = solution._list_rows()[name]
+        row = solution.list_rows()[name]
         asked = row.weight[:3]  # along each axis
         if isinstance(goal, Reach) and goal.with_rotation and asked.any() and len(rows) <= MOST_GOALS:
             softer = replace(goal, target=row.target[9:12], weight=tuple(asked.tolist()))
@@ -260,5 +260,5 @@ def propose_goals(solution: Solution, order: Sequence[str]) -> Iterator[Relaxati
 
 def without_goal(solution: Solution, name: str) -> Relaxation:
     """Return the same problem without one goal."""
-    rest = tuple((key, goal) for key, goal in solution._solver.goals.items() if key != name)
+    rest = tuple((key, goal) for key, goal in solution.solver.goals.items() if key != name)
     return Relaxation(WayOutKind.WITHOUT_GOAL, (name,), goals=rest)

@@ -93,7 +93,7 @@ def find_value(solution: Solution, limit: ActiveLimit, q: NDArray[np.float64]) -
 
 def may_go(solution: Solution) -> list[str]:
     """Return goals that may be left out, the ones that take up what the missed ones ask for first."""
-    names = solution._solver.row_names
+    names = solution.solver.row_names
     before = [name for _, above in find_blockers(solution, linearise(solution)) for name in above]
     missed = [name for name in names if is_missed(solution, name)]
     served = [name for name in names if name not in missed]

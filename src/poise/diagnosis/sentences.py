@@ -105,7 +105,7 @@ def say_proof(solution: Solution, cause: Cause) -> str:
             f"between them spans {most} {bound}{ranges}: {gap}.{unit}{say_first(solution, one, other)}"
         )
     (goal,) = cause.goals
-    base = solution._list_rows()[goal].base
+    base = solution.list_rows()[goal].base
     still = f"of {base!r}" if base else "which cannot move"
     pivot = bool(numbers["pivot"])
     where = f"with this rotation of {goal!r} the last joint" if pivot else "the target"
@@ -117,7 +117,7 @@ def say_proof(solution: Solution, cause: Cause) -> str:
 
 def say_first(solution: Solution, one: str, other: str) -> str:
     """Say which of two goals comes first, if they differ in that."""
-    goals = solution._solver.goals
+    goals = solution.solver.goals
     first, last = sorted((one, other), key=lambda name: int(goals[name].priority))
     if goals[first].priority == goals[last].priority:
         return ""
@@ -146,7 +146,7 @@ def say_progress(solution: Solution, cause: Cause) -> str:
     span = f"at most {numbers['span']:g} rad"
     if "dt" not in numbers:
         return f"One call moves each joint by {span}: call again from this pose."
-    kinds = [kind.lower() for kind in find_timed(solution._solver._options.limits)]
+    kinds = [kind.lower() for kind in find_timed(solution.solver.options.limits)]
     bound = f"the limits of {' and '.join(kinds)}" if kinds else f"{span} for each joint"
     way = f"one step in time, as far as it leads within {bound}: step again from this pose"
     turned = f", in which a joint turned by up to {numbers['turned']:.3g} rad" if numbers["turned"] > 0 else ""
@@ -225,7 +225,7 @@ def say_singular(_: Solution, cause: Cause) -> str:
 def say_no_branch(solution: Solution, cause: Cause) -> str:
     """Say that every branch of a chain's closed form is ruled out."""
     (goal,) = cause.goals
-    frame = str(solution._list_rows()[goal].frame)
+    frame = str(solution.list_rows()[goal].frame)
     family = solution.model.family(frame)
     return (
         f"Proved out of reach: no pose inside the joint limits brings {goal!r} within its tolerances; every branch of "

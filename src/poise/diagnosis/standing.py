@@ -50,7 +50,7 @@ def place_limit(solution: Solution, rule: Rule, index: int, gap: float) -> Stand
     row = rule.row
     value = row.end + gap * row.unit if row.side == "lower" else row.end - gap * row.unit
     if row.part == "swing":  # of an elliptic cone it depends on where the joint is swung to
-        value = measure_swing(solution, name_limits(solution._solver._options.limits), row.joint)
+        value = measure_swing(solution, name_limits(solution.solver.options.limits), row.joint)
     names = (row.joint, row.part, row.side, row.between)
     return Standing(rule.kind, rule.limit, index, value, *names, row.end, row.unit, row.about)
 

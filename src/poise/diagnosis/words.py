@@ -43,7 +43,7 @@ def say_error(solution: Solution, name: str, *, allowed: bool = False) -> str:
 def say_errors(solution: Solution, name: str, errors: tuple[float, float], *, allowed: bool = False) -> str:
     """Return the errors that a goal would have, in words."""
     (metres, radians), bounds = errors, read_tolerances(solution, name)
-    row = solution._list_rows()[name]
+    row = solution.list_rows()[name]
     out = []
     if row.op not in ANGULAR and not (allowed and metres <= bounds[0]):
         # a user's own number has a user's unit
@@ -58,7 +58,7 @@ def say_errors(solution: Solution, name: str, errors: tuple[float, float], *, al
 def say_needed_tolerance(solution: Solution, name: str) -> str:
     """Return the tolerance that would accept a missed goal as it is: its excessive errors, rounded up."""
     (metres, radians), bounds = solution.errors[name], read_tolerances(solution, name)
-    own_unit = solution._list_rows()[name].op == CUSTOM  # a user's own number has a user's unit
+    own_unit = solution.list_rows()[name].op == CUSTOM  # a user's own number has a user's unit
     out = []
     if metres > bounds[0]:
         unit, size = ("", 1.0) if own_unit else choose_unit(metres, solution.model.units)
@@ -82,7 +82,7 @@ def round_up(value: float, unit: float = 1.0, digits: int = 3) -> str:
 
 def say_missed_by(solution: Solution, name: str) -> str:
     """Return that a goal is missed, and by how much."""
-    row, by = solution._list_rows()[name], say_error(solution, name, allowed=True)
+    row, by = solution.list_rows()[name], say_error(solution, name, allowed=True)
     what = {
         BALANCE: say_balance,
         COM: lambda *_: "the centre of mass is {by} from where it should be",

@@ -20,7 +20,7 @@ def draw_goal_errors(axes: Any, solution: Solution) -> None:
     """Draw the errors of all goals on one logarithmic scale of tolerances; right of the line is missed."""
     goals = list(solution.errors.items())
     for k, (name, errors) in enumerate(goals):
-        goal = solution._solver.goals[name]
+        goal = solution.solver.goals[name]
         allowed = goal.tolerances(solution.model, goal.rows(solution.model).op in ANGULAR)
         part = max(errors[unit] / max(allowed[unit], 1e-300) for unit in (0, 1))
         color = REACHED if part <= 1.0 else MISSED

@@ -53,7 +53,7 @@ class Mark:
 def find_marks(solution: Solution) -> list[Mark]:
     """Return the marks of a solution's goals, in its pose."""
     marks: list[Mark] = []
-    for name, rows in solution._list_rows().items():
+    for name, rows in solution.list_rows().items():
         served = is_within(solution, name, rows)
         if rows.op in (POSITION, POSE) and not rows.ranged and (rows.weight[:3] > 0).all():
             marks.append(mark_place(solution, name, rows, served))
@@ -70,7 +70,7 @@ def find_marks(solution: Solution) -> list[Mark]:
 
 def is_within(solution: Solution, name: str, rows: GoalRows) -> bool:
     """Return whether a goal is within its tolerance."""
-    allowed = solution._solver.goals[name].tolerances(solution.model, rows.op in ANGULAR)
+    allowed = solution.solver.goals[name].tolerances(solution.model, rows.op in ANGULAR)
     metres, radians = solution.errors[name]
     return metres <= allowed[0] and radians <= allowed[1]
 

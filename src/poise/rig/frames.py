@@ -50,7 +50,7 @@ class Frames:
         asked, poles = self._targets(state, without)
         targets = {name: target for name, target in asked.items() if name in solver.goals}
         if state.blends:
-            solver._native.rest_at(*self.find_rest(state))
+            solver.rest_at(*self.find_rest(state))
         solution, resting = self._stuck.solve(solver, state, targets)
         if not solution.reached:
             solution.reached = self._is_reached(solver, solution)
@@ -65,7 +65,7 @@ class Frames:
         if NO_WISH in solver.goals:
             return True
         allowed = self.problems.find_allowed(solver)
-        return allowed is not None and bool((solution._answer.errors <= allowed).all())
+        return allowed is not None and bool((solution.answer.errors <= allowed).all())
 
     def ask(self, state: State) -> RigProblem:
         """Return what a state asks for, with the targets of its next frame."""
@@ -124,7 +124,7 @@ class Frames:
 
     def _missed(self, state: State, solver: Solver, solution: Solution) -> tuple[str, ...]:
         """The handles that are still on their way; none under a method without levels, which gets no help."""
-        if not solver._options.method.levels:
+        if not solver.options.method.levels:
             return ()
         errors, most = solution.errors, 1e-3 * self.model.length
         return tuple(name for name in state.places if name in errors and errors[name][0] > most)

@@ -154,7 +154,7 @@ class Problems:
     def measure_pins(self, solution: Solution) -> float:
         """Return the largest error of a goal of the level of pins, in tolerances; 0 if there is none."""
         model, worst = self.model, 0.0
-        for name, goal in solution._solver.goals.items():
+        for name, goal in solution.solver.goals.items():
             if goal.priority == PINS and name in solution.errors:
                 allowed = goal.tolerances(model, goal.rows(model).op in ANGULAR)
                 worst = max(worst, *np.divide(solution.errors[name], allowed))

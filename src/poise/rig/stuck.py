@@ -85,7 +85,7 @@ class Stuck:
         for v, way, _ in knees:
             room = max(0.0, self._legs.measure_room(v, way, q))
             window[v, 0 if way > 0.0 else 1] = max(-room, window[v, 0]) if way > 0.0 else min(room, window[v, 1])
-        return solver._run(q, targets, window)
+        return solver.search(q, targets, window)
 
     def part_way(self, solver: Solver, state: State, targets: dict[str, Any], solution: Solution) -> Solution:
         """The same frame by way of a nearer target; the solution that was there if that is no better."""
@@ -97,7 +97,7 @@ class Stuck:
             solver.solve(state.q, targets)  # the solver remembers its last targets
             return solution
         window = self.window(self.model.difference(state.q, first.q))
-        second = solver._run(first.q, targets, window)
+        second = solver.search(first.q, targets, window)
         before, after = solution.errors, second.errors
         better = sum(after[name][0] for name in nearer) < sum(before[name][0] for name in nearer)
         return second if better else solution

@@ -29,8 +29,17 @@ class Recorder(Protocol):
 
     model: Model
     row_names: tuple[str, ...]
-    _native: Any
-    _targets: Mapping[str, Any]
+
+    @property
+    def problem(self) -> Any:
+        """The prepared problem."""
+
+    @property
+    def targets(self) -> Mapping[str, Any]:
+        """The targets that replaced the goals' own."""
+
+    def linearise(self, q: Any) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+        """Return the goals' weighted Jacobian and residuals at `q`, and the velocity of each column."""
 
     def with_targets(self, targets: Mapping[str, Any]) -> Recorder:
         """Return a solver of the same problem that has these targets in place of the goals' own."""
@@ -50,10 +59,10 @@ class History:
     __slots__ = ("_solver", "_targets", "cost", "damping", "errors", "q", "search")
 
     def __init__(self, solver: Recorder) -> None:
-        record = solver._native.history()
+        record = solver.problem.history()
         loops = record["errors"].shape[1] - len(solver.row_names)  # closed loops come first
         self._solver = solver
-        self._targets = dict(solver._targets)
+        self._targets = dict(solver.targets)
         self.search: NDArray[np.int64] = record["search"].astype(np.int64)
         self.cost: NDArray[np.float64] = record["cost"]
         self.damping: NDArray[np.float64] = record["damping"]
@@ -73,7 +82,7 @@ class History:
     def singular_values(self) -> NDArray[np.float64]:
         """Singular values of the goals' weighted Jacobian at every pose, (rows, k), descending."""
         solver = self._solver.with_targets(self._targets)
-        values = [np.linalg.svd(solver._native.rows_jacobian(q)[0], compute_uv=False) for q in self.q]
+        values = [np.linalg.svd(solver.linearise(q)[0], compute_uv=False) for q in self.q]
         return np.array(values)
 
     def __repr__(self) -> str:

@@ -116,7 +116,7 @@ def solve(
         from poise.solvers.several import Explorer
 
         return Explorer(Solver(model, goals, **given)).find(start, None, solutions).solutions
-    return Solver._solve_once(model, goals, start, given)
+    return Solver.solve_once(model, goals, start, given)
 
 
 def check_start(model: Model, start: Any, *, stacklevel: int = 3) -> None:

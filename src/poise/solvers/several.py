@@ -53,19 +53,19 @@ class Explorer:
     def __init__(self, solver: Solver) -> None:
         check_several(solver)
         self.solver = solver
-        options = solver._options
+        options = solver.options
         asked = options.restarts
         self.searches = max(SEARCHES, 1 + options.method.restarts) if asked == "auto" else 1 + int(asked)
         self.single = change_options(solver, restarts=0)
         self.seeding = change_options(solver, restarts=self.searches - 1, record=False)
-        self.seeding._native.complete_proofs()
+        self.seeding.problem.complete_proofs()
         self.moves = find_seeded(self.seeding)
-        self.lists_all = core.branches_are_all(self.seeding._native)
+        self.lists_all = core.branches_are_all(self.seeding.problem)
 
     def find(self, start: Any, targets: Mapping[str, Any] | None, count: int) -> Found:
         """Return up to `count` distinct answers."""
         clock, begin = Clock(self.solver._limit), self.read_start(start)
-        asked = {**self.solver._targets, **(targets or {})}
+        asked = {**self.solver.targets, **(targets or {})}
         guessed = self.guess(begin)
         measure = Measure(self.solver.model, () if guessed is None else guessed[1].axes)
         answers: Distinct[Solution] = Distinct(measure, begin)
@@ -74,7 +74,7 @@ class Explorer:
         for seed in self.make_seeds(start, asked, count, guessed, clock):
             if (clock.late and searches) or len(answers) == count:
                 break
-            self.single._heed(clock.left)
+            self.single._set_time_limit(clock.left)
             found = self.single.solve(seed, asked)
             steps, searches = steps + found.steps, searches + found.searches
             if found.reached:
@@ -105,23 +105,23 @@ class Explorer:
     def solve_within(self, start: Any, targets: Mapping[str, Any] | None, clock: Clock) -> Solution:
         """Return what the solver answers in the time that is left."""
         solver, limit = self.solver, self.solver._limit
-        solver._heed(clock.left)
+        solver._set_time_limit(clock.left)
         try:
             return solver.solve(start, targets)
         finally:
-            solver._heed(limit)
+            solver._set_time_limit(limit)
 
     def guess(self, begin: Floats) -> tuple[str, Guesses] | None:
         """Return the name of the goal that has guesses, and them; None where there is none, or branches are all."""
         model = self.solver.model
         own = {name: self.solver.goals[name].rows(model) for name in self.solver.row_names if not self.lists_all}
-        return guess_goals(model, self.solver._options, own, begin)
+        return guess_goals(model, self.solver.options, own, begin)
 
     def make_seeds(
         self, start: Any, targets: Mapping[str, Any], count: int, guessed: tuple[str, Guesses] | None, clock: Clock
     ) -> Iterator[Any]:
         """Yield where searches begin: the start, branches, guesses, seeds; branches alone where there is no more."""
-        begin, native = self.read_start(start), self.seeding._native
+        begin, native = self.read_start(start), self.seeding.problem
         native.restart(begin, dict(targets))
         branches: Floats = np.array(core.listed_of(native, count))
         if not self.lists_all:
@@ -140,17 +140,17 @@ class Explorer:
 
     def read_start(self, start: Any) -> Floats:
         """Return the start as numbers."""
-        if start is None or self.solver._options.mode == "repeatable":
+        if start is None or self.solver.options.mode == "repeatable":
             return np.array(self.solver.model.rest)
         return np.array(getattr(start, "q", start), dtype=np.float64)
 
 
 def check_several(solver: Solver) -> None:
     """Refuse what has one answer by its nature."""
-    options = solver._options
+    options = solver.options
     if options.mode == "continuous":
         raise InvalidValue("solutions= asks for other ways, and mode='continuous' keeps one; use mode='nearest'.")
-    if not isinstance(solver._native, core.Solver):
+    if not isinstance(solver.problem, core.Solver):
         raise InvalidValue(
             f"solutions= needs searches from seeds, which method {options.method.name!r} lacks; lm has them."
         )
@@ -158,14 +158,14 @@ def check_several(solver: Solver) -> None:
 
 def change_options(solver: Solver, **changes: Any) -> Solver:
     """Return another solver of the same problem with some options changed."""
-    return solver._with_options(replace(solver._options, **{"mode": "nearest", **changes}))
+    return solver.with_options(replace(solver.options, **{"mode": "nearest", **changes}))
 
 
 def find_seeded(solver: Solver) -> NDArray[np.bool_]:
     """Return which numbers of q a seed chooses: those of velocities that may move and that a goal depends on."""
     model = solver.model
     moves = np.zeros(model.nv, dtype=np.bool_)
-    moves[solver._native.rows_jacobian(model.rest)[2]] = True
+    moves[solver.linearise(model.rest)[2]] = True
     out = np.zeros(model.nq, dtype=np.bool_)
     for joint in (joint for joint in model.joints if joint.nq):
         own = moves[joint.v]

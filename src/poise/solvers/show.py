@@ -22,12 +22,12 @@ UNITS = (("m", 1.0), ("mm", 1e-3), ("um", 1e-6), ("nm", 1e-9))
 def list_rows(solution: Solution) -> list[tuple[str, str, str, str]]:
     """Return goal, position error, rotation error, reached? Postures have no errors and are listed last."""
     out = [make_goal_row(solution, name, *errors) for name, errors in solution.errors.items()]
-    return out + [(name, "", "", "posture") for name in solution._solver.goals if name not in solution.errors]
+    return out + [(name, "", "", "posture") for name in solution.solver.goals if name not in solution.errors]
 
 
 def make_goal_row(solution: Solution, name: str, metres: float, radians: float) -> tuple[str, str, str, str]:
     """Return the row of one goal; an error that it does not ask about is left blank."""
-    goal = solution._solver.goals[name]
+    goal = solution.solver.goals[name]
     kind = goal.rows(solution.model)
     allowed = goal.tolerances(solution.model, kind.op in ANGULAR)
     position = say_length(metres, units=solution.model.units) if (kind.weight[:3] > 0).any() else ""

@@ -73,23 +73,25 @@ class Solution(Drawn):
         reached: Whether every goal is within its tolerance.
         history: Every evaluated pose, if the solver was asked to record; else None.
         velocity: Of `Solver.step`: the velocity that led here, (nv,); else None.
+        time_step: Of `Solver.step`: its length [s].
     """
 
-    __slots__ = ("_answer", "_dt", "_proof", "_solver", "_targets", "history", "q", "reached", "velocity")
+    __slots__ = ("_answer", "_proof", "_solver", "_targets", "history", "q", "reached", "time_step", "velocity")
 
     q: NDArray[np.float64]
     reached: bool
     history: History | None
     velocity: NDArray[np.float64] | None
+    time_step: float
     _answer: Answer
-    _dt: float  # of `Solver.step` alone
     _proof: Proof | None
+    _solver: Solver
     _targets: Mapping[str, Any]
 
     def __init__(self, solver: Solver, answer: Answer, history: History | None = None) -> None:
         self._answer = answer
         self._solver = solver
-        self._targets = solver._targets
+        self._targets = solver.targets
         self.q = answer[0]
         self.reached = reached = answer[2] == _REACHED
         self._proof = None if reached else _UNKNOWN
@@ -97,28 +99,43 @@ class Solution(Drawn):
         self.velocity = None
 
     @property
+    def solver(self) -> Solver:
+        """The solver that found it, with its goals and options."""
+        return self._solver
+
+    @property
+    def targets(self) -> Mapping[str, Any]:
+        """The targets that replaced the goals' own, by goal name."""
+        return self._targets
+
+    @property
+    def answer(self) -> Answer:
+        """The answer of the kernels."""
+        return self._answer
+
+    @property
     def steps(self) -> int:
         """Steps taken, over all searches."""
-        return self._answer[3]
+        return self.answer[3]
 
     @property
     def searches(self) -> int:
         """Searches made; more than one means that it restarted from a seed."""
-        return self._answer[4]
+        return self.answer[4]
 
     @property
     def seconds(self) -> float:
         """How long its searches took, and what was done between them."""
-        return self._answer[6]
+        return self.answer[6]
 
     @property
     def _outcome(self) -> Status:
         """How the kernels say that it ended."""
         if self.reached:
             return Status.REACHED
-        if self._answer.unreachable:
+        if self.answer.unreachable:
             return Status.UNREACHABLE
-        return Status.OUT_OF_TIME if self._answer.late else _OUTCOMES.get(self._answer.outcome, Status.STALLED)
+        return Status.OUT_OF_TIME if self.answer.late else _OUTCOMES.get(self.answer.outcome, Status.STALLED)
 
     @property
     def status(self) -> Status:
@@ -131,25 +148,25 @@ class Solution(Drawn):
         if self._proof is _UNKNOWN:
             from poise.solvers.proofs import prove
 
-            solver = self._solver
-            self._proof = prove(solver.model, solver.goals, solver._options, self._list_rows(), self.q)
+            solver = self.solver
+            self._proof = prove(solver.model, solver.goals, solver.options, self.list_rows(), self.q)
         return self._proof
 
     @property
     def model(self) -> Model:
         """The body."""
-        return self._solver.model
+        return self.solver.model
 
     @property
     def pose(self) -> Pose:
         """The best pose."""
-        return Pose(self._solver.model, self.q)
+        return Pose(self.solver.model, self.q)
 
     @property
     def errors(self) -> dict[str, tuple[float, float]]:
         """What is left of each goal: (metres, radians) by name."""
-        errors = self._answer.errors.tolist()
-        names = self._solver.row_names
+        errors = self.answer.errors.tolist()
+        names = self.solver.row_names
         return {name: (e[0], e[1]) for name, e in zip(names, errors[len(errors) - len(names) :], strict=True)}
 
     @property
@@ -197,21 +214,18 @@ class Solution(Drawn):
 
         return plain_values(self)
 
-    def _list_rows(self) -> dict[str, GoalRows]:
-        """Return the goals as the kernels saw them, with the targets of this call."""
-        rows = {name: self._solver.goals[name].rows(self.model) for name in self._solver.row_names}
+    def list_rows(self) -> dict[str, GoalRows]:
+        """Return the goals as rows for the kernels, with the targets of this call."""
+        rows = {name: self.solver.goals[name].rows(self.model) for name in self.solver.row_names}
         return {
-            name: replace(row, target=row.convert(self._targets[name])) if name in self._targets else row
+            name: replace(row, target=row.convert(self.targets[name])) if name in self.targets else row
             for name, row in rows.items()
         }
 
-    def _copy_solver(self) -> Solver:
-        """Return a solver of the same problem and targets, so that questions never disturb the next call.
-
-        It heeds no clock: what is asked of it has one answer.
-        """
-        twin = self._solver.with_targets(self._solver._targets, time_limit=None)
-        twin._native.restart(self.q, self._targets)
+    def copy_solver(self) -> Solver:
+        """Return a solver of the same problem and targets without a time limit, for questions about this solution."""
+        twin = self.solver.with_targets(self.solver.targets, time_limit=None)
+        twin.problem.restart(self.q, self.targets)
         return twin
 
     def __repr__(self) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Solver"]
 
+Out = TypeVar("Out")
 _ARRAY = np.ndarray
 _copy = core.copy_targets
 
@@ -75,6 +76,26 @@ class Solver:
         self._read(model, goals, Options.read(options, "Solver"))
         self._native = self._prepare()
 
+    @property
+    def options(self) -> Options:
+        """The checked options."""
+        return self._options
+
+    @property
+    def problem(self) -> Any:
+        """The prepared problem: a `native.core.Solver`, or the driver of a method that runs in Python."""
+        return self._native
+
+    @property
+    def targets(self) -> Mapping[str, Any]:
+        """The targets given to `solve` so far, by goal name; they replace the goals' own."""
+        return self._targets
+
+    @property
+    def timed(self) -> tuple[str, ...]:
+        """The kinds of its limits on speed and acceleration, which `step` keeps."""
+        return self._timed
+
     def _read(self, model: Model, goals: Iterable[Goal] | Goal, options: Options) -> None:
         """Take the problem in, without preparing it."""
         check_model(model)
@@ -102,10 +123,10 @@ class Solver:
         return native
 
     @classmethod
-    def _read_problem(
+    def read_problem(
         cls, model: Model, goals: Iterable[Goal] | Goal, given: dict[str, Any]
     ) -> tuple[Solver, list[tuple[str, GoalRows]], Any]:
-        """Return a solver that is not prepared, its goals as the kernels see them, and what it is known by, or None."""
+        """Return a solver that is not prepared yet, its goals as rows, and its key in the model's cache, or None."""
         self = cls.__new__(cls)
         options, lasting = read_options(given)
         self._read(model, goals, options)
@@ -113,12 +134,24 @@ class Solver:
         rows = [(name, self.goals[name].rows(model)) for name in self.row_names]
         return self, rows, identify(model, self.goals, rows, options) if lasting and rows else None
 
+    def use_problem(self, key: Any, call: Callable[[core.Solver], Out]) -> Out:
+        """Call a function with the prepared problem of a key from `read_problem`, and keep the problem for later."""
+        native = self._native if key is None else take(self.model, key)
+        native = self._prepare() if native is None else native
+        try:
+            return call(native)
+        finally:
+            if key is None:
+                self._native = native
+            else:
+                put_back(self.model, key, self._options, native)
+
     @classmethod
-    def _solve_once(
+    def solve_once(
         cls, model: Model, goals: Iterable[Goal] | Goal, start: ArrayLike | Pose | None, given: dict[str, Any]
     ) -> Solution:
-        """Solve a problem as a new solver does; one that differs in its targets alone is not prepared again."""
-        self, rows, key = cls._read_problem(model, goals, given)
+        """Solve as a new solver does; a problem that differs from an earlier one only in its targets is reused."""
+        self, rows, key = cls.read_problem(model, goals, given)
         native = None if key is None else take(model, key)
         if native is None:
             self._native = native = self._prepare()
@@ -141,7 +174,7 @@ class Solver:
         """
         if type(start) is not _ARRAY or not self._free:
             start = self._read_start(start)
-        solution = self._run(start, targets)
+        solution = self.search(start, targets)
         return solution if solution.reached else self._go_further(solution, start)
 
     def _read_start(self, start: ArrayLike | Pose | None) -> Any:
@@ -162,25 +195,25 @@ class Solver:
         asks = goes_further(options) and missed._outcome in MISSED
         if not asks or not isinstance(self._native, (core.Solver, type(None))):
             return missed
-        begin, rows = np.array(getattr(start, "q", start), dtype=np.float64), missed._list_rows()
+        begin, rows = np.array(getattr(start, "q", start), dtype=np.float64), missed.list_rows()
         guessed = guess_goals(self.model, options, rows, begin)
         if guessed is None:
             return missed
         if clock.late:
             return join_searches(self, missed, [], clock)
         ends: list[Solution] = []
-        single = self._with_options(replace(options, mode="nearest", restarts=0))
+        single = self.with_options(replace(options, mode="nearest", restarts=0))
         for q in list_starts(self.model, guessed[1], rows[guessed[0]].target, begin):
             if clock.late:
                 break
-            single._heed(clock.left)
-            ends.append(single.solve(q, missed._targets))
+            single._set_time_limit(clock.left)
+            ends.append(single.solve(q, missed.targets))
             if ends[-1].reached:
                 break
         return join_searches(self, missed, ends, clock)
 
-    def _heed(self, seconds: float | None) -> None:
-        """Take another time limit for the calls that follow: what is left to a call that makes several searches."""
+    def _set_time_limit(self, seconds: float | None) -> None:
+        """Replace the time limit of later calls, by the time left to a call that makes several searches."""
         self._limit = seconds
         self._native.heed(-1.0 if seconds is None else seconds)
 
@@ -211,9 +244,9 @@ class Solver:
             raise InvalidValue(f"method {self._options.method.name!r} has no steps in time; lm does.")
         ahead = self._look_ahead(at, targets) if "Acceleration" in self._timed else None
         window = find_window(self.model, at, time, velocity, self._options, ahead)
-        solution = self._run(self._coast(at, window), targets, window)
+        solution = self.search(self._coast(at, window), targets, window)
         solution.velocity = self.model.difference(at, solution.q) / time
-        solution._dt = time
+        solution.time_step = time
         return solution
 
     def _coast(self, q: NDArray[np.float64], window: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -226,19 +259,46 @@ class Solver:
 
     def _look_ahead(self, q: NDArray[np.float64], targets: Mapping[str, Any] | None) -> NDArray[np.float64]:
         """Return the way from q to where the goals ask the body to be, without regard to time."""
+        there = self._find_ahead().solve(q, {**self._targets, **(targets or {})})
+        return np.asarray(self.model.difference(q, there.q))
+
+    def _find_ahead(self) -> Solver:
+        """Return the solver of the same goals without limits on speed and acceleration."""
         if self._ahead is None:
             lasting = tuple(limit for limit in self._options.limits if not limit.timed)
             ahead = replace(self._options, limits=lasting, mode="nearest", restarts=0, record=False)
-            self._ahead = self._with_options(ahead)
-        there = self._ahead.solve(q, {**self._targets, **(targets or {})})
-        return np.asarray(self.model.difference(q, there.q))
+            self._ahead = self.with_options(ahead)
+        return self._ahead
 
     def _read_numbers(self, pose: Pose, what: str) -> NDArray[np.float64]:
         if pose.model is not self.model and pose.model != self.model:
             raise ModelMismatch(f"{what} is a pose {name_mismatch(pose.model, self.model)}.")
         return pose.q
 
-    def _run(self, start: Any, targets: Mapping[str, Any] | None, window: Any = None) -> Solution:
+    def rest_at(self, q: NDArray[np.float64], gains: NDArray[np.float64]) -> None:
+        """Move the posture, which `step` also looks ahead with, to `q`.
+
+        Args:
+            q: The pose to stay near to, (nq,).
+            gains: The cost of leaving it, for each velocity, (nv,).
+        """
+        self._native.rest_at(q, gains)
+        if "Acceleration" in self._timed:
+            self._find_ahead()._native.rest_at(q, gains)
+
+    def linearise(self, q: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+        """Return the goals' weighted Jacobian and residuals at `q`, and the velocity that each column belongs to."""
+        J, r, velocities = self._native.rows_jacobian(q)
+        return J, r, velocities
+
+    def search(self, start: Any, targets: Mapping[str, Any] | None, window: Any = None) -> Solution:
+        """Solve without further starts from guesses.
+
+        Args:
+            start: A Pose or q.
+            targets: {goal name: new target of the same kind}; a target stays until it is replaced.
+            window: The least and largest motion of each velocity from `start`, (nv, 2); the joint ranges unless given.
+        """
         answer: Answer
         if not targets:
             answer = (
@@ -261,13 +321,13 @@ class Solver:
             targets: Goal name to target.
             changes: Options that differ.
         """
-        twin = self._with_options(replace(self._options, **changes) if changes else self._options)
+        twin = self.with_options(replace(self._options, **changes) if changes else self._options)
         twin._native.restart(self._start, dict(targets))
         twin._targets = dict(targets)
         return twin
 
-    def _with_options(self, options: Options) -> Solver:
-        """Return a solver of the same goals that solves as these options say."""
+    def with_options(self, options: Options) -> Solver:
+        """Return a solver of the same goals with other options."""
         goals = [replace(goal, name=name) for name, goal in self.goals.items()]
         return Solver(self.model, goals, **options.as_dict())
 
@@ -294,7 +354,7 @@ def copy_targets(targets: Mapping[str, Any]) -> dict[str, Any]:
 def join_searches(solver: Solver, missed: Solution, ends: Sequence[Solution], clock: Clock) -> Solution:
     """Return one solution of a search that missed and of those after it, of which the last may have reached."""
     reached = bool(ends) and ends[-1].reached
-    best = ends[-1]._answer if reached else missed._answer
+    best = ends[-1].answer if reached else missed.answer
     searches = missed.searches + len(ends)
     answer = make_answer(
         best.q,
@@ -307,7 +367,7 @@ def join_searches(solver: Solver, missed: Solution, ends: Sequence[Solution], cl
         late=clock.late and not reached,
     )
     out = Solution(solver, answer, join_histories(missed, ends))
-    out._targets = missed._targets
+    out._targets = missed.targets
     return out
 
 

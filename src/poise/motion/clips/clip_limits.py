@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.goals import Ball, Goal, Inside, Reach, Rest
-from poise.limits import Acceleration, Limit
+from poise.limits import Limit
 from poise.limits.limit import name_limits
 from poise.model import Model
 from poise.motion.retargeting.options import show
@@ -143,7 +143,6 @@ class Repair:
         gains = combine_postures(self.model, [Rest()])[0]
         self.gains: Floats = np.ones(self.model.nv) if gains is None else np.asarray(gains)
         self.locked = find_locked(self.model)
-        self.looks_ahead = any(isinstance(limit, Acceleration) for limit in self.limits)
 
     def find_solver(self, t: int) -> tuple[Solver, dict[str, Any]]:
         """Return a solver of what a frame must hold, and its targets."""
@@ -165,14 +164,10 @@ class Repair:
             before = np.array(before)
             before[self.locked] = q[self.locked]  # what solvers leave alone is where the clip has it
         if before is None:
-            first = solver._with_options(replace(solver._options, limits=tuple(part_limits(self.limits)[0])))
-            first._native.rest_at(q, self.gains)
+            first = solver.with_options(replace(solver.options, limits=tuple(part_limits(self.limits)[0])))
+            first.rest_at(q, self.gains)
             return np.asarray(first.solve(q, targets).q)
-        solver._native.rest_at(q, self.gains)
-        if self.looks_ahead:
-            solver._look_ahead(before, targets)
-            assert solver._ahead is not None
-            solver._ahead._native.rest_at(q, self.gains)
+        solver.rest_at(q, self.gains)
         return np.asarray(solver.step(before, 1.0 / self.fps, targets, velocity=velocity).q)
 
 

@@ -121,7 +121,7 @@ class FrameByFrame:
         targets: dict[str, Any] = {name: path[t] for name, path in self.paths.items()}
         targets |= {f"contact {i}": np.array(standing[each].place) for i, each in enumerate(key)}
         if rest is not None:
-            solver._native.rest_at(rest, gains)
+            solver.rest_at(rest, gains)
         return solver.solve(q, targets)
 
     def make_solver(self, key: tuple[Key, ...], postures: Sequence[Goal]) -> Solver:

@@ -145,7 +145,7 @@ class Kernel:
         posture: list[Goal] = [Rest(name="every joint")] if self.rates is not None else []
         goals = [each.goal for each in wanted] if wanted else [ask_nothing(model)]
         self.solver = Solver(model, [*goals, *posture], joints=joints, limits=lasting)
-        names, first, own = core.goals_of_clip(self.solver._native)
+        names, first, own = core.goals_of_clip(self.solver.problem)
         self.targets = np.tile(own, (frames, 1))
         self.weights, self.hard = np.ones((frames, len(names))), np.ones(len(names))
         at = {name: i for i, name in enumerate(names)}
@@ -168,7 +168,7 @@ class Kernel:
     ) -> tuple[Floats, Floats, Floats, int]:
         """Return frames a to b after so many steps at most, their errors, least gaps, and linear systems."""
         out: tuple[Floats, Floats, Floats, int] = core.solve_clip(
-            self.solver._native,
+            self.solver.problem,
             q,
             self.guide[a:b],
             self.targets[a:b],
@@ -264,7 +264,7 @@ class Window:
         self.model, self.solver = model, Solver(model, list(goals), joints=joints, limits=list(limits))
         self.limited = bool(limits)
         self.fenced = bool(np.isfinite([model.lower[model.slides], model.upper[model.slides]]).any())
-        names, first, self.own = core.goals_of_clip(self.solver._native)
+        names, first, self.own = core.goals_of_clip(self.solver.problem)
         order = {name: i for i, name in enumerate(names)}
         self.order = [order[name] for name in self.solver.goals]
         self.counts, self.hard = np.zeros((1, len(names))), np.zeros(len(names))
@@ -293,7 +293,7 @@ class Window:
         self.numbers[0, self.columns[: asked.numbers.size]] = asked.numbers.ravel()
         self.counts[0, self.order], self.hard[self.order] = asked.weights, asked.hard
         q, errors = core.solve_clip(
-            self.solver._native,
+            self.solver.problem,
             start[None],
             moved[None],
             self.numbers,
@@ -316,7 +316,7 @@ class Window:
             return True
         here, nothing = q[None], np.ones(1)
         gaps = core.solve_clip(
-            self.solver._native,
+            self.solver.problem,
             here,
             here,
             self.numbers,

@@ -104,7 +104,7 @@ class Stream:
         if not self.begun:
             lasting = tuple(limit for limit in self.limits if not limit.timed)
             solution = solver.with_targets(wanted, mode="nearest", step_limit=None, limits=lasting).solve(self.q)
-        elif solver._timed:
+        elif solver.timed:
             solution = solver.step(self.q, 1.0 / self.fps, wanted, velocity=self.velocity)
             self.velocity = solution.velocity
         else:

@@ -52,7 +52,7 @@ def find_fall(solution: Solution | None, places: Mapping[str, HandleGoal], feet:
     """Return how the pose of a frame does not balance; None where it does, or nobody asked."""
     if solution is None or BALANCE not in solution.errors or not is_missed(solution, BALANCE):
         return None
-    away = measure_excess(solution, solution._list_rows()[BALANCE])
+    away = measure_excess(solution, solution.list_rows()[BALANCE])
     planted = [name for name, goal in places.items() if goal.kind in ("plant", "pin") and name in feet.names]
     pulled = tuple(name for name, goal in places.items() if goal.kind == "reach")
     way = name_way(away, find_front(solution.q, feet, planted), solution.model.up_direction)

@@ -1,0 +1,82 @@
+"""No package uses private members of another one."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from paths import SOURCES
+
+FOREIGN = {  # private members of other libraries, and names that Python reserves
+    "_exit",  # os
+    "_impl",  # viser
+    "_queue_scene_message",  # viser
+    "_replace",  # named tuples
+    "_repr_png_",  # IPython
+}
+MODEL = {"_attached", "_body", "_extend", "_facts", "_layout", "_specs", "_wrap"}  # of model and spatial, still to go
+
+
+def find_package(path: Path) -> str:
+    """Return the package of a module, or the module itself at the top."""
+    return path.relative_to(SOURCES).with_suffix("").parts[0]
+
+
+def is_own(value: ast.expr) -> bool:
+    """Return whether an expression is `self` or `cls`."""
+    return isinstance(value, ast.Name) and value.id in ("self", "cls")
+
+
+@cache
+def read_modules() -> dict[Path, list[ast.AST]]:
+    """Return the nodes of every module."""
+    return {path: list(ast.walk(ast.parse(path.read_text("utf-8")))) for path in sorted(SOURCES.rglob("*.py"))}
+
+
+def list_members(nodes: list[ast.AST]) -> Iterator[str]:
+    """Yield the names that a module defines: functions, variables, attributes of classes and of self."""
+    for node in nodes:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            yield node.name
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and is_own(node.value):
+            yield node.attr
+
+
+def list_private_uses() -> Iterator[tuple[str, str, str]]:
+    """Yield every use of a private member of anything but `self` and `cls`: the package, the member, the place."""
+    for path, nodes in read_modules().items():
+        for node in nodes:
+            if isinstance(node, ast.Attribute) and re.match("_[^_]", node.attr) and not is_own(node.value):
+                place = f"{path.relative_to(SOURCES)}:{node.lineno}: {ast.unparse(node)}"
+                yield find_package(path), node.attr, place
+
+
+def list_reach_ins() -> Iterator[tuple[str, str]]:
+    """Yield the private members that are used in a package which does not define them, each with the place."""
+    own: dict[str, set[str]] = {}
+    for path, nodes in read_modules().items():
+        own.setdefault(find_package(path), set()).update(list_members(nodes))
+    return ((name, place) for package, name, place in list_private_uses() if name not in own[package])
+
+
+def test_no_package_uses_a_private_member_of_another() -> None:
+    new = [place for name, place in list_reach_ins() if name not in FOREIGN | MODEL]
+    assert not new, "\n".join(new)
+
+
+@pytest.mark.parametrize("member", ["_native", "_options", "_solver", "_run"])
+def test_the_private_members_of_solvers_are_used_there_alone(member: str) -> None:
+    """A package that has a member of the same name uses its own one."""
+    found = [place for package, name, place in list_private_uses() if name == member and package != "solvers"]
+    assert not found, "\n".join(found)
+
+
+def test_exceptions_name_members_that_are_used() -> None:
+    assert {name for name, _ in list_reach_ins()} >= FOREIGN
