@@ -156,10 +156,10 @@ def test_an_upload_reads_nothing_outside_of_itself(reference: str, tmp_path, mon
     "reference", ["package://", "package:///", "package://../x.stl", "x\0.stl", "/etc/passwd", "."]
 )
 def test_references_that_are_none_are_missing(reference: str, tmp_path: Path) -> None:
-    from poise.formats.urdf.packages import Finder
+    from poise.formats.urdf.packages import PackageFinder
     from poise.model.geometry.looks import LookSource
 
-    finder = Finder(LookSource(str(tmp_path / "arm.urdf")))
+    finder = PackageFinder(LookSource(str(tmp_path / "arm.urdf")))
     assert finder.find(reference) is None
     assert finder.missing == [reference]
 

@@ -26,7 +26,7 @@ from poise.goals.goal import GoalRows
 from poise.native import core
 from poise.spatial import Rotation
 
-__all__ = ["PLACE", "TURN", "Wanted", "find_prefix", "name_q", "read_column", "read_matrix", "split_transforms"]
+__all__ = ["PLACE", "TURN", "TargetColumns", "find_prefix", "name_q", "read_column", "read_matrix", "split_transforms"]
 
 Op = core.GoalOp
 PLACE, TURN, VALUE = ("x", "y", "z"), ("qw", "qx", "qy", "qz"), ("value",)
@@ -48,7 +48,7 @@ def name_q(count: int) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class TargetColumns:
     """The target of one goal, as columns.
 
     Attributes:
@@ -62,7 +62,7 @@ class Wanted:
     columns: tuple[str, ...]
 
     @classmethod
-    def find(cls, goal: str, row: GoalRows, names: Sequence[str], alone: bool, where: str) -> Wanted | None:
+    def find(cls, goal: str, row: GoalRows, names: Sequence[str], alone: bool, where: str) -> TargetColumns | None:
         """Return the columns of a goal's target; None where the table has none of them, and its own target counts.
 
         Raises:

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import IO, Any
 
 from poise.errors import FormatError
-from poise.scale.folder import Folder
+from poise.scale.folder import JobFolder
 from poise.scale.inputs import Input
 
 __all__ = ["Crew"]
@@ -34,7 +34,9 @@ class Crew:
         do_one: What one worker does here, with the folder, the prepared work and a clip.
     """
 
-    def __init__(self, job: Any, folder: Folder, workers: int, do_one: Callable[[Folder, Any, Input], None]) -> None:
+    def __init__(
+        self, job: Any, folder: JobFolder, workers: int, do_one: Callable[[JobFolder, Any, Input], None]
+    ) -> None:
         self.job, self.folder, self.workers, self.do_one = job, folder, workers, do_one
         self._hands: list[subprocess.Popen[str]] = []
         self._heard: queue.Queue[tuple[int, dict[str, Any] | None]] = queue.Queue()

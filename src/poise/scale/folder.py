@@ -26,7 +26,7 @@ from typing import Any
 from poise.errors import FormatError, InvalidValue
 from poise.scale.locks import Lock
 
-__all__ = ["JOB", "MANIFEST", "Folder", "Receipt", "Shard", "hash_words", "measure", "read_shard"]
+__all__ = ["JOB", "MANIFEST", "JobFolder", "Receipt", "Shard", "hash_words", "measure", "read_shard"]
 
 JOB = "_job.json"
 RECEIPTS = "_parts"
@@ -58,7 +58,7 @@ def read_shard(given: Any) -> Shard:
     return which % count, count
 
 
-class Folder:
+class JobFolder:
     """A folder with the parts of one job, held by one run for each shard.
 
     Args:

@@ -15,7 +15,7 @@ from typing import Any
 
 from poise.errors import FormatError, InvalidValue, MissingExtra
 
-__all__ = ["Input", "Piece", "list_inputs", "list_row_groups", "list_rows", "load_parquet", "take_fingerprint"]
+__all__ = ["Input", "RowGroup", "list_inputs", "list_row_groups", "list_rows", "load_parquet", "take_fingerprint"]
 
 TABLES = (".parquet", ".pq")
 CHUNK = 1 << 20
@@ -45,7 +45,7 @@ class Input:
 
 
 @dataclass(frozen=True)
-class Piece:
+class RowGroup:
     """What is done at once.
 
     Attributes:
@@ -124,19 +124,19 @@ def take_fixed(parts: tuple[str, ...]) -> tuple[str, ...]:
 # ------------------------------------------------------------------------------------------------ tables
 
 
-def list_row_groups(inputs: Sequence[Input]) -> list[Piece]:
+def list_row_groups(inputs: Sequence[Input]) -> list[RowGroup]:
     """List the row groups of tables, all in order.
 
     Raises:
         FormatError: A file is no Parquet file, or a damaged one.
     """
-    out: list[Piece] = []
+    out: list[RowGroup] = []
     first = 0
     for each in inputs:
         about, columns = read_footer(each.path)
         for group in range(about.num_row_groups):
             rows = about.row_group(group).num_rows
-            out.append(Piece(each, group, rows, first, columns))
+            out.append(RowGroup(each, group, rows, first, columns))
             first += rows
     return out
 
@@ -159,7 +159,7 @@ def make_damaged(path: Path, error: Exception) -> FormatError:
     )
 
 
-def list_rows(pieces: Iterable[Piece]) -> dict[str, list[int]]:
+def list_rows(pieces: Iterable[RowGroup]) -> dict[str, list[int]]:
     """List the rows of the row groups of each input, by its name."""
     out: dict[str, list[int]] = {}
     for piece in pieces:
@@ -167,7 +167,7 @@ def list_rows(pieces: Iterable[Piece]) -> dict[str, list[int]]:
     return out
 
 
-def take_fingerprint(piece: Piece) -> str:
+def take_fingerprint(piece: RowGroup) -> str:
     """Return a hash of the bytes of a row group and of the table's footer, which says what they mean.
 
     Raises:

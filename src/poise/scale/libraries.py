@@ -20,7 +20,7 @@ from poise.batch.solver import count_cores, read_count
 from poise.errors import FormatWarning, PoiseError
 from poise.motion import Quality
 from poise.scale.crew import Crew
-from poise.scale.folder import Folder, Receipt, measure, read_shard
+from poise.scale.folder import JobFolder, Receipt, measure, read_shard
 from poise.scale.inputs import Input, list_inputs, load_parquet
 from poise.scale.levels import run_at_level
 from poise.scale.report import Report
@@ -39,7 +39,7 @@ def run_clips(job: Any, inputs: Any, out: Any, shard: Any, threads: int | None, 
     workers = count_cores() if threads is None else read_count("threads", threads, 4096)
     clips = {each.name: each for each in list_inputs(inputs, CLIPS)}
     mine = list(clips)[which::count]
-    folder = Folder(out, (which, count))
+    folder = JobFolder(out, (which, count))
     with run_at_level(job.device, job.level), folder.hold(job.to_json(), repr(job), {name: [1] for name in clips}):
         missing = [name for name in mine if find_clip(folder, clips[name]) is None]
         there = len(mine) - len(missing)
@@ -67,7 +67,7 @@ def run_clips(job: Any, inputs: Any, out: Any, shard: Any, threads: int | None, 
     )
 
 
-def do_clip(folder: Folder, work: Any, clip: Input) -> None:
+def do_clip(folder: JobFolder, work: Any, clip: Input) -> None:
     """Do one clip: its motion first, then its figures."""
     file = str(PurePosixPath(clip.name).with_suffix(work.suffix)) if work.suffix else None
     words: Receipt = {"id": clip.name, "error": "", "file": file or "", "fingerprint": measure(clip.path)["sha256"]}
@@ -85,7 +85,7 @@ def do_clip(folder: Folder, work: Any, clip: Input) -> None:
     folder.sign(clip.name, words | figures)
 
 
-def find_clip(folder: Folder, clip: Input, *, failed: bool = False) -> Receipt | None:
+def find_clip(folder: JobFolder, clip: Input, *, failed: bool = False) -> Receipt | None:
     """Return the receipt of a clip, or None if it is missing or damaged, or the clip has failed and may be tried again.
 
     Raises:
@@ -99,7 +99,7 @@ def find_clip(folder: Folder, clip: Input, *, failed: bool = False) -> Receipt |
     return receipt
 
 
-def finish(job: Any, folder: Folder, records: list[Receipt]) -> Path:
+def finish(job: Any, folder: JobFolder, records: list[Receipt]) -> Path:
     """Write the table of all figures, then the manifest."""
     pyarrow, door = load_parquet()
     names = [*TEXTS, *Quality.__dataclass_fields__]

@@ -23,7 +23,7 @@ from poise.errors import InvalidValue
 from poise.formats import save
 from poise.formats.source import Source
 from poise.formats.tables.npz import read_arrays
-from poise.scale.folder import Folder, Receipt, read_shard
+from poise.scale.folder import JobFolder, Receipt, read_shard
 from poise.scale.levels import run_at_level
 from poise.scale.report import Report
 
@@ -41,7 +41,7 @@ def run_map(job: Any, inputs: Any, out: Any, shard: Any, threads: int | None, pr
         raise InvalidValue(f"a reach map has no input; type job.run(None, {str(out)!r}).")
     begun = time.perf_counter()
     which, count = read_shard(shard)
-    folder = Folder(out, (which, count))
+    folder = JobFolder(out, (which, count))
     with ExitStack() as held:
         held.enter_context(run_at_level(job.device, job.level))
         problem = job.prepare(threads)
@@ -80,7 +80,7 @@ def shift(progress: Any, before: int, total: int) -> Any:
     return None if progress is None else lambda done, _: progress(before + done, total)
 
 
-def write_part(folder: Folder, name: str, problem: MapProblem, piece: Asked, progress: Any) -> Receipt:
+def write_part(folder: JobFolder, name: str, problem: MapProblem, piece: Asked, progress: Any) -> Receipt:
     """Solve a piece and write its part: only its own voxels, so that memory and parts stay small."""
     own = replace(piece, numbers=np.arange(len(piece.numbers)), voxels=len(piece.numbers))
     counts, best = problem.solve(own, progress)
@@ -89,7 +89,7 @@ def write_part(folder: Folder, name: str, problem: MapProblem, piece: Asked, pro
     return folder.sign(name, {"file": name})
 
 
-def finish(job: Any, folder: Folder, problem: MapProblem, receipts: list[Receipt]) -> Path:
+def finish(job: Any, folder: JobFolder, problem: MapProblem, receipts: list[Receipt]) -> Path:
     """Write the map, then the manifest."""
     voxels = problem.asked.voxels
     counts, best = np.zeros((3, voxels), dtype=np.int64), np.zeros(voxels)

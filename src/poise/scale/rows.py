@@ -13,7 +13,7 @@ from poise.batch.solution import CODES, copy_to_host
 from poise.errors import FormatError
 from poise.model import Model
 from poise.native.gpu import load_cupy
-from poise.scale.columns import NEEDED, Wanted, find_prefix, name_q, read_matrix, split_transforms, tell_columns
+from poise.scale.columns import NEEDED, TargetColumns, find_prefix, name_q, read_matrix, split_transforms, tell_columns
 from poise.solvers import Status
 
 __all__ = ["FkRows", "RowWork", "SolveRows"]
@@ -53,10 +53,10 @@ class SolveRows:
         self.solver = BatchSolver(model, goals, threads=threads, **options)
         self._alone = len([row for row in self.solver.rows.values() if row.op in NEEDED]) == 1
 
-    def find_targets(self, names: Sequence[str], where: str) -> list[Wanted]:
+    def find_targets(self, names: Sequence[str], where: str) -> list[TargetColumns]:
         """List the goals whose targets a table with these columns has."""
         asked = self.solver.rows.items()
-        found = [Wanted.find(goal, row, names, self._alone, where) for goal, row in asked]
+        found = [TargetColumns.find(goal, row, names, self._alone, where) for goal, row in asked]
         if not (out := [each for each in found if each is not None]):
             wanted = "; ".join(
                 f"{'' if self._alone else goal + '.'}{' '.join(NEEDED[row.op])}"

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from poise.errors import FormatError, InvalidValue
-from poise.scale.folder import Folder, Receipt, read_shard
-from poise.scale.inputs import Piece, list_inputs, list_row_groups, list_rows, take_fingerprint
+from poise.scale.folder import JobFolder, Receipt, read_shard
+from poise.scale.inputs import RowGroup, list_inputs, list_row_groups, list_rows, take_fingerprint
 from poise.scale.levels import run_at_level
 from poise.scale.report import Report
 from poise.scale.tables import write_part
@@ -52,7 +52,7 @@ def run_rows(job: Any, inputs: Any, out: Any, shard: Any, threads: int | None, p
         check_columns(pieces, work)
         parts = name_parts(job.hash, pieces)
         mine = list(parts)[which::count]
-        folder = Folder(out, (which, count))
+        folder = JobFolder(out, (which, count))
         failed: dict[str, str] = {}
         with folder.hold(job.to_json(), repr(job), list_rows(pieces)):
             own = {name: found for name in mine if (found := find_part(folder, name, parts[name])) is not None}
@@ -93,19 +93,19 @@ def tell_failed(failed: dict[str, str], done: int) -> str:
 # ------------------------------------------------------------------------------------------------ what is there
 
 
-def state(job: str, piece: Piece) -> dict[str, Any]:
+def state(job: str, piece: RowGroup) -> dict[str, Any]:
     """Return whose a part is, and of which input."""
     words = {"job": job, "input": piece.input.name, "group": piece.group}
     return words | {"fingerprint": take_fingerprint(piece)}
 
 
-def name_parts(job: str, pieces: Sequence[Piece]) -> dict[str, Piece]:
+def name_parts(job: str, pieces: Sequence[RowGroup]) -> dict[str, RowGroup]:
     """Return the pieces by the names of their parts: the job's hash, the input, the row group.
 
     Raises:
         InvalidValue: Two would have the same name.
     """
-    out: dict[str, Piece] = {}
+    out: dict[str, RowGroup] = {}
     for piece in pieces:
         other = out.setdefault(f"{job}-{piece.stem}.parquet", piece)
         if other is not piece:
@@ -113,7 +113,7 @@ def name_parts(job: str, pieces: Sequence[Piece]) -> dict[str, Piece]:
     return out
 
 
-def check_columns(pieces: Sequence[Piece], work: Any) -> None:
+def check_columns(pieces: Sequence[RowGroup], work: Any) -> None:
     """Refuse tables that lack a column before anything is computed.
 
     Raises:
@@ -128,7 +128,7 @@ def check_columns(pieces: Sequence[Piece], work: Any) -> None:
         raise FormatError(f"has no column 'id', and {with_id[0]} has one: all files have it, or none.", without[0])
 
 
-def find_part(folder: Folder, name: str, piece: Piece) -> Receipt | None:
+def find_part(folder: JobFolder, name: str, piece: RowGroup) -> Receipt | None:
     """Return the receipt of a part, or None if it is missing or damaged.
 
     Raises:
@@ -139,7 +139,7 @@ def find_part(folder: Folder, name: str, piece: Piece) -> Receipt | None:
     return receipt
 
 
-def write_manifest(folder: Folder, job: str, receipts: dict[str, Receipt]) -> Any:
+def write_manifest(folder: JobFolder, job: str, receipts: dict[str, Receipt]) -> Any:
     """Write the list of all parts of a job."""
     tally = Tally(0, None)
     for receipt in receipts.values():

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from poise.errors import FormatError
-from poise.scale.folder import Folder
-from poise.scale.inputs import Piece, load_parquet, make_damaged
+from poise.scale.folder import JobFolder
+from poise.scale.inputs import RowGroup, load_parquet, make_damaged
 from poise.scale.rows import RowWork
 
 __all__ = ["ROWS", "add_id", "make_table", "write_part"]
@@ -19,7 +19,7 @@ Tick = Callable[[int], Any]
 
 
 def write_part(
-    folder: Folder, name: str, piece: Piece, work: RowWork, facts: dict[str, Any], tick: Tick
+    folder: JobFolder, name: str, piece: RowGroup, work: RowWork, facts: dict[str, Any], tick: Tick
 ) -> dict[str, Any]:
     """Compute a row group and write its part.
 
@@ -62,7 +62,7 @@ def shift(tick: Tick, before: int) -> Callable[[int, int], Any]:
     return lambda done, _: tick(before + done)
 
 
-def read_batches(piece: Piece, work: RowWork) -> Iterator[Any]:
+def read_batches(piece: RowGroup, work: RowWork) -> Iterator[Any]:
     """Yield the tables of a row group, of so many rows at most, with the columns that are needed.
 
     Raises:
@@ -82,13 +82,13 @@ def read_batches(piece: Piece, work: RowWork) -> Iterator[Any]:
         yield pyarrow.Table.from_batches([batch])
 
 
-def iterate(piece: Piece, door: Any, columns: list[str]) -> Iterator[Any]:
+def iterate(piece: RowGroup, door: Any, columns: list[str]) -> Iterator[Any]:
     """Yield the record batches of a row group, page by page."""
     with door.ParquetFile(piece.input.path, buffer_size=1 << 20, pre_buffer=False) as file:
         yield from file.iter_batches(ROWS, row_groups=[piece.group], columns=columns, use_threads=False)
 
 
-def empty_table(piece: Piece, work: RowWork) -> Any:
+def empty_table(piece: RowGroup, work: RowWork) -> Any:
     """Return the answer of no rows."""
     _, door = load_parquet()
     wanted = work.list_columns(piece.columns, str(piece.input.path))

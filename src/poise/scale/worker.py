@@ -11,7 +11,7 @@ import warnings
 from pathlib import Path
 
 from poise.errors import FormatWarning, PoiseError
-from poise.scale.folder import Folder
+from poise.scale.folder import JobFolder
 from poise.scale.inputs import Input
 from poise.scale.job import Job
 from poise.scale.levels import run_at_level
@@ -28,7 +28,7 @@ def serve() -> None:
     sys.stdout = sys.stderr
     threading.Thread(target=watch, args=(lines,), daemon=True).start()
     head = json.loads(lines.get())
-    job, folder = Job.from_json(head["job"]), Folder(head["folder"])
+    job, folder = Job.from_json(head["job"]), JobFolder(head["folder"])
     folder.tag = head["tag"]
     with run_at_level(job.device, job.level):
         work = job.prepare()

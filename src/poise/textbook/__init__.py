@@ -74,7 +74,7 @@ from poise.textbook.inverses import (
     weighted_pseudoinverse,
 )
 from poise.textbook.iteration import (
-    Trace,
+    IterationTrace,
     basic_ik,
     best_axis_column,
     ccd_angle,
@@ -91,7 +91,7 @@ from poise.textbook.jacobians import (
     simple_jacobian,
     unit_velocity_jacobian,
 )
-from poise.textbook.joints import Motion, joint_axes, joint_motions, joint_transform, plane_axes
+from poise.textbook.joints import SimpleMotion, joint_axes, joint_motions, joint_transform, plane_axes
 from poise.textbook.latent import LatentModel, find_latent_cost, train_latent_model
 from poise.textbook.rotations import (
     axis_rotation,
@@ -127,10 +127,10 @@ from poise.textbook.twists import (
 
 __all__ = [
     "Exponential",
+    "IterationTrace",
     "LatentModel",
-    "Motion",
+    "SimpleMotion",
     "Step",
-    "Trace",
     "adjoint",
     "adjoint_derivative",
     "adjusted_jacobian",

@@ -21,7 +21,7 @@ from poise.textbook.rotations import Array
 
 
 @dataclass(frozen=True)
-class Trace:
+class IterationTrace:
     """What a loop did.
 
     Attributes:
@@ -157,7 +157,7 @@ def basic_ik(
     threshold: float = np.deg2rad(5.0),
     tolerance: float = 1e-6,
     max_steps: int = 200,
-) -> Trace:
+) -> IterationTrace:
     """Bring the origin of ``frame`` to ``goal`` [m, world]: Jacobian, step, repeat. Ranges are not kept.
 
     ``step(J, e)`` is any rule of this module or of ``inverses`` (default: the pseudo-inverse); its result is
@@ -177,7 +177,7 @@ def basic_ik(
         if errors[-1] <= tolerance or count == max_steps:
             break
         here = integrate(model, here, limited_step(rule(simple_jacobian(model, here, frame), error), threshold))
-    return Trace(here, tuple(errors))
+    return IterationTrace(here, tuple(errors))
 
 
 def _step_by_pseudoinverse(jacobian: Array, error: Array) -> Array:

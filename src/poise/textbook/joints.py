@@ -30,7 +30,7 @@ from poise.textbook.twists import rigid, twist_exponential
 
 
 @dataclass(frozen=True)
-class Motion:
+class SimpleMotion:
     """One simple motion of a joint: a hinge, a slide, a screw, or a ball.
 
     Attributes:
@@ -61,7 +61,7 @@ class Motion:
 
 
 @dataclass(frozen=True)
-class CurveMotion(Motion):
+class CurveMotion(SimpleMotion):
     """The motion along a curve: its twist per metre differs from place to place, and no exponential is its transform.
 
     Attributes:
@@ -168,7 +168,7 @@ def joint_axes(joint: Joint, value: Array) -> tuple[Array, Array]:
             raise _unknown(joint)
 
 
-def joint_motions(joint: Joint, value: Array) -> tuple[Motion, ...]:
+def joint_motions(joint: Joint, value: Array) -> tuple[SimpleMotion, ...]:
     """A joint as simple motions one after another, joined by links of no length.
 
     Euler and universal joints become hinges, planar and translation joints slides, a free joint three slides
@@ -255,20 +255,20 @@ def plane_axes(normal: ArrayLike) -> Array:
     return np.stack([first, np.cross(n, first)], axis=1)
 
 
-def _hinge(axis: ArrayLike, angle: float, first: int = 0) -> Motion:
+def _hinge(axis: ArrayLike, angle: float, first: int = 0) -> SimpleMotion:
     return _simple((0.0, 0.0, 0.0), axis, angle, first)
 
 
-def _slide(axis: ArrayLike, distance: float, first: int = 0) -> Motion:
+def _slide(axis: ArrayLike, distance: float, first: int = 0) -> SimpleMotion:
     return _simple(axis, (0.0, 0.0, 0.0), distance, first)
 
 
-def _simple(linear: ArrayLike, angular: ArrayLike, amount: float, first: int) -> Motion:
-    return Motion(np.concatenate([linear, angular])[:, None], np.array([amount]), first)
+def _simple(linear: ArrayLike, angular: ArrayLike, amount: float, first: int) -> SimpleMotion:
+    return SimpleMotion(np.concatenate([linear, angular])[:, None], np.array([amount]), first)
 
 
-def _ball(wxyz: Array, first: int = 0) -> Motion:
-    return Motion(np.vstack([np.zeros((3, 3)), np.eye(3)]), quaternion_vector(wxyz), first)
+def _ball(wxyz: Array, first: int = 0) -> SimpleMotion:
+    return SimpleMotion(np.vstack([np.zeros((3, 3)), np.eye(3)]), quaternion_vector(wxyz), first)
 
 
 def _unknown(joint: Joint) -> InvalidValue:

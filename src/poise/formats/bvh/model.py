@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from poise.anatomy.bones import ENOUGH
 from poise.errors import InvalidModel, InvalidValue, NameNotFound, ShapeMismatch
-from poise.formats.bvh.tree import Node
+from poise.formats.bvh.tree import BvhNode
 from poise.formats.names import reserve_name
 from poise.formats.roles import read_names
 from poise.formats.source import ReadOptions, Source
@@ -68,7 +68,7 @@ class Columns:
 
 
 @dataclass(slots=True)
-class Part:
+class JointChannels:
     """One joint of the model that a BVH joint becomes: how it is added, and its columns among the channels."""
 
     suffix: str
@@ -77,7 +77,7 @@ class Part:
     channels: list[int]
 
 
-def build(source: Source, nodes: list[Node], options: ReadOptions) -> tuple[Model, Columns]:
+def build(source: Source, nodes: list[BvhNode], options: ReadOptions) -> tuple[Model, Columns]:
     """Build the model, and how the file's rows become its q.
 
     Raises:
@@ -89,7 +89,7 @@ def build(source: Source, nodes: list[Node], options: ReadOptions) -> tuple[Mode
         raise source.make_error(f"makes no body: {error}") from error
 
 
-def assemble(source: Source, nodes: list[Node], options: ReadOptions) -> tuple[Model, Columns]:
+def assemble(source: Source, nodes: list[BvhNode], options: ReadOptions) -> tuple[Model, Columns]:
     check_size(source, nodes, 1.0)
     builder = ModelBuilder(Path(source.path).stem or "bvh")
     builder.source = source.path
@@ -123,7 +123,7 @@ def assemble(source: Source, nodes: list[Node], options: ReadOptions) -> tuple[M
     return builder.build(), Columns(np.array(order, np.int64), np.array(factor))
 
 
-def check_size(source: Source, nodes: list[Node], scale: float) -> None:
+def check_size(source: Source, nodes: list[BvhNode], scale: float) -> None:
     """Offsets of which nobody can compute a length are refused."""
     for node in nodes:
         for offset, line in ((node.offset or [0.0], node.line), *node.ends):
@@ -133,7 +133,7 @@ def check_size(source: Source, nodes: list[Node], scale: float) -> None:
                 )
 
 
-def find_below_root(nodes: list[Node]) -> list[bool]:
+def find_below_root(nodes: list[BvhNode]) -> list[bool]:
     """Return, for each joint, whether one above it has channels: its positions are then the length of a bone."""
     below: list[bool] = []
     for node in nodes:
@@ -141,7 +141,7 @@ def find_below_root(nodes: list[Node]) -> list[bool]:
     return below
 
 
-def moves_freely(root: Node) -> bool:
+def moves_freely(root: BvhNode) -> bool:
     """Return whether a root has six channels of its own."""
     channels = root.channels or ()
     return sum(not channel.turns for channel in channels) == 3 and sum(channel.turns for channel in channels) >= 3
@@ -149,14 +149,14 @@ def moves_freely(root: Node) -> bool:
 
 def add_node(
     builder: ModelBuilder,
-    node: Node,
+    node: BvhNode,
     parent: str | None,
     scale: float,
     turn: NDArray[np.float64],
     taken: set[str],
     *,
     bone: bool,
-) -> list[Part]:
+) -> list[JointChannels]:
     """Add the joints of one BVH joint, below the root where it is a `bone`; returns them."""
     parts = split_joint(node, scale)
     offset = np.eye(4)
@@ -170,12 +170,12 @@ def add_node(
     return parts
 
 
-def list_placed_axes(node: Node) -> list[int]:
+def list_placed_axes(node: BvhNode) -> list[int]:
     """Return the axes along which position channels replace the offset."""
     return [channel.axis for channel in node.channels or () if not channel.turns]
 
 
-def split_joint(node: Node, scale: float) -> list[Part]:
+def split_joint(node: BvhNode, scale: float) -> list[JointChannels]:
     """Return the joints that a BVH joint becomes, from the parent outwards."""
     channels, offset = node.channels or (), node.offset or [0.0] * 3
     slides = sorted((c.axis, i) for i, c in enumerate(channels) if not c.turns)
@@ -183,30 +183,30 @@ def split_joint(node: Node, scale: float) -> list[Part]:
     parts = []
     if len(slides) == 3:
         rest = [scale * x for x in offset]
-        parts.append(Part("position", "translation3", {"rest": rest}, [i for _, i in slides]))
+        parts.append(JointChannels("position", "translation3", {"rest": rest}, [i for _, i in slides]))
     else:
         for axis, i in slides:
             options = {"axis": AXES[axis], "rest": scale * offset[axis]}
-            parts.append(Part(f"{'XYZ'[axis]}position", "prismatic", options, [i]))
+            parts.append(JointChannels(f"{'XYZ'[axis]}position", "prismatic", options, [i]))
     parts += make_turning_parts(turns)
-    return parts or [Part("", "fixed", {}, [])]
+    return parts or [JointChannels("", "fixed", {}, [])]
 
 
-def make_turning_parts(turns: list[tuple[int, int]]) -> list[Part]:
+def make_turning_parts(turns: list[tuple[int, int]]) -> list[JointChannels]:
     """Return the joints for rotations (axis, channel), in their order."""
     axes, places = [axis for axis, _ in turns], [i for _, i in turns]
     letters = "".join("XYZ"[axis] for axis in axes)
     if letters in EULER_ORDERS:
-        return [Part("rotation", "euler", {"order": letters}, places)]
+        return [JointChannels("rotation", "euler", {"order": letters}, places)]
     if len(axes) == 2 and axes[0] != axes[1]:
-        return [Part("rotation", "universal", {"axis": AXES[axes[0]], "axis2": AXES[axes[1]]}, places)]
+        return [JointChannels("rotation", "universal", {"axis": AXES[axes[0]], "axis2": AXES[axes[1]]}, places)]
     return [
-        Part(f"{letter}rotation{k}", "revolute", {"axis": AXES[axis]}, [i])
+        JointChannels(f"{letter}rotation{k}", "revolute", {"axis": AXES[axis]}, [i])
         for k, (letter, axis, i) in enumerate(zip(letters, axes, places, strict=True), 1)
     ]
 
 
-def add_ends(source: Source, builder: ModelBuilder, nodes: list[Node], scale: float, taken: set[str]) -> None:
+def add_ends(source: Source, builder: ModelBuilder, nodes: list[BvhNode], scale: float, taken: set[str]) -> None:
     """Add the end sites as frames."""
     for node in nodes:
         name, number = f"{node.name}_end", 1
@@ -225,7 +225,7 @@ def add_ends(source: Source, builder: ModelBuilder, nodes: list[Node], scale: fl
 # ------------------------------------------------------------------------------------------------ size and up
 
 
-def find_places(nodes: list[Node]) -> NDArray[np.float64]:
+def find_places(nodes: list[BvhNode]) -> NDArray[np.float64]:
     """Return where every joint, and the end of its first end site, is with all angles zero, (joints, 2, 3)."""
     out = np.zeros((len(nodes), 2, 3))
     for i, node in enumerate(nodes):
@@ -236,7 +236,7 @@ def find_places(nodes: list[Node]) -> NDArray[np.float64]:
     return out
 
 
-def find_up(source: Source, nodes: list[Node]) -> str:
+def find_up(source: Source, nodes: list[BvhNode]) -> str:
     """Return the file's up: y, as the format has it, unless head and feet say z."""
     at = find_places(nodes)
     head = [p[1] for p, node in zip(at, nodes, strict=True) if "head" in node.name.lower()]
@@ -254,7 +254,7 @@ def is_named(name: str, words: Iterable[str]) -> bool:
     return any(word in name.lower() for word in words)
 
 
-def guess_metres(source: Source, nodes: list[Node], up: str) -> float:
+def guess_metres(source: Source, nodes: list[BvhNode], up: str) -> float:
     """Metres per unit, guessed from the height of whoever stands there."""
     height, name = guess_unit(nodes, up)
     if not name:
@@ -264,7 +264,7 @@ def guess_metres(source: Source, nodes: list[Node], up: str) -> float:
     return UNITS[name]
 
 
-def state_unit(source: Source, nodes: list[Node], up: str) -> str:
+def state_unit(source: Source, nodes: list[BvhNode], up: str) -> str:
     """Return the unit that the height of a person suggests, where the file's numbers are kept."""
     height, name = guess_unit(nodes, up) if nodes else (0.0, "")
     if not name:
@@ -275,7 +275,7 @@ def state_unit(source: Source, nodes: list[Node], up: str) -> str:
     return SHORT.get(name, "unknown")
 
 
-def guess_unit(nodes: list[Node], up: str) -> tuple[float, str]:
+def guess_unit(nodes: list[BvhNode], up: str) -> tuple[float, str]:
     """Height in the file's units, and the unit in which that is nearest to a person's; no unit without a height.
 
     Tools that lay every bone along one axis of its joint (LAFAN1) write offsets in which nobody stands upright. There,
@@ -288,7 +288,7 @@ def guess_unit(nodes: list[Node], up: str) -> tuple[float, str]:
     return height, min(UNITS, key=lambda name: abs(np.log(height * UNITS[name] / STATURE)))
 
 
-def measure_height(nodes: list[Node]) -> float:
+def measure_height(nodes: list[BvhNode]) -> float:
     """Return the length of the bones between the first head and the first foot; 0 if there is neither."""
     head = next((i for i, node in enumerate(nodes) if "head" in node.name.lower()), -1)
     foot = next((i for i, node in enumerate(nodes) if is_named(node.name, ("foot", "ankle"))), -1)

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from poise.errors import PoiseError
 from poise.formats.bvh.model import Columns, build
-from poise.formats.bvh.rows import Clip, find_line, read_clip
-from poise.formats.bvh.tree import Node, read_tree
+from poise.formats.bvh.rows import BvhClip, find_line, read_clip
+from poise.formats.bvh.tree import BvhNode, read_tree
 from poise.formats.bvh.writer import write_model, write_motion, write_pose
 from poise.formats.roles import give_roles
 from poise.formats.source import ReadOptions, Source
@@ -73,7 +73,7 @@ def read_motion(source: Source, options: ReadOptions) -> Motion:
     return motion
 
 
-def read(source: Source, options: ReadOptions) -> tuple[Model, Columns, Clip | None]:
+def read(source: Source, options: ReadOptions) -> tuple[Model, Columns, BvhClip | None]:
     """Everything in the file."""
     data = read_plain_bytes(source)
     found = _MOTION.search(data, 0, LONGEST_TREE)
@@ -95,7 +95,7 @@ def read(source: Source, options: ReadOptions) -> tuple[Model, Columns, Clip | N
     return give_roles(model, source, show_body(model, columns, clip)), columns, clip
 
 
-def show_body(model: Model, columns: Columns, clip: Clip | None) -> Motion | None:
+def show_body(model: Model, columns: Columns, clip: BvhClip | None) -> Motion | None:
     """Return frames of a clip, the first among them, which show a body whose rest pose does not stand; None without.
 
     They come in pairs, one and the one after it, so that they tell what moves.
@@ -112,7 +112,7 @@ def show_body(model: Model, columns: Columns, clip: Clip | None) -> Motion | Non
     return None
 
 
-def find_lengths(source: Source, nodes: list[Node], first: NDArray[np.float64]) -> list[Node]:
+def find_lengths(source: Source, nodes: list[BvhNode], first: NDArray[np.float64]) -> list[BvhNode]:
     """Return the joints; if every offset below the root is zero, the first frame's positions are the offsets.
 
     Position channels replace offsets, so some programs write none; the rest pose would then be a single point.
@@ -136,7 +136,7 @@ def find_lengths(source: Source, nodes: list[Node], first: NDArray[np.float64]) 
     return out
 
 
-def keep_offsets(source: Source, nodes: list[Node], rows: NDArray[np.float64]) -> NDArray[np.float64]:
+def keep_offsets(source: Source, nodes: list[BvhNode], rows: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the rows; if no joint below the root is ever anywhere but at its parent, each stays at its offset.
 
     Position channels replace offsets. A program that writes next to nothing throughout means what is added to them:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from poise.arrays import Floats
 from poise.formats.source import Source, parse_number, quote
 
-__all__ = ["Clip", "read_clip"]
+__all__ = ["BvhClip", "read_clip"]
 
 BLOCK = 1 << 18  # bytes of text turned into numbers at once
 LONGEST = 4096  # bytes of one number
@@ -33,7 +33,7 @@ Letters = NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True)
-class Clip:
+class BvhClip:
     """The motion as written: (frames, channels) in the file's units, and seconds per frame; None without a motion."""
 
     rows: Floats
@@ -41,7 +41,7 @@ class Clip:
     line: int
 
 
-def read_clip(source: Source, data: bytes, start: int, channels: int) -> Clip:
+def read_clip(source: Source, data: bytes, start: int, channels: int) -> BvhClip:
     """Read the motion that follows the word MOTION, which ends at `start`.
 
     Raises:
@@ -67,8 +67,8 @@ def read_clip(source: Source, data: bytes, start: int, channels: int) -> Clip:
         raise source.make_error(f"Frame Time: is {time:g}; it must be above zero [s].", values["time"][1])
     if not np.isfinite(1.0 / time):
         raise source.make_error(f"Frame Time: is {time:g}, too short for a rate.", values["time"][1])
-    rows = Rows(source, data, start, channels).read(int(text), line)
-    return Clip(rows, time, line)
+    rows = RowReader(source, data, start, channels).read(int(text), line)
+    return BvhClip(rows, time, line)
 
 
 def find_line(data: bytes, place: int) -> int:
@@ -97,7 +97,7 @@ def read_numbers(block: bytes, count: int) -> Floats:
     return np.array([float(word) for word in block.split()])
 
 
-class Rows:
+class RowReader:
     """Reads numbers in blocks and watches where lines end."""
 
     def __init__(self, source: Source, data: bytes, start: int, channels: int) -> None:

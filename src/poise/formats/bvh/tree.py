@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from poise.formats.source import LONGEST_NAME, Source, parse_number, quote
 
-__all__ = ["MOST_DEPTH", "MOST_JOINTS", "Channel", "Node", "read_tree"]
+__all__ = ["MOST_DEPTH", "MOST_JOINTS", "BvhChannel", "BvhNode", "read_tree"]
 
 MOST_JOINTS = 10_000
 MOST_DEPTH = 1_000
@@ -24,7 +24,7 @@ _COUNT = re.compile(r"\+?[0-9]{1,9}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Channel:
+class BvhChannel:
     """One column of the motion: an axis, 0 to 2, and whether it turns about it or is a place along it."""
 
     axis: int
@@ -35,14 +35,14 @@ class Channel:
 
 
 @dataclass(slots=True)
-class Node:
+class BvhNode:
     """A joint as written; `ends` are the offsets of its end sites, with their lines."""
 
     name: str
     parent: int
     line: int
     offset: list[float] | None = None
-    channels: tuple[Channel, ...] | None = None
+    channels: tuple[BvhChannel, ...] | None = None
     ends: list[tuple[list[float], int]] = field(default_factory=list)
 
 
@@ -90,7 +90,7 @@ class Words:
         return line
 
 
-def read_tree(source: Source, text: str) -> list[Node]:
+def read_tree(source: Source, text: str) -> list[BvhNode]:
     """Read all joints, parents first, in the order of their columns.
 
     Raises:
@@ -98,7 +98,7 @@ def read_tree(source: Source, text: str) -> list[Node]:
     """
     words = Words(source, text)
     words.expect("hierarchy", "a BVH file")
-    nodes: list[Node] = []
+    nodes: list[BvhNode] = []
     path: list[int] = []  # the joints that are open
     roots = ends = 0
     while words.peek():
@@ -147,7 +147,7 @@ def check_place(source: Source, key: str, path: list[int], line: int) -> int:
     return int(key == "root")
 
 
-def open_joint(words: Words, keyword: str, parent: int, line: int) -> Node:
+def open_joint(words: Words, keyword: str, parent: int, line: int) -> BvhNode:
     """Return a joint from its keyword to its opening brace."""
     name = words.take_line()
     if not name:
@@ -155,16 +155,16 @@ def open_joint(words: Words, keyword: str, parent: int, line: int) -> Node:
     if len(name) > LONGEST_NAME:
         raise words.source.make_error(f"{keyword} has a name of {len(name)} letters; give it a shorter one.", line)
     words.expect("{", f"joint {quote(name)}")
-    return Node(name, parent, line)
+    return BvhNode(name, parent, line)
 
 
-def close_joint(source: Source, node: Node, line: int) -> None:
+def close_joint(source: Source, node: BvhNode, line: int) -> None:
     """A joint at its closing brace has said where it stands."""
     if node.offset is None:
         raise source.make_error(f"joint {quote(node.name)} has no OFFSET.", line)
 
 
-def set_offset(words: Words, node: Node, line: int) -> None:
+def set_offset(words: Words, node: BvhNode, line: int) -> None:
     """OFFSET x y z."""
     if node.offset is not None:
         raise words.source.make_error(f"joint {quote(node.name)} has two OFFSETs; which one holds?", line)
@@ -200,7 +200,7 @@ def read_end(words: Words, key: str, joint: str, line: int) -> tuple[list[float]
     return offset, line
 
 
-def set_channels(words: Words, node: Node, line: int, *, last: bool) -> None:
+def set_channels(words: Words, node: BvhNode, line: int, *, last: bool) -> None:
     """CHANNELS count name ... name."""
     source, what = words.source, f"CHANNELS of {quote(node.name)}"
     if node.channels is not None:
@@ -221,17 +221,17 @@ def set_channels(words: Words, node: Node, line: int, *, last: bool) -> None:
     node.channels = tuple(channels)
 
 
-def read_channel(words: Words, what: str, count: int) -> Channel:
+def read_channel(words: Words, what: str, count: int) -> BvhChannel:
     """Read one of Xposition ... Zrotation, in any case."""
     word, line = words.take()
     found = _CHANNEL.fullmatch(word.lower())
     if not found:
         known = "Xposition Yposition Zposition Xrotation Yrotation Zrotation"
         raise words.source.make_error(f"{what}: the count is {count}, and {quote(word)} is none of {known}.", line)
-    return Channel("xyz".index(found.group(1)), found.group(2) == "rotation")
+    return BvhChannel("xyz".index(found.group(1)), found.group(2) == "rotation")
 
 
-def name_apart(source: Source, nodes: list[Node]) -> None:
+def name_apart(source: Source, nodes: list[BvhNode]) -> None:
     """Goals find joints by their names, so each gets its own: ``Hand``, ``Hand#2``, ``Hand#3``."""
     taken = {node.name for node in nodes}
     seen: dict[str, int] = {}

@@ -21,7 +21,7 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.errors import FormatError
-from poise.formats.bvh.tree import MOST_DEPTH, MOST_JOINTS, Channel, Words
+from poise.formats.bvh.tree import MOST_DEPTH, MOST_JOINTS, BvhChannel, Words
 from poise.formats.source import Source, quote
 from poise.formats.units import with_up
 from poise.kinematics import Motion, Pose
@@ -33,7 +33,7 @@ __all__ = ["write_model", "write_motion", "write_pose"]
 
 
 ORDER = "ZXY"  # of rotations that have none of their own
-PLACE = tuple(Channel(axis, turns=False) for axis in range(3))
+PLACE = tuple(BvhChannel(axis, turns=False) for axis in range(3))
 BLOCK = 1024  # rows written at once
 _PART = re.compile(r"(?:[XYZ]?position|[XYZ]rotation[0-9]+)[0-9]*")
 
@@ -44,7 +44,7 @@ class Written:
 
     frames: list[Frame]
     offset: Floats
-    channels: tuple[Channel, ...]
+    channels: tuple[BvhChannel, ...]
     values: Floats
     children: list[Written] = field(default_factory=list)
     end: Floats | None = None
@@ -201,32 +201,32 @@ def has_straight_roots(model: Model) -> bool:
 
 
 def turn_up(
-    model: Model, offset: Floats, channels: tuple[Channel, ...], values: Floats
-) -> tuple[Floats, tuple[Channel, ...], Floats]:
+    model: Model, offset: Floats, channels: tuple[BvhChannel, ...], values: Floats
+) -> tuple[Floats, tuple[BvhChannel, ...], Floats]:
     """Return a joint with y up: a turn about an axis is one about the axis that it is turned to, or against it."""
     turn = find_turn(model)
     onto = np.argmax(np.abs(turn), axis=0)
-    made = [Channel(int(onto[channel.axis]), turns=channel.turns) for channel in channels]
+    made = [BvhChannel(int(onto[channel.axis]), turns=channel.turns) for channel in channels]
     signs = np.array([turn[new.axis, old.axis] for old, new in zip(channels, made, strict=True)])
     order = sorted(range(len(made)), key=lambda k: (made[k].turns, 0 if made[k].turns else made[k].axis))
     return turn @ offset, tuple(made[k] for k in order), (values * signs)[:, order]
 
 
-def fill_rotations(channels: tuple[Channel, ...], values: Floats) -> tuple[tuple[Channel, ...], Floats]:
+def fill_rotations(channels: tuple[BvhChannel, ...], values: Floats) -> tuple[tuple[BvhChannel, ...], Floats]:
     """Return one or two rotations made three by turns of zero: Blender (3.4) reads three or none."""
     axes = [channel.axis for channel in channels if channel.turns]
     if len(axes) not in (1, 2) or len(set(axes)) < len(axes):
         return channels, values
     more = [axis for axis in range(3) if axis not in axes]
     zeros = np.zeros((len(values), len(more)))
-    return channels + tuple(Channel(axis, turns=True) for axis in more), np.concatenate([values, zeros], axis=1)
+    return channels + tuple(BvhChannel(axis, turns=True) for axis in more), np.concatenate([values, zeros], axis=1)
 
 
 def write_directly(
     motion: Motion, offset: Transform, joints: list[Joint]
-) -> tuple[Floats, tuple[Channel, ...], Floats] | None:
+) -> tuple[Floats, tuple[BvhChannel, ...], Floats] | None:
     """Return each coordinate as its own channel: first slides, then turns, along coordinate axes; None if it cannot."""
-    channels: list[Channel] = []
+    channels: list[BvhChannel] = []
     values: list[Floats] = []
     place = np.array(offset.translation)
     for joint in joints:
@@ -250,9 +250,9 @@ def write_directly(
     return place, tuple(channels), columns
 
 
-def list_channels(joint: Joint) -> list[tuple[Channel, float]] | None:
+def list_channels(joint: Joint) -> list[tuple[BvhChannel, float]] | None:
     """Return a joint as channels and signs; None if its axes are askew or it has quaternions."""
-    moves: list[tuple[Channel, float]] = []
+    moves: list[tuple[BvhChannel, float]] = []
     if joint.length or joint.path:  # no channel says how long a bone is, or where on a curve
         return None
     if len(set(joint.slides)) > 1:  # BVH would put the place before the joint's own axes
@@ -264,7 +264,7 @@ def list_channels(joint: Joint) -> list[tuple[Channel, float]] | None:
             continue
         if primitive not in (Primitive.TURN, Primitive.SLIDE) or abs(axis[k]) != 1.0 or np.count_nonzero(axis) != 1:
             return None
-        moves.append((Channel(k, turns=primitive is Primitive.TURN), float(axis[k])))
+        moves.append((BvhChannel(k, turns=primitive is Primitive.TURN), float(axis[k])))
     return moves
 
 
@@ -275,7 +275,9 @@ def read_coordinates(joint: Joint, model: Model, q: Floats) -> Floats:
     return joint.mimic.ratio * q[..., model.joint(joint.mimic.joint).q] + joint.mimic.offset
 
 
-def decompose(motion: Motion, frames: list[Frame], joints: list[Joint]) -> tuple[Floats, tuple[Channel, ...], Floats]:
+def decompose(
+    motion: Motion, frames: list[Frame], joints: list[Joint]
+) -> tuple[Floats, tuple[BvhChannel, ...], Floats]:
     """Return the joint's transform in its parent's frame as three positions if it slides, and three rotations."""
     model, parent, name = motion.model, frames[0].parent, frames[-1].name
     local = find_relative(model, motion.q, parent, name)
@@ -283,7 +285,7 @@ def decompose(motion: Motion, frames: list[Frame], joints: list[Joint]) -> tuple
     slides = any(any(joint.slides) or joint.pitch or joint.length for joint in joints)
     turns = any(any(joint.turns) or joint.path for joint in joints) or not np.array_equal(rest[:3, :3], np.eye(3))
     order = next((joint.order for joint in joints if joint.order), ORDER)
-    channels = (PLACE if slides else ()) + tuple(Channel("XYZ".index(x), turns=True) for x in order if turns)
+    channels = (PLACE if slides else ()) + tuple(BvhChannel("XYZ".index(x), turns=True) for x in order if turns)
     parts = [local[:, :3, 3]] if slides else []
     if turns:
         angles = Rotation.from_matrix(local[:, :3, :3]).to_euler(order)

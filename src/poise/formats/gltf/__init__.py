@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from poise.formats.gltf.reading import read_model, read_motion
-from poise.formats.gltf.writing import write_model, write_motion, write_pose
+from poise.formats.gltf.reader import read_model, read_motion
+from poise.formats.gltf.writer import write_model, write_motion, write_pose
 
 __all__ = [
     "NAME",

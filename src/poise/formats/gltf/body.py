@@ -23,9 +23,9 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.formats.gltf.accessors import UNPACK, find_unknown_packing
-from poise.formats.gltf.clips import Clip, read_keys
+from poise.formats.gltf.clips import GltfAnimation, read_keys
 from poise.formats.gltf.document import Document
-from poise.formats.gltf.nodes import Node, find_nearest_turn
+from poise.formats.gltf.nodes import GltfNode, find_nearest_turn
 from poise.formats.names import reserve_name
 from poise.formats.source import ReadOptions
 from poise.model import ModelBuilder
@@ -55,7 +55,7 @@ class NodeJoint:
         above: A (3, 3), what stretches its translation.
     """
 
-    node: Node
+    node: GltfNode
     kind: str
     root: bool
     before: Floats
@@ -105,7 +105,7 @@ def make_rigid(turn: Floats, translation: Floats) -> Transform:
 
 
 def choose_kinds(
-    document: Document, nodes: list[Node], order: list[int], core: Iterable[int], clips: list[Clip]
+    document: Document, nodes: list[GltfNode], order: list[int], core: Iterable[int], clips: list[GltfAnimation]
 ) -> tuple[list[str], set[int]]:
     """Return the kind of each node, see `NodeJoint`, and which of the free ones are roots."""
     bones = set(core) or set(range(len(nodes)))
@@ -130,7 +130,7 @@ def choose_kinds(
 
 
 def find_moving(
-    document: Document, nodes: list[Node], bones: set[int], roots: set[int], clips: list[Clip]
+    document: Document, nodes: list[GltfNode], bones: set[int], roots: set[int], clips: list[GltfAnimation]
 ) -> tuple[set[int], set[int]]:
     """Return nodes that some clip turns, and those that one shifts, away from where the file has them.
 
@@ -162,7 +162,7 @@ def find_moving(
 
 
 def make_joints(
-    document: Document, nodes: list[Node], order: list[int], kinds: list[str], roots: set[int], options: ReadOptions
+    document: Document, nodes: list[GltfNode], order: list[int], kinds: list[str], roots: set[int], options: ReadOptions
 ) -> list[NodeJoint]:
     """Return every node as a joint, in the order of `nodes`."""
     assert not isinstance(options.scale, str)
@@ -203,7 +203,7 @@ def find_signs(stretch: Floats) -> Floats:
     return np.diag(flips if np.prod(flips) > 0 else -flips)
 
 
-def find_correction(above: Floats, node: Node, after: Floats) -> Floats:
+def find_correction(above: Floats, node: GltfNode, after: Floats) -> Floats:
     """Return Y, such that ``Y R G`` is the rotation nearest to ``A R P``."""
     turn = find_nearest_turn(above @ node.turn @ node.stretch)
     return np.asarray(turn @ after.T @ node.turn.T)

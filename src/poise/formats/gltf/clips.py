@@ -20,7 +20,7 @@ from poise.formats.gltf.accessors import read_accessor
 from poise.formats.gltf.document import Document, Object, name_kind, read_own_extras, shorten
 from poise.spatial import Rotation
 
-__all__ = ["Channel", "Clip", "Keys", "choose_clip", "read_clips", "read_keys", "sample"]
+__all__ = ["AnimationChannel", "GltfAnimation", "Keyframes", "choose_clip", "read_clips", "read_keys", "sample"]
 
 
 KINDS = {"translation": "VEC3", "rotation": "VEC4", "scale": "VEC3"}
@@ -29,7 +29,7 @@ UNIT = 2e-2  # a byte quaternion is off by one part in 127
 
 
 @dataclass(frozen=True, slots=True)
-class Channel:
+class AnimationChannel:
     """What moves one property of one node.
 
     Attributes:
@@ -50,7 +50,7 @@ class Channel:
 
 
 @dataclass(frozen=True, slots=True)
-class Clip:
+class GltfAnimation:
     """An animation of the file.
 
     Attributes:
@@ -62,7 +62,7 @@ class Clip:
 
     index: int
     name: str
-    channels: tuple[Channel, ...]
+    channels: tuple[AnimationChannel, ...]
     fps: float | None = None
 
     @property
@@ -72,7 +72,7 @@ class Clip:
 
 
 @dataclass(frozen=True, slots=True)
-class Keys:
+class Keyframes:
     """The keys of a channel: times (n,), values (n, k), and for CUBICSPLINE the tangents before and after each."""
 
     mode: str
@@ -82,7 +82,7 @@ class Keys:
     after: Floats | None = None
 
 
-def read_clips(document: Document) -> list[Clip]:
+def read_clips(document: Document) -> list[GltfAnimation]:
     """Read all animations with their channels checked; their numbers are read later, by `read_keys`."""
     clips = []
     for i, item in enumerate(document.read_items("animations")):
@@ -92,14 +92,14 @@ def read_clips(document: Document) -> list[Clip]:
         channels = read_channels(document, item, f"animations[{i}]")
         fps = read_own_extras(item).get("fps")
         stated = float(fps) if isinstance(fps, (int, float)) and 0 < fps < 1e6 else None
-        clips.append(Clip(i, name or f"clip_{i}", channels, stated))
+        clips.append(GltfAnimation(i, name or f"clip_{i}", channels, stated))
     return clips
 
 
-def read_channels(document: Document, animation: Object, where: str) -> tuple[Channel, ...]:
+def read_channels(document: Document, animation: Object, where: str) -> tuple[AnimationChannel, ...]:
     """Read the channels that move nodes; those of morph weights and of extensions are left out."""
     samplers = document.read_objects(animation, "samplers", where)
-    channels: dict[tuple[int, str], Channel] = {}
+    channels: dict[tuple[int, str], AnimationChannel] = {}
     for k, item in enumerate(document.read_objects(animation, "channels", where)):
         at = f"{where}.channels[{k}]"
         target = document.read_object(item, "target", at)
@@ -122,17 +122,17 @@ def read_channels(document: Document, animation: Object, where: str) -> tuple[Ch
     return tuple(channels.values())
 
 
-def read_channel(document: Document, sampler: Object, where: str, at: str, node: int, path: str) -> Channel:
+def read_channel(document: Document, sampler: Object, where: str, at: str, node: int, path: str) -> AnimationChannel:
     """Read one channel with its sampler."""
     mode = sampler.get("interpolation", "LINEAR")
     if mode not in MODES:
         raise document.fail(f"{where}.interpolation", f"is {shorten(mode)}; it must be one of {', '.join(MODES)}.")
     times = document.read_index(sampler.get("input"), "accessors", f"{where}.input")
     values = document.read_index(sampler.get("output"), "accessors", f"{where}.output")
-    return Channel(at, node, path, times, values, mode)
+    return AnimationChannel(at, node, path, times, values, mode)
 
 
-def choose_clip(document: Document, clips: list[Clip], clip: str | int | None) -> Clip:
+def choose_clip(document: Document, clips: list[GltfAnimation], clip: str | int | None) -> GltfAnimation:
     """Choose the clip of that name or number; the first where None.
 
     Raises:
@@ -156,7 +156,7 @@ def choose_clip(document: Document, clips: list[Clip], clip: str | int | None) -
 # ------------------------------------------------------------------------------------------------ keys
 
 
-def read_keys(document: Document, channel: Channel) -> Keys:
+def read_keys(document: Document, channel: AnimationChannel) -> Keyframes:
     """Read the keys of a channel.
 
     Raises:
@@ -179,12 +179,12 @@ def read_keys(document: Document, channel: Channel) -> Keys:
             f"has {len(values)} values; {len(times)} keys of a {channel.mode} sampler need {needed} ({channel.where}).",
         )
     if channel.mode != "CUBICSPLINE":
-        return Keys(channel.mode, times, normalize(document, channel, values))
+        return Keyframes(channel.mode, times, normalize(document, channel, values))
     before, middle, after = values[0::3], values[1::3], values[2::3]
-    return Keys(channel.mode, times, normalize(document, channel, middle), before, after)
+    return Keyframes(channel.mode, times, normalize(document, channel, middle), before, after)
 
 
-def normalize(document: Document, channel: Channel, values: Floats) -> Floats:
+def normalize(document: Document, channel: AnimationChannel, values: Floats) -> Floats:
     """Return the values of a channel, quaternions made unit."""
     if channel.path != "rotation":
         return values
@@ -200,7 +200,7 @@ def normalize(document: Document, channel: Channel, values: Floats) -> Floats:
     return values if channel.mode == "CUBICSPLINE" else values / lengths[:, None]
 
 
-def sample(keys: Keys, times: Floats, *, rotation: bool) -> Floats:
+def sample(keys: Keyframes, times: Floats, *, rotation: bool) -> Floats:
     """Return the values at some times, (times, k); rotations as unit quaternions xyzw."""
     last = len(keys.times) - 1
     if last == 0:
@@ -226,7 +226,7 @@ def follow_arc(a: Floats, b: Floats, u: Floats) -> Floats:
     return Rotation.from_xyzw(a).slerp(Rotation.from_xyzw(b), u).wxyz[:, [1, 2, 3, 0]]
 
 
-def follow_spline(keys: Keys, i: NDArray[np.intp], u: Floats, d: Floats) -> Floats:
+def follow_spline(keys: Keyframes, i: NDArray[np.intp], u: Floats, d: Floats) -> Floats:
     """Return Hermite's cubic with the outgoing tangent of key i and the incoming one of the next."""
     assert keys.before is not None
     assert keys.after is not None

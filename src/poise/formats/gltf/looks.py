@@ -18,7 +18,7 @@ from poise.formats.gltf.document import Document, read_document
 from poise.formats.gltf.materials import Palette
 from poise.formats.gltf.meshes import Primitive, read_primitives
 from poise.formats.gltf.nodes import find_world_matrices, read_nodes
-from poise.formats.gltf.reading import read_body
+from poise.formats.gltf.reader import read_body
 from poise.formats.source import ReadOptions, Source
 from poise.model.geometry.looks import Look, LookSource, Patch, Piece, Skin
 

@@ -17,7 +17,7 @@ from poise.formats.gltf.document import Document, Object, name_kind, shorten
 from poise.formats.source import LONGEST_NAME
 from poise.spatial import Rotation
 
-__all__ = ["Node", "find_nearest_turn", "find_world_matrices", "read_nodes"]
+__all__ = ["GltfNode", "find_nearest_turn", "find_world_matrices", "read_nodes"]
 
 
 MOST_NODES = 20_000
@@ -28,7 +28,7 @@ UNIT = 1e-3  # a quaternion whose length is off by more than this is told of
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class GltfNode:
     """A node of the tree.
 
     Attributes:
@@ -58,7 +58,7 @@ class Node:
         return out
 
 
-def read_nodes(document: Document) -> tuple[list[Node], list[int]]:
+def read_nodes(document: Document) -> tuple[list[GltfNode], list[int]]:
     """Read all nodes, and their numbers with parents first.
 
     Raises:
@@ -148,7 +148,7 @@ def check_scenes(document: Document, parents: list[int]) -> None:
 # ------------------------------------------------------------------------------------------------ one node
 
 
-def read_node(document: Document, item: Object, i: int, name: str, parent: int) -> Node:
+def read_node(document: Document, item: Object, i: int, name: str, parent: int) -> GltfNode:
     """Read a node with its numbers checked."""
     where = f"nodes[{i}]"
     for key, list_key in (("mesh", "meshes"), ("skin", "skins"), ("camera", "cameras")):
@@ -167,7 +167,7 @@ def read_node(document: Document, item: Object, i: int, name: str, parent: int) 
     if abs(length - 1.0) > UNIT:
         document.note_oddity("a quaternion is not of length 1; it was scaled to that", f"{where}.rotation")
     turn = Rotation.from_xyzw(xyzw / length).matrix
-    return Node(i, name, parent, translation, turn, np.diag(scale), False)
+    return GltfNode(i, name, parent, translation, turn, np.diag(scale), False)
 
 
 def read_numbers(document: Document, item: Object, key: str, count: int, where: str, default: Any) -> Floats:
@@ -184,7 +184,7 @@ def read_numbers(document: Document, item: Object, key: str, count: int, where: 
     return np.array(given, dtype=np.float64)
 
 
-def read_matrix(document: Document, columns: Floats, i: int, name: str, parent: int) -> Node:
+def read_matrix(document: Document, columns: Floats, i: int, name: str, parent: int) -> GltfNode:
     """Read a node given by a matrix, in columns."""
     matrix, where = columns.reshape(4, 4).T, f"nodes[{i}].matrix"
     if not np.allclose(matrix[3], (0, 0, 0, 1), rtol=0, atol=1e-6):
@@ -193,7 +193,7 @@ def read_matrix(document: Document, columns: Floats, i: int, name: str, parent: 
     size = float(np.abs(stretch).max())
     if np.abs(stretch - np.diag(np.diag(stretch))).max() > 1e-4 * size:
         document.note_oddity("a matrix shears, as no joint can; its nearest rotation was taken", where)
-    return Node(i, name, parent, matrix[:3, 3].copy(), turn, stretch, True)
+    return GltfNode(i, name, parent, matrix[:3, 3].copy(), turn, stretch, True)
 
 
 def factor_matrix(linear: Floats) -> tuple[Floats, Floats]:
@@ -220,7 +220,7 @@ def find_nearest_turn(linear: Floats) -> Floats:
     return np.asarray(u @ vt)
 
 
-def find_world_matrices(nodes: list[Node], order: list[int]) -> Floats:
+def find_world_matrices(nodes: list[GltfNode], order: list[int]) -> Floats:
     """Return where every node is in the file's pose: the products of the nodes' matrices, (nodes, 4, 4)."""
     out = np.empty((len(nodes), 4, 4))
     for i in order:

@@ -17,7 +17,7 @@ from poise.arrays import Floats
 from poise.errors import FormatWarning
 from poise.formats.gltf.body import TURN_UP
 from poise.formats.gltf.document import Object
-from poise.formats.gltf.packing import Parts
+from poise.formats.gltf.draft import GltfDraft
 from poise.formats.units import warn_of_units
 from poise.model import Joint, Model
 from poise.spatial import Rotation, Transform
@@ -25,7 +25,7 @@ from poise.spatial import Rotation, Transform
 __all__ = ["find_node_parents", "make_bare_skeleton", "tell_lost"]
 
 
-def make_bare_skeleton(model: Model, q: Floats) -> tuple[Parts, list[tuple[int, str]]]:
+def make_bare_skeleton(model: Model, q: Floats) -> tuple[GltfDraft, list[tuple[int, str]]]:
     """Return the skeleton in configuration q, and the nodes that move with their frames' names."""
     above = find_node_parents(model)
     names = list(above)
@@ -41,7 +41,7 @@ def make_bare_skeleton(model: Model, q: Floats) -> tuple[Parts, list[tuple[int, 
             nodes[parent].setdefault("children", []).append(i)
     joints = [number[joint.frame] for joint in model.joints if joint.kind != "fixed" and joint.frame in above]
     roots = [i for i, parent in enumerate(parents) if parent < 0]
-    parts = Parts(
+    parts = GltfDraft(
         {
             "asset": {"version": "2.0", "generator": name_generator(), "extras": {"poise": write_extras(model)}},
             "scene": 0,
@@ -97,7 +97,7 @@ def make_node(name: str, worlds: Floats, i: int, parent: int) -> Object:
     return {"name": name, "translation": shift.tolist(), "rotation": wxyz[[1, 2, 3, 0]].tolist()}
 
 
-def add_skins(parts: Parts, joints: list[int], parents: list[int], worlds: Floats) -> None:
+def add_skins(parts: GltfDraft, joints: list[int], parents: list[int], worlds: Floats) -> None:
     """Add a skin for each tree that has joints: bones are what readers make of a skin's joints."""
     trees: dict[int, list[int]] = {}
     for i in joints:

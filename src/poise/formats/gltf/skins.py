@@ -14,11 +14,11 @@ from poise.arrays import Floats
 from poise.formats.gltf.accessors import UNPACK, find_unknown_packing, read_accessor
 from poise.formats.gltf.document import Document
 
-__all__ = ["Skin", "read_bones", "read_skins"]
+__all__ = ["SkinJoints", "read_bones", "read_skins"]
 
 
 @dataclass(frozen=True, slots=True)
-class Skin:
+class SkinJoints:
     """Joints of a mesh.
 
     Attributes:
@@ -30,12 +30,12 @@ class Skin:
     bind: Floats | None
 
 
-def read_skins(document: Document) -> list[Skin]:
+def read_skins(document: Document) -> list[SkinJoints]:
     """Read all skins, checked."""
     return [read_skin(document, i) for i in range(len(document.read_items("skins")))]
 
 
-def read_skin(document: Document, i: int) -> Skin:
+def read_skin(document: Document, i: int) -> SkinJoints:
     """Read one skin."""
     where, item = f"skins[{i}]", document.read_items("skins")[i]
     given = document.read_list(item.get("joints"), f"{where}.joints")
@@ -47,16 +47,16 @@ def read_skin(document: Document, i: int) -> Skin:
     if "skeleton" in item:
         document.read_index(item["skeleton"], "nodes", f"{where}.skeleton")
     if "inverseBindMatrices" not in item:
-        return Skin(joints, None)
+        return SkinJoints(joints, None)
     at = f"{where}.inverseBindMatrices"
     matrices = document.read_index(item["inverseBindMatrices"], "accessors", at)
     if packed := find_unknown_packing(document, matrices):
         document.note_oddity(f"packed by {packed}, so the bind pose was left out; {UNPACK}", at)
-        return Skin(joints, None)
+        return SkinJoints(joints, None)
     inverse = read_accessor(document, matrices, "MAT4", at)
     if len(inverse) < len(joints):
         raise document.fail(at, f"are {len(inverse)}; the skin has {len(joints)} joints.")
-    return Skin(joints, invert_binding(document, inverse[: len(joints)].reshape(-1, 4, 4).swapaxes(1, 2), at))
+    return SkinJoints(joints, invert_binding(document, inverse[: len(joints)].reshape(-1, 4, 4).swapaxes(1, 2), at))
 
 
 def invert_binding(document: Document, inverse: Floats, where: str) -> Floats | None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.formats.gltf.body import TURN_UP
-from poise.formats.gltf.packing import Parts
+from poise.formats.gltf.draft import GltfDraft
 from poise.model import Model
 from poise.model import Object as Thing
 from poise.model.geometry.triangles import triangulate
@@ -22,7 +22,7 @@ Moved = tuple[int, Floats | None, Floats | None]
 UNSIGNED = 5125
 
 
-def add_things(parts: Parts, model: Model, things: Iterable[Thing], size: float = 1.0) -> list[Moved]:
+def add_things(parts: GltfDraft, model: Model, things: Iterable[Thing], size: float = 1.0) -> list[Moved]:
     """Add objects to a file, and return how their nodes move; `size` is how long the file's own unit is [m]."""
     out: list[Moved] = []
     turn_up = TURN_UP["z" if model.up == "z" else "y"].T
@@ -44,7 +44,7 @@ def add_things(parts: Parts, model: Model, things: Iterable[Thing], size: float 
     return out
 
 
-def add_to_scene(parts: Parts, node: int) -> None:
+def add_to_scene(parts: GltfDraft, node: int) -> None:
     """Put a node into the scene that is shown."""
     scenes = [dict(scene) for scene in parts.json.get("scenes", [])] or [{"nodes": []}]
     shown = scenes[int(parts.json.get("scene", 0))]
@@ -52,7 +52,7 @@ def add_to_scene(parts: Parts, node: int) -> None:
     parts.json["scenes"] = scenes
 
 
-def add_mesh(parts: Parts, thing: Thing, size: float) -> int:
+def add_mesh(parts: GltfDraft, thing: Thing, size: float) -> int:
     """Add the surface of an object, in its own axes, and its colour."""
     found = triangulate(type(thing.shape)(**thing.shape.sizes))
     assert found is not None

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from poise.errors import FormatError
 from poise.formats.meshes.reader import MeshFile, read_file
-from poise.formats.urdf.packages import Finder
+from poise.formats.urdf.packages import PackageFinder
 from poise.model import Mesh
 from poise.model.geometry.shapes import Shape
 
@@ -26,7 +26,7 @@ class Shelf:
         troubles: What could not be read, and why.
     """
 
-    def __init__(self, finder: Finder) -> None:
+    def __init__(self, finder: PackageFinder) -> None:
         self.finder = finder
         self.troubles: list[str] = []
         self._files: dict[Path, MeshFile | None] = {}

@@ -32,7 +32,7 @@ NO_FACES: NDArray[np.int64] = np.zeros((0, 3), np.int64)
 
 
 @dataclass
-class Scene:
+class DaeScene:
     """What is gathered while the nodes are walked.
 
     Attributes:
@@ -72,7 +72,7 @@ def read_dae(source: Source, album: Album | None = None) -> tuple[list[Patch], s
     root = parse_xml(source)
     if strip_prefix(root.tag) != "COLLADA":
         raise source.make_error(f"its root is <{root.tag}>; a DAE begins with <COLLADA>.")
-    scene = Scene(source, {e.get("id", ""): e for e in list_all(root) if e.get("id")}, album)
+    scene = DaeScene(source, {e.get("id", ""): e for e in list_all(root) if e.get("id")}, album)
     T = np.diag([*(read_unit(source, root),) * 3, 1.0])
     shown = [e for e in list_all(root) if strip_prefix(e.tag) == "instance_visual_scene"]
     tops = [found for e in shown if (found := scene.find(e.get("url", ""))) is not None]
@@ -103,7 +103,7 @@ def read_unit(source: Source, root: Element) -> float:
 # ------------------------------------------------------------------------------------------------ nodes
 
 
-def walk(scene: Scene, node: Element, T: Floats, depth: int) -> None:
+def walk(scene: DaeScene, node: Element, T: Floats, depth: int) -> None:
     """Place the meshes of a node and of all its children."""
     if depth > DEEPEST:
         raise scene.source.make_error(f"its nodes are nested more than {DEEPEST} deep, or contain themselves.")
@@ -145,7 +145,7 @@ def read_step(source: Source, tag: str, element: Element) -> Floats:
     return out
 
 
-def find_geometry(scene: Scene, instance: Element) -> tuple[Element | None, Floats]:
+def find_geometry(scene: DaeScene, instance: Element) -> tuple[Element | None, Floats]:
     """Return the geometry that an instance means, and the matrix with which a skin binds it."""
     found = scene.find(instance.get("url", ""))
     if found is None or strip_prefix(found.tag) != "controller":
@@ -166,7 +166,7 @@ def read_materials(instance: Element) -> dict[str, str]:
     }
 
 
-def refuse_many(scene: Scene) -> None:
+def refuse_many(scene: DaeScene) -> None:
     if scene.instances > MOST_INSTANCES or scene.triangles > MOST_TRIANGLES:
         raise scene.source.make_error(f"places more than {MOST_INSTANCES} meshes or {MOST_TRIANGLES} triangles.")
 
@@ -175,7 +175,7 @@ def refuse_many(scene: Scene) -> None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Faces:
+class DaeFaces:
     """Polygons as triangles.
 
     Attributes:
@@ -195,7 +195,7 @@ class Faces:
     place_at: int
 
 
-def add_patches(scene: Scene, geometry: Element, T: Floats, bound: dict[str, str]) -> None:
+def add_patches(scene: DaeScene, geometry: Element, T: Floats, bound: dict[str, str]) -> None:
     """Add the patches of a geometry."""
     scene.instances += 1
     for mesh in list_children(geometry, "mesh"):
@@ -213,7 +213,7 @@ def add_patches(scene: Scene, geometry: Element, T: Floats, bound: dict[str, str
             scene.patches.append(make_patch(scene, faces, points[faces.target], T, material))
 
 
-def make_patch(scene: Scene, faces: Faces, points: Floats, T: Floats, material: Material | None) -> Patch:
+def make_patch(scene: DaeScene, faces: DaeFaces, points: Floats, T: Floats, material: Material | None) -> Patch:
     """Return triangles as a patch; a vertex that has several places in the texture becomes several."""
     vertex = faces.rows[:, faces.at]
     check_triangles(scene.source, vertex[faces.triangles], len(points))
@@ -232,7 +232,7 @@ def make_patch(scene: Scene, faces: Faces, points: Floats, T: Floats, material: 
     return Patch(vertices, np.ascontiguousarray(corners), material, painted)
 
 
-def read_uv(scene: Scene, faces: Faces) -> Floats | None:
+def read_uv(scene: DaeScene, faces: DaeFaces) -> Floats | None:
     """Return the texture coordinates (n, 2), v downwards; None where some corner has none."""
     target = scene.known.get(faces.places)
     if target is None:
@@ -242,7 +242,7 @@ def read_uv(scene: Scene, faces: Faces) -> Floats | None:
     return found if place.min(initial=0) >= 0 and place.max(initial=0) < len(found) else None
 
 
-def read_positions(scene: Scene, target: Element) -> Floats:
+def read_positions(scene: DaeScene, target: Element) -> Floats:
     """Return the vertices that an input means, (n, 3)."""
     for _ in range(2):
         inputs = [e for e in list_children(target, "input") if e.get("semantic") == "POSITION"]
@@ -255,7 +255,7 @@ def read_positions(scene: Scene, target: Element) -> Floats:
     return read_array(scene, target, 3)
 
 
-def read_array(scene: Scene, target: Element, width: int) -> Floats:
+def read_array(scene: DaeScene, target: Element, width: int) -> Floats:
     """Return the rows of a <source>, the first `width` numbers of each."""
     arrays = list_children(target, "float_array")
     if not arrays:
@@ -272,7 +272,7 @@ def read_array(scene: Scene, target: Element, width: int) -> Floats:
     return values[: len(values) // stride * stride].reshape(-1, stride)[:, :width]
 
 
-def read_whole(scene: Scene, element: Element, key: str, default: int) -> int:
+def read_whole(scene: DaeScene, element: Element, key: str, default: int) -> int:
     """Return a whole number of an attribute, 0 to a million."""
     word = element.get(key, str(default))
     if not word.isdecimal() or int(word[:8]) > 1_000_000:
@@ -280,7 +280,7 @@ def read_whole(scene: Scene, element: Element, key: str, default: int) -> int:
     return int(word)
 
 
-def read_faces(scene: Scene, faces: Element) -> Faces | None:
+def read_faces(scene: DaeScene, faces: Element) -> DaeFaces | None:
     """Return triangles of corners, a fan for each polygon; None where they have no vertices."""
     inputs = list_children(faces, "input")
     width = 1 + max((read_whole(scene, e, "offset", 0) for e in inputs), default=0)
@@ -290,7 +290,7 @@ def read_faces(scene: Scene, faces: Element) -> Faces | None:
         return None
     place = next((e for e in inputs if e.get("semantic") == "TEXCOORD"), None)
     sizes = np.array([len(row) for row in rows])
-    return Faces(
+    return DaeFaces(
         vertex.get("source", "").removeprefix("#"),
         np.concatenate(rows),
         list_corners(scene, faces, sizes),
@@ -300,7 +300,7 @@ def read_faces(scene: Scene, faces: Element) -> Faces | None:
     )
 
 
-def list_corners(scene: Scene, faces: Element, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+def list_corners(scene: DaeScene, faces: Element, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the triangles (m, 3) of corners that follow one another, `sizes` of them in each <p>."""
     tag, count = strip_prefix(faces.tag), int(sizes.sum())
     flat = np.arange(count)
@@ -317,7 +317,7 @@ def list_corners(scene: Scene, faces: Element, sizes: NDArray[np.int64]) -> NDAr
     return make_fans(flat[: int(sizes.sum())], sizes)
 
 
-def read_corner_numbers(scene: Scene, p: Element, width: int) -> NDArray[np.int64]:
+def read_corner_numbers(scene: DaeScene, p: Element, width: int) -> NDArray[np.int64]:
     """Return the numbers of the corners in a <p>, (corners, width)."""
     values = read_numbers(scene.source, p.text, "a <p>")
     if len(values) and not (np.abs(values) < 2**31).all():

@@ -16,7 +16,7 @@ from poise.formats.meshes.cache import Shelf, place_mesh
 from poise.formats.meshes.decimation import MOST_TRIANGLES, split_creases, thin_all
 from poise.formats.meshes.images import IMAGES, MOST_IMAGE, make_texture
 from poise.formats.source import Source
-from poise.formats.urdf.packages import Finder
+from poise.formats.urdf.packages import PackageFinder
 from poise.formats.urdf.up_axes import find_turn, say_reading
 from poise.kinematics.parts import find_rigid_parts
 from poise.model import Mesh, Model
@@ -52,7 +52,7 @@ def name_missing_meshes(model: Model) -> list[str]:
     about = model._attached.look
     if about is None:
         return []
-    finder = Finder(about)
+    finder = PackageFinder(about)
     for shape in list_meshes(model, "any"):
         assert isinstance(shape.shape, Mesh)
         finder.find(shape.shape.path)
@@ -94,7 +94,7 @@ def thin_look(look: Look) -> Look:
 
 def read_links(model: Model, about: LookSource) -> Look:
     """Read the meshes on the links of a robot: the visual one, or the collision mesh if that cannot be had."""
-    shelf, shown = Shelf(Finder(about)), bool(list_seen(model))
+    shelf, shown = Shelf(PackageFinder(about)), bool(list_seen(model))
     pieces: list[Piece] = []
     lost: set[str] = set()
     for shape in list_meshes(model, "visual"):
@@ -159,7 +159,7 @@ def make_pieces(model: Model, shape: Shape, shelf: Shelf) -> list[Piece]:
     return [Piece(color_patch(patch, shape, texture), shape.frame, matrix) for patch in file.patches]
 
 
-def open_image(reference: str, finder: Finder) -> Texture | None:
+def open_image(reference: str, finder: PackageFinder) -> Texture | None:
     """Return the image that a robot's file lays on a mesh; None if it is not found or cannot be read."""
     path = finder.find(reference, IMAGES)
     try:

@@ -8,7 +8,7 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.formats.meshes.cache import Shelf, place_mesh
-from poise.formats.urdf.packages import Finder
+from poise.formats.urdf.packages import PackageFinder
 from poise.formats.urdf.up_axes import find_turn
 from poise.model import Mesh, Model
 
@@ -23,7 +23,7 @@ def read_points(model: Model, frames: Collection[str]) -> dict[str, Floats]:
     about = model._attached.look
     if about is None:
         return {}
-    shelf = Shelf(Finder(about))
+    shelf = Shelf(PackageFinder(about))
     found: dict[str, dict[bool, list[Floats]]] = {}
     for shape in model.shapes:
         file = shelf.open(shape) if shape.frame in frames and isinstance(shape.shape, Mesh) else None

@@ -16,8 +16,8 @@ from poise.formats.mjcf.safe_xml import (
     MOST_BYTES,
     NOT_THERE,
     XML,
-    Folder,
-    Part,
+    MjcfFiles,
+    Origin,
     Weight,
     find_stem,
     gather,
@@ -29,7 +29,7 @@ from poise.formats.mjcf.safe_xml import (
 from poise.formats.source import Source, quote, quote_names
 from poise.formats.xml import Element
 
-__all__ = ["Assets", "MeshFile", "prepare"]
+__all__ = ["Assets", "MjcfMesh", "prepare"]
 
 MOST_ATTACHED = 100
 MOST_MESH_BYTES = 1 << 26  # of all meshes read for their mass
@@ -49,7 +49,7 @@ f 2 4 3
 
 
 @dataclass(frozen=True, slots=True)
-class MeshFile:
+class MjcfMesh:
     """A mesh of the model: where it is, and how the asset turns it before any geom does.
 
     Attributes:
@@ -82,7 +82,7 @@ class Assets:
 
     use_meshes: bool = True
     files: dict[str, bytes] = field(default_factory=dict)
-    meshes: dict[str, MeshFile] = field(default_factory=dict)
+    meshes: dict[str, MjcfMesh] = field(default_factory=dict)
     textures: list[str] = field(default_factory=list)
     massless: bool = False
     used: bool = False
@@ -97,7 +97,7 @@ class Assets:
         return name
 
 
-def prepare(folder: Folder, root: Element, assets: Assets) -> Weight:
+def prepare(folder: MjcfFiles, root: Element, assets: Assets) -> Weight:
     """Make the tree safe to compile; returns how many elements and bodies it will have.
 
     Raises:
@@ -121,7 +121,7 @@ def prepare(folder: Folder, root: Element, assets: Assets) -> Weight:
     return total
 
 
-def attach(folder: Folder, element: Element, assets: Assets) -> tuple[str, Weight]:
+def attach(folder: MjcfFiles, element: Element, assets: Assets) -> tuple[str, Weight]:
     """Prepare a model that this one attaches; returns its name and how large it will be."""
     reference = element.get("file", "")
     if not reference:
@@ -138,7 +138,7 @@ def attach(folder: Folder, element: Element, assets: Assets) -> tuple[str, Weigh
     source = Source.open(path, limit=MOST_BYTES)
     within, opened = assets.within, folder.opened
     assets.within, folder.opened = (*within, path), {path}
-    root = gather(folder, source, Part(source, below))
+    root = gather(folder, source, Origin(source, below))
     total = prepare(folder, root, assets)
     assets.within, folder.opened = within, opened
     folder.kept.append(root)
@@ -166,14 +166,14 @@ def keep_last_names(root: Element) -> None:
 
 
 def replace_mesh(
-    folder: Folder, name: str, element: Element, assets: Assets, directory: PurePosixPath, data: bytes | None
+    folder: MjcfFiles, name: str, element: Element, assets: Assets, directory: PurePosixPath, data: bytes | None
 ) -> None:
     """Give a mesh the stand-in, or its true bytes if they are needed."""
     plain = element.get("file", "").replace("\\", "/")
     suffix = PurePosixPath(plain).suffix.lower()
     token = assets.add(TETRAHEDRON, ".obj") if data is None else assets.add(data, suffix)
     path = find_mesh(folder, element, directory)
-    assets.meshes[token] = MeshFile(path, element.get("refpos", "0 0 0"), element.get("refquat", "1 0 0 0"))
+    assets.meshes[token] = MjcfMesh(path, element.get("refpos", "0 0 0"), element.get("refquat", "1 0 0 0"))
     kept = ("class", "scale", "refpos", "refquat") if data is None else tuple(set(element.keys()) - {"content_type"})
     values = {key: element.get(key, "") for key in kept if element.get(key) is not None}
     element.attrib.clear()
@@ -181,7 +181,7 @@ def replace_mesh(
     element[:] = []
 
 
-def find_mesh(folder: Folder, element: Element, directory: PurePosixPath) -> str:
+def find_mesh(folder: MjcfFiles, element: Element, directory: PurePosixPath) -> str:
     """Return where a mesh is, or would be: next to the model, or next to the included file that names it."""
     plain = element.get("file", "").replace("\\", "/")
     if "://" in plain:
@@ -195,7 +195,7 @@ def find_mesh(folder: Folder, element: Element, directory: PurePosixPath) -> str
     return str(Path(folder.main.path).parent / found[1] / found[0].name)
 
 
-def find_image(folder: Folder, element: Element, directory: PurePosixPath) -> str:
+def find_image(folder: MjcfFiles, element: Element, directory: PurePosixPath) -> str:
     """Return where the image of a texture is, or would be; "" for one that MuJoCo makes, or wraps around a cube."""
     plain = element.get("file", "").replace("\\", "/")
     if element.get("type", "cube") != "2d" or PurePosixPath(plain).suffix.lower() not in IMAGES:
@@ -213,7 +213,7 @@ def find_image(folder: Folder, element: Element, directory: PurePosixPath) -> st
 
 
 def settle_masses(
-    folder: Folder, root: Element, meshes: Mapping[str, Element], assets: Assets, directory: PurePosixPath
+    folder: MjcfFiles, root: Element, meshes: Mapping[str, Element], assets: Assets, directory: PurePosixPath
 ) -> dict[str, bytes]:
     """Return the true bytes of meshes that give a body its mass; geoms whose mesh is missing weigh nothing."""
     data: dict[str, bytes] = {}
@@ -243,7 +243,7 @@ def settle_masses(
     return data
 
 
-def read_mesh(folder: Folder, mesh: Element, assets: Assets, directory: PurePosixPath) -> bytes | None:
+def read_mesh(folder: MjcfFiles, mesh: Element, assets: Assets, directory: PurePosixPath) -> bytes | None:
     """Return a mesh's file if it is of a known kind, not too large, and not behind an absolute path or a link."""
     reference = PurePosixPath(mesh.get("file", "").replace("\\", "/"))
     if not assets.use_meshes or reference.suffix.lower() not in MESHES:

@@ -36,7 +36,7 @@ Row = dict[str, Any]
 
 
 @dataclass
-class Names:
+class UniqueNames:
     """Frame and joint names, each kind unique; MuJoCo has a namespace a kind and lets names be missing."""
 
     compiled: Any
@@ -84,7 +84,7 @@ def build(compiled: SimpleNamespace, assets: Assets, source: Source, options: Re
     builder = ModelBuilder(read_model_name(compiled, source))
     builder.source, builder.up = source.path, up
     builder.look = look_source(source, options)
-    body = BodyReader(compiled, builder, source, Names(compiled, source))
+    body = BodyReader(compiled, builder, source, UniqueNames(compiled, source))
     body.add_all(free_base=options.base == "free")
     add_shapes(compiled, assets, builder, source, body.names.bodies)
     body.add_poses()
@@ -102,7 +102,7 @@ class BodyReader:
     compiled: Any
     builder: ModelBuilder
     source: Source
-    names: Names
+    names: UniqueNames
     base: str = ""
     mimics: dict[int, tuple[int, float, float]] = field(default_factory=dict)
 

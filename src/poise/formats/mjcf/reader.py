@@ -19,7 +19,7 @@ from poise.errors import FormatError, PoiseError
 from poise.formats.mjcf.assets import Assets, prepare
 from poise.formats.mjcf.body import build
 from poise.formats.mjcf.compiler import compile_model
-from poise.formats.mjcf.safe_xml import Folder, Part, gather, serialize, walk
+from poise.formats.mjcf.safe_xml import MjcfFiles, Origin, gather, serialize, walk
 from poise.formats.source import ReadOptions, Source, quote
 from poise.formats.xml import Element, find_root_tag
 from poise.model import Model
@@ -78,8 +78,8 @@ def compile_with(source: Source, assets: Assets, within: str) -> SimpleNamespace
     What it refuses in parts that have nothing to do with kinematics is only taken out where something else was
     taken out before; bodies that weigh nothing are let through with a warning, because they can still move.
     """
-    folder = Folder(source, within, opened={Path(source.path).resolve()})
-    root = gather(folder, source, Part(source))
+    folder = MjcfFiles(source, within, opened={Path(source.path).resolve()})
+    root = gather(folder, source, Origin(source))
     if root.tag.lower() != "mujoco":
         raise source.make_error("is made to be included; load the file that includes it.", root.sourceline)
     prepare(folder, root, assets)
@@ -120,7 +120,7 @@ def compile_tolerantly(source: Source, root: Element, assets: Assets) -> SimpleN
     return problem
 
 
-def explain(folder: Folder, root: Element, problem: str) -> FormatError:
+def explain(folder: MjcfFiles, root: Element, problem: str) -> FormatError:
     """Return MuJoCo's complaint with the file and line of the element that it means."""
     _, origin = serialize(root)
     line = re.search(r",? *line (\d+)", problem)

@@ -23,8 +23,8 @@ __all__ = [
     "NOT_THERE",
     "NO_FILE",
     "XML",
-    "Folder",
-    "Part",
+    "MjcfFiles",
+    "Origin",
     "Weight",
     "find_stem",
     "gather",
@@ -59,7 +59,7 @@ BUFFERS = {"nkey", "nuserdata", "nuser_body", "nuser_jnt", "nuser_geom", "nuser_
 
 
 @dataclass
-class Part:
+class Origin:
     """A node's origin: the file it was written in, and that file's folder as seen from the model's."""
 
     source: Source
@@ -67,7 +67,7 @@ class Part:
 
 
 @dataclass
-class Folder:
+class MjcfFiles:
     """All that is read for one model.
 
     Attributes:
@@ -82,7 +82,7 @@ class Folder:
 
     main: Source
     within: str = ""
-    parts: dict[int, Part] = field(default_factory=dict)
+    parts: dict[int, Origin] = field(default_factory=dict)
     opened: set[Path] = field(default_factory=set)
     bytes: int = 0
     dropped: set[str] = field(default_factory=set)
@@ -110,7 +110,7 @@ class Folder:
                 return path, (base / plain).parent
         return None
 
-    def open(self, element: Element, reference: str) -> tuple[Source, Part]:
+    def open(self, element: Element, reference: str) -> tuple[Source, Origin]:
         """Return the included file, read once and never again."""
         found = self.find(element, reference, XML)
         if found is None:
@@ -124,10 +124,10 @@ class Folder:
         self.bytes += len(source.data)
         if self.bytes > MOST_BYTES:
             raise self.make_error(element, f"the included files have more than {MOST_BYTES} bytes in all.")
-        return source, Part(source, below)
+        return source, Origin(source, below)
 
 
-def gather(folder: Folder, source: Source, part: Part) -> Element:
+def gather(folder: MjcfFiles, source: Source, part: Origin) -> Element:
     """Return the root of a file, its includes replaced by what they include.
 
     Raises:
@@ -146,7 +146,7 @@ def gather(folder: Folder, source: Source, part: Part) -> Element:
     return root
 
 
-def expand_include(folder: Folder, element: Element) -> list[Element]:
+def expand_include(folder: MjcfFiles, element: Element) -> list[Element]:
     """Return the element itself, or what it includes."""
     if element.tag.lower() != "include":
         return [element]
@@ -196,7 +196,7 @@ def walk(root: Element) -> Iterator[Element]:
 # ------------------------------------------------------------------------------------------------ sanitize
 
 
-def sanitize(folder: Folder, root: Element) -> None:
+def sanitize(folder: MjcfFiles, root: Element) -> None:
     """Check numbers and counts, takes out what is not needed; the tree is changed in place.
 
     Raises:
@@ -211,7 +211,7 @@ def sanitize(folder: Folder, root: Element) -> None:
         element[:] = [child for child in element if keep(folder, element, child)]
 
 
-def check_numbers(folder: Folder, element: Element) -> None:
+def check_numbers(folder: MjcfFiles, element: Element) -> None:
     """No NaN among numbers, no size beyond reason."""
     for key, value in element.items():
         if key == "name" and len(value) > LONGEST_NAME:
@@ -263,7 +263,7 @@ def is_large(word: str) -> bool:
         return False
 
 
-def weigh(folder: Folder, root: Element, attached: Mapping[str, Weight]) -> Weight:
+def weigh(folder: MjcfFiles, root: Element, attached: Mapping[str, Weight]) -> Weight:
     """Return how many elements and bodies there will be: each as often as the counts around it say.
 
     Raises:
@@ -292,7 +292,7 @@ def read_number(word: str) -> float:
         return 1.0
 
 
-def keep(folder: Folder, parent: Element, child: Element) -> bool:
+def keep(folder: MjcfFiles, parent: Element, child: Element) -> bool:
     """Return whether a child stays; what goes is remembered where the compiler might miss it."""
     if child.tag in ("extension", "plugin", "skin") or (child.tag == "flexcomp" and child.get("file")):
         folder.dropped.add(child.tag)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from poise.formats.mjcf.assets import Assets, MeshFile
+from poise.formats.mjcf.assets import Assets, MjcfMesh
 from poise.formats.mjcf.safe_xml import NO_FILE
 from poise.formats.source import Source
 from poise.model import Box, Capsule, Cylinder, Mesh, ModelBuilder, Sphere
@@ -75,7 +75,7 @@ def make_mesh(m: Any, assets: Assets, i: int) -> tuple[Geometry, Transform] | No
     start = int(m.mesh_pathadr[k]) if k >= 0 else -1
     if start < 0 or not (np.abs(np.concatenate([m.geom_pos[i], m.geom_quat[i]])) < LARGEST).all():
         return None
-    file: MeshFile | None = assets.meshes.get(m.path_of.get(str(start), ""))
+    file: MjcfMesh | None = assets.meshes.get(m.path_of.get(str(start), ""))
     if file is None or file.path.endswith(NO_FILE):
         return None
     factors = np.array(m.mesh_scale[k], np.float64)

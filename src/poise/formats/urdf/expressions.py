@@ -35,7 +35,7 @@ class ExpressionError(Exception):
 
 
 @runtime_checkable
-class Names(Protocol):
+class NameScope(Protocol):
     """Looks up names: the properties of a file, or a namespace of them."""
 
     def look_up(self, name: str) -> Any:
@@ -87,7 +87,7 @@ class Evaluator:
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
 
-    def evaluate(self, text: str, names: Names) -> Any:
+    def evaluate(self, text: str, names: NameScope) -> Any:
         """Return the value of an expression.
 
         Raises:
@@ -102,7 +102,7 @@ class Evaluator:
         except SyntaxError as error:
             raise ExpressionError(f"it is not an expression: {error.msg}") from None
 
-    def visit(self, node: ast.AST, names: Names) -> Any:
+    def visit(self, node: ast.AST, names: NameScope) -> Any:
         """Return the value of a node; its kind must be one of `RULES`."""
         self.budget.spend(1)
         rule = self.RULES.get(type(node))
@@ -110,22 +110,22 @@ class Evaluator:
             raise ExpressionError(f"{type(node).__name__} is not allowed; write plain arithmetic")
         return rule(self, node, names)
 
-    def visit_constant(self, node: ast.Constant, names: Names) -> Any:
+    def visit_constant(self, node: ast.Constant, names: NameScope) -> Any:
         """Return a number, a string, True, False or None."""
         if not isinstance(node.value, (bool, int, float, str, type(None))):
             raise ExpressionError(f"{type(node.value).__name__} values are not allowed")
         return check_number(node.value)
 
-    def visit_name(self, node: ast.Name, names: Names) -> Any:
+    def visit_name(self, node: ast.Name, names: NameScope) -> Any:
         """Return a property or a function."""
         return names.look_up(check_name(node.id))
 
-    def visit_attribute(self, node: ast.Attribute, names: Names) -> Any:
+    def visit_attribute(self, node: ast.Attribute, names: NameScope) -> Any:
         """Return a member of a namespace, an entry of a dictionary, or a method of a string."""
         owner, name = self.visit(node.value, names), check_name(node.attr)
         if isinstance(owner, dict) and name in owner:
             return owner[name]
-        if isinstance(owner, Names):
+        if isinstance(owner, NameScope):
             return owner.look_up(name)
         if isinstance(owner, str) and name in METHODS:
             return Function(name, lambda *args: self.call_method(name, owner, *args))
@@ -136,7 +136,7 @@ class Evaluator:
         self.budget.charge(owner)
         return METHODS[name](owner, *map(check_argument, args))
 
-    def visit_subscript(self, node: ast.Subscript, names: Names) -> Any:
+    def visit_subscript(self, node: ast.Subscript, names: NameScope) -> Any:
         """Return an item of a list, a string or a dictionary, or a slice."""
         owner = self.visit(node.value, names)
         if not isinstance(owner, (str, list, tuple, dict)):
@@ -149,11 +149,11 @@ class Evaluator:
         ends = (node.slice.lower, node.slice.upper, node.slice.step)
         return owner[slice(*(None if end is None else self.visit(end, names) for end in ends))]
 
-    def visit_unary(self, node: ast.UnaryOp, names: Names) -> Any:
+    def visit_unary(self, node: ast.UnaryOp, names: NameScope) -> Any:
         """Return ``-x``, ``+x`` or ``not x``."""
         return find_operator(node.op)(self.visit(node.operand, names))
 
-    def visit_binary(self, node: ast.BinOp, names: Names) -> Any:
+    def visit_binary(self, node: ast.BinOp, names: NameScope) -> Any:
         """Return a sum, product, quotient or power of numbers; strings and lists are joined and repeated."""
         left, right = self.visit(node.left, names), self.visit(node.right, names)
         kind, apply = type(node.op), find_operator(node.op)
@@ -168,7 +168,7 @@ class Evaluator:
             raise ExpressionError(f"a power has more than {MOST_BITS} bits")
         return check_number(apply(left, right))
 
-    def visit_boolean(self, node: ast.BoolOp, names: Names) -> Any:
+    def visit_boolean(self, node: ast.BoolOp, names: NameScope) -> Any:
         """Return the first operand that decides, as Python does."""
         value = None
         for operand in node.values:
@@ -177,7 +177,7 @@ class Evaluator:
                 break
         return value
 
-    def visit_compare(self, node: ast.Compare, names: Names) -> bool:
+    def visit_compare(self, node: ast.Compare, names: NameScope) -> bool:
         """Return whether a chain of comparisons holds."""
         left = self.visit(node.left, names)
         for kind, operand in zip(node.ops, node.comparators, strict=True):
@@ -189,17 +189,17 @@ class Evaluator:
             left = right
         return True
 
-    def visit_choice(self, node: ast.IfExp, names: Names) -> Any:
+    def visit_choice(self, node: ast.IfExp, names: NameScope) -> Any:
         """Return ``a if condition else b``."""
         return self.visit(node.body if self.visit(node.test, names) else node.orelse, names)
 
-    def visit_sequence(self, node: ast.List | ast.Tuple, names: Names) -> Any:
+    def visit_sequence(self, node: ast.List | ast.Tuple, names: NameScope) -> Any:
         """Return a list or a tuple."""
         values = [self.visit(item, names) for item in node.elts]
         self.budget.charge(values)
         return values if isinstance(node, ast.List) else tuple(values)
 
-    def visit_dictionary(self, node: ast.Dict, names: Names) -> Any:
+    def visit_dictionary(self, node: ast.Dict, names: NameScope) -> Any:
         """Return a dictionary."""
         if None in node.keys:
             raise ExpressionError("** is not allowed in a dictionary")
@@ -208,7 +208,7 @@ class Evaluator:
         self.budget.charge([keys, values])
         return dict(zip(keys, values, strict=True))
 
-    def visit_call(self, node: ast.Call, names: Names) -> Any:
+    def visit_call(self, node: ast.Call, names: NameScope) -> Any:
         """Call one of the functions."""
         function = self.visit(node.func, names)
         args = [self.visit(arg, names) for arg in node.args]
@@ -225,7 +225,7 @@ class Evaluator:
         self.budget.charge(value)
         return value
 
-    RULES: Mapping[type, Callable[[Any, Any, Names], Any]] = {
+    RULES: Mapping[type, Callable[[Any, Any, NameScope], Any]] = {
         ast.Constant: visit_constant,
         ast.Name: visit_name,
         ast.Attribute: visit_attribute,

@@ -19,7 +19,7 @@ from urllib.parse import unquote
 from poise.formats.meshes.reader import MESHES
 from poise.model.geometry.looks import LookSource
 
-__all__ = ["Finder"]
+__all__ = ["PackageFinder"]
 
 SCHEME = re.compile(r"(package|model|file)://", re.IGNORECASE)
 PACKAGE_NAME = re.compile(rb"<name>\s*([\w.-]{1,200})\s*</name>")
@@ -28,7 +28,7 @@ NEAR = 4  # of them, those from which a path without its package is tried
 LONGEST = 4096
 
 
-class Finder:
+class PackageFinder:
     """Finds the meshes of one body; remembers where each package is, and what was not there.
 
     Attributes:

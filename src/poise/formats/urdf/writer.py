@@ -210,7 +210,7 @@ class _Writer:
             ET.SubElement(poise, "pose", name=check_text(name), q=write_numbers(numbers))
 
 
-class Step(NamedTuple):
+class SingleJoint(NamedTuple):
     """A single joint of a row; without a suffix it keeps the name of the whole."""
 
     suffix: str
@@ -220,24 +220,24 @@ class Step(NamedTuple):
     mimic: Mimic | None = None
 
 
-def list_single_steps(joint: Joint) -> Iterator[Step]:
+def list_single_steps(joint: Joint) -> Iterator[SingleJoint]:
     """Yield the single joints that a joint is written as, from the parent outwards."""
     both = zip(np.atleast_1d(joint.lower), np.atleast_1d(joint.upper), strict=True)
     ranges = [(float(low), float(high)) for low, high in both]
     if joint.kind == "screw":
-        yield Step("", "revolute", joint.axis, ranges[0], joint.mimic)
-        yield Step("slide", "prismatic", joint.axis, mimic=Mimic(joint.name, joint.pitch))
+        yield SingleJoint("", "revolute", joint.axis, ranges[0], joint.mimic)
+        yield SingleJoint("slide", "prismatic", joint.axis, mimic=Mimic(joint.name, joint.pitch))
     elif joint.kind == "euler":
         for i, (letter, bounds) in enumerate(zip(joint.order, ranges, strict=True)):
-            yield Step(f"{letter.lower()}{i + 1}", "revolute", _AXES[letter], bounds)
+            yield SingleJoint(f"{letter.lower()}{i + 1}", "revolute", _AXES[letter], bounds)
     elif not joint.quaternion:
         for one, axis, bounds in zip(joint.coordinates, list_axes(joint), ranges, strict=True):
-            yield Step(one.name.removeprefix("angle"), "prismatic" if one.slides else "revolute", axis, bounds)
+            yield SingleJoint(one.name.removeprefix("angle"), "prismatic" if one.slides else "revolute", axis, bounds)
     elif joint.cone is not None:
         raise FormatError(f"joint {joint.name!r} is a ball with a range, which URDF cannot hold.")
     else:
         for letter in "ZYX":
-            yield Step(letter.lower(), "revolute", _AXES[letter])
+            yield SingleJoint(letter.lower(), "revolute", _AXES[letter])
 
 
 def list_axes(joint: Joint) -> list[Vector]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from poise.formats.source import ReadOptions, Source, look_source, quote
 from poise.formats.urdf.expressions import ExpressionError
-from poise.formats.urdf.packages import Finder
+from poise.formats.urdf.packages import PackageFinder
 from poise.formats.urdf.xacro_values import Macro, Scope, Values, parse_literal
 from poise.formats.xml import Element, parse_xml
 
@@ -63,7 +63,7 @@ def expand(source: Source, root: Element, options: ReadOptions) -> Element:
         MissingExtra: The file reads YAML and PyYAML is not installed.
         FormatError: The macros are wrong, need something that a file may not read, or do not end.
     """
-    values = Values(source, Finder(look_source(source, options)))
+    values = Values(source, PackageFinder(look_source(source, options)))
     expander = Expander(values)
     out = Element("")
     try:

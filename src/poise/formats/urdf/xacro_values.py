@@ -2,7 +2,7 @@
 
 ``${...}`` is evaluated by `poise.formats.urdf.expressions`. ``$(...)`` is ``arg``, ``find``, ``dirname``, ``cwd``,
 ``eval`` or ``optenv``, which always has its default: environment variables are not read. Files are read in the robot's
-own folder, in its package, and in the packages that `Finder.find_package` knows.
+own folder, in its package, and in the packages that `PackageFinder.find_package` knows.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 from poise.formats.source import Source, quote
 from poise.formats.urdf.expressions import Budget, Evaluator, ExpressionError, Function, check_number, make_functions
-from poise.formats.urdf.packages import Finder
+from poise.formats.urdf.packages import PackageFinder
 from poise.formats.urdf.xacro_yaml import read_yaml
 from poise.formats.xml import Element
 
@@ -109,7 +109,7 @@ class Values:
         root: The scope of the functions.
     """
 
-    def __init__(self, main: Source, finder: Finder) -> None:
+    def __init__(self, main: Source, finder: PackageFinder) -> None:
         self.main, self.finder = main, finder
         self.files = [Path(os.path.normpath(finder.about.path))]
         self.arguments: dict[str, str] = {}

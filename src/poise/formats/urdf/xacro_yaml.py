@@ -10,7 +10,7 @@ from typing import Any
 
 from poise.errors import MissingExtra
 from poise.formats.source import Source, quote
-from poise.formats.urdf.expressions import Evaluator, ExpressionError, Names, check_number
+from poise.formats.urdf.expressions import Evaluator, ExpressionError, NameScope, check_number
 
 __all__ = ["read_yaml"]
 
@@ -25,7 +25,7 @@ UNITS = {"!radians": 1.0, "!degrees": math.pi / 180.0}
 UNITS |= {"!meters": 1.0, "!millimeters": 0.001, "!foot": 0.3048, "!inches": 0.0254}
 
 
-def read_yaml(source: Source, evaluator: Evaluator, names: Names) -> Any:
+def read_yaml(source: Source, evaluator: Evaluator, names: NameScope) -> Any:
     """Return the content of a YAML file.
 
     Raises:

@@ -4,7 +4,7 @@
 arrays, and none of their answers is in here.
 """
 
+from poise.textbook.exercises.case import ExerciseCase
 from poise.textbook.exercises.exercise import EXERCISES, Exercise, judge_file
-from poise.textbook.exercises.trial import Trial
 
-__all__ = ["EXERCISES", "Exercise", "Trial", "judge_file"]
+__all__ = ["EXERCISES", "Exercise", "ExerciseCase", "judge_file"]

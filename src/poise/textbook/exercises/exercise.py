@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from poise.textbook.exercises.case import ExerciseCase
 from poise.textbook.exercises.kinematic import ask_cross_product_jacobian, ask_forward_kinematics, ask_numeric_jacobian
 from poise.textbook.exercises.loops import ask_ccd_sweep, ask_whole_body
 from poise.textbook.exercises.steps import (
@@ -19,9 +20,8 @@ from poise.textbook.exercises.steps import (
     ask_transpose_of_nothing,
     ask_transpose_step,
 )
-from poise.textbook.exercises.trial import Trial
 
-Ask = Callable[[np.random.Generator, int], Trial]
+Ask = Callable[[np.random.Generator, int], ExerciseCase]
 
 
 @dataclass(frozen=True)

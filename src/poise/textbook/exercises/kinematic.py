@@ -6,14 +6,14 @@ import numpy as np
 
 from poise.textbook.bodies import forward_kinematics
 from poise.textbook.exercises.arm import Arm, draw_arm, name_arm
-from poise.textbook.exercises.trial import Trial
+from poise.textbook.exercises.case import ExerciseCase
 from poise.textbook.frames import world_jacobian
 from poise.textbook.jacobians import generic_jacobian, numeric_jacobian
 from poise.textbook.rotations import Array, axis_rotation
 from poise.textbook.twists import inverse, rigid
 
 
-def ask_forward_kinematics(rng: np.random.Generator, joints: int) -> Trial:
+def ask_forward_kinematics(rng: np.random.Generator, joints: int) -> ExerciseCase:
     """Exercise 1: ``forward_kinematics(offsets, axes, angles) -> T_world_tip``."""
     arm = draw_arm(rng, joints)
     right = forward_kinematics(arm.model, arm.angles, "tip")
@@ -38,10 +38,10 @@ def ask_forward_kinematics(rng: np.random.Generator, joints: int) -> Trial:
         }
 
     given = {"offsets": arm.offsets, "axes": arm.axes, "angles": arm.angles}
-    return Trial(name_arm(joints), given, right, make_slips)
+    return ExerciseCase(name_arm(joints), given, right, make_slips)
 
 
-def ask_cross_product_jacobian(rng: np.random.Generator, joints: int) -> Trial:
+def ask_cross_product_jacobian(rng: np.random.Generator, joints: int) -> ExerciseCase:
     """Exercise 2: ``jacobian(axes, pivots, tip) -> (6, n)``, all in world axes, linear rows first."""
     arm = draw_arm(rng, joints)
     transform = forward_kinematics(arm.model, arm.angles, "tip")
@@ -65,10 +65,10 @@ def ask_cross_product_jacobian(rng: np.random.Generator, joints: int) -> Trial:
             "the angular rows are zero: they are the axes themselves.": np.vstack([linear, np.zeros_like(angular)]),
         }
 
-    return Trial(name_arm(joints), {"axes": axes, "pivots": pivots, "tip": tip}, right, make_slips)
+    return ExerciseCase(name_arm(joints), {"axes": axes, "pivots": pivots, "tip": tip}, right, make_slips)
 
 
-def ask_numeric_jacobian(rng: np.random.Generator, joints: int) -> Trial:
+def ask_numeric_jacobian(rng: np.random.Generator, joints: int) -> ExerciseCase:
     """Exercise 3: ``numeric_jacobian(position, angles, step) -> (3, n)`` by central differences."""
     arm = draw_arm(rng, joints)
     step = 1e-4
@@ -94,7 +94,9 @@ def ask_numeric_jacobian(rng: np.random.Generator, joints: int) -> Trial:
 
     # nearer than the one-sided difference, which is wrong by about 1e-4; 1e-8 is the central one's own error
     about = name_arm(joints)
-    return Trial(about, {"position": position, "angles": arm.angles, "step": step}, right, make_slips, tolerance=1e-7)
+    return ExerciseCase(
+        about, {"position": position, "angles": arm.angles, "step": step}, right, make_slips, tolerance=1e-7
+    )
 
 
 def _chain(

@@ -11,7 +11,7 @@ from poise.model import Joint, Model
 from poise.models import build
 from poise.textbook.bodies import forward_kinematics, integrate
 from poise.textbook.exercises.arm import Arm, draw_arm, name_arm
-from poise.textbook.exercises.trial import Trial
+from poise.textbook.exercises.case import ExerciseCase
 from poise.textbook.iteration import ccd_angle
 from poise.textbook.rotations import Array
 
@@ -19,7 +19,7 @@ FRAMES = ("hand_l", "hand_r", "foot_l", "foot_r")
 NEAR = 0.01  # metres, in exercise 8
 
 
-def ask_ccd_sweep(rng: np.random.Generator, joints: int) -> Trial:
+def ask_ccd_sweep(rng: np.random.Generator, joints: int) -> ExerciseCase:
     """Exercise 7: ``ccd_sweep(offsets, axes, angles, goal) -> angles`` after one sweep from the tip to the root."""
     arm = draw_arm(rng, joints)
     goal = draw_arm(rng, joints).tip
@@ -52,11 +52,11 @@ def ask_ccd_sweep(rng: np.random.Generator, joints: int) -> Trial:
         away = np.angle(np.exp(1j * (answer - right)))
         return None if np.abs(away).max() < 1e-8 else plain.read(answer)
 
-    plain = Trial(name_arm(joints), given, right, make_slips)
+    plain = ExerciseCase(name_arm(joints), given, right, make_slips)
     return replace(plain, judge=judge)
 
 
-def ask_whole_body(rng: np.random.Generator, joints: int) -> Trial:
+def ask_whole_body(rng: np.random.Generator, joints: int) -> ExerciseCase:
     """Exercise 8: ``pose_body(model, start, targets) -> q``; ``joints`` says how many hands and feet are asked for."""
     model = build("humanoid")
     pose = integrate(model, model.rest, rng.uniform(-0.15, 0.15, model.nv))
@@ -68,7 +68,7 @@ def ask_whole_body(rng: np.random.Generator, joints: int) -> Trial:
     def judge(answer: Array) -> str | None:
         return tell_pose(model, answer, targets)
 
-    return Trial(f"the humanoid, {joints} targets", given, None, judge=judge, shape=(model.nq,))
+    return ExerciseCase(f"the humanoid, {joints} targets", given, None, judge=judge, shape=(model.nq,))
 
 
 def tell_pose(model: Model, q: Array, targets: Mapping[str, Array]) -> str | None:

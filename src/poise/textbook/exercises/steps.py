@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from poise.textbook.exercises.arm import draw_arm, name_arm
-from poise.textbook.exercises.trial import Trial
+from poise.textbook.exercises.case import ExerciseCase
 from poise.textbook.inverses import damped_inverse, truncated_svd_inverse
 from poise.textbook.iteration import transpose_step
 from poise.textbook.jacobians import simple_jacobian
 from poise.textbook.rotations import Array
 
 
-def ask_transpose_step(rng: np.random.Generator, joints: int) -> Trial:
+def ask_transpose_step(rng: np.random.Generator, joints: int) -> ExerciseCase:
     """Exercise 4: ``transpose_step(jacobian, error) -> (n,)`` with Buss's alpha."""
     jacobian, error = _draw_jacobian(rng, joints), rng.uniform(-0.1, 0.1, 3)
     right = transpose_step(jacobian, error)
@@ -30,31 +30,31 @@ def ask_transpose_step(rng: np.random.Generator, joints: int) -> Trial:
             "the sign is wrong: the step leads away. The error is goal - tip.": -right,
         }
 
-    return Trial(name_arm(joints), {"jacobian": jacobian, "error": error}, right, make_slips)
+    return ExerciseCase(name_arm(joints), {"jacobian": jacobian, "error": error}, right, make_slips)
 
 
-def ask_transpose_of_nothing(rng: np.random.Generator, joints: int) -> Trial:
+def ask_transpose_of_nothing(rng: np.random.Generator, joints: int) -> ExerciseCase:
     """Exercise 4 where ``J^T e`` is zero: the step is zero, and not 0/0."""
     jacobian = np.zeros((3, joints))
     jacobian[1] = rng.uniform(0.5, 1.5, joints)
     given = {"jacobian": jacobian, "error": np.array([0.1, 0.0, 0.0])}
-    return Trial("a stretched arm, its goal in line with it (J^T e = 0: no step)", given, np.zeros(joints))
+    return ExerciseCase("a stretched arm, its goal in line with it (J^T e = 0: no step)", given, np.zeros(joints))
 
 
-def ask_pseudoinverse(rng: np.random.Generator, joints: int) -> Trial:
+def ask_pseudoinverse(rng: np.random.Generator, joints: int) -> ExerciseCase:
     """Exercise 5 with full rank: ``pseudoinverse(jacobian) -> (n, 3)``."""
     jacobian = _draw_jacobian(rng, joints)
     return _ask_inverse(jacobian, f"a {jacobian.shape[0]} x {joints} Jacobian of full rank")
 
 
-def ask_singular_pseudoinverse(rng: np.random.Generator, joints: int) -> Trial:
+def ask_singular_pseudoinverse(rng: np.random.Generator, joints: int) -> ExerciseCase:
     """Exercise 5 at a singularity: the third row is a mixture of the others."""
     jacobian = _draw_jacobian(rng, joints)
     jacobian[2] = jacobian[:2].T @ rng.uniform(0.5, 1.0, 2)
     return _ask_inverse(jacobian, f"a 3 x {joints} Jacobian of rank 2: an arm at a singularity")
 
 
-def ask_damped_step(rng: np.random.Generator, joints: int) -> Trial:
+def ask_damped_step(rng: np.random.Generator, joints: int) -> ExerciseCase:
     """Exercise 6: ``damped_step(jacobian, error, damping) -> (n,)``."""
     jacobian, error, damping = _draw_jacobian(rng, joints), rng.uniform(-0.1, 0.1, 3), float(rng.uniform(0.1, 0.4))
     right = damped_inverse(jacobian, damping) @ error
@@ -72,16 +72,16 @@ def ask_damped_step(rng: np.random.Generator, joints: int) -> Trial:
         }
 
     given = {"jacobian": jacobian, "error": error, "damping": damping}
-    return Trial(f"{name_arm(joints)}, damping {damping:.2f}", given, right, make_slips)
+    return ExerciseCase(f"{name_arm(joints)}, damping {damping:.2f}", given, right, make_slips)
 
 
-def _ask_inverse(jacobian: Array, about: str) -> Trial:
+def _ask_inverse(jacobian: Array, about: str) -> ExerciseCase:
     right = truncated_svd_inverse(jacobian)
 
     def make_slips() -> dict[str, Array]:
         return {"this is the transpose, J^T, and not the pseudo-inverse.": jacobian.T, "the sign is wrong.": -right}
 
-    return Trial(about, {"jacobian": jacobian}, right, make_slips)
+    return ExerciseCase(about, {"jacobian": jacobian}, right, make_slips)
 
 
 def _draw_jacobian(rng: np.random.Generator, joints: int) -> Array:

@@ -12,11 +12,19 @@ from poise.arrays import Floats
 from poise.errors import FormatError, PoiseError
 from poise.formats.gltf.accessors import check_layout
 from poise.formats.gltf.body import NodeJoint, add_joints, choose_kinds, make_joints
-from poise.formats.gltf.clips import Channel, Clip, Keys, choose_clip, read_clips, read_keys, sample
+from poise.formats.gltf.clips import (
+    AnimationChannel,
+    GltfAnimation,
+    Keyframes,
+    choose_clip,
+    read_clips,
+    read_keys,
+    sample,
+)
 from poise.formats.gltf.document import Document, read_document, read_own_extras
-from poise.formats.gltf.nodes import Node, find_nearest_turn, find_world_matrices, read_nodes
-from poise.formats.gltf.skins import Skin, read_bones, read_skins
-from poise.formats.gltf.timing import find_frame_times
+from poise.formats.gltf.frame_times import find_frame_times
+from poise.formats.gltf.nodes import GltfNode, find_nearest_turn, find_world_matrices, read_nodes
+from poise.formats.gltf.skins import SkinJoints, read_bones, read_skins
 from poise.formats.roles import give_roles
 from poise.formats.source import ReadOptions, Source, look_source
 from poise.kinematics import Motion
@@ -55,9 +63,9 @@ class Character:
     options: ReadOptions
     limbs: list[NodeJoint]
     order: list[int]
-    skins: list[Skin]
+    skins: list[SkinJoints]
     bones: dict[str, int]
-    clips: list[Clip]
+    clips: list[GltfAnimation]
 
 
 def read_model(source: Source, options: ReadOptions) -> Model:
@@ -116,7 +124,7 @@ def read_roles(bones: dict[str, int]) -> dict[str, int]:
     return roles
 
 
-def find_scale(document: Document, nodes: list[Node], order: list[int], options: ReadOptions) -> float:
+def find_scale(document: Document, nodes: list[GltfNode], order: list[int], options: ReadOptions) -> float:
     """Return the scale, guessed if it shall be."""
     source, up, units = document.source, read_up(document), read_units(document)
     if options.scale not in ("auto", 1.0):
@@ -148,7 +156,7 @@ def read_units(document: Document) -> str:
 
 
 def state(
-    document: Document, skins: list[Skin], bones: dict[str, int], clips: list[Clip], options: ReadOptions
+    document: Document, skins: list[SkinJoints], bones: dict[str, int], clips: list[GltfAnimation], options: ReadOptions
 ) -> None:
     """Note on what was found and assumed."""
     source = document.source
@@ -172,7 +180,7 @@ def state(
             document.note_oddity("the file needs this extension, which is not known here; it was read without it", name)
 
 
-def find_bind_pose(limbs: list[NodeJoint], order: list[int], skins: list[Skin]) -> Floats | None:
+def find_bind_pose(limbs: list[NodeJoint], order: list[int], skins: list[SkinJoints]) -> Floats | None:
     """Return the q that the meshes were bound in, from the bind matrices; None if the file does not say."""
     bound = {joint: skin.bind[k] for skin in skins if skin.bind is not None for k, joint in enumerate(skin.joints)}
     if not bound:
@@ -249,8 +257,8 @@ def steady_signs(wxyz: Floats) -> Floats:
 def tell_scales(
     document: Document,
     limbs: list[NodeJoint],
-    channels: dict[tuple[int, str], Channel],
-    keys: dict[tuple[int, str], Keys],
+    channels: dict[tuple[int, str], AnimationChannel],
+    keys: dict[tuple[int, str], Keyframes],
 ) -> None:
     """Report scales that a clip changes: they are left out, since no joint can hold them."""
     for (node, path), channel in channels.items():

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from poise.arrays import Floats
-from poise.formats.gltf.clips import Clip
+from poise.formats.gltf.clips import GltfAnimation
 from poise.formats.gltf.document import Document
 
 __all__ = ["find_frame_times"]
@@ -25,7 +25,7 @@ DENSE = 20.0  # a rate above this is taken as it is; below, a usual one is made 
 OFF = 2e-3  # how far from its frame a key may be [frames]; times are single precision
 
 
-def find_frame_times(document: Document, keys: list[Floats], numbers: int, clip: Clip) -> tuple[Floats, float]:
+def find_frame_times(document: Document, keys: list[Floats], numbers: int, clip: GltfAnimation) -> tuple[Floats, float]:
     """Return when the frames of a clip are [s], and how many there are in a second.
 
     Args:

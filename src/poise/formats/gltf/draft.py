@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from poise.errors import FormatError, FormatWarning
 from poise.formats.gltf.document import BIN, JSON, Document, Object
 
-__all__ = ["Parts", "write_parts"]
+__all__ = ["GltfDraft", "write_parts"]
 
 MIMES = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"RIFF": "image/webp", b"\xabKTX": "image/ktx2"}
 
 
-class Parts:
+class GltfDraft:
     """A file in the making: its JSON, copied as far as it is changed, and bytes to be added.
 
     Attributes:
@@ -73,7 +73,7 @@ class Parts:
         self.json["bufferViews"] = views
 
 
-def write_parts(parts: Parts, target: Path) -> None:
+def write_parts(parts: GltfDraft, target: Path) -> None:
     """Write the file: a GLB, or JSON where its name ends in ``.gltf``.
 
     Raises:
@@ -91,7 +91,7 @@ def is_same_folder(document: Document, target: Path) -> bool:
 # ------------------------------------------------------------------------------------------------ .gltf
 
 
-def as_text(parts: Parts, stays: bool) -> bytes:
+def as_text(parts: GltfDraft, stays: bool) -> bytes:
     """Return JSON, all new bytes as data uris."""
     document = parts.document
     buffers = [dict(item) for item in parts.json.get("buffers", [])]
@@ -111,7 +111,7 @@ def as_text(parts: Parts, stays: bool) -> bytes:
     return encode(parts.json, indent=1)
 
 
-def list_images(parts: Parts) -> list[str]:
+def list_images(parts: GltfDraft) -> list[str]:
     """Return the list of images, where there is one."""
     return ["images"] if isinstance(parts.json.get("images"), list) else []
 
@@ -154,7 +154,7 @@ def find_mime(image: Object, data: bytes) -> str:
 # ------------------------------------------------------------------------------------------------ GLB
 
 
-def as_chunks(parts: Parts, stays: bool) -> bytes:
+def as_chunks(parts: GltfDraft, stays: bool) -> bytes:
     """Return a GLB: JSON, BIN, and the chunks that Poise does not know as they were."""
     document = parts.document
     if document is not None and document.binary is None and parts.json.get("buffers"):
@@ -183,7 +183,7 @@ def as_chunks(parts: Parts, stays: bool) -> bytes:
     return struct.pack("<4sII", b"glTF", 2, 12 + len(chunks)) + chunks
 
 
-def gather_buffers(parts: Parts, document: Document) -> bytearray:
+def gather_buffers(parts: GltfDraft, document: Document) -> bytearray:
     """Return all buffers of a `.gltf` one behind the other; its bufferViews follow them.
 
     Buffers without bytes, which stand for what packed views unpack to, stay behind the first.
@@ -230,7 +230,7 @@ def has_buffer(about: Any, numbers: dict[int, int]) -> bool:
     return type(buffer) is int and buffer in numbers and type(offset) is int
 
 
-def take_buffers(parts: Parts, document: Document, stays: bool) -> None:
+def take_buffers(parts: GltfDraft, document: Document, stays: bool) -> None:
     """Turn further buffers of a GLB that lie in files into data uris if the files would be out of reach."""
     buffers = parts.json.get("buffers", [])
     if any(must_move(item, stays) for item in buffers):
@@ -242,7 +242,7 @@ def take_buffers(parts: Parts, document: Document, stays: bool) -> None:
         ]
 
 
-def take_images(parts: Parts, document: Document, stays: bool) -> None:
+def take_images(parts: GltfDraft, document: Document, stays: bool) -> None:
     """Turn images in files into bytes of the GLB if they would be out of reach."""
     for key in list_images(parts):
         items = list(parts.json[key])

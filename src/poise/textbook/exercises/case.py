@@ -12,7 +12,7 @@ from poise.textbook.rotations import Array
 
 
 @dataclass(frozen=True)
-class Trial:
+class ExerciseCase:
     """Arguments, and what the textbook answers.
 
     Attributes:

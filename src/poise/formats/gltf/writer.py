@@ -15,8 +15,8 @@ from poise.arrays import Floats
 from poise.errors import FormatError
 from poise.formats.gltf.body import TURN_UP, NodeJoint
 from poise.formats.gltf.document import Object
-from poise.formats.gltf.packing import Parts, write_parts
-from poise.formats.gltf.reading import Character, read_body
+from poise.formats.gltf.draft import GltfDraft, write_parts
+from poise.formats.gltf.reader import Character, read_body
 from poise.formats.gltf.skeleton import find_node_parents, make_bare_skeleton, tell_lost
 from poise.formats.gltf.things import Moved, add_things
 from poise.formats.source import ReadOptions, Source
@@ -83,7 +83,7 @@ def write(
             add_clip(parts, moved + add_things(parts, model, things), len(q), fps)
         return write_parts(parts, target)
     body = read_body(open_character(character), ReadOptions(up="y"))
-    parts = Parts(body.document.json, body.document)
+    parts = GltfDraft(body.document.json, body.document)
     moved = find_node_motions(body, model, q)
     if fps is None:
         set_nodes(parts, body, moved)
@@ -196,7 +196,7 @@ def find_size(body: Character, limbs: list[NodeJoint], model: Model) -> float:
 # ------------------------------------------------------------------------------------------------ changing the file
 
 
-def set_nodes(parts: Parts, body: Character, moved: list[Moved]) -> None:
+def set_nodes(parts: GltfDraft, body: Character, moved: list[Moved]) -> None:
     """Write the first frame into the nodes."""
     replace_matrices(parts, body, [i for i, _, _ in moved])
     nodes = list(parts.json["nodes"])
@@ -210,7 +210,7 @@ def set_nodes(parts: Parts, body: Character, moved: list[Moved]) -> None:
     parts.json["nodes"] = nodes
 
 
-def replace_matrices(parts: Parts, body: Character, moved: list[int]) -> None:
+def replace_matrices(parts: GltfDraft, body: Character, moved: list[int]) -> None:
     """Give nodes that have a matrix a translation, a rotation and a scale, which can be moved."""
     nodes = list(parts.json["nodes"])
     for i in moved:
@@ -227,7 +227,7 @@ def replace_matrices(parts: Parts, body: Character, moved: list[int]) -> None:
     parts.json["nodes"] = nodes
 
 
-def add_clip(parts: Parts, moved: list[Moved], frames: int, fps: float) -> None:
+def add_clip(parts: GltfDraft, moved: list[Moved], frames: int, fps: float) -> None:
     """Add the motion as the first clip, with a key per frame and LINEAR between; a clip has at least one channel."""
     if all(turns is None and shifts is None for _, turns, shifts in moved):
         held = parts.json["nodes"][0].get("rotation", [0.0, 0.0, 0.0, 1.0])
