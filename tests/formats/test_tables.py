@@ -20,7 +20,7 @@ import poise
 from bodies import models, random_model
 from lying_zips import HELD, make_lying_zip, measure_peak
 from poise.errors import FormatError, FormatWarning, MissingExtra
-from poise.formats.plain_model import describe_model, read_description
+from poise.formats.plain_values import dump_model, parse_model
 from poise.formats.source import ReadOptions, Source
 from poise.formats.tables import motions
 from poise.formats.tables.columns import name_columns
@@ -114,7 +114,7 @@ def test_awkward_names(tmp_path: Path, suffix: str) -> None:
 def test_a_model_in_words_is_the_same_model() -> None:
     for seed in range(10):
         model = random_model(seed, joints=14)
-        assert read_description(describe_model(model)) == model
+        assert parse_model(dump_model(model)) == model
     builder = poise.ModelBuilder("m").add_joint(
         "b", None, "ball", cone=BallRange(swing=(0.5, 0.25), twist=(-1, 1), axis=(0, 1, 0))
     )
@@ -123,7 +123,7 @@ def test_a_model_in_words_is_the_same_model() -> None:
     builder.add_pose("home", [0.6, 0.8, 0, 0]).add_role("hand_l", "b")
     builder.up, builder.units, builder.notes = "y", "cm", ["assumed"]
     model = builder.build()
-    again = read_description(describe_model(model))
+    again = parse_model(dump_model(model))
     assert again == model
     assert again.notes == ("assumed",)
 
@@ -146,10 +146,10 @@ def test_a_model_in_words_is_the_same_model() -> None:
     ],
 )
 def test_words_that_make_no_model_are_refused(old: str, new: str) -> None:
-    text = describe_model(poise.ModelBuilder("m").add_joint("j", None, "revolute").build())
+    text = dump_model(poise.ModelBuilder("m").add_joint("j", None, "revolute").build())
     assert old in text
     with pytest.raises(FormatError, match="description of the model"):
-        read_description(text.replace(old, new, 1))
+        parse_model(text.replace(old, new, 1))
 
 
 # ------------------------------------------------------------------------------------------------ other people's CSV

@@ -14,12 +14,13 @@ import poise
 from goal_cases import MAKERS, place_goal
 from job_cases import ARM, TOOL, read_bytes, write_two_files
 from poise.errors import FormatError, InvalidValue
+from poise.formats.plain_values import decode_value, encode_value
 from poise.goals import Custom, Orient, Reach, Rest
 from poise.kinematics.regions import Ball, HalfSpace
 from poise.limits import Clearance
 from poise.methods import LM
 from poise.scale import Job
-from poise.scale.plain import read_plain, write_plain
+from poise.scale.job import CLASSES
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -35,12 +36,12 @@ def test_every_goal_is_read_as_it_was_written(make: Any) -> None:
     model, goal = place_goal(make)
     if isinstance(goal, Custom):
         with pytest.raises(InvalidValue):
-            write_plain(goal, "goal")
+            encode_value(goal, "goal", CLASSES)
         return
-    text = json.dumps(write_plain(goal, "goal"))
-    again = read_plain(json.loads(text), model)
+    text = json.dumps(encode_value(goal, "goal", CLASSES))
+    again = decode_value(json.loads(text), CLASSES, model)
     assert type(again) is type(goal)
-    assert json.dumps(write_plain(again, "goal")) == text
+    assert json.dumps(encode_value(again, "goal", CLASSES)) == text
     old, new = goal.rows(model), again.rows(model)
     assert np.array_equal(old.target, new.target)
     assert np.array_equal(old.weight, new.weight)
@@ -64,8 +65,17 @@ def test_a_job_is_the_same_pickled_and_saved(tmp_path: Path) -> None:
         assert again == job
         assert hash(again) == hash(job)
         assert again.hash == job.hash
-        assert again.to_json() == job.to_json()
+        assert again.plain_values() == job.plain_values()
         assert again.model == job.model
+
+
+def test_a_job_holds_a_mapping_that_was_found(tmp_path: Path) -> None:
+    model = poise.load("humanoid")
+    mapping = poise.Mapping.between(model, model)
+    job = Job.retarget(model, mapping=mapping)
+    again = Job.load(poise.save(job, tmp_path / "job.json"))
+    assert again.options["mapping"] == mapping
+    assert again.hash == job.hash
 
 
 def test_the_hash_is_of_all_that_answers_depend_on() -> None:

@@ -47,13 +47,12 @@ def show_command(file: File) -> None:
     """Say what a job is: its work, body, goals, options and hash."""
     with report_complaints("job show"):
         job = Job.load(file)
-    words = json.loads(job.to_json())
+    values = job.plain_values()
     typer.echo(repr(job))
-    for goal in words["goals"]:
-        typer.echo(
-            f"  {goal.pop('is')}: " + ", ".join(f"{key} {value}" for key, value in goal.items() if value is not None)
-        )
-    for key, value in words["options"].items():
+    for goal in values["goals"]:
+        given = (f"{key} {value}" for key, value in goal.items() if key != "is" and value is not None)
+        typer.echo(f"  {goal['is']}: {', '.join(given)}")
+    for key, value in values["options"].items():
         typer.echo(f"  {key}: {value}")
 
 

@@ -14,8 +14,6 @@ from os import PathLike, fsdecode
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from poise import models
 from poise.errors import FormatError, FormatWarning, InvalidValue, MissingExtra, PoiseError, name_not_found
 from poise.formats import registry
@@ -27,6 +25,8 @@ from poise.kinematics import Motion, Pose
 from poise.model import Model
 
 __all__ = ["load", "load_motion", "save"]
+
+OWN_VERBS = ("write_arrays", "write_values")  # of objects that turn themselves into arrays or plain values
 
 
 def load(
@@ -164,16 +164,12 @@ def save(
         FormatError: The format cannot hold it, the suffix is unknown, or the file cannot be written.
     """
     text = convert_path(path)
-    if hasattr(thing, "to_json"):
-        return save_json(thing, text, overwrite=overwrite)
-    if hasattr(thing, "to_arrays"):
-        return save_arrays(thing, text, overwrite=overwrite)
     verb, value = choose_writer(thing, text)
     if style is not None:
         with replace_file(text, overwrite=overwrite) as temporary:
             write_style(value, temporary, text, style)
         return Path(text)
-    module = registry.find_writer(text, verb)
+    module = registry.find_writer(text, verb, type(thing).__name__ if verb in OWN_VERBS else "")
     write = getattr(module, verb)
     if isinstance(value, Model):
         check_held(value, module, text)
@@ -207,28 +203,10 @@ def tell_left_out(thing: Any, module: Any) -> None:
         warnings.warn(told, FormatWarning, stacklevel=3)
 
 
-def save_json(thing: Any, path: str, *, overwrite: bool) -> Path:
-    """Write what knows its own JSON text; its class reads it again."""
-    if Path(path).suffix != ".json":
-        name = type(thing).__name__
-        raise FormatError(f"{name} is saved as JSON: give the path the suffix .json.", path)
-    with replace_file(path, overwrite=overwrite) as temporary:
-        temporary.write_text(thing.to_json(), encoding="utf-8")
-    return Path(path)
-
-
-def save_arrays(thing: Any, path: str, *, overwrite: bool) -> Path:
-    """Write what knows its own arrays; its class reads them again."""
-    if Path(path).suffix != ".npz":
-        name = type(thing).__name__
-        raise FormatError(f"{name} is saved as arrays: give the path the suffix .npz.", path)
-    with replace_file(path, overwrite=overwrite) as temporary, temporary.open("wb") as file:
-        np.savez_compressed(file, **thing.to_arrays())
-    return Path(path)
-
-
 def choose_writer(thing: Any, path: str) -> tuple[str, Any]:
-    """Return which writer a thing needs, and what it is given; a solution counts as its table, else as its pose."""
+    """Return the writer for a thing, and the value to write: of a solution its table, or its pose."""
+    if hasattr(thing, "to_arrays"):
+        return "write_arrays", thing
     if isinstance(thing, Model):
         return "write_model", thing
     if isinstance(thing, Motion):
@@ -241,6 +219,8 @@ def choose_writer(thing: Any, path: str) -> tuple[str, Any]:
         wanted = registry.find_suffix(path)
         whole = any(wanted in m.SUFFIXES and hasattr(m, "write_solution") for m in registry.list_formats())
         return ("write_solution", thing) if whole else ("write_pose", thing.pose)
+    if hasattr(thing, "plain_values"):
+        return "write_values", thing
     raise InvalidValue(
         f"only a Model, Motion, Pose, Solution, Track, Contacts or ReachMap can be saved, not {type(thing).__name__}."
     )

@@ -1,20 +1,22 @@
-"""Bodies, poses and solutions as JSON: plain values, read by any language, and by `poise solve --start` and the studio.
+"""JSON files: bodies, poses, solutions, contacts, mappings and jobs, as plain values that any language reads.
 
 A body is ``{"poise": "body", "name": ..., "parts": [...]}``, whatever its joints, and comes back bit for bit
-(`described.py`). A pose is ``{"poise": "pose", "model": name, "q": [...], "joints": {joint: [numbers as in q]}}``. A
-solution has, in the same object, what it came to: ``status reached steps searches microseconds``, ``goals`` (what is
-left of each, in metres and radians, and whether it is reached) and ``why`` (empty where all are).
+(`plain_values.py`). A pose is ``{"poise": "pose", "model": name, "q": [...], "joints": {joint: [numbers as in q]}}``. A
+solution adds ``status reached steps searches microseconds``, ``goals`` (the error of each in metres and radians, and
+whether it is reached) and ``why`` (empty if all are). Any other object with a method `plain_values()` is saved as what
+that returns, and its class has a method `load`.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from poise.errors import FormatError
-from poise.formats.plain_model import describe_model, read_description
+from poise.formats.plain_values import encode_model, parse_model
 from poise.formats.source import ReadOptions, Source
 from poise.formats.units import add_free_root, adjust_model
 from poise.kinematics import Pose
@@ -24,12 +26,15 @@ __all__ = [
     "HOLDS_EVERY_JOINT",
     "NAME",
     "SUFFIXES",
+    "format_json",
     "list_pose_values",
     "looks_like",
+    "read_kind",
     "read_model",
     "write_model",
     "write_pose",
     "write_solution",
+    "write_values",
 ]
 
 NAME = "JSON"
@@ -43,20 +48,71 @@ def looks_like(head: bytes) -> bool:
     return head.lstrip()[:1] == b"{" and KIND.search(head) is not None
 
 
+# ------------------------------------------------------------------------------------------------ writing
+
+
+def format_json(values: dict[str, Any]) -> str:
+    """Return plain values as JSON text with a line for every entry of the upper two levels."""
+    return "{\n" + ",\n".join(f"{dump(key)}: {format_entries(value)}" for key, value in values.items()) + "\n}\n"
+
+
+def format_entries(value: Any) -> str:
+    """Return a dict, or a list of lists and dicts, with an entry a line; anything else in one line."""
+    if isinstance(value, dict) and value:
+        return "{\n" + ",\n".join(f" {dump(key)}: {dump(each)}" for key, each in value.items()) + "\n}"
+    if isinstance(value, list) and value and isinstance(value[0], (list, dict)):
+        return "[\n" + ",\n".join(f" {dump(each)}" for each in value) + "\n]"
+    return dump(value)
+
+
+def dump(value: Any) -> str:
+    """Return JSON in one line."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def write_values(thing: Any, target: Path) -> None:
+    """Write an object that has `plain_values()`."""
+    target.write_text(format_json(thing.plain_values()), encoding="utf-8")
+
+
 def write_model(model: Model, target: Path) -> None:
     """Write a body, whatever its joints; a mesh by the path of its file."""
-    words = {"poise": "body", **json.loads(describe_model(model))}
-    target.write_text(json.dumps(words, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    target.write_text(format_json({"poise": "body", **encode_model(model)}), encoding="utf-8")
+
+
+def list_pose_values(pose: Pose) -> dict[str, Any]:
+    """Return a pose as plain values."""
+    joints = {j.name: pose.q[j.q].tolist() for j in pose.model.joints if j.nq and not j.mimic}
+    return {"poise": "pose", "model": pose.model.name, "q": pose.q.tolist(), "joints": joints}
+
+
+def write_pose(pose: Pose, target: Path) -> None:
+    """Write a pose."""
+    target.write_text(format_json(list_pose_values(pose)), encoding="utf-8")
+
+
+def write_solution(solution: Any, target: Path) -> None:
+    """Write a solution: its pose, errors and status.
+
+    Raises:
+        FormatError: It is a batch of solutions.
+    """
+    if not hasattr(solution, "plain_values"):
+        raise FormatError(f"JSON holds one solution, not a {type(solution).__name__}; write .npz or .csv.", str(target))
+    write_values(solution, target)
+
+
+# ------------------------------------------------------------------------------------------------ reading
 
 
 def read_model(source: Source, options: ReadOptions) -> Model:
     """Return the body of a file that `write_model` wrote."""
     kinds = {found.group(1) for found in KIND.finditer(source.data)}
     if b"body" not in kinds:
-        told = "a pose or a solution and no body" if kinds else "no body"
-        raise source.make_error(f"it holds {told}; poise.save(model, ...) writes one.")
+        found = "a pose or a solution and no body" if kinds else "no body"
+        raise source.make_error(f"it holds {found}; poise.save(model, ...) writes one.")
     try:
-        model = read_description(source.data.decode("utf-8"))
+        model = parse_model(source.data.decode("utf-8"))
     except FormatError as error:
         raise source.make_error(error.message) from error
     except UnicodeDecodeError as error:
@@ -66,24 +122,18 @@ def read_model(source: Source, options: ReadOptions) -> Model:
     return adjust_model(add_free_root(model) if options.base == "free" else model, options, source)
 
 
-def list_pose_values(pose: Pose) -> dict[str, Any]:
-    """Return a pose in plain values."""
-    joints = {j.name: pose.q[j.q].tolist() for j in pose.model.joints if j.nq and not j.mimic}
-    return {"poise": "pose", "model": pose.model.name, "q": pose.q.tolist(), "joints": joints}
-
-
-def write_pose(pose: Pose, target: Path) -> None:
-    """Write a pose."""
-    target.write_text(json.dumps(list_pose_values(pose), indent=2) + "\n", encoding="utf-8")
-
-
-def write_solution(solution: Any, target: Path) -> None:
-    """Write a solution: its pose, and what it came to. It is known by `plain_values`.
+def read_kind(path: str | PathLike[str], kind: str) -> dict[str, Any]:
+    """Return the values of a JSON file with `"kind": kind`.
 
     Raises:
-        FormatError: It has none, such as a batch of solutions.
+        FormatError: The file is missing, is not JSON, or is of another kind.
     """
-    values = getattr(solution, "plain_values", None)
-    if values is None:
-        raise FormatError(f"JSON holds one solution, not a {type(solution).__name__}; write .npz or .csv.", str(target))
-    target.write_text(json.dumps(values(), indent=2) + "\n", encoding="utf-8")
+    try:
+        values = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise FormatError(f"cannot be read: {error.strerror}.", str(path)) from None
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"is not JSON: {error}.", str(path)) from None
+    if not isinstance(values, dict) or values.get("kind") != kind:
+        raise FormatError(f'holds something else: it must say "kind": "{kind}".', str(path))
+    return values

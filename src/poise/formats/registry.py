@@ -1,7 +1,8 @@
 """Which module reads or writes which file: by its suffix, and by its content where the suffix leaves it open.
 
 A format is a module of this package with `NAME`, `SUFFIXES`, `looks_like(head)` and some of `read_model`,
-`read_motion`, `write_model`, `write_motion`, `write_pose`. To add one, write the module and list it here.
+`read_motion`, `write_model`, `write_motion`, `write_pose`, `write_solution`, `write_values`, `write_arrays`.
+To add one, write the module and list it here.
 """
 
 from __future__ import annotations
@@ -16,7 +17,17 @@ from poise.formats.source import Source
 
 __all__ = ["find_reader", "find_writer", "list_formats"]
 
-MODULES = ("urdf.reader", "mjcf.reader", "bvh.reader", "gltf", "dh", "tables.motions", "tables.amass", "json_files")
+MODULES = (
+    "urdf.reader",
+    "mjcf.reader",
+    "bvh.reader",
+    "gltf",
+    "dh",
+    "tables.motions",
+    "tables.amass",
+    "tables.npz",
+    "json_files",
+)
 HEAD = 1 << 16  # bytes that `looks_like` sees
 OPEN = ("", ".xml", ".txt", ".json", ".bin", ".dat")  # suffixes that say nothing
 
@@ -71,8 +82,13 @@ def find_reader(source: Source, verb: str) -> Module:
     raise source.make_error(f"has no known format; a {what} is read from {name_formats(verb)}.{advice}")
 
 
-def find_writer(path: str, verb: str) -> Module:
-    """Return the format to write by the suffix of `path`, for `verb`: "write_model", "write_motion" or "write_pose".
+def find_writer(path: str, verb: str, what: str = "") -> Module:
+    """Return the format to write by the suffix of `path`.
+
+    Args:
+        path: The file to write.
+        verb: "write_model", "write_motion", "write_pose", "write_solution", "write_values" or "write_arrays".
+        what: The kind of object in error messages; the last word of `verb` unless given.
 
     Raises:
         FormatError: The suffix is unknown, or its format cannot do that.
@@ -81,7 +97,7 @@ def find_writer(path: str, verb: str) -> Module:
     for module in list_formats():
         if suffix in module.SUFFIXES and hasattr(module, verb):
             return module
-    what = verb.removeprefix("write_")
+    what = what or verb.removeprefix("write_")
     reason = f"a {what} cannot be saved as {suffix}" if suffix else "cannot tell the format: the path has no suffix"
     raise FormatError(f"{reason}. Formats for a {what}: {name_formats(verb)}.", path)
 

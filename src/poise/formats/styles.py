@@ -13,7 +13,7 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.errors import FormatError, PoiseError
-from poise.formats.plain_model import describe_model, read_description
+from poise.formats.plain_values import dump_model, parse_model
 from poise.formats.source import Source
 from poise.formats.tables.npz import read_arrays
 from poise.kinematics import Motion
@@ -28,7 +28,7 @@ MOST_PARTS = 100
 def write_style_arrays(model: Model, parts: Sequence[tuple[float, Floats]]) -> dict[str, Any]:
     """Return the arrays of a style's parts."""
     frames = {f"q{k}": q for k, (_, q) in enumerate(parts)}
-    return {"kind": KIND, "model": describe_model(model), "shares": np.array([s for s, _ in parts]), **frames}
+    return {"kind": KIND, "model": dump_model(model), "shares": np.array([s for s, _ in parts]), **frames}
 
 
 def read_style(path: str | PathLike[str]) -> tuple[list[tuple[float, Motion]], dict[str, float]]:
@@ -42,7 +42,7 @@ def read_style(path: str | PathLike[str]) -> tuple[list[tuple[float, Motion]], d
     if str(arrays.get("kind", "")) != KIND:
         raise FormatError("holds no style; `poise.save(style, path)` writes one.", source.path)
     try:
-        model = read_description(str(arrays["model"]))
+        model = parse_model(str(arrays["model"]))
         shares = np.asarray(arrays["shares"], dtype=np.float64)
         if shares.ndim != 1 or not 1 <= len(shares) <= MOST_PARTS or not (shares > 0).all():
             raise ValueError("its shares are not positive numbers, one a part")

@@ -21,25 +21,18 @@ from typing import Any
 from poise import models
 from poise.errors import FormatError, ModelMismatch, PoiseError
 from poise.formats import load
-from poise.formats.plain_model import describe_model, read_description
+from poise.formats.plain_values import encode_model, parse_model
 from poise.model import Model
 
 __all__ = ["check_unchanged", "describe_body", "hash_model", "read_body"]
 
-DESCRIBES = (
-    "parts",
-    "shapes",
-    "poses",
-    "roles",
-    "up",
-    "units",
-)  # what a body is; its file and notes say where it is from
+DESCRIBES = ("name", "parts", "shapes", "poses", "roles", "up", "units")  # not its file and notes
 
 
 def hash_model(model: Model) -> str:
     """Return a hash of all that a body is: joints, frames, masses, shapes, poses and roles, to the last bit."""
-    words = json.loads(describe_model(model))
-    return sha256(json.dumps([words["name"], *(words[key] for key in DESCRIBES)]).encode()).hexdigest()[:16]
+    values = encode_model(model)
+    return sha256(json.dumps([values[key] for key in DESCRIBES]).encode()).hexdigest()[:16]
 
 
 def describe_body(model: Model, *, with_files: bool) -> dict[str, Any]:
@@ -57,7 +50,7 @@ def describe_body(model: Model, *, with_files: bool) -> dict[str, Any]:
         words |= {"file": str(file), "sha256": hash_file(file)}
         if with_files and (how := find_options(model, file)) is not None:
             return words | {"load": how}
-    return words | {"described": json.loads(describe_model(model))}
+    return words | {"described": encode_model(model)}
 
 
 def find_file(model: Model) -> Path | None:
@@ -100,7 +93,7 @@ def read_body(words: Any) -> Model:
     elif isinstance(words.get("load"), dict):
         model = load_again(words)
     else:
-        model = read_description(json.dumps(words.get("described")))
+        model = parse_model(json.dumps(words.get("described")))
     if "key" in words and hash_model(model) != words["key"]:
         if "described" in words:
             raise FormatError(f"its body {words['name']!r} does not match its key: it is damaged; save the job again.")

@@ -82,7 +82,7 @@ class Crew:
         hand = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
         )
-        self._tell(hand, {"job": self.job.to_json(), "folder": str(self.folder.path), "tag": self.folder.tag})
+        self._tell(hand, {"job": self.job.plain_values(), "folder": str(self.folder.path), "tag": self.folder.tag})
         threading.Thread(target=self._listen, args=(index, hand.stdout), daemon=True).start()
         return hand
 

@@ -79,11 +79,11 @@ class JobFolder:
     # -------------------------------------------------------------------------------------------- one run at a time
 
     @contextmanager
-    def hold(self, text: str, name: str, inputs: dict[str, list[int]]) -> Iterator[None]:
+    def hold(self, values: dict[str, Any], name: str, inputs: dict[str, list[int]]) -> Iterator[None]:
         """Hold the folder for a job.
 
         Args:
-            text: The job as JSON.
+            values: The job as plain values.
             name: The job in messages.
             inputs: The rows of each row group, by the name of the file.
 
@@ -97,7 +97,7 @@ class JobFolder:
             self._lock(".lock", shared=not self._alone)
             if not self._alone:
                 self._lock(f".lock-{self.tag}", shared=False)
-            self._claim(json.loads(text) | {"inputs": inputs}, name)
+            self._claim(values | {"inputs": inputs}, name)
             for left in (*self.path.rglob(f".{self.tag}-*"), *self.path.rglob(f"..{self.tag}-*")):
                 left.unlink(missing_ok=True)
             yield

@@ -10,21 +10,24 @@ threads, of shards or of machines.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import is_dataclass
 from importlib.metadata import version
 from os import PathLike
 from typing import Any
 
+from poise import goals, limits, methods, motion
 from poise.errors import FormatError, InvalidValue, MissingExtra, ModelMismatch, name_not_found
 from poise.formats import load
+from poise.formats.json_files import read_kind
+from poise.formats.plain_values import decode_value, encode_value
 from poise.goals import Goal
+from poise.kinematics import regions
 from poise.model import Model
-from poise.motion.contact.ledger import read_kind
+from poise.model.geometry import solids
 from poise.scale.bodies import check_unchanged, describe_body, read_body
 from poise.scale.folder import hash_words
 from poise.scale.levels import find_level
-from poise.scale.plain import read_plain, write_plain
 from poise.scale.report import Report
 from poise.scale.works import WORKS
 
@@ -33,6 +36,13 @@ __all__ = ["Job"]
 KIND = "poise job"
 DEVICES = ("cpu", "gpu")
 HASHED = ("work", "poise", "device", "level", "model", "goals", "options")
+PACKAGES = (goals, limits, methods, regions, motion, solids)
+CLASSES = {  # of the values that a job may hold
+    name: found
+    for package in reversed(PACKAGES)
+    for name in package.__all__
+    if name != "Custom" and is_dataclass(found := getattr(package, name)) and isinstance(found, type)
+}
 Inputs = str | PathLike[str] | Iterable[str | PathLike[str]] | None
 
 
@@ -163,24 +173,24 @@ class Job:
             "device": self.device,
             "level": self.level,
             "model": body,
-            "goals": [write_plain(goal, f"goals[{k}]") for k, goal in enumerate(self.goals)],
-            "options": write_plain(self.options, "options"),
+            "goals": [encode_value(goal, f"goals[{k}]", CLASSES) for k, goal in enumerate(self.goals)],
+            "options": encode_value(self.options, "options", CLASSES),
         }
 
-    def to_json(self) -> str:
-        """Return the job as the text of a JSON file; `poise.save(job, "job.json")` writes it."""
-        return json.dumps({"kind": KIND, "version": 1, "hash": self.hash} | self._words, indent=1) + "\n"
+    def plain_values(self) -> dict[str, Any]:
+        """Return the job as a JSON file holds it; `poise.save(job, "job.json")` writes it."""
+        return {"kind": KIND, "version": 1, "hash": self.hash} | self._words
 
     @classmethod
-    def from_json(cls, text: str, path: str = "") -> Job:
-        """Return the job of a JSON text; `path` is where it was read from, for errors.
+    def from_values(cls, values: dict[str, Any], path: str = "") -> Job:
+        """Return the job of plain values; `path` is where they were read from, for errors.
 
         Raises:
             FormatError: It is not a job.
             ModelMismatch: Its body is not what it was when the job was made.
         """
         try:
-            return cls._read(json.loads(text))
+            return cls._read(values)
         except (MissingExtra, ModelMismatch):
             raise
         except FormatError as error:
@@ -193,8 +203,8 @@ class Job:
         if "hash" in words and words["hash"] != hash_job({key: words[key] for key in HASHED}):
             raise FormatError('does not match its hash: it is damaged; or, if you have changed it, remove "hash".')
         model = None if words.get("model") is None else read_body(words["model"])
-        goals = [read_plain(goal, model) for goal in words.get("goals", ())]
-        options = read_plain(words.get("options", {}), model)
+        goals = [decode_value(goal, CLASSES, model) for goal in words.get("goals", ())]
+        options = decode_value(words.get("options", {}), CLASSES, model)
         if not all(isinstance(goal, Goal) for goal in goals):
             raise FormatError('has something in "goals" that is not a goal.')
         job = cls(
@@ -212,10 +222,10 @@ class Job:
             FormatError: The file is missing or damaged, or is not a job.
             ModelMismatch: Its body is not what it was when the job was made.
         """
-        return cls.from_json(json.dumps(read_kind(path, KIND)), str(path))
+        return cls.from_values(read_kind(path, KIND), str(path))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Job.from_json, (self.to_json(),)
+        return Job.from_values, (self.plain_values(),)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Job) and self.hash == other.hash

@@ -40,7 +40,7 @@ def run_clips(job: Any, inputs: Any, out: Any, shard: Any, threads: int | None, 
     clips = {each.name: each for each in list_inputs(inputs, CLIPS)}
     mine = list(clips)[which::count]
     folder = JobFolder(out, (which, count))
-    with run_at_level(job.device, job.level), folder.hold(job.to_json(), repr(job), {name: [1] for name in clips}):
+    with run_at_level(job.device, job.level), folder.hold(job.plain_values(), repr(job), {name: [1] for name in clips}):
         missing = [name for name in mine if find_clip(folder, clips[name]) is None]
         there = len(mine) - len(missing)
         with warnings.catch_warnings(), Crew(job, folder, min(workers, len(missing)), do_clip) as crew:

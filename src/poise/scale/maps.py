@@ -45,7 +45,7 @@ def run_map(job: Any, inputs: Any, out: Any, shard: Any, threads: int | None, pr
     with ExitStack() as held:
         held.enter_context(run_at_level(job.device, job.level))
         problem = job.prepare(threads)
-        held.enter_context(folder.hold(job.to_json(), repr(job), {}))
+        held.enter_context(folder.hold(job.plain_values(), repr(job), {}))
         pieces = {f"{job.hash}-{k:05d}.npz": piece for k, piece in enumerate(cut(problem.asked))}
         mine = list(pieces)[which::count]
         own = {name: receipt for name in mine if (receipt := folder.find(name)) is not None}

@@ -54,7 +54,7 @@ def run_rows(job: Any, inputs: Any, out: Any, shard: Any, threads: int | None, p
         mine = list(parts)[which::count]
         folder = JobFolder(out, (which, count))
         failed: dict[str, str] = {}
-        with folder.hold(job.to_json(), repr(job), list_rows(pieces)):
+        with folder.hold(job.plain_values(), repr(job), list_rows(pieces)):
             own = {name: found for name in mine if (found := find_part(folder, name, parts[name])) is not None}
             tally = Tally(sum(parts[name].rows for name in mine), progress)
             tally.tick()

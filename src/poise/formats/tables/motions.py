@@ -2,7 +2,7 @@
 
 `poise.formats.tables.columns` names the columns. A motion has ``time`` [s] first; a solution has what it came to behind
 its pose: ``reached status steps searches seconds``, and ``error.<goal>.m`` and ``error.<goal>.rad``. Nothing is
-rounded. NPZ and Parquet carry the model along, in words (`poise.formats.plain_model`); for CSV it is given
+rounded. NPZ and Parquet carry the model along, as JSON (`poise.formats.plain_values`); for CSV it is given
 (``load_motion(path, model=model)``), unless the columns are those of a built-in body. What is read may have its
 columns in any order.
 
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from poise import models
 from poise.errors import FormatError, PoiseError
-from poise.formats.plain_model import describe_model, read_description
+from poise.formats.plain_values import dump_model, parse_model
 from poise.formats.source import ReadOptions, Source, quote, quote_names
 from poise.formats.tables import containers, robot_csv
 from poise.formats.tables.columns import RESERVED, name_columns
@@ -85,12 +85,12 @@ def write_motion(motion: Motion, target: Path) -> None:
     if target.suffix.lower() == ".csv" and find_rate(motion.times) != motion.fps:
         columns["fps"] = np.full(len(motion), motion.fps)
     columns |= make_q_columns(motion.model, motion.q)
-    write(Table(columns, {"kind": "motion", "fps": motion.fps, "model": describe_model(motion.model)}), target)
+    write(Table(columns, {"kind": "motion", "fps": motion.fps, "model": dump_model(motion.model)}), target)
 
 
 def write_pose(pose: Pose, target: Path) -> None:
     """Write a pose as a table of one row."""
-    facts = {"kind": "pose", "model": describe_model(pose.model)}
+    facts = {"kind": "pose", "model": dump_model(pose.model)}
     write(Table(make_q_columns(pose.model, pose.q[None]), facts), target)
 
 
@@ -107,7 +107,7 @@ def write_solution(solution: Any, target: Path) -> None:
     for goal, (metres, radians) in (getattr(solution, "errors", None) or {}).items():
         columns[f"error.{goal}.m"] = np.atleast_1d(np.asarray(metres, np.float64))
         columns[f"error.{goal}.rad"] = np.atleast_1d(np.asarray(radians, np.float64))
-    write(Table(columns, {"kind": "solution", "model": describe_model(solution.model)}), target)
+    write(Table(columns, {"kind": "solution", "model": dump_model(solution.model)}), target)
 
 
 def make_q_columns(model: Model, q: NDArray[np.float64]) -> dict[str, Column]:
@@ -227,7 +227,7 @@ def choose_model(source: Source, table: Table, options: ReadOptions) -> Model:
         return options.model
     if isinstance(text := table.facts.get("model"), str):
         try:
-            return read_description(text)
+            return parse_model(text)
         except FormatError as error:
             raise source.make_error(error.message) from error
     columns = {name for name in table.columns if not is_known(name)}

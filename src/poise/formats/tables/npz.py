@@ -1,4 +1,4 @@
-"""Arrays from an NPZ file that nobody vouches for.
+"""NPZ files of arrays: written from objects that have `to_arrays()`, and read from files that nobody vouches for.
 
 `numpy.load` trusts the sizes that a header declares and allocates them. Here every member is held against what the
 archive holds before memory is reserved, pickles are never read, nothing is ever extracted to the disk, and an
@@ -11,6 +11,7 @@ import io
 import math
 import zipfile
 from collections.abc import Container
+from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
@@ -20,13 +21,27 @@ from poise.errors import FormatError
 from poise.formats.source import Source, quote
 from poise.formats.zips import open_member
 
-__all__ = ["list_members", "read_arrays"]
+__all__ = ["NAME", "SUFFIXES", "list_members", "looks_like", "read_arrays", "write_arrays"]
+
+NAME = "NPZ"
+SUFFIXES = (".npz",)
 
 MOST_MEMBERS = 1000
 MOST_BYTES = 1 << 30  # of all members that are read, unpacked
 BOMB = 200  # times that a large member may be larger than its packed form
 LARGE = 1 << 26  # [bytes]
 _KINDS = "fiubU"
+
+
+def looks_like(_: bytes) -> bool:
+    """Return False: each class reads its own arrays, with its method `load`."""
+    return False
+
+
+def write_arrays(thing: Any, target: Path) -> None:
+    """Write the arrays of an object that has `to_arrays()`."""
+    with target.open("wb") as file:
+        np.savez_compressed(file, **thing.to_arrays())
 
 
 def read_arrays(source: Source, wanted: Container[str] | None = None) -> dict[str, NDArray[Any]]:

@@ -6,16 +6,15 @@ them: `lock`, `track`, `quality`.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, asdict, dataclass, replace
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from poise.errors import FormatError, InvalidValue
+from poise.formats.json_files import read_kind
 
 __all__ = ["Contact", "Contacts"]
 
@@ -133,11 +132,10 @@ class Contacts:
         lines += [f"{i:4d}  {describe(contact, self.fps)}" for i, contact in enumerate(self)]
         return "\n".join(lines)
 
-    def to_json(self) -> str:
-        """Return the ledger as the text of a JSON file, one contact a line."""
-        rows = [json.dumps(asdict(contact)) for contact in self]
+    def plain_values(self) -> dict[str, Any]:
+        """Return the ledger as a JSON file holds it."""
         head = {"kind": KIND, "version": 1, "frames": self.frames, "fps": self.fps, "floor": self.floor}
-        return json.dumps(head)[:-1] + ', "contacts": [\n' + ",\n".join(rows) + "\n]}\n"
+        return {**head, "contacts": [asdict(contact) for contact in self]}
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Contacts:
@@ -152,19 +150,6 @@ class Contacts:
             return cls(intervals, int(given["frames"]), float(given["fps"]), given.get("floor"))
         except (KeyError, TypeError, ValueError) as error:
             raise FormatError(f"has a contact that cannot be read: {error}", str(path)) from None
-
-
-def read_kind(path: str | PathLike[str], kind: str) -> dict[str, Any]:
-    """Return the values of a JSON file that says what kind of thing it holds, or refuse it by its path."""
-    try:
-        given = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise FormatError(f"cannot be read: {error.strerror}.", str(path)) from None
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"is not JSON: {error}.", str(path)) from None
-    if not isinstance(given, dict) or given.get("kind") != kind:
-        raise FormatError(f'holds something else: it must say "kind": "{kind}".', str(path))
-    return given
 
 
 def describe(contact: Contact, fps: float) -> str:

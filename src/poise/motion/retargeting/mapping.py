@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from os import PathLike
+from typing import Any
 
 from poise.anatomy import Roles
 from poise.anatomy import roles as find_roles
 from poise.errors import FormatError, InvalidValue, NameNotFound, name_not_found
+from poise.formats.json_files import read_kind
 from poise.model import Model
-from poise.motion.contact.ledger import read_kind
 from poise.motion.retargeting.mapping_checks import check_parts
 from poise.motion.retargeting.people import NEEDED, choose, list_people, name_person
 
@@ -167,12 +167,11 @@ class Mapping:
         lines += [f"  missing: {', '.join(self.missing)}"] if self.missing else []
         return "\n".join(lines)
 
-    def to_json(self) -> str:
-        """Return the mapping as the text of a JSON file, one part a line."""
-        rows = [f"  {json.dumps(pair.role)}: {json.dumps([pair.source, pair.target])}" for pair in self.pairs]
-        head = json.dumps({"kind": KIND, "version": 1, "source": self.source, "target": self.target})
-        tail = f', "missing": {json.dumps(self.missing)}' if self.missing else ""
-        return head[:-1] + ', "parts": {\n' + ",\n".join(rows) + "\n}" + tail + "}\n"
+    def plain_values(self) -> dict[str, Any]:
+        """Return the mapping as a JSON file holds it."""
+        head = {"kind": KIND, "version": 1, "source": self.source, "target": self.target}
+        parts = {pair.role: [pair.source, pair.target] for pair in self.pairs}
+        return {**head, "parts": parts, "missing": list(self.missing)}
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Mapping:
