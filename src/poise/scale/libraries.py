@@ -13,19 +13,19 @@ from __future__ import annotations
 import time
 import warnings
 from functools import partial
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from poise.batch.solver import count_cores, read_count
-from poise.errors import FormatWarning, PoiseError
+from poise.errors import FormatWarning
 from poise.motion import Quality
-from poise.scale.crew import Crew
 from poise.scale.folder import JobFolder, Receipt, measure, read_shard
 from poise.scale.inputs import Input, list_inputs, load_parquet
 from poise.scale.levels import run_at_level
 from poise.scale.report import Report
+from poise.scale.worker_pool import do_clips
 
-__all__ = ["CLIPS", "do_clip", "run_clips"]
+__all__ = ["CLIPS", "run_clips"]
 
 CLIPS = (".bvh", ".glb", ".gltf", ".vrm", ".csv", ".npz", ".parquet")
 TEXTS = ("id", "error", "file")
@@ -43,11 +43,12 @@ def run_clips(job: Any, inputs: Any, out: Any, shard: Any, threads: int | None, 
     with run_at_level(job.device, job.level), folder.hold(job.plain_values(), repr(job), {name: [1] for name in clips}):
         missing = [name for name in mine if find_clip(folder, clips[name]) is None]
         there = len(mine) - len(missing)
-        with warnings.catch_warnings(), Crew(job, folder, min(workers, len(missing)), do_clip) as crew:
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore", FormatWarning)  # a body's notes have the same words
-            for number in crew.do([clips[name] for name in missing]):
+            doing = do_clips(job, folder, [clips[name] for name in missing], min(workers, len(missing)))
+            for number, _ in enumerate(doing, there + 1):
                 if progress is not None:
-                    progress(there + number, len(mine))
+                    progress(number, len(mine))
         find = partial(find_clip, folder, failed=True)
         done = {name: record for name in mine if (record := find(clips[name])) is not None}
         records, left = folder.find_all(clips, done, lambda name: find(clips[name]))
@@ -65,24 +66,6 @@ def run_clips(job: Any, inputs: Any, out: Any, shard: Any, threads: int | None, 
         *(job.hash, folder.path, "clips", len(missing), there, len(left), counts, seconds),
         *(failed, manifest, figures, tuple(folder.damaged)),
     )
-
-
-def do_clip(folder: JobFolder, work: Any, clip: Input) -> None:
-    """Do one clip: its motion first, then its figures."""
-    file = str(PurePosixPath(clip.name).with_suffix(work.suffix)) if work.suffix else None
-    words: Receipt = {"id": clip.name, "error": "", "file": file or "", "fingerprint": measure(clip.path)["sha256"]}
-    figures: dict[str, Any] = dict.fromkeys(Quality.__dataclass_fields__)
-    try:
-        if file is None:
-            figures = work.do(clip.path, None).to_dict()
-        else:
-            with folder.write(file) as temporary:
-                figures = work.do(clip.path, temporary).to_dict()
-    except PoiseError as error:
-        if isinstance(error.__cause__, OSError):
-            raise  # the disk, and not the clip
-        words |= {"error": " ".join(str(error).split()), "file": ""}
-    folder.sign(clip.name, words | figures)
 
 
 def find_clip(folder: JobFolder, clip: Input, *, failed: bool = False) -> Receipt | None:

@@ -1,4 +1,4 @@
-"""One of a crew: does the clips that come in a line each, and answers each with a line; see `poise.scale.crew`."""
+"""A worker process: does the clips that come in a line each, and answers each with a line; see `worker_pool`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from poise.scale.folder import JobFolder
 from poise.scale.inputs import Input
 from poise.scale.job import Job
 from poise.scale.levels import run_at_level
-from poise.scale.libraries import do_clip
+from poise.scale.worker_pool import do_clip
 
 __all__: list[str] = []
 
@@ -23,28 +23,26 @@ __all__: list[str] = []
 def serve() -> None:
     """Do the clips that come in, until the input ends."""
     warnings.simplefilter("ignore", FormatWarning)
-    lines: queue.Queue[str] = queue.Queue()
-    answers = sys.stdout
-    sys.stdout = sys.stderr
-    threading.Thread(target=watch, args=(lines,), daemon=True).start()
+    lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+    answers, sys.stdout = sys.stdout, sys.stderr
+    threading.Thread(target=read_lines, args=(lines,), daemon=True).start()
     head = json.loads(lines.get())
-    job, folder = Job.from_json(head["job"]), JobFolder(head["folder"])
+    job, folder = Job.from_values(head["job"]), JobFolder(head["folder"])
     folder.tag = head["tag"]
     with run_at_level(job.device, job.level):
         work = job.prepare()
-        while True:  # ends: `watch` ends the process with its input
+        while True:  # ends: `read_lines` ends the process with its input
             clip = json.loads(lines.get())
             failure, path = "", ""
             try:
                 do_clip(folder, work, Input(clip["name"], Path(clip["path"])))
             except PoiseError as error:
                 failure, path = getattr(error, "message", str(error)), getattr(error, "path", "")
-            answers.write(json.dumps({"error": failure, "path": path}) + "\n")
-            answers.flush()
+            print(json.dumps({"error": failure, "path": path}), file=answers, flush=True)
 
 
-def watch(lines: queue.Queue[str]) -> None:
-    """Pass lines on; when the input ends, so does the process, whatever it does."""
+def read_lines(lines: queue.SimpleQueue[str]) -> None:
+    """Pass lines on; when the input ends, end the process at once."""
     for line in sys.stdin:
         lines.put(line)
     os._exit(0)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from poise.batch.device import check_served
 from poise.batch.maps import MapProblem
@@ -14,184 +15,103 @@ from poise.scale.rows import FkRows, SolveRows
 
 __all__ = ["WORKS", "Work"]
 
-CLOCKED = "time_limit"
-OF_A_RUN = ("threads", "starts", "targets", "out", "progress", "record")
-FK_OPTIONS = ("frames",)
-
-
-class Work(Protocol):
-    """A kind of work."""
-
-    @property
-    def reads_meshes(self) -> bool:
-        """Whether it needs the meshes beside the body's file."""
-        ...
-
-    def check(self, job: Any) -> None:
-        """Refuse goals and options that cannot be."""
-        ...
-
-    def prepare(self, job: Any, threads: int | None) -> Any:
-        """Return what does the work."""
-        ...
-
-    def run(self, job: Any, inputs: Any, out: Any, shard: Any, threads: int | None, progress: Any) -> Any:
-        """Do what is not done yet."""
-        ...
+CLOCK_OPTION = "time_limit"
+RUN_OPTIONS = ("threads", "starts", "targets", "out", "progress", "record")  # of Job.run, or columns of its input
 
 
 @dataclass(frozen=True)
-class Solving:
-    """Goals for the rows of tables."""
+class Work:
+    """A kind of work.
 
+    Attributes:
+        prepare: Returns the object that does the work, for a job and a number of threads.
+        run: Does the rest of a job: (job, inputs, out, shard, threads, progress).
+        check_values: Raises for goals and options that cannot be.
+        options: The names of its options; None if `check_values` checks them.
+        needs_model: Whether it needs a body.
+        reads_meshes: Whether it needs the meshes next to the body's file.
+        has_gpu: Whether it runs on a GPU too.
+    """
+
+    prepare: Callable[[Any, int | None], Any]
+    run: Callable[..., Any]
+    check_values: Callable[[Any], Any]
+    options: tuple[str, ...] | None = None
+    needs_model: bool = True
     reads_meshes: bool = False
+    has_gpu: bool = False
 
     def check(self, job: Any) -> None:
-        """See Work."""
-        need_body(job)
-        if not job.goals:
-            raise InvalidValue("goals is empty: give one goal or several; columns hold the targets of each row.")
-        if job.options.get(CLOCKED) is not None:
-            raise InvalidValue(
-                "time_limit= gives other answers every time, and a job always the same: use max_steps=, restarts=."
-            )
-        for name in OF_A_RUN:
-            if name in job.options:
-                raise InvalidValue(
-                    f"{name!r} is not an option of a job: give it to job.run, or as columns of its input."
-                )
-        solver = SolveRows(job.model, job.goals, job.options, threads=1).solver
-        if job.device == "gpu":
-            check_served(solver.solver, solver.solutions)
-
-    def prepare(self, job: Any, threads: int | None) -> SolveRows:
-        """See Work."""
-        return SolveRows(job.model, job.goals, job.options, job.device, threads)
-
-    def run(self, job: Any, inputs: Any, out: Any, shard: Any, threads: int | None, progress: Any) -> Any:
-        """See Work."""
-        return run.run_rows(job, inputs, out, shard, threads, progress)
+        """Raise InvalidValue for a job that this work cannot do."""
+        if self.needs_model and job.model is None:
+            raise InvalidValue(f"a job of {job.work!r} needs a body: give model=.")
+        if job.device == "gpu" and not self.has_gpu:
+            raise InvalidValue(f"{job.work!r} runs on the CPU: device='cpu'.")
+        if self.options is not None:
+            for name in job.options:
+                if name not in self.options:
+                    raise InvalidValue(f"{job.work!r} has no option {name!r}; it has {', '.join(self.options)}.")
+            if job.goals:
+                raise InvalidValue(f"{job.work!r} has no goals; leave them out.")
+        self.check_values(job)
 
 
-@dataclass(frozen=True)
-class Fk:
-    """Transforms of frames at the poses of tables."""
-
-    reads_meshes: bool = False
-
-    def check(self, job: Any) -> None:
-        """See Work."""
-        need_body(job)
-        refuse_gpu(job)
-        refuse_options(job, FK_OPTIONS)
-        if not job.options.get("frames"):
-            raise InvalidValue("frames is empty: name those whose transforms are wanted.")
-        self.prepare(job, None)
-
-    def prepare(self, job: Any, threads: int | None) -> FkRows:
-        """See Work."""
-        return FkRows(job.model, job.options["frames"])
-
-    def run(self, job: Any, inputs: Any, out: Any, shard: Any, threads: int | None, progress: Any) -> Any:
-        """See Work."""
-        return run.run_rows(job, inputs, out, shard, threads, progress)
-
-
-@dataclass(frozen=True)
-class Retargeting:
-    """Clips, carried over onto a body."""
-
-    reads_meshes: bool = True
-
-    def check(self, job: Any) -> None:
-        """See Work."""
-        need_body(job)
-        refuse_gpu(job)
-        self.prepare(job, None)
-
-    def prepare(self, job: Any, threads: int | None) -> RetargetClips:
-        """See Work."""
-        return RetargetClips(job.model, **check_known(job, clips.RETARGET_OPTIONS))
-
-    def run(self, job: Any, inputs: Any, out: Any, shard: Any, threads: int | None, progress: Any) -> Any:
-        """See Work."""
-        return libraries.run_clips(job, inputs, out, shard, threads, progress)
-
-
-@dataclass(frozen=True)
-class Measuring:
-    """The quality of clips."""
-
-    reads_meshes: bool = False
-
-    def check(self, job: Any) -> None:
-        """See Work."""
-        refuse_gpu(job)
-        self.prepare(job, None)
-
-    def prepare(self, job: Any, threads: int | None) -> QualityClips:
-        """See Work."""
-        return QualityClips(**check_known(job, clips.QUALITY_OPTIONS))
-
-    def run(self, job: Any, inputs: Any, out: Any, shard: Any, threads: int | None, progress: Any) -> Any:
-        """See Work."""
-        return libraries.run_clips(job, inputs, out, shard, threads, progress)
-
-
-@dataclass(frozen=True)
-class Reaching:
-    """A reach map."""
-
-    reads_meshes: bool = False
-
-    def check(self, job: Any) -> None:
-        """See Work."""
-        need_body(job)
-        refuse_options(job, maps.MAP_OPTIONS)
-        if "frame" not in job.options:
-            raise InvalidValue("a reach map is of a frame: name it.")
-        job.model.frame(job.options["frame"])
-
-    def prepare(self, job: Any, threads: int | None) -> MapProblem:
-        """See Work."""
-        return MapProblem.prepare(job.model, threads=threads, device=job.device, **job.options)
-
-    def run(self, job: Any, inputs: Any, out: Any, shard: Any, threads: int | None, progress: Any) -> Any:
-        """See Work."""
-        return maps.run_map(job, inputs, out, shard, threads, progress)
-
-
-def need_body(job: Any) -> None:
-    """Refuse a job without a body."""
-    if job.model is None:
-        raise InvalidValue(f"a job of {job.work!r} needs a body: give model=.")
-
-
-def refuse_gpu(job: Any) -> None:
-    """Refuse a GPU for what has no kernel there."""
+def check_solve(job: Any) -> None:
+    """Check goals and options of `solve_batch`."""
+    if not job.goals:
+        raise InvalidValue("goals is empty: give one goal or several; columns hold the targets of each row.")
+    if job.options.get(CLOCK_OPTION) is not None:
+        raise InvalidValue(
+            "time_limit= gives other answers every time, and a job always the same: use max_steps=, restarts=."
+        )
+    for name in RUN_OPTIONS:
+        if name in job.options:
+            raise InvalidValue(f"{name!r} is not an option of a job: give it to job.run, or as columns of its input.")
+    solver = SolveRows(job.model, job.goals, job.options, threads=1).solver
     if job.device == "gpu":
-        raise InvalidValue(f"{job.work!r} runs on the CPU: device='cpu'.")
+        check_served(solver.solver, solver.solutions)
 
 
-def refuse_options(job: Any, known: tuple[str, ...]) -> None:
-    """Refuse options that the work has not, and goals, which only solving has."""
-    for name in job.options:
-        if name not in known:
-            raise InvalidValue(f"{job.work!r} has no option {name!r}; it has {', '.join(known)}.")
-    if job.goals:
-        raise InvalidValue(f"{job.work!r} has no goals; leave them out.")
+def prepare_solve(job: Any, threads: int | None) -> SolveRows:
+    """Return the solver of rows."""
+    return SolveRows(job.model, job.goals, job.options, job.device, threads)
 
 
-def check_known(job: Any, known: tuple[str, ...]) -> dict[str, Any]:
-    """Return the options, all of them known."""
-    refuse_options(job, known)
-    return dict(job.options)
+def prepare_fk(job: Any, _: int | None = None) -> FkRows:
+    """Return the forward kinematics of rows."""
+    if not job.options.get("frames"):
+        raise InvalidValue("frames is empty: name the frames whose transforms you want.")
+    return FkRows(job.model, job.options["frames"])
 
 
-WORKS: dict[str, Work] = {
-    "solve": Solving(),
-    "fk": Fk(),
-    "retarget": Retargeting(),
-    "quality": Measuring(),
-    "reach_map": Reaching(),
+def prepare_retarget(job: Any, _: int | None = None) -> RetargetClips:
+    """Return the retargeting of clips."""
+    return RetargetClips(job.model, **job.options)
+
+
+def prepare_quality(job: Any, _: int | None = None) -> QualityClips:
+    """Return the measurement of clips."""
+    return QualityClips(**job.options)
+
+
+def check_map(job: Any) -> None:
+    """Check that a reach map has a frame of its body."""
+    if "frame" not in job.options:
+        raise InvalidValue("a reach map is of a frame: give frame=.")
+    job.model.frame(job.options["frame"])
+
+
+def prepare_map(job: Any, threads: int | None) -> MapProblem:
+    """Return the problem of a reach map."""
+    return MapProblem.prepare(job.model, threads=threads, device=job.device, **job.options)
+
+
+WORKS = {
+    "solve": Work(prepare_solve, run.run_rows, check_solve, has_gpu=True),
+    "fk": Work(prepare_fk, run.run_rows, prepare_fk, ("frames",)),
+    "retarget": Work(
+        prepare_retarget, libraries.run_clips, prepare_retarget, clips.RETARGET_OPTIONS, reads_meshes=True
+    ),
+    "quality": Work(prepare_quality, libraries.run_clips, prepare_quality, clips.QUALITY_OPTIONS, needs_model=False),
+    "reach_map": Work(prepare_map, maps.run_map, check_map, maps.MAP_OPTIONS, has_gpu=True),
 }

@@ -1,0 +1,109 @@
+"""Worker processes for clips: each reads a clip a line, and answers with a line.
+
+`multiprocessing` would import the caller's script again in every process, and its processes survive a caller that is
+killed. A worker is `python -m poise.scale.worker`, and ends when its input does.
+"""
+
+from __future__ import annotations
+
+import json
+import queue
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from contextlib import ExitStack
+from pathlib import PurePosixPath
+from typing import Any
+
+from poise.errors import FormatError, PoiseError
+from poise.motion import Quality
+from poise.scale.folder import JobFolder, Receipt, measure
+from poise.scale.inputs import Input
+
+__all__ = ["do_clip", "do_clips"]
+
+Worker = subprocess.Popen[str]
+POLL_SECONDS = 0.05  # a wait without a limit ignores Ctrl-C on Windows
+
+
+def do_clips(job: Any, folder: JobFolder, clips: Sequence[Input], workers: int) -> Iterator[None]:
+    """Do clips in worker processes (one worker works here), and yield after each."""
+    if workers < 2:
+        work = job.prepare()
+        for clip in clips:
+            yield do_clip(folder, work, clip)
+        return
+    with ExitStack() as stack:
+        processes = [stack.enter_context(start_worker(job, folder)) for _ in range(workers)]
+        idle: queue.SimpleQueue[Worker] = queue.SimpleQueue()
+        pool = ThreadPoolExecutor(workers)
+        try:
+            for process in processes:
+                idle.put(process)
+            waiting = {pool.submit(send_clip, idle, clip) for clip in clips}
+            while waiting:  # ends: a process answers, or ends
+                done, waiting = wait(waiting, POLL_SECONDS, FIRST_COMPLETED)
+                yield from (future.result() for future in done)
+        finally:
+            for process in processes:
+                process.kill()
+            pool.shutdown(cancel_futures=True)
+
+
+def start_worker(job: Any, folder: JobFolder) -> Worker:
+    """Start a process and send it the job."""
+    command = [sys.executable, "-m", "poise.scale.worker"]
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    send(process, {"job": job.plain_values(), "folder": str(folder.path), "tag": folder.tag})
+    return process
+
+
+def send(process: Worker, values: dict[str, Any]) -> None:
+    """Send a line to a worker; one that has ended does not answer."""
+    assert process.stdin is not None
+    try:
+        process.stdin.write(json.dumps(values) + "\n")
+        process.stdin.flush()
+    except BrokenPipeError:
+        pass
+
+
+def send_clip(idle: queue.SimpleQueue[Worker], clip: Input) -> None:
+    """Let the next idle worker do a clip, and wait for it.
+
+    Raises:
+        FormatError: The worker reports one, or has ended.
+    """
+    process = idle.get()
+    try:
+        send(process, {"name": clip.name, "path": str(clip.path)})
+        assert process.stdout is not None
+        answer = process.stdout.readline()
+        if not answer:
+            raise FormatError(f"a worker process has ended with code {process.wait()}; run the job again.")
+    finally:
+        idle.put(process)
+    values = json.loads(answer)
+    if values["error"]:
+        raise FormatError(values["error"], values["path"])
+
+
+def do_clip(folder: JobFolder, work: Any, clip: Input) -> None:
+    """Do one clip: write its motion first, then its figures."""
+    file = str(PurePosixPath(clip.name).with_suffix(work.suffix)) if work.suffix else None
+    receipt: Receipt = {"id": clip.name, "error": "", "file": file or "", "fingerprint": measure(clip.path)["sha256"]}
+    figures: dict[str, Any] = dict.fromkeys(Quality.__dataclass_fields__)
+    try:
+        if file is None:
+            figures = work.do(clip.path, None).to_dict()
+        else:
+            with folder.write(file) as temporary:
+                figures = work.do(clip.path, temporary).to_dict()
+    except PoiseError as error:
+        if isinstance(error.__cause__, OSError):
+            raise  # the disk, and not the clip
+        receipt |= {"error": " ".join(str(error).split()), "file": ""}
+    folder.sign(clip.name, receipt | figures)
