@@ -40,6 +40,21 @@ def read_version(tools: Toolchain) -> str:
     return done.stdout.splitlines()[0]
 
 
+def try_compiler(name: str, tools: Toolchain, target: Target) -> tuple[bool, str, str]:
+    """Build and run the quick tests; return whether all passed, the seconds of the build, and a summary."""
+    begin = time.monotonic()
+    try:
+        module = build_module(target, tools, ROOT, [Path(sysconfig.get_path("include"))], BUILD / name)
+    except subprocess.CalledProcessError as error:
+        return False, "failed", f"not run: {error}"
+    seconds = time.monotonic() - begin
+    site = BUILD / f"site-{name}"
+    copy_package(site, module)
+    trial = Trial(name, site, read_list(QUICK))
+    passed = run_trials([trial], together=1)
+    return passed, f"{seconds:.0f} s", trial.read_summary().strip("= ")
+
+
 def main() -> None:
     """Build, run, print the table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -49,15 +64,9 @@ def main() -> None:
     target = Target(f"{sys.version_info.major}.{sys.version_info.minor}", platform.machine())
     rows, good = [], True
     for name, tools in found.items():
-        begin = time.monotonic()
-        module = build_module(target, tools, ROOT, [Path(sysconfig.get_path("include"))], BUILD / name)
-        seconds = time.monotonic() - begin
-        site = BUILD / f"site-{name}"
-        copy_package(site, module)
-        trial = Trial(name, site, read_list(QUICK))
-        good = run_trials([trial], together=1) and good
-        summary = trial.read_summary().strip("= ")
-        cells = read_version(tools), platform.machine(), f"{seconds:.0f} s", summary, time.strftime("%Y-%m-%d")
+        passed, seconds, summary = try_compiler(name, tools, target)
+        good = good and passed
+        cells = read_version(tools), platform.machine(), seconds, summary, time.strftime("%Y-%m-%d")
         rows.append(f"| {' | '.join(cells)} |")
     print("| compiler | processor | build | quick tests | on |", "|---|---|---|---|---|", *rows, sep="\n")
     if not good:

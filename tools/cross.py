@@ -19,7 +19,7 @@ from pathlib import Path
 
 import debian
 from module_build import Target, Toolchain, build_module
-from trial_site import LAWS, ROOT, SHORT, Trial, copy_package, read_list, run_trials
+from trial_site import LAWS, ROOT, SHORT, Trial, copy_package, install_packages, read_list, run_trials
 
 BUILD = ROOT / "build" / "cross"
 PYTHON = "3.11"  # Debian 12's
@@ -41,11 +41,7 @@ def find_compiler(machine: str) -> str:
 def make_site(machine: str, module: Path) -> Path:
     """Return a site of the other processor: numpy, pytest and the package with the module."""
     site = BUILD / f"site-{machine}"
-    if not (site / "numpy").exists():
-        plats = [f"--platform=manylinux_2_{minor}_{machine}" for minor in (28, 27, 17)]
-        chosen = (*plats, "--python-version", PYTHON, "--implementation", "cp", "--only-binary=:all:")
-        words = ("-m", "pip", "install", "-q", *chosen, "--target", str(site), *NEEDED)
-        subprocess.run([sys.executable, *words], check=True)
+    install_packages(site, PYTHON, machine, NEEDED)
     copy_package(site, module)
     return site
 

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-__all__ = ["LAWS", "QUICK", "ROOT", "SHORT", "Trial", "copy_package", "read_list", "run_trials"]
+__all__ = ["LAWS", "QUICK", "ROOT", "SHORT", "Trial", "copy_package", "install_packages", "read_list", "run_trials"]
 
 ROOT = Path(__file__).parents[1]
 LAWS = ROOT / "tools" / "laws.txt"  # the tests that depend on rounding most
@@ -93,6 +93,19 @@ def run_trials(trials: Sequence[Trial], together: int) -> bool:
         if not passed:
             print(f"    The whole log: {trial.log.relative_to(ROOT)}", flush=True)
     return good
+
+
+def install_packages(site: Path, python: str, machine: str, packages: Sequence[object]) -> None:
+    """Install packages for another CPython and processor into a site; nothing if the same ones are there."""
+    wanted, record = "\n".join(map(str, packages)), site / "packages.txt"
+    if record.exists() and record.read_text("utf-8") == wanted:
+        return
+    shutil.rmtree(site, ignore_errors=True)
+    plats = [f"--platform=manylinux_2_{minor}_{machine}" for minor in (28, 27, 17)]
+    chosen = (*plats, "--python-version", python, "--implementation", "cp", "--only-binary=:all:")
+    words = ("-m", "pip", "install", "-q", *chosen, "--target", str(site), *map(str, packages))
+    subprocess.run([sys.executable, *words], check=True)
+    record.write_text(wanted, "utf-8")
 
 
 def copy_package(site: Path, module: Path) -> None:

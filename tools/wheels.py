@@ -26,11 +26,10 @@ from pathlib import Path
 
 import debian
 from module_build import GLIBC, Target, build_module, make_zig
+from trial_site import QUICK, ROOT, install_packages, read_list
 
-ROOT = Path(__file__).parents[1]
 BUILD, DIST = ROOT / "build" / "wheels", ROOT / "dist"
 STORE = BUILD / "debian"
-QUICK = ROOT / "tools" / "quick.txt"
 TRIAL = ROOT / "tools" / "wheel_trial.py"
 MOST_BYTES = 5_000_000
 # A module of its own for 3.11, one for 3.12 and later; the release workflow builds for 3.10, macOS and Windows.
@@ -150,8 +149,7 @@ def run_quick_tests(wheel: Path, pattern: Path) -> str:
     for key, what in (("us_a_solve", "a prepared solve"), ("us_a_row", "a row of a batch"), ("us_a_fk", "one FK")):
         print(f"  {what:16} {zig[key]:8.2f} us by zig, {gcc[key]:8.2f} us by this machine's compiler (CPU time)")
     subprocess.run([own, "-m", "pip", "install", "-q", "pytest", "hypothesis", "scipy", "mpmath"], check=True)
-    quick = [line for line in QUICK.read_text("utf-8").split("\n") if line and not line.startswith("#")]
-    subprocess.run([own, "-m", "pytest", "-q", "-p", "no:cacheprovider", *quick], check=True, cwd=ROOT)
+    subprocess.run([own, "-m", "pytest", "-q", "-p", "no:cacheprovider", *read_list(QUICK)], check=True, cwd=ROOT)
     return f"quick tests and {zig['reached']} solves on CPython {zig['python']}, level {zig['level']}"
 
 
@@ -160,9 +158,7 @@ def run_trial(wheel: Path, version: str, machine: str) -> str:
     root = debian.unpack_python(version, machine, STORE)
     site = BUILD / "sites" / f"{version}-{machine}"
     shutil.rmtree(site, ignore_errors=True)
-    plats = [f"--platform=manylinux_2_{minor}_{machine}" for minor in (28, 27, 17)]
-    chosen = (*plats, "--python-version", version, "--implementation", "cp", "--only-binary=:all:")
-    python("-m", "pip", "install", "-q", *chosen, "--target", site, wheel)
+    install_packages(site, version, machine, [wheel])
     command = debian.interpreter(root, version, machine, STORE)
     facts = trial(command, PYTHONHOME=str(root / "usr"), PYTHONPATH=str(site))
     where = "" if machine == platform.machine() else " under qemu"
