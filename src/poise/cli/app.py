@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -19,9 +20,66 @@ from poise.cli.race import race_command
 from poise.cli.retarget import retarget_command
 from poise.cli.solve import GoalCommand, solve_command
 from poise.cli.studio import studio_command
-from poise.cli.words import write_examples
 
 __all__ = ["app"]
+
+EXAMPLES = {
+    demo_command: ["poise demo", "poise demo --out pictures --open", "poise demo --json"],
+    studio_command: [
+        "poise studio",
+        "poise studio robot.urdf",
+        "poise studio walk.bvh --scale 0.01",
+        "poise studio arm.urdf --tool flange 0 0 0.12",
+        "poise studio dancer.glb --port 9000 --no-open",
+        "poise studio humanoid --no-shadows",
+    ],
+    solve_command: [
+        "poise solve humanoid --reach hand_l 0.4 1.2 0.3 --look-at eyes 0.4 1.2 0.3 --pin foot_l,foot_r",
+        "poise solve humanoid --reach hand_l 0.2 0.9 0.8 --pin foot_l,foot_r --balance foot_l,foot_r --out pose.html",
+        "poise solve panda --reach panda_hand_tcp 0.5 0.2 0.4 0 1 0 0 --method sdls --json",
+        "poise solve robot.urdf --reach tool0 1.2 0 0.4 --out pose.png; echo $?",
+    ],
+    info_command: ["poise info robot.urdf", "poise info walk.bvh", "poise info humanoid --json"],
+    convert_command: ["poise convert robot.urdf.xacro robot.urdf", "poise convert walk.bvh walk.csv"],
+    lock_command: [
+        "poise lock walk.bvh --scale 0.01 --out locked.bvh",
+        "poise lock dancer.glb --out locked.glb --save-contacts feet.json",
+        "poise lock walk.bvh --contacts feet.json --out locked.bvh",
+    ],
+    retarget_command: [
+        "poise retarget dance.bvh g1.xml --scale 0.01 --out dance_g1.csv --style unitree",
+        "poise retarget walk.bvh dancer.glb --out walk.glb --save-mapping cmu_to_dancer.json",
+        "poise retarget lafan1/ g1.xml --scale 0.01 --out g1/ --style unitree",
+    ],
+    quality_command: ["poise quality walk.bvh", "poise quality locked.bvh --source walk.bvh --json"],
+    track_command: ["poise track panda path.csv --frame panda_hand_tcp --fps 100 --out q.csv"],
+    map_command: [
+        "poise map panda --out panda_map.npz",
+        "poise map robot.urdf --frame tool0 --spacing 0.1 --directions 50 --out map.npz --picture map.png",
+        "poise map panda --gpu --out panda_map.npz; poise studio panda_map.npz",
+    ],
+    race_command: [
+        "poise race",
+        "poise race panda --rotation --problems 1000 --json",
+        "poise race snake100 --out race.png",
+        "poise race --method lm --method dls --method ccd --out race.html",
+    ],
+    bench_command: [
+        "poise bench",
+        "poise bench --save before.json",
+        "poise bench --compare before.json --tolerance 0.2; echo $?",
+        "poise bench --only drag --json",
+    ],
+    check_command: ["poise check 3 my_solution.py", "poise check 8 my_solution.py --time-limit 120; echo $?"],
+    doctor_command: ["poise doctor", "poise doctor --json"],
+}
+JOB_EXAMPLES = {
+    run_command: [
+        "poise job run job.json targets/ out/",
+        "poise job run job.json 'targets/*.parquet' out/ --shard $SLURM_ARRAY_TASK_ID/64",
+    ],
+    show_command: ["poise job show job.json"],
+}
 
 app = typer.Typer(
     name="poise",
@@ -46,97 +104,15 @@ def read_shared_options(
     """Inverse kinematics for anything with joints."""
 
 
-app.command("demo", epilog=write_examples("poise demo", "poise demo --out pictures --open", "poise demo --json"))(
-    demo_command
-)
-app.command(
-    "studio",
-    epilog=write_examples(
-        "poise studio",
-        "poise studio robot.urdf",
-        "poise studio walk.bvh --scale 0.01",
-        "poise studio arm.urdf --tool flange 0 0 0.12",
-        "poise studio dancer.glb --port 9000 --no-open",
-        "poise studio humanoid --no-shadows",
-    ),
-)(studio_command)
-app.command(
-    "solve",
-    cls=GoalCommand,
-    epilog=write_examples(
-        "poise solve humanoid --reach hand_l 0.4 1.2 0.3 --look-at eyes 0.4 1.2 0.3 --pin foot_l,foot_r",
-        "poise solve humanoid --reach hand_l 0.2 0.9 0.8 --pin foot_l,foot_r --balance foot_l,foot_r --out pose.html",
-        "poise solve panda --reach panda_hand_tcp 0.5 0.2 0.4 0 1 0 0 --method sdls --json",
-        "poise solve robot.urdf --reach tool0 1.2 0 0.4 --out pose.png; echo $?",
-    ),
-)(solve_command)
-app.command(
-    "info", epilog=write_examples("poise info robot.urdf", "poise info walk.bvh", "poise info humanoid --json")
-)(info_command)
-app.command(
-    "convert",
-    epilog=write_examples("poise convert robot.urdf.xacro robot.urdf", "poise convert walk.bvh walk.csv"),
-)(convert_command)
-app.command(
-    "lock",
-    epilog=write_examples(
-        "poise lock walk.bvh --scale 0.01 --out locked.bvh",
-        "poise lock dancer.glb --out locked.glb --save-contacts feet.json",
-        "poise lock walk.bvh --contacts feet.json --out locked.bvh",
-    ),
-)(lock_command)
-app.command(
-    "retarget",
-    epilog=write_examples(
-        "poise retarget dance.bvh g1.xml --scale 0.01 --out dance_g1.csv --style unitree",
-        "poise retarget walk.bvh dancer.glb --out walk.glb --save-mapping cmu_to_dancer.json",
-        "poise retarget lafan1/ g1.xml --scale 0.01 --out g1/ --style unitree",
-    ),
-)(retarget_command)
-app.command(
-    "quality", epilog=write_examples("poise quality walk.bvh", "poise quality locked.bvh --source walk.bvh --json")
-)(quality_command)
-app.command("track", epilog=write_examples("poise track panda path.csv --frame panda_hand_tcp --fps 100 --out q.csv"))(
-    track_command
-)
-app.command(
-    "map",
-    epilog=write_examples(
-        "poise map panda --out panda_map.npz",
-        "poise map robot.urdf --frame tool0 --spacing 0.1 --directions 50 --out map.npz --picture map.png",
-        "poise map panda --gpu --out panda_map.npz; poise studio panda_map.npz",
-    ),
-)(map_command)
-app.command(
-    "race",
-    epilog=write_examples(
-        "poise race",
-        "poise race panda --rotation --problems 1000 --json",
-        "poise race snake100 --out race.png",
-        "poise race --method lm --method dls --method ccd --out race.html",
-    ),
-)(race_command)
-app.command(
-    "bench",
-    epilog=write_examples(
-        "poise bench",
-        "poise bench --save before.json",
-        "poise bench --compare before.json --tolerance 0.2; echo $?",
-        "poise bench --only drag --json",
-    ),
-)(bench_command)
-app.command(
-    "check",
-    epilog=write_examples("poise check 3 my_solution.py", "poise check 8 my_solution.py --time-limit 120; echo $?"),
-)(check_command)
+def add_commands(typer_app: typer.Typer, examples: dict[Callable[..., None], list[str]]) -> None:
+    """Add functions called `<verb>_command` as verbs, with their examples under the help text."""
+    for command, lines in examples.items():
+        kind = GoalCommand if command is solve_command else None
+        verb = command.__name__.removesuffix("_command")
+        typer_app.command(verb, cls=kind, epilog="\n\n".join(("Examples:", *lines)))(command)
+
+
+add_commands(app, EXAMPLES)
 jobs = typer.Typer(help="Work on many rows or clips, that may be killed and goes on.", no_args_is_help=True)
-jobs.command(
-    "run",
-    epilog=write_examples(
-        "poise job run job.json targets/ out/",
-        "poise job run job.json 'targets/*.parquet' out/ --shard $SLURM_ARRAY_TASK_ID/64",
-    ),
-)(run_command)
-jobs.command("show", epilog=write_examples("poise job show job.json"))(show_command)
+add_commands(jobs, JOB_EXAMPLES)
 app.add_typer(jobs, name="job")
-app.command("doctor", epilog=write_examples("poise doctor", "poise doctor --json"))(doctor_command)

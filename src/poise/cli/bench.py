@@ -11,6 +11,7 @@ import json
 import platform
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,6 +31,7 @@ from poise.goals import Reach
 
 __all__ = ["bench_command"]
 
+TOOL = "panda_hand_tcp"
 Work = Callable[[], int]  # does its work, and says how many calls that was
 
 
@@ -62,81 +64,61 @@ def bench_command(
 # ------------------------------------------------------------------------------------------------ the work
 
 
+def repeat(call: Callable[[], object], times: int) -> Work:
+    """Return the work of calling a function so many times."""
+
+    def work() -> int:
+        for _ in range(times):
+            call()
+        return times
+
+    return work
+
+
 def time_fk_arm() -> Work:
     """Prepare fk of one pose and one frame."""
     model = poise.load("panda")
-    q = np.array(model.rest)
-
-    def work() -> int:
-        for _ in range(1000):
-            model.fk(q, "panda_hand_tcp")
-        return 1000
-
-    return work
+    return repeat(partial(model.fk, np.array(model.rest), TOOL), 1000)
 
 
 def time_jacobian_arm() -> Work:
     """Prepare the Jacobian of one pose and one frame."""
     model = poise.load("panda")
-    q = np.array(model.rest)
-
-    def work() -> int:
-        for _ in range(1000):
-            model.jacobian(q, "panda_hand_tcp")
-        return 1000
-
-    return work
+    return repeat(partial(model.jacobian, np.array(model.rest), TOOL), 1000)
 
 
 def time_fk_batch() -> Work:
     """Prepare fk of ten thousand poses in one call."""
     model = poise.load("humanoid")
     q = model.random(np.random.default_rng(0), 10_000)
-
-    def work() -> int:
-        model.fk(q, "hand_l")
-        return len(q)
-
-    return work
+    return lambda: len(model.fk(q, "hand_l"))
 
 
 def solve_arm() -> Work:
     """Prepare reachable positions and rotations, solved from the middle of the ranges."""
     model = poise.load("panda")
-    targets = model.fk(model.random(np.random.default_rng(0), 100), "panda_hand_tcp")
-    solver = poise.Solver(model, Reach("panda_hand_tcp", targets[0], name="hand"))
-
-    def work() -> int:
-        for target in targets:
-            solver.solve(None, {"hand": target})
-        return len(targets)
-
-    return work
+    targets = model.fk(model.random(np.random.default_rng(0), 100), TOOL)
+    solver = poise.Solver(model, Reach(TOOL, targets[0], name="hand"))
+    return lambda: len([solver.solve(None, {"hand": target}) for target in targets])
 
 
 def solve_arm_at_once() -> Work:
     """Prepare the same targets, each with a call that prepares its own solver."""
     model = poise.load("panda")
-    targets = model.fk(model.random(np.random.default_rng(0), 20), "panda_hand_tcp")
-
-    def work() -> int:
-        for target in targets:
-            poise.solve(model, Reach("panda_hand_tcp", target))
-        return len(targets)
-
-    return work
+    targets = model.fk(model.random(np.random.default_rng(0), 20), TOOL)
+    return lambda: len([poise.solve(model, Reach(TOOL, target)) for target in targets])
 
 
 def time_batch_arm() -> Work:
     """Prepare reachable targets in one call."""
     model = poise.load("panda")
-    return prepare_batch(model, model.fk(model.random(np.random.default_rng(0), 5000), "panda_hand_tcp"))
+    return prepare_batch(model, model.fk(model.random(np.random.default_rng(0), 5000), TOOL))
 
 
 def time_batch_arm_mixed() -> Work:
     """Prepare targets of which about half are out of reach: spread evenly over the ball that holds all of them."""
     model, rng = poise.load("panda"), np.random.default_rng(0)
-    tools = model.fk(model.random(rng, 5000), "panda_hand_tcp")
+    tools = model.fk(model.random(rng, 5000), TOOL)
     center = model.fk(model.rest, model.joints[0].name)[:3, 3]
     radius = np.linalg.norm(tools[:, :3, 3] - center, axis=1).max()
     targets = tools[:100].copy()
@@ -149,26 +131,14 @@ def time_batch_arm_mixed() -> Work:
 
 def prepare_batch(model: poise.Model, targets: NDArray[np.float64]) -> Work:
     """Prepare one call of a prepared batch solver."""
-    solver = BatchSolver(model, Reach("panda_hand_tcp", targets[0]))
-
-    def work() -> int:
-        solver.solve(targets)
-        return len(targets)
-
-    return work
+    solver = BatchSolver(model, Reach(TOOL, targets[0]))
+    return lambda: len(solver.solve(targets).q)
 
 
 def solve_figure() -> Work:
     """Prepare the demo's pose from rest, with a prepared solver."""
     model = poise.load("humanoid")
-    solver = poise.Solver(model, make_goals(model))
-
-    def work() -> int:
-        for _ in range(10):
-            solver.solve()
-        return 10
-
-    return work
+    return repeat(poise.Solver(model, make_goals(model)).solve, 10)
 
 
 def drag_figure() -> Work:
@@ -180,14 +150,7 @@ def drag_figure() -> Work:
 def prepare_figure() -> Work:
     """Prepare the step from goals to a prepared solver."""
     model = poise.load("humanoid")
-    goals = make_goals(model)
-
-    def work() -> int:
-        for _ in range(10):
-            poise.Solver(model, goals)
-        return 10
-
-    return work
+    return repeat(partial(poise.Solver, model, make_goals(model)), 10)
 
 
 WORKS: dict[str, Callable[[], Work]] = {

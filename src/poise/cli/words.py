@@ -22,7 +22,6 @@ __all__ = [
     "describe_system",
     "report_complaints",
     "say_written",
-    "write_examples",
 ]
 
 
@@ -48,11 +47,6 @@ def describe_system() -> str:
 def say_written(path: str | PathLike[str]) -> None:
     """Say that a file was written, on the error stream."""
     typer.echo(f"wrote {path}", err=True)
-
-
-def write_examples(*lines: str) -> str:
-    """Return the end of a help text: one example per line."""
-    return "\n\n".join(("Examples:", *lines))
 
 
 def complete_body(incomplete: str) -> list[str]:

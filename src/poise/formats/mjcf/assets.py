@@ -21,6 +21,7 @@ from poise.formats.mjcf.safe_xml import (
     Weight,
     find_stem,
     gather,
+    parse_numbers,
     sanitize,
     serialize,
     walk,
@@ -172,7 +173,7 @@ def replace_mesh(
     plain = element.get("file", "").replace("\\", "/")
     suffix = PurePosixPath(plain).suffix.lower()
     token = assets.add(TETRAHEDRON, ".obj") if data is None else assets.add(data, suffix)
-    path = find_mesh(folder, element, directory)
+    path = find_file(folder, element, directory, MESHES)
     assets.meshes[token] = MjcfMesh(path, element.get("refpos", "0 0 0"), element.get("refquat", "1 0 0 0"))
     kept = ("class", "scale", "refpos", "refquat") if data is None else tuple(set(element.keys()) - {"content_type"})
     values = {key: element.get(key, "") for key in kept if element.get(key) is not None}
@@ -181,32 +182,22 @@ def replace_mesh(
     element[:] = []
 
 
-def find_mesh(folder: MjcfFiles, element: Element, directory: PurePosixPath) -> str:
-    """Return where a mesh is, or would be: next to the model, or next to the included file that names it."""
+def find_file(folder: MjcfFiles, element: Element, directory: PurePosixPath, suffixes: tuple[str, ...]) -> str:
+    """Return where a mesh or an image is, or would be: next to the model, or to the included file that names it."""
     plain = element.get("file", "").replace("\\", "/")
     if "://" in plain:
         return plain
     try:
-        found = folder.find(element, str(directory / plain), MESHES)
+        found = folder.find(element, str(directory / plain), suffixes)
     except FormatError:
         found = None
-    if found is None:
-        return str(Path(folder.main.path).parent / directory / plain)
-    return str(Path(folder.main.path).parent / found[1] / found[0].name)
+    return str(Path(folder.main.path).parent / (directory / plain if found is None else found[1] / found[0].name))
 
 
 def find_image(folder: MjcfFiles, element: Element, directory: PurePosixPath) -> str:
-    """Return where the image of a texture is, or would be; "" for one that MuJoCo makes, or wraps around a cube."""
-    plain = element.get("file", "").replace("\\", "/")
-    if element.get("type", "cube") != "2d" or PurePosixPath(plain).suffix.lower() not in IMAGES:
-        return ""
-    try:
-        found = folder.find(element, str(directory / plain), IMAGES)
-    except FormatError:
-        found = None
-    if found is None:
-        return str(Path(folder.main.path).parent / directory / plain)
-    return str(Path(folder.main.path).parent / found[1] / found[0].name)
+    """Return the file of a texture; "" for one that MuJoCo makes, or wraps around a cube."""
+    is_image = PurePosixPath(element.get("file", "").replace("\\", "/")).suffix.lower() in IMAGES
+    return find_file(folder, element, directory, IMAGES) if is_image and element.get("type", "cube") == "2d" else ""
 
 
 # ------------------------------------------------------------------------------------------------ masses
@@ -263,8 +254,8 @@ def read_mesh(folder: MjcfFiles, mesh: Element, assets: Assets, directory: PureP
 def list_mesh_geoms(root: Element) -> Iterator[tuple[Element, dict[str, str], bool]]:
     """Yield geoms with a mesh, their settings with those of their classes, and whether their body's mass needs them."""
     classes = read_default_classes(root)
-    always = any(e.get("inertiafromgeom") == "true" for e in walk(root) if e.tag == "compiler")
-    never = any(e.get("inertiafromgeom") == "false" for e in walk(root) if e.tag == "compiler")
+    inertia = {e.get("inertiafromgeom") for e in walk(root) if e.tag == "compiler"}
+    always, never = "true" in inertia, "false" in inertia
     top = [e for e in root if e.tag == "worldbody"]
     stack: list[tuple[Element, str, bool]] = [(e, "main", False) for e in top]
     while stack:
@@ -282,15 +273,9 @@ def list_mesh_geoms(root: Element) -> Iterator[tuple[Element, dict[str, str], bo
 
 
 def is_weightless(facts: Mapping[str, str]) -> bool:
-    """Return whether a geom is told to weigh nothing."""
-    return is_nothing(facts.get("mass")) or ("mass" not in facts and is_nothing(facts.get("density")))
-
-
-def is_nothing(word: str | None) -> bool:
-    try:
-        return word is not None and float(word) == 0.0
-    except ValueError:
-        return False
+    """Return whether a geom has zero mass or, without a mass, zero density."""
+    word = facts.get("mass", facts.get("density", ""))
+    return parse_numbers(word) == [0.0]
 
 
 def read_default_classes(root: Element) -> dict[str, dict[str, str]]:

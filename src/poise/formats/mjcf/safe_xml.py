@@ -40,7 +40,7 @@ MOST_FILES = 200
 MOST_BYTES = 1 << 26  # of included XML, in all
 MOST_BODIES = 5_000  # after replicate, composite, flexcomp and attach; MuJoCo's compiler takes seconds for these
 MOST_COPIES = 25_000  # elements, likewise
-MOST_COUNT = 1_000_000  # the largest size that any element may ask for
+MAX_COUNT = 1_000_000  # the largest size that any element may ask for
 NO_FILE = "made by a plugin"
 NOT_THERE = "is not there, or is not a plain file; looked next to"
 BEGIN, END = b"<mujoco", b"</mujoco>"
@@ -214,53 +214,37 @@ def sanitize(folder: MjcfFiles, root: Element) -> None:
 def check_numbers(folder: MjcfFiles, element: Element) -> None:
     """No NaN among numbers, no size beyond reason."""
     for key, value in element.items():
+        numbers = parse_numbers(value)
         if key == "name" and len(value) > LONGEST_NAME:
             raise folder.make_error(element, f"its name has {len(value)} letters; give it a shorter one.")
-        if WORDS.fullmatch(key) is None and "nan" in value.lower() and has_nan(value):
+        if WORDS.fullmatch(key) is None and any(map(math.isnan, numbers)):
             raise folder.make_error(element, f"{key} is {quote(value)}; every number must be one.")
-        if key in FINITE and element.tag in PLACED and any(map(is_infinite, value.split())):
+        if key in FINITE and element.tag in PLACED and any(map(math.isinf, numbers)):
             raise folder.make_error(
-                element, f"{key} is {quote(value)}; it must be finite. Leave a range out where none is."
+                element, f"{key} is {quote(value)}; it must be finite. Leave a range out if there is none."
             )
-        if key == "range" and element.tag == "joint" and element.get("limited") != "false" and is_falling(value):
+        is_range = key == "range" and element.tag == "joint" and element.get("limited") != "false"
+        if is_range and len(numbers) == 2 and numbers[0] > numbers[1]:
             raise folder.make_error(element, f"range is {quote(value)}, whose lower end is above its upper; swap them.")
-        if key == "count" and any(read_number(word) < 0.0 for word in value.split()):
-            raise folder.make_error(element, f"count is {quote(value)}; it must be zero or more.")
-        if (key in COUNTS or key in BUFFERS) and any(is_large(word) for word in value.split()):
-            raise folder.make_error(element, f"{key} is {quote(value)}; that is more than anything here may have.")
+        if key in COUNTS or key in BUFFERS:
+            sizes = [parse_number(word) for word in value.split()]
+            if key == "count" and any(size < 0.0 for size in sizes):
+                raise folder.make_error(element, f"count is {quote(value)}; it must be zero or more.")
+            if any(not abs(size) <= MAX_COUNT for size in sizes):
+                raise folder.make_error(element, f"{key} is {quote(value)}; at most {MAX_COUNT} is allowed.")
 
 
-def has_nan(value: str) -> bool:
-    """Return whether these are numbers, and one of them is NaN."""
+def parse_numbers(value: str) -> list[float]:
+    """Return the numbers of an attribute; nothing if a word is not a number."""
     try:
-        return any(math.isnan(float(word)) for word in value.split())
+        return [float(word) for word in value.split()]
     except ValueError:
-        return False
+        return []
 
 
-def is_infinite(word: str) -> bool:
-    """Return whether it is an infinite number."""
-    try:
-        return math.isinf(float(word))
-    except ValueError:
-        return False
-
-
-def is_falling(value: str) -> bool:
-    """Return whether these are two numbers, the first above the second."""
-    try:
-        low, high = map(float, value.split())
-    except ValueError:
-        return False
-    return low > high
-
-
-def is_large(word: str) -> bool:
-    """Return whether it is a number beyond what any element may ask for; also one that is below zero by as much."""
-    try:
-        return not abs(float(word)) <= MOST_COUNT
-    except ValueError:
-        return False
+def parse_number(word: str) -> float:
+    """Return a number, or 1.0: the compiler will report what is wrong with the word."""
+    return (parse_numbers(word) or [1.0])[0]
 
 
 def weigh(folder: MjcfFiles, root: Element, attached: Mapping[str, Weight]) -> Weight:
@@ -274,7 +258,7 @@ def weigh(folder: MjcfFiles, root: Element, attached: Mapping[str, Weight]) -> W
     while stack:
         element, copies = stack.pop()
         if element.tag in ("replicate", "composite", "flexcomp"):
-            copies *= max(1.0, math.prod(abs(read_number(word)) or 1.0 for word in element.get("count", "1").split()))
+            copies *= max(1.0, math.prod(abs(parse_number(word)) or 1.0 for word in element.get("count", "1").split()))
         inner = attached.get(element.get("model", ""), (1.0, 1.0)) if element.tag == "attach" else (1.0, 1.0)
         total += copies * inner[0]
         bodies += copies * inner[1] if element.tag in MAKES_BODIES else 0.0
@@ -282,14 +266,6 @@ def weigh(folder: MjcfFiles, root: Element, attached: Mapping[str, Weight]) -> W
             raise folder.make_error(element, f"the model grows above {MOST_BODIES} bodies or {MOST_COPIES} copies.")
         stack.extend((child, copies) for child in element)
     return total, bodies
-
-
-def read_number(word: str) -> float:
-    """Return a number, or one: the compiler will say what is wrong with the word."""
-    try:
-        return float(word)
-    except ValueError:
-        return 1.0
 
 
 def keep(folder: MjcfFiles, parent: Element, child: Element) -> bool:
