@@ -1,19 +1,20 @@
-"""Find the contacts of a clip.
+"""Detect contacts: one rule with hysteresis, fed by a whole clip or by a stream.
 
-A point is in contact where it is slow and low:
+A contact begins where a point is slow and low for a while, and goes on while it is hardly faster:
 
-    speed < 0.15 m/s  (the larger of the two one-sided differences),   height < floor + 0.05 m,
+    begins    speed < 0.15 m/s and height < floor + 0.05 m,
+    goes on   speed < 0.2 m/s  and height < floor + 0.05 m,
 
-for at least 0.13 s, on a body of 1.75 m; thresholds grow with the body. From there a contact goes on while the point is
-slower than 0.2 m/s (hysteresis), and two contacts of one point that a single frame parts are one. The floor is the 2nd
-percentile of the heights of all points; heels and toes that stand at another height than each other have each their
-own, by the same rule, up to 0.02 m higher.
+on a body of 1.75 m; thresholds grow with the body. The speed in a clip is the larger of the two one-sided differences
+and a contact starts where the point could already stay; a stream knows the backward difference only, and its contacts
+start when they are noticed. The floor of a clip is the 2nd percentile of the heights of all points; if heels and toes
+stand at different heights, each has its own floor by the same rule, up to 0.02 m higher.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass
 from numbers import Real
 
 import numpy as np
@@ -22,16 +23,90 @@ from numpy.typing import NDArray
 from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.kinematics import Motion
-from poise.motion.contact.ledger import Contact, Contacts
+from poise.motion.contact.ledger import Contact, Contacts, find_kind, find_usual_heights, move_contact
 from poise.motion.contact.soles import SolePoint, find_soles, measure_size
 
-__all__ = ["contacts", "find_runs"]
+__all__ = ["FOOT_RULE", "HAND_RULE", "ContactDetector", "ContactRule", "contacts", "find_runs", "measure_floor"]
 
-SLOW, SLOW_ENOUGH_TO_STAY = 0.15, 0.2  # m/s
-LOW = 0.05  # m
-SHORTEST = 0.13  # s
-HIGHER = 0.02  # m: so much higher than the floor of all may be that of the heels, or the toes
-SAME_FLOOR = 0.03  # m: a contact that is further off stands on something
+Flags = NDArray[np.bool_]
+FLOOR_PERCENTILE = 2.0  # of the heights of points that may stand
+KIND_FLOOR_RISE_M = 0.02  # the most by which the floor of heels, or of toes, is above the floor of all
+SAME_FLOOR_M = 0.03  # contacts whose heights differ by more stand on different floors
+
+
+@dataclass(frozen=True, slots=True)
+class ContactRule:
+    """The thresholds of a contact on a body of 1.75 m.
+
+    Attributes:
+        begin_speed_m_s: A contact begins below this speed,
+        stay_speed_m_s: and goes on below this one.
+        height_m: The highest above the floor; inf if any height will do.
+        shortest_s: How long a point of a clip must be slow for a contact.
+    """
+
+    begin_speed_m_s: float
+    stay_speed_m_s: float
+    height_m: float
+    shortest_s: float
+
+    def begins(self, speeds: Floats, heights: Floats, size: float) -> Flags:
+        """Return where contacts may begin; heights above the floor [m], size relative to a person."""
+        flags: Flags = (speeds < self.begin_speed_m_s * size) & (heights < self.height_m * size)
+        return flags
+
+    def stays(self, speeds: Floats, heights: Floats, size: float) -> Flags:
+        """Return where contacts may go on."""
+        flags: Flags = (speeds < self.stay_speed_m_s * size) & (heights < self.height_m * size)
+        return flags
+
+    def find_intervals(self, path: Floats, heights: Floats, fps: float, size: float) -> list[tuple[int, int]]:
+        """List the contacts of one point over a clip: (first frame, one past the last)."""
+        speeds = measure_speed(path, fps)
+        begins, out = self.begins(speeds, heights, size), list[tuple[int, int]]()
+        for start, end in find_runs(self.stays(speeds, heights, size)):
+            longest = max((b - a for a, b in find_runs(begins[start:end])), default=0)
+            if longest >= max(2, round(self.shortest_s * fps)) or (longest and end - start == len(path)):
+                out.append((start, end))
+        return out
+
+
+FOOT_RULE = ContactRule(begin_speed_m_s=0.15, stay_speed_m_s=0.2, height_m=0.05, shortest_s=0.13)
+HAND_RULE = ContactRule(begin_speed_m_s=0.1, stay_speed_m_s=0.1, height_m=np.inf, shortest_s=0.3)
+
+
+class ContactDetector:
+    """The contacts of the feet of a stream; a contact begins after `needed` slow frames."""
+
+    def __init__(self, points: int, fps: float, needed: int = 1) -> None:
+        self.fps, self.needed = fps, needed
+        self.standing, self.slow = np.zeros(points, dtype=bool), np.zeros(points, dtype=np.int64)
+        self.last: Floats | None = None
+
+    def reset(self) -> None:
+        """Forget all frames."""
+        self.standing[:], self.slow[:], self.last = False, 0, None
+
+    def watch(self, places: Floats, heights: Floats, size: float, allowed: Flags) -> Flags:
+        """Take in one frame and return which points stand, (points,).
+
+        Args:
+            places: Where the points are, (points, 3) [m].
+            heights: Their heights above the floor, (points,) [m].
+            size: The size of the body relative to a person.
+            allowed: The points that may stand, (points,).
+        """
+        moved = np.full_like(places, np.inf) if self.last is None else places - self.last
+        speeds = self.fps * np.sqrt((moved * moved).sum(axis=1))
+        self.slow = np.where(FOOT_RULE.begins(speeds, heights, size), self.slow + 1, 0)
+        stays = FOOT_RULE.stays(speeds, heights, size)
+        self.standing = allowed & np.where(self.standing, stays, self.slow >= self.needed)
+        self.last = places
+        return self.standing
+
+    def release(self, point: int) -> None:
+        """End the contact of a point."""
+        self.standing[point] = False
 
 
 def contacts(clip: Motion, points: Iterable[str] | str | None = None, floor: float | None = None) -> Contacts:
@@ -43,7 +118,7 @@ def contacts(clip: Motion, points: Iterable[str] | str | None = None, floor: flo
         floor: The height of the ground [m]; found unless given.
 
     Raises:
-        InvalidValue: The clip is no motion, or the body has no feet that can be told.
+        InvalidValue: The clip is not a motion, or the body has no known feet.
     """
     if not isinstance(clip, Motion):
         raise InvalidValue(f"clip is {clip!r}; it must be a poise.Motion.")
@@ -54,65 +129,42 @@ def contacts(clip: Motion, points: Iterable[str] | str | None = None, floor: flo
         return Contacts((), 0, clip.fps, floor)
     size, up = measure_size(clip), clip.model.up_direction
     paths = {sole.name: clip.positions(sole.frame, sole.point) for sole in soles}
-    ground = find_floor(paths, up) if floor is None else float(floor)
-    floors = find_floors(paths, up, ground, 0.0 if floor is not None else HIGHER * size)
+    ground = measure_floor([path @ up for path in paths.values()]) if floor is None else float(floor)
+    floors = find_floors(paths, up, ground, 0.0 if floor is not None else KIND_FLOOR_RISE_M * size)
     found = [
-        contact
+        make_contact(sole, paths[sole.name], start, end)
         for sole in soles
-        for contact in find_contacts_of(
-            sole, paths[sole.name], clip.fps, size, paths[sole.name] @ up - floors[sole.name]
+        for start, end in FOOT_RULE.find_intervals(
+            paths[sole.name], paths[sole.name] @ up - floors[sole.name], clip.fps, size
         )
     ]
-    return Contacts(tuple(level(found, up, SAME_FLOOR * size)), len(clip), clip.fps, ground)
+    return Contacts(tuple(level_contacts(found, up, SAME_FLOOR_M * size)), len(clip), clip.fps, ground)
 
 
-def find_floor(paths: dict[str, Floats], up: Floats) -> float:
-    """Return the height on which points stand: the 2nd percentile of all of them."""
-    return float(np.percentile(np.concatenate([path @ up for path in paths.values()]), 2.0))
+def measure_floor(heights: list[Floats]) -> float:
+    """Return the height on which points stand: the 2nd percentile of all their heights."""
+    return float(np.percentile(np.concatenate(heights), FLOOR_PERCENTILE))
 
 
 def find_floors(paths: dict[str, Floats], up: Floats, ground: float, most: float) -> dict[str, float]:
     """Return the height on which each point stands: that of its kind, no lower than the ground, nor much higher."""
     kinds = {name: find_kind(name) for name in paths}
-    own = {kind: find_floor({n: paths[n] for n in paths if kinds[n] == kind}, up) for kind in set(kinds.values())}
+    own = {kind: measure_floor([paths[n] @ up for n in paths if kinds[n] == kind]) for kind in set(kinds.values())}
     return {name: min(max(own[kind], ground), ground + most) for name, kind in kinds.items()}
 
 
-def find_kind(name: str) -> str:
-    """Return what a point is on both sides: "heel" of "heel_l"."""
-    return name.rpartition("_")[0] or name
+def make_contact(sole: SolePoint, path: Floats, start: int, end: int) -> Contact:
+    """Return the contact of a point over some frames, at the mean of its path."""
+    x, y, z = path[start:end].mean(axis=0).tolist()
+    return Contact(sole.frame, start, end, place=(x, y, z), point=sole.point, name=sole.name)
 
 
-def find_contacts_of(sole: SolePoint, path: Floats, fps: float, size: float, height: Floats) -> list[Contact]:
-    """List the contacts of one point, each at the mean of its path."""
-    speed = measure_speed(path, fps)
-    low = height < LOW * size
-    stands = low & (speed < SLOW * size)
-    may_stay = low & (speed < SLOW_ENOUGH_TO_STAY * size)
-    out = []
-    for start, end in find_runs(may_stay):
-        inner = find_runs(stands[start:end])
-        longest = max((b - a for a, b in inner), default=0)
-        if longest >= max(2, round(SHORTEST * fps)) or (longest and end - start == len(path)):
-            place = path[start:end].mean(axis=0)
-            out.append(
-                Contact(sole.frame, start, end, place=(place[0], place[1], place[2]), point=sole.point, name=sole.name)
-            )
-    return out
-
-
-def level(found: list[Contact], up: Floats, most: float) -> list[Contact]:
-    """Return contacts of a kind of point at one height, the median of theirs, unless they are off by `most`."""
-    heights: dict[str, list[float]] = {}
+def level_contacts(found: list[Contact], up: Floats, most: float) -> list[Contact]:
+    """Return contacts of each kind of point at their median height, except those that differ from it by `most`."""
+    usual, out = find_usual_heights(found, up), []
     for contact in found:
-        heights.setdefault(find_kind(contact.name), []).append(float(np.array(contact.place) @ up))
-    medians = {kind: float(np.median(each)) for kind, each in heights.items()}
-    out = []
-    for contact in found:
-        own, usual = float(np.array(contact.place) @ up), medians[find_kind(contact.name)]
-        shift = usual - own if abs(usual - own) < most else 0.0
-        place = np.array(contact.place) + shift * up
-        out.append(replace(contact, place=(place[0], place[1], place[2])))
+        shift = usual[find_kind(contact.name)] - float(np.array(contact.place) @ up)
+        out.append(move_contact(contact, np.array(contact.place) + (shift if abs(shift) < most else 0.0) * up))
     return out
 
 
@@ -125,7 +177,7 @@ def measure_speed(path: Floats, fps: float) -> Floats:
     return fastest
 
 
-def find_runs(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
+def find_runs(flags: Flags) -> list[tuple[int, int]]:
     """List the stretches of True: (first, one past the last)."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], flags.astype(np.int8), [0]])))
     return [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]

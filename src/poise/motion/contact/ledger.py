@@ -6,13 +6,14 @@ them: `lock`, `track`, `quality`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import KW_ONLY, asdict, dataclass, replace
 from os import PathLike
 from typing import Any
 
 import numpy as np
 
+from poise.arrays import Floats
 from poise.errors import FormatError, InvalidValue
 from poise.formats.json_files import read_kind
 
@@ -150,6 +151,26 @@ class Contacts:
             return cls(intervals, int(given["frames"]), float(given["fps"]), given.get("floor"))
         except (KeyError, TypeError, ValueError) as error:
             raise FormatError(f"has a contact that cannot be read: {error}", str(path)) from None
+
+
+def move_contact(contact: Contact, place: Floats) -> Contact:
+    """Return a contact that stands elsewhere."""
+    x, y, z = place.tolist()
+    return replace(contact, place=(x, y, z))
+
+
+def find_kind(name: str) -> str:
+    """Return what a point is called on both sides: "heel" for "heel_l"."""
+    return name.rpartition("_")[0] or name
+
+
+def find_usual_heights(found: Iterable[Contact], up: Floats) -> dict[str, float]:
+    """Return the median height of the contacts of each kind of point [m]."""
+    heights: dict[str, list[float]] = {}
+    for contact in found:
+        if contact.place is not None:
+            heights.setdefault(find_kind(contact.name), []).append(float(np.array(contact.place) @ up))
+    return {kind: float(np.median(each)) for kind, each in heights.items()}
 
 
 def describe(contact: Contact, fps: float) -> str:

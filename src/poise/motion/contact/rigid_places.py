@@ -8,7 +8,7 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.kinematics import Motion
-from poise.motion.contact.ledger import Contact, Contacts
+from poise.motion.contact.ledger import Contact, Contacts, move_contact
 
 __all__ = ["SHIFT", "fit_places"]
 
@@ -29,7 +29,7 @@ def fit_places(clip: Motion, ledger: Contacts) -> Contacts:
         if worst < 1e-12:
             break
     moved = [
-        contact if place is None else replace(contact, place=(place[0], place[1], place[2]))
+        contact if place is None else move_contact(contact, place)
         for contact, place in zip(ledger, places, strict=True)
     ]
     return replace(ledger, intervals=tuple(moved))

@@ -18,7 +18,7 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.kinematics import Motion
-from poise.motion.contact.detector import LOW, SLOW, SLOW_ENOUGH_TO_STAY
+from poise.motion.contact.detector import FOOT_RULE, ContactDetector
 from poise.motion.contact.edges import Edge, find_edges
 from poise.motion.contact.floors import list_soles
 from poise.motion.contact.height_filter import settle
@@ -37,7 +37,7 @@ STIFF = 1.0  # what a point weighs beside that when it is half let go
 STIFF_TURN = 0.05  # and how its foot is turned
 
 
-@dataclass
+@dataclass(eq=False)
 class Foothold:
     """A point of the target that may stand.
 
@@ -134,11 +134,12 @@ class Treading:
             for b in self.holds
             if a is not b and a.frame == b.frame
         }
+        self.detector = ContactDetector(len(self.holds), fps)
         self.forget()
 
     def forget(self) -> None:
         """Begin again: nothing stands."""
-        self.last: Floats | None = None
+        self.detector.reset()
         self.now: Seen | None = None
         self.was: Seen | None = None
         self.targets: Floats | None = None
@@ -155,24 +156,20 @@ class Treading:
             return
         part = T[self.frames]
         now: Floats = (part[:, :3, :3] @ self.points)[..., 0] + part[:, :3, 3]
-        moved = np.full_like(now, np.inf) if self.last is None else now - self.last
-        speeds = (self.fps * np.sqrt((moved * moved).sum(axis=1))).tolist()
-        heights = (now @ self.up - floor).tolist()
+        free = np.array([not hold.forced for hold in self.holds])
+        standing = self.detector.watch(now, now @ self.up - floor, size, free).tolist()
         self.dragged = self.dragged + 1 if 0 < self.dragged < self.long else 0
-        for i, (hold, speed, height) in enumerate(zip(self.holds, speeds, heights, strict=True)):
-            low = height < LOW * size
-            if hold.place is not None:
-                if low and speed < SLOW_ENOUGH_TO_STAY * size:
-                    self._lower(hold, i)
-                else:
-                    self._release(hold, q)
-            elif low and speed < SLOW * size and self.now is not None and not hold.forced:
-                self._take(hold, i)
+        for i, (hold, stands) in enumerate(zip(self.holds, standing, strict=True)):
+            if stands:
+                if hold.place is None:
+                    self._take(hold, i)
                 self._lower(hold, i)
+            elif hold.place is not None:
+                self._release(hold, q)
             elif hold.fade:
                 hold.fade = hold.fade + 1 if hold.fade < self.long else 0
                 hold.forced = hold.forced and hold.fade > 0
-        self.last, self.targets = now, targets
+        self.targets = targets
         self._level()
         self._fade()
 
@@ -222,6 +219,7 @@ class Treading:
         """Let a point go that cannot stand where it is; `q` is the pose of the frame before."""
         self._release(hold, q)
         self._fade()
+        self.detector.release(self.holds.index(hold))
         hold.forced = True
 
     def weigh(self, hold: Foothold) -> float:
@@ -303,7 +301,7 @@ class Treading:
 
     def _settle(self, x: float, v: float) -> tuple[float, float]:
         """Return a height and its speed one frame later; a giant comes down as many times as fast as it is large."""
-        there, speed = settle(x / self.giant, v / self.giant, 1.0 / self.fps, SLOW_ENOUGH_TO_STAY)
+        there, speed = settle(x / self.giant, v / self.giant, 1.0 / self.fps, FOOT_RULE.stay_speed_m_s)
         return there * self.giant, speed * self.giant
 
     def _level(self) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from poise.kinematics import Motion
 from poise.model import Model
 from poise.motion.contact.edges import Edge, find_edges, tell_levels
-from poise.motion.contact.ledger import Contact, Contacts
+from poise.motion.contact.ledger import Contact, Contacts, move_contact
 
 __all__ = ["Tipping"]
 
@@ -57,4 +57,4 @@ class Tipping:
         level = float(np.nanmin(self.levels[contact.name][contact.start : contact.end]))
         height = level + (deepest + SPARE if deepest > SPARE else 0.0)
         place = np.array(contact.place) + (height - float(np.array(contact.place) @ up)) * up
-        return replace(contact, place=(place[0], place[1], place[2]))
+        return move_contact(contact, place)

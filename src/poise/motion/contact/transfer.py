@@ -13,23 +13,20 @@ import numpy as np
 from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.kinematics import Motion
+from poise.motion.contact.detector import HAND_RULE, SAME_FLOOR_M, measure_floor
 from poise.motion.contact.detector import contacts as find_contacts
-from poise.motion.contact.detector import find_runs, measure_speed
 from poise.motion.contact.edges import find_edges
 from poise.motion.contact.floors import STAIR, is_of_foot, list_soles
-from poise.motion.contact.ledger import Contact, Contacts
+from poise.motion.contact.ledger import Contact, Contacts, find_kind, find_usual_heights
 from poise.motion.contact.soles import measure_size
 from poise.motion.retargeting.correspondence import CarryOver
 
 __all__ = ["carry_contacts", "find_air", "find_holds", "measure_standing_ankle"]
 
 Place = tuple[float, float, float]
-LOW = 0.12  # m above the floor: as high as a wrist is over a palm that lies on it
-SLOW = 0.1  # m/s of a hand in contact
-SHORTEST = 0.3  # s
-GOES_ON = 0.2  # m that the hips go while a hand stays: it holds something
-LOWEST = 2.0  # percentile of heights
-ON_STAIRS = 0.03  # m: a foot that stands so much higher than usual stands on something
+WRIST_HEIGHT_M = 0.12  # above the floor, of a hand whose palm lies on it, at most
+HIP_TRAVEL_M = 0.2  # of the hips while a hand stays: if they go further, the hand holds something
+STANDING_PERCENTILE = 20.0  # of the heights of ankles in contact
 
 
 def find_holds(clip: Motion, carrying: CarryOver, floor: float | None = None) -> Contacts:
@@ -59,13 +56,10 @@ def find_hand_holds(clip: Motion, carrying: CarryOver, role: str, floor: float |
         return []
     frame, up, size = carrying.theirs[role], clip.model.up_direction, measure_size(clip)
     path, hips = clip.positions(frame), clip.positions(carrying.theirs["pelvis"])
-    slow = measure_speed(path, clip.fps) < SLOW * size
     out = []
-    for a, b in find_runs(slow):
-        if b - a < max(2, round(SHORTEST * clip.fps)):
-            continue
-        low = floor is not None and float((path[a:b] @ up).max()) < floor + LOW * size
-        holds = float(np.linalg.norm(np.ptp(hips[a:b], axis=0))) > GOES_ON * size
+    for a, b in HAND_RULE.find_intervals(path, path @ up, clip.fps, size):
+        low = floor is not None and float((path[a:b] @ up).max()) < floor + WRIST_HEIGHT_M * size
+        holds = float(np.linalg.norm(np.ptp(hips[a:b], axis=0))) > HIP_TRAVEL_M * size
         if low or holds:
             place = path[a:b].mean(axis=0)
             out.append(Contact(frame, a, b, place=(place[0], place[1], place[2]), name=f"palm_{role[-1]}"))
@@ -146,14 +140,14 @@ def find_height(carrying: CarryOver, ledger: Contacts, contact: Contact, size: f
     if contact.place is None or ledger.floor is None:
         return None
     up = carrying.source.up_direction
-    own, kind = float(np.array(contact.place) @ up), contact.name.rpartition("_")[0]
+    own = float(np.array(contact.place) @ up)
     if not is_of_foot(contact):
-        low = own - ledger.floor < 2.0 * LOW * size
+        low = own - ledger.floor < 2.0 * WRIST_HEIGHT_M * size
         wrist = 0.0 if contact.name in carrying.roles[0].contacts else carrying.scales.path * (own - ledger.floor)
         return wrist if low else None
-    usual = float(np.median([np.array(c.place) @ up for c in ledger if c.place and c.name.startswith(kind)]))
+    usual = find_usual_heights(ledger, up)[find_kind(contact.name)]
     lies_on_floor = own < usual and own > ledger.floor - STAIR * size  # where others of its kind stand higher
-    return carrying.scales.path * (own - usual) if abs(own - usual) > ON_STAIRS * size and not lies_on_floor else 0.0
+    return carrying.scales.path * (own - usual) if abs(own - usual) > SAME_FLOOR_M * size and not lies_on_floor else 0.0
 
 
 def measure_standing_ankle(carrying: CarryOver, T: Floats, ledger: Contacts) -> float:
@@ -169,4 +163,6 @@ def measure_standing_ankle(carrying: CarryOver, T: Floats, ledger: Contacts) -> 
         own = [path[c.start : c.end] for c in ledger if c.name.endswith(f"_{side}") and not c.name.startswith("palm")]
         stands = stands or bool(own)
         heights += own or [path]
-    return float(np.percentile(np.concatenate(heights), 20.0 if stands else LOWEST)) if heights else 0.0
+    if not heights:
+        return 0.0
+    return float(np.percentile(np.concatenate(heights), STANDING_PERCENTILE)) if stands else measure_floor(heights)

@@ -1,13 +1,9 @@
 """Follow targets one frame after the other, as a live stream gives them: no frame sees what comes after it.
 
-A contact is decided by what was seen so far. Where a ledger is given, its contacts begin and end as it says; a point is
-held where it was when its contact began. With contacts="auto" they are decided here, from how the body would move by
-its goals alone, without any contact:
-
-    begins    a point was slower than 0.15 m/s, and lower than the floor + 5 cm, for 0.05 s,
-    goes on   while it is slower than 0.2 m/s, lower than the floor + 6 cm, and within 5 cm of where it is held,
-
-on a body of 1.75 m. The floor is the lowest that a sole was seen. The state of a stream has a fixed size, so that a
+A contact is decided by the frames so far. Contacts of a given ledger begin and end as it says, and a point is held
+where it was when its contact began. With contacts="auto" the feet are watched by `ContactDetector`, on a body that
+follows its goals without any contact: a contact begins after 0.05 s, and also ends when the goals would bring the point
+5 cm away. The floor is the lowest height that a sole had so far. The state of a stream has a fixed size, so that a
 frame costs the same however many came before it.
 """
 
@@ -26,7 +22,7 @@ from poise.limits import Limit
 from poise.model import Model
 from poise.motion.clips.result import Track
 from poise.motion.clips.whole_clip import Progress
-from poise.motion.contact.detector import LOW, SLOW, SLOW_ENOUGH_TO_STAY
+from poise.motion.contact.detector import ContactDetector
 from poise.motion.contact.ledger import Contact, Contacts, Place
 from poise.motion.contact.soles import SolePoint, find_soles
 from poise.solvers import Solution, Solver
@@ -35,9 +31,8 @@ from poise.solvers.starts import read_start
 __all__ = ["follow"]
 
 Key = tuple[str, Place]
-SEEN = 0.05  # s for which a point must be slow before its contact begins
-LOW_ENOUGH_TO_STAY = 0.06  # m
-STRAY = 0.05  # m between a held point and where the goals alone would bring it
+NOTICED_S = 0.05  # for which a point must be slow before it is held: a body without settling feet jerks at once
+STRAY_M = 0.05  # between a held point and the place to which the goals alone would bring it, at most
 STEP = 0.3  # rad, and times L metres: most that one frame moves the body
 
 
@@ -57,14 +52,14 @@ def follow(
     """
     frames = max(len(path) for path in paths.values() if path.ndim > 1)
     stream = Stream(model, goals, limits, fps, read_start(model, start), begun=start is not None)
-    watch = Watch(stream.copy_free()) if isinstance(contacts, str) else None
+    watch = FootWatch(stream.copy_free()) if isinstance(contacts, str) else None
     ledger = Contacts((), frames, fps) if isinstance(contacts, str) else contacts
     record = Record(model)
     asked = {name: goal for name, goal in goals.items() if not isinstance(goal, Rest)}
     out, errors = np.empty((frames, model.nq)), {name: np.zeros((frames, 2)) for name in asked}
     for t in range(frames):
         targets = {name: path[t] if path.ndim > 1 else path for name, path in paths.items()}
-        standing = list_given(ledger, t) if watch is None else watch.look(targets, record.places)
+        standing = list_given(ledger, t) if watch is None else watch.watch(targets, record.places)
         record.update(t, standing, stream.q)
         solution = stream.go_on(targets, record.places)
         out[t] = stream.q
@@ -160,38 +155,27 @@ def list_given(ledger: Contacts, t: int) -> dict[Key, Contact | SolePoint]:
     return {(contact.frame, contact.point): contact for contact in ledger.list_at(t)}
 
 
-class Watch:
-    """Decides what stands, from a body that is led by its goals alone."""
+class FootWatch:
+    """Detector of the feet that stand, on a body that is led by its goals alone."""
 
     def __init__(self, free: Stream) -> None:
         self.free = free
         self.soles = {(sole.frame, sole.point): sole for sole in find_soles(free.model)}
-        self.size = measure_rest(free.model)
-        self.last: dict[Key, Floats] = {}
-        self.slow = dict.fromkeys(self.soles, 0)
-        self.floor = np.inf
+        self.size, self.floor = measure_rest(free.model), np.inf
+        self.detector = ContactDetector(len(self.soles), free.fps, max(2, round(NOTICED_S * free.fps)))
 
-    def look(self, targets: Mapping[str, Floats], held: Mapping[Key, Floats]) -> dict[Key, Contact | SolePoint]:
-        """Take in one more frame, and list the points that stand in it."""
+    def watch(self, targets: Mapping[str, Floats], held: Mapping[Key, Floats]) -> dict[Key, Contact | SolePoint]:
+        """Take in one more frame, and return the points that stand in it."""
         self.free.go_on(targets, {})
-        up, out = self.free.model.up_direction, {}
-        points = {key: find_point(self.free.model, self.free.q, key) for key in self.soles}
-        self.floor = min(self.floor, *(float(x @ up) for x in points.values()))
-        for key, x in points.items():
-            before = self.last.get(key)
-            speed = np.inf if before is None else float(np.linalg.norm(x - before)) * self.free.fps
-            height = float(x @ up) - self.floor
-            self.slow[key] = self.slow[key] + 1 if speed < SLOW * self.size and height < LOW * self.size else 0
-            if key in held:
-                near = float(np.linalg.norm(x - held[key])) < STRAY * self.size
-                slow, low = speed < SLOW_ENOUGH_TO_STAY * self.size, height < LOW_ENOUGH_TO_STAY * self.size
-                stands = near and slow and low
-            else:
-                stands = self.slow[key] >= max(2, round(SEEN * self.free.fps))
-            if stands:
-                out[key] = self.soles[key]
-        self.last = points
-        return dict(out)
+        places = np.array([find_point(self.free.model, self.free.q, key) for key in self.soles])
+        heights = places @ self.free.model.up_direction
+        self.floor = min(self.floor, float(heights.min()))
+        strays = [
+            key in held and float(np.linalg.norm(x - held[key])) for key, x in zip(self.soles, places, strict=True)
+        ]
+        near = np.array(strays) < STRAY_M * self.size
+        standing = self.detector.watch(places, heights - self.floor, self.size, near)
+        return {key: sole for (key, sole), stands in zip(self.soles.items(), standing, strict=True) if stands}
 
 
 def measure_rest(model: Model) -> float:
