@@ -48,3 +48,20 @@ def make_hanger(joints: int = 5, height: float = 1.2, length: float = 0.7, waist
     for side, sign in (("a", 1.0), ("b", -1.0)):
         add_limb(builder, f"limb_{side}_", above, (0.0, 0.2 * sign, rise), joints, length)
     return builder.build()
+
+
+def make_star(arms: int, joints: int = 3, turn: float = 0.0, up: str = "z", free: bool = True) -> poise.Model:
+    """Return a hub with equal arms all round it, flat in the plane of x and y, which hinge out of that plane."""
+    builder = poise.ModelBuilder("star")
+    builder.up = up
+    builder.add_joint("hub", None, "free" if free else "fixed", mass=2.0)
+    for arm in range(arms):
+        angle = turn + 2.0 * np.pi * arm / arms
+        way, axis = np.array([np.cos(angle), np.sin(angle), 0.0]), np.array([-np.sin(angle), np.cos(angle), 0.0])
+        parent = "hub"
+        for k in range(joints):
+            name = f"limb_{arm}_{k}"
+            builder.add_joint(name, parent, "revolute", offset=(0.3 if k else 0.1) * way, axis=axis, mass=0.5)
+            parent = name
+        builder.add_frame(f"limb_{arm}_end", parent, offset=0.3 * way)
+    return builder.build()

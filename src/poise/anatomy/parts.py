@@ -74,6 +74,11 @@ class Body:
     size: float
 
     @property
+    def joint_places(self) -> Floats:
+        """The places of all joints, (parts, 3)."""
+        return np.array([part.place for part in self.parts])
+
+    @property
     def tall(self) -> float:
         """How far apart the lowest and the highest frame are [m]; the size of a body that lies flat."""
         heights = [self.height(T[:3, 3]) for T in self.places.values()]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from poise.anatomy.parts import Body, list_parts
 from poise.anatomy.shape import Shape, read_shape
+from poise.anatomy.symmetry import Symmetry, find_symmetry
 from poise.arrays import Floats
 from poise.kinematics import Motion
 from poise.model import Model
@@ -21,12 +24,14 @@ CLEAR = 0.95  # how alike two sides are in a pose that needs no other beside it
 
 def read_best_shape(model: Model, clip: Motion | None = None) -> Shape:
     """Read the shape of a body in the pose that shows it best: on its legs, its sides alike, its head above."""
-    best = read_shape(model, model.rest)
+    poses = [model.rest, *([] if clip is None else [clip.q[i] for i in sample(len(clip))]), *model.poses.values()]
+    seen = Poses(model, poses)
+    best = seen.read(0, model.up_direction)
     most = rate(best)
     if most >= CLEAR * WORTH["biped"] or (clip is None and best.kind == "two arms" and not unread(best)):
         return best
-    for q, up, handicap in list_views(model, clip):
-        shape = read_shape(model, q, up)
+    for pose, up, handicap in list_views(model, len(poses)):
+        shape = seen.read(pose, up)
         worth = rate(shape) - handicap
         if handicap and "head" not in shape.roles:
             continue  # another way up is believed where a head is above
@@ -35,6 +40,22 @@ def read_best_shape(model: Model, clip: Motion | None = None) -> Shape:
         if most >= CLEAR * WORTH["biped"]:
             break
     return best
+
+
+class Poses:
+    """Poses of a model, each read for several up directions; its parts and its middle plane are found once."""
+
+    def __init__(self, model: Model, poses: Sequence[ArrayLike]) -> None:
+        self.model, self.poses = model, poses
+        self.found: dict[int, tuple[Body, Symmetry | None]] = {}
+
+    def read(self, pose: int, up: Floats) -> Shape:
+        """Read the shape of the body in a pose."""
+        if pose not in self.found:
+            body = list_parts(self.model, self.poses[pose], up)
+            self.found[pose] = body, find_symmetry(body)
+        body, symmetry = self.found[pose]
+        return read_shape(replace(body, up=up), symmetry)
 
 
 def rate(shape: Shape) -> float:
@@ -54,18 +75,16 @@ def unread(shape: Shape) -> bool:
     return len(long) > 1 and not shape.stance.legs
 
 
-def list_views(model: Model, clip: Motion | None) -> Iterator[tuple[ArrayLike, Floats, float]]:
-    """List other poses and other ways up, with what each counts less."""
-    poses: list[ArrayLike] = [] if clip is None else [clip.q[i] for i in sample(len(clip))]
-    poses += list(model.poses.values())
-    for q in poses:
-        yield q, model.up_direction, 0.0
+def list_views(model: Model, poses: int) -> Iterator[tuple[int, Floats, float]]:
+    """List other poses and other ways up, each with its handicap; pose 0 is the rest pose."""
+    for pose in range(1, poses):
+        yield pose, model.up_direction, 0.0
     others = [sign * axis for axis in np.eye(3) for sign in (1.0, -1.0) if sign * axis @ model.up_direction < 0.5]
     for up in others:
-        yield model.rest, up, 0.4
-    for q in poses[:2]:
+        yield 0, up, 0.4
+    for pose in range(1, min(poses, 3)):
         for up in others:
-            yield q, up, 0.5
+            yield pose, up, 0.5
 
 
 def sample(count: int) -> list[int]:

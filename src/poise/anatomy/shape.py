@@ -5,17 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from poise.anatomy.digits import name_digits
 from poise.anatomy.facing import Facing, find_facing
 from poise.anatomy.limbs import Limb
-from poise.anatomy.parts import Body, list_parts
-from poise.anatomy.stance import Limbs, Stance, find_stance
-from poise.anatomy.symmetry import Symmetry, find_symmetry
+from poise.anatomy.parts import Body
+from poise.anatomy.stance import Limbs, Stance, find_stance, is_star
+from poise.anatomy.symmetry import Symmetry
 from poise.anatomy.trunk import read_trunk
-from poise.arrays import Floats
-from poise.model import Model
 
 __all__ = ["NO_LEGS", "Guess", "Shape", "read_shape"]
 
@@ -55,13 +52,13 @@ class Shape:
     limbs: dict[str, Limb] = field(default_factory=dict)
 
 
-def read_shape(model: Model, q: ArrayLike, up: Floats | None = None) -> Shape:
+def read_shape(body: Body, symmetry: Symmetry | None) -> Shape:
     """Read the roles of a body from its shape in a pose."""
-    body = list_parts(model, q, model.up_direction if up is None else up)
-    symmetry = find_symmetry(body)
     if symmetry is None or abs(float(symmetry.normal @ body.up)) > 0.5:
         return Shape("", {}, ("it has no two limbs that are mirror images, left and right",), body)
     stance = find_stance(body, symmetry)
+    if is_star(body, symmetry, stance):
+        return Shape("", {}, ("its limbs are alike all round, as those of a star: none is a leg or an arm",), body)
     facing = find_facing(body, symmetry, stance)
     legs = sorted(stance.legs, key=lambda limbs: float(body.parts[limbs.pair.first].place @ facing.forward))
     kind = {0: "two arms" if stance.arms else "", 1: "biped", 2: "quadruped"}.get(len(legs), "many legs")

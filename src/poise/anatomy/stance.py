@@ -5,6 +5,7 @@ Of a body with arms alone they may hang down as legs do, and the shape cannot te
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,7 @@ from poise.anatomy.limbs import Limb, read_limb
 from poise.anatomy.parts import Body
 from poise.anatomy.symmetry import Branches, Pair, Symmetry
 
-__all__ = ["Limbs", "Stance", "find_stance", "path_between"]
+__all__ = ["Limbs", "Stance", "find_stance", "is_star", "path_between"]
 
 GROUND = 0.12  # of the body's height: how near to its lowest place a foot is
 ARM_TURNS = 4  # angles of an arm at least, on a body without legs
@@ -95,13 +96,25 @@ def find_lone_legs(body: Body, legs: list[Limbs], floor: float, height: float) -
     """Find the legs without a partner: as long as a pair of legs on the same part, and on the same ground."""
     if not legs:
         return ()
-    branches = Branches(body)
     taken = {k for limb in legs for k in (limb.pair.first, limb.pair.second)}
-    beside = {k: limb.pair.first for limb in legs for k in body.children[limb.pair.trunk] if k not in taken}
-    lows = {k: min(body.height(end) for j in body.list_below(k) for end in body.parts[j].ends) for k in beside}
-    return tuple(
-        k for k, leg in beside.items() if lows[k] - floor <= GROUND * height and branches.compare(k, leg) > LIKE_A_LEG
-    )
+    lows = {
+        k: min(body.height(end) for j in body.list_below(k) for end in body.parts[j].ends)
+        for k in list_leg_twins(body, legs, taken)
+    }
+    return tuple(k for k, low in lows.items() if low - floor <= GROUND * height)
+
+
+def list_leg_twins(body: Body, legs: Iterable[Limbs], paired: set[int]) -> list[int]:
+    """List the branches next to the legs that are as long and have as many joints, excluding the paired ones."""
+    branches = Branches(body)
+    others = {k: limb.pair.first for limb in legs for k in body.children[limb.pair.trunk] if k not in paired}
+    return [k for k, leg in others.items() if branches.compare(k, leg) > LIKE_A_LEG]
+
+
+def is_star(body: Body, symmetry: Symmetry, stance: Stance) -> bool:
+    """Return whether the legs are arms of a star: an unpaired limb off the ground equals them."""
+    paired = {k for pair in symmetry.pairs for k in (pair.first, pair.second)}
+    return len(stance.legs) == 1 and not set(list_leg_twins(body, stance.legs, paired)) <= set(stance.lone)
 
 
 def lowest(body: Body, limbs: Limbs) -> float:

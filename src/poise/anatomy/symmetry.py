@@ -21,8 +21,9 @@ __all__ = ["Branches", "Pair", "Symmetry", "find_symmetry"]
 
 ALIKE = 0.6  # how alike two branches must be to be a pair
 NEAR = 0.12  # of the body's size: how far from its image a branch may begin
-MOST = 40  # planes that are tried
-MANY = 64  # branches of one part that are compared with each other: the longest of them
+FAR_IMAGE = 0.55  # above -log(ALIKE): the exponent of `fit_images` at which no pair is alike
+MOST_PLANES = 40
+MOST_COMPARED = 64  # branches of one part, the longest
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,7 @@ class Branches:
 
     def __init__(self, body: Body) -> None:
         self.body = body
+        self.compared: dict[tuple[int, int], float] = {}
         n = len(body.parts)
         self.reach = np.zeros(n)
         self.paths: list[Floats] = [np.zeros(1)] * n
@@ -68,7 +70,13 @@ class Branches:
         return float(np.linalg.norm(at.place - self.body.parts[at.parent].place)) if at.parent >= 0 else 0.0
 
     def compare(self, a: int, b: int) -> float:
-        """Return how alike two branches are, 0 to 1: as many joints, the same distances along them."""
+        """Return the likeness of two branches, 0 to 1: as many joints, the same distances along them."""
+        if (a, b) not in self.compared:
+            self.compared[a, b] = self.compare_paths(a, b)
+        return self.compared[a, b]
+
+    def compare_paths(self, a: int, b: int) -> float:
+        """Compute `compare`."""
         one, other = self.paths[a], self.paths[b]
         longest = max(self.reach[a], self.reach[b], 1e-3 * self.body.size)
         if len(one) == len(other):
@@ -89,8 +97,8 @@ class Branches:
         return np.array(sums[:, :3] / sums[:, 3:])
 
     def list_longest(self, siblings: Sequence[int]) -> list[int]:
-        """List branches of one part, in their order; of more than MANY the longest."""
-        return sorted(sorted(siblings, key=lambda k: -self.reach[k])[:MANY])
+        """List branches of one part, in their order; of more than MOST_COMPARED the longest."""
+        return sorted(sorted(siblings, key=lambda k: -self.reach[k])[:MOST_COMPARED])
 
 
 def find_symmetry(body: Body) -> Symmetry | None:
@@ -124,7 +132,9 @@ def list_planes(body: Body, branches: Branches) -> list[tuple[Floats, float]]:
             abs(normal @ n) > 0.999 and abs(offset - np.sign(normal @ n) * d) < 0.01 * body.size for n, d in kept
         ):
             kept.append((normal, offset))
-    return kept[:MOST]
+        if len(kept) == MOST_PLANES:
+            break
+    return kept
 
 
 def square(normal: Floats) -> Floats:
@@ -158,10 +168,11 @@ def pair_children(
     """Pair what hangs on a part of the trunk; return the pairs, what lies in the plane, and what is odd."""
     children = list(body.children[at])
     aside = {k: float(normal @ branches.middles[k]) - offset for k in children}
-    scored = []
-    for a, b in combinations(branches.list_longest(children), 2):
-        if aside[a] * aside[b] < 0.0:
-            scored.append((fit_images(body, branches, a, b, normal, offset), a, b))
+    scored = [
+        (fit_images(body, branches, a, b, normal, offset), a, b)
+        for a, b in list_near_images(body, branches, branches.list_longest(children), normal, offset)
+        if aside[a] * aside[b] < 0.0
+    ]
     pairs: list[Pair] = []
     for alike, a, b in sorted(scored, reverse=True):
         if alike > ALIKE and a in aside and b in aside:
@@ -172,6 +183,21 @@ def pair_children(
     alone = len(children) == 1  # a root that stands apart from its body
     middle = [k for k in aside if alone or abs(float(normal @ body.parts[k].place) - offset) < near]
     return pairs, middle, [k for k in aside if k not in middle]
+
+
+def list_near_images(
+    body: Body, branches: Branches, siblings: list[int], normal: Floats, offset: float
+) -> list[tuple[int, int]]:
+    """List the pairs of siblings whose mirror images may fit, by one array operation instead of a call per pair."""
+    if len(siblings) < 2:
+        return []
+    off = np.zeros((len(siblings), len(siblings)))
+    for places, scale in ((body.joint_places, NEAR), (branches.middles, 4.0 * NEAR)):
+        at = places[siblings]
+        images = at - 2.0 * np.outer(at @ normal - offset, normal)
+        off += ((images[:, None] - at) ** 2).sum(axis=2) / (scale * body.size) ** 2
+    first, second = np.nonzero(np.triu(off < FAR_IMAGE, 1))
+    return [(siblings[i], siblings[j]) for i, j in zip(first.tolist(), second.tolist(), strict=True)]
 
 
 def fit_images(body: Body, branches: Branches, a: int, b: int, normal: Floats, offset: float) -> float:
