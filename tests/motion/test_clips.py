@@ -164,7 +164,7 @@ def test_a_lock_out_of_reach_is_let_go_and_told(walk):
 
 def test_the_ground_may_be_given(skating):
     up = skating.model.up_direction
-    raised = lock(skating, known(skating), ground=0.1)
+    raised = lock(skating, known(skating), floor=0.1)
     for contact in raised.contacts:
         heights = raised.motion.positions(contact.frame)[contact.start : contact.end] @ up
         np.testing.assert_allclose(heights, 0.1, atol=1e-6)
@@ -347,8 +347,8 @@ def swap(name):
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda walk: lock(walk, ground=float("nan")), "ground"),
-        (lambda walk: lock(walk, ground="floor"), "ground"),
+        (lambda walk: lock(walk, floor=float("nan")), "floor"),
+        (lambda walk: lock(walk, floor="floor"), "floor"),
         (lambda walk: lock(walk, smooth=-1.0), "smooth"),
         (lambda walk: track(walk.model, Reach("hand_l", np.zeros((4, 3))), fps=FPS, smooth=float("nan")), "smooth"),
         (lambda walk: contacts(walk, floor=float("inf")), "floor"),

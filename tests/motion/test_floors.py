@@ -49,7 +49,7 @@ def test_a_foot_that_never_stands_does_not_go_through_the_floor_while_the_other_
     walk = make_walk(60)
     found = poise.motion.contacts(walk)
     one = Contacts(tuple(c for c in found if c.name.endswith(f"_{side}")), len(walk), walk.fps, found.floor)
-    held = lock(walk, one, ground=0.04)
+    held = lock(walk, one, floor=0.04)
     known, up = poise.roles(walk.model).contacts, walk.model.up_direction
     for name in ("heel_l", "toe_l", "heel_r", "toe_r"):
         point = known[name]

@@ -24,6 +24,7 @@ from poise.batch.places import Asked, find_plane, hold_root, lay_grid, read_spac
 from poise.batch.solution import CODES, copy_to_host
 from poise.batch.solver import BatchSolver, read_count
 from poise.batch.voxels import ReachMap
+from poise.deprecation import accept_former
 from poise.errors import InvalidValue
 from poise.goals import Reach
 from poise.goals.direction import read_axis
@@ -40,13 +41,13 @@ DEVICE_ROWS = 1 << 21  # and on a GPU; Ctrl-C is heard between two of them
 REACHED, PROVED = CODES.index(Status.REACHED), CODES.index(Status.UNREACHABLE)
 
 
+@accept_former("model", "frame", "spacing", "directions", "turns", "progress")
 def reach_map(
     model: Model,
     frame: str | Frame,
     spacing: float = 0.05,
     directions: int | ArrayLike = 200,
     turns: int = 12,
-    progress: Progress | None = None,
     *,
     axis: str | ArrayLike = "z",
     box: ArrayLike | None = None,
@@ -54,6 +55,7 @@ def reach_map(
     manipulability: bool = False,
     threads: int | None = None,
     device: str = "cpu",
+    progress: Progress | None = None,
 ) -> ReachMap:
     """Map what share of orientations a frame reaches at every place around a body.
 

@@ -42,7 +42,9 @@ def lock_command(
     file: File,
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the locked clip goes.")],
     contacts: Ledger = None,
-    ground: Annotated[float | None, typer.Option(help="The height of the ground [m]; found unless given.")] = None,
+    floor: Annotated[
+        float | None, typer.Option("--floor", "--ground", help="The height of the floor [m]; found unless given.")
+    ] = None,
     smooth: Annotated[float, typer.Option(help="Over how many tenths of a second a correction spreads.")] = 1.0,
     save_contacts: Annotated[Path | None, typer.Option(help="Write the contacts that hold, as JSON.")] = None,
     scale: Scale = "1",
@@ -56,7 +58,7 @@ def lock_command(
         check_out(out)
         given = load_one_motion(file, read_options(base="fixed", scale=scale, up=up), clip, model)
         ledger = "auto" if contacts is None else motion.Contacts.load(contacts)
-        track = motion.lock(given, ledger, ground, smooth=smooth, progress=progress)
+        track = motion.lock(given, ledger, floor=floor, smooth=smooth, progress=progress)
         poise.save(track, out, like=file if Path(file).suffix in WITH_SKIN and out.suffix in WITH_SKIN else None)
         if save_contacts is not None:
             poise.save(track.contacts, save_contacts)
@@ -82,7 +84,7 @@ def quality_command(
         given = load_one_motion(file, chosen, clip, model)
         first = None if source is None else load_one_motion(source, chosen, None, model)
         ledger = None if contacts is None else motion.Contacts.load(contacts)
-        found = motion.quality(given, first, ledger)
+        found = motion.quality(given, first, contacts=ledger)
     print_quality({Path(file).name: found}, as_json)
 
 

@@ -6,7 +6,7 @@ displacement from the clip bends as little as it can; what stands on the ground 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
@@ -39,6 +39,7 @@ def edit(
     spread: float = 0.5,
     *,
     contacts: Contacts | str = "auto",
+    joints: Sequence[str] | None = None,
     limits: Iterable[Limit] | Limit = (),
     progress: Progress | None = None,
 ) -> Track:
@@ -49,6 +50,7 @@ def edit(
         changes: Goals by frame: a whole number is an index, another number is seconds from the first frame.
         spread: How far a change reaches before and after its frame [s]; frames beyond do not change by one bit.
         contacts: What stands still, and keeps the path that it has; "auto" finds it.
+        joints: The only joints that may move; all of them unless given.
         limits: More limits than the joints' own ranges. Frames that do not change are not asked to keep them.
         progress: Called with the frames that are done, and all of them.
 
@@ -66,7 +68,7 @@ def edit(
     wanted = list_key_goals(part, {frame - a: goals for frame, goals in keys.items()})
     ledger = find_standing(clip, contacts)
     wanted += keep_paths(part, ledger, a)
-    answer = solve_whole(part, wanted, hold=HOLD, frozen=~moves[a:b], limits=rules, progress=progress)
+    answer = solve_whole(part, wanted, hold=HOLD, frozen=~moves[a:b], joints=joints, limits=rules, progress=progress)
     q = np.array(clip.q)
     q[a:b][moves[a:b]] = answer.q[moves[a:b]]
     broken = np.zeros(len(clip), dtype=bool)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.arrays import Floats
+from poise.deprecation import accept_former
 from poise.errors import InvalidValue
 from poise.goals import HalfSpace, Inside, Reach
 from poise.kinematics import Motion
@@ -32,7 +33,7 @@ from poise.motion.contact.rigid_places import SHIFT, fit_places
 from poise.motion.contact.soles import measure_giant
 from poise.motion.contact.tilt import Tipping
 
-__all__ = ["Asked", "lock", "lock_places"]
+__all__ = ["LockOptions", "lock", "lock_places"]
 
 Key = tuple[str, Place]
 SHIFTS = 3  # rounds in which places are shifted to where the body came
@@ -44,15 +45,16 @@ NEARLY = 2e-3  # m: a contact that is off by no more is held on to all the same,
 TOLERANCE = 1e-5, 1e-3
 
 
+@accept_former("clip", "contacts", "floor", ground="floor", steps="max_steps")
 def lock(
     clip: Motion,
     contacts: Contacts | str = "auto",
-    ground: float | None = None,
     *,
+    floor: float | None = None,
     smooth: float = 1.0,
     joints: Sequence[str] | None = None,
     limits: Iterable[Limit] | Limit = (),
-    steps: int | None = None,
+    max_steps: int | None = None,
     progress: Progress | None = None,
 ) -> Track:
     """Return a clip whose contacts stand exactly still, on the ground, and whose soles do not sink into it.
@@ -60,11 +62,11 @@ def lock(
     Args:
         clip: The motion.
         contacts: What stands still and when; "auto" finds it.
-        ground: The height of the ground [m]; where the clip stands unless given.
+        floor: The height of the floor [m]; where the clip stands unless given.
         smooth: Over how long a correction spreads; 1 is about a tenth of a second before and after a contact.
         joints: The only joints that may move; all of them unless given.
         limits: More limits than the joints' own ranges, such as `Speed(8.0)`: they hold before the contacts do.
-        steps: The most steps of one solve; contacts are exact after few of them, the rest makes changes smaller.
+        max_steps: The most steps of one solve; contacts are exact after few of them, the rest makes changes smaller.
         progress: Called with the frames that are done, and all of them.
 
     Raises:
@@ -73,15 +75,15 @@ def lock(
     if not isinstance(clip, Motion) or not len(clip):
         raise InvalidValue(f"clip is {clip!r}; it must be a poise.Motion with a frame.")
     smooth = read_number(smooth, "smooth", 0.0)
-    height = None if ground is None else read_number(ground, "ground")
+    height = None if floor is None else read_number(floor, "floor")
     ledger = read_contacts(clip, contacts)
     if height is not None:
         ledger = move_ground(ledger, height, clip.model.up_direction)
-    return lock_places(clip, ledger, Asked(smooth, joints, read_limits(limits), progress, steps))
+    return lock_places(clip, ledger, LockOptions(smooth, joints, read_limits(limits), progress, max_steps))
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class LockOptions:
     """How a clip is to be locked: the options of `lock`, and what a shift of the root costs beside a turn.
 
     `tips` says that places are on the floor itself, so that feet which cannot be laid flat are raised above it. All
@@ -92,7 +94,7 @@ class Asked:
     joints: Sequence[str] | None
     limits: tuple[Limit, ...]
     progress: Progress | None
-    steps: int | None = None
+    max_steps: int | None = None
     slide: float = 1.0
     tips: bool = False
     size: float = 1.0
@@ -107,36 +109,36 @@ class Asked:
             smooth=self.smooth,
             joints=self.joints,
             limits=self.limits,
-            steps=self.steps,
+            steps=self.max_steps,
             progress=self.progress,
         )
 
 
-def lock_places(clip: Motion, ledger: Contacts, asked: Asked) -> Track:
+def lock_places(clip: Motion, ledger: Contacts, options: LockOptions) -> Track:
     """Return a clip with its contacts held where they are given, or where the clip has them."""
     ledger = fit_places(clip, fill_places(clip, ledger))
-    if part_limits(asked.limits)[1]:
+    if part_limits(options.limits)[1]:
         clip = Motion(clip.model, follow_branches(clip.model, clip.q), clip.fps)
-    return hold_contacts(clip, ledger, replace(asked, size=measure_giant(clip)))
+    return hold_contacts(clip, ledger, replace(options, size=measure_giant(clip)))
 
 
-def hold_contacts(clip: Motion, ledger: Contacts, asked: Asked) -> Track:
+def hold_contacts(clip: Motion, ledger: Contacts, options: LockOptions) -> Track:
     """Return the clip with its contacts held; those that do not hold are let go, in rounds.
 
     What is off by next to nothing is told, and held on to as near as can be: a point that is free for one frame jumps.
     """
     released: list[Released] = []
     q: Floats | None = None
-    tipping = Tipping(clip.model, ledger) if asked.tips else None
+    tipping = Tipping(clip.model, ledger) if options.tips else None
     for _ in range(ROUNDS):
-        ledger, q, errors, broken = shift_places(clip, ledger, q, asked, tipping)
-        kept, let_go = part_held(Motion(clip.model, q, clip.fps), ledger, errors, asked)
+        ledger, q, errors, broken = shift_places(clip, ledger, q, options, tipping)
+        kept, let_go = part_held(Motion(clip.model, q, clip.fps), ledger, errors, options)
         if not let_go:
             break
         far = max(errors[c.frame, c.point][c.start : c.end, 0].max() for c in ledger)
         released += let_go
         ledger = replace(ledger, intervals=tuple(kept))
-        if far <= NEARLY * asked.size:
+        if far <= NEARLY * options.size:
             break
     assert q is not None
     names = {contact.name: errors.get((contact.frame, contact.point)) for contact in ledger}
@@ -144,18 +146,18 @@ def hold_contacts(clip: Motion, ledger: Contacts, asked: Asked) -> Track:
     return Track(
         Motion(clip.model, q, clip.fps),
         {name: error for name, error in names.items() if error is not None},
-        dict.fromkeys(names, (asked.size * TOLERANCE[0], TOLERANCE[1])),
+        dict.fromkeys(names, (options.size * TOLERANCE[0], TOLERANCE[1])),
         ledger,
         tuple(released),
         clip,
         flags,
-        asked.limits,
+        options.limits,
         broken,
     )
 
 
 def shift_places(
-    clip: Motion, ledger: Contacts, start: Floats | None, asked: Asked, tipping: Tipping | None = None
+    clip: Motion, ledger: Contacts, start: Floats | None, options: LockOptions, tipping: Tipping | None = None
 ) -> tuple[Contacts, Floats, dict[Key, Floats], NDArray[np.bool_]]:
     """Return the ledger with places that the body can hold together, the clip that does, and what is left over.
 
@@ -166,16 +168,16 @@ def shift_places(
     """
     q = clip.q if start is None else start
     errors: dict[Key, Floats] = {}
-    broken, before, timed = np.zeros(len(clip), dtype=bool), np.inf, bool(part_limits(asked.limits)[1])
+    broken, before, timed = np.zeros(len(clip), dtype=bool), np.inf, bool(part_limits(options.limits)[1])
     tips = tipping is not None and bool(tipping.edges)
     if tipping is not None and tips:
         ledger = fit_places(clip, tipping.raise_places(Motion(clip.model, q, clip.fps), ledger))
-    exact = asked.size * (0.5 * HOLDS if asked.limits else EXACT)
+    exact = options.size * (0.5 * HOLDS if options.limits else EXACT)
     for round_ in range(SHIFTS):
-        goals = list_goals(clip, ledger, tipping, asked.size)
-        if not goals and not asked.limits:
+        goals = list_goals(clip, ledger, tipping, options.size)
+        if not goals and not options.limits:
             return ledger, q, {}, broken
-        answer = asked.solve(clip, goals, q)
+        answer = options.solve(clip, goals, q)
         q, broken = answer.q, answer.broken
         keys = list_keys(ledger)
         errors = {key: answer.errors[:, i] for i, key in enumerate(keys)}
@@ -187,10 +189,10 @@ def shift_places(
         moved = Motion(clip.model, q, clip.fps)
         raised = ledger if tipping is None else tipping.raise_places(moved, ledger)
         shifted = tuple(
-            c if far <= EXACT * asked.size else recentre(moved, c) for c, far in zip(raised, off, strict=True)
+            c if far <= EXACT * options.size else recentre(moved, c) for c, far in zip(raised, off, strict=True)
         )
         fitted = fit_places(clip, replace(ledger, intervals=shifted))
-        if measure_shift(ledger, fitted) <= SAME * asked.size:
+        if measure_shift(ledger, fitted) <= SAME * options.size:
             break
         ledger = fitted
     return ledger, q, errors, broken
@@ -268,7 +270,7 @@ def raise_point(frame: str, point: Place, region: HalfSpace, near: NDArray[np.bo
 
 
 def part_held(
-    moved: Motion, ledger: Contacts, errors: dict[Key, Floats], asked: Asked
+    moved: Motion, ledger: Contacts, errors: dict[Key, Floats], options: LockOptions
 ) -> tuple[list[Contact], list[Released]]:
     """Part contacts into stretches that hold and stretches that do not, those with the reason."""
     kept: list[Contact] = []
@@ -276,7 +278,7 @@ def part_held(
     shortest = max(2, round(0.1 * moved.fps))
     for contact in ledger:
         far = errors[contact.frame, contact.point][contact.start : contact.end, 0]
-        holds = far <= HOLDS * asked.size
+        holds = far <= HOLDS * options.size
         for a, b in find_runs(holds):
             if b - a >= shortest or (b - a) == len(contact):
                 kept.append(replace(contact, start=contact.start + a, end=contact.start + b))
@@ -285,7 +287,7 @@ def part_held(
         for a, b in find_runs(~holds):
             piece = replace(contact, start=contact.start + a, end=contact.start + b)
             worst = contact.start + a + int(np.argmax(far[a:b]))
-            let_go.append(Released(piece, explain(moved, contact, float(far[a:b].max()), worst, asked.limits)))
+            let_go.append(Released(piece, explain(moved, contact, float(far[a:b].max()), worst, options.limits)))
     return kept, let_go
 
 

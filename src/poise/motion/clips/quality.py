@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from poise.anatomy import roles as find_roles
 from poise.arrays import Floats
+from poise.deprecation import accept_former
 from poise.errors import InvalidValue
 from poise.kinematics import Motion
 from poise.kinematics.carrying import find_root
@@ -129,7 +130,8 @@ class Quality:
         return {name: None if isinstance(value, float) and isnan(value) else value for name, value in found.items()}
 
 
-def quality(clip: Motion, source: Motion | None = None, contacts: Contacts | None = None) -> Quality:
+@accept_former("clip", "source", "contacts")
+def quality(clip: Motion, source: Motion | None = None, *, contacts: Contacts | None = None) -> Quality:
     """Measure how good a clip is.
 
     Args:

@@ -82,7 +82,7 @@ class Track:
     @property
     def quality(self) -> Quality:
         """How good the clip is, judged by its own contacts; see `poise.motion.quality`."""
-        return quality(self.motion, self.source, self.contacts)
+        return quality(self.motion, self.source, contacts=self.contacts)
 
     def why(self) -> str:
         """Return in one paragraph which frames miss what, and what was let go."""

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.arrays import Floats
+from poise.deprecation import accept_former
 from poise.errors import InvalidValue
 from poise.kinematics import Motion
 from poise.motion.contact.ledger import Contact, Contacts, find_kind, find_usual_heights, move_contact
@@ -109,7 +110,8 @@ class ContactDetector:
         self.standing[point] = False
 
 
-def contacts(clip: Motion, points: Iterable[str] | str | None = None, floor: float | None = None) -> Contacts:
+@accept_former("clip", "points", "floor")
+def contacts(clip: Motion, points: Iterable[str] | str | None = None, *, floor: float | None = None) -> Contacts:
     """Find which points of a body stand still in a clip, where and when.
 
     Args:

@@ -14,11 +14,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from poise.deprecation import accept_former
 from poise.kinematics import Motion
 from poise.limits import Limit
 from poise.model import Model
 from poise.motion.clips.clip_limits import read_floor, read_limits, read_number
-from poise.motion.clips.lock import Asked, lock_places, read_contacts
+from poise.motion.clips.lock import LockOptions, lock_places, read_contacts
 from poise.motion.clips.whole_clip import ClipGoal, Kernel, Progress, solve_whole
 from poise.motion.contact.ledger import Contacts
 from poise.motion.contact.soles import measure_size
@@ -37,10 +38,14 @@ STEPS, LOCK_STEPS = 8, 8
 SLIDE = 5.0  # what a shift costs beside a turn while contacts are held: the hips carry all other parts with them
 
 
+@accept_former(
+    *("clip", "model", "mapping", "contacts", "scale", "joints", "limits", "smooth", "mode", "progress", "floor")
+)
 def retarget(
     clip: Motion,
     model: Model,
     mapping: Mapping | None = None,
+    *,
     contacts: Contacts | str = "auto",
     scale: float | str | dict[str, float | str] = "auto",
     joints: Sequence[str] | None = None,
@@ -87,8 +92,8 @@ def retarget(
         ledger = replace(ledger, floor=ground)
     free = carry_freely(one, carrying, ledger, smooth, progress, 0.0 if ground is None else find_air(one, ledger))
     held = carry_contacts(carrying, ledger, free, measure_size(one))
-    asked = Asked(smooth, carrying.joints, rules, progress, None if rules else LOCK_STEPS, SLIDE, tips=True)
-    track = lock_places(free, held, asked)
+    options = LockOptions(smooth, carrying.joints, rules, progress, None if rules else LOCK_STEPS, SLIDE, tips=True)
+    track = lock_places(free, held, options)
     return tell(carrying, model, track, clip)
 
 

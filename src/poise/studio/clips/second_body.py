@@ -312,5 +312,5 @@ def carry_clip(
     clip: Motion, model: Model, mapping: Mapping | None, ledger: Contacts | None, progress: Callable[[int, int], object]
 ) -> Carried:
     """Carry a clip over, and measure it before and after."""
-    result = retarget(clip, model, mapping, "auto" if ledger is None else ledger, progress=progress)
+    result = retarget(clip, model, mapping, contacts="auto" if ledger is None else ledger, progress=progress)
     return Carried(clip, result, quality(clip, contacts=ledger), result.quality)

@@ -277,4 +277,4 @@ def compare_quality(state: ClipState) -> tuple[Quality, Quality]:
     if ledger is None:
         ledger = find_standing(replace(state, base=state.original), ())
     before = quality(state.original, contacts=ledger)
-    return before, quality(state.motion, state.original, ledger)
+    return before, quality(state.motion, state.original, contacts=ledger)
