@@ -24,7 +24,7 @@ settings.register_profile("quick", deadline=None, print_blob=True, derandomize=T
 settings.load_profile("poise")
 
 SLOW_KINDS = ("browser", "nvrtc")
-SLOW_LIST = Path(__file__).parent / "slow.txt"  # names of tests that take longer than a tenth of a second
+LONG_FOLDERS = ("native", "scale", "house", "cli")  # their tests compile or start processes
 _tables = pytest.StashKey[dict[str, str]]()
 _started: list[str] = []  # the processes that the running test has started
 
@@ -58,17 +58,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow what drives a browser or compiles for a GPU, and what tools/slow_tests.py measured to be so.
+    """Mark tests that drive a browser or compile for a GPU as slow, and sort the tests.
 
-    Files that compile or start processes come first: with several cores a long one at the end would keep the others
-    waiting. Tests in a browser come last: what drives it keeps this thread's event loop until the session ends.
+    Long files come first: with several cores a long one at the end would keep the others waiting. Tests in a browser
+    come last: what drives it keeps this thread's event loop until the session ends.
     """
-    long = {item.path for item in items if any(item.get_closest_marker(kind) for kind in ("slow", "nvrtc"))}
-    measured = set(SLOW_LIST.read_text("utf-8").splitlines()) if SLOW_LIST.exists() else set()
     for item in items:
-        if any(item.get_closest_marker(kind) for kind in SLOW_KINDS) or item.nodeid in measured:
+        if any(item.get_closest_marker(kind) for kind in SLOW_KINDS):
             item.add_marker(pytest.mark.slow)
-    items.sort(key=lambda item: (item.get_closest_marker("browser") is not None, item.path not in long))
+    items.sort(key=lambda item: (bool(item.get_closest_marker("browser")), item.path.parent.name not in LONG_FOLDERS))
 
 
 @pytest.fixture(scope="session")

@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 from module_build import Target, Toolchain, build_module, make_zig
-from trial_site import QUICK, ROOT, Trial, copy_package, read_list, run_trials
+from trial_site import QUICK, ROOT, Trial, copy_package, run_trials
 
 BUILD = ROOT / "build" / "compilers"
 PACKAGES = {"g++-11": "g++-11", "g++-12": "g++-12", "clang++-14": "clang-14", "clang++-16": "clang-16"}
@@ -50,7 +50,7 @@ def try_compiler(name: str, tools: Toolchain, target: Target) -> tuple[bool, str
     seconds = time.monotonic() - begin
     site = BUILD / f"site-{name}"
     copy_package(site, module)
-    trial = Trial(name, site, read_list(QUICK))
+    trial = Trial(name, site(QUICK))
     passed = run_trials([trial], together=1)
     return passed, f"{seconds:.0f} s", trial.read_summary().strip("= ")
 

@@ -1,7 +1,7 @@
 """Build for the other processor with Debian's cross compiler, and run the laws there under qemu: `make cross`.
 
-    python tools/cross.py            # all levels, warnings as errors; the laws of tools/laws.txt
-    python tools/cross.py --short    # the few of tools/short_laws.txt, as in CI
+    python tools/cross.py            # all levels, warnings as errors; the tests of LAWS
+    python tools/cross.py --short    # those of SHORT, as in CI
 
 On x86-64 the laws run at the baseline and at AVX2; qemu has no AVX-512. Python, numpy and pytest of the other processor
 come from Debian's packages and the package index, into build/cross.
@@ -19,7 +19,7 @@ from pathlib import Path
 
 import debian
 from module_build import Target, Toolchain, build_module
-from trial_site import LAWS, ROOT, SHORT, Trial, copy_package, install_packages, read_list, run_trials
+from trial_site import LAWS, ROOT, SHORT, Trial, copy_package, install_packages, run_trials
 
 BUILD = ROOT / "build" / "cross"
 PYTHON = "3.11"  # Debian 12's
@@ -73,7 +73,7 @@ def main() -> None:
         return
     root = debian.unpack_python(PYTHON, machine, BUILD / "debian")
     command = debian.interpreter(root, PYTHON, machine, BUILD / "debian")
-    site, tests = make_site(machine, module), read_list(SHORT if options.short else LAWS)
+    site, tests = make_site(machine, module)(SHORT if options.short else LAWS)
     compile_sources(root / "usr/lib" / f"python{PYTHON}", site)
     variables = {"PYTHONHOME": str(root / "usr"), "QEMU_CPU": "max"}
     together = [LEVELS[machine]] if options.short else [[level] for level in LEVELS[machine]]

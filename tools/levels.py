@@ -17,7 +17,7 @@ import sysconfig
 from pathlib import Path
 
 from module_build import Target, Toolchain, build_module
-from trial_site import LAWS, ROOT, Trial, copy_package, read_list, run_trials
+from trial_site import LAWS, ROOT, Trial, copy_package, run_trials
 
 BUILD = ROOT / "build" / "levels"
 ROUNDINGS = {"contracted": "-ffp-contract=fast", "plain": "-ffp-contract=off"}
@@ -46,9 +46,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3], help="0 is the tests' own numbers")
     parser.add_argument("--roundings", nargs="+", choices=ROUNDINGS, default=list(ROUNDINGS))
-    parser.add_argument("tests", nargs="*", help="instead of those in tools/laws.txt")
+    parser.add_argument("tests", nargs="*", help="instead of LAWS")
     options = parser.parse_args()
-    tests = options.tests or read_list(LAWS)
+    tests = options.tests or LAWS
     trials = []
     for rounding in options.roundings:
         site = build_site(rounding)

@@ -72,6 +72,7 @@ plans = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(plans, st.integers(0, 5))
 def test_robots_whose_hip_is_three_links_in_one_place(plan: Plan, seed: int) -> None:
     model, roles = Maker(plan).make()
@@ -88,6 +89,7 @@ def test_arms_stretched_aside_are_arms() -> None:
     agree(model, roles)
 
 
+@pytest.mark.slow
 @given(st.floats(-np.pi, np.pi), st.sampled_from(["z", "y", "x"]), st.booleans())
 def test_turning_the_world_changes_nothing(angle: float, up: str, wrong: bool) -> None:
     """Turned about the vertical, with another axis up; and where the file says a wrong axis is up, a head tells."""
@@ -148,6 +150,7 @@ def test_a_single_arm_has_no_two_sides() -> None:
     assert any("mirror images" in note for note in found.notes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", ["{side}_{part}", "{side}_{part}_link", "{part}.{side}"])
 @pytest.mark.parametrize("trunk", [0, 1, 3])
 @pytest.mark.parametrize("arms", [False, True])

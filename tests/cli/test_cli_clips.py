@@ -65,6 +65,7 @@ def test_damaged_clips_are_refused_by_name(tmp_path, text, verb, spoil, named):
     assert str(path) in done.output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("frames", [1, 2, 3])
 def test_clips_of_few_frames_are_clips(tmp_path, frames):
     poise.save(make_walk(20)[:frames], tmp_path / "walk.bvh")

@@ -61,6 +61,7 @@ def test_every_extra_of_the_project_is_told_with_its_packages() -> None:
                 assert version == doctor.find_version(package)
 
 
+@pytest.mark.slow
 def test_a_missing_package_is_named_with_what_to_type(monkeypatch: pytest.MonkeyPatch) -> None:
     real = metadata.version
 

@@ -41,6 +41,7 @@ def test_info_as_json(name: str) -> None:
     assert [joint["name"] for joint in facts["joints"]] == [joint.name for joint in model.joints]
 
 
+@pytest.mark.slow
 def test_convert(tmp_path: Path) -> None:
     target = tmp_path / "panda.urdf"
     shown = typed("convert", "panda", str(target), "--base", "free")
@@ -62,6 +63,7 @@ def test_convert_tables(tmp_path: Path) -> None:
     assert poise.load(tmp_path / "arm.urdf").nv == 2
 
 
+@pytest.mark.slow
 def test_errors_are_one_line(tmp_path: Path) -> None:
     path = tmp_path / "bad.urdf"
     path.write_text(one('<axis xyz="0 0 0"/>'))

@@ -23,6 +23,7 @@ def typed(*words: str) -> Any:
     return CliRunner().invoke(app, words, env={"COLUMNS": "120", "NO_COLOR": "1"})
 
 
+@pytest.mark.slow
 def test_map_writes_what_reach_map_says(tmp_path: Path) -> None:
     out, picture = tmp_path / "map.npz", tmp_path / "map.html"
     words = ("map", "ur5e", "--spacing", "0.4", "--directions", "4", "--turns", "2", "--manipulability")
@@ -63,6 +64,7 @@ def test_map_help_has_examples() -> None:
     assert "poise map panda --out panda_map.npz" in shown.output
 
 
+@pytest.mark.slow
 def test_track_of_an_arm_chooses_its_branches(tmp_path: Path) -> None:
     arm = poise.load("panda")
     q = np.array(arm.rest) + np.linspace(0.0, 0.5, 30)[:, None] * np.array([1, 0.5, -0.5, 0.6, 0.3, 0.4, 0.2])

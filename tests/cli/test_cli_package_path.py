@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 import looks_files as made
@@ -17,6 +18,7 @@ def notes(*arguments: str) -> str:
     return " ".join(json.loads(result.stdout)["notes"])
 
 
+@pytest.mark.slow
 def test_info_says_which_meshes_are_missing_and_where_they_were_looked_for(tmp_path: Path) -> None:
     path = str(made.robot(tmp_path))
     assert "hand_description" in notes(path)

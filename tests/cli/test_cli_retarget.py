@@ -22,6 +22,7 @@ def run(*words):
     return CliRunner().invoke(app, ["retarget", *map(str, words)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["clip", "online"])
 def test_a_motion_is_carried_over_with_a_page_beside_it(walk, tmp_path, mode):
     out = run(walk, "humanoid", "-o", tmp_path / "walk.csv", "--style", "unitree", "--page", "--mode", mode)
@@ -38,6 +39,7 @@ def test_pages_and_streams_are_for_one_motion(walk, tmp_path):
         assert words[0] in out.output
 
 
+@pytest.mark.slow
 def test_a_folder_ends_with_the_quality_of_each_clip(walk, tmp_path):
     for name in ("a", "b"):
         (tmp_path / "in").mkdir(exist_ok=True)

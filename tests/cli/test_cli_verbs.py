@@ -113,6 +113,7 @@ def test_solve_explains_a_miss_and_exits_with_1() -> None:
     assert "Proved out of reach" in shown.stdout
 
 
+@pytest.mark.slow
 def test_solve_in_numbers_serves_levels_weights_and_methods() -> None:
     goals = ("--reach", "panda_hand_tcp,0.5,-0.2,0.4,0,1,0,0")
     shown = typed("solve", "panda", *goals, "--method", "sdls", "--weight", "panda_hand_tcp", "2", "--json")
@@ -183,6 +184,7 @@ def test_race_writes_a_page(tmp_path: Path) -> None:
     assert '"lm"' in path.read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_bench_keeps_and_compares(tmp_path: Path) -> None:
     path = tmp_path / "before.json"
     quick = ("--only", "panda", "--seconds", "0.02")
@@ -205,6 +207,7 @@ def test_bench_keeps_and_compares(tmp_path: Path) -> None:
     assert json.loads(slower.stdout)["slower"] == ["fk, panda"]
 
 
+@pytest.mark.slow
 def test_bench_refuses_what_it_cannot_read(tmp_path: Path) -> None:
     (tmp_path / "empty.json").write_text("[]")
     assert typed("bench", "--compare", str(tmp_path / "empty.json")).exit_code == 2

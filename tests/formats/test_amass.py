@@ -90,6 +90,7 @@ def test_orientations_are_kept_where_joints_have_three_angles(tmp_path: Path) ->
         np.testing.assert_allclose(model.fk(motion.q, name)[:, :3, :3], wanted, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_ranges_hold_and_nothing_jumps(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     poses = rng.normal(scale=1.0, size=(100, 156))

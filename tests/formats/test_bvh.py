@@ -41,6 +41,7 @@ def test_every_rotation_sequence_means_what_it_says(tmp_path: Path, length: int)
         agrees(write(tmp_path, text_of(root, rows)), root, rows)
 
 
+@pytest.mark.slow
 def test_positions_replace_the_offset_wherever_they_stand(tmp_path: Path) -> None:
     """Any subset of positions in any place among the rotations, at the root and inside."""
     rng = np.random.default_rng(1)
@@ -87,6 +88,7 @@ def test_the_file_s_numbers_are_kept(tmp_path: Path) -> None:
     assert motion.fps == 1 / 0.0083333
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(root=random_bodies(), seed=st.integers(0, 1000))
 def test_any_body_means_what_it_says(tmp_path_factory: pytest.TempPathFactory, root: Bone, seed: int) -> None:
@@ -159,6 +161,7 @@ def test_numbers_in_every_notation(tmp_path: Path) -> None:
     np.testing.assert_allclose(motion.q[0, 3:], np.radians([1e2, -1.25e-3, 123456789.0123456789]), rtol=1e-15)
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20), st.sampled_from("rgf"))
 def test_decimals_have_the_bits_of_float(values: list[float], style: str) -> None:

@@ -96,6 +96,7 @@ def test_built_in_bodies(tmp_path: Path, name: str) -> None:
     assert again.fps == 29.97
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neck", [None, (0.0, 0.0, 0.3)])
 @pytest.mark.parametrize("bend", [0.0, 0.2])
 def test_a_robot_with_z_up_stands_in_its_file(tmp_path: Path, neck: Triple | None, bend: float) -> None:
@@ -180,6 +181,7 @@ def test_other_programs_get_three_rotations_or_none(tmp_path: Path) -> None:
     assert "CHANNELS 2 Yrotation Zrotation" in again
 
 
+@pytest.mark.slow
 def test_what_cannot_be_is_refused(tmp_path: Path) -> None:
     model = poise.load("planar2")
     with pytest.raises(FormatError, match="without frames"):

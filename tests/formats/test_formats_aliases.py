@@ -145,6 +145,7 @@ def test_a_tree_that_contradicts_its_names() -> None:
     assert less["hand_l"] == 0.5
 
 
+@pytest.mark.slow
 def test_loops_and_nonsense_do_no_harm() -> None:
     assert find_roles({"LeftArm": "LeftForeArm", "LeftForeArm": "LeftArm"}).confidence < 0.4
     assert find_roles([]).matches == ()

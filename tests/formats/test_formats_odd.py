@@ -167,6 +167,7 @@ def test_endless_nothing_is_refused_in_time(read: Any, filler: str, tmp_path: Pa
 # ------------------------------------------------------------------------------------------------ URDF
 
 
+@pytest.mark.slow
 def test_many_forgotten_prefixes_are_found_in_time(tmp_path: Path) -> None:
     parts = "".join(
         f'<link name="l{i}"/><joint name="p_j{i}" type="continuous"><parent link="l"/><child link="l{i}"/>'

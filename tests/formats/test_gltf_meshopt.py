@@ -106,6 +106,7 @@ def test_filters() -> None:
         np.testing.assert_allclose(found, turn, atol=1e-3)
 
 
+@pytest.mark.slow
 @given(
     st.binary(max_size=200), st.integers(0, 70), st.integers(0, 68), st.sampled_from(["NONE", "QUATERNION", "COLOR"])
 )

@@ -160,6 +160,7 @@ def test_scale_and_up(tmp_path: Path) -> None:
     assert guessed.length < 5
 
 
+@pytest.mark.slow
 def test_where_trimesh_has_the_nodes(tmp_path: Path) -> None:
     trimesh = pytest.importorskip("trimesh")
     file = random_tree(3)
@@ -247,6 +248,7 @@ def test_a_clip_is_what_its_sampler_says(tmp_path: Path, mode: str, dtype: str) 
         assert off(motion.model, motion.q[k], posed(file.json, values)) < 2e-6
 
 
+@pytest.mark.slow
 def test_clips_by_name_and_number(tmp_path: Path) -> None:
     file = arm()
     file.skin([1, 2, 3, 4])
@@ -315,6 +317,7 @@ def test_nodes_beside_the_skin_move_where_a_clip_moves_them(tmp_path: Path) -> N
 # ------------------------------------------------------------------------------------------------ bytes
 
 
+@pytest.mark.slow
 def test_every_way_to_keep_the_bytes(tmp_path: Path) -> None:
     file = arm()
     file.skin([1, 2, 3, 4])

@@ -41,6 +41,7 @@ def only_patch(look: Look) -> Patch:
     return piece.patch
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["obj", "dae", "glb"])
 def test_every_format_shows_the_same_image(suffix: str, tmp_path: Path) -> None:
     (patch,) = made.read_patches(made.painted_folder(tmp_path) / f"squares.{suffix}")

@@ -111,6 +111,7 @@ def test_awkward_names(tmp_path: Path, suffix: str) -> None:
     assert poise.load_motion(poise.save(motion, tmp_path / f"m{suffix}"), model=model) == motion
 
 
+@pytest.mark.slow
 def test_a_model_in_words_is_the_same_model() -> None:
     for seed in range(10):
         model = random_model(seed, joints=14)

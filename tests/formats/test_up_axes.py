@@ -85,6 +85,7 @@ def test_files_that_tell_nothing_are_left_alone(tmp_path: Path) -> None:
     assert look.assumed == ()
 
 
+@pytest.mark.slow
 def test_a_picture_says_once_how_the_files_were_read(tmp_path: Path) -> None:
     model = poise.load(chain(tmp_path, "Y_UP", meant=True))
     with pytest.warns(FormatWarning, match=r"Y is up: they were turned so.*gaps of"):

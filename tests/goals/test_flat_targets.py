@@ -77,6 +77,7 @@ def test_a_pair_may_hold_a_range_and_be_relative() -> None:
         assert seen.translation == pytest.approx([1.1, 0.8, 0.0], abs=1e-3)
 
 
+@pytest.mark.slow
 def test_a_rig_and_a_track_take_pairs() -> None:
     model = poise.load("planar3")
     rig = Rig(model)

@@ -57,6 +57,7 @@ def test_gradient_is_that_of_the_cost(walk, style):
     assert np.linalg.eigvalsh(bend).min() >= -1e-6 * np.abs(bend).max()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dim", [1, 3, 15, 60])
 def test_nearest_frames_are_those_of_looking_at_all(dim):
     rng = np.random.default_rng(dim)
@@ -146,6 +147,7 @@ def test_no_goal_is_worse_for_it_and_ranges_hold(walk, style):
     assert missed[1].errors["hand_l"][0] <= missed[0].errors["hand_l"][0] * (1 + 1e-6) + 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 def test_no_goal_of_any_body_is_worse_for_a_style(seed):
     """Reached without it, reached with it; missed without it, missed by no more with it."""
@@ -190,6 +192,7 @@ def pose_as(what, walk, style):
     return beside[what], names if what == "some joints" else None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", POSTURES)
 def test_the_likeliest_pose_is_found_whatever_finds_it(what, walk, style):
     """The kernels' steps end where Newton's steps on the exact slopes end."""
@@ -276,6 +279,7 @@ def measure_roughness(q, model):
     return float(np.abs(np.diff(steps, axis=0)).mean())
 
 
+@pytest.mark.slow
 def test_a_tracked_clip_looks_like_the_clips_and_is_smooth(walk, style):
     model, truth = walk.model, walk[:60]
     goals = [Reach("pelvis", truth.positions("pelvis"))]
@@ -291,6 +295,7 @@ def test_a_tracked_clip_looks_like_the_clips_and_is_smooth(walk, style):
     assert measure_roughness(styled.motion.q, model) < 2.0 * measure_roughness(truth.q, model)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beside", [(), (Rest(weight=0.1),)])
 def test_a_stream_looks_like_the_clips_and_sees_nothing_ahead(walk, style, beside):
     """One frame in, one frame out: a stream that ends sooner has the same frames."""
@@ -323,6 +328,7 @@ def test_a_step_in_time_keeps_to_a_speed(walk, style):
         q = solution.q
 
 
+@pytest.mark.slow
 def test_a_rig_takes_it_as_its_rest(walk, style):
     model = walk.model
     rigs = [poise.Rig(model, pose=walk.q[0], rest=rest) for rest in (None, style)]

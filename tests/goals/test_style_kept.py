@@ -18,6 +18,7 @@ def ask(model, q):
     return [Reach("pelvis", model.fk(q, "pelvis")), Reach("hand_l", model.fk(q, "hand_l")[:3, 3])]
 
 
+@pytest.mark.slow
 def test_saved_and_loaded_it_gives_the_same_answers(walk, style, tmp_path):
     model = walk.model
     poise.save(style, tmp_path / "walker.npz")
@@ -33,6 +34,7 @@ def test_saved_and_loaded_it_gives_the_same_answers(walk, style, tmp_path):
         Style.load(tmp_path / "other.npz")
 
 
+@pytest.mark.slow
 def test_blends_lie_between(walk, style):
     model = walk.model
     bent = Style.fit(
@@ -85,6 +87,7 @@ def test_misuse_is_named(walk, style):
             style.likelihood(pose)
 
 
+@pytest.mark.slow
 def test_its_pickle_gives_the_same_answers(walk, style):
     goal = Reach("hand_l", walk[7].position("hand_l"))
     for other in (pickle.loads(pickle.dumps(style)), copy.deepcopy(style)):
@@ -92,6 +95,7 @@ def test_its_pickle_gives_the_same_answers(walk, style):
         assert np.array_equal(poise.solve(walk.model, [goal, other]).q, poise.solve(walk.model, [goal, style]).q)
 
 
+@pytest.mark.slow
 def test_a_style_without_a_share_has_no_say_and_order_none(walk, style):
     other = Style.fit(walk[1::2], weight=3.0, neighbours=20)
     for mix in ({other: 0.0, style: 2.0}, {style: 1.0, other: 0}):

@@ -55,6 +55,7 @@ SLOW = {"mjcf.md", "pictures.md"}
 RUN = [pytest.param(page, marks=pytest.mark.slow) if page.name in SLOW else page for page in PAGES]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", RUN, ids=lambda page: str(page.relative_to(ROOT)))
 def test_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

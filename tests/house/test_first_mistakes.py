@@ -90,12 +90,14 @@ def test_a_mistake_is_answered(call: Callable[[], Any], error: type[PoiseError],
     assert fragment in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_picture_in_no_folder(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     with pytest.raises(FormatError, match="there is no folder"):
         poise.plot(poise.Pose(ARM), tmp_path / "nowhere" / "x.png")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["m.avi", "m.xyz"])
 def test_a_film_for_a_picture(tmp_path: Path, name: str) -> None:
     pytest.importorskip("matplotlib")
@@ -115,6 +117,7 @@ def test_a_name_of_a_room_is_told_with_its_room(name: str, room: str) -> None:
         getattr(poise, name)
 
 
+@pytest.mark.slow
 def test_things_draw_themselves(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     pose, solution = poise.Pose(ARM), poise.solve(ARM, REACH, record=True)

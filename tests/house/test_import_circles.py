@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 from paths import ROOT, SOURCES
 
 LONGEST = 3
@@ -70,6 +72,7 @@ def test_circles_are_found() -> None:
     assert find_circles(graph) == [["a", "b", "c"], ["e", "f"]]
 
 
+@pytest.mark.slow
 def test_no_circle_of_imports_is_longer_than_three_files() -> None:
     graph = read_graph(types=True)
     assert len(graph) > 250

@@ -115,6 +115,7 @@ def test_nothing_public_is_named_by_a_participle(room):
     assert [name for name in found if name.split(".")[-1] not in CONTRACT] == []
 
 
+@pytest.mark.slow
 def test_few_functions_are_named_by_a_participle():
     found = find_all()
     assert len(found) <= MOST, f"{len(found)} functions are not named by a verb:\n" + "\n".join(found)

@@ -55,6 +55,7 @@ def random_goals(model: poise.Model, rng: np.random.Generator) -> list[Goal]:
 # ------------------------------------------------------------------------------------------------ limits
 
 
+@pytest.mark.slow
 @given(model=models(), seed=st.integers(0, 2**32 - 1), mode=st.sampled_from(["nearest", "repeatable", "continuous"]))
 def test_limits_are_never_broken(model: poise.Model, seed: int, mode: str) -> None:
     rng = np.random.default_rng(seed)
@@ -64,6 +65,7 @@ def test_limits_are_never_broken(model: poise.Model, seed: int, mode: str) -> No
     assert np.isfinite(solution.q).all()
 
 
+@pytest.mark.slow
 @given(model=models(kinds=("revolute", "prismatic", "euler")), seed=st.integers(0, 2**32 - 1))
 def test_the_answer_is_inside_from_outside_too(model: poise.Model, seed: int) -> None:
     """Also where the start, outside, already serves the goal."""
@@ -74,6 +76,7 @@ def test_the_answer_is_inside_from_outside_too(model: poise.Model, seed: int) ->
     assert not outside(model, solution.q).any()
 
 
+@pytest.mark.slow
 @given(model=models(), seed=st.integers(0, 2**32 - 1))
 def test_a_start_outside_comes_back_without_getting_worse(model: poise.Model, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -117,6 +120,7 @@ def farthest_step(path: NDArray[Any]) -> float:
 # ------------------------------------------------------------------------------------------------ still and moving
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["panda", "ur5e", "iiwa14", "planar3"])
 def test_a_target_out_of_reach_gives_a_still_stretched_pose(name: str) -> None:
     """Dragged along a ray beyond the reach for 1,000 frames: nothing trembles, and the miss is distance minus reach."""
@@ -211,6 +215,7 @@ def test_continuous_mode_follows_a_reachable_path_exactly(panda: poise.Model) ->
 # ------------------------------------------------------------------------------------------------ bits
 
 
+@pytest.mark.slow
 @given(model=models(), seed=st.integers(0, 2**32 - 1))
 def test_masked_joints_keep_every_bit(model: poise.Model, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -225,6 +230,7 @@ def test_masked_joints_keep_every_bit(model: poise.Model, seed: int) -> None:
             assert solution.q[joint.q].tobytes() == start[joint.q].tobytes()
 
 
+@pytest.mark.slow
 @given(model=models(), seed=st.integers(0, 2**32 - 1))
 def test_same_input_same_bits(model: poise.Model, seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -180,6 +180,7 @@ def refused(operation: str, kind: str) -> bool:
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ALL_KINDS)
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_cell(operation: str, kind: str, closing_table: Callable[[str, str], None]) -> None:

@@ -49,6 +49,7 @@ def test_the_family_is_read_from_the_axes(kind, mirrored, joints) -> None:
         assert family.turn_error < 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "mirrored", "joints"), CASES)
 def test_no_pose_within_the_tolerances_is_proved_away(kind, mirrored, joints) -> None:
     """Targets are poses' own, moved by up to the tolerances: from those of a solve to some that are huge."""
@@ -63,6 +64,7 @@ def test_no_pose_within_the_tolerances_is_proved_away(kind, mirrored, joints) ->
     assert found > 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("joints", [6, 7])
 def test_the_law_above_notices_tolerances_that_are_too_small(joints) -> None:
     rng = np.random.default_rng(8)

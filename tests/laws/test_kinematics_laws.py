@@ -24,6 +24,7 @@ def cases(shape: tuple[int, ...] = (), kinds: tuple[str, ...] = ALL_KINDS) -> st
 # ------------------------------------------------------------------------------------------------ derivatives
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reference", REFERENCES)
 @settings(max_examples=40)
 @given(case=cases())
@@ -31,6 +32,7 @@ def test_jacobian_is_the_derivative_of_fk(case: Case, reference: str) -> None:
     close(OPERATIONS[f"jacobian {reference}"](case), numeric_jacobian(case, reference), 1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(case=cases())
 def test_jacobian_is_the_textbook_s(case: Case) -> None:
@@ -42,6 +44,7 @@ def test_jacobian_is_the_textbook_s(case: Case) -> None:
         close(body, textbook.generic_jacobian(model, q, frame), 1e-12)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(case=cases(kinds=tuple(kind for kind in ALL_KINDS if kind not in ("euler", "universal"))))
 def test_jacobian_is_the_generic_one_where_order_does_not_matter(case: Case) -> None:
@@ -49,6 +52,7 @@ def test_jacobian_is_the_generic_one_where_order_does_not_matter(case: Case) -> 
     close(body, textbook.generic_jacobian(case.model, case.q, case.frame), 1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reference", REFERENCES)
 @settings(max_examples=40)
 @given(case=cases())
@@ -60,6 +64,7 @@ def test_jacobian_dot_is_the_derivative_along_a_motion(case: Case, reference: st
     close(OPERATIONS[f"jacobian_dot {reference}"](case), rate, 1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(case=cases())
 def test_hessian_is_the_derivative_of_the_world_jacobian(case: Case) -> None:
@@ -70,6 +75,7 @@ def test_hessian_is_the_derivative_of_the_world_jacobian(case: Case) -> None:
     close(hessian @ case.v, model.jacobian_dot(q, case.v, frame), 1e-12)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(case=cases())
 def test_center_of_mass_is_the_sum_over_frames(case: Case) -> None:
@@ -82,6 +88,7 @@ def test_center_of_mass_is_the_sum_over_frames(case: Case) -> None:
     close(model.center_of_mass_jacobian(q), columns.T, 1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(case=cases())
 def test_references_differ_by_adjoints(case: Case) -> None:
@@ -169,6 +176,7 @@ def test_difference_goes_the_shorter_way(angle: float, seed: int) -> None:
     close(model.difference(q, -there), way, 1e-12)  # both signs are the same turn
 
 
+@pytest.mark.slow
 @given(case=cases(shape=(3,)))
 def test_clamp(case: Case) -> None:
     model, wild = case.model, case.q + 2.0 * case.model.integrate(case.q, case.v)
@@ -182,6 +190,7 @@ def test_clamp(case: Case) -> None:
             np.testing.assert_array_equal(tame[..., j.q], nearest)
 
 
+@pytest.mark.slow
 @given(model=models(), seed=SEEDS)
 def test_random_is_inside_and_repeats(model: poise.Model, seed: int) -> None:
     q = model.random(np.random.default_rng(seed), (2, 25))
@@ -203,6 +212,7 @@ def test_random_is_inside_and_repeats(model: poise.Model, seed: int) -> None:
 # ------------------------------------------------------------------------------------------------ batches and widths
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_a_batch_is_its_rows(operation: str) -> None:
     run = OPERATIONS[operation]
@@ -262,6 +272,7 @@ def test_joints_off_the_path_give_exact_zeros(case: Case) -> None:
     assert not hessian[:, :, off].any()
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(case=cases(kinds=("revolute", "prismatic", "screw", "continuous", "ball", "euler")))
 def test_a_follower_counts_through_its_leader(case: Case) -> None:
@@ -281,6 +292,7 @@ def test_a_follower_counts_through_its_leader(case: Case) -> None:
     close(model.center_of_mass_jacobian(q), free.center_of_mass_jacobian(there) @ rates, 1e-12)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(case=cases(), seed=SEEDS)
 def test_a_locked_joint_stands_where_it_was(case: Case, seed: int) -> None:
@@ -300,6 +312,7 @@ def test_a_locked_joint_stands_where_it_was(case: Case, seed: int) -> None:
     close(locked.center_of_mass(there), model.center_of_mass(q), 1e-12)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(case=cases())
 def test_a_subtree_is_the_body_seen_from_its_root(case: Case) -> None:

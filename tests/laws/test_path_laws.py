@@ -48,6 +48,7 @@ def bent_cases(shape: tuple[int, ...] = ()) -> st.SearchStrategy[Case]:
 # ------------------------------------------------------------------------------------------------ derivatives
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reference", REFERENCES)
 @settings(max_examples=25)
 @given(case=bent_cases())
@@ -55,6 +56,7 @@ def test_jacobian_is_the_derivative_of_fk(case: Case, reference: str) -> None:
     close(OPERATIONS[f"jacobian {reference}"](case), numeric_jacobian(case, reference), 2e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reference", REFERENCES)
 @settings(max_examples=20)
 @given(case=bent_cases())
@@ -72,6 +74,7 @@ def test_jacobian_dot_is_the_derivative_along_a_motion(case: Case, reference: st
     close(exact, rate, 1e-6)
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(case=bent_cases())
 def test_hessian_is_the_derivative_of_the_world_jacobian(case: Case) -> None:
@@ -82,6 +85,7 @@ def test_hessian_is_the_derivative_of_the_world_jacobian(case: Case) -> None:
     close(hessian @ case.v, model.jacobian_dot(q, case.v, frame), 1e-11)
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(case=bent_cases())
 def test_center_of_mass_and_its_jacobian(case: Case) -> None:
@@ -111,6 +115,7 @@ def test_the_rows_of_every_goal_give_the_gradient_of_its_cost(name: str, seed: i
 # ------------------------------------------------------------------------------------------------ the textbook's
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(model=models(kinds=EVERY_KIND, max_joints=10), seed=SEEDS)
 def test_the_textbook_agrees(model: poise.Model, seed: int) -> None:
@@ -127,6 +132,7 @@ def test_the_textbook_agrees(model: poise.Model, seed: int) -> None:
     close(model.jacobian_dot(q, v, frame, reference="body"), rate, 1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(model=models(kinds=EVERY_KIND, max_joints=8), seed=SEEDS)
 def test_a_batch_is_its_rows(model: poise.Model, seed: int) -> None:
@@ -168,6 +174,7 @@ def test_any_number_is_answered(seed: int) -> None:
         np.testing.assert_allclose(near, far, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_random_bodies_have_all_kinds() -> None:
     model = random_model(3, joints=60, kinds=EVERY_KIND)
     assert {joint.kind for joint in model.joints} == set(EVERY_KIND)

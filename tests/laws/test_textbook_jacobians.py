@@ -25,6 +25,7 @@ def close(actual, expected, tolerance=1e-12):
     np.testing.assert_allclose(actual, expected, rtol=0, atol=tolerance * (1.0 + np.abs(expected).max(initial=0.0)))
 
 
+@pytest.mark.slow
 @given(model=models(), seed=SEEDS)
 def test_forward_kinematics_two_ways_and_the_model(model, seed):
     q, _, frame = somewhere(model, seed)
@@ -33,6 +34,7 @@ def test_forward_kinematics_two_ways_and_the_model(model, seed):
     close(textbook.product_of_exponentials(model, q, frame), expected)
 
 
+@pytest.mark.slow
 @given(model=models(), seed=SEEDS)
 def test_procedures_agree_with_each_other_and_the_model(model, seed):
     q, _, frame = somewhere(model, seed)
@@ -46,6 +48,7 @@ def test_procedures_agree_with_each_other_and_the_model(model, seed):
     close(spatial, model.jacobian(q, frame, reference="spatial"))
 
 
+@pytest.mark.slow
 @given(model=models(kinds=WITHOUT_ORDER), seed=SEEDS)
 def test_generic_equals_adjusted_where_order_does_not_matter(model, seed):
     q, _, frame = somewhere(model, seed)
@@ -57,6 +60,7 @@ def test_generic_equals_adjusted_where_order_does_not_matter(model, seed):
         np.testing.assert_array_equal(trimmed, adjusted[rows])
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(model=models(max_joints=8), seed=SEEDS)
 def test_differences_confirm_every_reference(model, seed):
@@ -73,6 +77,7 @@ def test_driving_one_joint_at_a_time_gives_the_columns(model, seed):
     close(textbook.frame_velocity(model, q, v, frame), model.jacobian(q, frame) @ v)
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(model=models(max_joints=8), seed=SEEDS)
 def test_derivative_against_differences_and_the_model(model, seed):
@@ -92,6 +97,7 @@ def test_integrate_is_the_models(model, seed):
     close(textbook.integrate(model, q, v), model.integrate(q, v))
 
 
+@pytest.mark.slow
 @given(model=models(), seed=SEEDS)
 def test_point_jacobian_is_the_models(model, seed):
     q, _, frame = somewhere(model, seed)

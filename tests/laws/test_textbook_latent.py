@@ -51,12 +51,14 @@ def test_gradient_of_a_pose_is_that_of_differences(seed):
     assert by_y == pytest.approx(differentiate(lambda z: latent.find_cost(x, z)[0], y), rel=1e-5, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_training_makes_the_cost_fall_step_by_step(latent):
     assert len(latent.costs) > 5
     assert (np.diff(latent.costs) <= 1e-9 * np.abs(latent.costs[0])).all()
     assert latent.costs[-1] < latent.costs[0] - 10.0
 
 
+@pytest.mark.slow
 def test_a_line_through_the_latent_places_reproduces_the_clip(latent):
     Y = make_clip()
     for i in range(len(Y)):
@@ -69,6 +71,7 @@ def test_a_line_through_the_latent_places_reproduces_the_clip(latent):
     assert unsure == pytest.approx(latent.alpha + 1.0 / latent.beta)
 
 
+@pytest.mark.slow
 def test_poses_hold_their_constraints_and_look_like_the_clip(latent):
     truth = make_clip(2 * 24)[1::8]
     asked = np.eye(latent.Y.shape[1])[:3]

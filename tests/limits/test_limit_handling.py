@@ -148,6 +148,7 @@ def test_the_limit_trap_bounded_beats_clamped() -> None:
         assert bounded.steps < clamped.steps, method
 
 
+@pytest.mark.slow
 def test_on_an_arm_bounded_reaches_more_than_clamped() -> None:
     model = poise.load("iiwa14")
     frame = model.frames[-1]

@@ -88,6 +88,7 @@ def test_a_builder_goes_on_after_build() -> None:
 # ------------------------------------------------------------------------------------------------ identity
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(model=models())
 def test_pickle_and_copy_give_an_equal_model(model: poise.Model) -> None:
@@ -217,6 +218,7 @@ def test_names_are_any_text() -> None:
     assert "<td><b>" not in model._repr_html_()
 
 
+@pytest.mark.slow
 @given(model=models())
 def test_the_tree_shows_every_joint_once(model: poise.Model) -> None:
     lines = str(model).splitlines()
@@ -252,6 +254,7 @@ def test_parents_may_come_later() -> None:
         close(here.fk(q, name), there.fk(q[::-1], name), 1e-15)
 
 
+@pytest.mark.slow
 @given(model=models())
 def test_slices_cover_q_and_v_in_order(model: poise.Model) -> None:
     own = [joint for joint in model.joints if not joint.mimic]
@@ -388,6 +391,7 @@ def test_one_joint_alone_is_a_body(kind: str) -> None:
     assert model.jacobian(model.rest, "j").shape == (6, model.nv)
 
 
+@pytest.mark.slow
 def test_threads_share_a_model() -> None:
     case = Case.of(random_model(2, joints=22), 2, (300,))
     expected = {name: run(case) for name, run in OPERATIONS.items()}

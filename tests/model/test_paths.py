@@ -57,6 +57,7 @@ def test_a_spline_is_scipys_by_arc_length(seed: int, closed: bool) -> None:
     np.testing.assert_allclose(wire(path).jacobian(x[:, None], "bead")[:, :3, 0], tangent, atol=2e-5)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_the_coordinate_is_the_arc_length(seed: int) -> None:
@@ -71,6 +72,7 @@ def test_the_coordinate_is_the_arc_length(seed: int) -> None:
         assert np.abs(ahead - J[:, :3, 0]).max() < 3 * EXACT
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_it_starts_at_the_first_point_and_has_no_gap(seed: int) -> None:
@@ -183,6 +185,7 @@ def test_the_column_is_the_tangent_and_the_curvature_about_the_binormal() -> Non
 # ------------------------------------------------------------------------------------------------ ranges and words
 
 
+@pytest.mark.slow
 def test_the_range_is_the_curve() -> None:
     model = wire(BEND)
     assert model.lower[0] == 0.0
@@ -229,6 +232,7 @@ def test_other_refusals() -> None:
         Path(BEND[:2], closed=True)
 
 
+@pytest.mark.slow
 def test_a_path_is_a_value() -> None:
     path = Path(BEND, up=(0, 0, 2))
     assert path == Path(BEND.tolist(), up=(0, 0, 1))
@@ -258,6 +262,7 @@ def test_derived_models() -> None:
     np.testing.assert_allclose(led.jacobian([2.0], "rack")[:, 0], 0.3 * alone.jacobian([0.7], "bead")[:, 0], atol=1e-12)
 
 
+@pytest.mark.slow
 def test_many_points_take_little_time_and_memory() -> None:
     angles = np.linspace(0, 8 * np.pi, 400)
     path = Path(np.stack([np.cos(angles), np.sin(angles), 0.05 * angles], axis=1))

@@ -100,6 +100,7 @@ def test_a_way_through_singular_poses_is_no_reconfiguration(seed: int) -> None:
     assert np.abs(np.diff(track.motion.q, axis=0)).max() < 1.05 * np.abs(np.diff(own, axis=0)).max()
 
 
+@pytest.mark.slow
 def test_a_frame_that_misses_for_its_neighbours_is_brought_home_also_from_afar() -> None:
     """Where an elbow passes through its straight pose the poses beside each other are alternately on both sides."""
     model = poise.load("iiwa14")
@@ -123,6 +124,7 @@ def test_a_jump_between_waypoints_is_found_however_small() -> None:
     assert find_jumps(UR5E, Reach("tool0", T[0]), T, np.array([q, q, q, q])) == ()
 
 
+@pytest.mark.slow
 def test_a_flip_that_cannot_be_avoided_is_told() -> None:
     builder = poise.ModelBuilder("short")
     parent = None
@@ -155,6 +157,7 @@ def test_a_flip_that_cannot_be_avoided_is_told() -> None:
     assert np.delete(steps, jump - 1).max() < 0.2
 
 
+@pytest.mark.slow
 def test_whole_turns_are_unwound_inside_the_ranges() -> None:
     # one and a half turns of the last joint, whose range is two turns each way from zero
     q = np.tile([0.3, -1.2, 1.5, -0.9, 1.2, 0.0], (120, 1))
@@ -166,6 +169,7 @@ def test_whole_turns_are_unwound_inside_the_ranges() -> None:
     assert np.ptp(found.motion.q[:, 5]) == pytest.approx(9.0, abs=0.05)
 
 
+@pytest.mark.slow
 def test_a_waypoint_out_of_reach_is_missed_and_the_others_are_not() -> None:
     T = wander(PANDA, "panda_hand_tcp", 1)
     T[20:23, :3, 3] += (0.0, 0.0, 5.0)
@@ -176,6 +180,7 @@ def test_a_waypoint_out_of_reach_is_missed_and_the_others_are_not() -> None:
     assert "missed in" in found.why()
 
 
+@pytest.mark.slow
 def test_the_start_decides_between_ways_that_are_as_good() -> None:
     T = np.tile(UR5E.fk(np.array([0.4, -1.0, 1.3, -0.9, 1.1, 0.2]), "tool0"), (5, 1, 1))
     for answer in poise.solve_all(UR5E, Reach("tool0", T[0])):
@@ -194,6 +199,7 @@ def test_other_goals_and_bodies_take_another_way(goals: Any, paths: Any) -> None
     assert find_route(poise.load("planar3"), goals, paths, None) is None
 
 
+@pytest.mark.slow
 def test_speed_limits_hold_on_the_way_that_was_chosen() -> None:
     T = wander(PANDA, "panda_hand_tcp", 2)
     found = motion.track(PANDA, Reach("panda_hand_tcp", T), fps=30.0, limits=[poise.limits.Speed(5.0)])

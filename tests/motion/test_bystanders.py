@@ -41,6 +41,7 @@ def read(path, bones, rows, unit):
     return poise.load_motion(path, scale=1.0 / unit)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", list(PLACES))
 @pytest.mark.filterwarnings("ignore::poise.errors.FormatWarning")
 def test_a_camera_anywhere_changes_nothing(recording, small, tmp_path, place):
@@ -55,6 +56,7 @@ def test_a_camera_anywhere_changes_nothing(recording, small, tmp_path, place):
         assert np.array_equal(one.motion.q, other.motion.q)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", [0.0, 3.0, -3.0])
 @pytest.mark.filterwarnings("ignore::poise.errors.FormatWarning")
 def test_a_second_person_on_any_level_changes_nothing(recording, small, tmp_path, level):

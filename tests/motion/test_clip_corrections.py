@@ -10,6 +10,7 @@ from poise.motion.clips.whole_clip import ClipGoal, solve_whole
 from walkers import make_machine
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ends", [1, 2, 3])
 def test_a_frame_finds_the_answer_that_has_joints_at_their_ends(ends):
     """Of seven joints some are at an end of their range where the hand is asked to be; all begin a little beside it."""
@@ -29,6 +30,7 @@ def test_a_frame_finds_the_answer_that_has_joints_at_their_ends(ends):
     assert (answer.q <= model.upper).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nods", [False, True])
 @pytest.mark.parametrize("held", [False, True])
 def test_a_frame_keeps_all_that_has_one_side_above_the_floor_at_once(nods, held):

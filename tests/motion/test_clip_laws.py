@@ -105,6 +105,7 @@ def test_toes_that_lie_higher_than_heels_stand_all_the_same(monkeypatch):
         assert max(abs(a.start - b.start), abs(a.end - b.end)) <= 1
 
 
+@pytest.mark.slow
 def test_what_is_pulled_down_with_a_body_does_not_sink():
     """A body that floats is pulled to the floor by a toe, later by its pelvis: the toe stays above the floor then."""
     walk = make_walk(60)

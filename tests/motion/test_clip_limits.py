@@ -47,6 +47,7 @@ def measure_rates(clip):
     return np.abs(speed).max(axis=0), np.abs(np.diff(speed, axis=0)).max(axis=0) * clip.fps
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["clip", "online"])
 @pytest.mark.parametrize(
     "rules", [[Speed(0.3)], [Speed(1.0)], [Acceleration(5.0)], [Speed(0.8), Acceleration(6.0)]], ids=str
@@ -95,6 +96,7 @@ def test_joints_brake_before_their_ranges_end(body, seed, case):
     assert (out.errors[model.frames[-1]] ** 2).sum() <= (off**2).sum() * (1.0 + 1e-9)  # that of standing still
 
 
+@pytest.mark.slow
 def test_a_limit_that_holds_nothing_back_changes_nothing_to_speak_of(arm, circle):
     free = track(arm, Reach(TCP, circle), fps=FPS)
     bounded = track(arm, Reach(TCP, circle), fps=FPS, limits=[Speed(50.0), Acceleration(5e3)])
@@ -102,6 +104,7 @@ def test_a_limit_that_holds_nothing_back_changes_nothing_to_speak_of(arm, circle
     assert bounded.reached.all()
 
 
+@pytest.mark.slow
 def test_frames_away_from_a_jump_are_reached_and_why_names_what_holds(arm, leap):
     out = track(arm, Reach(TCP, leap), fps=FPS, limits=Speed(1.0))
     assert out.reached[:30].all()
@@ -110,6 +113,7 @@ def test_frames_away_from_a_jump_are_reached_and_why_names_what_holds(arm, leap)
     assert "as fast as it may be" in out.why()
 
 
+@pytest.mark.slow
 def test_single_joints_may_be_bounded(arm, leap):
     out = track(arm, Reach(TCP, leap), fps=FPS, limits=[Speed({"panda_joint2": 0.2, "panda_joint4": 0.4})])
     speed, _ = measure_rates(out.motion)
@@ -118,6 +122,7 @@ def test_single_joints_may_be_bounded(arm, leap):
     assert speed[[0, 2, 4, 5, 6]].max() > 0.4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["clip", "online"])
 def test_the_body_keeps_clear_of_the_world_in_every_frame(arm, circle, mode):
     ball = Sphere(circle[30, :3, 3] + (0.05, 0.0, 0.0), 0.05)
@@ -142,6 +147,7 @@ def clear_of(model, q, ball):
     return min(gaps[1:])  # the first is the base, which does not move
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ends", [(-0.1, 0.1), (0.05, 0.05)])
 def test_coupled_joints_keep_their_sum(arm, circle, ends):
     out = track(arm, Reach(TCP, circle), fps=FPS, limits=Coupled({"panda_joint1": 1.0, "panda_joint3": 1.0}, *ends))
@@ -151,6 +157,7 @@ def test_coupled_joints_keep_their_sum(arm, circle, ends):
     assert out.reached.all()
 
 
+@pytest.mark.slow
 def test_a_ball_joint_stays_in_its_cone():
     tree = poise.load("tree30")
     ball = next(joint for joint in tree.joints if joint.kind == "ball")
@@ -163,6 +170,7 @@ def test_a_ball_joint_stays_in_its_cone():
     assert turned.max() > 0.05
 
 
+@pytest.mark.slow
 def test_a_loop_stays_closed():
     model = poise.load("humanoid")
     seen_from = np.linalg.inv(model.fk(model.rest, "hand_r"))
@@ -183,6 +191,7 @@ def skating():
     return put_skate_in(make_walk())[:60]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rules", [[Speed(3.0)], [Acceleration(60.0)], [Speed(1.0)]], ids=str)
 def test_a_lock_keeps_speeds_exactly_and_tells_what_it_lets_go(skating, rules):
     out = lock(skating, limits=rules)
@@ -222,11 +231,13 @@ def test_the_work_of_a_lock_is_bounded(body, speed, skating, monkeypatch):
     assert max(counts) <= (40 if body == "dog" else 96)
 
 
+@pytest.mark.slow
 def test_a_clip_without_contacts_may_be_slowed_down(skating):
     out = lock(skating, Contacts((), len(skating), skating.fps), limits=Speed(2.0))
     assert measure_rates(out.motion)[0].max() <= 2.0 * (1.0 + 1e-12)
 
 
+@pytest.mark.slow
 def test_an_edit_keeps_speeds_where_it_changes(skating):
     slow = lock(skating, limits=Speed(3.0)).motion
     goal = Reach("hand_l", slow.positions("hand_l")[30] + (0.0, 0.3, 0.1))
@@ -240,6 +251,7 @@ def list_arm(model):
     return [joint.name for joint in model.joints_above("hand_l") if joint.nv and joint.name.endswith("_l")]
 
 
+@pytest.mark.slow
 def test_hands_that_run_into_the_body_stay_out_of_it(skating):
     """A clip whose arm swings through the trunk is brought out of it, with feet that stay."""
     model = skating.model
@@ -263,6 +275,7 @@ def test_wrong_limits_are_refused_by_name(arm, circle):
         track(arm, Reach(TCP, circle), fps=FPS, limits=[Speed({"elbow": 1.0})])
 
 
+@pytest.mark.slow
 def test_quality_tells_speeds_and_what_has_no_size():
     arm = poise.load("planar2")
     q = np.zeros((10, 2))

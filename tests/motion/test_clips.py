@@ -60,6 +60,7 @@ def slip(clip, ledger):
 # ------------------------------------------------------------------------------------------------ contacts
 
 
+@pytest.mark.slow
 def test_the_contacts_of_a_made_walk_are_found_to_a_frame(walk):
     found = contacts(walk)
     assert abs(found.floor) < 2e-3
@@ -132,6 +133,7 @@ def test_a_lock_is_as_smooth_as_the_clip_and_keeps_the_ranges(skating, locked):
     assert "contacts hold within 0.01 mm" in locked.why()
 
 
+@pytest.mark.slow
 def test_cutting_the_front_changes_nothing_later(skating):
     """With the clip's own contacts and floor, the first frames do not decide the others."""
     whole = lock(skating, known(skating))
@@ -144,6 +146,7 @@ def test_cutting_the_front_changes_nothing_later(skating):
         assert np.abs(far).max() < 1e-3
 
 
+@pytest.mark.slow
 def test_time_reversal_gives_the_reversed_lock(skating):
     forwards, ledger = lock(skating, known(skating)), known(skating)
     turned = [Contact(c.frame, len(skating) - c.end, len(skating) - c.start, place=c.place) for c in ledger]
@@ -152,6 +155,7 @@ def test_time_reversal_gives_the_reversed_lock(skating):
     assert np.abs(far).max() < 1e-6
 
 
+@pytest.mark.slow
 def test_a_lock_out_of_reach_is_let_go_and_told(walk):
     ledger = known(walk)
     far = tuple(np.array(ledger[0].place) + np.array([0.0, 0.0, 3.0]))
@@ -162,6 +166,7 @@ def test_a_lock_out_of_reach_is_let_go_and_told(walk):
     assert slip(track_.motion, track_.contacts) < 1e-4
 
 
+@pytest.mark.slow
 def test_the_ground_may_be_given(skating):
     up = skating.model.up_direction
     raised = lock(skating, known(skating), floor=0.1)
@@ -200,6 +205,7 @@ def test_what_cannot_be_locked_is_refused_by_name(walk):
 # ------------------------------------------------------------------------------------------------ edit
 
 
+@pytest.mark.slow
 def test_an_edit_holds_at_its_frame_and_ends_at_its_spread(walk):
     place = walk.positions("hand_l")[60] + np.array([0.05, 0.15, 0.1])
     out = edit(walk, {60: [Reach("hand_l", place)]}, spread=0.5)
@@ -216,6 +222,7 @@ def test_an_edit_holds_at_its_frame_and_ends_at_its_spread(walk):
     assert out.reached.all()
 
 
+@pytest.mark.slow
 def test_edits_by_seconds_at_several_frames_and_at_the_ends(walk):
     up = walk.model.up_direction
     high = {t: [Reach("hand_r", walk.positions("hand_r")[round(t * FPS)] + 0.1 * up)] for t in (0.0, 1.0, 3.0)}
@@ -259,6 +266,7 @@ def test_an_arm_follows_a_path(mode):
     np.testing.assert_array_equal(named.motion.q, out.motion.q)
 
 
+@pytest.mark.slow
 def test_a_whole_clip_does_not_depend_on_its_first_frame():
     arm = poise.load("panda")
     path = make_circle(arm, "panda_hand_tcp")
@@ -268,6 +276,7 @@ def test_a_whole_clip_does_not_depend_on_its_first_frame():
         assert np.abs(whole[7 + 15 :] - part[15:]).max() < close
 
 
+@pytest.mark.slow
 def test_a_body_stands_while_a_hand_moves(walk):
     model = walk.model
     path = np.tile(model.fk(model.rest, "hand_l")[:3, 3], (40, 1))
@@ -312,6 +321,7 @@ def test_wrong_tracks_are_refused_by_name():
         poise.solve(arm, goal)
 
 
+@pytest.mark.slow
 def test_turning_and_shifting_the_world_changes_nothing_else(skating):
     """A lock of the clip elsewhere is the lock elsewhere."""
     model, up = skating.model, skating.model.up_direction
@@ -326,6 +336,7 @@ def test_turning_and_shifting_the_world_changes_nothing_else(skating):
     assert np.abs(model.difference(elsewhere.motion.q, carry(root, here.motion.q, there))).max() < 1e-6
 
 
+@pytest.mark.slow
 def test_the_mirror_image_of_a_lock_is_the_lock_of_the_mirror_image(skating):
     model = skating.model
     mirror, first = Mirror(model), skating.q[0]
@@ -365,6 +376,7 @@ def test_what_makes_no_sense_is_refused_by_its_name(walk, call, words):
         call(walk)
 
 
+@pytest.mark.slow
 def test_contacts_that_contradict_each_other_are_let_go_and_told(walk):
     """Two feet further apart than the legs reach, and two points of one foot that do not fit."""
     for other in (Contact("toe_r", 0, 9, place=(3, 0, 0)), Contact("heel_l", 0, 9, place=(1, 0.4, 0))):

@@ -32,6 +32,7 @@ def follow(mode, **options):
     return lambda _: track(arm, Reach(TCP, path), fps=30.0, mode=mode, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [0.05, 0.5, 2.0])
 @pytest.mark.parametrize(
     "call",

@@ -34,6 +34,7 @@ def skate():
     return Motion(walk.model, q, walk.fps)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(BODIES))
 def test_a_clip_in_which_nothing_stands_does_not_go_through_the_floor(name):
     carried = retarget(skate(), BODIES[name]())

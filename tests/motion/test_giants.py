@@ -24,6 +24,7 @@ def walk(request, tmp_path_factory):
     return poise.load_motion(path, scale=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["clip", "online"])
 @pytest.mark.parametrize("size", [3.0, 50.0])
 def test_a_giant_holds_the_contacts_that_a_person_does(walk, size, mode):

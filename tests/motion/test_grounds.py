@@ -31,6 +31,7 @@ def differ(one, other):
     return np.abs(places[0] - places[1]).max()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("height", [-0.6, -0.05, -0.02, 0.005, 0.02, 0.035, 0.05, 0.09, 0.4])
 def test_as_much_is_held_wherever_the_ground_of_the_recording_is(height, mode):
@@ -42,6 +43,7 @@ def test_as_much_is_held_wherever_the_ground_of_the_recording_is(height, mode):
     assert raised.quality.sink_max < 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("height", [-0.5, 0.03, 0.07, 2.0])
 def test_a_ground_that_is_given_is_taken_alike_in_clips_and_streams(height, mode):
@@ -52,6 +54,7 @@ def test_a_ground_that_is_given_is_taken_alike_in_clips_and_streams(height, mode
     assert differ(plain, raised) < 1e-5
 
 
+@pytest.mark.slow
 def test_a_stream_that_begins_in_the_air_stands_where_it_comes_down():
     model, walk = make_machine(), make_walk(90)
     falls = raise_by(walk, np.maximum(0.3 - 4.9 * walk.times**2, 0.0))  # a jump ends
@@ -60,6 +63,7 @@ def test_a_stream_that_begins_in_the_air_stands_where_it_comes_down():
     assert late[1] > 0.9 * late[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 def test_what_is_in_the_air_above_the_ground_that_is_given_stays_there(mode):
     """Nothing stands in it: the height of the ground alone tells where it is."""
@@ -74,6 +78,7 @@ def test_what_is_in_the_air_above_the_ground_that_is_given_stays_there(mode):
     assert lowest == pytest.approx(0.5 * carried.scale, abs=0.1 * carried.scale)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("floor", ["low", float("nan"), [0.0]])
 def test_a_ground_that_is_no_height_is_refused_by_name(floor, mode):

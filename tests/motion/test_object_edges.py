@@ -70,6 +70,7 @@ def test_a_body_without_feet_is_told_what_to_type() -> None:
         track(poise.load("panda"), [Grasp("panda_hand", poise.Object(BOX, STILL))], contacts="auto")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "frame"), [("planar2", "tip"), ("hand", "pinky_tip")])
 def test_an_object_is_no_bone(name, frame) -> None:
     body = poise.load(name)

@@ -45,6 +45,7 @@ def measure_gaps(clip, spared):
 # ------------------------------------------------------------------------------------------------ the laws
 
 
+@pytest.mark.slow
 def test_hands_stay_on_the_object(lifted):
     for hand, inwards in (("hand_l", -1.0), ("hand_r", 1.0)):
         T = see_hands(lifted.motion, hand)
@@ -56,6 +57,7 @@ def test_hands_stay_on_the_object(lifted):
     assert lifted.why().startswith("Every goal is reached in all 24 frames")
 
 
+@pytest.mark.slow
 def test_the_object_is_where_its_path_says(lifted, cleared, box):
     for clip in (lifted.motion, cleared.motion):
         assert isinstance(clip, MotionWithObjects)
@@ -87,6 +89,7 @@ def test_it_moves_like_a_person(body, lifted):
     assert (q <= body.upper[velocities]).all()
 
 
+@pytest.mark.slow
 def test_a_turned_world_turns_the_answer(body, box, lifted):
     turn = np.array(poise.Transform(poise.Rotation.from_vector((0.0, 1.1, 0.0)), (0.7, 0.0, -0.4)).matrix)
     root = body.joint("pelvis").q
@@ -100,6 +103,7 @@ def test_a_turned_world_turns_the_answer(body, box, lifted):
     assert moved.reached.all()
 
 
+@pytest.mark.slow
 def test_the_body_keeps_clear_of_what_it_holds(cleared, body):
     assert cleared.reached.all()
     assert not cleared.broken.any()
@@ -112,6 +116,7 @@ def test_the_body_keeps_clear_of_what_it_holds(cleared, body):
     assert measure_gaps(held.motion, spared).min() > -1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "shape", [Sphere(0.16), Capsule(0.14, 0.1), Cylinder(0.16, 0.2)], ids=lambda s: type(s).__name__
 )
@@ -127,6 +132,7 @@ def test_round_things_are_held_and_kept_clear_of(body, shape):
     assert np.abs([thing.measure_distance(p) for p in palm]).max() < 1e-6
 
 
+@pytest.mark.slow
 def test_an_impossible_path_is_told_by_its_first_frame(body):
     s = np.linspace(0.0, 1.0, 30)
     T = lift(1.0, 1.0, frames=30)
@@ -145,6 +151,7 @@ def test_an_impossible_path_is_told_by_its_first_frame(body):
     assert np.array_equal(made.motion.objects[0].transforms, T)
 
 
+@pytest.mark.slow
 def test_a_limit_in_the_way_is_named(body):
     crate = poise.Object(Box((1.2, 1.2, 1.2)), lift(1.1, 1.1, ahead=0.9, frames=4), name="crate")
     made = track(body, [Grasp("hand_l", crate, (0.0, 0.0, 0.0))], contacts="auto", limits=[Clearance()])
@@ -176,6 +183,7 @@ def test_a_hand_that_touches_stays_as_it_is(body):
     assert np.abs(see_hands(made.motion, "hand_l") - wanted).max() < 1e-6
 
 
+@pytest.mark.slow
 def test_a_face_is_held_from_below(body):
     tray = poise.Object(Box((0.44, 0.02, 0.3)), lift(1.0, 1.1, frames=6), name="tray")
     where = [(0.16, -0.03, 0.0), (-0.16, -0.03, 0.0)]
@@ -206,6 +214,7 @@ def test_a_role_names_a_hand(body):
 # ------------------------------------------------------------------------------------------------ with the rest of it
 
 
+@pytest.mark.slow
 def test_other_goals_postures_and_styles_join_in(body, box, lifted):
     eyes = LookAt("head", box.transforms[:, :3, 3].mean(axis=0))
     bent = poise.Pose(body, body.rest).replace({"neck": (0.3, 0.0)})
@@ -218,6 +227,7 @@ def test_other_goals_postures_and_styles_join_in(body, box, lifted):
     assert far[0] < far[1]
 
 
+@pytest.mark.slow
 def test_a_goal_that_cannot_be_served_costs_the_grasps_nothing(body, box):
     behind = LookAt("head", (0.0, 1.0, -3.0), weight=3.0)
     made = track(body, [*list_grasps(box), behind], contacts="auto")
@@ -244,6 +254,7 @@ def test_contacts_of_a_ledger_hold_while_they_last(body):
     assert np.abs(made.motion.positions("foot_l")[:5] - still).max() < 1e-6
 
 
+@pytest.mark.slow
 def test_limits_of_time_hold(body, box):
     made = track(body, list_grasps(box), contacts="auto", limits=[Speed(20.0)])
     rates = np.abs(body.difference(made.motion.q[:-1], made.motion.q[1:])) * made.motion.fps

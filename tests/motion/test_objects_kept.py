@@ -17,6 +17,7 @@ from poise.motion import track
 # ------------------------------------------------------------------------------------------------ the motion of both
 
 
+@pytest.mark.slow
 def test_a_glb_has_both(lifted, tmp_path):
     poise.save(lifted, tmp_path / "lift.glb")
     back = poise.load_motion(tmp_path / "lift.glb")
@@ -44,6 +45,7 @@ def test_edits_of_time_take_both(lifted):
     assert "with 'box'" in repr(clip)
 
 
+@pytest.mark.slow
 def test_it_is_shown_and_drawn(lifted, tmp_path):
     page = poise.show(lifted, browser=False)
     alone = poise.show(lifted.motion.body, browser=False)

@@ -29,6 +29,7 @@ def follow_walk(clip, frames, **options):
     return track(clip.model, goals, fps=clip.fps, mode="online", **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("contacts", [None, "auto"])
 def test_no_frame_sees_the_ones_after_it(skating, contacts):
     """What comes out of the first k frames does not change by a bit when more of them follow."""
@@ -40,6 +41,7 @@ def test_no_frame_sees_the_ones_after_it(skating, contacts):
             np.testing.assert_array_equal(errors, whole.errors[name][:k])
 
 
+@pytest.mark.slow
 def test_no_frame_sees_the_ones_after_it_within_limits():
     arm = poise.load("panda")
     path = np.tile(arm.fk(arm.rest, TCP), (60, 1, 1))
@@ -49,6 +51,7 @@ def test_no_frame_sees_the_ones_after_it_within_limits():
     np.testing.assert_array_equal(part.motion.q, whole.motion.q[:31])
 
 
+@pytest.mark.slow
 def test_contacts_are_decided_by_what_was_seen(skating):
     out = follow_walk(skating, 70, contacts="auto")
     held = {name: np.zeros(70, dtype=bool) for name in FEET}
@@ -66,6 +69,7 @@ def test_contacts_are_decided_by_what_was_seen(skating):
         assert all((frame - ends[ends < frame]).min() <= 2 for frame in early), (name, early, ends)
 
 
+@pytest.mark.slow
 def test_a_ledger_is_followed_as_it_says(skating):
     model = skating.model
     ledger = Contacts((Contact("toe_l", 5, 15), Contact("toe_l", 20, 30), Contact("toe_r", 8, 25)), 40, FPS)
@@ -78,6 +82,7 @@ def test_a_ledger_is_followed_as_it_says(skating):
         assert np.abs(np.diff(points, axis=0)).max() < 1e-5
 
 
+@pytest.mark.slow
 def test_a_frame_costs_the_same_however_many_came_before():
     arm = poise.load("panda")
     path = np.tile(arm.fk(arm.rest, TCP), (4000, 1, 1))
@@ -103,6 +108,7 @@ def test_what_an_online_track_cannot_do_is_refused_by_name(skating):
         track(arm, Reach(TCP, path), fps=FPS, mode="online", contacts="auto")
 
 
+@pytest.mark.slow
 def test_one_frame_is_a_stream_too():
     arm = poise.load("panda")
     path = arm.fk(arm.rest, TCP)[None]

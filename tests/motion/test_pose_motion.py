@@ -37,6 +37,7 @@ def follower() -> poise.Model:
 # ------------------------------------------------------------------------------------------------ pose
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(model=models(), seed=SEEDS)
 def test_a_pose_is_its_model_s_kinematics(model: poise.Model, seed: int) -> None:
@@ -146,6 +147,7 @@ def test_nothing_can_be_deleted(make: Callable[[poise.Model], Any]) -> None:
         del make(follower()).q
 
 
+@pytest.mark.slow
 def test_nothing_drifts_by_a_bit_on_its_way(humanoid: poise.Model) -> None:
     for q in humanoid.random(np.random.default_rng(0), 50):
         pose, motion = Pose(humanoid, q), Motion(humanoid, q[None])
@@ -197,6 +199,7 @@ def test_a_motion_is_a_frozen_value(humanoid: poise.Model) -> None:
 # ------------------------------------------------------------------------------------------------ manipulability
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(model=models(), seed=SEEDS)
 def test_manipulability_is_the_size_of_the_velocity_ellipsoid(model: poise.Model, seed: int) -> None:

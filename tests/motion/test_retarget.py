@@ -41,6 +41,7 @@ def measure_angles(one, other, root, end):
     return np.degrees(np.arccos(np.clip(along, -1.0, 1.0)))
 
 
+@pytest.mark.slow
 def test_a_walk_is_carried_onto_a_smaller_body(walk, carried):
     assert carried.scale == pytest.approx(0.6, abs=1e-6)
     assert len(carried.motion) == len(walk)
@@ -64,6 +65,7 @@ def test_contacts_of_the_source_are_contacts_of_the_result(walk, carried):
         assert (held == stands(name[-1], len(walk), walk.fps)).mean() > 0.9
 
 
+@pytest.mark.slow
 def test_the_way_back_gives_the_directions_again(walk, carried):
     back = retarget(carried.motion, walk.model)
     assert back.scale == pytest.approx(1.0 / 0.6, abs=1e-6)
@@ -72,6 +74,7 @@ def test_the_way_back_gives_the_directions_again(walk, carried):
         assert angle.mean() < 5.0
 
 
+@pytest.mark.slow
 def test_other_ways_up_and_other_names_do_not_matter(walk, carried):
     lying = retarget(walk, poise.load("humanoid", scale=0.6, up="z"))
     assert lying.quality.slip_max < 0.01
@@ -79,6 +82,7 @@ def test_other_ways_up_and_other_names_do_not_matter(walk, carried):
     np.testing.assert_allclose(heights, carried.motion.positions("head") @ walk.model.up_direction, atol=0.02)
 
 
+@pytest.mark.slow
 def test_a_mapping_is_read_corrected_and_kept(walk, carried, small, tmp_path):
     found = carried.mapping
     assert found.find("knee_l").target == "knee_l"
@@ -138,6 +142,7 @@ def test_robots_styles_are_written_as_others_read_them(carried, tmp_path):
         poise.save(Motion(arm, arm.rest[None]), tmp_path / "arm.csv", style="unitree")
 
 
+@pytest.mark.slow
 def test_a_short_clip_is_carried_over_too(walk, small):
     for frames in (1, 2, 3):
         assert quality(retarget(walk[:frames], small).motion).frames == frames

@@ -25,6 +25,7 @@ def kick(model, seed, frames=45):
     return Motion(model, model.clamp(model.integrate(model.rest, steps)), 30.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [13, 28, 41, 42, 46, 51])
 def test_a_kick_does_not_jump_from_one_branch_to_the_other(machine, seed):
     clip = kick(machine, seed)

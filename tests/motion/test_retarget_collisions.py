@@ -28,6 +28,7 @@ def stand(frames):
     return Motion(model, np.tile(model.rest, (frames, 1)), 30.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["clip", "online"])
 @pytest.mark.parametrize("share", [0.0, 0.9, 1.0])
 def test_why_tells_of_parts_in_each_other_where_quality_knows_of_them(share, mode):
@@ -52,6 +53,7 @@ def test_why_tells_of_parts_in_each_other_where_quality_knows_of_them(share, mod
         assert "limits=[Clearance()]" in told
 
 
+@pytest.mark.slow
 def test_what_why_advises_helps():
     walk = fold(make_walk(24), 1.0)
     kept = retarget(walk, poise.load("humanoid", scale=0.6), limits=[Clearance()])

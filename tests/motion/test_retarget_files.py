@@ -69,6 +69,7 @@ def write_person(path, model, people=("",)):
     return file, file.glb(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [True, False])
 @pytest.mark.filterwarnings("ignore::poise.errors.FormatWarning")
 def test_a_prop_in_a_recording_is_left_alone(recording, walk, small, tmp_path, first):
@@ -82,6 +83,7 @@ def test_a_prop_in_a_recording_is_left_alone(recording, walk, small, tmp_path, f
     assert np.ptp(onto.motion.positions("Sword"), axis=0).max() < 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::poise.errors.FormatWarning")
 def test_two_people_in_a_recording_are_told_and_one_can_be_chosen(recording, walk, small, tmp_path):
     bones, rows = recording
@@ -100,6 +102,7 @@ def test_two_people_in_a_recording_are_told_and_one_can_be_chosen(recording, wal
     assert np.ptp(carried.positions("pelvis"), axis=0).max() < 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prefixes", [("mixamorig:", "other_"), ("", "mixamorig:")])
 @pytest.mark.filterwarnings("ignore::poise.errors.FormatWarning")
 def test_of_two_people_the_one_that_is_named_walks_and_its_feet_stand(recording, small, tmp_path, prefixes):
@@ -135,6 +138,7 @@ def test_of_two_people_the_one_that_is_named_walks_and_its_feet_stand(recording,
     ]
 
 
+@pytest.mark.slow
 def test_a_character_keeps_its_skin_its_camera_and_its_props(walk, small, tmp_path):
     file, path = write_person(tmp_path / "person.glb", small)
     carried = retarget(walk, poise.load(path, base="free"))
@@ -152,6 +156,7 @@ def test_a_character_keeps_its_skin_its_camera_and_its_props(walk, small, tmp_pa
     assert np.abs(again.positions("wrist_l") - carried.motion.positions("wrist_l")).max() < 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::poise.errors.FormatWarning")
 def test_of_two_characters_in_a_file_one_walks_whole(walk, small, tmp_path):
     _, path = write_person(tmp_path / "two.glb", small, ("a_", "b_"))
@@ -166,6 +171,7 @@ def test_of_two_characters_in_a_file_one_walks_whole(walk, small, tmp_path):
     assert np.ptp(carried.motion.positions(f"{other}wrist_l"), axis=0).max() < 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["clip", "online"])
 @pytest.mark.parametrize("person", ["a_", "b_"])
 @pytest.mark.filterwarnings("ignore::poise.errors.FormatWarning")
@@ -187,6 +193,7 @@ def test_of_two_characters_in_a_file_the_one_that_is_named_stands_as_it_would_al
     )
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::poise.errors.FormatWarning")
 def test_a_person_is_chosen_in_the_body_that_holds_several(walk, small, tmp_path):
     """Whatever the frames of the other body are called; by any frame of theirs."""
@@ -198,6 +205,7 @@ def test_a_person_is_chosen_in_the_body_that_holds_several(walk, small, tmp_path
         assert all(pair.source == prefix + pair.target for pair in back)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::poise.errors.FormatWarning")
 def test_a_person_that_is_none_is_refused_with_those_there_are(walk, small, tmp_path):
     two = poise.load(write_person(tmp_path / "two.glb", small, ("a_", "b_"))[1], base="free")
@@ -214,6 +222,7 @@ def test_a_person_that_is_none_is_refused_with_those_there_are(walk, small, tmp_
         Mapping.between(walk.model, small, person="wist_l")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::poise.errors.FormatWarning")
 def test_where_both_hold_several_people_both_are_to_be_said_and_can_be(small, tmp_path):
     two = poise.load(write_person(tmp_path / "two.glb", small, ("a_", "b_"))[1], base="free")
@@ -225,6 +234,7 @@ def test_where_both_hold_several_people_both_are_to_be_said_and_can_be(small, tm
     assert {contact.frame[:2] for contact in retarget(stands, two, parts).contacts} == {"a_"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["clip", "online"])
 def test_who_stands_on_nothing_floats(walk, small, mode):
     """Swimmers and astronauts: nothing is held, and bones look where the source's do."""
@@ -238,6 +248,7 @@ def test_who_stands_on_nothing_floats(walk, small, mode):
     assert rise[-1] - rise[0] == pytest.approx(0.6 * 7.0, abs=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["clip", "online"])
 def test_a_single_frame_is_carried_over(walk, small, mode):
     carried = retarget(walk[:1], small, mode=mode)
@@ -247,6 +258,7 @@ def test_a_single_frame_is_carried_over(walk, small, mode):
     assert carried.why()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", [np.nan, np.inf])
 def test_numbers_that_are_none_never_come_in(walk, small, wrong):
     q = walk.q.copy()
@@ -257,6 +269,7 @@ def test_numbers_that_are_none_never_come_in(walk, small, wrong):
         Retargeter(walk.model, small).step(q[3])
 
 
+@pytest.mark.slow
 def test_a_body_without_legs_is_refused_by_what_it_lacks(walk, small):
     human = poise.load("humanoid")
     trunk = human.subtree("chest")
@@ -265,6 +278,7 @@ def test_a_body_without_legs_is_refused_by_what_it_lacks(walk, small):
             retarget(source, target)
 
 
+@pytest.mark.slow
 def test_a_character_on_nodes_that_turn_its_axes_stands_upright_all_the_same(walk, small, tmp_path):
     """Exporters hang bodies whose up is z on a node that turns them: results are those of the body without it."""
     file, plain = write_person(tmp_path / "plain.glb", small)

@@ -40,12 +40,14 @@ def test_what_tells_a_body_is_the_same(bodies):
         assert find_bone_start(other, names[1], root) == root
 
 
+@pytest.mark.slow
 def test_a_motion_is_carried_over_alike(bodies):
     machine = walkers.make_machine(bend=0.2)
     carried = [retarget(move(model), machine).motion.q for model in bodies]
     assert carried[0] == pytest.approx(carried[1], abs=1e-9)
 
 
+@pytest.mark.slow
 def test_the_whole_body_turns_with_the_pelvis(bodies):
     clip = move(bodies[1])
     made = retarget(clip, walkers.make_machine(bend=0.2)).motion
@@ -71,6 +73,7 @@ def test_limbs_that_share_a_joint_begin_beyond_it():
     assert {find_bone_start(model, names, f"shoulder_{side}")[-2:] for side in "lr"} == {"_l", "_r"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inside", [0.04, 0.1])
 def test_a_link_of_a_shoulder_may_lie_anywhere_along_its_axis(inside):
     """Both machines move alike, so a motion is carried over alike, there and back; on no ground: bones tell it all."""
@@ -83,6 +86,7 @@ def test_a_link_of_a_shoulder_may_lie_anywhere_along_its_axis(inside):
         assert back[0].positions(frame) == pytest.approx(back[1].positions(frame), abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inside", [0.0, 0.1])
 def test_an_upper_arm_points_where_the_source_has_it(inside):
     clip, machine = move(walkers.make_character()), walkers.make_machine(inside=inside)
@@ -94,6 +98,7 @@ def test_an_upper_arm_points_where_the_source_has_it(inside):
         assert np.degrees(np.arccos(along.min())) < 5.0
 
 
+@pytest.mark.slow
 def test_a_forearm_without_a_wrist_points_where_the_source_has_it():
     clip, machine = move(walkers.make_character()), walkers.make_machine(wrists=False)
     assert "wrist_l" not in poise.roles(machine)
@@ -114,6 +119,7 @@ def test_a_hinge_that_turns_as_far_either_way_bends_as_knees_and_elbows_do(wide,
         assert own @ other > np.cos(0.5)  # a kink tilts the axis a little
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wide", [1.6, np.pi])
 @pytest.mark.parametrize("bend", [0.1, 0.3])
 def test_a_body_whose_knees_and_elbows_turn_either_way_walks_as_one_whose_do_not(wide, bend):
@@ -122,6 +128,7 @@ def test_a_body_whose_knees_and_elbows_turn_either_way_walks_as_one_whose_do_not
     assert one.q == pytest.approx(other.q, abs=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neck", [None, (0.0, 0.0, 0.3), (0.2, 0.03, 0.1)])
 @pytest.mark.parametrize("bend", [0.0, 0.3])
 def test_a_body_without_arms_is_turned_as_the_source_is(neck, bend):
@@ -135,6 +142,7 @@ def test_a_body_without_arms_is_turned_as_the_source_is(neck, bend):
         assert np.sum(theirs * ours, axis=1).min() > np.cos(0.2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tilt", [-0.2, 0.2, 0.4])
 def test_soles_that_do_not_lie_flat_in_the_rest_pose_are_the_same_and_stand_flat(tilt):
     flat, tilted = (walkers.make_machine(hands=False, bend=0.2, tilt=turn) for turn in (0.0, tilt))
@@ -160,6 +168,7 @@ def stand_with_knees(give, frames):
     return Motion(model, q, 30.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["clip", "online"])
 @pytest.mark.parametrize("give", [(0.0, -0.005), (0.0, -0.02), (0.0, -0.15), (0.12, 0.0), (-0.12, 0.0), (0.0, 0.15)])
 def test_knees_that_give_way_lay_no_foot_over_however_long_they_do(give, mode):

@@ -45,6 +45,7 @@ def spoil(found, source, target, rng):
     return Mapping(found.source, found.target, tuple(pairs))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", [0, 1])
 def test_whatever_is_mapped_is_carried_over_or_refused(walk, bodies, which):
     body, rng, carried = bodies[which], random.Random(which), 0
@@ -103,6 +104,7 @@ def test_roles_are_known_and_there_once(walk, bodies):
         retarget(walk, bodies[0], replace(found, pairs=(*found.pairs, Pair("knee_left", "knee_l", "knee_l"))))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("side", ["source", "target"])
 def test_a_correction_takes_frames_that_the_body_has_and_names_the_nearest_else(walk, bodies, side, tmp_path):
     """However a mapping came about: found, given back, or read from a file and used once."""
@@ -145,6 +147,7 @@ def test_links_that_are_fixed_to_each_other_are_one_piece_of_the_trunk(links):
         assert retarget(walk, model, mapping).quality.limits_max == 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", ["as found", "corrected", "less a part"])
 @pytest.mark.parametrize("body", ["humanoid", "machine", "no arms"])
 def test_a_mapping_is_the_same_when_it_is_read_again(walk, tmp_path, body, change):

@@ -35,6 +35,7 @@ def place(live, hold):
     return T[:3, :3] @ np.array(hold.point) + T[:3, 3]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(BODIES))
 def test_what_is_let_go_comes_back_over_several_frames(walk, name):
     live, plain = Retargeter(walk.model, BODIES[name]()), Retargeter(walk.model, BODIES[name]())
@@ -63,6 +64,7 @@ def test_what_is_let_go_comes_back_over_several_frames(walk, name):
     assert stood[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(BODIES))
 def test_a_stream_hurries_no_more_than_twice_as_much_as_the_whole_clip(walk, name):
     model = BODIES[name]()
@@ -74,6 +76,7 @@ def test_a_stream_hurries_no_more_than_twice_as_much_as_the_whole_clip(walk, nam
     np.testing.assert_array_equal(retarget(walk[:20], model, mode="online").motion.q, stream.motion.q[:20])
 
 
+@pytest.mark.slow
 def test_angles_of_a_stream_have_one_name(walk):
     """A person turns round and round: no angle jumps by a turn, and no frame is thrown off by it."""
     model = poise.load("humanoid", scale=0.6)
@@ -87,6 +90,7 @@ def test_angles_of_a_stream_have_one_name(walk):
     assert steps[:, 3:].max() < 2.0 * source[:, 3:].max()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(STANDING))
 def test_the_ledger_of_a_stream_has_one_line_for_a_stance_and_tells_where_it_is(walk, name):
     """Feet swing out to the side, so that those that cannot be laid flat roll on the edge of their sole."""

@@ -34,12 +34,14 @@ def measure_turns(one, other, frame):
     return np.degrees(Rotation.from_matrix(np.swapaxes(a, 1, 2) @ b).angle)
 
 
+@pytest.mark.slow
 def test_no_frame_of_a_stream_sees_what_follows_it(walk, small, stream):
     for frames in (1, 2, 7, 31):
         first = retarget(walk[:frames], small, mode="online")
         np.testing.assert_array_equal(first.motion.q, stream.motion.q[:frames])
 
 
+@pytest.mark.slow
 def test_a_retargeter_gives_the_frames_one_by_one(walk, small, stream):
     live = Retargeter(walk.model, small, fps=walk.fps)
     first = [live.step(frame).q for frame in walk.q[:10]]
@@ -52,12 +54,14 @@ def test_a_retargeter_gives_the_frames_one_by_one(walk, small, stream):
         live.step(np.full(walk.model.nq, np.nan))
 
 
+@pytest.mark.slow
 def test_feet_of_a_stream_stand(stream):
     assert len(stream.contacts) >= 4
     assert stream.quality.slip_p95 < 0.01  # mm a frame
     assert stream.quality.limits_max == 0.0
 
 
+@pytest.mark.slow
 def test_heads_and_forearms_turn_with_the_source(small):
     body = poise.load("humanoid")
     turn = 0.5 * np.sin(np.linspace(0.0, 6.0, 40))
@@ -76,6 +80,7 @@ def test_heads_and_forearms_turn_with_the_source(small):
         assert measure_turns(clip, carried, frame).mean() < 3.0
 
 
+@pytest.mark.slow
 def test_a_hand_that_holds_a_rail_holds_it_in_the_result(walk, small):
     """The hand of the walker stays in one place while the hips go on, as the contacts say: it does not move at all."""
     place = walk.positions("wrist_l")[20]
@@ -86,6 +91,7 @@ def test_a_hand_that_holds_a_rail_holds_it_in_the_result(walk, small):
     assert [contact.name for contact in carried.contacts] == ["palm_l"]
 
 
+@pytest.mark.slow
 def test_the_upper_body_alone_leaves_the_rest_as_it_is(walk, small):
     upper = [
         j.name
@@ -99,6 +105,7 @@ def test_the_upper_body_alone_leaves_the_rest_as_it_is(walk, small):
     assert not len(carried.contacts)
 
 
+@pytest.mark.slow
 def test_lengths_may_be_given(walk, small):
     longer = retarget(walk, small, scale=0.7)
     assert longer.scale == 0.7
@@ -111,6 +118,7 @@ def test_lengths_may_be_given(walk, small):
     assert "0.600" in str(reaching.scales)
 
 
+@pytest.mark.slow
 def test_a_child_and_a_giant_stand_as_well(walk):
     for size in (0.05, 20.0):
         carried = retarget(walk[:20], poise.load("humanoid", scale=size))
@@ -118,6 +126,7 @@ def test_a_child_and_a_giant_stand_as_well(walk):
         assert carried.quality.slip_max < 0.01 * max(size, 1.0)
 
 
+@pytest.mark.slow
 def test_a_robot_that_is_fixed_is_told_how_to_be_loaded(walk):
     free = poise.load("humanoid")
     body = free.locked({free.joints[0].name: free.rest[free.joints[0].q]})
@@ -125,6 +134,7 @@ def test_a_robot_that_is_fixed_is_told_how_to_be_loaded(walk):
         retarget(walk, body)
 
 
+@pytest.mark.slow
 def test_limits_hold_in_the_result(walk, small):
     free = retarget(walk, small)
     fastest = 0.7 * free.quality.speed_max
@@ -135,6 +145,7 @@ def test_limits_hold_in_the_result(walk, small):
         retarget(walk, small, limits=[Speed(fastest)], mode="online")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["clip", "online"])
 def test_bones_keep_their_lengths_and_the_nearest_root_carries(walk, mode):
     body = make_character("euler", sliding=True)

@@ -34,6 +34,7 @@ def measure_sole(clip, side):
     return np.degrees(np.arcsin(way @ up / np.linalg.norm(way, axis=1)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [0, 4, 12, 22, 28])
 def test_a_sole_lies_flat_where_its_foot_stands_wherever_a_recording_begins(striding, tmp_path, first):
     path = write_lying(tmp_path / "walk.bvh", striding[first : first + 40])
@@ -45,6 +46,7 @@ def test_a_sole_lies_flat_where_its_foot_stands_wherever_a_recording_begins(stri
         assert abs(np.median(slopes)) < 3.0
 
 
+@pytest.mark.slow
 def test_feet_of_a_recording_that_begins_in_the_air_stand_in_the_result(striding, tmp_path):
     clip = poise.load_motion(write_lying(tmp_path / "walk.bvh", striding[22:62]), scale=0.01)
     carried = retarget(clip, poise.load("humanoid", scale=0.6))
@@ -52,6 +54,7 @@ def test_feet_of_a_recording_that_begins_in_the_air_stand_in_the_result(striding
     assert not carried.track.released
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::poise.errors.FormatWarning")
 def test_one_of_two_people_has_the_feet_that_it_has_alone_though_nobody_stands_in_the_rest_pose(striding, tmp_path):
     one = write_lying(tmp_path / "walk.bvh", striding[:40])
@@ -80,12 +83,14 @@ def test_one_of_two_people_has_the_feet_that_it_has_alone_though_nobody_stands_i
             assert told[0] == told[1]
 
 
+@pytest.mark.slow
 def test_a_corrected_role_leaves_the_feet_of_a_recording_where_they_are(striding, tmp_path):
     model = poise.load_motion(write_lying(tmp_path / "walk.bvh", striding[:40]), scale=0.01).model
     before, after = (poise.roles(each).contacts for each in (model, model.with_roles({"chest": "Spine"})))
     assert {name: point.point for name, point in after.items()} == {n: point.point for n, point in before.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["clip", "online"])
 @pytest.mark.parametrize("first", [0, 12, 22])
 def test_hips_of_a_recording_are_as_high_on_its_own_body(striding, tmp_path, first, mode):

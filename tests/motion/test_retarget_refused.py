@@ -88,6 +88,7 @@ def test_nonsense_is_refused_by_the_name_of_the_argument_in_both_modes(walk, wha
         assert len(set(told)) <= 1, case  # alike in both
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["source", "model", "mapping", "scale", "joints", "limits", "smooth", "fps", "floor"])
 def test_nonsense_is_refused_by_streams(walk, what):
     child = poise.load("humanoid", scale=0.6)
@@ -100,6 +101,7 @@ def test_nonsense_is_refused_by_streams(walk, what):
             Retargeter(**options)
 
 
+@pytest.mark.slow
 def test_what_is_no_frame_of_the_source_is_refused_and_the_stream_goes_on(walk):
     child, own = poise.load("humanoid", scale=0.6), walk.q
     live, plain = Retargeter(walk.model, child), Retargeter(walk.model, child)
@@ -113,12 +115,14 @@ def test_what_is_no_frame_of_the_source_is_refused_and_the_stream_goes_on(walk):
     np.testing.assert_array_equal(live.step(own[1]).q, plain.step(Pose(walk.model, own[1])).q)
 
 
+@pytest.mark.slow
 def test_progress_must_be_a_function(walk):
     for mode in ("clip", "online"):
         with pytest.raises(PoiseError, match="progress is 3; it must be a function"):
             retarget(walk, poise.load("humanoid", scale=0.6), mode=mode, progress=3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["clip", "online"])
 def test_every_smoothness_is_one(walk, mode):
     """Next to none is as none, and any that lasts longer than every clip does is as another."""
@@ -146,6 +150,7 @@ def test_what_cannot_be_carried_over_is_refused_by_its_name(walk, case, mode):
     assert "\n" not in str(told.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["clip", "online"])
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("frames", [1, 2, 12])
@@ -156,6 +161,7 @@ def test_sizes_and_lengths_of_every_kind_are_carried_over(walk, mode, size, fram
     assert carried.quality.limits_max == 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["clip", "online"])
 @pytest.mark.parametrize("fps", [1.0, 1000.0])
 def test_rates_of_every_kind_are_carried_over(walk, mode, fps):
@@ -164,6 +170,7 @@ def test_rates_of_every_kind_are_carried_over(walk, mode, fps):
     assert carried.quality.sink_max < 1e-2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["clip", "online"])
 def test_one_limit_is_a_list_of_one(walk, mode):
     body = poise.load("humanoid", scale=0.6)

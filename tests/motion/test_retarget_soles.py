@@ -42,6 +42,7 @@ def check_soles(walk, model):
     assert carried.quality.sink_max < 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [0.0, 0.06, 0.12])
 @pytest.mark.parametrize("name", list(BODIES))
 def test_contacts_of_a_clip_are_exact_and_no_corner_of_a_sole_is_below_the_floor(name, most):
@@ -49,6 +50,7 @@ def test_contacts_of_a_clip_are_exact_and_no_corner_of_a_sole_is_below_the_floor
     check_soles(lean(make_walk(72).smoothed(3.0), most), BODIES[name]())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 def test_no_corner_of_a_foot_that_only_nods_is_below_the_floor_however_it_sways(seed):
     """How far a foot leans is told by the solve that holds it, not by the one before it."""

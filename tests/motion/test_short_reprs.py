@@ -28,6 +28,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(CASES))
 def test_results_of_clips_print_in_one_short_line(name):
     result = CASES[name](make_walk(20))

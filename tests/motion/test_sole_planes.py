@@ -17,6 +17,7 @@ BODIES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["clip", "online"])
 @pytest.mark.parametrize("name", list(BODIES))
 def test_a_sole_stands_flat_on_the_floor_however_it_is_turned_in_the_rest_pose(name, mode):
@@ -38,6 +39,7 @@ def test_a_sole_stands_flat_on_the_floor_however_it_is_turned_in_the_rest_pose(n
         assert max(h[frames].max() for n, h in heights.items() if n.endswith(f"_{side}")) < 2e-4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["clip", "online"])
 @pytest.mark.parametrize("nods", [False, True])
 def test_a_sole_that_is_not_flat_stands_on_its_lowest_corners(nods, mode):

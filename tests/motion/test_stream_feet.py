@@ -20,6 +20,7 @@ def walk():
     return make_walk(90).smoothed(3.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(BODIES))
 @pytest.mark.parametrize(("fps", "most"), [(30.0, 1.9), (120.0, 7.0)])
 def test_a_stream_is_nearly_as_smooth_as_the_whole_clip_at_every_frame_rate(walk, name, fps, most):
@@ -30,6 +31,7 @@ def test_a_stream_is_nearly_as_smooth_as_the_whole_clip_at_every_frame_rate(walk
     assert stream.quality.step_max < 1.6 * whole.quality.step_max
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(BODIES))
 def test_feet_land_where_bones_lead_them(walk, name):
     model = BODIES[name]()
@@ -45,6 +47,7 @@ def test_feet_land_where_bones_lead_them(walk, name):
     assert max(off) < 0.005 * model.length
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*BODIES, "nods"])
 def test_what_a_stream_says_stands_stands_still_on_the_floor(walk, name):
     model = make_machine(nods=True) if name == "nods" else BODIES[name]()
@@ -77,6 +80,7 @@ def sink(walk):
     return Motion(walk.model, q, walk.fps)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", [lean, sink])
 @pytest.mark.parametrize("name", [*BODIES, "nods"])
 def test_no_sole_of_a_stream_is_ever_below_the_floor(walk, name, change):
@@ -104,6 +108,7 @@ def test_a_height_settles_without_crossing_the_floor(x, v, fps):
     assert moves.max() <= 0.2 * (1.0 + 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ceiling", [0.08, -0.07])
 def test_a_stream_does_not_rise_through_a_limit_to_keep_its_soles_above_the_floor(walk, ceiling):
     """What is solid on the machine are its feet: under a ceiling that is lower than the floor they stay below it."""

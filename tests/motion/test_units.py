@@ -24,6 +24,7 @@ def write_in(unit):
     return own, Motion(large, there, own.fps)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["clip", "online"])
 @pytest.mark.parametrize("unit", [39.37, 100.0, 1e-3])
 def test_what_is_carried_over_does_not_depend_on_the_unit_of_the_source(unit, mode):
@@ -38,6 +39,7 @@ def test_what_is_carried_over_does_not_depend_on_the_unit_of_the_source(unit, mo
     assert np.abs(far).max() < 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("height", [0.1, 0.2, 0.5])
 @pytest.mark.parametrize("unit", [39.37, 100.0])
 def test_a_hand_that_is_low_lies_on_the_floor_in_every_unit(unit, height):

@@ -34,6 +34,7 @@ def residuals(model: poise.Model, goals: list[Reach], targets: dict[str, Any], q
     return np.concatenate(parts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["humanoid", "quadruped", "panda"])
 @pytest.mark.parametrize("count", [30, 60])
 def test_exact_markers_are_met(name: str, count: int) -> None:
@@ -62,6 +63,7 @@ def test_noisy_markers_are_fitted_as_scipy_does(name: str) -> None:
         assert mine <= 2 * theirs.cost * (1 + 1e-3)
 
 
+@pytest.mark.slow
 def test_a_batch_of_markers_is_what_one_by_one_gives() -> None:
     model = poise.load("panda")
     rows = [markers(model, 12, seed, NOISE)[1] for seed in range(6)]
@@ -72,6 +74,7 @@ def test_a_batch_of_markers_is_what_one_by_one_gives() -> None:
         np.testing.assert_array_equal(batch.q[k], solver.solve(targets=row).q)
 
 
+@pytest.mark.slow
 def test_joints_that_depend_on_each_other_do_not_drift() -> None:
     builder = poise.ModelBuilder("coaxial")
     for k, above in enumerate((None, "r0", "r1", "r2")):

@@ -117,6 +117,7 @@ def test_planted_feet_stay_while_anything_is_dragged_anywhere(name: str, seed: i
     assert watch.frames == 50
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("frames", [25, 80, 300])
 @pytest.mark.parametrize("name", PEOPLE)
 def test_a_pelvis_that_is_pulled_down_is_a_squat_with_the_knees_ahead(name: str, frames: int) -> None:
@@ -152,6 +153,7 @@ def measure_knee(rig: poise.Rig, limb: str) -> float:
     return float((knee - 0.5 * (hip + ankle)) @ find_ahead(rig, leg.handle, rig.q))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["humanoid", "machine", "scrambled"])
 def test_a_squat_is_balanced_over_what_is_on_the_ground(name: str) -> None:
     rig = make_rig(name)
@@ -174,6 +176,7 @@ def test_a_squat_is_balanced_over_what_is_on_the_ground(name: str) -> None:
     assert checked == len(depths)
 
 
+@pytest.mark.slow
 def test_heels_stay_down_until_the_ankle_ends_and_come_down_again() -> None:
     rig = make_rig("humanoid")
     body, heel = "pelvis", []
@@ -216,6 +219,7 @@ def test_feet_do_not_go_below_the_floor(name: str) -> None:
         assert watch.frames == 40
 
 
+@pytest.mark.slow
 def test_the_floor_may_be_elsewhere_or_nowhere() -> None:
     model = poise.load("humanoid")
     for floor, lowest in ((-0.2, -0.2), (None, -0.3), (False, -0.3), ("auto", 0.0)):
@@ -231,6 +235,7 @@ def test_the_floor_may_be_elsewhere_or_nowhere() -> None:
         poise.Rig(model, floor="deep")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BODIES)
 def test_drags_over_planted_feet_neither_jump_nor_turn_back(name: str) -> None:
     """No frame moves a joint much farther than its neighbours do, once it is under way."""
@@ -246,6 +251,7 @@ def test_drags_over_planted_feet_neither_jump_nor_turn_back(name: str) -> None:
     assert (later < 4.0 * mean + 0.01).all()
 
 
+@pytest.mark.slow
 def test_planted_feet_are_undone_copied_pickled_and_set_with_a_pose() -> None:
     rig = poise.Rig(poise.load("humanoid"))
     rig.plant("foot_l")
@@ -301,6 +307,7 @@ def test_the_mirror_image_of_planted_feet_is_planted() -> None:
     assert max(watch.steps) < 0.2
 
 
+@pytest.mark.slow
 def test_a_blend_of_a_planted_leg_goes_from_its_angles_to_its_foot_without_a_jump() -> None:
     rig = make_rig("humanoid")
     rig.blend("leg_l", 0.0)

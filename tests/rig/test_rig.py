@@ -70,6 +70,7 @@ def standing() -> poise.Rig:
 # ------------------------------------------------------------------------------------------ pins and drags
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_pinned_feet_stay_and_no_joint_jumps_over_a_random_drag(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -40,6 +40,7 @@ def down_and_up(step: float) -> list[float]:
     return [*shares, *[0.0] * 10, *reversed(shares)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [(0.75, 1.3, 0.25), (0.2, 1.7, 0.3), (0.5, 1.1, 0.5)])
 def test_motion_goes_with_the_share(place: tuple[float, float, float]) -> None:
     coarse, fine = (motion(held_rig(place), down_and_up(step)) for step in (0.05, 0.0125))

@@ -46,6 +46,7 @@ def frames(rig: poise.Rig) -> list[np.ndarray]:
     return [*out, rig.q, rig.update().q, rig.reset().q]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", COPIES)
 def test_copies_go_on_alike(way: str) -> None:
     rig = busy_rig()

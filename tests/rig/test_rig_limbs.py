@@ -82,6 +82,7 @@ def test_a_pole_turns_the_elbow_to_its_direction(middle: str) -> None:
         assert np.linalg.norm(rig.transform("hand").translation - (0.0, 0.0, 0.45)) < 1e-4
 
 
+@pytest.mark.slow
 def test_knees_and_elbows_of_a_dragged_body_do_not_flip_with_or_without_poles() -> None:
     for pole in (None, "z", "-y"):
         rig = poise.Rig(poise.load("humanoid"))
@@ -162,6 +163,7 @@ def test_a_blend_of_0_keeps_the_angles_and_1_is_the_handle() -> None:
     assert (limb_angles(rig, "arm_r") == raised).all()
 
 
+@pytest.mark.slow
 def test_a_blend_has_no_pop() -> None:
     rig = reached_up()
     for way in (np.linspace(0.0, 0.99, 100), np.linspace(0.99, 0.0, 100)):

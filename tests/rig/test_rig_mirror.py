@@ -16,6 +16,7 @@ from poise.names import find_other_side
 from poise.spatial import Rotation, Transform
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["humanoid", "quadruped"])
 def test_every_frame_of_the_image_is_the_image_of_its_partner(name: str) -> None:
     model, rng = poise.load(name), np.random.default_rng(0)

@@ -56,6 +56,7 @@ def check_crossing(limb: str, line: Place, far: float, step: float) -> None:
             assert away < 0.07, f"{away:.3f} m in a frame in which the end moved {step} m"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("limb", "line", "far"), CASES)
 def test_nothing_swings_round(limb: str, line: Place, far: float) -> None:
     check_crossing(limb, line, far, 0.005)

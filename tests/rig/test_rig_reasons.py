@@ -34,6 +34,7 @@ def test_a_pelvis_over_pinned_feet_names_the_ankles_and_what_would_help() -> Non
     assert "Planted instead of pinned" in rig.why()
 
 
+@pytest.mark.slow
 def test_planted_feet_go_on_to_where_the_knees_end() -> None:
     rig = poise.Rig(poise.load("humanoid"))
     rig.stand()
@@ -45,6 +46,7 @@ def test_planted_feet_go_on_to_where_the_knees_end() -> None:
     assert not miss.pinned
 
 
+@pytest.mark.slow
 def test_what_has_no_role_is_told_by_its_name_and_what_is_too_far_is_told_so() -> None:
     rig = poise.Rig(walkers.make_machine(scrambled=True, bend=0.2))
     rig.stand()
@@ -56,6 +58,7 @@ def test_what_has_no_role_is_told_by_its_name_and_what_is_too_far_is_told_so() -
     assert miss.text == rig.why().splitlines()[0]
 
 
+@pytest.mark.slow
 def test_a_foot_that_is_pulled_into_the_floor_says_so() -> None:
     rig = poise.Rig(poise.load("humanoid"))
     rig.plant("foot_r")

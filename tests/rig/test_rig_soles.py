@@ -94,6 +94,7 @@ def test_rig_roles_and_motions_know_the_same_contact_points(name: str) -> None:
     assert check_points(model) >= (4 if name in ("humanoid", "character") else 12)
 
 
+@pytest.mark.slow
 def test_a_foot_of_a_mesh_is_known_as_it_is_drawn(tmp_path: Path) -> None:
     model = make_mesh_robot(tmp_path)
     assert check_points(model) >= 12

@@ -50,6 +50,7 @@ def down_and_up(frames: int) -> list[float]:
     return [*shares, *[0.0] * 40, *reversed(shares)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wish", WISHES)
 def test_motion_goes_with_the_strength(wish: str) -> None:
     """What moves in the finest steps is a small part of the way; it was a third of a metre in a frame at 0."""
@@ -59,6 +60,7 @@ def test_motion_goes_with_the_strength(wish: str) -> None:
     assert joint < 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wish", ["hand_l", "hand_l turned", "head", "pelvis"])
 def test_there_and_back_is_where_it_was(wish: str) -> None:
     rig, handle = leaning(wish), wish.split(maxsplit=1)[0]
@@ -88,6 +90,7 @@ def test_half_of_a_strength_is_half_of_the_way(pins: tuple[str, ...]) -> None:
             assert np.linalg.norm(places[strength] - wanted) < 0.01
 
 
+@pytest.mark.slow
 def test_two_strengths_at_once() -> None:
     """Each is measured from the body that serves the other as it is served."""
     rig = poise.Rig(poise.load("humanoid"))

@@ -269,6 +269,7 @@ def test_streams_and_progress() -> None:
         solver.solve(targets, progress=lambda *_: 1 / 0)
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_a_long_batch_at_once() -> None:
     model = poise.load("humanoid")
     goals = [Reach(name, np.zeros(3)) for name in ("hand_l", "hand_r", "foot_l", "foot_r")]
@@ -319,6 +320,7 @@ def test_other_goals_levels_and_limits_run_one_by_one_on_every_thread() -> None:
     np.testing.assert_array_equal(batch.q, BatchSolver(model, goals, limits=Clearance(), threads=1).solve(looks).q)
 
 
+@pytest.mark.slow
 def test_a_custom_goal_runs_row_by_row() -> None:
     model, tool, targets = arm(3)
     low = Custom(lambda q: np.array([q[3] + 2.0]), size=1, name="bent")

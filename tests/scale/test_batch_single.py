@@ -56,6 +56,7 @@ WAYS: dict[str, Callable[[Model], dict[str, Any]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tolerance", [1e-4, FINE])
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("body", [panda, coned])
@@ -91,6 +92,7 @@ def largest_break(model: Model, q: Floats) -> float:
     return max([0.0, *(cone_broken(cone, q[at] / np.linalg.norm(q[at])) for cone, at in cones)])
 
 
+@pytest.mark.slow
 def test_what_float32_costs_is_told() -> None:
     """With a tolerance that rounding alone breaks, fewer rows are reached in float32 than in float64."""
     model, goals, targets = panda(2e-8)

@@ -35,6 +35,7 @@ def search_from_many_starts(model: poise.Model, T: np.ndarray, rng: np.random.Ge
     return poise.solve_batch(model, goal, T[:, None], starts, restarts=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("mirrored", [False, True])
 def test_what_a_complete_row_of_six_joints_lacks_no_search_finds(kind: str, mirrored: bool) -> None:
@@ -52,6 +53,7 @@ def test_what_a_complete_row_of_six_joints_lacks_no_search_finds(kind: str, mirr
     assert batch.complete.mean() > 0.3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS[:2])
 def test_a_list_that_was_cut_short_is_not_complete(kind: str) -> None:
     rng = np.random.default_rng(32)
@@ -73,6 +75,7 @@ def test_rows_out_of_reach_are_complete_and_others_not_guessed() -> None:
         np.testing.assert_array_equal(batch.complete, [False, True])
 
 
+@pytest.mark.slow
 def test_a_rest_and_limits_are_counted() -> None:
     model = poise.load("ur5e")
     rng = np.random.default_rng(33)
@@ -88,6 +91,7 @@ def test_a_rest_and_limits_are_counted() -> None:
                 assert whole_turns_aside(model, batch.q[row][batch.reached[row]], answer.q).min() < 0.12
 
 
+@pytest.mark.slow
 def test_seven_joints_are_complete_where_every_arc_has_an_answer() -> None:
     model = poise.load("panda")
     frame = "panda_hand_tcp"

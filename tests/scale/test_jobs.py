@@ -27,6 +27,7 @@ def targets(tmp_path: Path) -> Path:
 # ------------------------------------------------------------------------------------------------ answers
 
 
+@pytest.mark.slow
 def test_the_rows_are_those_of_solve_batch(targets: Path, tmp_path: Path) -> None:
     report = make_job().run(targets / "*.parquet", tmp_path / "out")
     points = np.concatenate([make_points(250), make_points(130, 1)])
@@ -44,6 +45,7 @@ def test_the_rows_are_those_of_solve_batch(targets: Path, tmp_path: Path) -> Non
     assert "380 rows done" in str(report)
 
 
+@pytest.mark.slow
 def test_the_bytes_are_the_same_for_any_number_of_threads_and_shards(targets: Path, tmp_path: Path) -> None:
     job = make_job()
     job.run(targets, tmp_path / "one", threads=1)
@@ -58,6 +60,7 @@ def test_the_bytes_are_the_same_for_any_number_of_threads_and_shards(targets: Pa
     assert own == {name: data for name, data in whole.items() if name != ".lock"}
 
 
+@pytest.mark.slow
 def test_what_is_there_is_not_done_again(targets: Path, tmp_path: Path) -> None:
     job, out = make_job(), tmp_path / "out"
     assert job.run(targets, out, shard="1/2").done < 380
@@ -84,6 +87,7 @@ def test_a_shard_of_clips_reports_its_own_and_counts_what_is_left(tmp_path: Path
     assert pq.read_table(next(out.glob("*.parquet")))["id"].to_pylist() == [f"{k}.bvh" for k in range(5)]
 
 
+@pytest.mark.slow
 def test_the_manifest_counts_every_row_and_every_byte(targets: Path, tmp_path: Path) -> None:
     from hashlib import sha256
 
@@ -103,6 +107,7 @@ def test_the_manifest_counts_every_row_and_every_byte(targets: Path, tmp_path: P
         assert (len(data), sha256(data).hexdigest()) == (part["bytes"], part["sha256"])
 
 
+@pytest.mark.slow
 def test_fk_and_solve_undo_each_other(tmp_path: Path) -> None:
     model = poise.load("ur5e")
     q = model.random(np.random.default_rng(0), 200)
@@ -119,6 +124,7 @@ def test_fk_and_solve_undo_each_other(tmp_path: Path) -> None:
     assert solved.counts == {"invalid": 1, "reached": 199}
 
 
+@pytest.mark.slow
 def test_several_frames_and_goals_have_their_names_before_their_columns(tmp_path: Path) -> None:
     model = poise.load("humanoid")
     q = np.tile(model.rest, (3, 1))

@@ -47,6 +47,7 @@ def test_a_file_that_is_no_parquet_is_named(targets: Path, tmp_path: Path) -> No
         make_job().run(targets, tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_a_file_with_a_damaged_page_is_named_and_all_else_is_done(targets: Path, tmp_path: Path) -> None:
     path = targets / "a.parquet"
     whole = path.read_bytes()
@@ -96,6 +97,7 @@ def test_two_runs_into_one_folder_are_told(targets: Path, tmp_path: Path) -> Non
     assert (out / ".lock").read_bytes() == b""
 
 
+@pytest.mark.slow
 def test_a_model_that_changed_since_is_named(targets: Path, tmp_path: Path) -> None:
     urdf = poise.save(ARM, tmp_path / "arm.urdf")
     model = poise.load(urdf)

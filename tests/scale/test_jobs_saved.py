@@ -119,6 +119,7 @@ def test_a_job_may_be_written_by_hand(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------------------ maps
 
 
+@pytest.mark.slow
 def test_a_reach_map_in_parts_is_the_map(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("poise.scale.maps.POSES", 100)
     options: dict[str, Any] = {"spacing": 0.4, "directions": 4, "turns": 2, "manipulability": True}

@@ -170,6 +170,7 @@ def test_neighbours_change_no_bit(name: str, k: int, dtype: str) -> None:
         assert alone.status[0, 0] == whole.status[row, 0]
 
 
+@pytest.mark.slow
 def test_narrow_arcs_are_listed_without_a_search() -> None:
     """Where few values of the free joint have a pose, values are looked at that are closer together."""
     model = poise.load("iiwa14")

@@ -89,6 +89,7 @@ def test_shares_are_whole_numbers_of_orientations_and_add_up(model: poise.Model)
         assert counts.min() >= 0.0
 
 
+@pytest.mark.slow
 def test_a_quarter_turn_of_the_base_turns_the_map() -> None:
     # the first and the last joint of the UR5e turn all around: turned directions at a turned place are the same poses
     box = ((-0.75, -0.75, -0.25), (0.75, 0.75, 0.75))
@@ -117,6 +118,7 @@ def test_a_place_where_the_frame_was_seen_is_never_proved_away(name: str, frame:
         assert found.proved.item() == 0.0
 
 
+@pytest.mark.slow
 def test_pieces_and_threads_do_not_change_the_map(monkeypatch: pytest.MonkeyPatch) -> None:
     once = small(threads=1)
     assert same(once, small(threads=2))
@@ -124,6 +126,7 @@ def test_pieces_and_threads_do_not_change_the_map(monkeypatch: pytest.MonkeyPatc
     assert same(once, small())
 
 
+@pytest.mark.slow
 def test_what_distances_rule_out_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[int, int]] = []
     found = small(progress=lambda done, total: seen.append((done, total)))
@@ -236,6 +239,7 @@ def test_a_frame_that_is_not_there_is_refused() -> None:
         poise.reach_map(builder.build(), "turn")
 
 
+@pytest.mark.slow
 def test_control_c_is_heard_at_once() -> None:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt

@@ -30,6 +30,7 @@ def check_rows(model: poise.Model, T: Floats, starts: Floats, joints: list[str])
     return further
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", HARD)
 def test_a_joint_beyond_the_frame_stands_elsewhere_in_each_row(seed: int) -> None:
     model, T = draw_general(seed, gripper=True), draw_hard(seed)
@@ -38,6 +39,7 @@ def test_a_joint_beyond_the_frame_stands_elsewhere_in_each_row(seed: int) -> Non
     assert check_rows(model, T, starts, SIX) >= 1
 
 
+@pytest.mark.slow
 def test_a_joint_of_the_chain_stands_elsewhere_in_each_row() -> None:
     further = 0
     for seed, row in ((3, 6), (6, 23), (10, 32), (11, 12)):  # which searches from all seeds miss
@@ -59,6 +61,7 @@ def count_branches(q: Floats) -> int:
     return len(kept)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["general", "nearly"])
 def test_several_answers_are_branches_and_none_is_listed_twice(name: str) -> None:
     """Joints that turn more than once have poses whole turns apart; as in a list of `solve_all` they are one answer."""

@@ -65,6 +65,7 @@ def compare(seed: int, kind: str, dtype: str, joints: bool = False) -> list[Proo
     return proofs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_rows_that_a_solve_proves_unreachable_are_proved_in_a_batch(kind: str, dtype: str) -> None:
@@ -74,6 +75,7 @@ def test_rows_that_a_solve_proves_unreachable_are_proved_in_a_batch(kind: str, d
     assert sum(proof.kind == wanted for proof in proofs) > 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_joints_that_stand_still_count_where_the_row_has_them(kind: str) -> None:
     proofs = [proof for seed in range(PROBLEMS // 2) for proof in compare(seed, kind, "float64", joints=True)]

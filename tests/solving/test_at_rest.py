@@ -39,6 +39,7 @@ def test_an_arm_out_of_reach_comes_to_rest(name: str) -> None:
         assert np.abs(model.difference(q, again)).max() < 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shift", [(0, 0, 2.0), (0, -2, 0.5), (3, 1, 1), (0.5, -1.5, 1.5)])
 def test_a_body_on_its_feet_comes_to_rest(shift: tuple[float, ...]) -> None:
     model = poise.load("humanoid")

@@ -125,6 +125,7 @@ def test_the_clip_still_moves_them(clip: poise.Motion) -> None:
             np.testing.assert_allclose(T[:3, 3], places[k], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_files_write_them_back(clip: poise.Motion, tmp_path: Path) -> None:
     """Into the own file, as a bare skeleton, and from one format into the other: the same joints, the same places."""
     for suffix, options in ((".bvh", {}), (".glb", {}), (".glb", {"like": ""})):
@@ -186,6 +187,7 @@ def test_no_bone_changes_by_one_bit(clip: poise.Motion, way: str) -> None:
         np.testing.assert_array_equal(found.reshape(-1, model.nq)[0, at], q[at])
 
 
+@pytest.mark.slow
 def test_no_bone_changes_while_a_rig_is_dragged(clip: poise.Motion) -> None:
     model = clip.model
     rig = poise.Rig(model, clip.q[1])
@@ -216,6 +218,7 @@ def test_bones_do_not_count_in_how_well_a_frame_can_move(clip: poise.Motion) -> 
 # ------------------------------------------------------------------------------------------------ proofs
 
 
+@pytest.mark.slow
 def test_what_bones_cannot_span_is_proved_out_of_reach(clip: poise.Motion) -> None:
     """Two targets 5 cm farther apart than the arm is long in this frame, and 5 cm nearer; alone and in a batch."""
     model = clip.model
@@ -294,6 +297,7 @@ def test_what_cannot_be_locked(
         poise.ModelBuilder("x").add_joint("b", None, kind, **{"locked": True, **options})
 
 
+@pytest.mark.slow
 def test_locks_survive_tables_and_urdf(clip: poise.Motion, tmp_path: Path) -> None:
     poise.save(clip, tmp_path / "a.npz")
     assert poise.load_motion(tmp_path / "a.npz").model == clip.model

@@ -29,6 +29,7 @@ def draw_near(model: poise.Model, frame: str, share: float = 0.95):
     return T
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FRAMES)
 def test_what_is_within_both_tolerances_of_a_pose_is_reached(name):
     """The least sum of squares may miss in metres alone, where a little more turn would have brought it within both."""
@@ -42,6 +43,7 @@ def test_what_is_within_both_tolerances_of_a_pose_is_reached(name):
     assert one_by_one == batch.reached[:60].tolist()
 
 
+@pytest.mark.slow
 def test_two_goals_are_weighed_by_their_own_tolerances():
     """A place and a rotation that are two goals, of other weights: both are within where a pose is within both."""
     model = poise.load("iiwa14")

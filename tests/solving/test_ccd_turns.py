@@ -125,6 +125,7 @@ def test_each_turn_is_the_best_of_its_joint(seed, order, turn_limit):
     judge(model, goals, q, order, turn_limit, rng, several=True)
 
 
+@pytest.mark.slow
 def test_turns_from_inside_out_are_about_where_the_joints_then_are():
     """Three equal hinges: the turns one after the other, each found by trying a million."""
     model = poise.load("planar3")

@@ -49,6 +49,7 @@ def test_no_pose_is_called_unreachable(kind, joints) -> None:
     assert batch.reached.mean() > 0.6  # the others are at the very end of a range and of the tolerance at once
 
 
+@pytest.mark.slow
 def test_why_says_that_every_branch_is_ruled_out() -> None:
     model, frame = poise.load("ur5e"), "tool0"
     rng = np.random.default_rng(23)

@@ -99,6 +99,7 @@ def give_up(_number: int, _frame: FrameType | None) -> None:
     raise TimeoutError("a solve does not end")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", mostly_slow(range(10), 1))
 def test_wild_problems_end_within_their_steps(block: int) -> None:
     for seed in range(200 * block, 200 * (block + 1)):
@@ -190,6 +191,7 @@ def interrupt(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("levels", [1, 2])
 def test_ctrl_c_is_heard(levels: int) -> None:
     model = poise.load("panda")
@@ -200,6 +202,7 @@ def test_ctrl_c_is_heard(levels: int) -> None:
     assert solver.model is model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [3, 40])
 def test_ctrl_c_is_heard_by_a_batch(rows: int) -> None:
     model, targets = poise.load("panda"), np.tile([0.3, 0.5, 0.4], (rows, 1))

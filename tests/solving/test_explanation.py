@@ -60,12 +60,14 @@ def test_the_golden_file_has_every_case() -> None:
     assert [name for name, _ in golden()] == [*CASES, "records"]
 
 
+@pytest.mark.slow
 def test_every_kind_is_among_the_cases(found: dict[str, Explanation]) -> None:
     assert {cause.kind for one in found.values() for cause in one.causes} == set(CauseKind) == set(CAUSES)
     tried = {way.kind for one in found.values() for way in one.ways_out}
     assert tried | {way.kind for way in RECORDS} == set(WayOutKind) == set(WAYS_OUT)
 
 
+@pytest.mark.slow
 def test_why_is_the_text_of_the_explanation(
     solutions: dict[str, poise.Solution], found: dict[str, Explanation]
 ) -> None:
@@ -79,6 +81,7 @@ def test_why_is_the_text_of_the_explanation(
 # ------------------------------------------------------------------------------------------------ data
 
 
+@pytest.mark.slow
 def test_the_same_solution_has_the_same_explanation(
     solutions: dict[str, poise.Solution], found: dict[str, Explanation]
 ) -> None:

@@ -88,6 +88,7 @@ def test_a_person_of_balls_takes_every_pose_it_can_take(frames, pose):
             assert not pose or np.linalg.norm(Rotation.from_matrix(off[:3, :3]).log()) <= NEAR[1]
 
 
+@pytest.mark.slow
 def test_random_trees_take_the_poses_that_lm_takes():
     rng = np.random.default_rng(3)
     lm = fabrik = 0
@@ -130,6 +131,7 @@ def test_a_target_far_from_a_free_body_is_reached():
     assert solution.reached
 
 
+@pytest.mark.slow
 def test_the_built_in_person_reaches_with_its_feet_pinned():
     """Its knees and elbows are hinges that rest at the ends of their ranges: CCD helps, and it takes long."""
     model, rng = poise.load("humanoid"), np.random.default_rng(1)

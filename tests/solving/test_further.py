@@ -227,6 +227,7 @@ def test_what_stands_beyond_the_frame_is_not_prepared_for() -> None:
     assert known[1:] == known[:-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("leads", [False, True])
 def test_what_stands_on_the_way_is_heeded(leads: bool) -> None:
     """Also a joint that follows one that is not on the way."""
@@ -250,6 +251,7 @@ def test_what_stands_on_the_way_is_heeded(leads: bool) -> None:
         assert all(one.reached and one.q[still] == at for one in answers)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", HARD)
 def test_a_record_changes_no_bit_and_holds_every_search(seed: int) -> None:
     model, further = draw_general(seed), 0
@@ -268,6 +270,7 @@ def test_a_record_changes_no_bit_and_holds_every_search(seed: int) -> None:
     assert further >= 1
 
 
+@pytest.mark.slow
 def test_what_searches_from_all_seeds_miss_is_reached_from_a_guess() -> None:
     further = 0
     for seed in HARD:

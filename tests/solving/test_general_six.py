@@ -65,6 +65,7 @@ def lies_among(q, answers) -> bool:
     return any(np.abs(one.q - q).max() < 1e-6 for one in answers)
 
 
+@pytest.mark.slow
 def test_the_family_says_so():
     family = draw_arm(0).family("tool")
     assert family.name == "general six joints"
@@ -72,6 +73,7 @@ def test_the_family_says_so():
     assert str(family) == "general six joints: 6 joints to 'tool'"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_every_pose_is_among_the_answers_of_its_transform(seed):
     model, rng = draw_arm(seed), np.random.default_rng(seed)
@@ -87,6 +89,7 @@ def test_every_pose_is_among_the_answers_of_its_transform(seed):
             assert (one.q <= model.upper).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OFFSET)
 def test_offset_wrists_too(name):
     """Where neighbouring axes are parallel or meet the equations of the general case depend on each other."""
@@ -97,6 +100,7 @@ def test_offset_wrists_too(name):
     assert sum(found) >= 38
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["random", *OFFSET])
 def test_a_dense_search_finds_nothing_that_is_lacking(name):
     model = draw_arm(9) if name == "random" else make_arm(*OFFSET[name])
@@ -112,6 +116,7 @@ def test_a_dense_search_finds_nothing_that_is_lacking(name):
     assert searched >= 50
 
 
+@pytest.mark.slow
 def test_answers_are_sorted_by_their_way_from_the_start():
     model = draw_arm(9)
     rng = np.random.default_rng(3)
@@ -127,6 +132,7 @@ def test_answers_are_sorted_by_their_way_from_the_start():
     assert longest >= 2
 
 
+@pytest.mark.slow
 def test_branches_outside_the_ranges_are_told():
     """The same arm with narrow ranges: what it lacks is excluded, and by how much."""
     wide, narrow = draw_arm(2, 3.1), draw_arm(2, 0.8)
@@ -145,6 +151,7 @@ def test_branches_outside_the_ranges_are_told():
     assert empty >= 3
 
 
+@pytest.mark.slow
 def test_nothing_found_is_no_proof():
     """Far away there is no branch: the list says that it does not know, the solver's bounds that it is out of reach."""
     T = np.eye(4)
@@ -155,6 +162,7 @@ def test_nothing_found_is_no_proof():
     assert "not established" in answers.why()
 
 
+@pytest.mark.slow
 def test_a_point_of_the_frame_and_joints_that_stand_still():
     model = draw_arm(4, further=True)
     rng = np.random.default_rng(0)
@@ -168,6 +176,7 @@ def test_a_point_of_the_frame_and_joints_that_stand_still():
     assert all(one.q[6] == q[6] for one in answers)
 
 
+@pytest.mark.slow
 def test_answers_are_pickled():
     model = draw_arm(1)
     answers = poise.solve_all(model, Reach("tool", model.fk(model.random(np.random.default_rng(0)), "tool")))
@@ -176,6 +185,7 @@ def test_answers_are_pickled():
     assert len(answers) > 0
 
 
+@pytest.mark.slow
 def test_poses_of_quarter_turns_are_found_too():
     """Square axes and square transforms: where the equations of an elimination may fall together."""
     places = np.cumsum(
@@ -189,6 +199,7 @@ def test_poses_of_quarter_turns_are_found_too():
     assert tried > 10
 
 
+@pytest.mark.slow
 def test_a_joint_at_the_end_of_its_range_is_inside_and_joints_may_be_a_generator():
     model, rng = draw_arm(3, reach=2.0), np.random.default_rng(1)
     for _ in range(6):
@@ -211,6 +222,7 @@ def test_equations_without_a_leading_term_are_divided_too(rank):
         np.testing.assert_allclose(square @ out, right, atol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [1e8, 1e3, 1e-3, 1e-6])
 def test_an_arm_of_any_size_has_the_same_list(k):
     """Lengths are compared with the chain's own: kilometres and micrometres have the branches of metres."""
@@ -236,6 +248,7 @@ def bring_to_singular(model, q):
     return q
 
 
+@pytest.mark.slow
 def test_a_singular_pose_is_listed_once():
     """Two branches meet there; what rounding leaves apart of them is one pose."""
     rng, tried, found = np.random.default_rng(4), 0, 0
@@ -253,6 +266,7 @@ def test_a_singular_pose_is_listed_once():
     assert found >= 0.8 * tried >= 4
 
 
+@pytest.mark.slow
 def test_what_has_an_answer_is_reached_by_a_solve_and_by_a_batch():
     """Searches from seeds miss some; the roots are starts after them, and no row that was reached is touched."""
     model, rng = draw_arm(0), np.random.default_rng(0)
@@ -273,6 +287,7 @@ def test_what_has_an_answer_is_reached_by_a_solve_and_by_a_batch():
         assert max(np.subtract(solution.errors["tool"], (1e-4, 1e-3))) <= 0.0
 
 
+@pytest.mark.slow
 def test_several_answers_are_all_that_the_list_has():
     """The list of `solve_all` and `solutions=16` hold the same poses, but for those nearer than 0.1 rad."""
     model, rng = draw_arm(5), np.random.default_rng(1)

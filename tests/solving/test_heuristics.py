@@ -305,6 +305,7 @@ def test_soft_stretch_is_monotone_and_never_straight():
     assert np.abs(np.diff(reach, 2)).max() < 2e-3  # no snap
 
 
+@pytest.mark.slow
 def test_the_arms_and_legs_of_a_person():
     model, rng = poise.load("humanoid"), np.random.default_rng(10)
     limbs = {"hand_l": ("shoulder_l", "elbow_l"), "foot_r": ("hip_r", "knee_r")}
@@ -324,6 +325,7 @@ def test_the_arms_and_legs_of_a_person():
 # ------------------------------------------------------------------------------------------------ part by part
 
 
+@pytest.mark.slow
 def test_a_person_reaches_with_both_hands_part_by_part():
     model = poise.load("humanoid")
     feet = [Reach(name, model.fk(model.rest, name)) for name in ("foot_l", "foot_r")]

@@ -56,6 +56,7 @@ def builder_kind(builder: ModelBuilder) -> str:
     return str(builder.build().joints[0].kind)
 
 
+@pytest.mark.slow
 def test_the_kernels_limb_is_the_defined_one() -> None:
     rng = np.random.default_rng(0)
     found = 0

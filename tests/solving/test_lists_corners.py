@@ -15,6 +15,7 @@ from poise.reach.bounds import Freedom
 from poise.reach.closed import ClosedGoal, close_goal
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_told_to_be_outside_is_outside_by_more_than_rounding(kind: str) -> None:
     """Poses with every joint at the end of its range: a branch that is just inside is never called outside."""
@@ -30,6 +31,7 @@ def test_what_is_told_to_be_outside_is_outside_by_more_than_rounding(kind: str) 
     assert told > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stretched", [(), (3,), (1, 5), (1, 3, 5)])
 def test_a_pose_of_a_singular_arm_is_listed(stretched: tuple[int, ...]) -> None:
     """Where axes of the iiwa are in line joints are not determined, and cells not decided: its own pose is listed."""
@@ -43,6 +45,7 @@ def test_a_pose_of_a_singular_arm_is_listed(stretched: tuple[int, ...]) -> None:
     assert any(arc.low - 1e-4 <= q[0] <= arc.high + 1e-4 for arc in answers.arcs)
 
 
+@pytest.mark.slow
 def test_rows_of_branches_are_found_while_others_run() -> None:
     model, frame = poise.load("panda"), "panda_hand_tcp"
     closed = close_goal(

@@ -13,6 +13,7 @@ TARGETS = 3
 DENSE = 400  # poses along each arc
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("samples", [1, 16])
 @pytest.mark.parametrize(("name", "frame"), ARMS.items())
 def test_no_pose_along_an_arc_is_nearer_than_the_first_answer(name, frame, samples) -> None:

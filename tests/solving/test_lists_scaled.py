@@ -36,6 +36,7 @@ def measure(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.asarray(np.abs(a - b).max(axis=-1, initial=0.0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("joints", [6, 7])
 def test_an_arm_of_any_size_has_the_same_list(kind: str, joints: int) -> None:

@@ -36,6 +36,7 @@ def after_one_step(
     return left
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "order"), [(Pseudoinverse(), 2), (Halley(damping=0.0, floor=1e-16), 3)])
 def test_order_of_convergence(method: Method, order: int) -> None:
     """Half the distance leaves 2^-order of the error: Newton's rule is of second order, Halley's of third.

@@ -22,6 +22,7 @@ def search(model, T, rng, count=80):
     return batch.q[batch.reached]
 
 
+@pytest.mark.slow
 def test_the_family_says_how_far_off_it_is():
     family = calibrate("puma", 1e-3).family("tool")
     assert family.near
@@ -32,6 +33,7 @@ def test_the_family_says_how_far_off_it_is():
     assert not poise.load("ur5e").family("tool0").near
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [3e-5, 1e-4, 3e-4, 1e-3, 1e-2])
 @pytest.mark.parametrize("name", ["ur5e", "puma"])
 def test_every_branch_of_six_joints_is_found(name, size):
@@ -52,6 +54,7 @@ def test_every_branch_of_six_joints_is_found(name, size):
     assert searched > 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1e-4, 1e-3, 1e-2])
 @pytest.mark.parametrize("name", ["panda", "iiwa14"])
 def test_of_seven_joints_every_pose_is_found_at_its_value_of_the_free_joint(name, size):
@@ -73,6 +76,7 @@ def test_of_seven_joints_every_pose_is_found_at_its_value_of_the_free_joint(name
     assert sum(found) >= len(found) - 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ur5e", "panda"])
 def test_several_answers_of_a_batch_begin_at_the_guesses(name):
     model, rng = calibrate(name, 1e-3), np.random.default_rng(3)
@@ -89,6 +93,7 @@ def test_several_answers_of_a_batch_begin_at_the_guesses(name):
         assert branches >= 24
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ur5e", "puma", "panda"])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_path_that_it_has_made_is_followed_without_a_jump(name, seed):

@@ -38,6 +38,7 @@ def test_what_a_pose_can_is_reached(seed: int) -> None:
         assert inside(STAGE, solution.q)
 
 
+@pytest.mark.slow
 def test_random_bodies_of_every_kind_reach() -> None:
     reached = 0
     for seed in range(30):

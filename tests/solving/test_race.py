@@ -111,6 +111,7 @@ def test_json_is_numbers_alone_on_stdout() -> None:
     assert "two_bone" in racers["two_bone"]["refused"]
 
 
+@pytest.mark.slow
 def test_out_writes_a_picture(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     picture = tmp_path / "race.png"
@@ -143,6 +144,7 @@ def test_misuse_ends_with_2_and_one_line_that_helps(words: list[str], said: str)
 # ------------------------------------------------------------------------------------------------ pictures
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["planar3", "panda", "humanoid"])
 def test_a_pose_becomes_a_picture(name: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
@@ -165,6 +167,7 @@ def test_a_camera_lays_space_flat() -> None:
     assert not is_planar(poise.load("panda"))
 
 
+@pytest.mark.slow
 def test_a_history_becomes_a_picture_or_a_message(tmp_path: Path, panda: poise.Model) -> None:
     pytest.importorskip("matplotlib")
     from poise.pictures import plot_history

@@ -64,6 +64,7 @@ def test_answers_are_sorted_distinct_and_exact(name, frame) -> None:
     assert "complete" in repr(answers)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["panda", "iiwa14"])
 def test_arcs_hold_every_pose_and_their_ends_are_ends(name) -> None:
     model, frame = poise.load(name), ARMS[name]
@@ -89,6 +90,7 @@ def test_arcs_hold_every_pose_and_their_ends_are_ends(name) -> None:
                 assert counts[2] > counts[3]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["panda", "iiwa14"])
 def test_a_complete_list_of_seven_joints_has_every_pose_also_in_a_corner_of_the_ranges(name) -> None:
     model, frame = poise.load(name), ARMS[name]
@@ -112,6 +114,7 @@ def alone(arc: Arc, arcs: tuple[Arc, ...]) -> bool:
     return all(abs(end - own) > 1e-3 for end in ends for own in (arc.low, arc.high))
 
 
+@pytest.mark.slow
 def test_an_empty_list_says_which_joint_excludes_which_branch() -> None:
     model = poise.load("ur5e").with_frame("tip", "tool0")
     far = poise.solve_all(model, Reach("tip", poise.Transform(translation=(5.0, 0.0, 0.0))))
@@ -133,6 +136,7 @@ def test_an_empty_list_says_which_joint_excludes_which_branch() -> None:
     assert seen > 3
 
 
+@pytest.mark.slow
 def test_seven_joints_say_how_near_each_branch_comes() -> None:
     rng = np.random.default_rng(16)
     model = draw_arm(rng, "meet first", mirrored=True, joints=7)
@@ -206,6 +210,7 @@ def test_a_free_joint_that_slides_is_told_in_metres() -> None:
     assert all(arc.slides and f"{arc.low:.4f}" in str(arc) for arc in answers.arcs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("low", "high"), [(3.5, 9.0), (-9.0, -3.5), (-1.0, 1.0)])
 def test_a_branch_outside_is_told_at_a_value_in_the_range_of_the_free_joint(low, high) -> None:
     rng = np.random.default_rng(17)
@@ -221,6 +226,7 @@ def test_a_branch_outside_is_told_at_a_value_in_the_range_of_the_free_joint(low,
     assert seen > 1
 
 
+@pytest.mark.slow
 def test_a_free_joint_that_turns_far_from_zero_is_looked_at_where_it_is() -> None:
     builder = poise.ModelBuilder("far")
     builder.add_joint("base", None, "revolute", axis=(0, 0.6, 0.8), lower=3.6, upper=5.0)

@@ -131,6 +131,7 @@ def test_a_follower_with_ratio_zero_does_not_drag_its_leader() -> None:
         assert answer.q[0] == 0.0
 
 
+@pytest.mark.slow
 def test_a_follower_stays_inside_to_the_last_bit() -> None:
     rng = np.random.default_rng(4)
     for _ in range(200):
@@ -205,6 +206,7 @@ def test_nothing_weighs_nothing(panda: poise.Model) -> None:
     assert answer.conditioning.condition == np.inf
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["lm", "dls", "ccd"])
 def test_a_call_in_continuous_mode_never_exceeds_its_bound(panda: poise.Model, method: str) -> None:
     rng = np.random.default_rng(6)

@@ -283,6 +283,7 @@ def test_a_style_costs_no_goal_anything(seed: int, limited: bool) -> None:
     hold_promises(scene)
 
 
+@pytest.mark.slow
 def test_a_style_on_the_level_of_the_goals_would_cost_them_something() -> None:
     """What the law is good for: it fails where frames to be like are rows beside the goals."""
     broken = 0

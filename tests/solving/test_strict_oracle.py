@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import poise
 from strict_oracle import sliding_problem, strict_optimum
@@ -10,6 +11,7 @@ from strict_oracle import sliding_problem, strict_optimum
 PROBLEMS = 60
 
 
+@pytest.mark.slow
 def test_strict_levels_find_the_lexicographic_optimum() -> None:
     """No level differs from its proved optimum by more than 1e-7 of a body length, and no rule is broken."""
     for seed in range(PROBLEMS):

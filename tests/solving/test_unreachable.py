@@ -45,6 +45,7 @@ def assert_inside(distances: NDArray[Any], interval: Interval, model: poise.Mode
 # ------------------------------------------------------------------------------------------------ sound
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 2**32 - 1), joints=st.integers(1, 12), mixed=st.booleans(), relative=st.booleans())
 def test_no_pose_is_outside_the_claim(seed: int, joints: int, mixed: bool, relative: bool) -> None:
     model, rng = random_model(seed, joints, ALL_KINDS if mixed else BOUNDED), np.random.default_rng(seed)
@@ -67,6 +68,7 @@ def test_no_pose_is_outside_the_claim(seed: int, joints: int, mixed: bool, relat
         assert_inside(np.linalg.norm(at - pivot[1], axis=1), pivot[2], model)
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 2**32 - 1), joints=st.integers(1, 10))
 def test_joints_that_may_not_move_may_be_anywhere(seed: int, joints: int) -> None:
     """A start may lie outside the limits, and what the solver may not move stays there."""

@@ -253,6 +253,7 @@ def test_conditioning_of_directions_and_numbers() -> None:
     assert "can least change" in apart.text
 
 
+@pytest.mark.slow
 def test_asking_is_quick(humanoid: poise.Model) -> None:
     reach = Reach("hand_r", (1.5, 1.0, 0.5), priority=1)
     why = poise.solve(humanoid, [*feet(humanoid), reach, LookAt("head", (1, 1, 1), priority=2), Rest()]).why()

@@ -29,6 +29,7 @@ def claimed(why: str, default: tuple[float, float]) -> tuple[float, float]:
     return metres, float(match[3]) if match[3] else default[1]
 
 
+@pytest.mark.slow
 def test_the_tolerance_that_is_named_accepts_the_pose() -> None:
     """Over random misses of points and transforms, from micrometres to metres."""
     misses = 0

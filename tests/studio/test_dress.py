@@ -335,6 +335,7 @@ def make_faint(folder: Path, opacity: float) -> poise.Model:
     return poise.load(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("opacity", "seen"), [(1.0, None), (0.3, 0.3), (0.1, 0.1), (0.0, 0.0)])
 def test_what_is_faint_is_drawn_faintly_and_what_is_unseen_not_at_all(
     opacity: float, seen: float | None, tmp_path: Path

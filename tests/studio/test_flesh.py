@@ -74,6 +74,7 @@ def count_islands(pose: poise.Pose) -> int:
     return len(set(label))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("away", [0.0, 450.0])
 @pytest.mark.parametrize("root", ["", "Reference"])
 @pytest.mark.parametrize("joint", [ROTATIONS, ROOT6])
@@ -95,11 +96,13 @@ def test_the_flesh_of_a_figure_hangs_together(joint: tuple[str, ...], root: str,
     assert wide > 0.6 * half
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["humanoid", "quadruped"])
 def test_the_flesh_of_built_in_figures_hangs_together(name: str) -> None:
     assert count_islands(poise.Pose(poise.load(name))) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("apart", [0.0, 2.0])
 def test_a_body_without_bones_is_seen_as_balls(apart: float) -> None:
     builder = poise.ModelBuilder("parts")

@@ -72,6 +72,7 @@ def test_a_camera_keeps_its_place_beside_the_body_and_what_it_looks_at() -> None
         assert camera.position - camera.look_at == pytest.approx(arm)
 
 
+@pytest.mark.slow
 def test_a_camera_that_saw_the_whole_clip_brings_the_body_to_where_its_middle_was() -> None:
     way, camera = find_way(make_walk(6.0)), Camera()
     chase = Chase(camera, way, UP, 0.0)
@@ -113,6 +114,7 @@ def test_a_camera_never_goes_below_the_floor() -> None:
     assert camera.position[2] == pytest.approx(5.0 + 4.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["orbit", "pan", "zoom"])
 def test_a_camera_that_its_viewer_moves_is_left_alone_and_then_goes_on_as_it_was_moved(how: str) -> None:
     camera, way = Camera(), np.linspace((0.0, 1.0, 0.0), (0.0, 1.0, 2.0), 40)
@@ -147,6 +149,7 @@ def test_a_way_is_read_between_its_frames() -> None:
     assert [float(find_place(way, at)[0]) for at in (0.0, 0.25, 1.0, 7.0)] == [0.0, 0.25, 1.0, 1.0]
 
 
+@pytest.mark.slow
 def test_a_walk_is_followed_unless_the_box_says_no() -> None:
     pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
     with Studio(make_walk(0.3), port=18062, shadows=False) as studio:

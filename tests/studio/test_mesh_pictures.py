@@ -34,6 +34,7 @@ def flat_sheet(corners: Any, depth: float, color: tuple[float, float, float]) ->
     return Sheet(np.array(corners, float), np.full(3, depth), np.tile([0.0, 0.0, 1.0], (3, 1)), patch)
 
 
+@pytest.mark.slow
 def test_triangles_cover_their_area_and_the_nearest_is_seen() -> None:
     back = flat_sheet([(0, 0), (4, 0), (0, 4)], 2.0, (1, 0, 0))
     front = flat_sheet([(0, 0), (2, 0), (0, 2)], 1.0, (0, 0, 1))
@@ -94,6 +95,7 @@ def test_a_picture_is_no_finer_than_what_is_seen_of_it() -> None:
     assert coarse[..., 3].sum() * 0.1**2 == pytest.approx(8.0, rel=0.05)
 
 
+@pytest.mark.slow
 def test_a_hostile_mesh_makes_a_coarser_picture_and_not_a_slow_one(monkeypatch) -> None:
     monkeypatch.setattr(raster, "MOST_WORK", 1_000_000)
     corners = np.tile([(0, 0), (4, 0), (0, 4)], (2000, 1)).astype(float)
@@ -127,6 +129,7 @@ def colors_of(picture: Any) -> tuple[int, int]:
     return int(red), int(blue)
 
 
+@pytest.mark.slow
 def test_a_textured_skin_is_seen_in_its_colors(tmp_path: Path) -> None:
     file, *_ = made.strip(texture=HALVES)
     model = poise.load(file.glb(tmp_path / "strip.glb"))
@@ -135,12 +138,14 @@ def test_a_textured_skin_is_seen_in_its_colors(tmp_path: Path) -> None:
     assert 0.5 < red / blue < 2.0
 
 
+@pytest.mark.slow
 def test_a_robot_is_seen_in_the_colors_of_its_meshes(tmp_path: Path) -> None:
     model = poise.load(made.robot(tmp_path), package_path=[tmp_path / "elsewhere"])
     red, blue = colors_of(poise.plot(model))
     assert min(red, blue) > 1000
 
 
+@pytest.mark.slow
 def test_what_is_missing_is_told_once_and_drawn_as_flesh(tmp_path: Path) -> None:
     model = poise.load(made.robot(tmp_path))
     with pytest.warns(FormatWarning, match="hand_description"):
@@ -211,6 +216,7 @@ def test_a_texture_is_boiled_down_to_its_main_colors(tmp_path: Path) -> None:
     np.testing.assert_array_equal(colors, same)
 
 
+@pytest.mark.slow
 def test_images_that_are_none_are_left_out() -> None:
     from poise.model.geometry.looks import Texture
 

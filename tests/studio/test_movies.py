@@ -38,6 +38,7 @@ def read_frames(path: Path) -> tuple[list[np.ndarray], int]:
         return frames, image.info["duration"]
 
 
+@pytest.mark.slow
 def test_a_motion_moves_in_one_view(tmp_path: Path) -> None:
     motion = make_wave()
     picture = poise.plot(motion, tmp_path / "wave.gif", title="A wave")
@@ -57,6 +58,7 @@ def test_a_motion_moves_in_one_view(tmp_path: Path) -> None:
     assert (places[:, 1] < low_high.y[1]).all()
 
 
+@pytest.mark.slow
 def test_the_search_of_a_recorded_solution_moves(tmp_path: Path) -> None:
     model = poise.load("planar2")
     goal = Reach(model.frames[-1], (0.5, 0.9, 0.0))
@@ -83,6 +85,7 @@ def test_an_mp4_says_what_it_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert not (tmp_path / "wave.mp4").exists()
 
 
+@pytest.mark.slow
 def test_an_mp4_is_given_every_frame(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[bytes] = []
     asked: dict[str, Any] = {}
@@ -110,6 +113,7 @@ def test_another_ending_is_refused_with_what_moves(tmp_path: Path) -> None:
         poise.plot(make_wave(), tmp_path / "wave.avi")
 
 
+@pytest.mark.slow
 def test_a_movie_shows_all_of_a_body_and_not_its_bones_alone(tmp_path: Path) -> None:
     made.painted_folder(tmp_path)
     (tmp_path / "sign.urdf").write_text(

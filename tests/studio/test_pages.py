@@ -148,6 +148,7 @@ def test_a_notebook_cell_shows_a_model_and_its_joints(name: str) -> None:
     assert told == model._repr_html_()  # made once
 
 
+@pytest.mark.slow
 def test_a_notebook_keeps_a_still_picture_of_a_body_with_large_meshes(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib", reason="pictures need matplotlib: pip install 'poise[studio]'")
     monkeypatch.setattr("poise.model.text.SMALL", 1000)

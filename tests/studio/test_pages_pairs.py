@@ -21,6 +21,7 @@ def data():
     return make_scene(retarget(poise.Motion(walk.model, q, walk.fps), poise.load("humanoid", scale=0.9))).to_data()
 
 
+@pytest.mark.slow
 def test_the_camera_goes_along_with_both_bodies(data):
     path = np.frombuffer(base64.b64decode(data["follow"]), "<f4").reshape(-1, 3)
     assert len(path) == data["frames"]
@@ -35,6 +36,7 @@ def test_a_scene_that_follows_nothing_sees_everything():
     assert data["ground"] == data["middle"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", [0.01, 1.0, 100.0])
 def test_both_are_seen_in_whatever_unit_the_source_is(unit):
     """A recording in centimetres is no giant, and one in kilometres no dot, beside the body that it is carried to."""
@@ -46,6 +48,7 @@ def test_both_are_seen_in_whatever_unit_the_source_is(unit):
     assert 0.8 < max(both["box"]) < 3.0  # m: half of what is seen
 
 
+@pytest.mark.slow
 def test_both_go_in_step_however_far():
     """A body that is half as large goes half as far: the page does not have to show more for a longer way."""
     walk = make_walk(60)

@@ -41,6 +41,7 @@ def test_every_body_is_drawn(name: str) -> None:
     assert (seen[..., :3] < 200).any(axis=-1).sum() > 300
 
 
+@pytest.mark.slow
 def test_every_kind_of_thing_is_drawn(tmp_path: Path) -> None:
     recorded = standing(record=True)
     motion = poise.Motion(HUMANOID, recorded.history.q, 30)
@@ -142,6 +143,7 @@ def test_a_hull_has_the_outer_corners_only() -> None:
     assert np.allclose(outline_hull(np.insert(square, 1, 7.0, axis=1), 1, 0.5)[:, 1], 0.5)
 
 
+@pytest.mark.slow
 def test_faces_of_a_map_are_its_outside() -> None:
     found = poise.reach_map(PANDA, "panda_hand_tcp", 0.3, 4, 1)
     faces = find_faces(found)

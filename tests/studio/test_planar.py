@@ -35,6 +35,7 @@ def test_a_picture_of_a_planar_arm_says_them() -> None:
     assert not poise.plot(poise.load("panda")).figure.axes[0].texts
 
 
+@pytest.mark.slow
 def test_two_numbers_are_typed_where_a_body_moves_in_a_plane() -> None:
     pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
     with Studio("planar3", port=18061, shadows=False) as studio:

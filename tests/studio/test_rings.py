@@ -56,6 +56,7 @@ def test_a_click_on_a_part_that_nothing_hides_finds_it(name: str) -> None:
     assert found >= 0.8 * len(find_flesh(model))  # joints are covered by the flesh beside them
 
 
+@pytest.mark.slow
 def test_a_click_on_a_skin_finds_the_bone_that_moves_it_most(tmp_path: Path) -> None:
     file, _, joints, weights = made.strip(4, 4)
     model = poise.load(file.glb(tmp_path / "strip.glb"))
@@ -162,6 +163,7 @@ def click(studio: Studio, frame: str) -> None:
     studio.panel.joints.rings.click(7, middle + np.array((0.0, -9.0, 0.0)), np.array((0.0, 1.0, 0.0)))
 
 
+@pytest.mark.slow
 def test_one_drag_of_a_ring_is_one_change_and_moves_the_sliders(studio: Studio) -> None:
     tab, rings = studio.panel.joints, studio.panel.joints.rings
     click(studio, "panda_link5")
@@ -185,6 +187,7 @@ def test_one_drag_of_a_ring_is_one_change_and_moves_the_sliders(studio: Studio) 
     assert studio.puppet.q == pytest.approx(before)
 
 
+@pytest.mark.slow
 def test_rings_are_put_away(studio: Studio) -> None:
     rings = studio.panel.joints.rings
     for away in (
@@ -200,6 +203,7 @@ def test_rings_are_put_away(studio: Studio) -> None:
     assert all(slider.visible for slider in studio.panel.joints.sliders)
 
 
+@pytest.mark.slow
 def test_a_click_on_a_handle_pins_it_or_turns_the_part_beneath(studio: Studio) -> None:
     studio.show("panda")
     rings, handle = studio.panel.joints.rings, "panda_hand_tcp"

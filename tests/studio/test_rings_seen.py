@@ -128,6 +128,7 @@ def find_joint_above(model: poise.Model, frame: str) -> str | None:
     return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", BODIES)
 def test_a_click_on_the_middle_of_what_is_seen_gives_its_joint_rings(
     studio: Studio, body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

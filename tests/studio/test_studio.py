@@ -131,6 +131,7 @@ def test_a_pose_that_was_set_stays_until_something_is_asked(humanoid):
     assert np.abs(humanoid.difference(q, puppet.q)).max() < 1e-12
 
 
+@pytest.mark.slow
 def test_a_far_target_is_missed_and_said_so(humanoid):
     puppet = Puppet(humanoid)
     puppet.hold("hand_l", np.array([3.0, 1.0, 0.5]))
@@ -259,12 +260,14 @@ def pull(studio, handle, viewer, phase, place, start=None):
     studio.grips.drag(handle, event)
 
 
+@pytest.mark.slow
 def test_it_listens_on_this_machine_alone(studio):
     assert studio.host == "127.0.0.1"
     assert studio.url in studio._repr_html_()
     assert "humanoid" in repr(studio)
 
 
+@pytest.mark.slow
 def test_a_dragged_grip_brings_the_body_and_quickly(studio):
     place = studio.puppet.transform("hand_l")[:3, 3].copy()
     pull(studio, "hand_l", 1, "start", place)
@@ -307,6 +310,7 @@ def test_a_click_pins_and_lets_go(studio):
     assert "head" not in studio.puppet.pins
 
 
+@pytest.mark.slow
 def test_files_are_opened_by_what_is_in_them(studio, tmp_path):
     from poise.studio.saving import make_file
     from poise.studio.web.uploads import open_upload
@@ -329,6 +333,7 @@ def test_files_are_opened_by_what_is_in_them(studio, tmp_path):
     studio.show("humanoid")
 
 
+@pytest.mark.slow
 def test_what_is_dragged_can_be_recorded_and_played(studio):
     tab = studio.panel.motion
     tab.record.value = True
@@ -347,6 +352,7 @@ def test_what_is_dragged_can_be_recorded_and_played(studio):
     studio.puppet.reset()
 
 
+@pytest.mark.slow
 def test_methods_race_on_the_same_drag(studio):
     race = studio.panel.race
     for name, box in race.boxes.items():
@@ -371,6 +377,7 @@ def racer(race, method):
     return next(racer for racer in race.racers if racer.method == method)
 
 
+@pytest.mark.slow
 def test_the_command_says_where_to_look(monkeypatch):
     from typer.testing import CliRunner
 

@@ -74,6 +74,7 @@ def test_standing_still_is_on_a_frame_and_steps_by_frames(player: Player, stand:
     assert np.array_equal(stand.q, seen(player).q[0])
 
 
+@pytest.mark.slow
 def test_only_the_part_between_in_and_out_is_played(player: Player) -> None:
     player.set_part(0.5, 1.0)
     seen_at: list[float] = []
@@ -90,6 +91,7 @@ def test_only_the_part_between_in_and_out_is_played(player: Player) -> None:
     assert 0.0 <= player.start < player.end
 
 
+@pytest.mark.slow
 def test_a_clip_that_does_not_loop_stops_at_the_out_point(player: Player, stand: Stand) -> None:
     player.loop, player.speed = False, 2.0
     player.set_part(0.0, 0.5)
@@ -102,6 +104,7 @@ def test_a_clip_that_does_not_loop_stops_at_the_out_point(player: Player, stand:
 # ------------------------------------------------------------------------------------------------ what is opened
 
 
+@pytest.mark.slow
 def test_a_file_with_a_motion_opens_with_it(tmp_path: Path) -> None:
     clip = make_clip()
     for ending in (".bvh", ".glb"):
@@ -222,6 +225,7 @@ def drag_hand(studio: Studio, by: tuple[float, float, float]) -> np.ndarray:
     return place
 
 
+@pytest.mark.slow
 def test_a_clip_is_played_when_it_is_opened(studio: Studio) -> None:
     assert studio.player.playing
     before = studio.player.seconds
@@ -231,6 +235,7 @@ def test_a_clip_is_played_when_it_is_opened(studio: Studio) -> None:
     assert wait_until(lambda: not studio.panel.motion.play.value)
 
 
+@pytest.mark.slow
 def test_a_drag_becomes_part_of_the_clip(studio: Studio) -> None:
     place = drag_hand(studio, (0.0, 0.25, 0.15))
     edited, before = seen(studio.player), make_clip()
@@ -242,6 +247,7 @@ def test_a_drag_becomes_part_of_the_clip(studio: Studio) -> None:
     assert np.linalg.norm(studio.puppet.transform("hand_r")[:3, 3] - place) < 2e-3
 
 
+@pytest.mark.slow
 def test_undo_takes_the_edit_back_and_a_drag_is_one_change(studio: Studio) -> None:
     drag_hand(studio, (0.0, 0.2, 0.15))
     edited = seen(studio.player)
@@ -253,6 +259,7 @@ def test_undo_takes_the_edit_back_and_a_drag_is_one_change(studio: Studio) -> No
     assert not studio.redo()
 
 
+@pytest.mark.slow
 def test_undo_drops_a_drag_that_is_not_part_of_the_clip_yet(studio: Studio) -> None:
     studio.player.open(make_clip())
     studio.player.show_at(1.0)
@@ -267,6 +274,7 @@ def test_undo_drops_a_drag_that_is_not_part_of_the_clip_yet(studio: Studio) -> N
     assert studio.editing.background.task is None
 
 
+@pytest.mark.slow
 def test_a_drag_while_feet_are_locked_becomes_a_key_afterwards(studio: Studio) -> None:
     studio.player.open(put_skate_in(make_walk()))
     assert studio.editing.lock_feet()
@@ -293,6 +301,7 @@ def test_a_drag_while_feet_are_locked_becomes_a_key_afterwards(studio: Studio) -
     assert not state().edited
 
 
+@pytest.mark.slow
 def test_cancel_frees_the_page_at_once_and_changes_nothing(studio: Studio) -> None:
     studio.player.open(put_skate_in(make_walk()))
     assert studio.editing.lock_feet()
@@ -304,6 +313,7 @@ def test_cancel_frees_the_page_at_once_and_changes_nothing(studio: Studio) -> No
     assert not studio.player.edited
 
 
+@pytest.mark.slow
 def test_opening_another_clip_ends_what_was_done_to_the_last(studio: Studio) -> None:
     studio.player.open(put_skate_in(make_walk()))
     assert studio.editing.lock_feet()
@@ -313,6 +323,7 @@ def test_opening_another_clip_ends_what_was_done_to_the_last(studio: Studio) -> 
     assert not studio.player.edited
 
 
+@pytest.mark.slow
 def test_the_ghost_is_the_original_at_the_same_frame(studio: Studio) -> None:
     drag_hand(studio, (0.0, 0.25, 0.15))
     tab = studio.panel.motion
@@ -329,6 +340,7 @@ def test_the_ghost_is_the_original_at_the_same_frame(studio: Studio) -> None:
     assert wait_until(lambda: tab.ghost.view is None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [".bvh", ".glb"])
 def test_what_was_uploaded_is_saved_edited_in_its_own_format(studio: Studio, ending: str, tmp_path: Path) -> None:
     from poise.studio.saving import find_kind, make_file, name_file
@@ -355,6 +367,7 @@ def test_what_was_uploaded_is_saved_edited_in_its_own_format(studio: Studio, end
     assert np.abs(first - saved).max() > 0.1
 
 
+@pytest.mark.slow
 def test_the_floor_lies_under_the_whole_clip(studio: Studio) -> None:
     clip = make_clip()
     q = clip.q.copy()
@@ -368,6 +381,7 @@ def test_the_floor_lies_under_the_whole_clip(studio: Studio) -> None:
 # ------------------------------------------------------------------------------------------------ the command
 
 
+@pytest.mark.slow
 def test_the_command_opens_a_clip_with_the_options_of_info(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from typer.testing import CliRunner
 

@@ -87,6 +87,7 @@ def test_a_slider_is_one_change_and_a_drag_the_next() -> None:
     assert not puppet.undo()
 
 
+@pytest.mark.slow
 def test_what_is_asked_often_is_done_now_and_once_more_at_the_end() -> None:
     done: list[float] = []
     pace = Pace(lambda: done.append(time.perf_counter()), 0.1)
@@ -107,6 +108,7 @@ def studio() -> Iterator[Studio]:
         yield running
 
 
+@pytest.mark.slow
 def test_sliders_follow_the_handles_and_handles_the_sliders(studio: Studio) -> None:
     tab, tip = studio.panel.joints, "panda_hand_tcp"
     assert len(tab.sliders) == 7

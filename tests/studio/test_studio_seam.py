@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from paths import ROOT
 
 SOURCE = ROOT / "src" / "poise"
@@ -30,6 +32,7 @@ def is_private(name: str) -> bool:
     return name.startswith("_") and not name.startswith(("__", "_repr_")) and name != NOTEBOOK
 
 
+@pytest.mark.slow
 def test_nothing_private_of_another_object_is_touched() -> None:
     found = [
         f"{path.name}:{node.lineno} {ast.unparse(node)}"
@@ -41,6 +44,7 @@ def test_nothing_private_of_another_object_is_touched() -> None:
     assert not found
 
 
+@pytest.mark.slow
 def test_the_rig_is_had_by_its_door() -> None:
     found = [
         f"{path.name}:{node.lineno} {node.module}"
@@ -51,6 +55,7 @@ def test_the_rig_is_had_by_its_door() -> None:
     assert not found
 
 
+@pytest.mark.slow
 def test_no_class_of_a_lower_room_is_made_another() -> None:
     for path, tree in read_rooms():
         lower = {

@@ -115,6 +115,7 @@ ROTOR = """<link name="rotor_{k}"/><joint name="j_{k}" type="continuous"><parent
   <origin xyz="{k} 0 0"/><axis xyz="0 0 1"/></joint>"""
 
 
+@pytest.mark.slow
 def test_a_body_that_its_joints_take_nowhere_opens_on_a_free_root(tmp_path: Path) -> None:
     (tmp_path / "drone.urdf").write_text(
         f'<robot name="drone"><link name="hull"/>{"".join(ROTOR.format(k=k) for k in (1, 2, 3))}</robot>'
@@ -127,6 +128,7 @@ def test_a_body_that_its_joints_take_nowhere_opens_on_a_free_root(tmp_path: Path
         assert read_opening(name).model is poise.load(name)
 
 
+@pytest.mark.slow
 def test_who_is_there_and_who_will_come_see_the_same_points() -> None:
     model = poise.load("humanoid")
     server = MagicMock()

@@ -20,6 +20,7 @@ def test_every_reason_has_its_section_in_the_failure_gallery():
     assert [r.section for r in REASONS if f"\n## {r.section}\n" not in text] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("target", "section"),
     [((2.5, 1.6, 0.3), "Unreachable"), ((-0.9, 0.2, -0.8), "Goals in each other's way")],
@@ -55,6 +56,7 @@ def test_a_file_that_cannot_be_read_is_called_by_its_own_name(studio, name, cont
     assert str(caught.value).startswith(f"{name}:")
 
 
+@pytest.mark.slow
 def test_a_motion_is_announced_and_saved_whole(studio, tmp_path):
     from poise.studio.saving import make_file
     from poise.studio.web.uploads import open_upload

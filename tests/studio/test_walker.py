@@ -38,6 +38,7 @@ def drive(walker: Walker, seconds: float, ahead: float, turn: float) -> None:
         assert model.clamp(walker.q) == pytest.approx(walker.q, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BODIES)
 def test_it_walks_where_it_is_driven_and_stands_still_again(name: str) -> None:
     walker = Walker(poise.load(name))
@@ -68,12 +69,14 @@ def test_it_walks_where_it_is_driven_and_stands_still_again(name: str) -> None:
     assert find_feet(walker) == pytest.approx(home, abs=0.05 * walker.leg)
 
 
+@pytest.mark.slow
 def test_feet_are_lifted_across_by_turns() -> None:
     assert Walker(poise.load("humanoid")).groups == ((0,), (1,))
     trot = Walker(poise.load("quadruped"))
     assert [{trot.feet[k] for k in group} for group in trot.groups] == [{"foot_fl", "foot_hr"}, {"foot_fr", "foot_hl"}]
 
 
+@pytest.mark.slow
 def test_what_has_no_feet_cannot_walk() -> None:
     with pytest.raises(InvalidValue, match="two feet"):
         Walker(poise.load("panda"))
@@ -82,6 +85,7 @@ def test_what_has_no_feet_cannot_walk() -> None:
 # ------------------------------------------------------------------------------------------------ in the studio
 
 
+@pytest.mark.slow
 def test_four_keys_drive_the_body_in_the_studio() -> None:
     pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
     from poise.studio import Studio
