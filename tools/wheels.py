@@ -31,7 +31,7 @@ from trial_site import QUICK, ROOT, install_packages
 BUILD, DIST = ROOT / "build" / "wheels", ROOT / "dist"
 STORE = BUILD / "debian"
 TRIAL = ROOT / "tools" / "wheel_trial.py"
-MOST_BYTES = 5_000_000
+MAX_BYTES = 5_000_000
 # A module of its own for 3.11, one for 3.12 and later; the release workflow builds for 3.10, macOS and Windows.
 KINDS = (("3.11", False), ("3.13", True))
 
@@ -111,8 +111,8 @@ def repair(raw: Path, target: Target) -> Path:
 
 def check_wheel(wheel: Path, target: Target, source: Path) -> None:
     """Size, tag, dependencies, files, the stable ABI; the first that is wrong ends everything, in words."""
-    if wheel.stat().st_size > MOST_BYTES:
-        raise SystemExit(f"{wheel.name} has {wheel.stat().st_size} bytes; at most {MOST_BYTES} are allowed.")
+    if wheel.stat().st_size > MAX_BYTES:
+        raise SystemExit(f"{wheel.name} has {wheel.stat().st_size} bytes; at most {MAX_BYTES} are allowed.")
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         metadata = archive.read(next(name for name in names if name.endswith(".dist-info/METADATA"))).decode()

@@ -149,4 +149,4 @@ def test_formats_say_what_they_do() -> None:
         assert module.NAME
         assert all(suffix == suffix.lower() and suffix.startswith(".") for suffix in module.SUFFIXES)
         assert not module.looks_like(b"")
-        assert any(hasattr(module, verb) for verb in ("read_model", "read_motion", "write_pose"))
+        assert any(hasattr(module, verb) for verb in ("read_model", "read_motion", "write_pose", "write_arrays"))

@@ -133,7 +133,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir(parents=True)
     monkeypatch.chdir(folder)
     monkeypatch.setenv("POISE_SECRET", "SECRET")
-    monkeypatch.setattr("poise.formats.urdf.expressions.MOST_WORK", 100_000)
+    monkeypatch.setattr("poise.formats.urdf.expressions.MAX_WORK", 100_000)
     for suffix, text in {"yaml": "word: SECRET", "xacro": f'{HEAD}<link name="SECRET"/></robot>'}.items():
         (folder.parent / f"secret.{suffix}").write_text(text)
         (folder / f"link.{suffix}").symlink_to(folder.parent / f"secret.{suffix}")

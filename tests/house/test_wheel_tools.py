@@ -64,7 +64,7 @@ def make_wheel(path: Path, needs: str, files: dict[str, bytes]) -> Path:
     ("needs", "files", "said"),
     [
         ("Requires-Dist: numpy>=1.24\nRequires-Dist: scipy", {}, "numpy alone"),
-        ("Requires-Dist: numpy>=1.24", {"big": bytes(wheels.MOST_BYTES + 1)}, "at most"),
+        ("Requires-Dist: numpy>=1.24", {"big": bytes(wheels.MAX_BYTES + 1)}, "at most"),
         ('Requires-Dist: numpy>=1.24\nRequires-Dist: rich; extra == "cli"', {}, "lacks"),
     ],
 )

@@ -134,7 +134,7 @@ def test_a_click_on_the_middle_of_what_is_seen_gives_its_joint_rings(
     studio: Studio, body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if body in BARE:
-        monkeypatch.setattr(session, "brings_look", lambda _: False)
+        monkeypatch.setattr(session, "has_own_look", lambda _: False)
     name = body.split(maxsplit=1)[0]
     studio.show(str(MADE[name](tmp_path)) if name in MADE else name)
     studio.player.stop()

@@ -90,7 +90,7 @@ app = typer.Typer(
 )
 
 
-def say_version(wanted: bool) -> None:
+def print_version(wanted: bool) -> None:
     """Print the version and stop."""
     if wanted:
         typer.echo(f"poise {poise.__version__}")
@@ -99,7 +99,9 @@ def say_version(wanted: bool) -> None:
 
 @app.callback()
 def read_shared_options(
-    version: Annotated[bool, typer.Option("--version", callback=say_version, is_eager=True, help="Say which.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=print_version, is_eager=True, help="Say which.")
+    ] = False,
 ) -> None:
     """Inverse kinematics for anything with joints."""
 

@@ -25,7 +25,7 @@ from rich.table import Table
 import poise
 from poise.batch import BatchSolver
 from poise.cli.demo import follow, make_goals
-from poise.cli.words import describe_system, report_complaints, say_written
+from poise.cli.words import describe_system, report_complaints, report_written
 from poise.errors import InvalidValue
 from poise.goals import Reach
 
@@ -45,7 +45,7 @@ def bench_command(
 ) -> None:
     """Measure Poise here. With --compare, exit code 1 if a line became slower than the tolerance allows."""
     with report_complaints("bench"):
-        before = None if compare is None else read(compare)
+        before = None if compare is None else read_saved_figures(compare)
         chosen = {name: work for name, work in WORKS.items() if only is None or only in name}
         if not chosen:
             raise InvalidValue(f"no line has {only!r} in its name; there are: {', '.join(WORKS)}.")
@@ -53,7 +53,7 @@ def bench_command(
         slower = [] if before is None else [n for n in found if n in before and found[n] > (1 + tolerance) * before[n]]
         if save is not None:
             save.write_text(json.dumps(record(found), indent=2) + "\n", encoding="utf-8")
-            say_written(save)
+            report_written(save)
     if as_json:
         typer.echo(json.dumps({**record(found), "before": before, "slower": slower}, indent=2))
     else:
@@ -202,7 +202,7 @@ def record(found: dict[str, float]) -> dict[str, Any]:
     return {"poise": poise.__version__, **machine, "microseconds": found}
 
 
-def read(path: Path) -> dict[str, float]:
+def read_saved_figures(path: Path) -> dict[str, float]:
     """Return figures that were saved before."""
     try:
         found = json.loads(path.read_text("utf-8"))["microseconds"]

@@ -46,7 +46,7 @@ def check_command(
             raise FormatError("there is no such file. Type: poise check 3 my_solution.py", str(solution))
         if not time_limit > 0.0:
             raise InvalidValue(f"--time-limit is {time_limit}; it is a positive number of seconds.")
-    code, words = judge_apart(exercise, solution, seed, time_limit)
+    code, words = judge_in_child(exercise, solution, seed, time_limit)
     if as_json:
         title = EXERCISES[exercise].title
         typer.echo(json.dumps({"exercise": exercise, "title": title, "right": code == 0, "said": words}, indent=2))
@@ -55,7 +55,7 @@ def check_command(
     raise typer.Exit(code)
 
 
-def judge_apart(exercise: int, solution: Path, seed: int, time_limit: float) -> tuple[int, str]:
+def judge_in_child(exercise: int, solution: Path, seed: int, time_limit: float) -> tuple[int, str]:
     """Judge in a child process: a loop without an end is stopped, and a crash is only the child's."""
     with TemporaryDirectory() as folder:
         told = Path(folder) / "told.json"

@@ -16,7 +16,7 @@ import poise
 from poise import motion
 from poise.cli.files import Clip, For, Scale, Up, load_one_motion, read_options
 from poise.cli.waypoints import read_path
-from poise.cli.words import Body, report_complaints, say_written
+from poise.cli.words import Body, report_complaints, report_written
 from poise.formats.registry import find_writer
 from poise.formats.target import check_target
 from poise.goals import Reach
@@ -62,7 +62,7 @@ def lock_command(
         poise.save(track, out, like=file if Path(file).suffix in WITH_SKIN and out.suffix in WITH_SKIN else None)
         if save_contacts is not None:
             poise.save(track.contacts, save_contacts)
-    say_written(out)
+    report_written(out)
     print_quality({"before": motion.quality(given, contacts=track.contacts), "after": track.quality}, as_json)
     if not as_json:
         typer.echo(track.why())
@@ -103,7 +103,7 @@ def track_command(
         targets = read_path(path)
         track = motion.track(poise.load(model), Reach(frame, targets), fps=fps, mode=mode, progress=progress)
         poise.save(track, out)
-    say_written(out)
+    report_written(out)
     print_quality({frame: track.quality}, as_json)
     if not as_json:
         typer.echo(track.why())

@@ -25,7 +25,7 @@ from poise.model.text import count_parts
 
 __all__ = ["convert_command", "info_command"]
 
-MOST_ROWS = 200
+MAX_ROWS = 200
 
 Base = Annotated[str, typer.Option(help="fixed, or free: six degrees of freedom under the root.")]
 Scale = Annotated[str, typer.Option(help="Metres per unit of the file, or auto.")]
@@ -258,8 +258,8 @@ def make_joint_table(model: Model) -> Table:
     table = Table(show_edge=False)
     for column in ("joint", "parent", "frame", "kind, axis, range (rad or m)"):
         table.add_column(column, style="bold" if column == "joint" else None)
-    for joint in model.joints[:MOST_ROWS]:
+    for joint in model.joints[:MAX_ROWS]:
         table.add_row(*map(escape, (joint.name, joint.parent or "world", joint.frame, describe_joint(joint))))
-    if len(model.joints) > MOST_ROWS:
+    if len(model.joints) > MAX_ROWS:
         table.add_row("...", "", "", f"{len(model.joints)} in all")
     return table

@@ -16,7 +16,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 import poise
 from poise.cli.files import Base, Packages, Scale, Tool, Up, load_all, read_options
 from poise.cli.job import map_in_parts
-from poise.cli.words import Body, report_complaints, say_written
+from poise.cli.words import Body, report_complaints, report_written
 from poise.errors import FormatError
 from poise.scale import Job
 
@@ -62,10 +62,10 @@ def map_command(
             )
             map_in_parts(job, out, threads, progress)
         found = poise.ReachMap.load(out, body)
-        say_written(out)
+        report_written(out)
         if picture is not None:
             draw(found, picture)
-            say_written(picture)
+            report_written(picture)
     if as_json:
         shares = {
             name: float(getattr(found, name).mean(dtype=np.float64)) for name in ("reached", "proved", "undecided")

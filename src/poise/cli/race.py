@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
 import poise
-from poise.cli.words import Body, complete_method, report_complaints, say_written
+from poise.cli.words import Body, complete_method, report_complaints, report_written
 from poise.methods import names
 from poise.pages import show
 from poise.pictures import plot
@@ -77,7 +77,7 @@ def write(result: Race, out: Path) -> None:
         show(result, out)
     else:
         plot(result, out)
-    say_written(out)
+    report_written(out)
 
 
 def list_figures(result: Race) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from poise import motion
 from poise.cli.clips import WITH_SKIN, AsJson, print_quality, show_progress
 from poise.cli.files import Clip, Scale, Up, load_one_motion, read_options
 from poise.cli.job import Threads, retarget_folder
-from poise.cli.words import report_complaints, say_written
+from poise.cli.words import report_complaints, report_written
 from poise.errors import InvalidValue
 
 __all__ = ["retarget_command"]
@@ -59,9 +59,9 @@ def retarget_command(
             poise.save(carried.mapping, save_mapping)
         if page:
             poise.show(carried, out.with_suffix(".html"), browser=False)
-    say_written(out)
+    report_written(out)
     if page:
-        say_written(out.with_suffix(".html"))
+        report_written(out.with_suffix(".html"))
     if not as_json:
         typer.echo(f"{carried.mapping}\n")
     print_quality({out.name: carried.quality}, as_json)

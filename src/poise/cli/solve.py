@@ -17,7 +17,7 @@ import typer
 from typer.core import TyperCommand
 
 import poise
-from poise.cli.words import Body, complete_method, report_complaints, say_written
+from poise.cli.words import Body, complete_method, report_complaints, report_written
 from poise.errors import FormatError, InvalidValue, name_not_found
 from poise.formats.registry import knows_suffix
 from poise.goals import Balance, LookAt, Reach, Rest
@@ -224,7 +224,7 @@ def write(solution: Solution, path: Path) -> None:
                 raise
             others = "page (.html), picture (.png .pdf .svg)"
             raise FormatError(f"{error.message[:-1]}, {others}.", str(path)) from None
-    say_written(path)
+    report_written(path)
 
 
 def write_numbers(pose: Pose) -> str:

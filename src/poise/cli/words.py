@@ -21,7 +21,7 @@ __all__ = [
     "complete_method",
     "describe_system",
     "report_complaints",
-    "say_written",
+    "report_written",
 ]
 
 
@@ -44,7 +44,7 @@ def describe_system() -> str:
     return f"{platform.system()} {platform.release()} {platform.machine()}"
 
 
-def say_written(path: str | PathLike[str]) -> None:
+def report_written(path: str | PathLike[str]) -> None:
     """Say that a file was written, on the error stream."""
     typer.echo(f"wrote {path}", err=True)
 

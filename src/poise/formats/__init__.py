@@ -57,7 +57,7 @@ def load(
     if isinstance(path_or_name, str) and not Path(text).suffix and not set(text) & {"/", "\\"}:
         if text in models.names():
             return load_built_in(text, options)
-        if not text or not is_there(text):
+        if not text or not path_exists(text):
             raise name_not_found("built-in body", text, models.names())
     model = read(Source.open(text), "read_model", options)
     assert isinstance(model, Model)
@@ -82,21 +82,21 @@ def list_folders(paths: Sequence[str | PathLike[str]]) -> tuple[str, ...]:
         raise InvalidValue(f"package_path is {paths!r}; it must be a list of folders: package_path=[{str(paths)!r}].")
     out = tuple(convert_path(path) for path in paths)
     for folder in out:
-        if not is_there(folder) or not Path(folder).is_dir():
+        if not path_exists(folder) or not Path(folder).is_dir():
             raise InvalidValue(f"package_path names {folder!r}, which is not a folder.")
     return out
 
 
 def load_within(path: str | PathLike[str], folder: str | PathLike[str], **options: Any) -> Model:
-    """Return a model from a file that came from elsewhere: what it names is looked for in `folder` and nowhere else."""
+    """Return a model from an uploaded file: its references are searched in `folder` and nowhere else."""
     chosen = check_options(ReadOptions(**options, within=convert_path(folder)))
     model = read(Source.open(convert_path(path)), "read_model", chosen)
     assert isinstance(model, Model)
     return model
 
 
-def is_there(path: str) -> bool:
-    """Return whether something has this name; no where the name cannot be one."""
+def path_exists(path: str) -> bool:
+    """Return whether a path exists; False for an invalid name."""
     try:
         return Path(path).exists()
     except (OSError, ValueError):
@@ -104,7 +104,7 @@ def is_there(path: str) -> bool:
 
 
 def load_built_in(name: str, options: ReadOptions) -> Model:
-    """Return a built-in body; the very same object every time if no option asks for another."""
+    """Return a built-in body; the same object every time unless an option changes it."""
     model = models.build(name)
     if replace(options, package_path=()) == ReadOptions():
         return model
@@ -172,20 +172,20 @@ def save(
     module = registry.find_writer(text, verb, type(thing).__name__ if verb in OWN_VERBS else "")
     write = getattr(module, verb)
     if isinstance(value, Model):
-        check_held(value, module, text)
+        check_joint_kinds(value, module, text)
     extra = {} if like is None else {"like": convert_path(like)}
     if extra and "like" not in signature(write).parameters:
         raise FormatError(
             f"like= puts a pose or motion into a glTF character; {module.NAME} has none. Leave it out.", text
         )
-    tell_left_out(value, module)
+    warn_of_objects(value, module)
     with replace_file(text, overwrite=overwrite) as temporary:
         write(value, temporary, **extra)
     return Path(text)
 
 
-def check_held(model: Model, module: Any, path: str) -> None:
-    """Refuse a body with joints that no other program's format can hold, by the name of the first."""
+def check_joint_kinds(model: Model, module: Any, path: str) -> None:
+    """Raise for a body with joints that only our own format can hold, naming the first."""
     odd = next((joint for joint in model.joints if joint.kind in ("path", "scale")), None)
     if odd is not None and not getattr(module, "HOLDS_EVERY_JOINT", False):
         raise FormatError(
@@ -195,8 +195,8 @@ def check_held(model: Model, module: Any, path: str) -> None:
         )
 
 
-def tell_left_out(thing: Any, module: Any) -> None:
-    """Warn of the objects of a motion that a format cannot hold: all but glTF."""
+def warn_of_objects(thing: Any, module: Any) -> None:
+    """Warn about the objects of a motion, which only glTF can hold."""
     if isinstance(thing, Motion) and thing.objects and module.NAME != "glTF":
         names = ", ".join(repr(each.name) for each in thing.objects)
         told = f"{module.NAME} holds the body alone, and not {names}; save a .glb to keep both."
@@ -241,7 +241,7 @@ def check_options(options: ReadOptions) -> ReadOptions:
 
 
 def read(source: Source, verb: str, options: ReadOptions) -> Any:
-    """Read what the file's format makes of it; its oddities are warned of at the caller's line.
+    """Read a file by its format, and issue its oddities as warnings at the caller's line.
 
     Readers raise `FormatError` by themselves; what slips through them is wrapped here, so that no file can bring
     another exception to a user.

@@ -35,8 +35,8 @@ __all__ = ["NAME", "SUFFIXES", "from_table", "looks_like", "read_model"]
 
 NAME = "DH table"
 SUFFIXES = (".csv", ".dh")
-MOST_ROWS = 10_000
-MOST_BYTES = 1 << 24
+MAX_ROWS = 10_000
+MAX_BYTES = 1 << 24
 LONGEST = 60  # letters of a cell that a pattern looks at
 CONVENTIONS = {"standard": "standard", "classical": "standard", "distal": "standard"} | dict.fromkeys(
     ("modified", "proximal", "craig", "mdh"), "modified"
@@ -173,8 +173,8 @@ def read_model(source: Source, options: ReadOptions) -> Model:
     """
     from pathlib import Path
 
-    if len(source.data) > MOST_BYTES:
-        raise source.make_error(f"has {len(source.data)} bytes; a DH table has at most {MOST_BYTES}.")
+    if len(source.data) > MAX_BYTES:
+        raise source.make_error(f"has {len(source.data)} bytes; a DH table has at most {MAX_BYTES}.")
     lines = source.read_text().splitlines()
     convention = read_statement(lines, "convention", source)
     if convention is None:
@@ -198,7 +198,7 @@ def read_model(source: Source, options: ReadOptions) -> Model:
 
 
 def read_statement(lines: Sequence[str], what: str, source: Source) -> str | None:
-    """Return what a comment such as ``# convention: modified`` says."""
+    """Return the value of a comment such as ``# convention: modified``."""
     found = [
         line.partition(":")[2].strip()
         for line in lines[:1000]
@@ -212,8 +212,8 @@ def read_statement(lines: Sequence[str], what: str, source: Source) -> str | Non
 def read_rows(source: Source, lines: Sequence[str]) -> list[dict[str, Any]]:
     """Read the rows under the line that names the columns."""
     kept = [(i, line) for i, line in enumerate(lines, 1) if line.strip() and not line.lstrip().startswith("#")]
-    if len(kept) > MOST_ROWS:
-        raise source.make_error(f"has {len(kept)} rows; at most {MOST_ROWS} are read.")
+    if len(kept) > MAX_ROWS:
+        raise source.make_error(f"has {len(kept)} rows; at most {MAX_ROWS} are read.")
     if len(kept) < 2:
         raise source.make_error("has no rows; write a line with the columns' names, then one line a joint.")
     first, names = kept[0]
@@ -224,7 +224,7 @@ def read_rows(source: Source, lines: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def split(line: str, mark: str) -> list[str]:
-    """Return the cells of a line; a blank for a mark stands for any number of them."""
+    """Return the cells of a line; a blank as separator matches any number of them."""
     if mark == " ":
         return line.split()
     try:
@@ -234,7 +234,7 @@ def split(line: str, mark: str) -> list[str]:
 
 
 def read_heading(cell: str) -> tuple[str, float]:
-    """Return the column that a heading means (empty: none), and what one of its unit is in radians or metres."""
+    """Return the column of a heading (empty: none), and its unit in radians or metres."""
     match = _HEADING.fullmatch(cell.strip()) if len(cell) < LONGEST else None
     if match is None or match[2].lower() not in UNITS:
         return "", 1.0
@@ -242,7 +242,7 @@ def read_heading(cell: str) -> tuple[str, float]:
 
 
 def read_columns(source: Source, cells: Sequence[str], line: int) -> list[tuple[str, float]]:
-    """Read column and unit of each cell of the first line; unknown columns are skipped."""
+    """Return column and unit of each cell of the first line; skip unknown columns."""
     columns = [read_heading(cell) for cell in cells]
     known = [name for name, _ in columns if name]
     absent = [key for key in ("a", "alpha", "d") if key not in known]
@@ -278,7 +278,7 @@ def read_row(source: Source, cells: Sequence[str], columns: Sequence[tuple[str, 
 
 
 def read_cell(source: Source, cell: str, name: str, unit: float, line: int) -> float:
-    """Read a number, a share of pi, or degrees, in radians or metres."""
+    """Return a number, a multiple of pi, or degrees, in radians or metres."""
     if (
         len(cell) < LONGEST
         and (match := _PI.fullmatch(cell)) is not None

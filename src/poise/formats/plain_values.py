@@ -277,7 +277,7 @@ def decode_object(kind: str, given: dict[str, Any], classes: Classes, model: Mod
 
 
 def keep_bits(made: Any, given: Mapping[str, Any]) -> Any:
-    """Return an object with the numbers as given, where making it has normalised them a second time."""
+    """Return an object with the numbers as given, if its constructor only normalised them a second time."""
     for name, written in given.items():
         now = getattr(made, name, None)
         if isinstance(written, list) and isinstance(now, (np.ndarray, tuple)):

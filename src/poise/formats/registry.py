@@ -47,7 +47,7 @@ ELSEWHERE = {  # files of other programs, and how to come from there
 
 @cache
 def list_formats() -> tuple[Module, ...]:
-    """Return all formats, in the order in which they are asked."""
+    """Return all formats, in the order in which they are tried."""
     names = (f"poise.formats.{name}" for name in MODULES)
     return tuple(importlib.import_module(name) for name in names)
 
@@ -108,6 +108,6 @@ def knows_suffix(suffix: str) -> bool:
 
 
 def name_formats(verb: str) -> str:
-    """Return the formats that can do that, with their suffixes."""
+    """Return the formats that have this function, with their suffixes."""
     able = [f"{module.NAME} ({' '.join(module.SUFFIXES)})" for module in list_formats() if hasattr(module, verb)]
     return ", ".join(able) or "no file yet"

@@ -21,7 +21,7 @@ PLAIN = 0.9  # names as sure as this need no evidence of shape
 
 
 def give_roles(model: Model, source: Source, clip: Motion | None = None) -> Model:
-    """Return the model with the notes of its file; its other roles, and a note on them, are found on first use.
+    """Return the model with the notes of its file; other roles are found on first use.
 
     Args:
         model: The body as read.
@@ -38,7 +38,7 @@ def give_roles(model: Model, source: Source, clip: Motion | None = None) -> Mode
 
 
 def list_new_roles(model: Model, clip: Motion | None, notes: Sequence[str]) -> tuple[dict[str, str], list[str]]:
-    """List the roles that a model does not have yet, and its new notes, one on these roles among them."""
+    """List the roles that a model does not have yet, and its new notes, including one on these roles."""
     found, how = find_new_roles(model, clip)
     more = " more" if model.roles else ""
     told = [f"roles: {len(found)}{more} {how}"] if found or (how and not model.roles) else []
@@ -46,7 +46,7 @@ def list_new_roles(model: Model, clip: Motion | None, notes: Sequence[str]) -> t
 
 
 def find_new_roles(model: Model, clip: Motion | None) -> tuple[dict[str, str], str]:
-    """Find the roles that a model does not have yet, and say where they come from; empty if there are none."""
+    """Return the roles that a model does not have yet, and their source; empty if there are none."""
     names = find_roles(model)
     if names.confidence >= PLAIN and names.scheme != "words" and not names.missing:
         new = {role: frame for role, frame in names.roles.items() if role not in model.roles}

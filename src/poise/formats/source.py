@@ -18,19 +18,19 @@ from pathlib import Path
 from poise.errors import FormatError
 from poise.model.geometry.looks import LookSource
 
-__all__ = ["LONGEST_NAME", "MOST_BYTES", "ReadOptions", "Source", "look_source", "parse_number", "parse_numbers"]
+__all__ = ["MAX_BYTES", "MAX_NAME_LENGTH", "ReadOptions", "Source", "look_source", "parse_number", "parse_numbers"]
 
-MOST_BYTES = 1 << 29
+MAX_BYTES = 1 << 29
 """Files above this are refused before they are read [bytes]."""
 
-MOST_NOTES = 40
+MAX_NOTES = 40
 """A file with more oddities than this gets a count of the rest."""
 
 # no digit can be taken in two ways, so that a long one that is not a number is refused in one pass
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
 _PLAIN = re.compile(r"[0-9eE+.\s-]*", re.ASCII)
-LONGEST_NUMBER = 1000
-LONGEST_NAME = 1000
+MAX_NUMBER_LENGTH = 1000
+MAX_NAME_LENGTH = 1000
 """Letters of a name; one with more is not a name, and would flood every message."""
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
@@ -75,7 +75,7 @@ class Source:
     oddities: list[str] = field(default_factory=list)
 
     @classmethod
-    def open(cls, path: str | Path, *, limit: int = MOST_BYTES) -> Source:
+    def open(cls, path: str | Path, *, limit: int = MAX_BYTES) -> Source:
         """Return the file, read whole.
 
         Raises:
@@ -133,19 +133,19 @@ class Source:
         return FormatError(message, self.path, line)
 
     def note(self, message: str, line: int | None = None) -> None:
-        """State what was assumed, in the notes only."""
+        """Record an assumption in the notes."""
         self._add(self.notes, message if line is None else f"line {line}: {message}")
 
     def note_oddity(self, message: str, line: int | None = None) -> None:
-        """State what is odd here and how it was read: a note, and a `FormatWarning` when the reading is done."""
+        """Record an oddity and how it was read: a note, and a `FormatWarning` after reading."""
         text = message if line is None else f"line {line}: {message}"
         if self._add(self.notes, text):
             self._add(self.oddities, text)
 
     def _add(self, to: list[str], text: str) -> bool:
-        if text in to or len(to) > MOST_NOTES:
+        if text in to or len(to) > MAX_NOTES:
             return False
-        to.append(text if len(to) < MOST_NOTES else "more is odd about this file than fits here")
+        to.append(text if len(to) < MAX_NOTES else "more is odd about this file than fits here")
         return True
 
     def find_sibling(self, reference: str, above: tuple[str, ...] = (), within: str = "") -> Path:
@@ -179,7 +179,7 @@ class Source:
 
 
 def look_source(source: Source, options: ReadOptions) -> LookSource:
-    """Return where the looks of a body are that is read from this file."""
+    """Return the source of a body's appearance, for a body read from this file."""
     scale = options.scale if isinstance(options.scale, (int, float)) else 1.0
     packages = tuple(str(Path(folder).absolute()) for folder in options.package_path)
     return LookSource(
@@ -193,7 +193,7 @@ def look_source(source: Source, options: ReadOptions) -> LookSource:
 
 
 def explain_missing(path: str) -> str:
-    """Return what to say of a missing file: which folder was searched, and similar names in it."""
+    """Return a message for a missing file: the folder that was searched, and similar names in it."""
     import difflib
 
     where = Path(path)
@@ -216,7 +216,7 @@ def parse_number(text: str, what: str, source: Source, line: int | None = None) 
         FormatError: Anything else: ``nan``, ``inf``, ``0x10``, ``1_0``, ``1,5``, nothing, or too large for a double.
     """
     word = text.strip(" \t\r\n")
-    if len(word) > LONGEST_NUMBER or _NUMBER.fullmatch(word) is None:
+    if len(word) > MAX_NUMBER_LENGTH or _NUMBER.fullmatch(word) is None:
         hint = " Has xacro been run on it?" if "${" in word else ""
         raise source.make_error(f"{what} is {quote(text)}; it must be a plain number such as -1.5e-3.{hint}", line)
     value = float(word)
@@ -226,13 +226,13 @@ def parse_number(text: str, what: str, source: Source, line: int | None = None) 
 
 
 def parse_numbers(text: str, count: int | None, what: str, source: Source, line: int | None = None) -> list[float]:
-    """`count` finite numbers (any number of them where None), separated by white space.
+    """Return `count` finite numbers (any number of them if None), separated by white space.
 
     Raises:
         FormatError: Too many, too few, or one that is not a number.
     """
     words = text.split()
-    if len(text) <= LONGEST_NUMBER and _PLAIN.fullmatch(text) is not None and (count is None or len(words) == count):
+    if len(text) <= MAX_NUMBER_LENGTH and _PLAIN.fullmatch(text) is not None and (count is None or len(words) == count):
         try:  # of these letters alone, float() takes what parse_number takes
             values = [float(word) for word in words]
         except ValueError:
@@ -245,12 +245,12 @@ def parse_numbers(text: str, count: int | None, what: str, source: Source, line:
 
 
 def quote(text: str, longest: int = 40) -> str:
-    """Return a quotation of what the file has, shortened."""
+    """Return quoted text of the file, shortened."""
     return repr(text if len(text) <= longest else text[: longest - 3] + "...")
 
 
 def quote_names(names: Iterable[str], most: int = 8) -> str:
-    """Return names in quotes, the first few of them."""
+    """Return the first few names in quotes."""
     known = list(names)
     more = f", ... ({len(known)} in all)" if len(known) > most else ""
     return ", ".join(map(repr, known[:most])) + more

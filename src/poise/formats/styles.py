@@ -22,7 +22,7 @@ from poise.model import Model
 __all__ = ["read_style", "write_style_arrays"]
 
 KIND = "style"
-MOST_PARTS = 100
+MAX_PARTS = 100
 
 
 def write_style_arrays(model: Model, parts: Sequence[tuple[float, Floats]]) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def read_style(path: str | PathLike[str]) -> tuple[list[tuple[float, Motion]], d
     try:
         model = parse_model(str(arrays["model"]))
         shares = np.asarray(arrays["shares"], dtype=np.float64)
-        if shares.ndim != 1 or not 1 <= len(shares) <= MOST_PARTS or not (shares > 0).all():
+        if shares.ndim != 1 or not 1 <= len(shares) <= MAX_PARTS or not (shares > 0).all():
             raise ValueError("its shares are not positive numbers, one a part")
         parts = [(float(share), Motion(model, arrays[f"q{k}"])) for k, share in enumerate(shares)]
         rest = {name: float(arrays[name]) for name in ("neighbours", "weight")}

@@ -13,7 +13,7 @@ __all__ = ["check_target", "replace_file"]
 
 
 def check_target(path: str | os.PathLike[str], *, overwrite: bool = True) -> Path:
-    """Return the file that a path leads to.
+    """Return the file at the end of a path, following links.
 
     Raises:
         FormatError: The folder is missing, the target is a folder, or it exists and `overwrite` is False.
@@ -40,7 +40,7 @@ def check_target(path: str | os.PathLike[str], *, overwrite: bool = True) -> Pat
 
 @contextmanager
 def replace_file(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iterator[Path]:
-    """Yield a path to write to; it becomes `path` when the block ends well, and vanishes when it does not.
+    """Yield a temporary path; it becomes `path` if the block succeeds, and is deleted otherwise.
 
     The temporary name keeps the suffix and the folder, so that the rename is one step of the file system.
 

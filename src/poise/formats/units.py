@@ -26,7 +26,7 @@ NAMES = {1.0: "m", 0.01: "cm", 0.001: "mm"}
 
 
 def adjust_model(model: Model, options: ReadOptions, source: Source) -> Model:
-    """Return the model as `options` ask for it; notes of the source and of the model say what was done."""
+    """Return the model with the options applied; notes of the source and the model record the changes."""
     factor = options.scale
     if factor == "auto":
         factor = guess_scale(model.length)
@@ -46,7 +46,7 @@ def guess_scale(length: float) -> float:
 
 
 def warn_of_units(model: Model, format_name: str) -> str:
-    """Return what a writer says of a body whose lengths are not in metres, if its format has metres."""
+    """Return a warning for a body whose lengths are not in metres, if the format has metres."""
     names = {"cm": ("centimetres", "0.01"), "mm": ("millimetres", "0.001"), "in": ("inches", "0.0254")}
     unit, scale = names.get(model.units, ("another unit", "'auto'"))
     return (
@@ -77,6 +77,7 @@ def scale_model(model: Model, factor: float) -> Model:
 
 
 def scale_spec(spec: Spec, layout: Layout, factor: float) -> Spec:
+    """Return a joint or frame with its lengths multiplied."""
     offset = Transform(spec.offset.rotation, spec.offset.translation * factor)
     center = freeze(spec.center * factor)
     if isinstance(spec, FrameSpec):
@@ -97,12 +98,12 @@ def scale_spec(spec: Spec, layout: Layout, factor: float) -> Spec:
 
 
 def scale_velocities(kind: str, factor: float) -> Floats:
-    """Return the factor for each degree of freedom of a joint: of its metres only."""
+    """Return the factor for each degree of freedom of a joint; 1 for angles."""
     return np.where(KINDS[kind].slides, factor, 1.0)
 
 
 def scale_numbers(kind: str, factor: float) -> Floats:
-    """Return the factor for each number of q of a joint: of its metres only."""
+    """Return the factor for each number of q of a joint; 1 for angles."""
     out = np.ones(KINDS[kind].nq)
     plain = len(KINDS[kind].coordinates)
     out[:plain] = scale_velocities(kind, factor)[:plain]
@@ -133,11 +134,13 @@ def scale_motion(clip: Motion, factor: float) -> Motion:
 
 
 def scale_shape(shape: Shape, factor: float) -> Shape:
+    """Return a shape with its lengths multiplied."""
     offset = Transform(shape.offset.rotation, shape.offset.translation * factor)
     return replace(shape, shape=scale_solid(shape.shape, factor), offset=offset)
 
 
 def scale_solid(solid: Any, factor: float) -> Any:
+    """Return a solid with its lengths multiplied."""
     if isinstance(solid, Sphere):
         return Sphere(solid.radius * factor)
     if isinstance(solid, (Capsule, Cylinder)):
@@ -160,14 +163,15 @@ def with_up(model: Model, up: str) -> Model:
 
 
 def rebuild(model: Model, specs: list[Spec], attached: Attached) -> Model:
+    """Return a model with other parts, shapes and poses."""
     return Model(model.name, specs, source=model.source, notes=model.notes, attached=attached)
 
 
 # ------------------------------------------------------------------------------------------------ base
 
 
-def floats(layout: Layout) -> bool:
-    """Return whether everything that moves hangs on free joints."""
+def is_floating(layout: Layout) -> bool:
+    """Return whether all moving parts are carried by free joints."""
     carried = {-1: False}
     for i in layout.order:
         spec, above = layout.specs[i], carried[layout.parents[i]]
@@ -180,7 +184,7 @@ def floats(layout: Layout) -> bool:
 
 def add_free_root(model: Model) -> Model:
     """Return the body on a joint with six degrees of freedom; unchanged if it floats already."""
-    if floats(model._layout):
+    if is_floating(model._layout):
         return model
     roots = [spec for spec in model._layout.specs if spec.parent is None]
     taken = {*model.frames, *(joint.name for joint in model.joints)}

@@ -18,10 +18,10 @@ from poise.formats.source import Source
 
 __all__ = ["Element", "find_root_tag", "parse_xml", "strip_prefix"]
 
-MOST_BYTES = 1 << 26
-MOST_ELEMENTS = 400_000
-DEEPEST = 200
-LONGEST_TEXT = 1 << 20  # letters that are handed over at once: the numbers of a mesh are millions
+MAX_BYTES = 1 << 26
+MAX_ELEMENTS = 400_000
+MAX_DEPTH = 200
+MAX_TEXT_LENGTH = 1 << 20  # letters that are handed over at once: the numbers of a mesh are millions
 
 _TAG = re.compile(rb"<([A-Za-z_][\w:.-]*)")
 BLANKS = (b" ", b"\t", b"\r", b"\n")
@@ -40,7 +40,7 @@ class Element(ET.Element):
 
 
 class _Builder:
-    """Makes the tree while expat calls."""
+    """The tree under construction, called by expat."""
 
     def __init__(self, source: Source, parser: expat.XMLParserType, deepest: int) -> None:
         self.source, self.parser, self.deepest = source, parser, deepest
@@ -55,8 +55,8 @@ class _Builder:
             raise self.source.make_error(
                 f"elements are nested more than {self.deepest} deep; no robot or body is.", line
             )
-        if self.count > MOST_ELEMENTS:
-            raise self.source.make_error(f"has more than {MOST_ELEMENTS} elements.", line)
+        if self.count > MAX_ELEMENTS:
+            raise self.source.make_error(f"has more than {MAX_ELEMENTS} elements.", line)
         element = Element(tag, attributes)
         element.sourceline = line
         if self.stack:
@@ -91,7 +91,7 @@ class _Builder:
         )
 
 
-def parse_xml(source: Source, *, deepest: int = DEEPEST) -> Element:
+def parse_xml(source: Source, *, deepest: int = MAX_DEPTH) -> Element:
     """Return the root element.
 
     Tags and attributes in a namespace are written as in the file, ``prefix:name``; see `strip_prefix`.
@@ -99,8 +99,8 @@ def parse_xml(source: Source, *, deepest: int = DEEPEST) -> Element:
     Raises:
         FormatError: Not well formed, an entity declared, nested too deep, too many elements, not text.
     """
-    if len(source.data) > MOST_BYTES:
-        raise source.make_error(f"has {len(source.data)} bytes; at most {MOST_BYTES} of XML are read.")
+    if len(source.data) > MAX_BYTES:
+        raise source.make_error(f"has {len(source.data)} bytes; at most {MAX_BYTES} of XML are read.")
     if not source.data.strip():
         raise source.make_error("is empty.")
     try:
@@ -116,9 +116,9 @@ def parse_xml(source: Source, *, deepest: int = DEEPEST) -> Element:
 
 
 def move_declaration(source: Source) -> bytes:
-    """Return the bytes; blanks and comments before the declaration, which XML forbids, are moved behind it."""
+    """Return the bytes with blanks and comments before the declaration, which XML forbids, moved behind it."""
     data = source.data.removeprefix(b"\xef\xbb\xbf")
-    at = start_of_words(data)
+    at = find_start(data)
     end = data.find(b"?>", at, at + 200) + 2
     if not at or end < 2 or not data.startswith(b"<?xml", at):
         return source.data
@@ -127,8 +127,8 @@ def move_declaration(source: Source) -> bytes:
     return data[at:end] + data[:at] + data[end:]
 
 
-def start_of_words(data: bytes) -> int:
-    """Return where the blanks and comments at the beginning end."""
+def find_start(data: bytes) -> int:
+    """Return the position after blanks and comments at the beginning."""
     at = 0
     while True:
         while data[at : at + 1] in BLANKS:
@@ -142,7 +142,7 @@ def start_of_words(data: bytes) -> int:
 
 
 def parse_latin(source: Source, deepest: int) -> Element:
-    """Return the root of a file whose bytes are not the UTF-8 they claim to be, else an error."""
+    """Return the root of a file whose bytes are not the UTF-8 that they claim to be."""
     try:
         source.data.decode("utf-8")
     except UnicodeDecodeError as problem:
@@ -165,10 +165,10 @@ def parse_latin(source: Source, deepest: int) -> Element:
 
 
 def parse(source: Source, data: bytes, encoding: str | None, deepest: int) -> Element:
-    """Parse in one call of expat: in pieces, a long token would cost the square of its length."""
+    """Parse in one call of expat: in chunks, a long token would take quadratic time."""
     parser = expat.ParserCreate(encoding)
     builder = _Builder(source, parser, deepest)
-    parser.buffer_text, parser.buffer_size = True, LONGEST_TEXT
+    parser.buffer_text, parser.buffer_size = True, MAX_TEXT_LENGTH
     parser.StartElementHandler = builder.start
     parser.EndElementHandler = builder.end
     parser.CharacterDataHandler = builder.text
@@ -182,7 +182,7 @@ def parse(source: Source, data: bytes, encoding: str | None, deepest: int) -> El
 
 
 def explain(error: expat.ExpatError) -> str:
-    """Return what expat found, and what to do."""
+    """Return expat's error with advice."""
     words = expat.ErrorString(error.code)
     if error.code == expat.errors.codes[expat.errors.XML_ERROR_NO_ELEMENTS]:
         return "has no element: it is cut off, or holds comments only."
@@ -195,7 +195,7 @@ def strip_prefix(name: str) -> str:
 
 
 def find_root_tag(head: bytes) -> str:
-    """Return the tag of the first element, guessed from the first bytes of a file; empty if there is none."""
+    """Return the tag of the first element, from the first bytes of a file; "" if there is none."""
     data, at = head.replace(b"\0", b""), 0
     while (at := data.find(b"<", at)) >= 0:
         if found := _TAG.match(data, at):

@@ -14,7 +14,7 @@ DAMAGES = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplemente
 
 
 def open_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
-    """Open a member; always `read(n)`, which inflates at most about `n` bytes and ends at the declared size.
+    """Open a member; `read(n)` inflates at most about `n` bytes and ends at the declared size.
 
     A `read()` without a size inflates all that follows before it is cut to the declared size, and the other methods of
     packing do so with every piece: they are rejected.

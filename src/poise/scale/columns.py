@@ -77,7 +77,7 @@ class TargetColumns:
         if len(missing) == len(columns):
             return None
         if missing:
-            raise FormatError(f"has no column {', '.join(map(repr, missing))}; {tell_columns(names)}", where)
+            raise FormatError(f"has no column {', '.join(map(repr, missing))}; {list_known_columns(names)}", where)
         return cls(goal, row.op, columns)
 
     def read(self, table: Any, where: str) -> tuple[Any, NDArray[np.bool_] | None]:
@@ -98,7 +98,7 @@ def find_prefix(name: str, needed: Sequence[str], names: Sequence[str], alone: b
     return "" if alone and any(each in names for each in needed) else f"{name}."
 
 
-def tell_columns(names: Sequence[str]) -> str:
+def list_known_columns(names: Sequence[str]) -> str:
     """Say which columns a table has."""
     return f"it has {', '.join(map(repr, names)) or 'none'}."
 

@@ -26,7 +26,7 @@ from typing import Any
 from poise.errors import FormatError, InvalidValue
 from poise.scale.locks import Lock
 
-__all__ = ["JOB", "MANIFEST", "JobFolder", "Receipt", "Shard", "hash_words", "measure", "read_shard"]
+__all__ = ["JOB", "MANIFEST", "JobFolder", "Receipt", "Shard", "hash_values", "measure", "read_shard"]
 
 JOB = "_job.json"
 RECEIPTS = "_parts"
@@ -91,7 +91,7 @@ class JobFolder:
             InvalidValue: The folder has the results of another job or of other inputs, or another run is writing there.
             FormatError: It cannot be made or written to, or its job is damaged.
         """
-        with self.tell_failures("it is a folder that can be written to"):
+        with self.report_disk_errors("it is a folder that can be written to"):
             self.path.mkdir(parents=True, exist_ok=True)
         try:
             self._lock(".lock", shared=not self._alone)
@@ -107,7 +107,7 @@ class JobFolder:
             self._locks.clear()
 
     def _lock(self, name: str, *, shared: bool) -> None:
-        with self.tell_failures("it is a folder that can be written to"):
+        with self.report_disk_errors("it is a folder that can be written to"):
             lock = Lock(self.path / name, shared=shared)
         if lock.holder is not None:
             raise InvalidValue(
@@ -119,9 +119,9 @@ class JobFolder:
     def _claim(self, words: dict[str, Any], name: str) -> None:
         """Write the job and its inputs into the folder, or find the same there."""
         target, text = self.path / JOB, json.dumps(words, indent=1) + "\n"
-        with self.tell_failures("the job was not begun"):
+        with self.report_disk_errors("the job was not begun"):
             mine = self.path / f".{self.tag}-{os.getpid()}-{JOB}"
-            write_whole(mine, text.encode())
+            write_synced(mine, text.encode())
             try:
                 os.link(mine, target)  # unlike a rename, it does not replace
             except FileExistsError:
@@ -159,12 +159,12 @@ class JobFolder:
         target = self.path / name
         temporary = target.with_name(f".{self.tag}-{os.getpid()}-{target.name}")
         try:
-            with self.tell_failures("all that was done before stays, and the next run goes on from there"):
+            with self.report_disk_errors("all that was done before stays, and the next run goes on from there"):
                 target.parent.mkdir(parents=True, exist_ok=True)
                 yield temporary
-                bring_to_disk(temporary)
+                sync(temporary)
                 temporary.replace(target)
-                bring_to_disk(target.parent)
+                sync(target.parent)
         finally:
             with suppress(OSError):
                 temporary.unlink(missing_ok=True)
@@ -173,7 +173,7 @@ class JobFolder:
         """Write the receipt of a part that is done: the facts, with the size and hash of its file, if it has one."""
         with self.write(f"{RECEIPTS}/{part}.json") as temporary:
             receipt = facts | (measure(self.path / facts["file"]) if facts["file"] else {})
-            temporary.write_text(json.dumps({"hash": hash_words(receipt), "receipt": receipt}), "utf-8")
+            temporary.write_text(json.dumps({"hash": hash_values(receipt), "receipt": receipt}), "utf-8")
         return receipt
 
     def find(self, part: str) -> Receipt | None:
@@ -184,7 +184,7 @@ class JobFolder:
         with suppress(OSError, ValueError, LookupError, TypeError, RecursionError):
             sealed = json.loads(path.read_bytes())
             receipt: Receipt = sealed["receipt"]
-            if sealed["hash"] == hash_words(receipt) and self._is_whole(receipt):
+            if sealed["hash"] == hash_values(receipt) and self._is_whole(receipt):
                 return receipt
         self.damaged[part] = None
         return None
@@ -225,7 +225,7 @@ class JobFolder:
         return self.path / MANIFEST
 
     @contextmanager
-    def tell_failures(self, rest: str) -> Iterator[None]:
+    def report_disk_errors(self, rest: str) -> Iterator[None]:
         """Say in words that the disk is full, or that it cannot be written to."""
         try:
             yield
@@ -235,13 +235,13 @@ class JobFolder:
             raise FormatError(f"{what}; {rest}.", str(self.path)) from error
 
 
-def write_whole(path: Path, data: bytes) -> None:
+def write_synced(path: Path, data: bytes) -> None:
     """Write a small file, and bring it to the disk."""
     path.write_bytes(data)
-    bring_to_disk(path)
+    sync(path)
 
 
-def bring_to_disk(path: Path) -> None:
+def sync(path: Path) -> None:
     """Wait until a file, or a folder's list of files, would survive a loss of power."""
     if path.is_dir() and os.name == "nt":
         return  # Windows opens no folders
@@ -261,7 +261,7 @@ def measure(path: Path) -> dict[str, Any]:
         return {"bytes": file.tell(), "sha256": mark.hexdigest()}
 
 
-def hash_words(words: Any) -> str:
+def hash_values(words: Any) -> str:
     """Return a hash of plain values: sixteen hexadecimal digits."""
     return sha256(json.dumps(words, sort_keys=True).encode()).hexdigest()[:16]
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from poise.errors import FormatError, InvalidValue, MissingExtra
 
-__all__ = ["Input", "RowGroup", "list_inputs", "list_row_groups", "list_rows", "load_parquet", "take_fingerprint"]
+__all__ = ["Input", "RowGroup", "hash_row_group", "list_inputs", "list_row_groups", "list_rows", "load_parquet"]
 
 TABLES = (".parquet", ".pq")
 CHUNK = 1 << 20
@@ -99,7 +99,7 @@ def list_inputs(
 def find_files(text: str, suffixes: Sequence[str]) -> list[Input]:
     """List the files of one path or pattern, with their names below its fixed part."""
     if has_magic(text) and not Path(text).exists():
-        fixed = Path(*take_fixed(Path(text).parts))
+        fixed = Path(*list_fixed_parts(Path(text).parts))
         return [
             Input(Path(p).relative_to(fixed).as_posix(), Path(p))
             for p in iglob(text, recursive=True)  # noqa: PTH207 - a pattern may begin anywhere
@@ -115,7 +115,7 @@ def find_files(text: str, suffixes: Sequence[str]) -> list[Input]:
     return [Input(path.name, path)]
 
 
-def take_fixed(parts: tuple[str, ...]) -> tuple[str, ...]:
+def list_fixed_parts(parts: tuple[str, ...]) -> tuple[str, ...]:
     """Return the leading parts of a pattern that are no pattern."""
     count = next((k for k, part in enumerate(parts) if has_magic(part)), len(parts))
     return parts[:count]
@@ -167,7 +167,7 @@ def list_rows(pieces: Iterable[RowGroup]) -> dict[str, list[int]]:
     return out
 
 
-def take_fingerprint(piece: RowGroup) -> str:
+def hash_row_group(piece: RowGroup) -> str:
     """Return a hash of the bytes of a row group and of the table's footer, which says what they mean.
 
     Raises:

@@ -26,7 +26,7 @@ from poise.kinematics import regions
 from poise.model import Model
 from poise.model.geometry import solids
 from poise.scale.bodies import check_unchanged, describe_body, read_body
-from poise.scale.folder import hash_words
+from poise.scale.folder import hash_values
 from poise.scale.levels import find_level
 from poise.scale.report import Report
 from poise.scale.works import WORKS
@@ -245,4 +245,4 @@ class Job:
 def hash_job(words: dict[str, Any]) -> str:
     """Return the hash of a job in plain values: of its body, the name and the key count."""
     body = words["model"] or {}
-    return hash_words(words | {"model": {key: body[key] for key in ("name", "key") if key in body}})
+    return hash_values(words | {"model": {key: body[key] for key in ("name", "key") if key in body}})

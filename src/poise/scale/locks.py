@@ -34,7 +34,7 @@ class Lock:
         self._shared = shared
         self._handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         try:
-            take(self._handle, shared)
+            acquire(self._handle, shared)
         except BlockingIOError:
             said = os.pread(self._handle, 200, 0).decode("utf-8", "replace").strip() if hasattr(os, "pread") else ""
             self.holder = f" ({said})" if said else ""
@@ -54,7 +54,7 @@ class Lock:
             os.close(self._handle)
 
 
-def take(handle: int, shared: bool) -> None:
+def acquire(handle: int, shared: bool) -> None:
     """Take a lock on an open file, or raise BlockingIOError at once."""
     if fcntl is not None:
         fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)

@@ -46,7 +46,7 @@ def run_map(job: Any, inputs: Any, out: Any, shard: Any, threads: int | None, pr
         held.enter_context(run_at_level(job.device, job.level))
         problem = job.prepare(threads)
         held.enter_context(folder.hold(job.plain_values(), repr(job), {}))
-        pieces = {f"{job.hash}-{k:05d}.npz": piece for k, piece in enumerate(cut(problem.asked))}
+        pieces = {f"{job.hash}-{k:05d}.npz": piece for k, piece in enumerate(split_map(problem.asked))}
         mine = list(pieces)[which::count]
         own = {name: receipt for name in mine if (receipt := folder.find(name)) is not None}
         done = new = 0
@@ -69,7 +69,7 @@ def run_map(job: Any, inputs: Any, out: Any, shard: Any, threads: int | None, pr
     )
 
 
-def cut(asked: Asked) -> Iterator[Asked]:
+def split_map(asked: Asked) -> Iterator[Asked]:
     """Yield what is asked in pieces; their size depends on nothing but the map."""
     for piece in asked.cut(POSES):
         yield replace(asked, places=asked.places[piece], numbers=asked.numbers[piece])

@@ -8,7 +8,7 @@ from typing import Any
 
 __all__ = ["Report"]
 
-MOST = 40  # clips that are told one by one
+MAX_CLIPS = 40  # listed one by one
 COLUMNS = (
     ("frames", "frames", 0),
     ("slip mm", "slip_max", 3),
@@ -85,8 +85,8 @@ def list_figures(figures: dict[str, dict[str, Any]]) -> list[str]:
     if not figures:
         return []
     told = list(figures.items())
-    if len(told) > MOST:
-        told = sorted(told, key=lambda item: -(item[1]["slip_max"] or 0.0))[:MOST]
+    if len(told) > MAX_CLIPS:
+        told = sorted(told, key=lambda item: -(item[1]["slip_max"] or 0.0))[:MAX_CLIPS]
     width = max(len("clip"), *(len(name) for name, _ in told)) + 2
     lines = [f"  {'clip':<{width}}" + "".join(f"{title:>10}" for title, _, _ in COLUMNS)]
     for name, each in told:

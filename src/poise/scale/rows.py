@@ -13,7 +13,15 @@ from poise.batch.solution import CODES, copy_to_host
 from poise.errors import FormatError
 from poise.model import Model
 from poise.native.gpu import load_cupy
-from poise.scale.columns import NEEDED, TargetColumns, find_prefix, name_q, read_matrix, split_transforms, tell_columns
+from poise.scale.columns import (
+    NEEDED,
+    TargetColumns,
+    find_prefix,
+    list_known_columns,
+    name_q,
+    read_matrix,
+    split_transforms,
+)
 from poise.solvers import Status
 
 __all__ = ["FkRows", "RowWork", "SolveRows"]
@@ -63,7 +71,7 @@ class SolveRows:
                 for goal, row in asked
                 if row.op in NEEDED
             )
-            raise FormatError(f"has no target: it needs the columns {wanted}, and {tell_columns(names)}", where)
+            raise FormatError(f"has no target: it needs the columns {wanted}, and {list_known_columns(names)}", where)
         return out
 
     def has_starts(self, names: Sequence[str], where: str) -> bool:
@@ -71,7 +79,7 @@ class SolveRows:
         own = name_q(self.model.nq)
         missing = [name for name in own if name not in names]
         if missing and len(missing) < len(own):
-            raise FormatError(f"has no column {', '.join(map(repr, missing))}; {tell_columns(names)}", where)
+            raise FormatError(f"has no column {', '.join(map(repr, missing))}; {list_known_columns(names)}", where)
         return not missing and bool(own)
 
     def list_columns(self, names: Sequence[str], where: str) -> list[str]:
@@ -103,20 +111,20 @@ class SolveRows:
     def _name(self, answer: BatchSolution, good: NDArray[np.bool_]) -> dict[str, Any]:
         """Return the answer as columns; rows that are no targets are INVALID."""
         several = self.solver.solutions
-        wide = spread(copy_to_host(answer.codes), good, several, INVALID)
-        q = spread(copy_to_host(answer.q), good, several, np.nan)
+        wide = expand_rows(copy_to_host(answer.codes), good, several, INVALID)
+        q = expand_rows(copy_to_host(answer.q), good, several, np.nan)
         out: dict[str, Any] = {"answer": np.tile(np.arange(several, dtype=np.int32), len(good))} if several > 1 else {}
         out |= {name: np.ascontiguousarray(q[:, k]) for k, name in enumerate(name_q(self.model.nq))}
         out |= {"reached": wide == 0, "status": STATUS[wide]}
         for name in ("steps", "searches"):
-            out[name] = np.repeat(spread(copy_to_host(getattr(answer, name)), good, 1, 0), several)
+            out[name] = np.repeat(expand_rows(copy_to_host(getattr(answer, name)), good, 1, 0), several)
         for goal, errors in answer.errors.items():
-            left = spread(copy_to_host(errors), good, several, np.nan)
+            left = expand_rows(copy_to_host(errors), good, several, np.nan)
             out[f"error.{goal}.m"], out[f"error.{goal}.rad"] = (np.ascontiguousarray(left[:, k]) for k in (0, 1))
         return out
 
 
-def spread(array: NDArray[Any], good: NDArray[np.bool_], several: int, nothing: Any) -> NDArray[Any]:
+def expand_rows(array: NDArray[Any], good: NDArray[np.bool_], several: int, nothing: Any) -> NDArray[Any]:
     """Return an array of the good rows as one of all rows, with the several answers of a row one below the other."""
     rows = array.reshape(-1, several, *array.shape[1 + (several > 1) :])
     if not good.all():
@@ -141,7 +149,7 @@ class FkRows:
         """See RowWork."""
         own = name_q(self.model.nq)
         if missing := [name for name in own if name not in names]:
-            raise FormatError(f"has no column {', '.join(map(repr, missing))}; {tell_columns(names)}", where)
+            raise FormatError(f"has no column {', '.join(map(repr, missing))}; {list_known_columns(names)}", where)
         return own
 
     def compute(self, table: Any, where: str, progress: Progress | None = None) -> dict[str, Any]:

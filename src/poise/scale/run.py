@@ -8,7 +8,7 @@ from typing import Any
 
 from poise.errors import FormatError, InvalidValue
 from poise.scale.folder import JobFolder, Receipt, read_shard
-from poise.scale.inputs import RowGroup, list_inputs, list_row_groups, list_rows, take_fingerprint
+from poise.scale.inputs import RowGroup, hash_row_group, list_inputs, list_row_groups, list_rows
 from poise.scale.levels import run_at_level
 from poise.scale.report import Report
 from poise.scale.tables import write_part
@@ -62,7 +62,7 @@ def run_rows(job: Any, inputs: Any, out: Any, shard: Any, threads: int | None, p
                 piece, new = parts[name], name not in own
                 if new:
                     try:
-                        own[name] = write_part(folder, name, piece, work, state(job.hash, piece), tally.tick)
+                        own[name] = write_part(folder, name, piece, work, list_facts(job.hash, piece), tally.tick)
                     except FormatError as error:
                         if error.path != str(piece.input.path):
                             raise
@@ -73,7 +73,7 @@ def run_rows(job: Any, inputs: Any, out: Any, shard: Any, threads: int | None, p
             left = sum(parts[name].rows for name in missing)
             manifest = None if left or failed else write_manifest(folder, job.hash, receipts)
     if failed:
-        raise FormatError(tell_failed(failed, tally.new), str(inputs))
+        raise FormatError(describe_failures(failed, tally.new), str(inputs))
     skipped = tally.before - tally.new
     seconds = time.perf_counter() - begun
     counts = dict(sorted(tally.counts.items()))
@@ -84,7 +84,7 @@ def run_rows(job: Any, inputs: Any, out: Any, shard: Any, threads: int | None, p
     )
 
 
-def tell_failed(failed: dict[str, str], done: int) -> str:
+def describe_failures(failed: dict[str, str], done: int) -> str:
     """Say what could not be read, and that the rest is done."""
     told = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
     return f"{told} All else of this run is done ({done} rows), and stays."
@@ -93,10 +93,10 @@ def tell_failed(failed: dict[str, str], done: int) -> str:
 # ------------------------------------------------------------------------------------------------ what is there
 
 
-def state(job: str, piece: RowGroup) -> dict[str, Any]:
+def list_facts(job: str, piece: RowGroup) -> dict[str, Any]:
     """Return whose a part is, and of which input."""
     words = {"job": job, "input": piece.input.name, "group": piece.group}
-    return words | {"fingerprint": take_fingerprint(piece)}
+    return words | {"fingerprint": hash_row_group(piece)}
 
 
 def name_parts(job: str, pieces: Sequence[RowGroup]) -> dict[str, RowGroup]:
@@ -134,7 +134,7 @@ def find_part(folder: JobFolder, name: str, piece: RowGroup) -> Receipt | None:
     Raises:
         InvalidValue: It was made from another content of its input.
     """
-    if (receipt := folder.find(name)) is not None and receipt["fingerprint"] != take_fingerprint(piece):
+    if (receipt := folder.find(name)) is not None and receipt["fingerprint"] != hash_row_group(piece):
         raise folder.make_changed(piece.input.path, name)
     return receipt
 

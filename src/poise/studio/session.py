@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from poise.arrays import Floats
 from poise.errors import PoiseError
-from poise.formats.meshes.looks import brings_look, find_look
+from poise.formats.meshes.looks import find_look, has_own_look
 from poise.kinematics import Motion, Pose
 from poise.model import Model
 from poise.solvers.explanation import Explanation
@@ -246,7 +246,7 @@ class Session(Scenery):
             self.set_stage()
         self.look_notes: tuple[str, ...] = ()
         self._touched = False  # whether a hand has taken a handle since
-        if brings_look(model):
+        if has_own_look(model):
             read = threading.Event()
             threading.Thread(target=self._read_look, args=(model, self._bodies, read), daemon=True).start()
             if read.wait(QUICK):  # a small body is dressed before anybody sees it

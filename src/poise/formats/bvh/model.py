@@ -53,13 +53,13 @@ TURNS = {"y": np.array([[1.0, 0, 0], [0, 0, 1], [0, -1, 0]]), "z": np.array([[1.
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Which column of the file each number of q is, and what it is multiplied by."""
+    """The column of the file for each number of q, and its factor."""
 
     order: NDArray[np.int64]
     factor: NDArray[np.float64]
 
     def make_configurations(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """q of every frame, (frames, nq); the rows are used up."""
+        """Return q of every frame, (frames, nq); overwrites the rows."""
         plain = np.array_equal(self.order, np.arange(rows.shape[1]))
         q = rows if plain else rows[:, self.order]
         with np.errstate(over="ignore"):  # what is infinite then is refused by the motion
@@ -69,7 +69,7 @@ class Columns:
 
 @dataclass(slots=True)
 class JointChannels:
-    """One joint of the model that a BVH joint becomes: how it is added, and its columns among the channels."""
+    """A joint of the model made from a BVH joint: its arguments, and its columns among the channels."""
 
     suffix: str
     kind: str
@@ -78,18 +78,19 @@ class JointChannels:
 
 
 def build(source: Source, nodes: list[BvhNode], options: ReadOptions) -> tuple[Model, Columns]:
-    """Build the model, and how the file's rows become its q.
+    """Return the model, and the columns of its q in the file.
 
     Raises:
         FormatError: The joints make no body.
     """
     try:
-        return assemble(source, nodes, options)
+        return build_tree(source, nodes, options)
     except (InvalidModel, InvalidValue, NameNotFound, ShapeMismatch) as error:
         raise source.make_error(f"makes no body: {error}") from error
 
 
-def assemble(source: Source, nodes: list[BvhNode], options: ReadOptions) -> tuple[Model, Columns]:
+def build_tree(source: Source, nodes: list[BvhNode], options: ReadOptions) -> tuple[Model, Columns]:
+    """Add all joints to the builder, and return their columns."""
     check_size(source, nodes, 1.0)
     builder = ModelBuilder(Path(source.path).stem or "bvh")
     builder.source = source.path
@@ -124,7 +125,7 @@ def assemble(source: Source, nodes: list[BvhNode], options: ReadOptions) -> tupl
 
 
 def check_size(source: Source, nodes: list[BvhNode], scale: float) -> None:
-    """Offsets of which nobody can compute a length are refused."""
+    """Reject offsets whose length cannot be computed."""
     for node in nodes:
         for offset, line in ((node.offset or [0.0], node.line), *node.ends):
             if max(map(abs, offset)) > LARGEST / max(scale, 1.0):
@@ -134,7 +135,7 @@ def check_size(source: Source, nodes: list[BvhNode], scale: float) -> None:
 
 
 def find_below_root(nodes: list[BvhNode]) -> list[bool]:
-    """Return, for each joint, whether one above it has channels: its positions are then the length of a bone."""
+    """Return, for each joint, whether an ancestor has channels: its positions are then bone lengths."""
     below: list[bool] = []
     for node in nodes:
         below.append(node.parent >= 0 and (below[node.parent] or bool(nodes[node.parent].channels)))
@@ -157,7 +158,7 @@ def add_node(
     *,
     bone: bool,
 ) -> list[JointChannels]:
-    """Add the joints of one BVH joint, below the root where it is a `bone`; returns them."""
+    """Add the joints of one BVH joint, as a bone length if `bone`; return them."""
     parts = split_joint(node, scale)
     offset = np.eye(4)
     offset[:3, :3] = turn
@@ -251,11 +252,12 @@ def find_up(source: Source, nodes: list[BvhNode]) -> str:
 
 
 def is_named(name: str, words: Iterable[str]) -> bool:
+    """Return whether a joint's name contains one of these words."""
     return any(word in name.lower() for word in words)
 
 
 def guess_metres(source: Source, nodes: list[BvhNode], up: str) -> float:
-    """Metres per unit, guessed from the height of whoever stands there."""
+    """Return metres per unit, guessed from the height of the person."""
     height, name = guess_unit(nodes, up)
     if not name:
         source.note_oddity("has no height to guess its unit from; its numbers were taken as metres")
@@ -265,7 +267,7 @@ def guess_metres(source: Source, nodes: list[BvhNode], up: str) -> float:
 
 
 def state_unit(source: Source, nodes: list[BvhNode], up: str) -> str:
-    """Return the unit that the height of a person suggests, where the file's numbers are kept."""
+    """Return the unit that the height of the person suggests, if the file's numbers are kept."""
     height, name = guess_unit(nodes, up) if nodes else (0.0, "")
     if not name:
         source.note("BVH has no unit; its numbers were taken as metres")
@@ -276,7 +278,7 @@ def state_unit(source: Source, nodes: list[BvhNode], up: str) -> str:
 
 
 def guess_unit(nodes: list[BvhNode], up: str) -> tuple[float, str]:
-    """Height in the file's units, and the unit in which that is nearest to a person's; no unit without a height.
+    """Return the height in the file's units and the unit closest to a person's height; no unit without a height.
 
     Tools that lay every bone along one axis of its joint (LAFAN1) write offsets in which nobody stands upright. There,
     the way from head to foot along the bones counts.

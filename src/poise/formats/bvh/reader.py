@@ -30,7 +30,7 @@ __all__ = ["NAME", "SUFFIXES", "looks_like", "read_model", "read_motion", "write
 NAME = "BVH"
 SUFFIXES = (".bvh",)
 
-LONGEST_TREE = 1 << 24  # bytes before the word MOTION
+MAX_HIERARCHY_BYTES = 1 << 24  # bytes before the word MOTION
 SHOWN = 100  # pairs of frames of a clip that show a body
 NOTHING = 0.01  # of the longest offset: positions below the root that are no larger replace none
 _MOTION = re.compile(rb"(?:^|[\n}])[ \t]*(MOTION)(?=\s|$)", re.IGNORECASE)
@@ -74,11 +74,13 @@ def read_motion(source: Source, options: ReadOptions) -> Motion:
 
 
 def read(source: Source, options: ReadOptions) -> tuple[Model, Columns, BvhClip | None]:
-    """Everything in the file."""
+    """Return the model, the columns of its q, and the clip."""
     data = read_plain_bytes(source)
-    found = _MOTION.search(data, 0, LONGEST_TREE)
-    if not found and len(data) > LONGEST_TREE:
-        raise source.make_error(f"has no MOTION in its first {LONGEST_TREE} bytes.", find_line(data, LONGEST_TREE))
+    found = _MOTION.search(data, 0, MAX_HIERARCHY_BYTES)
+    if not found and len(data) > MAX_HIERARCHY_BYTES:
+        raise source.make_error(
+            f"has no MOTION in its first {MAX_HIERARCHY_BYTES} bytes.", find_line(data, MAX_HIERARCHY_BYTES)
+        )
     head = data[: found.start(1)] if found else data
     nodes = read_tree(source, replace(source, data=head).read_text())
     clip = None
@@ -96,7 +98,7 @@ def read(source: Source, options: ReadOptions) -> tuple[Model, Columns, BvhClip 
 
 
 def show_body(model: Model, columns: Columns, clip: BvhClip | None) -> Motion | None:
-    """Return frames of a clip, the first among them, which show a body whose rest pose does not stand; None without.
+    """Return frames that show the body moving, for a body whose rest pose does not stand; None without a clip.
 
     They come in pairs, one and the one after it, so that they tell what moves.
     """
@@ -113,7 +115,7 @@ def show_body(model: Model, columns: Columns, clip: BvhClip | None) -> Motion | 
 
 
 def find_lengths(source: Source, nodes: list[BvhNode], first: NDArray[np.float64]) -> list[BvhNode]:
-    """Return the joints; if every offset below the root is zero, the first frame's positions are the offsets.
+    """Return the joints; if every offset below the root is zero, take the offsets from the first frame.
 
     Position channels replace offsets, so some programs write none; the rest pose would then be a single point.
     """
@@ -137,7 +139,7 @@ def find_lengths(source: Source, nodes: list[BvhNode], first: NDArray[np.float64
 
 
 def keep_offsets(source: Source, nodes: list[BvhNode], rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the rows; if no joint below the root is ever anywhere but at its parent, each stays at its offset.
+    """Return the rows; if every position below the root is zero, fill in the offsets.
 
     Position channels replace offsets. A program that writes next to nothing throughout means what is added to them:
     else the whole body would be one point.
@@ -161,7 +163,7 @@ def keep_offsets(source: Source, nodes: list[BvhNode], rows: NDArray[np.float64]
 
 
 def read_rate(frame_time: float) -> float:
-    """Frames per second: the reciprocal, in few digits where those say the same time to the last bit."""
+    """Return frames per second: the reciprocal, in few digits if those give the same time to the last bit."""
     fps = 1.0 / frame_time
     short = float(f"{fps:.12g}")
     return short if 1.0 / short == frame_time else fps

@@ -21,7 +21,7 @@ __all__ = ["BvhClip", "read_clip"]
 
 BLOCK = 1 << 18  # bytes of text turned into numbers at once
 LONGEST = 4096  # bytes of one number
-MOST_EMPTY = 10_000_000  # frames of a body without channels
+MAX_EMPTY_FRAMES = 10_000_000  # frames of a body without channels
 
 _HEADER = re.compile(rb"\s*(frames|frame[ \t]*time)[ \t]*:?[ \t]*([^\s]*)", re.IGNORECASE)
 _COUNT = re.compile(r"\+?[0-9]{1,18}", re.ASCII)
@@ -72,19 +72,19 @@ def read_clip(source: Source, data: bytes, start: int, channels: int) -> BvhClip
 
 
 def find_line(data: bytes, place: int) -> int:
-    """Return the line of a place, from 1."""
+    """Return the line number of a position, from 1."""
     return data.count(b"\n", 0, place) + 1
 
 
 def find_word_starts(letters: Letters) -> Places:
-    """Return where words begin: letters above the space after one that is not, or after nothing."""
+    """Return the positions where words begin."""
     inside = np.zeros(len(letters) + 1, np.bool_)
     np.greater(letters, 32, out=inside[1:])
     return np.flatnonzero(inside[1:] > inside[:-1])
 
 
 def read_numbers(block: bytes, count: int) -> Floats:
-    """Return the numbers of a block, by numpy where its lines are alike, one by one where they are not.
+    """Return the numbers of a block, by numpy if its lines are alike, otherwise one by one.
 
     Raises:
         ValueError: A word is not a number.
@@ -98,7 +98,7 @@ def read_numbers(block: bytes, count: int) -> Floats:
 
 
 class RowReader:
-    """Reads numbers in blocks and watches where lines end."""
+    """A reader of numbers in blocks that keeps track of line ends."""
 
     def __init__(self, source: Source, data: bytes, start: int, channels: int) -> None:
         self.source, self.data, self.start, self.channels = source, data, start, channels
@@ -111,7 +111,7 @@ class RowReader:
 
     def read(self, frames: int, line: int) -> Floats:
         """Read all numbers, (frames, channels)."""
-        if not self.channels and frames > MOST_EMPTY:
+        if not self.channels and frames > MAX_EMPTY_FRAMES:
             raise self.source.make_error(f"Frames: is {frames} for a body without channels.", line)
         size = frames * self.channels
         out = np.empty(min(size, (len(self.data) - self.start) // 2 + 1))
@@ -132,7 +132,7 @@ class RowReader:
         return out[:size].reshape(frames, self.channels)
 
     def _cut(self, at: int) -> int:
-        """Return where the block that begins at `at` ends: at the end of a nearby line, else between two numbers."""
+        """Return the end of the block that begins at `at`: a nearby line end, otherwise a gap between numbers."""
         end = at + BLOCK
         if end >= len(self.data):
             return len(self.data)
@@ -147,7 +147,7 @@ class RowReader:
         return space.end()
 
     def _read_numbers(self, block: bytes, count: int) -> Floats:
-        """Read the block's numbers, `count` of them; the first word that is not a number is refused with its line."""
+        """Read `count` numbers of a block; raise with the line for a word that is not a number."""
         if block.translate(None, _DIGITS):
             found = _FOREIGN.search(block)
             self._refuse(block, found.start() if found else 0)
@@ -204,7 +204,7 @@ class RowReader:
             self.odd = self.line + first, int(sizes[first])
 
     def _check(self, frames: int, line: int) -> None:
-        """Return whether the numbers are as many as declared, and stand in rows."""
+        """Check that there are as many numbers as declared, in rows."""
         if self.count == frames * self.channels:
             if self.astray and 2 * self.whole > self.lines:
                 self._refuse_row()

@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from poise.formats.source import LONGEST_NAME, Source, parse_number, quote
+from poise.formats.source import MAX_NAME_LENGTH, Source, parse_number, quote
 
-__all__ = ["MOST_DEPTH", "MOST_JOINTS", "BvhChannel", "BvhNode", "read_tree"]
+__all__ = ["MAX_DEPTH", "MAX_JOINTS", "BvhChannel", "BvhNode", "read_tree"]
 
-MOST_JOINTS = 10_000
-MOST_DEPTH = 1_000
-MOST_CHANNELS = 24  # of one joint; six is usual
+MAX_JOINTS = 10_000
+MAX_DEPTH = 1_000
+MAX_CHANNELS = 24  # of one joint; six is usual
 
 _WORD = re.compile(r"[{}]|[^\s{}]+")
 _BRACE = re.compile(r"\{(?=\s|$)")
@@ -46,7 +46,7 @@ class BvhNode:
     ends: list[tuple[list[float], int]] = field(default_factory=list)
 
 
-class Words:
+class Tokens:
     """The words of a text with their lines; a name takes the rest of its line."""
 
     def __init__(self, source: Source, text: str) -> None:
@@ -74,7 +74,7 @@ class Words:
         return word, min(self.line, len(self._lines) - 1) + 1
 
     def take_line(self) -> str:
-        """Return what follows on this line up to an opening brace that is alone, and consume it."""
+        """Return the rest of this line up to an opening brace on its own, and consume it."""
         rest = self._lines[self.line][self._at :]
         brace = _BRACE.search(rest)
         taken = rest[: brace.start()] if brace else rest
@@ -82,7 +82,7 @@ class Words:
         return taken.strip()
 
     def expect(self, wanted: str, after: str) -> int:
-        """Consume that word, or refuses what stands there instead."""
+        """Consume this word, or raise for another one."""
         word, line = self.take()
         if word.lower() != wanted:
             found = f"{quote(word)} stands there" if word else "the file ends"
@@ -96,7 +96,7 @@ def read_tree(source: Source, text: str) -> list[BvhNode]:
     Raises:
         FormatError: Braces that do not pair, words that do not belong, counts that do not agree.
     """
-    words = Words(source, text)
+    words = Tokens(source, text)
     words.expect("hierarchy", "a BVH file")
     nodes: list[BvhNode] = []
     path: list[int] = []  # the joints that are open
@@ -108,14 +108,14 @@ def read_tree(source: Source, text: str) -> list[BvhNode]:
             roots += check_place(source, key, path, line)
             nodes.append(open_joint(words, word, path[-1] if path else -1, line))
             path.append(len(nodes) - 1)
-            if len(nodes) > MOST_JOINTS or len(path) > MOST_DEPTH:
-                raise source.make_error(f"has more than {MOST_JOINTS} joints, or {MOST_DEPTH} inside each other.", line)
+            if len(nodes) > MAX_JOINTS or len(path) > MAX_DEPTH:
+                raise source.make_error(f"has more than {MAX_JOINTS} joints, or {MAX_DEPTH} inside each other.", line)
         elif not path:
             raise source.make_error(f"{quote(word)} stands outside of any joint; ROOT or MOTION belongs here.", line)
         elif key in ("end", "endsite"):
             ends += 1
-            if ends > MOST_JOINTS:
-                raise source.make_error(f"has more than {MOST_JOINTS} End Sites.", line)
+            if ends > MAX_JOINTS:
+                raise source.make_error(f"has more than {MAX_JOINTS} End Sites.", line)
             nodes[path[-1]].ends.append(read_end(words, key, nodes[path[-1]].name, line))
         elif key == "offset":
             set_offset(words, nodes[path[-1]], line)
@@ -134,12 +134,12 @@ def read_tree(source: Source, text: str) -> list[BvhNode]:
         raise source.make_error("has no ROOT, so no body.", words.take()[1])
     if roots > 1:
         source.note_oddity(f"has {roots} ROOTs; all of them stand in the world of one model")
-    name_apart(source, nodes)
+    make_unique_names(source, nodes)
     return nodes
 
 
 def check_place(source: Source, key: str, path: list[int], line: int) -> int:
-    """1 for a root, 0 for a joint; each where it belongs."""
+    """Return 1 for a root and 0 for a joint, or raise if it is in the wrong place."""
     if key == "joint" and not path:
         raise source.make_error("JOINT stands outside of ROOT; the first joint must be a ROOT.", line)
     if key == "root" and path:
@@ -147,32 +147,32 @@ def check_place(source: Source, key: str, path: list[int], line: int) -> int:
     return int(key == "root")
 
 
-def open_joint(words: Words, keyword: str, parent: int, line: int) -> BvhNode:
+def open_joint(words: Tokens, keyword: str, parent: int, line: int) -> BvhNode:
     """Return a joint from its keyword to its opening brace."""
     name = words.take_line()
     if not name:
         raise words.source.make_error(f"{keyword} has no name.", line)
-    if len(name) > LONGEST_NAME:
+    if len(name) > MAX_NAME_LENGTH:
         raise words.source.make_error(f"{keyword} has a name of {len(name)} letters; give it a shorter one.", line)
     words.expect("{", f"joint {quote(name)}")
     return BvhNode(name, parent, line)
 
 
 def close_joint(source: Source, node: BvhNode, line: int) -> None:
-    """A joint at its closing brace has said where it stands."""
+    """Check at the closing brace that a joint has an offset."""
     if node.offset is None:
         raise source.make_error(f"joint {quote(node.name)} has no OFFSET.", line)
 
 
-def set_offset(words: Words, node: BvhNode, line: int) -> None:
-    """OFFSET x y z."""
+def set_offset(words: Tokens, node: BvhNode, line: int) -> None:
+    """Read OFFSET x y z."""
     if node.offset is not None:
         raise words.source.make_error(f"joint {quote(node.name)} has two OFFSETs; which one holds?", line)
     node.offset = read_three(words, f"OFFSET of {quote(node.name)}")
 
 
-def read_three(words: Words, what: str) -> list[float]:
-    """Return three numbers, and then no fourth one."""
+def read_three(words: Tokens, what: str) -> list[float]:
+    """Return three numbers, and raise for a fourth."""
     numbers = []
     for _ in range(3):
         word, line = words.take()
@@ -183,7 +183,7 @@ def read_three(words: Words, what: str) -> list[float]:
     return numbers
 
 
-def read_end(words: Words, key: str, joint: str, line: int) -> tuple[list[float], int]:
+def read_end(words: Tokens, key: str, joint: str, line: int) -> tuple[list[float], int]:
     """Read an end site from its keyword to its closing brace; text after the keyword on its line is ignored."""
     if key == "end":
         words.expect("site", f"the end of {quote(joint)}")
@@ -200,16 +200,16 @@ def read_end(words: Words, key: str, joint: str, line: int) -> tuple[list[float]
     return offset, line
 
 
-def set_channels(words: Words, node: BvhNode, line: int, *, last: bool) -> None:
-    """CHANNELS count name ... name."""
+def set_channels(words: Tokens, node: BvhNode, line: int, *, last: bool) -> None:
+    """Read CHANNELS count name ... name."""
     source, what = words.source, f"CHANNELS of {quote(node.name)}"
     if node.channels is not None:
         raise source.make_error(f"joint {quote(node.name)} has two CHANNELS; which one holds?", line)
     if not last:
         raise source.make_error(f"{what} come after a joint inside it, so their place in the rows is unclear.", line)
     word, line = words.take()
-    if not _COUNT.fullmatch(word) or int(word) > MOST_CHANNELS:
-        raise source.make_error(f"{what}: the count is {quote(word)}; it must be 0 to {MOST_CHANNELS}.", line)
+    if not _COUNT.fullmatch(word) or int(word) > MAX_CHANNELS:
+        raise source.make_error(f"{what}: the count is {quote(word)}; it must be 0 to {MAX_CHANNELS}.", line)
     channels = [read_channel(words, what, int(word)) for _ in range(int(word))]
     if _CHANNEL.fullmatch(words.peek().lower()):
         raise source.make_error(
@@ -221,7 +221,7 @@ def set_channels(words: Words, node: BvhNode, line: int, *, last: bool) -> None:
     node.channels = tuple(channels)
 
 
-def read_channel(words: Words, what: str, count: int) -> BvhChannel:
+def read_channel(words: Tokens, what: str, count: int) -> BvhChannel:
     """Read one of Xposition ... Zrotation, in any case."""
     word, line = words.take()
     found = _CHANNEL.fullmatch(word.lower())
@@ -231,8 +231,8 @@ def read_channel(words: Words, what: str, count: int) -> BvhChannel:
     return BvhChannel("xyz".index(found.group(1)), found.group(2) == "rotation")
 
 
-def name_apart(source: Source, nodes: list[BvhNode]) -> None:
-    """Goals find joints by their names, so each gets its own: ``Hand``, ``Hand#2``, ``Hand#3``."""
+def make_unique_names(source: Source, nodes: list[BvhNode]) -> None:
+    """Give each joint a name of its own: ``Hand``, ``Hand#2``, ``Hand#3``."""
     taken = {node.name for node in nodes}
     seen: dict[str, int] = {}
     for node in nodes:

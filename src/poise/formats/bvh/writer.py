@@ -21,7 +21,7 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.errors import FormatError
-from poise.formats.bvh.tree import MOST_DEPTH, MOST_JOINTS, BvhChannel, Words
+from poise.formats.bvh.tree import MAX_DEPTH, MAX_JOINTS, BvhChannel, Tokens
 from poise.formats.source import Source, quote
 from poise.formats.units import with_up
 from poise.kinematics import Motion, Pose
@@ -39,14 +39,14 @@ _PART = re.compile(r"(?:[XYZ]?position|[XYZ]rotation[0-9]+)[0-9]*")
 
 
 @dataclass(slots=True)
-class Written:
-    """A BVH joint to be written: `frames` of the model in a row make it, the last one gives the name."""
+class BvhJoint:
+    """A BVH joint to be written, made from consecutive `frames` of the model; the last one gives the name."""
 
     frames: list[Frame]
     offset: Floats
     channels: tuple[BvhChannel, ...]
     values: Floats
-    children: list[Written] = field(default_factory=list)
+    children: list[BvhJoint] = field(default_factory=list)
     end: Floats | None = None
 
     @property
@@ -85,7 +85,7 @@ def write_motion(motion: Motion, target: Path) -> None:
 
 
 def find_frame_time(fps: float) -> float:
-    """Return seconds per frame, such that a reader finds `fps` again if a double can say so."""
+    """Return seconds per frame such that a reader computes `fps` exactly, if a double allows it."""
     time = 1.0 / fps
     if float(f"{fps:.12g}") == fps:
         return time
@@ -96,16 +96,16 @@ def find_frame_time(fps: float) -> float:
 # ------------------------------------------------------------------------------------------------ the tree
 
 
-def make_tree(motion: Motion) -> list[Written]:
-    """Return the BVH joints of a model with all their numbers; those that are roots."""
+def make_tree(motion: Motion) -> list[BvhJoint]:
+    """Return the root BVH joints of a model, with all their numbers."""
     model = motion.model
     below: dict[str | None, list[Frame]] = {}
     for name in model.frames:
         frame = model.frame(name)
         below.setdefault(frame.parent, []).append(frame)
-    grown: dict[str | None, list[Written]] = {None: []}
+    grown: dict[str | None, list[BvhJoint]] = {None: []}
     waiting: list[tuple[str | None, Frame]] = [(None, frame) for frame in reversed(below.get(None, []))]
-    made: dict[str, Written] = {}
+    made: dict[str, BvhJoint] = {}
     while waiting:
         parent, frame = waiting.pop()
         above = made[parent] if parent is not None else None
@@ -120,7 +120,7 @@ def make_tree(motion: Motion) -> list[Written]:
     return grown[None]
 
 
-def is_end(frame: Frame, above: Written, below: dict[str | None, list[Frame]]) -> bool:
+def is_end(frame: Frame, above: BvhJoint, below: dict[str | None, list[Frame]]) -> bool:
     """Return whether a frame can be written as the End Site of the joint above it."""
     plain = frame.joint is None and frame.name not in below and is_straight(frame.offset)
     return plain and frame.name == f"{above.name}_end" and above.end is None
@@ -132,7 +132,7 @@ def is_straight(offset: Transform) -> bool:
 
 
 def gather_parts(frame: Frame, below: dict[str | None, list[Frame]]) -> list[Frame]:
-    """Return the frames that one BVH joint was read into, by their names; else the frame alone."""
+    """Return the frames that one BVH joint was read into, by their names; otherwise the frame alone."""
     frames = [frame]
     while frames[-1].joint is not None:
         children = below.get(frames[-1].name, [])
@@ -149,43 +149,43 @@ def gather_parts(frame: Frame, below: dict[str | None, list[Frame]]) -> list[Fra
     return [frame]
 
 
-def make_world(motion: Motion, roots: list[Written]) -> Written:
-    """Return a root for bodies that have several, or none."""
+def make_world(motion: Motion, roots: list[BvhJoint]) -> BvhJoint:
+    """Return a root for bodies that have several roots, or none."""
     name, taken = "world", set(motion.model.frames)
     while name in taken:
         name += "_"
     place = Frame(name, None, None, Transform.identity(), 0.0, np.zeros(3))
-    return Written([place], np.zeros(3), (), np.zeros((len(motion), 0)), roots)
+    return BvhJoint([place], np.zeros(3), (), np.zeros((len(motion), 0)), roots)
 
 
 # ------------------------------------------------------------------------------------------------ the numbers
 
 
-def describe(motion: Motion, frames: list[Frame]) -> Written:
+def describe(motion: Motion, frames: list[Frame]) -> BvhJoint:
     """Return the offset, channels and values of the BVH joint that these frames make."""
     model = motion.model
     joints = [model.joint(frame.joint) for frame in frames if frame.joint is not None]
     plain = write_directly(motion, frames[0].offset, joints) if is_straight(frames[0].offset) else None
     offset, channels, values = turn_up(model, *(decompose(motion, frames, joints) if plain is None else plain))
-    if plain is not None and not is_of_bvh(model):
+    if plain is not None and not was_read_from_bvh(model):
         channels, values = fill_rotations(channels, values)
-    return Written(frames, offset, channels, values)
+    return BvhJoint(frames, offset, channels, values)
 
 
-def is_of_bvh(model: Model) -> bool:
+def was_read_from_bvh(model: Model) -> bool:
     """Return whether a body was read from BVH."""
     return model.source.lower().endswith(".bvh")
 
 
 def find_turn(model: Model) -> Floats:
-    """Return the rotation that brings a body's up to y, which is up in BVH; what was read from BVH stays as it is."""
-    if is_of_bvh(model):
+    """Return the rotation that brings a body's up to y, the up of BVH; the identity for bodies read from BVH."""
+    if was_read_from_bvh(model):
         return np.eye(3)
     return np.round(Rotation.between(model.up_direction, np.eye(3)[1]).matrix)  # it swaps axes, to the last bit
 
 
 def turn_back(motion: Motion) -> Motion:
-    """Return a motion of the body as it was before `up=` turned its root, so that it stands in its offsets as well."""
+    """Return the motion as it was before `up=` turned its root, so that its offsets stand as well."""
     model = motion.model
     for up in "" if has_straight_roots(model) else "yz":
         before = with_up(model, up)
@@ -213,7 +213,7 @@ def turn_up(
 
 
 def fill_rotations(channels: tuple[BvhChannel, ...], values: Floats) -> tuple[tuple[BvhChannel, ...], Floats]:
-    """Return one or two rotations made three by turns of zero: Blender (3.4) reads three or none."""
+    """Return one or two rotations filled up to three with zeros: Blender (3.4) reads three or none."""
     axes = [channel.axis for channel in channels if channel.turns]
     if len(axes) not in (1, 2) or len(set(axes)) < len(axes):
         return channels, values
@@ -269,7 +269,7 @@ def list_channels(joint: Joint) -> list[tuple[BvhChannel, float]] | None:
 
 
 def read_coordinates(joint: Joint, model: Model, q: Floats) -> Floats:
-    """Return the joint's own numbers, (..., n); a follower's are those of its leader, seen through its ratio."""
+    """Return the joint's own numbers, (..., n); for a follower, computed from its leader."""
     if joint.mimic is None:
         return q[..., joint.q]
     return joint.mimic.ratio * q[..., model.joint(joint.mimic.joint).q] + joint.mimic.offset
@@ -309,14 +309,14 @@ def find_relative(model: Model, q: Floats, parent: str | None, name: str) -> Flo
 # ------------------------------------------------------------------------------------------------ the text
 
 
-def check(root: Written, target: Path) -> Iterator[Written]:
-    """Yield all joints in the order of their columns, checked."""
+def check(root: BvhJoint, target: Path) -> Iterator[BvhJoint]:
+    """Yield all joints in the order of their columns, after checking them."""
     waiting, count = [(root, 1)], 0
     while waiting:
         node, depth = waiting.pop()
         count += 1
-        if depth > MOST_DEPTH or count > MOST_JOINTS:
-            most = f"{MOST_JOINTS} joints, {MOST_DEPTH} inside each other"
+        if depth > MAX_DEPTH or count > MAX_JOINTS:
+            most = f"{MAX_JOINTS} joints, {MAX_DEPTH} inside each other"
             raise FormatError(f"this body is too large for BVH as it is read here: at most {most}.", str(target))
         check_name(node.name, target)
         yield node
@@ -324,8 +324,8 @@ def check(root: Written, target: Path) -> Iterator[Written]:
 
 
 def check_name(name: str, target: Path) -> None:
-    """Refuse a name that a reader would not find again."""
-    words = Words(Source(str(target), b""), f"JOINT {name}\n{{")
+    """Reject a name that a reader would not find again."""
+    words = Tokens(Source(str(target), b""), f"JOINT {name}\n{{")
     words.take()
     if words.take_line() != name or any(letter < " " for letter in name):
         raise FormatError(
@@ -333,9 +333,9 @@ def check_name(name: str, target: Path) -> None:
         )
 
 
-def write_hierarchy(root: Written) -> Iterator[str]:
+def write_hierarchy(root: BvhJoint) -> Iterator[str]:
     """Yield the lines of all joints."""
-    waiting: list[tuple[Written | None, int]] = [(root, 0)]  # None closes a joint
+    waiting: list[tuple[BvhJoint | None, int]] = [(root, 0)]  # None closes a joint
     while waiting:
         node, depth = waiting.pop()
         tabs = "\t" * depth
@@ -355,7 +355,7 @@ def write_offset(offset: Floats) -> str:
     return "OFFSET " + " ".join(repr(float(x) + 0.0) for x in offset)
 
 
-def write_rows(nodes: list[Written], count: int) -> Iterator[str]:
+def write_rows(nodes: list[BvhJoint], count: int) -> Iterator[str]:
     """Yield one line per frame: positions to the last bit, angles to 1e-9 degrees."""
     line = " ".join("%.9f" if channel.turns else "%r" for node in nodes for channel in node.channels) + "\n"
     turns = np.array([channel.turns for node in nodes for channel in node.channels], np.bool_)

@@ -31,7 +31,7 @@ NAMES = {
 }
 WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT2": 4, "MAT3": 9, "MAT4": 16}
 PADDED = {("MAT2", 1): 8, ("MAT3", 1): 12, ("MAT3", 2): 24}  # columns begin at multiples of four bytes
-MOST_NUMBERS = 20_000_000
+MAX_NUMBERS = 20_000_000
 """Numbers of one accessor above which it is not read."""
 
 
@@ -117,10 +117,10 @@ def read_accessor(document: Document, i: int, kind: str, where: str, *, integers
         name = NAMES[accessor["componentType"]] + (", normalized" if normalised else "")
         wanted = "FLOAT, or a normalized byte or short" if integers else "FLOAT"
         raise document.fail(f"{at}.componentType", f"is {name}; {where} needs {wanted}.")
-    return finite(document, as_floats(elements(document, i, where)), i, where)
+    return read_finite(document, convert_to_floats(read_elements(document, i, where)), i, where)
 
 
-def finite(document: Document, numbers: Floats, i: int, where: str) -> Floats:
+def read_finite(document: Document, numbers: Floats, i: int, where: str) -> Floats:
     """Return the numbers of an accessor, all of them finite."""
     good = np.isfinite(numbers).all(axis=1)
     if not good.all():
@@ -130,12 +130,12 @@ def finite(document: Document, numbers: Floats, i: int, where: str) -> Floats:
     return numbers
 
 
-def elements(document: Document, i: int, where: str) -> NDArray[Any]:
+def read_elements(document: Document, i: int, where: str) -> NDArray[Any]:
     """Return the elements of an accessor as the file has them, (count, numbers), sparse replacements made."""
     at, accessor = f"accessors[{i}]", document.read_items("accessors")[i]
     dtype, width, count = find_layout(document, accessor, at)
-    if count * width > MOST_NUMBERS:
-        raise document.fail(f"{at}.count", f"is {count}; at most {MOST_NUMBERS // width} such are read ({where}).")
+    if count * width > MAX_NUMBERS:
+        raise document.fail(f"{at}.count", f"is {count}; at most {MAX_NUMBERS // width} such are read ({where}).")
     document.count_numbers(count * width, at)
     if accessor.get("bufferView") is None:
         values: NDArray[Any] = np.zeros((count, width), dtype)
@@ -150,11 +150,11 @@ def read_quantized(document: Document, i: int, kinds: tuple[str, ...], where: st
     find_layout(document, accessor, f"accessors[{i}]")
     if accessor["type"] not in kinds:
         raise document.fail(f"accessors[{i}]", f"is of type {accessor['type']}; {where} needs {' or '.join(kinds)}.")
-    values = elements(document, i, where)
+    values = read_elements(document, i, where)
     with np.errstate(invalid="ignore"):
         whole = accessor.get("normalized", False) is not True
-        numbers = values.astype(np.float64) if whole or values.dtype.kind == "f" else as_floats(values)
-    return finite(document, numbers, i, where)
+        numbers = values.astype(np.float64) if whole or values.dtype.kind == "f" else convert_to_floats(values)
+    return read_finite(document, numbers, i, where)
 
 
 def read_indices(document: Document, i: int, kind: str, where: str) -> NDArray[np.int64]:
@@ -164,7 +164,7 @@ def read_indices(document: Document, i: int, kind: str, where: str) -> NDArray[n
     if accessor["type"] != kind or dtype not in ("<u1", "<u2", "<u4"):
         name = f"{accessor['type']} of {NAMES[accessor['componentType']]}"
         raise document.fail(f"accessors[{i}]", f"is a {name}; {where} needs {kind} of unsigned integers.")
-    return elements(document, i, where).astype(np.int64)
+    return read_elements(document, i, where).astype(np.int64)
 
 
 def find_packing(document: Document, view: int) -> tuple[str, Object]:
@@ -253,7 +253,7 @@ def overwrite(document: Document, values: NDArray[Any], accessor: Object, where:
     return values
 
 
-def as_floats(values: NDArray[Any]) -> Floats:
+def convert_to_floats(values: NDArray[Any]) -> Floats:
     """Return doubles; integers are divided by their largest."""
     with np.errstate(invalid="ignore"):  # a signalling NaN; the caller looks for it
         numbers = values.astype(np.float64)

@@ -187,7 +187,7 @@ def make_joints(
             if skewed and kinds[i] != "fixed":
                 uneven.add(i)
     made = [limb for limb in limbs if limb is not None]
-    tell_uneven(document, made, stretches, uneven)
+    note_uneven_scale(document, made, stretches, uneven)
     return made
 
 
@@ -209,7 +209,7 @@ def find_correction(above: Floats, node: GltfNode, after: Floats) -> Floats:
     return np.asarray(turn @ after.T @ node.turn.T)
 
 
-def tell_uneven(document: Document, limbs: list[NodeJoint], stretches: list[Floats], uneven: set[int]) -> None:
+def note_uneven_scale(document: Document, limbs: list[NodeJoint], stretches: list[Floats], uneven: set[int]) -> None:
     """Report an uneven scale above a joint: it matters if something is attached to that joint at a distance."""
     length = max(float(np.abs(limb.above @ limb.node.translation).max()) for limb in limbs)
     carries = {limb.node.parent for limb in limbs if np.abs(limb.above @ limb.node.translation).max() > 1e-9 * length}

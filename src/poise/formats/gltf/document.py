@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 from urllib.parse import unquote, unquote_to_bytes
 
 from poise.errors import FormatError
-from poise.formats.source import MOST_BYTES, Source
+from poise.formats.source import MAX_BYTES, Source
 
 __all__ = ["BIN", "JSON", "Document", "Object", "read_document", "read_own_extras"]
 
@@ -27,10 +27,10 @@ Object = dict[str, Any]
 
 MAGIC = b"glTF"
 JSON, BIN = 0x4E4F534A, 0x004E4942
-MOST_ITEMS = 1_000_000
+MAX_ITEMS = 1_000_000
 """Entries of one list of the JSON above which the file is refused."""
 
-MOST_NUMBERS = 80_000_000
+MAX_NUMBERS = 80_000_000
 """Numbers that are taken out of the buffers of one file, all accessors together."""
 
 _DATA = re.compile(r"data:[^,;]*(?:;[^,;=]+=[^,;]*)*(;base64)?,", re.IGNORECASE)
@@ -54,7 +54,7 @@ class Document:
         self.others = others
         self.unpacked: dict[int, bytes] = {}
         self._buffers: dict[int, bytes] = {}
-        self._left = MOST_NUMBERS
+        self._left = MAX_NUMBERS
         self._lists: dict[str, list[Object]] = {}
         self._odd: dict[str, list[str]] = {}
 
@@ -93,11 +93,11 @@ class Document:
         return found
 
     def read_list(self, value: Any, where: str) -> list[Any]:
-        """Return a JSON list, checked against MOST_ITEMS."""
+        """Return a JSON list, checked against MAX_ITEMS."""
         if not isinstance(value, list):
             raise self.fail(where, f"is {name_kind(value)}; it must be a list.")
-        if len(value) > MOST_ITEMS:
-            raise self.fail(where, f"has {len(value)} entries; at most {MOST_ITEMS} are read.")
+        if len(value) > MAX_ITEMS:
+            raise self.fail(where, f"has {len(value)} entries; at most {MAX_ITEMS} are read.")
         return value
 
     def read_object(self, at: Object, key: str, where: str) -> Object:
@@ -131,7 +131,7 @@ class Document:
         """Count numbers that are about to be read, and refuse too many."""
         self._left -= count
         if self._left < 0:
-            raise self.fail(where, f"needs more numbers than are read of one file ({MOST_NUMBERS}); split its clips.")
+            raise self.fail(where, f"needs more numbers than are read of one file ({MAX_NUMBERS}); split its clips.")
 
     def read_buffer(self, i: int) -> bytes:
         """Return the bytes of a buffer, at least `byteLength` of them."""
@@ -164,7 +164,7 @@ class Document:
         except FormatError as error:
             raise self.source.make_error(f"{where}: the file {error.message}") from None
         try:
-            return Source.open(path, limit=MOST_BYTES).data
+            return Source.open(path, limit=MAX_BYTES).data
         except FormatError as error:
             raise self.fail(where, f"refers to {shorten(uri)}, which {error.message}") from None
 

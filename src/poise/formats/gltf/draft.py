@@ -65,7 +65,7 @@ class GltfDraft:
             about |= {"min": rows.min(axis=0).tolist(), "max": rows.max(axis=0).tolist()}
         return self.append("accessors", about)
 
-    def settle(self, buffer: int, offset: int) -> None:
+    def place_bytes(self, buffer: int, offset: int) -> None:
         """Say where the added bytes came to lie."""
         views = list(self.json["bufferViews"])
         for i in self._views:
@@ -80,7 +80,7 @@ def write_parts(parts: GltfDraft, target: Path) -> None:
         FormatError: Something that the file refers to cannot be taken along, or it grows above 4 GiB.
     """
     stays = parts.document is not None and is_same_folder(parts.document, target)
-    target.write_bytes(as_text(parts, stays) if target.suffix.lower() == ".gltf" else as_chunks(parts, stays))
+    target.write_bytes(format_text(parts, stays) if target.suffix.lower() == ".gltf" else format_chunks(parts, stays))
 
 
 def is_same_folder(document: Document, target: Path) -> bool:
@@ -91,7 +91,7 @@ def is_same_folder(document: Document, target: Path) -> bool:
 # ------------------------------------------------------------------------------------------------ .gltf
 
 
-def as_text(parts: GltfDraft, stays: bool) -> bytes:
+def format_text(parts: GltfDraft, stays: bool) -> bytes:
     """Return JSON, all new bytes as data uris."""
     document = parts.document
     buffers = [dict(item) for item in parts.json.get("buffers", [])]
@@ -101,7 +101,7 @@ def as_text(parts: GltfDraft, stays: bool) -> bytes:
         ):
             item["uri"] = make_data_uri(document.read_buffer(i)[: item["byteLength"]], "application/octet-stream")
     if parts.added:
-        parts.settle(len(buffers), 0)
+        parts.place_bytes(len(buffers), 0)
         data = bytes(parts.added)
         buffers.append({"byteLength": len(data), "uri": make_data_uri(data, "application/octet-stream")})
     if buffers:
@@ -154,7 +154,7 @@ def find_mime(image: Object, data: bytes) -> str:
 # ------------------------------------------------------------------------------------------------ GLB
 
 
-def as_chunks(parts: GltfDraft, stays: bool) -> bytes:
+def format_chunks(parts: GltfDraft, stays: bool) -> bytes:
     """Return a GLB: JSON, BIN, and the chunks that Poise does not know as they were."""
     document = parts.document
     if document is not None and document.binary is None and parts.json.get("buffers"):
@@ -167,7 +167,7 @@ def as_chunks(parts: GltfDraft, stays: bool) -> bytes:
         take_images(parts, document, stays and document.binary is not None)
     if parts.added:
         binary += b"\0" * (-len(binary) % 8)
-        parts.settle(0, len(binary))
+        parts.place_bytes(0, len(binary))
         binary += parts.added
     buffers = [dict(item) for item in parts.json.get("buffers", [])]
     if binary and (parts.added or not buffers):

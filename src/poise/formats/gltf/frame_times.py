@@ -17,9 +17,9 @@ __all__ = ["find_frame_times"]
 
 USUAL = (30.0, 24.0, 25.0, 60.0, 50.0, 48.0, 72.0, 90.0, 100.0, 120.0, 144.0, 150.0, 200.0, 240.0, 250.0, 500.0, 1000.0)
 OTHERWISE = 60.0
-MOST_NUMBERS = 60_000_000
+MAX_NUMBERS = 60_000_000
 """Numbers in the q of one motion above which a clip is refused: half a gigabyte."""
-MOST_FRAMES = 100_000
+MAX_FRAMES = 100_000
 """Frames that a few keys may be spread over; more only where there are keys for them."""
 DENSE = 20.0  # a rate above this is taken as it is; below, a usual one is made of it
 OFF = 2e-3  # how far from its frame a key may be [frames]; times are single precision
@@ -42,7 +42,7 @@ def find_frame_times(document: Document, keys: list[Floats], numbers: int, clip:
     stated = clip.fps is not None and is_on_grid(times, clip.fps)
     rate, fits = (clip.fps, True) if clip.fps is not None and stated else find_rate(times)
     frames = (end - start) * rate
-    if frames * max(numbers, 1) > MOST_NUMBERS or frames > max(MOST_FRAMES, 20 * len(times)):
+    if frames * max(numbers, 1) > MAX_NUMBERS or frames > max(MAX_FRAMES, 20 * len(times)):
         raise document.fail(
             where, f"lasts {end - start:g} s, {frames:.3g} frames at {rate:g}; that is too long to read."
         )

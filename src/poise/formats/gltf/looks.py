@@ -25,7 +25,7 @@ from poise.model.geometry.looks import Look, LookSource, Patch, Piece, Skin
 __all__ = ["read_look", "read_still"]
 
 
-MOST_TRIANGLES = 4_000_000
+MAX_TRIANGLES = 4_000_000
 
 
 def read_look(about: LookSource) -> Look:
@@ -47,8 +47,8 @@ def read_look(about: LookSource) -> Look:
         mesh = document.read_index(item["mesh"], "meshes", f"nodes[{i}].mesh")
         for primitive in read_primitives(document, mesh, palette.missing):
             count += len(primitive.triangles)
-            if count > MOST_TRIANGLES:
-                raise document.fail(f"meshes[{mesh}]", f"one triangle too many; at most {MOST_TRIANGLES} are read.")
+            if count > MAX_TRIANGLES:
+                raise document.fail(f"meshes[{mesh}]", f"one triangle too many; at most {MAX_TRIANGLES} are read.")
             patch = make_patch(primitive, palette)
             skin = item.get("skin")
             if skin is None or primitive.joints is None:
@@ -141,8 +141,8 @@ def read_still(source: Source) -> list[Patch]:
         if "mesh" not in item or i not in shown:
             continue
         for primitive in read_primitives(document, item["mesh"], palette.missing):
-            if sum(len(patch.triangles) for patch in out) > MOST_TRIANGLES:
-                raise source.make_error(f"has more than {MOST_TRIANGLES} triangles.")
+            if sum(len(patch.triangles) for patch in out) > MAX_TRIANGLES:
+                raise source.make_error(f"has more than {MAX_TRIANGLES} triangles.")
             T, patch = worlds[i], make_patch(primitive, palette)
             vertices = (primitive.points @ T[:3, :3].T + T[:3, 3]).astype(np.float32)
             flip = np.linalg.det(T[:3, :3]) < 0.0

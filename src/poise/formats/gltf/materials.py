@@ -10,7 +10,7 @@ from poise.errors import FormatError
 from poise.formats.gltf.accessors import find_packing, find_span, unpack_view
 from poise.formats.gltf.document import Document, Object
 from poise.formats.gltf.meshes import find_base_texture
-from poise.formats.meshes.images import MOST_IMAGE, MOST_IMAGES, find_kind
+from poise.formats.meshes.images import MAX_ALL_IMAGES_BYTES, MAX_IMAGE_BYTES, find_kind
 from poise.model.geometry.looks import Material, Texture
 
 __all__ = ["Palette"]
@@ -95,7 +95,7 @@ class Palette:
             return None
         kind = find_kind(data)
         self._bytes += len(data)
-        if not kind or kind == "image/ktx2" or len(data) > MOST_IMAGE or self._bytes > MOST_IMAGES:
+        if not kind or kind == "image/ktx2" or len(data) > MAX_IMAGE_BYTES or self._bytes > MAX_ALL_IMAGES_BYTES:
             why = "is a KTX2 image" if kind == "image/ktx2" else "is not a PNG, JPEG or WebP, or is too large"
             self.missing.add(f"a texture {why}, which is not read here; its colour is plain")
             return None

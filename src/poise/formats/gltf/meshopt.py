@@ -22,7 +22,7 @@ __all__ = ["FILTERS", "unpack"]
 
 WIDTHS = {0: ((0, 2, 4, 8),), 1: ((0, 1, 2, 4), (1, 2, 4, 8))}  # bits of a group, by version and control
 TAIL = {0: 32, 1: 24}
-MOST_BYTES = 1 << 24
+MAX_BYTES = 1 << 24
 """Bytes of one view above which it is not unpacked: some seconds."""
 
 
@@ -32,7 +32,7 @@ def unpack(data: bytes, count: int, stride: int, name: str) -> bytes:
     Raises:
         ValueError: The bytes are not such a stream, or the filter is none of `FILTERS`.
     """
-    if not 0 < stride <= 256 or stride % 4 or count < 1 or count * stride > MOST_BYTES:
+    if not 0 < stride <= 256 or stride % 4 or count < 1 or count * stride > MAX_BYTES:
         raise ValueError(f"{count} elements of {stride} bytes cannot be unpacked")
     if name not in FILTERS:
         raise ValueError(f"its filter is {name}")

@@ -14,13 +14,13 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.formats.gltf.document import Document, Object, name_kind, shorten
-from poise.formats.source import LONGEST_NAME
+from poise.formats.source import MAX_NAME_LENGTH
 from poise.spatial import Rotation
 
 __all__ = ["GltfNode", "find_nearest_turn", "find_world_matrices", "read_nodes"]
 
 
-MOST_NODES = 20_000
+MAX_NODES = 20_000
 """Nodes above which a file is refused: building a body of that many takes seconds."""
 LARGEST = 1e15
 """Numbers of a node above this are refused: their products leave the range of doubles."""
@@ -67,8 +67,8 @@ def read_nodes(document: Document) -> tuple[list[GltfNode], list[int]]:
     items = document.read_items("nodes")
     if not items:
         raise document.fail("nodes", "are missing; a body is read from a tree of nodes.")
-    if len(items) > MOST_NODES:
-        raise document.fail("nodes", f"are {len(items)}; at most {MOST_NODES} are read.")
+    if len(items) > MAX_NODES:
+        raise document.fail("nodes", f"are {len(items)}; at most {MAX_NODES} are read.")
     parents = read_parents(document, items)
     order = order_nodes(document, parents)
     names = name_nodes(document, items)
@@ -118,7 +118,7 @@ def name_nodes(document: Document, items: list[Object]) -> list[str]:
         name = item.get("name", "")
         if not isinstance(name, str):
             raise document.fail(f"nodes[{i}].name", f"is {name_kind(name)}; it must be text.")
-        if len(name) > LONGEST_NAME:
+        if len(name) > MAX_NAME_LENGTH:
             raise document.fail(f"nodes[{i}].name", f"has {len(name)} letters; give it a shorter one.")
         given.append(name if name.strip() else f"node_{i}")
     counts = Counter(given)

@@ -13,13 +13,13 @@ from poise.formats.urdf.packages import PackageFinder
 from poise.model import Mesh
 from poise.model.geometry.shapes import Shape
 
-__all__ = ["Shelf", "place_mesh"]
+__all__ = ["MeshCache", "place_mesh"]
 
-MOST_READ = 12_000_000  # triangles of one body that are read before it is thinned
+MAX_TRIANGLES_READ = 12_000_000  # triangles of one body that are read before it is thinned
 
 
-class Shelf:
-    """Opens the meshes of one body.
+class MeshCache:
+    """The mesh files of one body, each read once.
 
     Attributes:
         finder: Knows where they are, and which are missing.
@@ -43,8 +43,10 @@ class Shelf:
         return self._files[path]
 
     def _read(self, path: Path) -> MeshFile | None:
-        if self._triangles > MOST_READ:
-            self.troubles.append(f"{path.name} was left out: {MOST_READ} triangles of this body were read before it")
+        if self._triangles > MAX_TRIANGLES_READ:
+            self.troubles.append(
+                f"{path.name} was left out: {MAX_TRIANGLES_READ} triangles of this body were read before it"
+            )
             return None
         try:
             file = read_file(path, self.finder.about.within)
@@ -56,6 +58,6 @@ class Shelf:
 
 
 def place_mesh(shape: Shape) -> NDArray[np.float64]:
-    """Return what takes the vertices of a mesh to its frame, (4, 4), with its scale."""
+    """Return the matrix from the vertices of a mesh to its frame, (4, 4), including its scale."""
     assert isinstance(shape.shape, Mesh)
     return np.array(shape.offset.matrix) @ np.diag([*shape.shape.scale, 1.0])

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from poise.arrays import Floats
 from poise.formats.source import Source
 
-__all__ = ["MOST_TRIANGLES", "check_triangles", "check_vertices", "join_corners", "make_fans", "parse_words"]
+__all__ = ["MAX_TRIANGLES", "check_triangles", "check_vertices", "join_corners", "make_fans", "parse_words"]
 
 
-MOST_TRIANGLES = 4_000_000
+MAX_TRIANGLES = 4_000_000
 """Triangles of one file above which it is refused."""
 
 LARGEST = 1e9  # a vertex farther away than this is none
@@ -31,8 +31,8 @@ def check_vertices(source: Source, values: NDArray[np.floating], what: str = "ve
 
 def check_triangles(source: Source, values: NDArray[np.integer], count: int) -> NDArray[np.uint32]:
     """Return triangles (m, 3) of vertices that exist; those without area are left out."""
-    if len(values) > MOST_TRIANGLES:
-        raise source.make_error(f"has {len(values)} triangles; at most {MOST_TRIANGLES} are read.")
+    if len(values) > MAX_TRIANGLES:
+        raise source.make_error(f"has {len(values)} triangles; at most {MAX_TRIANGLES} are read.")
     if len(values) and not 0 <= int(values.min()) <= int(values.max()) < count:
         wrong = values.max() if values.max() >= count else values.min()
         raise source.make_error(f"a triangle names vertex {int(wrong)}; there are {count}.")

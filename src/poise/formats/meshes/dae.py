@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.arrays import Floats
-from poise.formats.meshes.checks import MOST_TRIANGLES, check_triangles, check_vertices, make_fans
+from poise.formats.meshes.checks import MAX_TRIANGLES, check_triangles, check_vertices, make_fans
 from poise.formats.meshes.dae_materials import list_all, list_children, read_material, read_numbers
-from poise.formats.meshes.images import Album, settle_places
+from poise.formats.meshes.images import ImageCache, clean_uv
 from poise.formats.source import Source
 from poise.formats.xml import Element, parse_xml, strip_prefix
 from poise.model.geometry.looks import Material, Patch
@@ -25,15 +25,15 @@ from poise.model.geometry.looks import Material, Patch
 __all__ = ["read_dae"]
 
 
-MOST_INSTANCES = 5_000
-DEEPEST = 60
+MAX_INSTANCES = 5_000
+MAX_DEPTH = 60
 FACES = ("triangles", "polylist", "polygons", "trifans", "tristrips")
 NO_FACES: NDArray[np.int64] = np.zeros((0, 3), np.int64)
 
 
 @dataclass
 class DaeScene:
-    """What is gathered while the nodes are walked.
+    """The state of a walk over the nodes.
 
     Attributes:
         source: The file.
@@ -47,25 +47,25 @@ class DaeScene:
 
     source: Source
     known: dict[str, Element]
-    album: Album | None = None
+    album: ImageCache | None = None
     materials: dict[str, Material | None] = field(default_factory=dict)
     patches: list[Patch] = field(default_factory=list)
     triangles: int = 0
     instances: int = 0
 
     def find(self, reference: str) -> Element | None:
-        """Return the element that ``#id`` means."""
+        """Return the element with the id ``#id``."""
         return self.known.get(reference.removeprefix("#"))
 
     def find_material(self, reference: str) -> Material | None:
-        """Return the material that ``#id`` means, made once."""
+        """Return the material with the id ``#id``, made once."""
         if reference not in self.materials:
             self.materials[reference] = read_material(self.source, self.known, reference, self.album)
         return self.materials[reference]
 
 
-def read_dae(source: Source, album: Album | None = None) -> tuple[list[Patch], str]:
-    """Read all meshes of the scene, in metres, and the axis of the file that it says is up, "x", "y" or "z".
+def read_dae(source: Source, album: ImageCache | None = None) -> tuple[list[Patch], str]:
+    """Read all meshes of the scene, in metres, and the up axis that the file states, "x", "y" or "z".
 
     Where there is no scene, the meshes are those of the library.
     """
@@ -86,7 +86,7 @@ def read_dae(source: Source, album: Album | None = None) -> tuple[list[Patch], s
 
 
 def read_up(root: Element) -> str:
-    """Return which axis the file says is up; "z", which changes nothing, if it says none."""
+    """Return the up axis that the file states; "z", which changes nothing, by default."""
     said = [up.text or "" for asset in list_children(root, "asset") for up in list_children(asset, "up_axis")]
     return next((word[0].lower() for word in map(str.strip, said) if word in ("X_UP", "Y_UP", "Z_UP")), "z")
 
@@ -105,8 +105,8 @@ def read_unit(source: Source, root: Element) -> float:
 
 def walk(scene: DaeScene, node: Element, T: Floats, depth: int) -> None:
     """Place the meshes of a node and of all its children."""
-    if depth > DEEPEST:
-        raise scene.source.make_error(f"its nodes are nested more than {DEEPEST} deep, or contain themselves.")
+    if depth > MAX_DEPTH:
+        raise scene.source.make_error(f"its nodes are nested more than {MAX_DEPTH} deep, or contain themselves.")
     for child in node:
         tag = strip_prefix(child.tag)
         if tag in ("matrix", "translate", "rotate", "scale"):
@@ -117,7 +117,7 @@ def walk(scene: DaeScene, node: Element, T: Floats, depth: int) -> None:
             other = scene.find(child.get("url", ""))
             if other is not None:
                 scene.instances += 1
-                refuse_many(scene)
+                check_instance_count(scene)
                 walk(scene, other, T, depth + 1)
         elif tag in ("instance_geometry", "instance_controller"):
             geometry, bind = find_geometry(scene, child)
@@ -146,7 +146,7 @@ def read_step(source: Source, tag: str, element: Element) -> Floats:
 
 
 def find_geometry(scene: DaeScene, instance: Element) -> tuple[Element | None, Floats]:
-    """Return the geometry that an instance means, and the matrix with which a skin binds it."""
+    """Return the geometry of an instance, and the bind matrix of its skin."""
     found = scene.find(instance.get("url", ""))
     if found is None or strip_prefix(found.tag) != "controller":
         return found, np.eye(4)
@@ -158,7 +158,7 @@ def find_geometry(scene: DaeScene, instance: Element) -> tuple[Element | None, F
 
 
 def read_materials(instance: Element) -> dict[str, str]:
-    """Return which material each symbol of the geometry means here."""
+    """Return the material of each symbol of the geometry."""
     return {
         e.get("symbol", ""): e.get("target", "")
         for e in list_all(instance)
@@ -166,9 +166,10 @@ def read_materials(instance: Element) -> dict[str, str]:
     }
 
 
-def refuse_many(scene: DaeScene) -> None:
-    if scene.instances > MOST_INSTANCES or scene.triangles > MOST_TRIANGLES:
-        raise scene.source.make_error(f"places more than {MOST_INSTANCES} meshes or {MOST_TRIANGLES} triangles.")
+def check_instance_count(scene: DaeScene) -> None:
+    """Raise if the scene has too many instances or triangles."""
+    if scene.instances > MAX_INSTANCES or scene.triangles > MAX_TRIANGLES:
+        raise scene.source.make_error(f"places more than {MAX_INSTANCES} meshes or {MAX_TRIANGLES} triangles.")
 
 
 # ------------------------------------------------------------------------------------------------ meshes
@@ -203,7 +204,7 @@ def add_patches(scene: DaeScene, geometry: Element, T: Floats, bound: dict[str, 
         for element in list_children(mesh, *FACES):
             faces = read_faces(scene, element)
             scene.triangles += 0 if faces is None else len(faces.triangles)
-            refuse_many(scene)
+            check_instance_count(scene)
             if faces is None or not len(faces.triangles) or faces.target not in scene.known:
                 continue
             if faces.target not in points:
@@ -228,12 +229,12 @@ def make_patch(scene: DaeScene, faces: DaeFaces, points: Floats, T: Floats, mate
     corners = own.reshape(-1, 3).astype(np.uint32)
     if np.linalg.det(T[:3, :3]) < 0.0:
         corners = corners[:, ::-1]
-    painted = None if uv is None else settle_places(uv[place[used]])
+    painted = None if uv is None else clean_uv(uv[place[used]])
     return Patch(vertices, np.ascontiguousarray(corners), material, painted)
 
 
 def read_uv(scene: DaeScene, faces: DaeFaces) -> Floats | None:
-    """Return the texture coordinates (n, 2), v downwards; None where some corner has none."""
+    """Return the texture coordinates (n, 2), v downwards; None if some corner has none."""
     target = scene.known.get(faces.places)
     if target is None:
         return None
@@ -243,7 +244,7 @@ def read_uv(scene: DaeScene, faces: DaeFaces) -> Floats | None:
 
 
 def read_positions(scene: DaeScene, target: Element) -> Floats:
-    """Return the vertices that an input means, (n, 3)."""
+    """Return the vertices of an input, (n, 3)."""
     for _ in range(2):
         inputs = [e for e in list_children(target, "input") if e.get("semantic") == "POSITION"]
         if not inputs:
@@ -281,7 +282,7 @@ def read_whole(scene: DaeScene, element: Element, key: str, default: int) -> int
 
 
 def read_faces(scene: DaeScene, faces: Element) -> DaeFaces | None:
-    """Return triangles of corners, a fan for each polygon; None where they have no vertices."""
+    """Return triangles of corners, a fan for each polygon; None if they have no vertices."""
     inputs = list_children(faces, "input")
     width = 1 + max((read_whole(scene, e, "offset", 0) for e in inputs), default=0)
     vertex = next((e for e in inputs if e.get("semantic") in ("VERTEX", "POSITION")), None)
@@ -301,7 +302,7 @@ def read_faces(scene: DaeScene, faces: Element) -> DaeFaces | None:
 
 
 def list_corners(scene: DaeScene, faces: Element, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the triangles (m, 3) of corners that follow one another, `sizes` of them in each <p>."""
+    """Return the triangles (m, 3) of consecutive corners, `sizes` of them in each <p>."""
     tag, count = strip_prefix(faces.tag), int(sizes.sum())
     flat = np.arange(count)
     if tag == "triangles":
@@ -326,7 +327,7 @@ def read_corner_numbers(scene: DaeScene, p: Element, width: int) -> NDArray[np.i
 
 
 def split_strip(row: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the triangles of a strip; every second is turned."""
+    """Return the triangles of a strip; every second one is flipped."""
     out = np.stack([row[:-2], row[1:-1], row[2:]], axis=1)
     out[1::2] = out[1::2, ::-1]
     return out

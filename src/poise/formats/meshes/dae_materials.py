@@ -11,14 +11,14 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.formats.meshes.images import Album
+from poise.formats.meshes.images import ImageCache
 from poise.formats.source import Source
 from poise.formats.xml import Element, strip_prefix
 from poise.model.geometry.looks import Material, Texture
 
 __all__ = ["list_all", "list_children", "read_material", "read_numbers"]
 
-MOST_STEPS = 6
+MAX_STEPS = 6
 
 
 def list_all(root: Element) -> Iterator[Element]:
@@ -41,8 +41,10 @@ def read_numbers(source: Source, text: str | None, what: str) -> NDArray[np.floa
         raise source.make_error(f"{what} holds something that is not a number: {error}.") from None
 
 
-def read_material(source: Source, known: Mapping[str, Element], reference: str, album: Album | None) -> Material | None:
-    """Return a material by its ``#id``: its image where that can be had, else its colour; None if it has neither."""
+def read_material(
+    source: Source, known: Mapping[str, Element], reference: str, album: ImageCache | None
+) -> Material | None:
+    """Return a material by its ``#id``: its image, otherwise its colour; None if it has neither."""
     material = known.get(reference.removeprefix("#"))
     effects = [] if material is None else list_children(material, "instance_effect")
     effect = known.get(effects[0].get("url", "").removeprefix("#")) if effects else None
@@ -60,10 +62,10 @@ def read_material(source: Source, known: Mapping[str, Element], reference: str, 
     return None
 
 
-def find_image(known: Mapping[str, Element], effect: Element, name: str, album: Album | None) -> Texture | None:
-    """Follow the steps from a texture to its file, and return the image; None where they lead nowhere."""
+def find_image(known: Mapping[str, Element], effect: Element, name: str, album: ImageCache | None) -> Texture | None:
+    """Follow the references from a texture to its file, and return the image; None if they lead nowhere."""
     params = {e.get("sid", ""): e for e in list_all(effect) if strip_prefix(e.tag) == "newparam"}
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         step = params.get(name, known.get(name))
         if step is None:
             break

@@ -19,16 +19,16 @@ from poise.arrays import Ints
 from poise.formats.meshes.checks import join_corners
 from poise.model.geometry.looks import Patch, Piece, Skin
 
-__all__ = ["MOST_TRIANGLES", "choose_vertices", "split_creases", "split_triangles", "thin", "thin_all"]
+__all__ = ["MAX_TRIANGLES", "choose_vertices", "split_creases", "split_triangles", "thin", "thin_all"]
 
-MOST_TRIANGLES = 200_000
+MAX_TRIANGLES = 200_000
 """Triangles of a body that are drawn."""
 
 SHARP = 0.72  # cosine of the angle between two triangles above which their edge is round
 TRIES = 8
 
 
-def thin_all(pieces: list[Piece], most: int = MOST_TRIANGLES) -> list[Piece]:
+def thin_all(pieces: list[Piece], most: int = MAX_TRIANGLES) -> list[Piece]:
     """Return the pieces with at most about `most` triangles in all, each thinned by the same share."""
     total = sum(len(piece.patch.triangles) for piece in pieces)
     if total <= most:
@@ -43,7 +43,7 @@ def thin_all(pieces: list[Piece], most: int = MOST_TRIANGLES) -> list[Piece]:
 
 
 def thin(piece: Piece, most: float) -> Piece:
-    """Return the piece with at most `most` triangles: on the finest grid that was found to leave so few."""
+    """Return the piece with at most `most` triangles, clustered on the finest grid that leaves so few."""
     patch = piece.patch
     points = np.asarray(patch.vertices, np.float64)
     low, high = points.min(axis=0), points.max(axis=0)
@@ -75,7 +75,7 @@ def guess_cells(few: tuple[float, float], many: tuple[float, float], wanted: flo
 
 
 def cluster(points: NDArray[np.float64], triangles: Ints, size: float) -> tuple[Ints, Ints]:
-    """Return for each cell the vertex that stands for it, and the triangles between cells that are left, each once."""
+    """Return the vertex that represents each cell, and the remaining triangles between cells, each once."""
     cell = np.minimum(points / size, 2**20).astype(np.int64)
     key = (cell[:, 0] << 42) | (cell[:, 1] << 21) | cell[:, 2]
     _, group = np.unique(key, return_inverse=True)
@@ -96,7 +96,7 @@ def cluster(points: NDArray[np.float64], triangles: Ints, size: float) -> tuple[
 
 
 def choose_vertices(piece: Piece, keep: Ints, triangles: Ints) -> Piece:
-    """Choose the piece with these of its vertices, and triangles between them."""
+    """Return the piece with these vertices, and triangles between them."""
     used, order = np.unique(triangles, return_inverse=True) if len(triangles) else (np.arange(len(keep)), triangles)
     rows = keep[used]
     old, skin = piece.patch, piece.skin
@@ -113,7 +113,7 @@ def choose_vertices(piece: Piece, keep: Ints, triangles: Ints) -> Piece:
 
 
 def split_triangles(piece: Piece) -> Piece:
-    """The piece with every triangle split in four at the middles of its sides; a middle hangs on what its ends do."""
+    """Return the piece with every triangle split in four; a midpoint follows the joints of its ends."""
     old, skin = piece.patch, piece.skin
     triangles = old.triangles.astype(np.int64)
     sides = np.sort(np.concatenate([triangles[:, [k, (k + 1) % 3]] for k in range(3)]), axis=1)
@@ -137,7 +137,7 @@ def split_triangles(piece: Piece) -> Piece:
 
 
 def blend_ends(skin: Skin, one: Ints, two: Ints) -> Skin:
-    """The skin with a new vertex between each two, which hangs half on what moves either; the heaviest eight count."""
+    """Return the skin with a vertex between each two, bound to both by halves; the heaviest eight weights count."""
     joints = np.concatenate([skin.joints[one], skin.joints[two]], axis=1).astype(np.int64)
     weights = np.concatenate([skin.weights[one], skin.weights[two]], axis=1).astype(np.float64) / 2
     for k in range(joints.shape[1]):

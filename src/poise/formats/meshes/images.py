@@ -16,34 +16,43 @@ from poise.errors import FormatError
 from poise.formats.source import Source
 from poise.model.geometry.looks import Texture
 
-__all__ = ["IMAGES", "KINDS", "MOST_IMAGE", "MOST_IMAGES", "Album", "find_kind", "make_texture", "settle_places"]
+__all__ = [
+    "IMAGES",
+    "KINDS",
+    "MAX_ALL_IMAGES_BYTES",
+    "MAX_IMAGE_BYTES",
+    "ImageCache",
+    "clean_uv",
+    "find_kind",
+    "make_texture",
+]
 
 IMAGES = (".png", ".jpg", ".jpeg", ".webp")
 """Suffixes of files that are opened as images; no other file ever is."""
 
-MOST_IMAGE = 1 << 26  # bytes of one image
-MOST_IMAGES = 1 << 28  # and of all
+MAX_IMAGE_BYTES = 1 << 26  # bytes of one image
+MAX_ALL_IMAGES_BYTES = 1 << 28  # and of all
 KINDS = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"RIFF": "image/webp", b"\xabKTX": "image/ktx2"}
 
 
 def find_kind(data: bytes) -> str:
-    """Return what an image is by its first bytes; "" for none that is known."""
+    """Return the MIME type of an image by its first bytes; "" if it is unknown."""
     return next((kind for head, kind in KINDS.items() if data.startswith(head)), "")
 
 
 def make_texture(data: bytes) -> Texture | None:
-    """Return an image that can be drawn; None for one that cannot."""
+    """Return an image that can be drawn, otherwise None."""
     kind = find_kind(data)
-    return None if kind in ("", "image/ktx2") or len(data) > MOST_IMAGE else Texture(data, kind)
+    return None if kind in ("", "image/ktx2") or len(data) > MAX_IMAGE_BYTES else Texture(data, kind)
 
 
-def settle_places(uv: NDArray[np.floating]) -> NDArray[np.float32]:
-    """Return texture coordinates with zero for what is no finite number."""
+def clean_uv(uv: NDArray[np.floating]) -> NDArray[np.float32]:
+    """Return texture coordinates with zeros for numbers that are not finite."""
     with np.errstate(over="ignore"):
         return np.nan_to_num(np.asarray(uv).astype(np.float32), nan=0.0, posinf=0.0, neginf=0.0)
 
 
-class Album:
+class ImageCache:
     """The images of one mesh file, each read once.
 
     Attributes:
@@ -58,7 +67,7 @@ class Album:
         self._bytes = 0
 
     def find(self, reference: str) -> Texture | None:
-        """Return the image that a reference means; None if it is not there, is no image, or may not be opened."""
+        """Return the image of a reference; None if it is missing, is not an image, or may not be opened."""
         if reference not in self._read:
             self._read[reference] = self._open(reference)
         return self._read[reference]
@@ -70,7 +79,7 @@ class Album:
                 continue
             try:
                 path = self.source.find_sibling(name, above=IMAGES, within=self.within)
-                data = Source.open(path, limit=min(MOST_IMAGE, MOST_IMAGES - self._bytes)).data
+                data = Source.open(path, limit=min(MAX_IMAGE_BYTES, MAX_ALL_IMAGES_BYTES - self._bytes)).data
             except (
                 FormatError,
                 OSError,

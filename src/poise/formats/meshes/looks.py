@@ -12,20 +12,20 @@ from pathlib import Path
 import numpy as np
 
 from poise.errors import FormatError
-from poise.formats.meshes.cache import Shelf, place_mesh
-from poise.formats.meshes.decimation import MOST_TRIANGLES, split_creases, thin_all
-from poise.formats.meshes.images import IMAGES, MOST_IMAGE, make_texture
+from poise.formats.meshes.cache import MeshCache, place_mesh
+from poise.formats.meshes.decimation import MAX_TRIANGLES, split_creases, thin_all
+from poise.formats.meshes.images import IMAGES, MAX_IMAGE_BYTES, make_texture
 from poise.formats.source import Source
 from poise.formats.urdf.packages import PackageFinder
-from poise.formats.urdf.up_axes import find_turn, say_reading
+from poise.formats.urdf.up_axes import describe_reading, find_turn
 from poise.kinematics.parts import find_rigid_parts
 from poise.model import Mesh, Model
 from poise.model.geometry.looks import Look, LookSource, Material, Patch, Piece, Texture
 from poise.model.geometry.shapes import Shape
 
-__all__ = ["brings_look", "find_look", "list_seen", "name_missing_meshes", "shows_body"]
+__all__ = ["find_look", "has_own_look", "list_seen", "name_missing_meshes", "shows_body"]
 
-MOST_NOTES = 6
+MAX_NOTES = 6
 SHOWN = 0.25  # of the places of joints: with shapes on fewer parts a body is not drawn by them alone
 FEWEST = 4  # places: of a body with fewer, whatever its file has is drawn
 SAME = 1e-3  # of L: joints that are nearer are in one place
@@ -33,13 +33,13 @@ PLAIN = Look()
 KEY = "look"
 
 
-def brings_look(model: Model) -> bool:
-    """Return whether the body's own file says how it looks; no mesh is opened for it."""
+def has_own_look(model: Model) -> bool:
+    """Return whether the body's own file describes its appearance; opens no mesh."""
     return model._attached.look is not None
 
 
 def find_look(model: Model) -> Look:
-    """Return how a body looks by its own file; without pieces if it has no meshes, or none that can be read."""
+    """Return the appearance that the body's file describes; without pieces if it has no readable meshes."""
     if KEY not in model._facts:
         model._facts[KEY] = read_look(model)
     found = model._facts[KEY]
@@ -48,7 +48,7 @@ def find_look(model: Model) -> Look:
 
 
 def name_missing_meshes(model: Model) -> list[str]:
-    """Return what to say of meshes that the file names and that are not there; no mesh is opened for it."""
+    """Return a message about meshes that the file names and that are missing; opens no mesh."""
     about = model._attached.look
     if about is None:
         return []
@@ -56,11 +56,11 @@ def name_missing_meshes(model: Model) -> list[str]:
     for shape in list_meshes(model, "any"):
         assert isinstance(shape.shape, Mesh)
         finder.find(shape.shape.path)
-    return [finder.say_missing()] if finder.missing else []
+    return [finder.describe_missing()] if finder.missing else []
 
 
 def read_look(model: Model) -> Look:
-    """Read the look, from the files."""
+    """Read the appearance from the files."""
     about = model._attached.look
     if about is None:
         return PLAIN
@@ -70,7 +70,7 @@ def read_look(model: Model) -> Look:
 
 
 def read_character(model: Model, about: LookSource) -> Look:
-    """Read the meshes of a glTF; nothing if the file can no longer be read, or the body has lost a frame of theirs."""
+    """Read the meshes of a glTF; none if the file is unreadable or the body lacks one of their frames."""
     from poise.formats.gltf.looks import read_look as read_gltf
 
     try:
@@ -83,8 +83,8 @@ def read_character(model: Model, about: LookSource) -> Look:
 
 
 def thin_look(look: Look) -> Look:
-    """Return the look with no more triangles than are drawn."""
-    if look.triangles <= MOST_TRIANGLES:
+    """Return the look with at most as many triangles as are drawn."""
+    if look.triangles <= MAX_TRIANGLES:
         return look
     return replace(look, pieces=tuple(thin_all(list(look.pieces))), whole=look.triangles)
 
@@ -93,8 +93,8 @@ def thin_look(look: Look) -> Look:
 
 
 def read_links(model: Model, about: LookSource) -> Look:
-    """Read the meshes on the links of a robot: the visual one, or the collision mesh if that cannot be had."""
-    shelf, shown = Shelf(PackageFinder(about)), bool(list_seen(model))
+    """Read the meshes on the links of a robot: the visual one, or the collision mesh if that is unreadable."""
+    shelf, shown = MeshCache(PackageFinder(about)), bool(list_seen(model))
     pieces: list[Piece] = []
     lost: set[str] = set()
     for shape in list_meshes(model, "visual"):
@@ -107,26 +107,26 @@ def read_links(model: Model, about: LookSource) -> Look:
     named = {shape.frame for shape in list_meshes(model, "any") if shown}
     bare = (lost | named) - {piece.frame for piece in pieces}
     kept = bare if not pieces else lost - {piece.frame for piece in pieces}
-    notes = [shelf.finder.say_missing()] if shelf.finder.missing else []
-    notes += shelf.troubles[:MOST_NOTES]
-    look = thin_look(Look(tuple(pieces), frozenset(kept), tuple(notes), assumed=tuple(say_reading(model))))
+    notes = [shelf.finder.describe_missing()] if shelf.finder.missing else []
+    notes += shelf.troubles[:MAX_NOTES]
+    look = thin_look(Look(tuple(pieces), frozenset(kept), tuple(notes), assumed=tuple(describe_reading(model))))
     return replace(look, pieces=tuple(replace(piece, patch=split_creases(piece.patch)) for piece in look.pieces))
 
 
 def has_visual(model: Model) -> bool:
-    """Return whether the file brings anything that is meant to be seen."""
+    """Return whether the file has any visual shape."""
     return any(shape.use != "collision" for shape in model.shapes)
 
 
 def list_seen(model: Model) -> list[Shape]:
-    """Return the shapes that a body is drawn with: those for the eye, else those for contact, if they show the body."""
+    """Return the shapes that a body is drawn with: visual ones, else collision shapes if they show the body."""
     if has_visual(model):
         return [shape for shape in model.shapes if shape.use != "collision"]
     return list(model.shapes) if shows_body(model, list(model.shapes)) else []
 
 
 def shows_body(model: Model, shapes: list[Shape]) -> bool:
-    """Return whether shapes are on enough of a body's moving parts that it can be known by them.
+    """Return whether shapes cover enough of a body's moving parts to recognise it.
 
     Joints in one place, as those of a hip, count as one.
     """
@@ -140,14 +140,14 @@ def shows_body(model: Model, shapes: list[Shape]) -> bool:
 
 
 def list_meshes(model: Model, use: str) -> list[Shape]:
-    """Return the shapes that are meshes: to be seen ("visual"), for contact only, or any."""
+    """Return the shapes that are meshes: "visual", "collision" or "any"."""
     meshes = [shape for shape in model.shapes if isinstance(shape.shape, Mesh)]
     if use == "any":
         return meshes
     return [shape for shape in meshes if (shape.use == "collision") == (use == "collision")]
 
 
-def make_pieces(model: Model, shape: Shape, shelf: Shelf) -> list[Piece]:
+def make_pieces(model: Model, shape: Shape, shelf: MeshCache) -> list[Piece]:
     """Return the pieces of a mesh on a link; none if it is not found or cannot be read."""
     mesh = shape.shape
     assert isinstance(mesh, Mesh)
@@ -160,16 +160,16 @@ def make_pieces(model: Model, shape: Shape, shelf: Shelf) -> list[Piece]:
 
 
 def open_image(reference: str, finder: PackageFinder) -> Texture | None:
-    """Return the image that a robot's file lays on a mesh; None if it is not found or cannot be read."""
+    """Return the image that a robot's file puts on a mesh; None if it is missing or unreadable."""
     path = finder.find(reference, IMAGES)
     try:
-        return None if path is None else make_texture(Source.open(path, limit=MOST_IMAGE).data)
+        return None if path is None else make_texture(Source.open(path, limit=MAX_IMAGE_BYTES).data)
     except FormatError:
         return None
 
 
 def color_patch(patch: Patch, shape: Shape, texture: Texture | None = None) -> Patch:
-    """Return the patch in the colour and with the image of the robot's file, which override the mesh's own.
+    """Return the patch with the colour and image of the robot's file, which override the mesh's own.
 
     A mesh that does not say where it is in an image has its colour.
     """

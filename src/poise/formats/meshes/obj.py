@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 
 from poise.arrays import Floats
 from poise.errors import FormatError
-from poise.formats.meshes.checks import MOST_TRIANGLES, check_triangles, check_vertices, make_fans, parse_words
-from poise.formats.meshes.images import Album, settle_places
+from poise.formats.meshes.checks import MAX_TRIANGLES, check_triangles, check_vertices, make_fans, parse_words
+from poise.formats.meshes.images import ImageCache, clean_uv
 from poise.formats.source import Source
 from poise.model.geometry.looks import Material, Patch
 
 __all__ = ["read_obj"]
 
 
-MOST_COLORS = 1 << 22  # bytes of an MTL file
+MAX_MTL_BYTES = 1 << 22  # bytes of an MTL file
 
 
-def read_obj(source: Source, album: Album | None = None) -> list[Patch]:
+def read_obj(source: Source, album: ImageCache | None = None) -> list[Patch]:
     """Read the patches of an OBJ file, one for each material, with the images that `album` has."""
     lines = source.data.replace(b"\\\r\n", b" ").replace(b"\\\n", b" ").splitlines()
     rows = [line.split() for line in lines if line[:2] in (b"v ", b"v\t")]
@@ -54,7 +54,7 @@ def read_obj(source: Source, album: Album | None = None) -> list[Patch]:
 
 
 def read_places(source: Source, lines: list[bytes]) -> Floats | None:
-    """Return the texture coordinates (n, 2), v downwards; None if there are none that can be used."""
+    """Return the texture coordinates (n, 2), v downwards; None if there are none, or they are unusable."""
     rows = [line.split()[1:3] for line in lines if line[:3] in (b"vt ", b"vt\t")]
     if not rows or any(len(row) < 2 for row in rows):
         return None
@@ -81,19 +81,19 @@ def make_patch(
     pairs = corners[(a != b) & (b != c) & (c != a)].reshape(-1, 2)  # as `check_triangles` has them
     _, first, order = np.unique(pairs[:, 0] * len(uv) + pairs[:, 1], return_index=True, return_inverse=True)
     chosen, own = pairs[first], order.reshape(-1, 3).astype(np.uint32)
-    return Patch(vertices[chosen[:, 0]], own, material, settle_places(uv[chosen[:, 1]]))
+    return Patch(vertices[chosen[:, 0]], own, material, clean_uv(uv[chosen[:, 1]]))
 
 
 def read_corners(source: Source, faces: list[bytes], seen: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the triangles of faces, a fan each, (m, 3, 2): vertex and place in the texture, -1 for no place.
+    """Return the triangles of faces, a fan each, (m, 3, 2): vertex and texture coordinate, -1 for none.
 
     Numbers count from 1, negative ones from the last that was written so far.
     """
-    if len(faces) > MOST_TRIANGLES:
-        raise source.make_error(f"has {len(faces)} faces; at most {MOST_TRIANGLES} are read.")
+    if len(faces) > MAX_TRIANGLES:
+        raise source.make_error(f"has {len(faces)} faces; at most {MAX_TRIANGLES} are read.")
     words = [face.split() for face in faces]
     sizes = np.array([len(row) - 1 for row in words])
-    if sizes.min() < 3 or int((sizes - 2).sum()) > MOST_TRIANGLES:
+    if sizes.min() < 3 or int((sizes - 2).sum()) > MAX_TRIANGLES:
         raise source.make_error("has a face of less than three corners, or too many faces.")
     flat = [corner.split(b"/") for row in words for corner in row[1:]]
     try:
@@ -108,13 +108,13 @@ def read_corners(source: Source, faces: list[bytes], seen: NDArray[np.int64]) ->
     return np.stack([index[order], place[order]], axis=2)
 
 
-def read_colors(source: Source, name: str, album: Album | None) -> dict[str, Material]:
+def read_colors(source: Source, name: str, album: ImageCache | None) -> dict[str, Material]:
     """Read the colours and images of an MTL file next to the OBJ; none if it is missing.
 
     An image is drawn as it is: what stands beside it as the colour is often black or grey, and multiplied by nobody.
     """
     try:
-        text = Source.open(source.find_sibling(name), limit=MOST_COLORS).data
+        text = Source.open(source.find_sibling(name), limit=MAX_MTL_BYTES).data
     except FormatError:
         return {}
     out: dict[str, Material] = {}

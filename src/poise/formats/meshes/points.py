@@ -7,7 +7,7 @@ from collections.abc import Collection
 import numpy as np
 
 from poise.arrays import Floats
-from poise.formats.meshes.cache import Shelf, place_mesh
+from poise.formats.meshes.cache import MeshCache, place_mesh
 from poise.formats.urdf.packages import PackageFinder
 from poise.formats.urdf.up_axes import find_turn
 from poise.model import Mesh, Model
@@ -16,14 +16,14 @@ __all__ = ["read_points"]
 
 
 def read_points(model: Model, frames: Collection[str]) -> dict[str, Floats]:
-    """Return the vertices of the meshes on some frames, each in its frame [m]; without those that cannot be had.
+    """Return the vertices of the meshes on some frames, each in its frame [m]; skips unreadable meshes.
 
     Collision meshes are taken where a frame has any: they are what touches the ground.
     """
     about = model._attached.look
     if about is None:
         return {}
-    shelf = Shelf(PackageFinder(about))
+    shelf = MeshCache(PackageFinder(about))
     found: dict[str, dict[bool, list[Floats]]] = {}
     for shape in model.shapes:
         file = shelf.open(shape) if shape.frame in frames and isinstance(shape.shape, Mesh) else None

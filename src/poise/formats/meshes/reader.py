@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from poise.errors import FormatError, PoiseError
 from poise.formats.meshes.checks import (
-    MOST_TRIANGLES,
+    MAX_TRIANGLES,
     check_triangles,
     check_vertices,
     join_corners,
     parse_words,
 )
 from poise.formats.meshes.dae import read_dae
-from poise.formats.meshes.images import Album, settle_places
+from poise.formats.meshes.images import ImageCache, clean_uv
 from poise.formats.meshes.obj import read_obj
 from poise.formats.source import Source
 from poise.model.geometry.looks import Patch
@@ -34,12 +34,12 @@ __all__ = ["MESHES", "MeshFile", "read_file"]
 MESHES = (".stl", ".obj", ".dae", ".glb", ".gltf", ".msh")
 """Suffixes of files that are read as meshes; no other file is ever opened for its looks."""
 
-MOST_BYTES = 1 << 27
+MAX_BYTES = 1 << 27
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeshFile:
-    """What a file of a mesh holds.
+    """The contents of a mesh file.
 
     Attributes:
         patches: Its triangles, a patch for each of its materials.
@@ -60,8 +60,8 @@ def read_file(path: str | Path, within: str = "") -> MeshFile:
     Raises:
         FormatError: It is missing, of no kind that is read, too large, or holds what no mesh has.
     """
-    source = Source.open(path, limit=MOST_BYTES)
-    readers = list_readers(Album(source, within))
+    source = Source.open(path, limit=MAX_BYTES)
+    readers = list_readers(ImageCache(source, within))
     suffix = Path(path).suffix.lower()
     if suffix not in readers:
         raise source.make_error(f"is not a mesh that Poise reads; it reads: {' '.join(MESHES)}.")
@@ -79,8 +79,8 @@ def read_file(path: str | Path, within: str = "") -> MeshFile:
     return MeshFile(found, up)
 
 
-def list_readers(album: Album) -> dict[str, Callable[[Source], tuple[list[Patch], str]]]:
-    """Return which function reads which suffix, into patches and the axis that is up."""
+def list_readers(album: ImageCache) -> dict[str, Callable[[Source], tuple[list[Patch], str]]]:
+    """Return the reader of each suffix; it returns patches and the up axis."""
     from poise.formats.gltf.looks import read_still
 
     silent: dict[str, Callable[[Source], list[Patch]]] = {".glb": read_still, ".gltf": read_still}
@@ -90,7 +90,7 @@ def list_readers(album: Album) -> dict[str, Callable[[Source], tuple[list[Patch]
 
 
 def read_silent(source: Source, read: Callable[[Source], list[Patch]]) -> tuple[list[Patch], str]:
-    """Read a file that does not say which axis is up, or whose reader has turned it."""
+    """Read a file that does not state its up axis, or whose reader has applied it."""
     return read(source), "z"
 
 
@@ -111,8 +111,8 @@ def read_stl(source: Source) -> list[Patch]:
             raise source.make_error(
                 f"says {count} triangles and has bytes for {(len(data) - 84) // 50}; it is cut short."
             )
-        if count > MOST_TRIANGLES:
-            raise source.make_error(f"has {count} triangles; at most {MOST_TRIANGLES} are read.")
+        if count > MAX_TRIANGLES:
+            raise source.make_error(f"has {count} triangles; at most {MAX_TRIANGLES} are read.")
         rows = np.frombuffer(data, np.dtype([("n", "<f4", 3), ("v", "<f4", 9), ("a", "<u2")]), count, 84)
         corners = rows["v"].reshape(-1, 3)
     vertices, triangles = join_corners(check_vertices(source, corners))
@@ -122,8 +122,8 @@ def read_stl(source: Source) -> list[Patch]:
 def read_text_corners(source: Source) -> NDArray[np.float64]:
     """Return the corners of a text STL, three per triangle."""
     words = source.data.split()
-    if words.count(b"vertex") > 3 * MOST_TRIANGLES:
-        raise source.make_error(f"has more than {MOST_TRIANGLES} triangles.")
+    if words.count(b"vertex") > 3 * MAX_TRIANGLES:
+        raise source.make_error(f"has more than {MAX_TRIANGLES} triangles.")
     found = [words[k + 1 : k + 4] for k, word in enumerate(words) if word == b"vertex"]
     if not found or len(found) % 3 or len(found[-1]) < 3:
         raise source.make_error("its facets have not three vertices each; it is cut short.")
@@ -135,12 +135,12 @@ def read_msh(source: Source) -> list[Patch]:
     data = source.data
     head = np.frombuffer(data, "<i4", 4) if len(data) >= 16 else np.zeros(4, np.int32)
     vertices, normals, places, faces = (int(n) for n in head)
-    if min(vertices, normals, places, faces) < 0 or vertices < 1 or faces > MOST_TRIANGLES:
+    if min(vertices, normals, places, faces) < 0 or vertices < 1 or faces > MAX_TRIANGLES:
         raise source.make_error(f"its counts are {[vertices, normals, places, faces]}, as no mesh has.")
     if 16 + 4 * (3 * vertices + 3 * normals + 2 * places + 3 * faces) != len(data):
         raise source.make_error("its counts do not fit its length; it is cut short, or no mesh.")
     corners = np.frombuffer(data, "<f4", 3 * vertices, 16).reshape(-1, 3)
     order = np.frombuffer(data, "<i4", 3 * faces, len(data) - 12 * faces).reshape(-1, 3)
     uv = np.frombuffer(data, "<f4", 2 * places, 16 + 12 * (vertices + normals)).reshape(-1, 2)
-    painted = settle_places(uv) if places == vertices else None
+    painted = clean_uv(uv) if places == vertices else None
     return [Patch(check_vertices(source, corners), check_triangles(source, order, vertices), None, painted)]

@@ -13,27 +13,27 @@ from pathlib import Path, PurePosixPath
 from poise.errors import FormatError
 from poise.formats.meshes.images import IMAGES
 from poise.formats.mjcf.safe_xml import (
-    MOST_BYTES,
+    MAX_BYTES,
     NOT_THERE,
     XML,
     MjcfFiles,
     Origin,
     Weight,
+    count_elements,
     find_stem,
     gather,
     parse_numbers,
     sanitize,
     serialize,
     walk,
-    weigh,
 )
 from poise.formats.source import Source, quote, quote_names
 from poise.formats.xml import Element
 
 __all__ = ["Assets", "MjcfMesh", "prepare"]
 
-MOST_ATTACHED = 100
-MOST_MESH_BYTES = 1 << 26  # of all meshes read for their mass
+MAX_ATTACHED_MODELS = 100
+MAX_MESH_BYTES = 1 << 26  # of all meshes read for their mass
 MESHES = (".stl", ".obj", ".msh")
 SOLID = ("sphere", "capsule", "cylinder", "box", "ellipsoid")
 
@@ -66,7 +66,7 @@ class MjcfMesh:
 
 @dataclass
 class Assets:
-    """What MuJoCo is handed along with the XML.
+    """The files that MuJoCo is given along with the XML.
 
     Attributes:
         use_meshes: Whether masses may come from the true files.
@@ -99,7 +99,7 @@ class Assets:
 
 
 def prepare(folder: MjcfFiles, root: Element, assets: Assets) -> Weight:
-    """Make the tree safe to compile; returns how many elements and bodies it will have.
+    """Make the tree safe to compile; return the number of its elements and bodies.
 
     Raises:
         FormatError: See `sanitize`; an attached model that is missing, cyclic, or outside the folder.
@@ -114,16 +114,16 @@ def prepare(folder: MjcfFiles, root: Element, assets: Assets) -> Weight:
         element.set("width", str(len(assets.textures)))
     models = [element for element in walk(root) if element.tag == "model"]
     attached = dict(attach(folder, element, assets) for element in models)
-    total = weigh(folder, root, attached)
+    total = count_elements(folder, root, attached)
     meshes = {e.get("name") or find_stem(e): e for e in walk(root) if e.tag == "mesh" and e.get("file")}
-    wanted = settle_masses(folder, root, meshes, assets, directory)
+    wanted = find_mesh_masses(folder, root, meshes, assets, directory)
     for name, element in meshes.items():
         replace_mesh(folder, name, element, assets, directory, wanted.get(name))
     return total
 
 
 def attach(folder: MjcfFiles, element: Element, assets: Assets) -> tuple[str, Weight]:
-    """Prepare a model that this one attaches; returns its name and how large it will be."""
+    """Prepare an attached model; return its name and size."""
     reference = element.get("file", "")
     if not reference:
         raise folder.make_error(element, "it must name a file.")
@@ -132,11 +132,11 @@ def attach(folder: MjcfFiles, element: Element, assets: Assets) -> tuple[str, We
         raise folder.make_error(element, f"the file {quote(reference)} {NOT_THERE} {folder.main.path!r}.")
     path, below = found
     assets.attached += 1
-    if path in assets.within or assets.attached > MOST_ATTACHED:
+    if path in assets.within or assets.attached > MAX_ATTACHED_MODELS:
         raise folder.make_error(
-            element, f"{quote(reference)} attaches itself, or more than {MOST_ATTACHED} are attached."
+            element, f"{quote(reference)} attaches itself, or more than {MAX_ATTACHED_MODELS} are attached."
         )
-    source = Source.open(path, limit=MOST_BYTES)
+    source = Source.open(path, limit=MAX_BYTES)
     within, opened = assets.within, folder.opened
     assets.within, folder.opened = (*within, path), {path}
     root = gather(folder, source, Origin(source, below))
@@ -151,7 +151,7 @@ def attach(folder: MjcfFiles, element: Element, assets: Assets) -> tuple[str, We
 
 
 def find_directory(root: Element, own: str) -> PurePosixPath:
-    """Return where "meshdir" or "texturedir" is, below the model's folder; the last word counts."""
+    """Return "meshdir" or "texturedir", relative to the model's folder; the last one in the file counts."""
     words = {"assetdir": "", own: ""}
     for element in walk(root):
         if element.tag == "compiler":
@@ -160,7 +160,7 @@ def find_directory(root: Element, own: str) -> PurePosixPath:
 
 
 def keep_last_names(root: Element) -> None:
-    """What the option "strippath" does: of a file's path only the name is used."""
+    """Apply the option "strippath": use the file name of a path only."""
     for element in walk(root):
         if element.tag in ("mesh", "texture") and element.get("file"):
             element.set("file", PurePosixPath(element.get("file", "").replace("\\", "/")).name)
@@ -169,7 +169,7 @@ def keep_last_names(root: Element) -> None:
 def replace_mesh(
     folder: MjcfFiles, name: str, element: Element, assets: Assets, directory: PurePosixPath, data: bytes | None
 ) -> None:
-    """Give a mesh the stand-in, or its true bytes if they are needed."""
+    """Replace a mesh by a stand-in, or by its true bytes if they are needed."""
     plain = element.get("file", "").replace("\\", "/")
     suffix = PurePosixPath(plain).suffix.lower()
     token = assets.add(TETRAHEDRON, ".obj") if data is None else assets.add(data, suffix)
@@ -203,10 +203,10 @@ def find_image(folder: MjcfFiles, element: Element, directory: PurePosixPath) ->
 # ------------------------------------------------------------------------------------------------ masses
 
 
-def settle_masses(
+def find_mesh_masses(
     folder: MjcfFiles, root: Element, meshes: Mapping[str, Element], assets: Assets, directory: PurePosixPath
 ) -> dict[str, bytes]:
-    """Return the true bytes of meshes that give a body its mass; geoms whose mesh is missing weigh nothing."""
+    """Return the bytes of meshes that give a body its mass; geoms whose mesh is missing weigh nothing."""
     data: dict[str, bytes] = {}
     lost: dict[str, bool] = {}  # whether some mass goes with it
     for geom, facts, weighs in list_mesh_geoms(root):
@@ -235,7 +235,7 @@ def settle_masses(
 
 
 def read_mesh(folder: MjcfFiles, mesh: Element, assets: Assets, directory: PurePosixPath) -> bytes | None:
-    """Return a mesh's file if it is of a known kind, not too large, and not behind an absolute path or a link."""
+    """Return a mesh's bytes if its kind is known, it is small enough, and its path is relative and not a link."""
     reference = PurePosixPath(mesh.get("file", "").replace("\\", "/"))
     if not assets.use_meshes or reference.suffix.lower() not in MESHES:
         return None
@@ -243,7 +243,7 @@ def read_mesh(folder: MjcfFiles, mesh: Element, assets: Assets, directory: PureP
         found = folder.find(mesh, str(directory / reference), MESHES)
         if found is None:
             return None
-        data = Source.open(found[0], limit=MOST_MESH_BYTES - assets.used_bytes).data
+        data = Source.open(found[0], limit=MAX_MESH_BYTES - assets.used_bytes).data
     except FormatError:
         return None
     assets.used_bytes += len(data)
@@ -279,7 +279,7 @@ def is_weightless(facts: Mapping[str, str]) -> bool:
 
 
 def read_default_classes(root: Element) -> dict[str, dict[str, str]]:
-    """Return what each default class says of geoms, its parents' words included."""
+    """Return the geom settings of each default class, including those of its parents."""
     classes: dict[str, dict[str, str]] = {}
     stack = [(e, "main", dict[str, str]()) for e in root if e.tag == "default"]
     while stack:

@@ -37,7 +37,7 @@ Row = dict[str, Any]
 
 @dataclass
 class UniqueNames:
-    """Frame and joint names, each kind unique; MuJoCo has a namespace a kind and lets names be missing."""
+    """Frame and joint names, unique within each kind; MuJoCo has a namespace per kind and allows missing names."""
 
     compiled: Any
     source: Source
@@ -97,7 +97,7 @@ def build(compiled: SimpleNamespace, assets: Assets, source: Source, options: Re
 
 @dataclass
 class BodyReader:
-    """A body that is being built."""
+    """The reader of one compiled model."""
 
     compiled: Any
     builder: ModelBuilder
@@ -107,7 +107,7 @@ class BodyReader:
     mimics: dict[int, tuple[int, float, float]] = field(default_factory=dict)
 
     def add_all(self, *, free_base: bool) -> None:
-        """World, base, bodies with their joints, sites."""
+        """Add the world, the base, bodies with their joints, and sites."""
         m = self.compiled
         self.mimics = read_couplings(m, self.names.joints, self.source)
         self.builder.add_frame(self.names.bodies[0])
@@ -169,7 +169,7 @@ class BodyReader:
             self.builder.add_frame(name, parent, at, **mass)
 
     def find_reference(self, j: int) -> Transform:
-        """Return what takes a joint's reference value back, so that q begins where the file's numbers do."""
+        """Return the transform that undoes a joint's reference value, so that q matches the file's numbers."""
         m = self.compiled
         if m.jnt_type[j] not in (HINGE, SLIDE):
             return Transform.identity()
@@ -197,7 +197,7 @@ class BodyReader:
         return row | {"lower": low, "upper": high, "rest": [rest]}
 
     def add_poses(self) -> None:
-        """Key frames, without the numbers of followers."""
+        """Add key frames as named poses, without the numbers of followers."""
         m = self.compiled
         taken = set(m.names["key"])
         for k in range(m.nkey):
@@ -220,7 +220,7 @@ def read_transform(position: Any, wxyz: Any) -> Transform:
 
 
 def read_couplings(m: Any, names: list[str], source: Source) -> dict[int, tuple[int, float, float]]:
-    """Return followers: (leader, ratio, offset). A joint that is held at one value leads itself.
+    """Return followers as (leader, ratio, offset). A joint held at one value leads itself.
 
     MuJoCo's constraint between joints is ``y - y0 = a0 + a1 (x - x0) + ... + a4 (x - x0)^4``, with the values at the
     reference configuration y0 and x0; without a second joint, ``y - y0 = a0``.
@@ -234,7 +234,7 @@ def read_couplings(m: Any, names: list[str], source: Source) -> dict[int, tuple[
         y, x = int(m.eq_obj1id[k]), int(m.eq_obj2id[k])
         a = m.eq_data[k][:5].tolist()
         y0 = float(m.qpos0[m.jnt_qposadr[y]])
-        reason = explain_refusal(m, a, y, x, out)
+        reason = explain_lost_coupling(m, a, y, x, out)
         if not m.eq_active0[k]:
             source.note(f"the coupling of joint {names[y]!r} is not active and left out")
         elif reason:
@@ -250,7 +250,7 @@ def read_couplings(m: Any, names: list[str], source: Source) -> dict[int, tuple[
     return out
 
 
-def explain_refusal(m: Any, a: list[float], y: int, x: int, known: dict[int, tuple[int, float, float]]) -> str:
+def explain_lost_coupling(m: Any, a: list[float], y: int, x: int, known: dict[int, tuple[int, float, float]]) -> str:
     """Return why a coupling cannot be a mimic; empty if it can."""
     if x >= 0 and any(a[2:]):
         return "it is not linear"
@@ -278,7 +278,7 @@ def explain_no_range(m: Any, a: list[float], y: int, x: int) -> str:
 
 
 def check_numbers(m: Any, source: Source) -> None:
-    """Every number that is used is finite and not absurd."""
+    """Check that every number in use is finite and of a sane size."""
     arrays: Iterable[tuple[str, Any]] = (
         ("a body's pos", m.body_pos),
         ("a body's orientation", m.body_quat),
@@ -302,7 +302,7 @@ def check_numbers(m: Any, source: Source) -> None:
 
 
 def find_up(m: Any, source: Source) -> str:
-    """Return the axis against gravity if it is a coordinate axis; otherwise z, as MuJoCo has it."""
+    """Return the axis against gravity if it is a coordinate axis; otherwise z, MuJoCo's default."""
     gravity = np.asarray(m.gravity, np.float64)
     k = int(np.argmax(np.abs(gravity)))
     if gravity[k] < 0.0 and abs(gravity[k]) > 0.99 * float(np.linalg.norm(gravity)):
@@ -314,7 +314,7 @@ def find_up(m: Any, source: Source) -> str:
 
 
 def read_model_name(m: Any, source: Source) -> str:
-    """Return the model attribute of the file; its file's name if it has none."""
+    """Return the model attribute of the file, or the name of the file."""
     from pathlib import PurePath
 
     return m.model if m.model and m.model != "MuJoCo Model" else PurePath(source.path).stem or "model"

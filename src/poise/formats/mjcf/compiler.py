@@ -27,7 +27,7 @@ from poise.formats.mjcf.subprocess_limits import make_environment
 
 __all__ = ["compile_model"]
 
-PATIENCE = 60.0  # seconds for one file
+TIME_LIMIT = 60.0  # seconds for one file
 
 # the folder where it runs is nobody's to import from
 BOOT = """import sys
@@ -40,14 +40,14 @@ _LOCK = threading.Lock()
 
 
 class Worker:
-    """The second interpreter, started when it is first needed and again whenever it is gone."""
+    """The second interpreter, started on first use and restarted when it has ended."""
 
     def __init__(self) -> None:
         self.process: subprocess.Popen[bytes] | None = None
         self.owner = 0
 
     def ask(self, request: bytes) -> bytes | str:
-        """Return the answer, or why there is none."""
+        """Return the answer, or the reason why there is no answer."""
         process = self.find_process()
         assert process.stdin is not None
         assert process.stdout is not None
@@ -57,7 +57,7 @@ class Worker:
             late.set()
             process.kill()
 
-        watch = threading.Timer(PATIENCE, stop)
+        watch = threading.Timer(TIME_LIMIT, stop)
         watch.daemon = True
         watch.start()
         reply = None
@@ -74,7 +74,7 @@ class Worker:
         if reply is None or worker.unpack(reply)[0].get("dirty"):
             self.stop()
         if reply is None:
-            return f"it takes more than {PATIENCE:g} s" if late.is_set() else "its compiler breaks down"
+            return f"it takes more than {TIME_LIMIT:g} s" if late.is_set() else "its compiler breaks down"
         return reply
 
     def find_process(self) -> subprocess.Popen[bytes]:
@@ -93,7 +93,7 @@ class Worker:
         return self.process
 
     def stop(self) -> None:
-        """End the process; in a fork of this one, lets go of it only."""
+        """End the process; in a fork of this one, release it only."""
         process, self.process = self.process, None
         if process is None:
             return
@@ -112,7 +112,7 @@ atexit.register(_WORKER.stop)
 
 
 def compile_model(text: str, assets: dict[str, bytes]) -> SimpleNamespace | str:
-    """Return MuJoCo's model as arrays and names, or what it says against the text.
+    """Return MuJoCo's model as arrays and names, or its error message.
 
     Raises:
         MissingExtra: MuJoCo is not installed.

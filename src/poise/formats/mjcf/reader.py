@@ -32,7 +32,7 @@ SUFFIXES = (".xml", ".mjcf")
 NOT_KINEMATIC = ("actuator", "sensor", "tendon", "contact", "custom", "deformable", "visual", "statistic")
 SETTINGS = ("option", "flag", "statistic", "global", "quality", "headlight", "map", "scale", "rgba")
 UNKNOWN = re.compile(r"unrecognized attribute: '(\w+)'\s*Element '(\w+)'")
-MOST_OUTDATED = 20  # settings of other versions that are left out before the file is refused
+MAX_OUTDATED_SETTINGS = 20  # settings of other versions that are left out before the file is refused
 
 
 def looks_like(head: bytes) -> bool:
@@ -57,7 +57,7 @@ def read_model(source: Source, options: ReadOptions) -> Model:
 
 
 def compile_safely(source: Source, within: str) -> tuple[SimpleNamespace, Assets]:
-    """MuJoCo's model of the file: first with the meshes that masses need, then, where these are bad, without any."""
+    """Return MuJoCo's model of the file, with the meshes that masses need; without meshes if these are bad."""
     assets = Assets()
     try:
         return compile_with(source, assets, within), assets
@@ -73,7 +73,7 @@ def compile_safely(source: Source, within: str) -> tuple[SimpleNamespace, Assets
 
 
 def compile_with(source: Source, assets: Assets, within: str) -> SimpleNamespace:
-    """MuJoCo's model of the file.
+    """Return MuJoCo's model of the file.
 
     What it refuses in parts that have nothing to do with kinematics is only taken out where something else was
     taken out before; bodies that weigh nothing are let through with a warning, because they can still move.
@@ -105,8 +105,8 @@ def compile_with(source: Source, assets: Assets, within: str) -> SimpleNamespace
 
 
 def compile_tolerantly(source: Source, root: Element, assets: Assets) -> SimpleNamespace | str:
-    """Return MuJoCo's answer; settings of other versions that it does not know are left out with a warning."""
-    for _ in range(MOST_OUTDATED):
+    """Return MuJoCo's answer; drop settings of other MuJoCo versions with a warning."""
+    for _ in range(MAX_OUTDATED_SETTINGS):
         problem = compile_model(serialize(root)[0], assets.files)
         found = UNKNOWN.search(problem) if isinstance(problem, str) else None
         if found is None or found[2] not in SETTINGS:
@@ -121,7 +121,7 @@ def compile_tolerantly(source: Source, root: Element, assets: Assets) -> SimpleN
 
 
 def explain(folder: MjcfFiles, root: Element, problem: str) -> FormatError:
-    """Return MuJoCo's complaint with the file and line of the element that it means."""
+    """Return MuJoCo's error with the file and line of the element it refers to."""
     _, origin = serialize(root)
     line = re.search(r",? *line (\d+)", problem)
     words = re.sub(r"^(?:XML )?(?:Error: )*", "", problem.replace("poise_", "file "))
@@ -135,7 +135,7 @@ def explain(folder: MjcfFiles, root: Element, problem: str) -> FormatError:
 
 
 def strip_extras(root: Element) -> None:
-    """Remove whatever has nothing to do with kinematics, and what refers to it."""
+    """Remove everything unrelated to kinematics, and references to it."""
     root[:] = [child for child in root if child.tag not in NOT_KINEMATIC]
     for element in walk(root):
         if element.tag == "key":

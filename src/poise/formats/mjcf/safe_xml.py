@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from xml.sax.saxutils import quoteattr
 
 from poise.errors import FormatError
-from poise.formats.source import LONGEST_NAME, Source, quote
+from poise.formats.source import MAX_NAME_LENGTH, Source, quote
 from poise.formats.xml import Element, parse_xml
 
 __all__ = [
@@ -26,27 +26,27 @@ __all__ = [
     "MjcfFiles",
     "Origin",
     "Weight",
+    "count_elements",
     "find_stem",
     "gather",
     "sanitize",
     "serialize",
     "walk",
-    "weigh",
 ]
 
 Weight = tuple[float, float]  # elements, bodies
 
-MOST_FILES = 200
-MOST_BYTES = 1 << 26  # of included XML, in all
-MOST_BODIES = 5_000  # after replicate, composite, flexcomp and attach; MuJoCo's compiler takes seconds for these
-MOST_COPIES = 25_000  # elements, likewise
+MAX_FILES = 200
+MAX_BYTES = 1 << 26  # of included XML, in all
+MAX_BODIES = 5_000  # after replicate, composite, flexcomp and attach; MuJoCo's compiler takes seconds for these
+MAX_COPIES = 25_000  # elements, likewise
 MAX_COUNT = 1_000_000  # the largest size that any element may ask for
 NO_FILE = "made by a plugin"
 NOT_THERE = "is not there, or is not a plain file; looked next to"
 BEGIN, END = b"<mujoco", b"</mujoco>"
 EXTRA_END = re.compile(rb"</mujoco>\s*</mujoco>\s*\Z")
 XML = (".xml", ".mjcf")  # what an include may climb out of the folder to
-DEEPEST = 480  # MuJoCo's own XML reader stops at 500
+MAX_DEPTH = 480  # MuJoCo's own XML reader stops at 500
 
 # attributes that hold words, among which "nan" is a name like any other
 HERE = PurePosixPath()
@@ -60,7 +60,7 @@ BUFFERS = {"nkey", "nuserdata", "nuser_body", "nuser_jnt", "nuser_geom", "nuser_
 
 @dataclass
 class Origin:
-    """A node's origin: the file it was written in, and that file's folder as seen from the model's."""
+    """The origin of an element: its file, and that file's folder relative to the model's."""
 
     source: Source
     below: PurePosixPath = HERE
@@ -68,7 +68,7 @@ class Origin:
 
 @dataclass
 class MjcfFiles:
-    """All that is read for one model.
+    """All files that are read for one model.
 
     Attributes:
         main: The file that the user named.
@@ -111,24 +111,24 @@ class MjcfFiles:
         return None
 
     def open(self, element: Element, reference: str) -> tuple[Source, Origin]:
-        """Return the included file, read once and never again."""
+        """Return the included file; each file is read once."""
         found = self.find(element, reference, XML)
         if found is None:
             raise self.make_error(element, f"the file {quote(reference)} {NOT_THERE} {self.main.path!r}.")
         path, below = found
-        if path in self.opened or len(self.opened) >= MOST_FILES:
+        if path in self.opened or len(self.opened) >= MAX_FILES:
             what = "is included already, perhaps by itself" if path in self.opened else "is one file too many"
             raise self.make_error(element, f"{quote(reference)} {what}; include each file once.")
         self.opened.add(path)
-        source = Source.open(path, limit=MOST_BYTES)
+        source = Source.open(path, limit=MAX_BYTES)
         self.bytes += len(source.data)
-        if self.bytes > MOST_BYTES:
-            raise self.make_error(element, f"the included files have more than {MOST_BYTES} bytes in all.")
+        if self.bytes > MAX_BYTES:
+            raise self.make_error(element, f"the included files have more than {MAX_BYTES} bytes in all.")
         return source, Origin(source, below)
 
 
 def gather(folder: MjcfFiles, source: Source, part: Origin) -> Element:
-    """Return the root of a file, its includes replaced by what they include.
+    """Return the root of a file, with its includes expanded.
 
     Raises:
         FormatError: Not XML, not MJCF, an include that is missing, repeated, cyclic, or no XML outside the folder.
@@ -147,7 +147,7 @@ def gather(folder: MjcfFiles, source: Source, part: Origin) -> Element:
 
 
 def expand_include(folder: MjcfFiles, element: Element) -> list[Element]:
-    """Return the element itself, or what it includes."""
+    """Return the element itself, or the elements it includes."""
     if element.tag.lower() != "include":
         return [element]
     if len(element):
@@ -161,8 +161,8 @@ def expand_include(folder: MjcfFiles, element: Element) -> list[Element]:
 
 
 def parse_tree(source: Source) -> Element:
-    """Parse the file without what XML forbids and MuJoCo accepts: two dashes in a comment, one end tag too many."""
-    data = without_odd_comments(source.data)
+    """Parse the file without what XML forbids and MuJoCo accepts: "--" in a comment, an extra end tag."""
+    data = remove_odd_comments(source.data)
     if data != source.data:
         source.note_oddity("has '--' inside a comment, which XML forbids and MuJoCo reads; such comments were skipped")
     whole = data
@@ -170,11 +170,11 @@ def parse_tree(source: Source) -> Element:
         data = data[: data.rindex(END)]
     if data != whole:
         source.note_oddity("ends in one </mujoco> too many, which MuJoCo reads; it was skipped")
-    return parse_xml(Source(source.path, data, source.notes, source.oddities), deepest=DEEPEST)
+    return parse_xml(Source(source.path, data, source.notes, source.oddities), deepest=MAX_DEPTH)
 
 
-def without_odd_comments(data: bytes) -> bytes:
-    """Return the bytes with only the lines left of comments that XML does not allow; one pass, whatever the bytes."""
+def remove_odd_comments(data: bytes) -> bytes:
+    """Return the bytes with comments that XML forbids reduced to their line ends; in one pass."""
     pieces, at = [], 0
     while (start := data.find(b"<!--", at)) >= 0 and (end := data.find(b"-->", start + 4)) >= 0:
         words = data[start + 4 : end]
@@ -197,7 +197,7 @@ def walk(root: Element) -> Iterator[Element]:
 
 
 def sanitize(folder: MjcfFiles, root: Element) -> None:
-    """Check numbers and counts, takes out what is not needed; the tree is changed in place.
+    """Check numbers and counts, and remove unneeded elements; the tree is changed in place.
 
     Raises:
         FormatError: A NaN, an absurd count.
@@ -208,14 +208,14 @@ def sanitize(folder: MjcfFiles, root: Element) -> None:
         change = CHANGES.get(element.tag)
         if change:
             change(element)
-        element[:] = [child for child in element if keep(folder, element, child)]
+        element[:] = [child for child in element if is_kept(folder, element, child)]
 
 
 def check_numbers(folder: MjcfFiles, element: Element) -> None:
-    """No NaN among numbers, no size beyond reason."""
+    """Reject NaN, infinite positions, and sizes beyond `MAX_COUNT`."""
     for key, value in element.items():
         numbers = parse_numbers(value)
-        if key == "name" and len(value) > LONGEST_NAME:
+        if key == "name" and len(value) > MAX_NAME_LENGTH:
             raise folder.make_error(element, f"its name has {len(value)} letters; give it a shorter one.")
         if WORDS.fullmatch(key) is None and any(map(math.isnan, numbers)):
             raise folder.make_error(element, f"{key} is {quote(value)}; every number must be one.")
@@ -247,8 +247,8 @@ def parse_number(word: str) -> float:
     return (parse_numbers(word) or [1.0])[0]
 
 
-def weigh(folder: MjcfFiles, root: Element, attached: Mapping[str, Weight]) -> Weight:
-    """Return how many elements and bodies there will be: each as often as the counts around it say.
+def count_elements(folder: MjcfFiles, root: Element, attached: Mapping[str, Weight]) -> Weight:
+    """Return the number of elements and bodies after replication.
 
     Raises:
         FormatError: More than is read.
@@ -262,14 +262,14 @@ def weigh(folder: MjcfFiles, root: Element, attached: Mapping[str, Weight]) -> W
         inner = attached.get(element.get("model", ""), (1.0, 1.0)) if element.tag == "attach" else (1.0, 1.0)
         total += copies * inner[0]
         bodies += copies * inner[1] if element.tag in MAKES_BODIES else 0.0
-        if total > MOST_COPIES or bodies > MOST_BODIES:
-            raise folder.make_error(element, f"the model grows above {MOST_BODIES} bodies or {MOST_COPIES} copies.")
+        if total > MAX_COPIES or bodies > MAX_BODIES:
+            raise folder.make_error(element, f"the model grows above {MAX_BODIES} bodies or {MAX_COPIES} copies.")
         stack.extend((child, copies) for child in element)
     return total, bodies
 
 
-def keep(folder: MjcfFiles, parent: Element, child: Element) -> bool:
-    """Return whether a child stays; what goes is remembered where the compiler might miss it."""
+def is_kept(folder: MjcfFiles, parent: Element, child: Element) -> bool:
+    """Return whether a child stays; record removals that the compiler might miss."""
     if child.tag in ("extension", "plugin", "skin") or (child.tag == "flexcomp" and child.get("file")):
         folder.dropped.add(child.tag)
         return False
@@ -280,39 +280,39 @@ def keep(folder: MjcfFiles, parent: Element, child: Element) -> bool:
 
 
 def find_stem(element: Element) -> str:
-    """Return the name that an asset has if it is not given one."""
+    """Return the default name of an asset."""
     return PurePosixPath(element.get("file", "").replace("\\", "/")).stem
 
 
 def simplify_texture(element: Element) -> None:
-    """Make the texture one pixel, of the same name."""
+    """Replace the texture by one pixel with the same name."""
     name = element.get("name") or find_stem(element) or f"poise texture {id(element)}"
     element.attrib.clear()
     element.attrib.update(name=name, type="2d", builtin="flat", width="1", height="1")
 
 
 def flatten_field(element: Element) -> None:
-    """Make the height field two by two points, of the same name."""
+    """Replace the height field by two by two points with the same name."""
     name, size = element.get("name") or find_stem(element), element.get("size", "1 1 1 1")
     element.attrib.clear()
     element.attrib.update(name=name, size=size, nrow="2", ncol="2")
 
 
 def drop_folders(element: Element) -> None:
-    """Drop folders, fusing of bodies (their names are frames) and simulation of muscles."""
+    """Remove folders, fusing of bodies (their names are frames) and the simulation of muscles."""
     for key in ("meshdir", "texturedir", "assetdir", "strippath", "fusestatic"):
         element.attrib.pop(key, None)
     element[:] = [child for child in element if child.tag != "lengthrange"]
 
 
-def as_mesh(element: Element) -> None:
+def turn_into_mesh(element: Element) -> None:
     """Turn a signed distance field that has a mesh into that mesh."""
     if element.get("type") == "sdf":
         element.set("type", "mesh")
 
 
 def drop_plugin(element: Element) -> None:
-    """Drop a mesh that a plugin would make."""
+    """Mark a mesh that a plugin would make as having no file."""
     if any(child.tag == "plugin" for child in element):
         element.set("file", NO_FILE)
 
@@ -322,7 +322,7 @@ CHANGES = {
     "texture": simplify_texture,
     "hfield": flatten_field,
     "compiler": drop_folders,
-    "geom": as_mesh,
+    "geom": turn_into_mesh,
 }
 
 
@@ -330,7 +330,7 @@ CHANGES = {
 
 
 def serialize(root: Element) -> tuple[str, list[Element]]:
-    """Return the tree as text, a tag a line, and the element of each line (the first line is [0])."""
+    """Return the tree as text with one tag per line, and the element of each line."""
     lines: list[str] = []
     origin: list[Element] = []
     stack: list[tuple[Element, bool]] = [(root, False)]

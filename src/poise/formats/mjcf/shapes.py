@@ -24,7 +24,7 @@ COLORED = 2  # of the roles that a texture may have (mjtTextureRole), the first 
 
 
 def add_shapes(m: SimpleNamespace, assets: Assets, builder: ModelBuilder, source: Source, bodies: list[str]) -> None:
-    """Add every geom that is a solid or a mesh file; the rest is counted in a note.
+    """Add every geom that is a solid or a mesh file; a note counts the others.
 
     A geom in a group that MuJoCo's viewer hides is for collisions alone, also where pairs are listed one by one; of the
     others, one that collides with nothing is visual.
@@ -37,7 +37,7 @@ def add_shapes(m: SimpleNamespace, assets: Assets, builder: ModelBuilder, source
             left[kind] = left.get(kind, 0) + 1
             continue
         shape, offset = made
-        builder.add_shape(bodies[m.geom_bodyid[i]], shape, offset=offset, use=use_of(m, i), color=color_of(m, i))
+        builder.add_shape(bodies[m.geom_bodyid[i]], shape, offset=offset, use=find_use(m, i), color=find_color(m, i))
     if left:
         source.note("geoms without a shape here: " + ", ".join(f"{n} {kind}" for kind, n in left.items()))
     if (m.geom_type == NAMES.index("ellipsoid")).any():
@@ -45,7 +45,7 @@ def add_shapes(m: SimpleNamespace, assets: Assets, builder: ModelBuilder, source
 
 
 def make_solid(m: Any, kind: str, i: int) -> tuple[Geometry, Transform] | None:
-    """Return a simple solid and where it is; MuJoCo's sizes are radii and half lengths."""
+    """Return a simple solid and its placement; MuJoCo's sizes are radii and half lengths."""
     a, b, c = (float(x) for x in m.geom_size[i])
     shapes: dict[str, Any] = {
         "sphere": lambda: Sphere(a),
@@ -60,13 +60,13 @@ def make_solid(m: Any, kind: str, i: int) -> tuple[Geometry, Transform] | None:
 
 
 def is_finite(m: Any, i: int) -> bool:
-    """Return whether a geom's numbers are finite and not absurd."""
+    """Return whether a geom's numbers are finite and of a sane size."""
     values = np.concatenate([m.geom_pos[i], m.geom_quat[i], m.geom_size[i]])
     return bool((np.abs(values) < LARGEST).all())
 
 
 def make_mesh(m: Any, assets: Assets, i: int) -> tuple[Geometry, Transform] | None:
-    """Return a mesh file and where its own origin is.
+    """Return a mesh file and the placement of its own origin.
 
     The compiler moves vertices v of the file to ``R_ref^T s (v - p_ref)``, then to the centre and axes of inertia, and
     the geom with them: its pose is ``G M`` with M the move, and the file's origin is ``G R_ref^T T(-s p_ref)``.
@@ -88,7 +88,7 @@ def make_mesh(m: Any, assets: Assets, i: int) -> tuple[Geometry, Transform] | No
 
 
 def find_texture(m: Any, assets: Assets, i: int) -> str:
-    """Return the image of a geom's material; "" for none."""
+    """Return the image of a geom's material, or ""."""
     material = int(m.geom_matid[i])
     roles = np.atleast_1d(m.mat_texid[material]) if material >= 0 else np.zeros(0, np.int64)
     textures = [int(k) for k in roles[:COLORED] if k >= 0]
@@ -96,15 +96,15 @@ def find_texture(m: Any, assets: Assets, i: int) -> str:
     return assets.textures[number] if 0 <= number < len(assets.textures) else ""
 
 
-def use_of(m: Any, i: int) -> str:
-    """Return what a geom is for."""
+def find_use(m: Any, i: int) -> str:
+    """Return the use of a geom: visual, collision or both."""
     if m.geom_group[i] >= FIRST_HIDDEN_GROUP:
         return "collision"
     return "both" if m.geom_contype[i] or m.geom_conaffinity[i] else "visual"
 
 
-def color_of(m: Any, i: int) -> list[float] | None:
-    """Return a geom's own color, else its material's; none where the file leaves it to MuJoCo."""
+def find_color(m: Any, i: int) -> list[float] | None:
+    """Return a geom's own colour, else its material's; None if the file leaves it to MuJoCo."""
     own = np.asarray(m.geom_rgba[i], np.float64)
     if not np.allclose(own, DEFAULT_COLOR):
         return own.tolist() if np.isfinite(own).all() else None

@@ -12,7 +12,7 @@ SANITIZERS = ("libasan", "libhwasan", "liblsan", "libtsan", "libubsan", "libclan
 
 
 def make_environment() -> dict[str, str]:
-    """Return the environment of such a process: this one's, with its modules, and without a sanitizer.
+    """Return the environment of the process: this one's, with its modules, and without a sanitizer.
 
     A sanitizer that is loaded into this process maps terabytes for its own use, which no bound on memory allows, and
     there is nothing of ours to watch over there.

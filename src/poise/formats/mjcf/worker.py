@@ -30,7 +30,7 @@ MEMORY = 8 << 30  # bytes that the process may have, where the system can say so
 
 
 def pack(words: dict[str, Any], arrays: dict[str, Any]) -> bytes:
-    """Words and arrays as one file."""
+    """Return a dict and arrays as one file."""
     stream = io.BytesIO()
     text = np.frombuffer(json.dumps(words).encode(), np.uint8)
     np.savez(stream, words_=text, **arrays)
@@ -38,7 +38,7 @@ def pack(words: dict[str, Any], arrays: dict[str, Any]) -> bytes:
 
 
 def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what `pack` was given."""
+    """Return the arguments of `pack`."""
     with np.load(io.BytesIO(data), allow_pickle=False) as file:
         arrays = {name: file[name] for name in file.files}
     return json.loads(arrays.pop("words_").tobytes()), arrays
@@ -62,7 +62,7 @@ def receive(stream: IO[bytes]) -> bytes | None:
 
 
 def answer(request: bytes) -> bytes:
-    """Compile; "dirty" says that MuJoCo failed in a way after which it is not to be trusted."""
+    """Compile a request; "dirty" means that MuJoCo failed in a way after which it cannot be trusted."""
     import mujoco
 
     words, arrays = unpack(request)
@@ -101,7 +101,7 @@ def list_facts(mujoco: Any, model: Any) -> tuple[dict[str, Any], dict[str, Any]]
 
 
 def serve() -> None:
-    """Answers until the input ends, or until MuJoCo is not to be trusted any more."""
+    """Answer requests until the input ends, or until MuJoCo cannot be trusted any more."""
     try:
         import resource
 

@@ -55,7 +55,7 @@ _Y_FROM_Z = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
 
 
 def looks_like(head: bytes) -> bool:
-    """Return whether an archive begins with arrays that such files have."""
+    """Return whether an archive begins with the arrays of AMASS."""
     names = (
         b"poses.npy",
         b"trans.npy",
@@ -114,7 +114,7 @@ def read_poses(source: Source, arrays: dict[str, NDArray[np.float64]]) -> Floats
 
 
 def read_translations(source: Source, arrays: dict[str, NDArray[np.float64]]) -> Floats:
-    """Return where the root is, (frames, 3) [m]."""
+    """Return the root's position, (frames, 3) [m]."""
     frames = len(arrays.get("poses", arrays.get("root_orient", ())))
     if "trans" not in arrays:
         source.note_oddity("has no array 'trans'; the pelvis stays at the origin")
@@ -125,7 +125,7 @@ def read_translations(source: Source, arrays: dict[str, NDArray[np.float64]]) ->
 
 
 def read_reals(source: Source, name: str, array: NDArray[np.float64]) -> Floats:
-    """Finite numbers."""
+    """Return an array of finite numbers."""
     if array.dtype.kind not in "fiu" or not np.isfinite(array).all():
         raise source.make_error(f"array {name!r} holds something that is not a number.")
     out = array.astype(np.float64)
@@ -135,7 +135,7 @@ def read_reals(source: Source, name: str, array: NDArray[np.float64]) -> Floats:
 
 
 def read_rate(source: Source, arrays: dict[str, NDArray[np.float64]]) -> float:
-    """Frames per second."""
+    """Return frames per second."""
     for name in RATES:
         if name in arrays:
             rate = arrays[name]
@@ -147,7 +147,7 @@ def read_rate(source: Source, arrays: dict[str, NDArray[np.float64]]) -> float:
 
 
 def find_up(source: Source, poses: Floats) -> str:
-    """Return the file's up: z, as AMASS has it, unless the body mostly stands along y."""
+    """Return the file's up: z, as in AMASS, unless the body mostly stands along y."""
     spine = Rotation.from_vector(poses[:, 0]).apply([0.0, 1.0, 0.0]).mean(axis=0)
     up = "y" if spine[1] > 0.5 and spine[1] > spine[2] else "z"
     source.note(f"{up} is up in the file, y in the motion")
@@ -158,7 +158,7 @@ def find_up(source: Source, poses: Floats) -> str:
 
 
 def retarget(model: Model, poses: Floats, trans: Floats, up: str) -> Floats:
-    """q of a block of frames."""
+    """Return q of a block of frames."""
     turn = _Y_FROM_Z if up == "z" else np.eye(3)
     local = Rotation.from_vector(poses).matrix
     world = np.empty_like(local)
@@ -200,7 +200,7 @@ def chain_turns(axes: Floats, angles: Floats) -> Floats:
 
 
 def turn_about(axis: Floats, angle: Floats) -> Floats:
-    """Rotations about one axis, (frames, 3, 3): Rodrigues."""
+    """Return rotations about one axis, (frames, 3, 3), by Rodrigues' formula."""
     x, y, z = axis
     cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     sine, cosine = np.sin(angle)[:, None, None], np.cos(angle)[:, None, None]
@@ -209,7 +209,7 @@ def turn_about(axis: Floats, angle: Floats) -> Floats:
 
 
 def fit_angles(wanted: Floats, axes: Floats, lower: Floats, upper: Floats) -> Floats:
-    """Angles inside the ranges with the largest trace(R^T wanted), one axis at a time until they settle.
+    """Return angles within the ranges with the largest trace(R^T wanted), one axis at a time until they settle.
 
     For one axis a and what is wanted of it, M, the trace is ``a.Ma + cos(t) (tr M - a.Ma) + sin(t) a.v`` with
     ``v_i = e_ijk M_kj``: largest at ``atan2(a.v, tr M - a.Ma)``, and inside a range at the end that is nearest.
@@ -228,7 +228,7 @@ def fit_angles(wanted: Floats, axes: Floats, lower: Floats, upper: Floats) -> Fl
 
 
 def sweep(wanted: Floats, axes: Floats, angles: Floats, lower: Floats, upper: Floats) -> Floats:
-    """Return every angle once set to its best, the others held."""
+    """Return the angles after setting each once to its best value."""
     angles = angles.copy()
     before = np.broadcast_to(np.eye(3), wanted.shape)
     for i, axis in enumerate(axes):
@@ -243,7 +243,7 @@ def sweep(wanted: Floats, axes: Floats, angles: Floats, lower: Floats, upper: Fl
 
 
 def start_angles(wanted: Floats, axes: Floats, lower: Floats, upper: Floats) -> Floats:
-    """Return the exact three angles, in whichever of their two forms lies nearer to the ranges."""
+    """Return the exact three angles, in the form that lies nearer to the ranges."""
     order = "".join("XYZ"[int(np.argmax(axis))] for axis in axes)
     one = Rotation.from_matrix(wanted).to_euler(order)
     two = one + np.pi
@@ -255,7 +255,7 @@ def start_angles(wanted: Floats, axes: Floats, lower: Floats, upper: Floats) -> 
 
 
 def clamp_angle(angle: Floats, low: float, high: float) -> Floats:
-    """Return the angle, or the end of the range that is nearest to it round the circle."""
+    """Return the angle, or the nearest end of its range on the circle."""
     middle = 0.5 * (low + high)
     around = middle + np.remainder(angle - middle + np.pi, 2.0 * np.pi) - np.pi
     inside: Floats = np.clip(around, low, high)
@@ -263,6 +263,6 @@ def clamp_angle(angle: Floats, low: float, high: float) -> Floats:
 
 
 def find_signs(wxyz: Floats) -> Floats:
-    """Signs that keep a row of quaternions from jumping to the other side."""
+    """Return signs that keep a sequence of quaternions continuous."""
     turns = np.einsum("ij,ij->i", wxyz[1:], wxyz[:-1]) < 0.0
     return np.cumprod(np.concatenate([[1.0], np.where(turns, -1.0, 1.0)]))

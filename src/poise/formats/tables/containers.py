@@ -22,9 +22,9 @@ __all__ = ["WRITERS", "choose_reader"]
 Column = NDArray[Any]
 Columns = dict[str, Column]
 
-MOST_COLUMNS = 100_000
-MOST_BYTES = 1 << 30  # of a Parquet table, unpacked
-MOST_LINES = 5_000_000  # of a CSV file
+MAX_COLUMNS = 100_000
+MAX_BYTES = 1 << 30  # of a Parquet table, unpacked
+MAX_LINES = 5_000_000  # of a CSV file
 BLOCK = 4096  # rows turned into arrays at once
 BARE = '{"style": "unitree"}'  # what a CSV file without a head says of itself, and an archive with GMR's names
 OF_ROBOTS = ("root_pos", "root_rot", "dof_pos")
@@ -33,7 +33,7 @@ _WORDS = {"True": True, "False": False, "true": True, "false": False}
 
 
 def choose_reader(source: Source) -> Callable[[Source], tuple[Columns, str]]:
-    """Return who reads this file, by its first bytes."""
+    """Return the reader of this file, by its first bytes."""
     if source.data.startswith(b"PAR1"):
         return read_parquet
     if source.data.startswith(b"PK"):
@@ -44,7 +44,7 @@ def choose_reader(source: Source) -> Callable[[Source], tuple[Columns, str]]:
 
 
 def check_lengths(source: Source, columns: Columns) -> Columns:
-    """Return the columns, all of one length."""
+    """Return the columns, after checking that all have the same length."""
     sizes = {name: len(column) for name, column in columns.items()}
     if len(set(sizes.values())) > 1:
         raise source.make_error(
@@ -57,7 +57,7 @@ def check_lengths(source: Source, columns: Columns) -> Columns:
 
 
 def write_csv(columns: Columns, facts: str, target: Path) -> None:
-    """Text, every number with as many digits as it takes; the facts have no place there.
+    """Write text with as many digits as each number needs; CSV has no place for the facts.
 
     Names and words that a spreadsheet would take for a formula are guarded by an apostrophe, which `read_csv` removes.
     """
@@ -75,20 +75,20 @@ def write_csv(columns: Columns, facts: str, target: Path) -> None:
 
 
 def guard(cell: str) -> str:
-    """Return a cell of text as no spreadsheet computes it (OWASP, CSV injection)."""
+    """Return a cell that no spreadsheet evaluates (OWASP, CSV injection)."""
     return f"'{cell}" if _FORMULA.match(cell) else cell
 
 
 def remove_guard(cell: str) -> str:
-    """Return the text that `guard` was given."""
+    """Return the text before `guard`."""
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
 def read_csv(source: Source) -> tuple[Columns, str]:
-    """Columns of text; those of numbers as numbers, with commas, semicolons or tabs between them."""
+    """Return columns of text or numbers, separated by commas, semicolons or tabs."""
     text = source.read_text()
-    if max(text.count("\n"), text.count("\r")) > MOST_LINES:
-        raise source.make_error(f"has more than {MOST_LINES} lines; split it, or save it as NPZ or Parquet.")
+    if max(text.count("\n"), text.count("\r")) > MAX_LINES:
+        raise source.make_error(f"has more than {MAX_LINES} lines; split it, or save it as NPZ or Parquet.")
     lines = (text if "\n" in text else text.replace("\r", "\n")).split("\n")
     start = next((i for i, line in enumerate(lines) if line.strip()), None)
     if start is None:
@@ -112,12 +112,12 @@ def read_csv(source: Source) -> tuple[Columns, str]:
 
 
 def number_names(count: int) -> list[str]:
-    """Return names for columns that have none: their numbers."""
+    """Return column numbers as the names of columns without names."""
     return [str(i) for i in range(count)]
 
 
 def begins_with_numbers(cells: list[str]) -> bool:
-    """Return whether the first row of a table has numbers in place of names, which are not those of its columns."""
+    """Return whether the first row has numbers in place of names."""
     try:
         [float(cell) for cell in cells]
     except ValueError:
@@ -126,16 +126,16 @@ def begins_with_numbers(cells: list[str]) -> bool:
 
 
 def check_header(source: Source, names: list[str], line: int) -> None:
-    """Column names, each once."""
-    if len(names) > MOST_COLUMNS:
-        raise source.make_error(f"has {len(names)} columns; at most {MOST_COLUMNS} are read.", line)
+    """Return the column names, after checking that each occurs once."""
+    if len(names) > MAX_COLUMNS:
+        raise source.make_error(f"has {len(names)} columns; at most {MAX_COLUMNS} are read.", line)
     if len(set(names)) < len(names):
         twice = [name for name, count in Counter(names).items() if count > 1]
         raise source.make_error(f"columns {quote_names(twice)} stand there more than once.", line)
 
 
 def split_blocks(source: Source, rows: Any, width: int, start: int) -> Iterator[tuple[int, list[list[str]]]]:
-    """Yield rows by the thousand, with the line of the first; blank lines are skipped."""
+    """Yield rows by the thousand, with the line of the first; skip blank lines."""
     block: list[list[str]] = []
     first = start + rows.line_num + 1
     for row in rows:
@@ -151,7 +151,7 @@ def split_blocks(source: Source, rows: Any, width: int, start: int) -> Iterator[
 
 
 def read_block(source: Source, names: list[str], block: tuple[int, list[list[str]]]) -> list[Column]:
-    """Return a block's columns: numbers, true or false, else text."""
+    """Return the columns of a block as numbers, booleans or text."""
     first, rows = block
     out: list[Column] = []
     for i, name in enumerate(names):
@@ -171,7 +171,7 @@ def read_block(source: Source, names: list[str], block: tuple[int, list[list[str
 
 
 def join_blocks(source: Source, name: str, parts: list[Column]) -> Column:
-    """Return one column of its blocks, all of one type."""
+    """Return one column from its blocks, all of one type."""
     if len({part.dtype.kind for part in parts if len(part)}) > 1:
         raise source.make_error(f"column {quote(name)} holds numbers and words; it must be one of them.")
     return np.concatenate([part for part in parts if len(part)] or parts)
@@ -181,7 +181,7 @@ def join_blocks(source: Source, name: str, parts: list[Column]) -> Column:
 
 
 def write_npz(columns: Columns, facts: str, target: Path) -> None:
-    """q in one array, the rest by name; the facts first, so that the file is known by its beginning."""
+    """Write q as one array and the rest by name; the facts come first, so that the file is recognised."""
     others = {name: column for name, column in columns.items() if is_fact(name)}
     joints = {name: column for name, column in columns.items() if not is_fact(name)}
     count = len(next(iter(columns.values()), ()))
@@ -194,12 +194,12 @@ def write_npz(columns: Columns, facts: str, target: Path) -> None:
 
 
 def is_fact(name: str) -> bool:
-    """Return whether a column is not a joint, or is not known to be one."""
+    """Return whether a column is not a joint, or not known to be one."""
     return name in RESERVED or name.startswith("error.")
 
 
 def read_npz(source: Source) -> tuple[Columns, str]:
-    """Read the arrays of an archive with `q` and `columns`, as ours have; with `q` alone, columns are numbered."""
+    """Read an archive with `q` and `columns`; with `q` alone, columns are numbered."""
     members = list_members(source)
     of_robots = "q" not in members and set(OF_ROBOTS) <= members  # what stands beside them may be no numbers at all
     arrays = read_arrays(source, {*OF_ROBOTS, "fps"} if of_robots else None)
@@ -208,7 +208,7 @@ def read_npz(source: Source) -> tuple[Columns, str]:
     facts = arrays.pop("poise", np.array(""))
     if of_robots:
         q, facts = join_arrays(source, [arrays.pop(name) for name in OF_ROBOTS], held), np.array(BARE)
-    if names is None and q is not None and q.ndim == 2 and q.shape[1] <= MOST_COLUMNS:
+    if names is None and q is not None and q.ndim == 2 and q.shape[1] <= MAX_COLUMNS:
         names = np.array(number_names(q.shape[1]), np.str_)
     if names is None or q is None or names.dtype.kind != "U" or names.ndim != 1 or q.shape[1:] != names.shape:
         raise source.make_error(f"needs arrays 'q' (rows, n) and 'columns' (n names); it has {held}.")
@@ -225,7 +225,7 @@ def read_npz(source: Source) -> tuple[Columns, str]:
 
 
 def join_arrays(source: Source, parts: list[Column], held: str) -> Column:
-    """Return the arrays of a robot's motion side by side: the root's place, its quaternion, the joints."""
+    """Return the arrays of a robot's motion side by side: root position, root quaternion, joints."""
     place, turn, joints = parts
     if joints.ndim != 2 or place.shape != (len(joints), 3) or turn.shape != (len(joints), 4):
         raise source.make_error(
@@ -248,7 +248,7 @@ def load_parquet() -> tuple[Any, Any]:
 
 
 def write_parquet(columns: Columns, facts: str, target: Path) -> None:
-    """Write a column each, the facts in the metadata."""
+    """Write the columns, with the facts in the metadata."""
     pyarrow, door = load_parquet()
     arrays = [pyarrow.array(column) for column in columns.values()]
     table = pyarrow.Table.from_arrays(arrays, names=list(columns), metadata={"poise": facts})
@@ -256,7 +256,7 @@ def write_parquet(columns: Columns, facts: str, target: Path) -> None:
 
 
 def read_parquet(source: Source) -> tuple[Columns, str]:
-    """Flat columns of numbers, flags or text, without gaps."""
+    """Return flat columns of numbers, booleans or text, without gaps."""
     pyarrow, door = load_parquet()
     try:
         file = door.ParquetFile(pyarrow.BufferReader(source.data))
@@ -274,10 +274,10 @@ def read_parquet(source: Source) -> tuple[Columns, str]:
 
 
 def check_parquet(source: Source, about: Any) -> None:
-    """What a file declares must be in proportion before it is unpacked."""
+    """Check that declared sizes are in proportion to the file before it is unpacked."""
     groups = [about.row_group(i) for i in range(about.num_row_groups)]
     size = max(about.num_rows * about.num_columns * 8, sum(group.total_byte_size for group in groups))
-    if size > MOST_BYTES or about.num_columns > MOST_COLUMNS or min(about.num_rows, about.num_columns) < 0:
+    if size > MAX_BYTES or about.num_columns > MAX_COLUMNS or min(about.num_rows, about.num_columns) < 0:
         raise source.make_error(f"declares {about.num_rows} rows of {about.num_columns} columns, more than are read.")
 
 

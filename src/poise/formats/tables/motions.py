@@ -95,7 +95,7 @@ def write_pose(pose: Pose, target: Path) -> None:
 
 
 def write_solution(solution: Any, target: Path) -> None:
-    """Write a solution, or several of one model in arrays: the poses, and what each came to.
+    """Write a solution, or several of one model in arrays: poses, errors and status.
 
     It is known by its attributes: `model`, `q`, `reached`, `status`, `steps`, `searches`, `seconds`, `errors`.
     """
@@ -116,7 +116,7 @@ def make_q_columns(model: Model, q: NDArray[np.float64]) -> dict[str, Column]:
 
 
 def write(table: Table, target: Path) -> None:
-    """Write a table as its suffix says."""
+    """Write a table in the format of its suffix."""
     containers.WRITERS[target.suffix.lower()](table.columns, json.dumps(table.facts, ensure_ascii=False), target)
 
 
@@ -124,7 +124,7 @@ def write(table: Table, target: Path) -> None:
 
 
 def read_table(path: str | Path) -> Table:
-    """Read a table as it lies in the file: columns of numbers, true or false, or text.
+    """Read a table as it is in the file: columns of numbers, booleans or text.
 
     Raises:
         FormatError: No table, or a damaged one.
@@ -133,7 +133,7 @@ def read_table(path: str | Path) -> Table:
 
 
 def open_table(source: Source) -> Table:
-    """Return the table of an opened file; content decides, since suffixes lie."""
+    """Return the table of an opened file; content decides, since suffixes may be wrong."""
     columns, text = containers.choose_reader(source)(source)
     facts: Any = {}
     if text:
@@ -174,7 +174,7 @@ def read_motion(source: Source, options: ReadOptions) -> Motion:
 
 
 def name_rows(source: Source, table: Table, model: Model) -> Table:
-    """Return the table; rows as Unitree and GMR write them become numbers of q, under their names."""
+    """Return the table; rows in the layout of Unitree or GMR become named numbers of q."""
     if table.facts.get("style") != "unitree":
         return table
     counted = [name for name in table.columns if not is_known(name)]
@@ -191,7 +191,7 @@ def name_rows(source: Source, table: Table, model: Model) -> Table:
 
 
 def with_names(source: Source, table: Table, model: Model) -> Table:
-    """Return the table; columns that are only counted, as those of an array without names, get the model's names."""
+    """Return the table with the model's names for columns that are only numbered."""
     names, counted = name_columns(model), [str(i) for i in range(model.nq)]
     if (
         {name for name in table.columns if not is_known(name)} != set(counted)
@@ -207,7 +207,7 @@ def with_names(source: Source, table: Table, model: Model) -> Table:
 
 
 def is_known(name: str) -> bool:
-    """Return whether a column may stand next to the joints."""
+    """Return whether a column is one of those next to the joints."""
     return not name or name in RESERVED or name.startswith("error.")
 
 
@@ -222,7 +222,7 @@ def read_numbers(source: Source, table: Table, name: str) -> NDArray[np.float64]
 
 
 def choose_model(source: Source, table: Table, options: ReadOptions) -> Model:
-    """Return the model that was given, else the one in the file, else the built-in body with these columns."""
+    """Return the given model, else the model in the file, else the built-in body with these columns."""
     if isinstance(options.model, Model):
         return options.model
     if isinstance(text := table.facts.get("model"), str):
@@ -277,7 +277,7 @@ def read_fps(source: Source, table: Table) -> float:
 
 
 def find_rate(times: NDArray[np.float64]) -> float:
-    """Return frames per second of even times; the shortest number that gives them to the last bit, if there is one."""
+    """Return frames per second of even times; the shortest number that gives them to the last bit, if possible."""
     count = len(times)
     if count < 2 or not times[-1] > times[0]:
         return 0.0

@@ -26,8 +26,8 @@ __all__ = ["NAME", "SUFFIXES", "list_members", "looks_like", "read_arrays", "wri
 NAME = "NPZ"
 SUFFIXES = (".npz",)
 
-MOST_MEMBERS = 1000
-MOST_BYTES = 1 << 30  # of all members that are read, unpacked
+MAX_MEMBERS = 1000
+MAX_BYTES = 1 << 30  # of all members that are read, unpacked
 BOMB = 200  # times that a large member may be larger than its packed form
 LARGE = 1 << 26  # [bytes]
 _KINDS = "fiubU"
@@ -45,7 +45,7 @@ def write_arrays(thing: Any, target: Path) -> None:
 
 
 def read_arrays(source: Source, wanted: Container[str] | None = None) -> dict[str, NDArray[Any]]:
-    """Read the arrays by name; those that are not in `wanted` are not looked at.
+    """Read the arrays by name; skip those that are not in `wanted`.
 
     Raises:
         FormatError: No archive, a damaged one, or one that holds pickles, lies or bombs.
@@ -61,7 +61,7 @@ def read_arrays(source: Source, wanted: Container[str] | None = None) -> dict[st
 
 
 def list_members(source: Source) -> set[str]:
-    """Return the names of what an archive holds; none where it is no archive, which `read_arrays` says better."""
+    """Return the names of the arrays in an archive; none if it is not an archive."""
     try:
         with zipfile.ZipFile(io.BytesIO(source.data)) as archive:
             return {info.filename.removesuffix(".npy") for info in archive.infolist()}
@@ -71,8 +71,8 @@ def list_members(source: Source) -> set[str]:
 
 def read_members(source: Source, archive: zipfile.ZipFile, wanted: Container[str] | None) -> dict[str, NDArray[Any]]:
     infos = archive.infolist()
-    if len(infos) > MOST_MEMBERS:
-        raise source.make_error(f"holds {len(infos)} members; at most {MOST_MEMBERS} are read.")
+    if len(infos) > MAX_MEMBERS:
+        raise source.make_error(f"holds {len(infos)} members; at most {MAX_MEMBERS} are read.")
     chosen: dict[str, zipfile.ZipInfo] = {}
     for info in infos:
         name = info.filename.removesuffix(".npy")
@@ -86,7 +86,7 @@ def read_members(source: Source, archive: zipfile.ZipFile, wanted: Container[str
     total = 0
     for name, info in chosen.items():
         total += info.file_size
-        if total > MOST_BYTES or (info.file_size > LARGE and info.file_size > BOMB * info.compress_size):
+        if total > MAX_BYTES or (info.file_size > LARGE and info.file_size > BOMB * info.compress_size):
             raise source.make_error(
                 f"unpacks to {total} bytes at {quote(name)}, out of proportion; it was not unpacked."
             )
@@ -94,7 +94,7 @@ def read_members(source: Source, archive: zipfile.ZipFile, wanted: Container[str
 
 
 def read_member(source: Source, archive: zipfile.ZipFile, name: str, info: zipfile.ZipInfo) -> NDArray[Any]:
-    """Read one array, its header believed only as far as the bytes go."""
+    """Read one array, after checking its header against its bytes."""
     with open_member(archive, info) as stream:
         shape, fortran, dtype = read_header(stream)
         if dtype.hasobject or dtype.kind not in _KINDS or dtype.names is not None:
@@ -112,7 +112,7 @@ def read_member(source: Source, archive: zipfile.ZipFile, name: str, info: zipfi
 
 
 def read_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Shape, order and type from an array's header; its length is bounded by numpy."""
+    """Return shape, order and type from an array's header, whose length numpy bounds."""
     version = np.lib.format.read_magic(stream)
     if version == (1, 0):
         return np.lib.format.read_array_header_1_0(stream, max_header_size=10_000)

@@ -50,7 +50,7 @@ def write_style(motion: Any, target: Path, path: str, style: str) -> None:
 
 
 def split_root(motion: Motion) -> tuple[NDArray[np.float64], ...]:
-    """Return the root's place and quaternion xyzw in the world, and the other numbers of q."""
+    """Return the root's position and quaternion xyzw in the world, and the other numbers of q."""
     root = find_free_root(motion.model)
     if root is None:
         raise InvalidValue(f"model {motion.model.name!r} has no free joint at its root, which this style is about.")
@@ -64,18 +64,18 @@ def split_root(motion: Motion) -> tuple[NDArray[np.float64], ...]:
 
 
 def find_free_root(model: Model) -> Root | None:
-    """Return the root that carries a body freely, where it is one joint."""
+    """Return the free joint that carries a body, if it is one joint."""
     root = find_root(model)
     return root if root is not None and root.slide.kind == "free" else None
 
 
 def has_free_root(model: Model) -> bool:
-    """Tell whether a body has the root that these styles are about."""
+    """Return whether a body has the free root that these styles need."""
     return find_free_root(model) is not None
 
 
 def read_rows(source: Source, rows: NDArray[np.float64], model: Model) -> NDArray[np.float64]:
-    """Return q, (frames, nq), of rows in a style: the root's place in the world, its quaternion xyzw, the others.
+    """Return q, (frames, nq), of rows in a style: root position in the world, quaternion xyzw, joints.
 
     Raises:
         FormatError: The body has another number of joints, or what stands for the quaternion is none.

@@ -18,14 +18,14 @@ from typing import Any, Protocol, runtime_checkable
 
 __all__ = ["Budget", "Evaluator", "ExpressionError", "Function", "make_functions"]
 
-MOST_WORK = 2_000_000
+MAX_WORK = 2_000_000
 """Characters, list items and steps that one file may cost; large public robots cost 350,000."""
 
-LONGEST_EXPRESSION = 2000  # characters
-LONGEST_ARGUMENT = 100  # characters that a method of strings takes
-MOST_BITS = 1024  # of an integer; a double has no more
-MOST_DIGITS = 20  # to round to
-MOST_INDEX = 1 << 53  # of a range
+MAX_EXPRESSION_LENGTH = 2000  # characters
+MAX_ARGUMENT_LENGTH = 100  # characters that a method of strings takes
+MAX_BITS = 1024  # of an integer; a double has no more
+MAX_DIGITS = 20  # to round to
+MAX_INDEX = 1 << 53  # of a range
 
 
 class ExpressionError(Exception):
@@ -57,7 +57,7 @@ class Budget:
     """The work that is left for one file."""
 
     def __init__(self) -> None:
-        self.left = MOST_WORK
+        self.left = MAX_WORK
 
     def spend(self, work: int) -> None:
         """Take work from the budget.
@@ -67,7 +67,7 @@ class Budget:
         """
         self.left -= work
         if self.left < 0:
-            raise ExpressionError(f"its macros need more than {MOST_WORK} steps and characters; they may have no end")
+            raise ExpressionError(f"its macros need more than {MAX_WORK} steps and characters; they may have no end")
 
     def charge(self, value: Any) -> int:
         """Spend the size of a value, nested values included; return it."""
@@ -93,8 +93,8 @@ class Evaluator:
         Raises:
             ExpressionError: Syntax or a name that is not allowed, an operation that fails, or too much work.
         """
-        if len(text) > LONGEST_EXPRESSION:
-            raise ExpressionError(f"an expression has {len(text)} characters; at most {LONGEST_EXPRESSION} are read")
+        if len(text) > MAX_EXPRESSION_LENGTH:
+            raise ExpressionError(f"an expression has {len(text)} characters; at most {MAX_EXPRESSION_LENGTH} are read")
         try:
             return self.visit(ast.parse(text.strip(), mode="eval").body, names)
         except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError) as error:
@@ -164,8 +164,8 @@ class Evaluator:
             self.budget.spend(size * max(0, right))
         elif not (is_number(left) and is_number(right)) and not (kind is ast.Add and type(left) is type(right)):
             raise ExpressionError(f"{kind.__name__} does not take {type(left).__name__} and {type(right).__name__}")
-        if kind is ast.Pow and isinstance(left, int) and right * left.bit_length() > MOST_BITS:
-            raise ExpressionError(f"a power has more than {MOST_BITS} bits")
+        if kind is ast.Pow and isinstance(left, int) and right * left.bit_length() > MAX_BITS:
+            raise ExpressionError(f"a power has more than {MAX_BITS} bits")
         return check_number(apply(left, right))
 
     def visit_boolean(self, node: ast.BoolOp, names: NameScope) -> Any:
@@ -287,22 +287,22 @@ def check_name(name: str) -> str:
 
 def check_number(value: Any) -> Any:
     """Return a value, or raise `ExpressionError` if it is a complex number or a huge integer."""
-    if isinstance(value, complex) or (isinstance(value, int) and value.bit_length() > MOST_BITS):
-        raise ExpressionError(f"a result is complex or has more than {MOST_BITS} bits")
+    if isinstance(value, complex) or (isinstance(value, int) and value.bit_length() > MAX_BITS):
+        raise ExpressionError(f"a result is complex or has more than {MAX_BITS} bits")
     return value
 
 
 def check_argument(value: Any) -> Any:
     """Return an argument of a string's method, or raise `ExpressionError` if it is long."""
-    if isinstance(value, str) and len(value) > LONGEST_ARGUMENT:
-        raise ExpressionError(f"an argument has {len(value)} characters; at most {LONGEST_ARGUMENT} are allowed")
+    if isinstance(value, str) and len(value) > MAX_ARGUMENT_LENGTH:
+        raise ExpressionError(f"an argument has {len(value)} characters; at most {MAX_ARGUMENT_LENGTH} are allowed")
     return value
 
 
 def round_number(value: Any, digits: int | None = None) -> Any:
     """Return a rounded number; an integer if `digits` is left out."""
-    if abs(digits or 0) > MOST_DIGITS:
-        raise ExpressionError(f"round() to {digits} digits is not allowed; use at most {MOST_DIGITS}")
+    if abs(digits or 0) > MAX_DIGITS:
+        raise ExpressionError(f"round() to {digits} digits is not allowed; use at most {MAX_DIGITS}")
     return round(value, digits)
 
 
@@ -313,8 +313,8 @@ def make_functions(evaluator: Evaluator) -> dict[str, Any]:
         numbers = range(*ends)
         evaluator.budget.spend(len(numbers))
         for end in (*numbers[:1], *numbers[-1:]):
-            if abs(end) > MOST_INDEX:  # dictionaries are slow where keys differ by a multiple of 2**61 - 1
-                raise ExpressionError(f"range() reaches {end}; at most {MOST_INDEX} is allowed")
+            if abs(end) > MAX_INDEX:  # dictionaries are slow where keys differ by a multiple of 2**61 - 1
+                raise ExpressionError(f"range() reaches {end}; at most {MAX_INDEX} is allowed")
         return list(numbers)
 
     def add_numbers(values: Any) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from poise.formats.source import Source, parse_number, parse_numbers, quote
-from poise.formats.urdf.links import MOST_METRES, LinkElement, list_children, read_origin, read_required
+from poise.formats.urdf.links import MAX_METRES, LinkElement, list_children, read_origin, read_required
 from poise.formats.xml import Element
 from poise.model import ModelBuilder
 from poise.spatial import Transform
@@ -36,7 +36,7 @@ NUMBERS = {
 
 @dataclass(frozen=True, slots=True)
 class JointElement:
-    """A joint as the file has it, in Poise's words."""
+    """A joint of the file, in Poise's terms."""
 
     name: str
     kind: str
@@ -47,7 +47,7 @@ class JointElement:
     arguments: dict[str, Any]
 
     def add_to(self, builder: ModelBuilder, link: LinkElement) -> None:
-        """Hang the child link on the builder's tree."""
+        """Add the joint and its child link to the builder."""
         builder.add_joint(
             self.name,
             self.parent,
@@ -97,7 +97,7 @@ def read_joint(source: Source, element: Element) -> JointElement:
 
 
 def read_kind(source: Source, element: Element, where: str) -> str:
-    """Read the joint's type in our words."""
+    """Return Poise's kind for the joint's type."""
     given = read_required(source, element, "type", where)
     tidy = given.strip().lower()
     if tidy not in KINDS:
@@ -109,7 +109,7 @@ def read_kind(source: Source, element: Element, where: str) -> str:
 
 
 def read_numbers(source: Source, element: Element, where: str) -> dict[str, float]:
-    """Read those numbers that an element inside the joint has."""
+    """Read the numbers that an element inside the joint has."""
     tag, given = element.tag, element.attrib
     return {
         key: parse_number(given[key], f"{where}: {tag} {key}", source, element.sourceline)
@@ -119,7 +119,7 @@ def read_numbers(source: Source, element: Element, where: str) -> dict[str, floa
 
 
 def read_axis(source: Source, element: Element | None, where: str) -> tuple[float, float, float]:
-    """Read the axis; (1, 0, 0) where the file has none."""
+    """Read the axis; (1, 0, 0) by default."""
     if element is None:
         return 1.0, 0.0, 0.0
     if "xyz" not in element.attrib:
@@ -139,7 +139,7 @@ def read_axis(source: Source, element: Element | None, where: str) -> tuple[floa
 def read_range(
     source: Source, line: int, limit: dict[str, float], kind: str, where: str
 ) -> tuple[float | None, float | None]:
-    """Lower and upper; none where the file has neither, 0 for the one that is missing."""
+    """Return lower and upper bound; None if both are missing, 0 for a single missing one."""
     if "lower" not in limit and "upper" not in limit:
         source.note_oddity(f"{where} is {kind} and has no lower and upper; it was read as having no range", line)
         return None, None
@@ -149,7 +149,7 @@ def read_range(
     lower, upper = limit.get("lower", 0.0), limit.get("upper", 0.0)
     if lower > upper:
         raise source.make_error(f"{where}: its lower limit {lower:g} is above its upper {upper:g}; swap them.", line)
-    if kind == "prismatic" and max(abs(lower), abs(upper)) > MOST_METRES:
+    if kind == "prismatic" and max(abs(lower), abs(upper)) > MAX_METRES:
         source.note_oddity(f"{where} slides from {lower:g} to {upper:g} m; it was read as having no range", line)
         return None, None
     return lower, upper
@@ -158,7 +158,7 @@ def read_range(
 def read_mimic(
     source: Source, element: Element, numbers: dict[str, float], kind: str, where: str
 ) -> dict[str, tuple[str, float, float]]:
-    """Read what it follows: value = multiplier * leader + offset."""
+    """Read the mimic: value = multiplier * leader + offset."""
     leader = read_required(source, element, "joint", f"the <mimic> of {where}")
     if kind == "fixed":
         source.note(f"{where} is fixed and mimics {leader!r}; it stays fixed", element.sourceline)
@@ -167,7 +167,7 @@ def read_mimic(
 
 
 def read_extension(source: Source, element: Element, where: str) -> dict[str, Any]:
-    """Rest, stiffness, bounds that are not there and locks, as our own writer leaves them in ``<poise>``."""
+    """Read rest, stiffness, absent bounds and locks from our own ``<poise>`` element."""
     line, given = element.sourceline, element.attrib
     out: dict[str, Any] = {side: None for side in ("lower", "upper") if given.get(side) == "none"}
     if "rest" in given:

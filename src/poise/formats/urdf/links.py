@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from poise.errors import PoiseError
-from poise.formats.source import LONGEST_NAME, Source, parse_number, parse_numbers, quote
+from poise.formats.source import MAX_NAME_LENGTH, Source, parse_number, parse_numbers, quote
 from poise.formats.xml import Element
 from poise.model import Box, Capsule, Cylinder, Mesh, Sphere
 from poise.spatial import Rotation, Transform
 
 __all__ = ["LinkElement", "ShapeElement", "read_link", "read_materials", "read_origin"]
 
-MOST_METRES = 1e9
+MAX_METRES = 1e9
 INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 FOREIGN = {
     *("visual", "collision", "meta", "verbose", "use_parent_model_frame", "capsule", "texture", "limit", "dynamics"),
@@ -32,7 +32,7 @@ IDENTITY = Transform.identity()
 
 @dataclass(frozen=True, slots=True)
 class ShapeElement:
-    """A visual or collision shape: what `ModelBuilder.add_shape` takes, and its line."""
+    """A visual or collision shape: the arguments of `ModelBuilder.add_shape`, and its line."""
 
     line: int
     arguments: dict[str, Any]
@@ -40,7 +40,7 @@ class ShapeElement:
 
 @dataclass(frozen=True, slots=True)
 class LinkElement:
-    """A link as the file has it."""
+    """A link of the file."""
 
     name: str
     line: int
@@ -53,12 +53,12 @@ class LinkElement:
 
 
 def read_required(source: Source, element: Element, key: str, where: str) -> str:
-    """Return an attribute that must be there and not be empty."""
+    """Return an attribute that must be present and not empty."""
     value = element.get(key)
     if value is None or not value.strip():
         has = "is empty" if value is not None else "is missing"
         raise source.make_error(f"{where}: {key}= {has} in <{element.tag}>.", element.sourceline)
-    if key in ("name", "link", "joint") and len(value) > LONGEST_NAME:
+    if key in ("name", "link", "joint") and len(value) > MAX_NAME_LENGTH:
         raise source.make_error(
             f"a <{element.tag}>: {key}= has {len(value)} letters; give it a name.", element.sourceline
         )
@@ -72,7 +72,7 @@ def read_required(source: Source, element: Element, key: str, where: str) -> str
 def list_children(
     source: Source, element: Element, where: str, known: Collection[str], foreign: Collection[str]
 ) -> dict[str, Element]:
-    """Return the children by tag, each once: the same tag twice is odd, or refused if it matters and they differ.
+    """Return the children by tag; a repeated tag is noted, or rejected if it matters and they differ.
 
     Those in `foreign` and in namespaces belong to other programs and are left out; what nobody knows is said.
     """
@@ -95,12 +95,12 @@ def list_children(
 
 
 def read_origin(source: Source, child: Element | None, where: str) -> Transform:
-    """``<origin xyz rpy>``: rpy turns about the fixed x, then y, then z, so R = Rz(yaw) Ry(pitch) Rx(roll)."""
+    """Read ``<origin xyz rpy>``: R = Rz(yaw) Ry(pitch) Rx(roll), rotations about fixed x, then y, then z."""
     if child is None:
         return IDENTITY
     line = child.sourceline
     xyz = parse_numbers(child.get("xyz", "0 0 0"), 3, f"{where}: origin xyz", source, line)
-    if max(map(abs, xyz)) > MOST_METRES:
+    if max(map(abs, xyz)) > MAX_METRES:
         raise source.make_error(f"{where}: its origin is {quote(child.get('xyz', ''))}, farther than any body.", line)
     if "quat_xyzw" in child.attrib:
         if "rpy" in child.attrib:
@@ -155,7 +155,7 @@ def read_link(source: Source, element: Element, materials: Mapping[str, Color]) 
 
 
 def read_inertial(source: Source, inertial: Element, where: str) -> tuple[float, tuple[float, ...]]:
-    """Mass [kg] and its centre [m]; the inertia is looked at and not kept."""
+    """Return mass [kg] and its centre [m]; the inertia is checked and dropped."""
     inside = list_children(source, inertial, f"the <inertial> of {where}", ("origin", "mass", "inertia"), FOREIGN)
     x, y, z = read_origin(source, inside.get("origin"), f"the <inertial> of {where}").translation.tolist()
     if (inertia := inside.get("inertia")) is not None:
@@ -182,7 +182,7 @@ def read_inertial(source: Source, inertial: Element, where: str) -> tuple[float,
 
 
 def read_materials(source: Source, root: Element) -> dict[str, Color]:
-    """Read the colours that the file names, at its top or inside a visual; the first of a name counts."""
+    """Read the named colours at the top of the file or inside a visual; the first of a name counts."""
     out: dict[str, Color] = {}
     for element in root.iter("material"):
         assert isinstance(element, Element)
@@ -205,7 +205,7 @@ def read_color(source: Source, material: Element) -> Color | None:
 
 
 def read_shapes(source: Source, element: Element, where: str, materials: Mapping[str, Color]) -> list[ShapeElement]:
-    """Read the shape of a <visual> or <collision>; none where it has no geometry that is known."""
+    """Read the shape of a <visual> or <collision>; none if its geometry is unknown."""
     inside = list_children(source, element, where, ("origin", "geometry", "material"), FOREIGN)
     geometry = find_geometry(source, element, inside.get("geometry"), where)
     solid = None if geometry is None else read_solid(source, geometry, where)

@@ -29,7 +29,7 @@ LONGEST = 4096
 
 
 class PackageFinder:
-    """Finds the meshes of one body; remembers where each package is, and what was not there.
+    """A finder of the meshes of one body; caches the folders of packages, and records missing files.
 
     Attributes:
         about: Where the body's own file is.
@@ -47,7 +47,7 @@ class PackageFinder:
         self._readable = {self.folder: False, self._own: False, **dict.fromkeys(map(Path, about.packages), True)}
 
     def find(self, reference: str, suffixes: tuple[str, ...] = MESHES) -> Path | None:
-        """Return the file that a reference means; None if it is not there or may not be opened."""
+        """Return the file of a reference; None if it is missing or may not be opened."""
         plain = reference.replace("\\", "/")
         if len(plain) > LONGEST or "\0" in plain or Path(plain).suffix.lower() not in suffixes:
             self.note_missing(reference)
@@ -59,12 +59,12 @@ class PackageFinder:
         return None
 
     def note_missing(self, reference: str) -> None:
-        """Remember what was not found."""
+        """Record a reference that was not found."""
         if reference not in self.missing:
             self.missing.append(reference)
 
     def list_candidates(self, plain: str) -> Iterator[Path]:
-        """Yield where a reference may lead, the likeliest first."""
+        """Yield possible paths of a reference, the likeliest first."""
         scheme = SCHEME.match(plain)
         if scheme is None:
             yield self.folder / plain
@@ -99,13 +99,13 @@ class PackageFinder:
         return self._packages[name]
 
     def list_folders(self) -> Iterator[Path]:
-        """Yield the folders in which packages are looked for."""
+        """Yield the folders that are searched for packages."""
         yield from (Path(folder) for folder in self.about.packages)
         yield from [self.folder, *self.folder.parents][:HIGHEST]
         yield from self.list_known()
 
     def list_known(self) -> Iterator[Path]:
-        """Yield the folders of packages that the user or ROS names, and of installed packages."""
+        """Yield the folders of packages named by the user or ROS, and of installed packages."""
         yield from (Path(folder) for folder in self.about.packages)
         if self.within is None:
             yield from (Path(folder) for folder in read_folders("ROS_PACKAGE_PATH"))
@@ -114,7 +114,7 @@ class PackageFinder:
             yield from (Path(entry) / "cmeel.prefix" / "share" for entry in sys.path if entry)
 
     def find_package(self, name: str) -> Path | None:
-        """Return the folder of a package from which text may be read: one with a package.xml, or in a known place."""
+        """Return a package folder whose text may be read: with a package.xml, or in a known place."""
         known = set(self.list_known())
         own = [self._own] if read_package_name(self._own) == name else []
         for root in own + sorted(self.find_packages(name), key=lambda root: not read_package_name(root)):
@@ -126,7 +126,7 @@ class PackageFinder:
         return None
 
     def may_read(self, path: Path) -> bool:
-        """Return whether text may be read from a file: in the body's folder, its package, or a package that was found.
+        """Return whether text may be read from a file: in the body's folder, its package, or a found package.
 
         Links may lead out of known places only, where ROS puts them. Hidden files are never read.
         """
@@ -139,7 +139,7 @@ class PackageFinder:
         return False
 
     def may_open(self, path: Path) -> bool:
-        """Return whether a plain file is there that may be opened."""
+        """Return whether a plain file exists there that may be opened."""
         try:
             if not path.is_file():
                 return False
@@ -147,8 +147,8 @@ class PackageFinder:
         except (OSError, ValueError, RuntimeError):
             return False
 
-    def say_missing(self) -> str:
-        """Return what was not found, and where it was looked for."""
+    def describe_missing(self) -> str:
+        """Return a message with the missing files and the paths that were searched."""
         count = len(self.missing)
         some = ", ".join(repr(shorten(name)) for name in self.missing[:3]) + (", ..." if count > 3 else "")
         one, more = ("mesh was", "meshes were") if are_meshes(self.missing) else ("file was", "files were")
@@ -174,7 +174,7 @@ def are_meshes(names: list[str]) -> bool:
 
 
 def read_package_name(folder: Path) -> str:
-    """Return the name of the ROS package that a folder is; "" if it is none."""
+    """Return the name of the ROS package in a folder, or ""."""
     for file in (folder / "package.xml", folder / "manifest.xml"):
         try:
             if file.is_file():
@@ -187,7 +187,7 @@ def read_package_name(folder: Path) -> str:
 
 
 def is_folder(path: Path) -> bool:
-    """Return whether a folder is there; no where the name cannot be one."""
+    """Return whether a folder exists; False for an invalid name."""
     try:
         return path.is_dir()
     except (OSError, ValueError):
@@ -195,7 +195,7 @@ def is_folder(path: Path) -> bool:
 
 
 def read_folders(variable: str) -> list[str]:
-    """Return the folders that a variable of the environment names."""
+    """Return the folders in an environment variable."""
     return [folder for folder in os.environ.get(variable, "").split(os.pathsep) if folder]
 
 

@@ -39,9 +39,9 @@ __all__ = ["NAME", "SUFFIXES", "looks_like", "read_model", "write_model"]
 NAME = "URDF"
 SUFFIXES = (".urdf", ".xacro")
 
-MOST_LINKS = 20_000
-LONGEST_CHAIN = 1000
-LONGEST_PREFIX = 200
+MAX_LINKS = 20_000
+MAX_CHAIN_LENGTH = 1000
+MAX_PREFIX_LENGTH = 200
 IGNORED = {
     *("transmission", "gazebo", "sensor", "ros2_control", "mujoco", "drake", "material", "group", "group_state"),
     *("disable_collisions", "loop_joint", "plugin", "controller", "preserveFixedJoint", "version", "poise"),
@@ -49,7 +49,7 @@ IGNORED = {
 
 
 def looks_like(head: bytes) -> bool:
-    """Return whether a file begins as a URDF does: with <robot>."""
+    """Return whether a file begins with <robot>."""
     return strip_prefix(find_root_tag(head)) == "robot"
 
 
@@ -92,7 +92,7 @@ def read_model(source: Source, options: ReadOptions) -> Model:
     read_extension(builder, root, source)
     try:
         model = builder.build()
-        tell_held(source, model, joints)
+        warn_of_held_leaders(source, model, joints)
         if options.base == "free":
             model = free_base(model, source)
         return give_roles(adjust_model(model, options, source), source)
@@ -111,14 +111,14 @@ def stands_alone(source: Source, root: Element) -> bool:
 
 
 def name_other_format(root: Element) -> str:
-    """Return what a file with another root may be."""
+    """Return the likely format of a file with another root."""
     known = {"mujoco": "MJCF; call it .xml", "sdf": "SDF, which is not read", "COLLADA": "a mesh", "html": "a web page"}
     tag = strip_prefix(root.tag)
     return f" ({known[tag]})" if tag in known else ""
 
 
 def read_robot_name(source: Source, root: Element) -> str:
-    """Return the robot's name; the file's where it has none."""
+    """Return the robot's name, or the name of the file."""
     name = root.get("name", "")
     if name.strip():
         return name
@@ -128,7 +128,7 @@ def read_robot_name(source: Source, root: Element) -> str:
 
 
 def collect(source: Source, root: Element) -> tuple[dict[str, LinkElement], dict[str, JointElement]]:
-    """Return all links and joints by name; what is unknown is said, what belongs to other programs is passed over."""
+    """Return all links and joints by name; note unknown elements, ignore those of other programs."""
     if (prefix := root.tag[: -len("robot")]) != "":  # the whole file in one namespace
         for element in root.iter():
             element.tag = element.tag.removeprefix(prefix)
@@ -155,13 +155,13 @@ def collect(source: Source, root: Element) -> tuple[dict[str, LinkElement], dict
         macros = any("macros were expanded" in note for note in source.notes)
         hint = " Its macros make none; load the file that calls them." if macros else ""
         raise source.make_error(f"has no <link>; a robot needs at least one.{hint}", root.sourceline)
-    if len(links) > MOST_LINKS:
-        raise source.make_error(f"has {len(links)} links; at most {MOST_LINKS} are read.")
+    if len(links) > MAX_LINKS:
+        raise source.make_error(f"has {len(links)} links; at most {MAX_LINKS} are read.")
     return links, joints
 
 
 def check_tree(source: Source, links: dict[str, LinkElement], joints: dict[str, JointElement]) -> None:
-    """One root, each other link on exactly one joint, no loop."""
+    """Check for one root, and exactly one joint above every other link."""
     carried: dict[str, JointElement] = {}
     for joint in joints.values():
         for role, name in (("parent", joint.parent), ("child", joint.child)):
@@ -175,15 +175,15 @@ def check_tree(source: Source, links: dict[str, LinkElement], joints: dict[str, 
             message = f"link {joint.child!r} hangs on two joints, {other!r} and {joint.name!r}: a loop. URDF is a tree."
             raise source.make_error(f"{message} Remove one of them.", joint.line)
         carried[joint.child] = joint
-    refuse_loops(source, carried)
+    reject_loops(source, carried)
     roots = [name for name in links if name not in carried]
     if len(roots) > 1:
         message = f"has {len(roots)} roots, links that no joint carries: {quote_names(roots)}."
         raise source.make_error(f"{message} Join them to one.", links[roots[1]].line)
 
 
-def refuse_loops(source: Source, carried: dict[str, JointElement]) -> None:
-    """Every link leads up to a root; `carried` has the joint that each hangs on."""
+def reject_loops(source: Source, carried: dict[str, JointElement]) -> None:
+    """Raise if a link does not lead up to a root; `carried` maps each link to its joint."""
     sound: set[str] = set()
     for start in carried:
         way: dict[str, JointElement] = {}
@@ -199,7 +199,7 @@ def refuse_loops(source: Source, carried: dict[str, JointElement]) -> None:
 
 
 def with_leader(source: Source, joint: JointElement, joints: dict[str, JointElement]) -> JointElement:
-    """Return the joint, its mimic's leader being there.
+    """Return the joint, after checking that the leader of its mimic exists.
 
     Robots are built by pasting parts under a prefix, and exporters forget the one in a mimic: where the follower's own
     prefix makes the leader's name whole, that joint is meant, and a warning says so.
@@ -210,7 +210,7 @@ def with_leader(source: Source, joint: JointElement, joints: dict[str, JointElem
     own = joint.name
     meant = [
         name
-        for k in range(1, min(len(own), LONGEST_PREFIX) + 1)
+        for k in range(1, min(len(own), MAX_PREFIX_LENGTH) + 1)
         if (name := own[:k] + leader) in joints and name != own
     ]
     if len(meant) != 1:
@@ -223,7 +223,7 @@ def with_leader(source: Source, joint: JointElement, joints: dict[str, JointElem
 
 
 def check_mimics(source: Source, joints: dict[str, JointElement]) -> None:
-    """No loop, and no chain so long that following each follower's would take the square of its length."""
+    """Reject mimic loops, and chains so long that following them takes quadratic time."""
     depth: dict[str, int] = {}
     for start, joint in joints.items():
         walk: list[str] = []
@@ -236,14 +236,14 @@ def check_mimics(source: Source, joints: dict[str, JointElement]) -> None:
             raise source.make_error(f"joint {start!r}: its mimics go round in a loop through {at!r}.", joint.line)
         for steps, name in enumerate(reversed(walk), depth.get(at, 0) + 1):
             depth[name] = steps
-            if steps > LONGEST_CHAIN:
+            if steps > MAX_CHAIN_LENGTH:
                 raise source.make_error(
-                    f"joint {name!r} is the end of a chain of {steps} mimics; at most {LONGEST_CHAIN}."
+                    f"joint {name!r} is the end of a chain of {steps} mimics; at most {MAX_CHAIN_LENGTH}."
                 )
 
 
 def free_base(model: Model, source: Source) -> Model:
-    """Return the robot on a free joint; as it is if the file has one."""
+    """Return the robot on a free joint; unchanged if the file has one."""
     out = add_free_root(model)
     if out is model:
         source.note("the file has a floating joint of its own; no other was added")
@@ -251,7 +251,7 @@ def free_base(model: Model, source: Source) -> Model:
 
 
 def read_extension(builder: ModelBuilder, root: Element, source: Source) -> None:
-    """Roles, named poses, up and units, as our own writer leaves them in ``<poise>``; other programs pass over it."""
+    """Read roles, named poses, up and units from our own ``<poise>`` element."""
     for element in root.iterfind("poise"):
         builder.up, builder.units = element.get("up", "z"), element.get("units", "m")
     for element in root.iterfind("poise/*"):
@@ -265,7 +265,7 @@ def read_extension(builder: ModelBuilder, root: Element, source: Source) -> None
 
 
 def call_with_line(source: Source, line: int, call: Any, *args: Any, **kwargs: Any) -> None:
-    """Call; what the builder refuses is reported with the line of the file."""
+    """Call a function; report errors of the builder with the line of the file."""
     try:
         call(*args, **kwargs)
     except FormatError:
@@ -274,8 +274,8 @@ def call_with_line(source: Source, line: int, call: Any, *args: Any, **kwargs: A
         raise source.make_error(str(error), line) from error
 
 
-def tell_held(source: Source, model: Model, joints: dict[str, JointElement]) -> None:
-    """Leaders whose followers' ranges leave them one value: allowed, and hardly meant."""
+def warn_of_held_leaders(source: Source, model: Model, joints: dict[str, JointElement]) -> None:
+    """Note leaders whose followers' ranges leave them a single value: allowed, and hardly intended."""
     for leader in dict.fromkeys(joint.mimic.joint for joint in model.joints if joint.mimic):
         joint, at = joints[leader], model.joint(leader).v.start
         lower, upper = (joint.arguments.get(side) for side in ("lower", "upper"))

@@ -18,12 +18,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from poise.arrays import Floats
-from poise.formats.meshes.cache import Shelf, place_mesh
+from poise.formats.meshes.cache import MeshCache, place_mesh
 from poise.formats.meshes.reader import MeshFile
 from poise.model import Mesh, Model
 from poise.model.geometry.shapes import Shape
 
-__all__ = ["find_turn", "say_reading"]
+__all__ = ["describe_reading", "find_turn"]
 
 
 KEY = "up_axes"
@@ -38,8 +38,8 @@ TURNS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """How the up axes of a robot's files were taken.
+class AxisReading:
+    """Whether the up axes that a robot's files state were applied.
 
     Attributes:
         heeded: Whether the files are turned as they say.
@@ -56,17 +56,17 @@ class Reading:
     axes: str = ""
 
 
-def find_turn(model: Model, shelf: Shelf, file: MeshFile) -> Floats:
-    """Return the turn of a file's vertices before they are scaled and placed, (4, 4)."""
+def find_turn(model: Model, shelf: MeshCache, file: MeshFile) -> Floats:
+    """Return the rotation of a file's vertices before scale and placement, (4, 4)."""
     if file.up == "z":
         return TURNS["z"]
-    reading: Reading = model.keep(KEY, lambda: choose_reading(model, shelf))
+    reading: AxisReading = model.keep(KEY, lambda: choose_reading(model, shelf))
     return TURNS[file.up if reading.heeded else "z"]
 
 
-def say_reading(model: Model) -> list[str]:
-    """Return what to say of how the files were read; nothing where it makes no difference, or none was read."""
-    reading: Reading = model._facts.get(KEY, Reading())
+def describe_reading(model: Model) -> list[str]:
+    """Return a note on how the files were read; empty if it makes no difference, or none was read."""
+    reading: AxisReading = model._facts.get(KEY, AxisReading())
     if not reading.matters:
         return []
     gaps = sorted((reading.passed, reading.turned))
@@ -75,8 +75,8 @@ def say_reading(model: Model) -> list[str]:
     return [f"its DAE files say that {reading.axes} is up: {done}, because {why}"]
 
 
-def choose_reading(model: Model, shelf: Shelf) -> Reading:
-    """Return which reading joins the links of a robot better: as it is seen, or as it touches if nothing seen tells."""
+def choose_reading(model: Model, shelf: MeshCache) -> AxisReading:
+    """Return the reading that joins the links better, by visual meshes, else by collision meshes."""
     for use in ("visual", "collision"):
         shapes = [shape for shape in model.shapes if isinstance(shape.shape, Mesh)]
         links = open_links(shelf, [shape for shape in shapes if (shape.use == "collision") == (use == "collision")])
@@ -84,12 +84,12 @@ def choose_reading(model: Model, shelf: Shelf) -> Reading:
             passed, turned = (measure_gaps(model, links, heeded) for heeded in (False, True))
             matters = abs(passed - turned) > SMALL * model.length
             axes = sorted({file.up.upper() for meshes in links.values() for _, file in meshes if file.up != "z"})
-            return Reading(matters and turned < CLEAR * passed, passed, turned, matters, " or ".join(axes))
-    return Reading()
+            return AxisReading(matters and turned < CLEAR * passed, passed, turned, matters, " or ".join(axes))
+    return AxisReading()
 
 
-def open_links(shelf: Shelf, shapes: list[Shape]) -> dict[str, list[tuple[Shape, MeshFile]]]:
-    """Return the meshes of all links on which some file says that another axis than z is up."""
+def open_links(shelf: MeshCache, shapes: list[Shape]) -> dict[str, list[tuple[Shape, MeshFile]]]:
+    """Return the meshes of all links that have a file with another up axis than z."""
     told = [s for s in shapes if is_dae(s) and (file := shelf.open(s)) is not None and file.up != "z"]
     found: dict[str, list[tuple[Shape, MeshFile]]] = {shape.frame: [] for shape in told}
     for shape in shapes:
@@ -100,12 +100,12 @@ def open_links(shelf: Shelf, shapes: list[Shape]) -> dict[str, list[tuple[Shape,
 
 
 def is_dae(shape: Shape) -> bool:
-    """Return whether a mesh is of the one format that says which axis is up and is not turned by its reader."""
+    """Return whether a mesh is of the one format that states its up axis and is not turned by its reader."""
     return isinstance(shape.shape, Mesh) and shape.shape.path.lower().endswith(".dae")
 
 
 def measure_gaps(model: Model, links: dict[str, list[tuple[Shape, MeshFile]]], heeded: bool) -> float:
-    """Return how far the joints on some links are from the meshes of those, all together [m]."""
+    """Return the total distance of the joints on some links from the meshes of those links [m]."""
     T = dict(zip(model.frames, model.fk(model.rest), strict=True))
     gap = 0.0
     for link, meshes in links.items():
@@ -118,7 +118,7 @@ def measure_gaps(model: Model, links: dict[str, list[tuple[Shape, MeshFile]]], h
 
 
 def measure_distances(shape: Shape, file: MeshFile, points: Floats, heeded: bool) -> Floats:
-    """Return how far points of a link are from the box around a mesh, along the axes of its file [m]."""
+    """Return the distances of points of a link from the bounding box of a mesh, in its file's axes [m]."""
     matrix = place_mesh(shape) @ TURNS[file.up if heeded else "z"]
     vertices = np.concatenate([np.asarray(patch.vertices, np.float64) for patch in file.patches])
     into = np.linalg.pinv(matrix)

@@ -49,7 +49,7 @@ def write_model(model: Model, target: Path) -> None:
 
 
 class _Writer:
-    """One model on its way out."""
+    """The writer of one model."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -82,7 +82,7 @@ class _Writer:
         return root
 
     def make_new(self, name: str) -> str:
-        """Return a name like the one given that is not in use yet."""
+        """Return an unused name like the given one."""
         while name in self.taken:
             name += "_"
         self.taken.add(name)
@@ -91,7 +91,7 @@ class _Writer:
     # -------------------------------------------------------------------------------------------- frames and joints
 
     def write_frame(self, name: str, world: str | None) -> None:
-        """Write the link of a frame and what carries it."""
+        """Write the link of a frame and the joint that carries it."""
         frame = self.model.frame(name)
         parent = world if frame.parent is None else frame.parent
         if frame.joint is None:
@@ -105,7 +105,7 @@ class _Writer:
         self.write_link(name, joint.mass, joint.center)
 
     def write_model_joint(self, joint: Joint, parent: str) -> None:
-        """Write a joint in URDF's words: as it is, or as a row of single ones."""
+        """Write a joint as it is, or as a row of single joints."""
         rest = list_extras(self.model, joint)
         if joint.kind in SAME:
             bounds = (-np.inf, np.inf) if joint.kind == "fixed" else (float(joint.lower), float(joint.upper))
@@ -122,7 +122,7 @@ class _Writer:
             self.write_joint_row(joint, parent, rest)
 
     def write_joint_row(self, joint: Joint, parent: str, rest: dict[str, str]) -> None:
-        """Write a joint that URDF does not have as several that it has; the kinematics are the same."""
+        """Write a joint that URDF lacks as several that it has, with the same kinematics."""
         steps = list(list_single_steps(joint))
         self.rows.setdefault(joint.kind, []).append(joint.name)
         numbers = rest.get("rest", "").split()
@@ -193,7 +193,7 @@ class _Writer:
                         write_solid(links[shape.frame], use, solid, offset, shape.color)
 
     def write_extension(self, root: ET.Element) -> None:
-        """Write roles and named poses, and which way is up if that is not URDF's own z."""
+        """Write roles and named poses, and the up axis if it is not z."""
         model = self.model
         about = {} if model.up == "z" else {"up": model.up}
         if model.units != "m":
@@ -246,13 +246,13 @@ def list_axes(joint: Joint) -> list[Vector]:
 
 
 def convert_numbers(joint: Joint, q: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the numbers of a joint as the file has them: a ball's are the angles of turns about z, y and x."""
+    """Return the numbers of a joint as in the file: a ball's are the angles of turns about z, y and x."""
     own = q[joint.q]
     return np.array(find_roll_pitch_yaw(own)[::-1]) if joint.kind == "ball" else own
 
 
 def list_extras(model: Model, joint: Joint) -> dict[str, str]:
-    """Return what only Poise reads: the rest pose if it is not zero, stiffness, and whether it is locked."""
+    """Return values that only Poise reads: a nonzero rest pose, stiffness, and whether it is locked."""
     out = {}
     if joint.nq:
         rest = convert_numbers(joint, model.rest)
@@ -271,7 +271,7 @@ def list_extras(model: Model, joint: Joint) -> dict[str, str]:
 
 
 def check_text(value: str) -> str:
-    """Return a name, if XML can hold it."""
+    """Return a name, after checking that XML can hold it."""
     bad = [c for c in value if (c < " ") or c in "\ufffe\uffff" or "\ud800" <= c <= "\udfff"]
     if bad or not value.strip():
         raise FormatError(f"the name {value!r} cannot be written in XML; rename it.")
@@ -279,7 +279,7 @@ def check_text(value: str) -> str:
 
 
 def check_blanks(names: Sequence[str]) -> None:
-    """Refuse names that differ by the blanks around them alone: readers take these off."""
+    """Reject names that differ only by blanks around them, which readers remove."""
     seen: dict[str, str] = {}
     for name in names:
         other = seen.setdefault(name.strip(), name)
@@ -300,7 +300,7 @@ def write_numbers(values: Any) -> str:
 
 
 def add_origin(parent: ET.Element, offset: Transform) -> None:
-    """Add ``<origin xyz rpy>``; nothing for no offset."""
+    """Add ``<origin xyz rpy>``; nothing for the identity."""
     if offset == _IDENTITY:
         return
     rpy = find_roll_pitch_yaw(offset.rotation.wxyz)
@@ -326,7 +326,7 @@ def wrap_angle(angle: float) -> float:
 
 
 def list_limit(parent: ET.Element, bounds: tuple[float, float]) -> dict[str, str]:
-    """Return ``<limit>``: the specification demands both bounds, effort and velocity, which a model does not have.
+    """Return ``<limit>`` with both bounds, effort and velocity, which the specification requires.
 
     A bound that is not there is written as 1e9, and returned for ``<poise>``; 0 of effort and velocity means unknown.
     """

@@ -26,17 +26,17 @@ MACRO = re.compile(rb"""=\s*["'][^"'<>$]*\$[{(]""")
 PARAMETER = re.compile(
     r"""\s*([^\s:=]+)(?:\s*:?=\s*(\^\|?)?(\$\{[^}]*\}|\$\([^)]*\)|(?:'[^']*'|"[^"]*"|[^\s'"])*))?(?=\s|$)"""
 )
-LONGEST_LIST = 10_000  # characters of a macro's parameters
+MAX_LIST_LENGTH = 10_000  # characters of a macro's parameters
 ELEMENT_COST = 10  # steps of the budget
 CALL_COST = 50
 COPIED = 100  # characters that are copied or scanned in one step
 
 
 def needs_xacro(source: Source, root: Element) -> bool:
-    """Return whether macros are left outside a file's comments: xacro elements, or ``${...}`` with its namespace."""
+    """Return whether a file has macros outside its comments: xacro elements, or ``${...}`` with its namespace."""
     if b"xacro" not in source.data or not any(mark in source.data for mark in MARKS):
         return False
-    bare = without_comments(source.data)
+    bare = remove_comments(source.data)
     if b"<xacro:" in bare:
         return any(element.tag.startswith("xacro:") for element in root.iter())
     if "xmlns:xacro" not in root.attrib or not (b"${" in bare or b"$(" in bare):
@@ -44,7 +44,7 @@ def needs_xacro(source: Source, root: Element) -> bool:
     return MACRO.search(bare) is not None
 
 
-def without_comments(data: bytes) -> bytes:
+def remove_comments(data: bytes) -> bytes:
     """Return the file without its comments."""
     parts, at = [], 0
     while (start := data.find(b"<!--", at)) >= 0:
@@ -55,7 +55,7 @@ def without_comments(data: bytes) -> bytes:
 
 
 def expand(source: Source, root: Element, options: ReadOptions) -> Element:
-    """Return the URDF that a file's macros stand for.
+    """Return the URDF of a file with its macros expanded.
 
     Elements keep their lines; those from an included file have the line of the include or call in this file.
 
@@ -78,7 +78,7 @@ def expand(source: Source, root: Element, options: ReadOptions) -> Element:
 
 
 class Expander:
-    """Writes out the macros of one file.
+    """The expander of the macros of one file.
 
     Attributes:
         at, line: The file and the line that are being expanded, for errors.
@@ -104,7 +104,7 @@ class Expander:
         }
 
     def expand_children(self, element: Element, scope: Scope, out: Element) -> None:
-        """Append what the content of an element stands for."""
+        """Append the expanded content of an element."""
         self.add_text(element.text, scope, out)
         for child in element:
             self.line = child.sourceline
@@ -166,7 +166,7 @@ class Expander:
         text, at, parameters = element.get("params", ""), 0, {}
         while text[at:].strip():
             self.values.budget.spend(1 + len(text) // COPIED)
-            found = PARAMETER.match(text, at) if len(text) < LONGEST_LIST else None
+            found = PARAMETER.match(text, at) if len(text) < MAX_LIST_LENGTH else None
             if found is None:
                 raise ExpressionError(f"the parameters {quote(text[at:])} cannot be read")
             if found[1].startswith("*") and (found[2] or found[3]):
@@ -176,7 +176,7 @@ class Expander:
         scope.macros[require(element, "name").removeprefix("xacro:")] = Macro(element, self.at, parameters)
 
     def add_argument(self, element: Element, scope: Scope, out: Element) -> None:
-        """Define an argument of the file; it has its default."""
+        """Define an argument of the file, with its default."""
         default = str(self.values.evaluate(require(element, "default"), scope))
         self.values.arguments.setdefault(require(element, "name"), default)
 
@@ -186,7 +186,7 @@ class Expander:
             self.expand_children(element, scope, out)
 
     def insert_block(self, element: Element, scope: Scope, out: Element) -> None:
-        """Append a block that a macro was given, or the content of a property."""
+        """Append a block argument of a macro, or the content of a property."""
         name = require(element, "name")
         if scope.find(f"**{name}"):
             self.expand_children(scope.look_up(f"**{name}"), scope, out)
@@ -204,7 +204,7 @@ class Expander:
         out.set(name, value)
 
     def call(self, element: Element, scope: Scope, out: Element) -> None:
-        """Append what a macro stands for."""
+        """Append the expansion of a macro."""
         self.values.budget.spend(CALL_COST)
         given, name = dict(element.items()), element.tag.removeprefix("xacro:")
         if name == "call":

@@ -26,8 +26,8 @@ TOKEN = re.compile(
     r"(?<!\$)\$(\$+[{(])|\$\{([^}]*)\}|\$\(([^)]*)\)|(\$[{(])"
 )  # escaped, expression, substitution, not closed
 ILLEGAL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # XML has no such characters
-LONGEST_PATH = 4096
-MOST_FILE_BYTES = 1 << 22
+MAX_PATH_LENGTH = 4096
+MAX_FILE_BYTES = 1 << 22
 SEARCH_COST = 1000  # steps of the budget for a look at the disk
 BUSY = object()
 
@@ -231,7 +231,7 @@ class Values:
     def find_file(self, reference: str) -> Path | None:
         """Return a file that may be read; None if it is missing or out of bounds."""
         self.budget.spend(SEARCH_COST)
-        if "\0" in reference or len(reference) > LONGEST_PATH:
+        if "\0" in reference or len(reference) > MAX_PATH_LENGTH:
             return None
         path = Path(os.path.normpath(self.files[-1].parent / reference))
         return path if self.finder.may_read(path) else None
@@ -246,7 +246,7 @@ class Values:
             )
         if path in self.files:
             raise ExpressionError(f"the file {quote(reference, 200)} includes itself")
-        source = Source.open(path, limit=MOST_FILE_BYTES)
+        source = Source.open(path, limit=MAX_FILE_BYTES)
         self.budget.spend(len(source.data))
         return source
 

@@ -15,10 +15,10 @@ from poise.formats.urdf.expressions import Evaluator, ExpressionError, NameScope
 __all__ = ["read_yaml"]
 
 SUFFIXES = (".yaml", ".yml")
-MOST_BYTES = 1 << 17
+MAX_BYTES = 1 << 17
 STANDARD = "tag:yaml.org,2002:"
 SCALARS = {f"{STANDARD}{kind}" for kind in ("int", "float", "bool", "null")}
-LONGEST_SCALAR = 100  # characters of a number
+MAX_SCALAR_LENGTH = 100  # characters of a number
 MERGE = f"{STANDARD}merge"
 COST = 10  # steps of the budget for a byte, and for a value
 UNITS = {"!radians": 1.0, "!degrees": math.pi / 180.0}
@@ -36,8 +36,8 @@ def read_yaml(source: Source, evaluator: Evaluator, names: NameScope) -> Any:
         import yaml
     except ImportError:
         raise MissingExtra(f'{source.path} is YAML, which needs PyYAML. Type: pip install "poise[formats]"') from None
-    if not source.path.lower().endswith(SUFFIXES) or len(source.data) > MOST_BYTES:
-        raise source.make_error(f"is read as YAML; it must end in .yaml or .yml and have at most {MOST_BYTES} bytes.")
+    if not source.path.lower().endswith(SUFFIXES) or len(source.data) > MAX_BYTES:
+        raise source.make_error(f"is read as YAML; it must end in .yaml or .yml and have at most {MAX_BYTES} bytes.")
     evaluator.budget.spend(COST * len(source.data))
     line = 1
     try:
@@ -60,7 +60,7 @@ def read_yaml(source: Source, evaluator: Evaluator, names: NameScope) -> Any:
             return float(evaluator.evaluate(node.value, names)) * UNITS[node.tag]
         if node.tag == f"{STANDARD}str" and isinstance(node.value, str):
             return node.value
-        if node.tag not in SCALARS or len(node.value) > LONGEST_SCALAR:
+        if node.tag not in SCALARS or len(node.value) > MAX_SCALAR_LENGTH:
             raise ExpressionError(f"a value with the tag {quote(node.tag)} is not read")
         return check_number(loader.construct_object(node))
 

@@ -15,7 +15,7 @@ import numpy as np
 from poise.arrays import Floats
 from poise.errors import FormatWarning
 from poise.formats import load, load_within
-from poise.formats.meshes.looks import brings_look
+from poise.formats.meshes.looks import has_own_look
 from poise.kinematics import Motion
 from poise.kinematics.carrying import find_root
 from poise.model import Model
@@ -140,7 +140,7 @@ class Beside:
             self.model, self.mapping, self.carried, self._folder = model, mapping, None, folder
             self._made += 1
             self.view = BodyView(self.session.server.scene, f"/other_{self._made}", model)
-            dress = make_dress(model) if brings_look(model) else None
+            dress = make_dress(model) if has_own_look(model) else None
             if dress is not None:
                 self.view.dress(dress)
             self._stand()
@@ -294,7 +294,7 @@ def read_body(thing: Model | str | PathLike[str], within: str = "", **options: A
     model = read()
     if find_root(model) is None:
         model = read(base="free")
-    if brings_look(model):
+    if has_own_look(model):
         make_dress(model)  # which may take a while, and is kept with the model
     return model
 
