@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from poise.cli.interrupts import hear_again
+from poise.cli.interrupts import install_interrupt_hook
 
 __all__ = ["main"]
 
@@ -13,7 +13,7 @@ CALLED_OFF = 130  # what shells know of a program that Ctrl-C ended
 
 def main() -> None:
     """Run the command line; say what to type if its packages are missing."""
-    hear_again()
+    install_interrupt_hook()
     try:
         from poise.cli.app import app
     except ImportError as error:

@@ -100,7 +100,7 @@ def print_version(wanted: bool) -> None:
 @app.callback()
 def read_shared_options(
     version: Annotated[
-        bool, typer.Option("--version", callback=print_version, is_eager=True, help="Say which.")
+        bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """Inverse kinematics for anything with joints."""
@@ -115,6 +115,6 @@ def add_commands(typer_app: typer.Typer, examples: dict[Callable[..., None], lis
 
 
 add_commands(app, EXAMPLES)
-jobs = typer.Typer(help="Work on many rows or clips, that may be killed and goes on.", no_args_is_help=True)
+jobs = typer.Typer(help="Run large jobs on rows or clips; they can be killed and resumed.", no_args_is_help=True)
 add_commands(jobs, JOB_EXAMPLES)
 app.add_typer(jobs, name="job")

@@ -25,7 +25,7 @@ from rich.table import Table
 import poise
 from poise.batch import BatchSolver
 from poise.cli.demo import follow, make_goals
-from poise.cli.words import describe_system, report_complaints, report_written
+from poise.cli.shared import describe_system, report_errors, report_written
 from poise.errors import InvalidValue
 from poise.goals import Reach
 
@@ -36,15 +36,15 @@ Work = Callable[[], int]  # does its work, and says how many calls that was
 
 
 def bench_command(
-    save: Annotated[Path | None, typer.Option(help="Keep the figures in this file.")] = None,
-    compare: Annotated[Path | None, typer.Option(help="Compare with figures that --save kept.")] = None,
-    tolerance: Annotated[float, typer.Option(min=0.0, help="How much slower is slower: 0.25 is a quarter.")] = 0.25,
-    seconds: Annotated[float, typer.Option(min=0.01, help="How long each line is measured.")] = 1.0,
+    save: Annotated[Path | None, typer.Option(help="Save the figures to this file.")] = None,
+    compare: Annotated[Path | None, typer.Option(help="Compare with figures written by --save.")] = None,
+    tolerance: Annotated[float, typer.Option(min=0.0, help="Allowed slowdown: 0.25 is 25 %.")] = 0.25,
+    seconds: Annotated[float, typer.Option(min=0.01, help="Seconds per measurement.")] = 1.0,
     only: Annotated[str | None, typer.Option(help="Only lines with this word in their name.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
 ) -> None:
-    """Measure Poise here. With --compare, exit code 1 if a line became slower than the tolerance allows."""
-    with report_complaints("bench"):
+    """Measure Poise on this machine. With --compare, exit code 1 if a line became slower than --tolerance allows."""
+    with report_errors("bench"):
         before = None if compare is None else read_saved_figures(compare)
         chosen = {name: work for name, work in WORKS.items() if only is None or only in name}
         if not chosen:
@@ -171,7 +171,7 @@ WORKS: dict[str, Callable[[], Work]] = {
 
 
 def measure(works: dict[str, Callable[[], Work]], seconds: float) -> dict[str, float]:
-    """Return microseconds per call, the least of the rounds; show a bar on a terminal."""
+    """Return microseconds per call, the least of the rounds, with a progress bar on a terminal."""
     found = {}
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed} of {task.total}"))
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
@@ -197,13 +197,13 @@ def find_least_time(work: Work, seconds: float) -> float:
 
 
 def record(found: dict[str, float]) -> dict[str, Any]:
-    """Return the figures, and the machine that they were measured on."""
+    """Return the figures with the machine that they were measured on."""
     machine = {"system": describe_system(), "processor": platform.machine(), "python": platform.python_version()}
     return {"poise": poise.__version__, **machine, "microseconds": found}
 
 
 def read_saved_figures(path: Path) -> dict[str, float]:
-    """Return figures that were saved before."""
+    """Return figures saved by an earlier run."""
     try:
         found = json.loads(path.read_text("utf-8"))["microseconds"]
         return {str(name): float(value) for name, value in found.items()}

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from poise.cli.words import report_complaints
+from poise.cli.shared import report_errors
 from poise.errors import FormatError, InvalidValue
 from poise.textbook.exercises import EXERCISES
 
@@ -29,16 +29,16 @@ ERRORS = 2  # the error stream: what the student prints is no result
 
 def check_command(
     exercise: Annotated[int, typer.Argument(help="The exercise's number, 1 to 8.")],
-    solution: Annotated[Path, typer.Argument(help="A Python file with the function that the exercise asks for.")],
-    time_limit: Annotated[float, typer.Option(help="How long it may run [s].")] = 30.0,
-    seed: Annotated[int, typer.Option(help="Other random arms.")] = 0,
+    solution: Annotated[Path, typer.Argument(help="A Python file with the exercise's function.")],
+    time_limit: Annotated[float, typer.Option(help="Time limit [s].")] = 30.0,
+    seed: Annotated[int, typer.Option(help="The random seed of the arms.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdict as JSON.")] = False,
 ) -> None:
-    """Check an answer to an exercise of the course: what is wrong in words, and the exit code 0 where nothing is.
+    """Check your answer to an exercise of the course: prints what is wrong; exit code 0 if it is right.
 
     The file is run as it is, as you; check files that you would run yourself.
     """
-    with report_complaints("check"):
+    with report_errors("check"):
         if exercise not in EXERCISES:
             listed = "; ".join(f"{number} {one.title}" for number, one in EXERCISES.items())
             raise InvalidValue(f"there is no exercise {exercise}. There are: {listed}.")
@@ -56,7 +56,7 @@ def check_command(
 
 
 def judge_in_child(exercise: int, solution: Path, seed: int, time_limit: float) -> tuple[int, str]:
-    """Judge in a child process: a loop without an end is stopped, and a crash is only the child's."""
+    """Judge in a child process, so that endless loops can be stopped and crashes do no harm."""
     with TemporaryDirectory() as folder:
         told = Path(folder) / "told.json"
         words = [sys.executable, "-c", CHILD, str(exercise), str(solution), str(seed), str(told)]

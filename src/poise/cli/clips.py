@@ -15,8 +15,8 @@ from rich.progress import BarColumn, Progress, TextColumn
 import poise
 from poise import motion
 from poise.cli.files import Clip, For, Scale, Up, load_one_motion, read_options
+from poise.cli.shared import Body, report_errors, report_written
 from poise.cli.waypoints import read_path
-from poise.cli.words import Body, report_complaints, report_written
 from poise.formats.registry import find_writer
 from poise.formats.target import check_target
 from poise.goals import Reach
@@ -33,28 +33,30 @@ __all__ = [
 ]
 
 File = Annotated[str, typer.Argument(help="A file with a motion: BVH, glTF, VRM, a table.")]
-Ledger = Annotated[Path | None, typer.Option(help="Contacts to hold, as a JSON file; found unless given.")]
+Ledger = Annotated[Path | None, typer.Option(help="Contacts to lock, as a JSON file; detected by default.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")]
 WITH_SKIN = (".glb", ".gltf", ".vrm")
 
 
 def lock_command(
     file: File,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Where the locked clip goes.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file for the locked clip.")],
     contacts: Ledger = None,
     floor: Annotated[
-        float | None, typer.Option("--floor", "--ground", help="The height of the floor [m]; found unless given.")
+        float | None, typer.Option("--floor", "--ground", help="Height of the floor [m]; detected by default.")
     ] = None,
-    smooth: Annotated[float, typer.Option(help="Over how many tenths of a second a correction spreads.")] = 1.0,
-    save_contacts: Annotated[Path | None, typer.Option(help="Write the contacts that hold, as JSON.")] = None,
+    smooth: Annotated[
+        float, typer.Option(help="Width over which corrections are smoothed [tenths of a second].")
+    ] = 1.0,
+    save_contacts: Annotated[Path | None, typer.Option(help="Write the locked contacts as JSON.")] = None,
     scale: Scale = "1",
     up: Up = None,
     clip: Clip = None,
     model: For = None,
     as_json: AsJson = False,
 ) -> None:
-    """Hold the feet of a clip exactly where they stand: no slip, no float, no sink."""
-    with report_complaints("lock"), show_progress("locking") as progress:
+    """Lock the feet of a clip to the ground: no sliding, floating or sinking."""
+    with report_errors("lock"), show_progress("locking") as progress:
         check_out(out)
         given = load_one_motion(file, read_options(base="fixed", scale=scale, up=up), clip, model)
         ledger = "auto" if contacts is None else motion.Contacts.load(contacts)
@@ -70,7 +72,7 @@ def lock_command(
 
 def quality_command(
     file: File,
-    source: Annotated[str | None, typer.Option(help="What it was made from: contacts are found there.")] = None,
+    source: Annotated[str | None, typer.Option(help="The original clip, whose contacts are used.")] = None,
     contacts: Ledger = None,
     scale: Scale = "1",
     up: Up = None,
@@ -78,8 +80,8 @@ def quality_command(
     model: For = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say how good a clip is: slip, drift, float, sink, steps, jerk, limits."""
-    with report_complaints("quality"):
+    """Measure the quality of a clip: foot slip, drift, float, sink, steps, jerk, limits."""
+    with report_errors("quality"):
         chosen = read_options(base="fixed", scale=scale, up=up)
         given = load_one_motion(file, chosen, clip, model)
         first = None if source is None else load_one_motion(source, chosen, None, model)
@@ -90,15 +92,15 @@ def quality_command(
 
 def track_command(
     model: Body,
-    path: Annotated[Path, typer.Argument(help="A CSV with columns x y z, and qw qx qy qz where rotations count.")],
+    path: Annotated[Path, typer.Argument(help="A CSV with columns x y z, and optionally qw qx qy qz.")],
     frame: Annotated[str, typer.Option(help="The frame that follows the path.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Where the motion goes: CSV, BVH, GLB, NPZ.")],
-    fps: Annotated[float, typer.Option(help="Rows a second.")] = 30.0,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file for the motion: CSV, BVH, GLB, NPZ.")],
+    fps: Annotated[float, typer.Option(help="Rows per second.")] = 30.0,
     mode: Annotated[str, typer.Option(help="clip: all rows at once; online: one after the other.")] = "clip",
     as_json: AsJson = False,
 ) -> None:
-    """Follow a path with a frame of a body. Ends with 1 where a row is missed."""
-    with report_complaints("track"), show_progress("tracking") as progress:
+    """Follow a path with a frame of a body. Exit code 1 if a row is missed."""
+    with report_errors("track"), show_progress("tracking") as progress:
         check_out(out)
         targets = read_path(path)
         track = motion.track(poise.load(model), Reach(frame, targets), fps=fps, mode=mode, progress=progress)
@@ -112,13 +114,13 @@ def track_command(
 
 
 def check_out(out: Path) -> None:
-    """Refuse a file that a motion cannot be written to, before the work begins."""
+    """Reject a file that a motion cannot be written to, before the work begins."""
     find_writer(str(out), "write_motion")
     check_target(out)
 
 
 def print_quality(found: dict[str, motion.Quality], as_json: bool) -> None:
-    """Print what was measured, as a table or as JSON."""
+    """Print the measurements as a table or as JSON."""
     if as_json:
         typer.echo(json.dumps({name: each.to_dict() for name, each in found.items()}, indent=2))
         return
@@ -128,7 +130,7 @@ def print_quality(found: dict[str, motion.Quality], as_json: bool) -> None:
 
 @contextmanager
 def show_progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a bar on a terminal while frames are solved."""
+    """Show a progress bar on a terminal while frames are solved."""
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed} of {task.total} frames"))
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(what, total=None)

@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 
 import poise
-from poise.cli.words import report_complaints
+from poise.cli.shared import report_errors
 from poise.errors import MissingExtra
 from poise.goals import Balance, LookAt, Reach, Rest
 from poise.goals.goal import Goal
@@ -36,10 +36,10 @@ def demo_command(
     out: Annotated[Path, typer.Option(help="The folder for the picture and the page.")] = Path(),
     show: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer and the files as JSON.")] = False,
-    then: Annotated[str, typer.Option(hidden=True, help="The command to end with.")] = NEXT,
+    then: Annotated[str, typer.Option(hidden=True, help="The command to suggest at the end.")] = NEXT,
 ) -> None:
     """Pose the built-in humanoid: two hands, a gaze, feet pinned, balance. Writes a picture and a page."""
-    with report_complaints("demo"):
+    with report_errors("demo"):
         model = poise.load("humanoid")
         solution = poise.solve(model, make_goals(model))
         out.mkdir(parents=True, exist_ok=True)
@@ -62,7 +62,7 @@ def demo_command(
 
 
 def make_goals(model: Model) -> list[Goal]:
-    """Put the left hand at a ball and the right one on a rail, eyes on the ball, feet where they stand, in balance."""
+    """Return the demo's goals: left hand at a ball, right hand on a rail, eyes on the ball, feet pinned, balance."""
     feet = [Reach(foot, model.fk(model.rest, foot)) for foot in FEET]
     return [
         Reach("hand_l", BALL),
@@ -75,7 +75,7 @@ def make_goals(model: Model) -> list[Goal]:
 
 
 def follow(model: Model) -> list[Solution]:
-    """Move the ball round a figure of eight once; each frame starts where the last one ended."""
+    """Move the ball once around a figure of eight; each frame starts from the previous one."""
     solver = poise.Solver(model, make_goals(model), mode="continuous", step_limit=0.2)
     found, q = [], np.array(poise.solve(model, make_goals(model)).q)
     for turn in np.linspace(0.0, 2.0 * np.pi, FRAMES):
@@ -86,7 +86,7 @@ def follow(model: Model) -> list[Solution]:
 
 
 def draw(solution: Solution, path: Path) -> tuple[Path | None, str]:
-    """Return the picture, or what to type to get one."""
+    """Return the picture, or the command that installs what is missing."""
     try:
         poise.plot(solution, path, camera=VIEW)
     except MissingExtra as missing:
@@ -95,7 +95,7 @@ def draw(solution: Solution, path: Path) -> tuple[Path | None, str]:
 
 
 def has_browser() -> bool:
-    """Return whether there is one to open."""
+    """Return whether a browser can be opened."""
     try:
         return bool(webbrowser.get()) and os.environ.get("BROWSER") != ""
     except webbrowser.Error:

@@ -20,7 +20,7 @@ from rich.table import Table
 
 import poise
 from poise import native
-from poise.cli.words import describe_system
+from poise.cli.shared import describe_system
 
 __all__ = ["PURPOSES", "doctor_command"]
 
@@ -41,7 +41,7 @@ CUDA_LIBRARIES = ("libcuda.so.1", "nvcuda.dll")
 def doctor_command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")] = False,
 ) -> None:
-    """What is installed here, what this machine can do, and what to type for the rest."""
+    """Report installed packages, CPU and GPU features, and the commands that install the rest."""
     facts = examine()
     if as_json:
         typer.echo(json.dumps(facts, indent=2))
@@ -56,7 +56,7 @@ def doctor_command(
 
 
 def examine() -> dict[str, Any]:
-    """Return everything there is to report, in plain values."""
+    """Return everything to report, as plain values."""
     return {
         "poise": poise.__version__,
         "python": f"{platform.python_version()} ({platform.python_implementation()})",
@@ -114,7 +114,7 @@ def read_device_name(driver: ctypes.CDLL, number: int) -> str:
 
 
 def examine_extra(name: str) -> dict[str, Any]:
-    """Return what an extra is for, which of its packages are installed, and the command for the rest."""
+    """Return the purpose of an extra, its installed packages, and the command for the rest."""
     packages = {package: find_version(package) for package in list_packages(name)}
     installed = bool(packages) and None not in packages.values()
     return {"for": PURPOSES[name], "installed": installed, "packages": packages, "type": write_command(name)}
@@ -141,7 +141,7 @@ def find_version(package: str) -> str | None:
 
 
 def write_command(extra_name: str) -> str:
-    """Return what to type to install an extra."""
+    """Return the command that installs an extra."""
     return f"pip install 'poise[{extra_name}]'"
 
 

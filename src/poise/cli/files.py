@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 import poise
-from poise.cli.words import Body, report_complaints
+from poise.cli.shared import Body, report_errors
 from poise.errors import FormatError
 from poise.formats import registry
 from poise.formats.meshes.looks import name_missing_meshes
@@ -27,18 +27,18 @@ __all__ = ["convert_command", "info_command"]
 
 MAX_ROWS = 200
 
-Base = Annotated[str, typer.Option(help="fixed, or free: six degrees of freedom under the root.")]
+Base = Annotated[str, typer.Option(help="fixed, or free: add a free root joint (6 DOF).")]
 Scale = Annotated[str, typer.Option(help="Metres per unit of the file, or auto.")]
-Up = Annotated[str | None, typer.Option(help="y or z: turn the body so that this axis points up.")]
+Up = Annotated[str | None, typer.Option(help="y or z: rotate the body so that this axis points up.")]
 Packages = Annotated[
     list[Path] | None,
-    typer.Option("--package-path", help="A folder that holds packages of a robot's meshes; may be given again."),
+    typer.Option("--package-path", help="A folder with ROS packages of a robot's meshes; may be repeated."),
 ]
 Tool = Annotated[
     tuple[str, float, float, float] | None,
-    typer.Option(metavar="FRAME X Y Z", help="Add a frame called tool at this place of a frame, in metres."),
+    typer.Option(metavar="FRAME X Y Z", help="Add a frame called tool at this offset [m] from a frame."),
 ]
-Clip = Annotated[str | None, typer.Option(help="Which animation of several, by name or number.")]
+Clip = Annotated[str | None, typer.Option(help="The animation to use, by name or number.")]
 For = Annotated[str | None, typer.Option("--model", help="The body of a motion table: a file or a built-in name.")]
 
 
@@ -56,8 +56,8 @@ def info_command(
     model: For = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")] = False,
 ) -> None:
-    """What is in a file: joints, ranges, shapes, roles, poses, motion, and what was assumed when it was read."""
-    with report_complaints("info"):
+    """Describe a file: joints, ranges, shapes, roles, poses, motion, and assumptions made on reading."""
+    with report_errors("info"):
         chosen = read_options(base=base, scale=scale, up=up, package_path=package_path)
         body, motion = load_all(file, chosen, clip, model, tool)
     if as_json:
@@ -76,18 +76,18 @@ def info_command(
 
 def convert_command(
     source: Body,
-    target: Annotated[Path, typer.Argument(help="The file to write; its suffix says the format.")],
+    target: Annotated[Path, typer.Argument(help="The file to write; its suffix determines the format.")],
     base: Base = "fixed",
     scale: Scale = "1",
     up: Up = None,
     clip: Clip = None,
     model: For = None,
-    like: Annotated[str | None, typer.Option(help="A glTF whose character the motion is put into.")] = None,
-    what: Annotated[str, typer.Option("--as", help="model or motion, where the formats leave it open.")] = "auto",
-    keep: Annotated[bool, typer.Option("--keep", help="Refuse to replace a file.")] = False,
+    like: Annotated[str | None, typer.Option(help="A glTF file: write the motion into its character.")] = None,
+    what: Annotated[str, typer.Option("--as", help="model or motion, if the formats allow both.")] = "auto",
+    keep: Annotated[bool, typer.Option("--keep", help="Do not overwrite an existing file.")] = False,
 ) -> None:
-    """Read one format, write another: models and motions, URDF, MJCF, BVH, glTF, DH tables, CSV, NPZ, Parquet."""
-    with report_complaints("convert"):
+    """Convert between formats: models and motions, URDF, MJCF, BVH, glTF, DH tables, CSV, NPZ, Parquet."""
+    with report_errors("convert"):
         if what not in ("auto", "model", "motion"):
             raise FormatError(f"--as is {what!r}; it must be model or motion.")
         chosen = read_options(base=base, scale=scale, up=up)
@@ -102,7 +102,7 @@ def convert_command(
 def read_options(
     *, base: str, scale: str, up: str | None, package_path: Sequence[Path] | None = None
 ) -> dict[str, Any]:
-    """The options of `poise.load` from words."""
+    """Return the options of `poise.load` from text."""
     try:
         number: float | str = "auto" if scale == "auto" else float(scale)
     except ValueError:
@@ -118,7 +118,7 @@ def load_all(
     model: str | None,
     tool: tuple[str, float, float, float] | None = None,
 ) -> tuple[Model, Motion | None]:
-    """Read the body of a file, with a tool where one is given, and its motion if it has one."""
+    """Read the body of a file, with a tool if one is given, and its motion if it has one."""
     body, motion = read_file(file, chosen, clip, model)
     if tool is None:
         return body, motion
@@ -169,7 +169,7 @@ def find_formats(source: Source) -> tuple[Any, Any]:
 
 
 def can_write(target: str, verb: str) -> bool:
-    """Return whether some format writes that to a file of this name."""
+    """Return whether some format can write this to a file of this name."""
     try:
         registry.find_writer(target, verb)
     except FormatError:
@@ -202,7 +202,7 @@ def load_to_convert(
 
 
 def list_facts(model: Model, motion: Motion | None) -> dict[str, Any]:
-    """Return what there is to report, in plain values."""
+    """Return everything to report, as plain values."""
     return {
         "name": model.name,
         "source": model.source,

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
-__all__ = ["hear_again"]
+__all__ = ["install_interrupt_hook"]
 
 SOON = 0.01  # s: the callback is over by then
 
 
-def hear_again() -> None:
-    """From now on, raise every KeyboardInterrupt again that Python could only drop."""
+def install_interrupt_hook() -> None:
+    """Re-raise KeyboardInterrupts that Python swallows in destructors and callbacks."""
     before = sys.unraisablehook
 
     def look(dropped: UnraisableHookArgs) -> None:

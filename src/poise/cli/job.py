@@ -14,29 +14,31 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from poise.cli.files import read_options
-from poise.cli.words import report_complaints
+from poise.cli.shared import report_errors
 from poise.motion import Mapping
 from poise.scale import Job, Report
 from poise.scale.maps import MAP
 
 __all__ = ["AsJson", "Shard", "Threads", "print_report", "run_command", "show_command", "show_job_progress"]
 
-File = Annotated[Path, typer.Argument(help="The job, as poise.save wrote it.")]
-Shard = Annotated[str | None, typer.Option(help="Only this share of the work: 3/64, counted from 0 or from 1.")]
-Threads = Annotated[int | None, typer.Option(help="How many cores; all unless given.")]
+File = Annotated[Path, typer.Argument(help="The job file written by poise.save.")]
+Shard = Annotated[
+    str | None, typer.Option(help="Do only this share of the work, such as 3/64, counted from 0 or from 1.")
+]
+Threads = Annotated[int | None, typer.Option(help="Number of cores; default: all.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")]
 
 
 def run_command(
     file: File,
     inputs: Annotated[list[str], typer.Argument(help="Files, a folder or a pattern: Parquet tables, or clips.")],
-    out: Annotated[Path, typer.Argument(help="The folder for the answers; it belongs to this job.")],
+    out: Annotated[Path, typer.Argument(help="The output folder; one per job.")],
     shard: Shard = None,
     threads: Threads = None,
     as_json: AsJson = False,
 ) -> None:
-    """Do what is not done yet. Killed and typed again, it goes on. Ends with 1 where a clip could not be read."""
-    with report_complaints("job run"):
+    """Run the remaining work; can be killed and resumed. Exit code 1 if a clip could not be read."""
+    with report_errors("job run"):
         job = Job.load(file)
         with show_job_progress(job.work) as progress:
             report = job.run(inputs, out, shard=shard, threads=threads, progress=progress)
@@ -44,8 +46,8 @@ def run_command(
 
 
 def show_command(file: File) -> None:
-    """Say what a job is: its work, body, goals, options and hash."""
-    with report_complaints("job show"):
+    """Describe a job: its work, body, goals, options and hash."""
+    with report_errors("job show"):
         job = Job.load(file)
     values = job.plain_values()
     typer.echo(repr(job))
@@ -66,8 +68,8 @@ def retarget_folder(
     threads: int | None,
     as_json: bool,
 ) -> None:
-    """Carry a folder of clips over onto a body, as a job."""
-    with report_complaints("retarget"):
+    """Retarget a folder of clips onto a body, as a job."""
+    with report_errors("retarget"):
         chosen = {**options, "scale": read_options(base="free", scale=scale, up=None)["scale"]}
         if mapping is not None:
             chosen["mapping"] = Mapping.load(mapping)
@@ -77,8 +79,8 @@ def retarget_folder(
     print_report(report, as_json)
 
 
-def map_in_parts(job: Job, out: Path, threads: int | None, progress: Callable[[int, int], None]) -> None:
-    """Run the job of a map in a folder beside it, which is removed when the map is there; killed, it stays."""
+def run_map_job(job: Job, out: Path, threads: int | None, progress: Callable[[int, int], None]) -> None:
+    """Run the job of a map in a temporary folder next to it, which is deleted when the map is complete."""
     parts = out.with_name(out.name + ".parts")
     job.run(None, parts, threads=threads, progress=progress)
     (parts / MAP).replace(out)
@@ -86,7 +88,7 @@ def map_in_parts(job: Job, out: Path, threads: int | None, progress: Callable[[i
 
 
 def print_report(report: Report, as_json: bool) -> None:
-    """Print what a run did; end with 1 where something failed."""
+    """Print the results of a run; exit with 1 if something failed."""
     typer.echo(json.dumps(report.to_dict(), indent=2) if as_json else str(report))
     if report.failed:
         raise typer.Exit(1)
@@ -94,7 +96,7 @@ def print_report(report: Report, as_json: bool) -> None:
 
 @contextmanager
 def show_job_progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a bar on a terminal, with the time that is left."""
+    """Show a progress bar on a terminal, with the remaining time."""
     count = TextColumn("{task.completed:,} of {task.total:,}")
     columns = (TextColumn("{task.description}"), BarColumn(), count, TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:

@@ -15,8 +15,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 import poise
 from poise.cli.files import Base, Packages, Scale, Tool, Up, load_all, read_options
-from poise.cli.job import map_in_parts
-from poise.cli.words import Body, report_complaints, report_written
+from poise.cli.job import run_map_job
+from poise.cli.shared import Body, report_errors, report_written
 from poise.errors import FormatError
 from poise.scale import Job
 
@@ -25,13 +25,13 @@ __all__ = ["map_command"]
 
 def map_command(
     model: Body,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Where the map goes: NPZ.")],
-    frame: Annotated[str | None, typer.Option(help="The frame; the last one unless given.")] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The NPZ file for the map.")],
+    frame: Annotated[str | None, typer.Option(help="The frame; default: the last one.")] = None,
     spacing: Annotated[float, typer.Option(help="Edge of a voxel [m].")] = 0.05,
-    directions: Annotated[int, typer.Option(help="Directions of the frame's z axis; 0 asks for places alone.")] = 200,
+    directions: Annotated[int, typer.Option(help="Directions of the frame's z axis; 0 for positions only.")] = 200,
     turns: Annotated[int, typer.Option(help="Turns about that axis.")] = 12,
-    manipulability: Annotated[bool, typer.Option(help="Note the best manipulability in each voxel.")] = False,
-    threads: Annotated[int | None, typer.Option(help="How many threads; one per core unless given.")] = None,
+    manipulability: Annotated[bool, typer.Option(help="Store the best manipulability of each voxel.")] = False,
+    threads: Annotated[int | None, typer.Option(help="Number of threads; default: one per core.")] = None,
     gpu: Annotated[bool, typer.Option("--gpu", help="Run on a GPU (CuPy).")] = False,
     picture: Annotated[Path | None, typer.Option(help="Draw the map as well: PNG, PDF, SVG, or an HTML page.")] = None,
     base: Base = "fixed",
@@ -41,11 +41,11 @@ def map_command(
     package_path: Packages = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
 ) -> None:
-    """Map what a frame reaches: what share of orientations is reached, proved out of reach, or open, in each voxel.
+    """Map the reach of a frame: per voxel, the share of orientations reached, proved out of reach, or undecided.
 
     It runs as a job, with its parts in a folder beside the map: killed and typed again, it goes on.
     """
-    with report_complaints("map"):
+    with report_errors("map"):
         if out.suffix != ".npz":
             raise FormatError("a map is saved as arrays: give the path the suffix .npz.", str(out))
         options = read_options(base=base, scale=scale, up=up, package_path=package_path)
@@ -60,7 +60,7 @@ def map_command(
                 manipulability=manipulability,
                 device="gpu" if gpu else "cpu",
             )
-            map_in_parts(job, out, threads, progress)
+            run_map_job(job, out, threads, progress)
         found = poise.ReachMap.load(out, body)
         report_written(out)
         if picture is not None:
@@ -86,7 +86,7 @@ def draw(found: poise.ReachMap, path: Path) -> None:
 
 @contextmanager
 def show_progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a bar on a terminal while poses are asked."""
+    """Show a progress bar on a terminal while poses are solved."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

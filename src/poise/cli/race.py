@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
 import poise
-from poise.cli.words import Body, complete_method, report_complaints, report_written
+from poise.cli.shared import Body, complete_method, report_errors, report_written
 from poise.methods import names
 from poise.pages import show
 from poise.pictures import plot
@@ -23,23 +23,23 @@ __all__ = ["race_command"]
 
 def race_command(
     model: Body = "panda",
-    frame: Annotated[str | None, typer.Option(help="The frame that reaches; the last one unless given.")] = None,
-    problems: Annotated[int, typer.Option(min=1, help="How many targets.")] = 100,
-    rotation: Annotated[bool, typer.Option(help="Targets fix the rotation too.")] = False,
+    frame: Annotated[str | None, typer.Option(help="The frame; default: the last one.")] = None,
+    problems: Annotated[int, typer.Option(min=1, help="Number of targets.")] = 100,
+    rotation: Annotated[bool, typer.Option(help="Targets include the rotation.")] = False,
     method: Annotated[
         list[str] | None,
         typer.Option(help="Race only this method; may be repeated.", autocompletion=complete_method),
     ] = None,
-    max_steps: Annotated[int, typer.Option(min=1, help="Most steps in one search.")] = 1000,
-    restarts: Annotated[int, typer.Option(min=0, help="More searches after a failed one.")] = 0,
-    seed: Annotated[int, typer.Option(help="Chooses the targets.")] = 0,
+    max_steps: Annotated[int, typer.Option(min=1, help="Maximum number of steps per search.")] = 1000,
+    restarts: Annotated[int, typer.Option(min=0, help="Number of restarts after a failed search.")] = 0,
+    seed: Annotated[int, typer.Option(help="The random seed of the targets.")] = 0,
     out: Annotated[
         Path | None, typer.Option(help="Write the error curves (png, pdf, svg), or a page that plays the race (html).")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
 ) -> None:
-    """Race all methods on one problem set: success, steps, microseconds, arithmetic per step."""
-    with report_complaints("race"):
+    """Compare all methods on one problem set: success, steps, microseconds, arithmetic per step."""
+    with report_errors("race"):
         body = poise.load(model)
         options = {"problems": problems, "rotation": rotation, "max_steps": max_steps, "restarts": restarts}
         result = race_all(
@@ -59,7 +59,7 @@ def race_command(
 
 
 def race_all(model: poise.Model, frame: str | None, methods: list[str], options: dict[str, Any]) -> Race:
-    """Race one method after the other, with a bar on a terminal."""
+    """Run one method after the other, with a progress bar on a terminal."""
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed} of {task.total}"))
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("racing", total=len(methods))
@@ -72,7 +72,7 @@ def race_all(model: poise.Model, frame: str | None, methods: list[str], options:
 
 
 def write(result: Race, out: Path) -> None:
-    """Write a page or a picture, as its suffix says."""
+    """Write a page or a picture, by its suffix."""
     if out.suffix.lower() in (".html", ".htm"):
         show(result, out)
     else:
@@ -81,7 +81,7 @@ def write(result: Race, out: Path) -> None:
 
 
 def list_figures(result: Race) -> dict[str, Any]:
-    """Return the race in plain numbers."""
+    """Return the race as plain values."""
     keys = ("method", "reached", "steps", "searches", "microseconds", "arithmetic", "refused")
     rows = [{key: getattr(racer, key) for key in keys} for racer in result.racers]
     return {"model": result.model, "frame": result.frame, "problems": result.problems, "racers": rows}

@@ -12,7 +12,7 @@ from poise import motion
 from poise.cli.clips import WITH_SKIN, AsJson, print_quality, show_progress
 from poise.cli.files import Clip, Scale, Up, load_one_motion, read_options
 from poise.cli.job import Threads, retarget_folder
-from poise.cli.words import report_complaints, report_written
+from poise.cli.shared import report_errors, report_written
 from poise.errors import InvalidValue
 
 __all__ = ["retarget_command"]
@@ -20,31 +20,35 @@ __all__ = ["retarget_command"]
 
 def retarget_command(
     file: Annotated[str, typer.Argument(help="A file with a motion: BVH, glTF, VRM, a table; or a folder of them.")],
-    model: Annotated[str, typer.Argument(help="The body to carry it to: a file, or the name of a built-in body.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Where the motion goes: CSV, NPZ, BVH, GLB; or a folder.")],
-    style: Annotated[str | None, typer.Option(help="How others write it: unitree (csv) or gmr (npz).")] = None,
-    mapping: Annotated[Path | None, typer.Option(help="Which frames are the same part, as JSON.")] = None,
-    save_mapping: Annotated[Path | None, typer.Option(help="Write the parts that were found, as JSON.")] = None,
-    person: Annotated[str | None, typer.Option(help="Of several people in a file: the frame that carries one.")] = None,
+    model: Annotated[str, typer.Argument(help="The target body: a file, or the name of a built-in body.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file for the motion: CSV, NPZ, BVH, GLB; or a folder.")],
+    style: Annotated[str | None, typer.Option(help="Layout of a robot's motion: unitree (csv) or gmr (npz).")] = None,
+    mapping: Annotated[
+        Path | None, typer.Option(help="A mapping of body parts, as a JSON file; found by default.")
+    ] = None,
+    save_mapping: Annotated[Path | None, typer.Option(help="Write the mapping as JSON.")] = None,
+    person: Annotated[
+        str | None, typer.Option(help="Choose one of several people in the file by its root frame.")
+    ] = None,
     mode: Annotated[str, typer.Option(help="clip: all frames at once; online: one after the other.")] = "clip",
     page: Annotated[bool, typer.Option("--page", help="Write a page with source and result side by side.")] = False,
     scale: Scale = "auto",
     up: Up = None,
     clip: Clip = None,
-    suffix: Annotated[str, typer.Option(help="Of a folder: the format of what is written.")] = ".csv",
+    suffix: Annotated[str, typer.Option(help="For a folder: the suffix of the files to write.")] = ".csv",
     threads: Threads = None,
     as_json: AsJson = False,
 ) -> None:
-    """Carry a motion over onto another body: parts, scale, floor and contacts are found.
+    """Retarget a motion onto another body: finds matching parts, scale, floor and contacts.
 
     A folder is carried over clip by clip, as a job: killed and typed again, it goes on.
     """
     if Path(file).is_dir():
-        refuse_of_folders(page, mode, person)
+        reject_clip_options(page, mode, person)
         choices = {"suffix": suffix, "style": style, "up": up}
         retarget_folder(file, model, out, choices, mapping, scale, threads, as_json)
         return
-    with report_complaints("retarget"), show_progress("solving") as progress:
+    with report_errors("retarget"), show_progress("solving") as progress:
         given = load_one_motion(file, read_options(base="fixed", scale=scale, up=up), clip, None)
         body = poise.load(model, base="free")
         parts = None if mapping is None else motion.Mapping.load(mapping)
@@ -69,9 +73,9 @@ def retarget_command(
         typer.echo(carried.why())
 
 
-def refuse_of_folders(page: bool, mode: str, person: str | None) -> None:
-    """Refuse what is for one motion only."""
-    with report_complaints("retarget"):
+def reject_clip_options(page: bool, mode: str, person: str | None) -> None:
+    """Reject options that are for one motion only."""
+    with report_errors("retarget"):
         for name, given in (("--page", page), ("--mode", mode != "clip"), ("--person", person)):
             if given:
                 raise InvalidValue(f"{name} is for one motion; give a file in place of a folder.")

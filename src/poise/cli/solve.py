@@ -17,7 +17,7 @@ import typer
 from typer.core import TyperCommand
 
 import poise
-from poise.cli.words import Body, complete_method, report_complaints, report_written
+from poise.cli.shared import Body, complete_method, report_errors, report_written
 from poise.errors import FormatError, InvalidValue, name_not_found
 from poise.formats.registry import knows_suffix
 from poise.goals import Balance, LookAt, Reach, Rest
@@ -43,12 +43,12 @@ class GoalCommand(TyperCommand):
     """A command whose goals may be written with spaces."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Join what belongs to a goal, then read on."""
+        """Join the words of each goal, then parse."""
         return super().parse_args(ctx, join_numbers(args))
 
 
 def join_numbers(args: list[str]) -> list[str]:
-    """Turn `--reach hand 1 2 3` into `--reach hand,1,2,3`; words in place of numbers go along, for the error."""
+    """Turn `--reach hand 1 2 3` into `--reach hand,1,2,3`; keeps words in place of numbers, for the error."""
     out: list[str] = []
     gathering = False
     for k, arg in enumerate(args):
@@ -61,13 +61,13 @@ def join_numbers(args: list[str]) -> list[str]:
 
 
 def lacks_number(goal: str, arg: str) -> bool:
-    """Return whether a word stands where one of a goal's three numbers should be, before any number came."""
+    """Return whether a word is in place of one of a goal's three numbers, before any number."""
     given = goal.split(",")[1:]
     return len(given) < 3 and not any(map(is_number, given)) and not arg.startswith("-")
 
 
 def is_number(text: str) -> bool:
-    """Return whether it is one."""
+    """Return whether a word is a number."""
     try:
         float(text)
     except ValueError:
@@ -94,25 +94,25 @@ def solve_command(
     balance: Annotated[
         list[str] | None, make_goal_option("Keep the centre of mass over these frames.", "FRAME[,FRAME...]")
     ] = None,
-    rest: Annotated[bool, typer.Option(help="Stay close to the rest pose in what freedom is left.")] = True,
+    rest: Annotated[bool, typer.Option(help="Use the remaining freedom to stay close to the rest pose.")] = True,
     weight: Annotated[list[str] | None, make_goal_option("A goal's weight.", "GOAL NUMBER")] = None,
     priority: Annotated[list[str] | None, make_goal_option("A goal's level; 0 comes first.", "GOAL LEVEL")] = None,
-    clearance: Annotated[bool, typer.Option("--clearance", help="Keep parts of the body apart.")] = False,
+    clearance: Annotated[bool, typer.Option("--clearance", help="Avoid self-collisions.")] = False,
     start: Annotated[str | None, typer.Option(help="A named pose of the model, or a JSON file from --out.")] = None,
-    method: Annotated[str, typer.Option(help="One of the solver shelf.", autocompletion=complete_method)] = "auto",
+    method: Annotated[str, typer.Option(help="The solver method.", autocompletion=complete_method)] = "auto",
     mode: Annotated[str, typer.Option(help="nearest, repeatable or continuous.")] = "nearest",
-    max_steps: Annotated[int, typer.Option(min=1, help="Most steps in one search.")] = 200,
-    restarts: Annotated[str, typer.Option(help="More searches after a failed one: a number, or auto.")] = "auto",
-    seed: Annotated[int, typer.Option(help="Chooses the restarts.")] = 0,
-    base: Annotated[str, typer.Option(help="fixed, or free: six degrees of freedom under the root.")] = "fixed",
+    max_steps: Annotated[int, typer.Option(min=1, help="Maximum number of steps per search.")] = 200,
+    restarts: Annotated[str, typer.Option(help="Number of restarts after a failed search, or auto.")] = "auto",
+    seed: Annotated[int, typer.Option(help="The random seed of the restarts.")] = 0,
+    base: Annotated[str, typer.Option(help="fixed, or free: add a free root joint (6 DOF).")] = "fixed",
     out: Annotated[
         list[Path] | None,
         typer.Option(help="Write the pose: json, png, pdf, svg, html, glb, bvh, csv, npz; may be repeated."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
 ) -> None:
-    """Find a pose: say where frames should be. Exit code 0 if all goals are reached, 1 if not, 2 if misused."""
-    with report_complaints("solve"):
+    """Find a pose that meets goals. Exit code 0 if all goals are reached, 1 if not, 2 for wrong usage."""
+    with report_errors("solve"):
         body = poise.load(model, base=base)
         q = read_start(body, start)
         places = (3,) if find_normal(body) is None else (2, 3)  # numbers of a place
@@ -173,7 +173,7 @@ def read_settings(several: list[str] | None, option: str) -> dict[str, float]:
 
 
 def adjust_goals(goals: list[Goal], weights: dict[str, float], levels: dict[str, float]) -> list[Goal]:
-    """Return the goals with their weights and levels, by the names that a solution gives them."""
+    """Return the goals with their weights and priorities, by the names they have in a solution."""
     names = list(name_goals(goals))
     for asked in (*weights, *levels):
         if asked not in names:
@@ -210,7 +210,7 @@ def read_start(model: Model, start: str | None) -> Any:
 
 
 def write(solution: Solution, path: Path) -> None:
-    """Write the pose in the format that the suffix names."""
+    """Write the pose in the format of the suffix."""
     suffix = path.suffix.lower()
     if suffix in (".html", ".htm"):
         poise.show(solution, path)
@@ -228,7 +228,7 @@ def write(solution: Solution, path: Path) -> None:
 
 
 def write_numbers(pose: Pose) -> str:
-    """Return q as it is typed again, and its angles in degrees by the names of their coordinates."""
+    """Return q ready to be typed, and its angles in degrees by the names of their coordinates."""
     numbers = ", ".join(f"{x:.6g}" for x in pose.q)
     turning = [
         (joint.name_coordinate(k), float(pose.q[joint.q.start + k]))

@@ -12,7 +12,7 @@ import typer
 
 import poise
 from poise.cli.files import Base, Clip, Packages, Tool, Up, load_all, read_options
-from poise.cli.words import Body, report_complaints
+from poise.cli.shared import Body, report_errors
 
 __all__ = ["studio_command"]
 
@@ -23,21 +23,21 @@ def studio_command(
     model: Body = "humanoid",
     base: Base = "fixed",
     scale: Annotated[
-        str | None, typer.Option(help="Metres per unit of the file, or auto: 1 unless told, auto with --onto.")
+        str | None, typer.Option(help="Metres per unit of the file, or auto; default: 1, with --onto auto.")
     ] = None,
     up: Up = None,
     tool: Tool = None,
     package_path: Packages = None,
     clip: Clip = None,
-    host: Annotated[str, typer.Option(help="The address to listen on; this machine alone unless told.")] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="The address to listen on; default: this machine only.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535, help="The port, or the next free one.")] = 8080,
     open_browser: Annotated[bool, typer.Option("--open/--no-open", help="Open a browser window.")] = True,
-    shadows: Annotated[bool, typer.Option(help="Shadows; off is lighter where there is no GPU.")] = True,
+    shadows: Annotated[bool, typer.Option(help="Draw shadows; turn off without a GPU.")] = True,
     onto: Annotated[
-        str | None, typer.Option(help="Another body, a file or a built-in name: the clip is carried over to it.")
+        str | None, typer.Option(help="Retarget the clip onto this body: a file or a built-in name.")
     ] = None,
     style: Annotated[
-        list[str] | None, typer.Option(help="A clip, or a saved style: what you drag looks like it. May be repeated.")
+        list[str] | None, typer.Option(help="A clip or a saved style whose posture dragging follows; may be repeated.")
     ] = None,
     allow_origin: Annotated[
         list[str] | None,
@@ -45,14 +45,14 @@ def studio_command(
             help="The origin of a proxy in front of the studio, such as https://hub.example. May be repeated."
         ),
     ] = None,
-    dark: Annotated[bool, typer.Option("--dark/--light", help="Dark or light colours.")] = False,
+    dark: Annotated[bool, typer.Option("--dark/--light", help="Colour theme: dark or light.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the address as JSON.")] = False,
 ) -> None:
-    """Drag a body in the browser, or play and edit a clip: handles, pins, methods, lessons, a race. Ctrl-C ends it."""
+    """Pose a body in the browser, or play and edit a clip: handles, pins, methods, lessons, a race. Ctrl-C stops it."""
     from poise.studio.opening import find_body
     from poise.studio.web.studio import Studio
 
-    with report_complaints("studio"):
+    with report_errors("studio"):
         file = str(find_body(Path(model), model)) if Path(model).is_dir() else model
         unit = scale or ("1" if onto is None else "auto")  # of two bodies side by side, neither is to be a giant
         options = read_options(base=base, scale=unit, up=up, package_path=package_path)
@@ -60,7 +60,7 @@ def studio_command(
         if not poise.ReachMap.is_in(file):
             body, motion = load_all(file, options, clip, None, tool)
             thing = body if motion is None else motion
-        other, clips = find_other(onto), style or ()
+        other, clips = find_other_body(onto), style or ()
         origins = allow_origin or ()
         studio = Studio(
             thing, host=host, port=port, shadows=shadows, dark=dark, onto=other, style=clips, allow_origin=origins
@@ -74,20 +74,20 @@ def studio_command(
     studio.wait()
 
 
-def find_other(onto: str | None) -> str | None:
-    """Return the file or the name of the other body; a folder is opened at its body."""
+def find_other_body(onto: str | None) -> str | None:
+    """Return the file or the name of the second body; for a folder, the body inside it."""
     from poise.studio.opening import find_body
 
     return str(find_body(Path(onto), onto)) if onto is not None and Path(onto).is_dir() else onto
 
 
 def is_remote() -> bool:
-    """Return whether somebody works here over SSH: then no browser is opened on the far side."""
+    """Return whether this is an SSH session, where no browser should be opened."""
     return "SSH_CONNECTION" in os.environ
 
 
 def write_greeting(url: str, model: str, host: str, port: int) -> str:
-    """Return what the terminal says."""
+    """Return the text to print on the terminal."""
     lines = [f"{model} is in the studio: {url}", "Drag a handle; click one to pin it. Ctrl-C ends the studio."]
     if is_remote() and host in LOCAL:
         lines.append(f"Over SSH, type on your own machine: ssh -L {port}:127.0.0.1:{port} <this machine>")

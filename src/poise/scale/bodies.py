@@ -30,13 +30,13 @@ DESCRIBES = ("name", "parts", "shapes", "poses", "roles", "up", "units")  # not 
 
 
 def hash_model(model: Model) -> str:
-    """Return a hash of all that a body is: joints, frames, masses, shapes, poses and roles, to the last bit."""
+    """Return a hash of everything in a body: joints, frames, masses, shapes, poses and roles, to the last bit."""
     values = encode_model(model)
     return sha256(json.dumps([values[key] for key in DESCRIBES]).encode()).hexdigest()[:16]
 
 
 def describe_body(model: Model, *, with_files: bool) -> dict[str, Any]:
-    """Return a body in plain values.
+    """Return a body as plain values.
 
     Args:
         model: The body.
@@ -54,7 +54,7 @@ def describe_body(model: Model, *, with_files: bool) -> dict[str, Any]:
 
 
 def find_file(model: Model) -> Path | None:
-    """Return the file that a body was read from, if it is there."""
+    """Return the file that a body was read from, if it exists."""
     try:
         file = Path(model.source)
         return file if model.source and file.is_file() else None
@@ -63,7 +63,7 @@ def find_file(model: Model) -> Path | None:
 
 
 def find_options(model: Model, file: Path) -> dict[str, Any] | None:
-    """Return with which options `load` gives this very body again; None if with none of the usual."""
+    """Return the options with which `load` returns this body again, or None."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for base in ("fixed", "free"):
@@ -73,7 +73,7 @@ def find_options(model: Model, file: Path) -> dict[str, Any] | None:
 
 
 def hash_file(file: Path) -> str:
-    """Return a hash of what is in a file."""
+    """Return a hash of the contents of a file."""
     return sha256(file.read_bytes()).hexdigest()[:16]
 
 
@@ -111,7 +111,7 @@ def load_again(words: dict[str, Any]) -> Model:
 
 
 def check_unchanged(words: dict[str, Any]) -> None:
-    """Refuse a body whose file has changed since the job was made; a file that is not there has not.
+    """Raise if the body's file has changed since the job was made; a missing file has not.
 
     Raises:
         ModelMismatch: It has.
@@ -126,7 +126,7 @@ def check_unchanged(words: dict[str, Any]) -> None:
 
 
 def name_body(words: dict[str, Any]) -> str:
-    """Return what the body is called, with its file."""
+    """Return the name of the body, with its file."""
     if words.get("built_in"):
         return f"the built-in body {words['name']!r}"
     return f"the body {words['name']!r}" + (f" ({words['file']})" if "file" in words else "")

@@ -1,4 +1,4 @@
-"""Work on clips: a file in, a motion or figures out; what cannot be read is told in its row, and the others go on."""
+"""Work on clips: a file in, a motion or figures out. A file that fails is reported in its row and skipped."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RETARGET_OPTIONS = ("suffix", "style", "scale", "up", "mapping", "smooth")
 
 
 class QualityClips:
-    """Figures of clips.
+    """The measurement of clips.
 
     Args:
         scale: Of `load_motion`.
@@ -40,7 +40,7 @@ class QualityClips:
 
 
 class RetargetClips(QualityClips):
-    """Clips, carried over onto a body.
+    """The retargeting of clips onto a body.
 
     Args:
         model: The body.
@@ -69,7 +69,7 @@ class RetargetClips(QualityClips):
         self.model, self.suffix, self.style, self.mapping, self.smooth = model, suffix, style, mapping, smooth
 
     def do(self, path: Path, target: Path | None) -> Quality:
-        """Carry a clip over and write it."""
+        """Retarget a clip and write it."""
         found = retarget(self.read(path), self.model, self.mapping, smooth=self.smooth)
         assert target is not None
         save(found.motion, target, style=self.style)

@@ -63,7 +63,7 @@ class TargetColumns:
 
     @classmethod
     def find(cls, goal: str, row: GoalRows, names: Sequence[str], alone: bool, where: str) -> TargetColumns | None:
-        """Return the columns of a goal's target; None where the table has none of them, and its own target counts.
+        """Return the columns of a goal's target; None if the table has none of them, and the goal's own counts.
 
         Raises:
             FormatError: Some are there and some are missing.
@@ -81,7 +81,7 @@ class TargetColumns:
         return cls(goal, row.op, columns)
 
     def read(self, table: Any, where: str) -> tuple[Any, NDArray[np.bool_] | None]:
-        """Return targets as `solve_batch` takes them, and which rows are targets where it would refuse all for one."""
+        """Return targets for `solve_batch`, and which rows are valid if it would reject all rows for one."""
         numbers = np.stack([read_column(table, name, where) for name in self.columns], axis=1)
         if self.op == Op.POSITION:
             return numbers, None
@@ -94,12 +94,12 @@ class TargetColumns:
 
 
 def find_prefix(name: str, needed: Sequence[str], names: Sequence[str], alone: bool) -> str:
-    """Return what stands before a goal's or a frame's columns: its name and a dot, or nothing if it is the only one."""
+    """Return the prefix of a goal's or a frame's columns: its name and a dot, or "" for a single one."""
     return "" if alone and any(each in names for each in needed) else f"{name}."
 
 
 def list_known_columns(names: Sequence[str]) -> str:
-    """Say which columns a table has."""
+    """Return a message that lists the columns of a table."""
     return f"it has {', '.join(map(repr, names)) or 'none'}."
 
 
@@ -127,7 +127,7 @@ def read_matrix(table: Any, names: Sequence[str], where: str) -> Floats:
 
 
 def make_matrices(numbers: Floats, with_place: bool) -> Floats:
-    """Return transforms (rows, 4, 4) or rotations (rows, 3, 3) of x y z qw qx qy qz; NaN where there is no rotation."""
+    """Return transforms (rows, 4, 4) or rotations (rows, 3, 3) of x y z qw qx qy qz; NaN for invalid rotations."""
     wxyz = numbers[:, -4:]
     with np.errstate(over="ignore", invalid="ignore"):
         length = np.linalg.norm(wxyz, axis=1)

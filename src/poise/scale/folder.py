@@ -39,7 +39,7 @@ Receipt = dict[str, Any]
 
 
 def read_shard(given: Any) -> Shard:
-    """Return (which, of how many); None is all of it.
+    """Return (which, of how many); (0, 1) for None.
 
     "3/64" or (3, 64). Schedulers count from 0 or from 1, so 0/64 and 64/64 are the same one.
 
@@ -59,7 +59,7 @@ def read_shard(given: Any) -> Shard:
 
 
 class JobFolder:
-    """A folder with the parts of one job, held by one run for each shard.
+    """A folder with the parts of one job, locked by one run for each shard.
 
     Args:
         path: The folder; it is made if it is not there.
@@ -80,7 +80,7 @@ class JobFolder:
 
     @contextmanager
     def hold(self, values: dict[str, Any], name: str, inputs: dict[str, list[int]]) -> Iterator[None]:
-        """Hold the folder for a job.
+        """Lock the folder for a job.
 
         Args:
             values: The job as plain values.
@@ -117,7 +117,7 @@ class JobFolder:
         self._locks.append(lock)
 
     def _claim(self, words: dict[str, Any], name: str) -> None:
-        """Write the job and its inputs into the folder, or find the same there."""
+        """Write the job and its inputs into the folder, or check that the same are there."""
         target, text = self.path / JOB, json.dumps(words, indent=1) + "\n"
         with self.report_disk_errors("the job was not begun"):
             mine = self.path / f".{self.tag}-{os.getpid()}-{JOB}"
@@ -155,7 +155,7 @@ class JobFolder:
 
     @contextmanager
     def write(self, name: str) -> Iterator[Path]:
-        """Yield a path to write to; it becomes `name` when the block ends well, and vanishes when it does not."""
+        """Yield a temporary path; it becomes `name` if the block succeeds, and is deleted otherwise."""
         target = self.path / name
         temporary = target.with_name(f".{self.tag}-{os.getpid()}-{target.name}")
         try:
@@ -170,14 +170,14 @@ class JobFolder:
                 temporary.unlink(missing_ok=True)
 
     def sign(self, part: str, facts: Receipt) -> Receipt:
-        """Write the receipt of a part that is done: the facts, with the size and hash of its file, if it has one."""
+        """Write the receipt of a finished part: the facts, with the size and hash of its file."""
         with self.write(f"{RECEIPTS}/{part}.json") as temporary:
             receipt = facts | (measure(self.path / facts["file"]) if facts["file"] else {})
             temporary.write_text(json.dumps({"hash": hash_values(receipt), "receipt": receipt}), "utf-8")
         return receipt
 
     def find(self, part: str) -> Receipt | None:
-        """Return the receipt of a part that is there and whole, otherwise None; see `damaged`."""
+        """Return the receipt of a complete part, otherwise None; see `damaged`."""
         path = self.path / RECEIPTS / f"{part}.json"
         if not path.exists():
             return None
@@ -195,7 +195,7 @@ class JobFolder:
     def find_all(
         self, parts: Iterable[str], own: dict[str, Receipt], find: Callable[[str], Receipt | None]
     ) -> tuple[dict[str, Receipt], list[str]]:
-        """Return the receipts of the parts that are whole, and the names of the others.
+        """Return the receipts of the complete parts, and the names of the others.
 
         Args:
             parts: The names of all parts.
@@ -209,14 +209,14 @@ class JobFolder:
         return own | found, [part for part in others if part not in found]
 
     def make_changed(self, path: Path, part: str) -> InvalidValue:
-        """Return the error of an input that is not what its part was made from."""
+        """Return the error for an input that has changed since its part was made."""
         return InvalidValue(
             f"{str(path)!r} has changed since {part!r} was made from it: give another folder; or remove "
             f"{str(self.path / RECEIPTS / part)!r}.json, and the part is made again. Nothing was changed."
         )
 
     def write_manifest(self, facts: dict[str, Any], parts: list[Receipt]) -> Path:
-        """Write the manifest: the facts, and a line for each part with its size and hash; always the same bytes."""
+        """Write the manifest: the facts, and a line with size and hash for each part; always the same bytes."""
         whole = (part if "sha256" in part else part | measure(self.path / part["file"]) for part in parts)
         rows = [json.dumps(part) for part in whole]
         head = json.dumps({"kind": "poise manifest", "version": 1} | facts)
@@ -226,7 +226,7 @@ class JobFolder:
 
     @contextmanager
     def report_disk_errors(self, rest: str) -> Iterator[None]:
-        """Say in words that the disk is full, or that it cannot be written to."""
+        """Turn a full or read-only disk into a FormatError."""
         try:
             yield
         except OSError as error:
@@ -236,13 +236,13 @@ class JobFolder:
 
 
 def write_synced(path: Path, data: bytes) -> None:
-    """Write a small file, and bring it to the disk."""
+    """Write a small file and sync it to disk."""
     path.write_bytes(data)
     sync(path)
 
 
 def sync(path: Path) -> None:
-    """Wait until a file, or a folder's list of files, would survive a loss of power."""
+    """Wait until a file, or a folder's list of files, is on the disk."""
     if path.is_dir() and os.name == "nt":
         return  # Windows opens no folders
     handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
@@ -267,7 +267,7 @@ def hash_values(words: Any) -> str:
 
 
 def read_claim(data: bytes, path: Path) -> dict[str, Any]:
-    """Return the job and the inputs that a folder was begun with.
+    """Return the job and the inputs of a folder.
 
     Raises:
         FormatError: They are damaged.
@@ -289,7 +289,7 @@ def find_difference(there: dict[str, Any], here: dict[str, Any]) -> str:
 
 
 def describe(words: dict[str, Any]) -> str:
-    """Return the job of a folder in a few words."""
+    """Return a short description of the job of a folder."""
     body = words.get("model")
     name = f" {body.get('name')}" if isinstance(body, dict) else ""
     return f"{words.get('work')}{name}, {words['hash']}"

@@ -46,7 +46,7 @@ class Input:
 
 @dataclass(frozen=True)
 class RowGroup:
-    """What is done at once.
+    """A row group of a table, or a clip: the unit of work.
 
     Attributes:
         input: The file.
@@ -63,7 +63,7 @@ class RowGroup:
 
     @property
     def stem(self) -> str:
-        """Its part in the name of what is written: the input's name without suffix, and the row group."""
+        """The stem of the part's file name: the input's name without suffix, and the row group."""
         plain = str(PurePosixPath(self.input.name).with_suffix("")).replace("/", "+")
         return f"{plain}-{self.group:05d}"
 
@@ -71,7 +71,7 @@ class RowGroup:
 def list_inputs(
     given: str | PathLike[str] | Iterable[str | PathLike[str]], suffixes: Sequence[str] = TABLES
 ) -> list[Input]:
-    """List the files that are meant, in the order of their names.
+    """List the input files, in the order of their names.
 
     Args:
         given: A file, a folder (all of it is searched), a pattern such as "targets/*.parquet", or several of them.
@@ -97,7 +97,7 @@ def list_inputs(
 
 
 def find_files(text: str, suffixes: Sequence[str]) -> list[Input]:
-    """List the files of one path or pattern, with their names below its fixed part."""
+    """List the files of one path or pattern, with their names relative to its fixed part."""
     if has_magic(text) and not Path(text).exists():
         fixed = Path(*list_fixed_parts(Path(text).parts))
         return [
@@ -116,7 +116,7 @@ def find_files(text: str, suffixes: Sequence[str]) -> list[Input]:
 
 
 def list_fixed_parts(parts: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the leading parts of a pattern that are no pattern."""
+    """Return the leading parts of a pattern that have no wildcard."""
     count = next((k for k, part in enumerate(parts) if has_magic(part)), len(parts))
     return parts[:count]
 
@@ -142,7 +142,7 @@ def list_row_groups(inputs: Sequence[Input]) -> list[RowGroup]:
 
 
 def read_footer(path: Path) -> tuple[Any, tuple[str, ...]]:
-    """Return what a Parquet file says of itself, and the names of its columns."""
+    """Return the metadata of a Parquet file, and the names of its columns."""
     _, door = load_parquet()
     try:
         with door.ParquetFile(path) as file:
@@ -152,7 +152,7 @@ def read_footer(path: Path) -> tuple[Any, tuple[str, ...]]:
 
 
 def make_damaged(path: Path, error: Exception) -> FormatError:
-    """Return the error of a table that cannot be read."""
+    """Return the error for a table that cannot be read."""
     reason = " ".join(str(error).split())[:120] or type(error).__name__
     return FormatError(
         f"is a damaged Parquet file, or none ({reason}); write it again, and run the job again.", str(path)
@@ -160,7 +160,7 @@ def make_damaged(path: Path, error: Exception) -> FormatError:
 
 
 def list_rows(pieces: Iterable[RowGroup]) -> dict[str, list[int]]:
-    """List the rows of the row groups of each input, by its name."""
+    """Return the row counts of the row groups of each input, by its name."""
     out: dict[str, list[int]] = {}
     for piece in pieces:
         out.setdefault(piece.input.name, []).append(piece.rows)
@@ -168,7 +168,7 @@ def list_rows(pieces: Iterable[RowGroup]) -> dict[str, list[int]]:
 
 
 def hash_row_group(piece: RowGroup) -> str:
-    """Return a hash of the bytes of a row group and of the table's footer, which says what they mean.
+    """Return a hash of the bytes of a row group and of the table's footer, which defines them.
 
     Raises:
         FormatError: The file is damaged.
@@ -191,6 +191,6 @@ def hash_row_group(piece: RowGroup) -> str:
 
 
 def find_bytes(column: Any) -> tuple[int, int]:
-    """Return where the pages of a column of a row group begin in the file, and how long they are."""
+    """Return the first byte and the length of a column of a row group."""
     first = column.dictionary_page_offset if column.has_dictionary_page else column.data_page_offset
     return first, column.total_compressed_size

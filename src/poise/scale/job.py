@@ -92,13 +92,13 @@ class Job:
 
     @classmethod
     def fk(cls, model: Model | str | PathLike[str], frames: str | Sequence[str]) -> Job:
-        """Return the job of the transforms of frames at the poses of tables (columns q0 q1 ...)."""
+        """Return a job that computes transforms of frames at the poses of tables (columns q0 q1 ...)."""
         names = [frames] if isinstance(frames, str) else list(frames)
         return cls(model, options={"frames": names}, work="fk")
 
     @classmethod
     def retarget(cls, model: Model | str | PathLike[str], **options: Any) -> Job:
-        """Return the job that carries a folder of clips over onto a body.
+        """Return a job that retargets a folder of clips onto a body.
 
         Args:
             model: The body, which moves freely; a name or a file is loaded with `base="free"`.
@@ -110,12 +110,12 @@ class Job:
 
     @classmethod
     def quality(cls, **options: Any) -> Job:
-        """Return the job that measures a folder of clips; options are `scale` and `up` of `load_motion`."""
+        """Return a job that measures a folder of clips; options are `scale` and `up` of `load_motion`."""
         return cls(None, options=options, work="quality")
 
     @classmethod
     def reach_map(cls, model: Model | str | PathLike[str], frame: str, *, device: str = "cpu", **options: Any) -> Job:
-        """Return the job of a reach map, `job.run(None, "out/")`; options are those of `poise.reach_map`."""
+        """Return a job that computes a reach map, `job.run(None, "out/")`; options are those of `poise.reach_map`."""
         return cls(model, options={"frame": frame, **options}, device=device, work="reach_map")
 
     # -------------------------------------------------------------------------------------------- running
@@ -129,7 +129,7 @@ class Job:
         threads: int | None = None,
         progress: Any = None,
     ) -> Report:
-        """Do what is not done yet, on this machine.
+        """Do the remaining work on this machine.
 
         Args:
             inputs: Files, a folder, or a pattern: "targets/*.parquet"; clips for work on clips; None for a reach map.
@@ -162,7 +162,7 @@ class Job:
 
     @property
     def hash(self) -> str:
-        """Sixteen hexadecimal digits, of all that the answers depend on."""
+        """Sixteen hexadecimal digits, a hash of everything that the answers depend on."""
         return hash_job(self._words)
 
     def _describe(self) -> dict[str, Any]:
@@ -238,11 +238,11 @@ class Job:
         return f"<Job {self.hash}: {self.work}{body} on {self.device} ({self.level})>"
 
     def prepare(self, threads: int | None = None) -> Any:
-        """Return what does the work, prepared once: for a loop of your own."""
+        """Return the prepared object that does the work, for a loop of your own."""
         return WORKS[self.work].prepare(self, threads)
 
 
 def hash_job(words: dict[str, Any]) -> str:
-    """Return the hash of a job in plain values: of its body, the name and the key count."""
+    """Return the hash of a job in plain values; of its body, the name and the key count."""
     body = words["model"] or {}
     return hash_values(words | {"model": {key: body[key] for key in ("name", "key") if key in body}})

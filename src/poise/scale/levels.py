@@ -36,7 +36,7 @@ def find_level(device: str) -> str:
 
 @contextmanager
 def run_at_level(device: str, level: str) -> Iterator[None]:
-    """Run at the level of a job.
+    """Run a block at the instruction level of a job.
 
     Raises:
         InvalidValue: This machine cannot.

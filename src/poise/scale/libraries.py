@@ -69,7 +69,7 @@ def run_clips(job: Any, inputs: Any, out: Any, shard: Any, threads: int | None, 
 
 
 def find_clip(folder: JobFolder, clip: Input, *, failed: bool = False) -> Receipt | None:
-    """Return the receipt of a clip, or None if it is missing or damaged, or the clip has failed and may be tried again.
+    """Return the receipt of a clip; None if it is missing or damaged, or the clip failed and is retried.
 
     Raises:
         InvalidValue: It was made from another content of the clip.

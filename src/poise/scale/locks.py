@@ -1,4 +1,4 @@
-"""Lock: says whether another run is at work in a folder. The system takes it from a process that dies."""
+"""Lock: detects another run in the same folder. The system releases the lock of a process that dies."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Lock:
                 os.write(self._handle, f"process {os.getpid()} on {socket.gethostname()}".encode())
 
     def release(self) -> None:
-        """Let others in."""
+        """Release the lock."""
         with suppress(OSError):
             if not self._shared:
                 os.ftruncate(self._handle, 0)
@@ -55,7 +55,7 @@ class Lock:
 
 
 def acquire(handle: int, shared: bool) -> None:
-    """Take a lock on an open file, or raise BlockingIOError at once."""
+    """Lock an open file, or raise BlockingIOError at once."""
     if fcntl is not None:
         fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         return

@@ -70,7 +70,7 @@ def run_map(job: Any, inputs: Any, out: Any, shard: Any, threads: int | None, pr
 
 
 def split_map(asked: Asked) -> Iterator[Asked]:
-    """Yield what is asked in pieces; their size depends on nothing but the map."""
+    """Yield the query in pieces, whose size depends on the map alone."""
     for piece in asked.cut(POSES):
         yield replace(asked, places=asked.places[piece], numbers=asked.numbers[piece])
 
@@ -81,7 +81,7 @@ def shift(progress: Any, before: int, total: int) -> Any:
 
 
 def write_part(folder: JobFolder, name: str, problem: MapProblem, piece: Asked, progress: Any) -> Receipt:
-    """Solve a piece and write its part: only its own voxels, so that memory and parts stay small."""
+    """Solve a piece and write its part: its own voxels only, so that memory and parts stay small."""
     own = replace(piece, numbers=np.arange(len(piece.numbers)), voxels=len(piece.numbers))
     counts, best = problem.solve(own, progress)
     with folder.write(name) as temporary, temporary.open("wb") as sink:

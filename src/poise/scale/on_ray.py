@@ -41,7 +41,7 @@ def map_on_ray(
     checkpoint: str | PathLike[str] | None = None,
     **options: Any,
 ) -> Any:
-    """Return a Ray dataset of the answers of a job; it is computed when it is read or written.
+    """Return a Ray dataset of the answers of a job; it is computed on reading or writing.
 
     Args:
         job: A job on rows: "solve" or "fk".
@@ -92,7 +92,7 @@ def map_on_ray(
 
 
 def count_actors(room: dict[str, float], device: str, num_cpus: float, num_gpus: float) -> int:
-    """Return how many actors a cluster has room for, with a core left over.
+    """Return how many actors fit on a cluster, leaving one core free.
 
     Raises:
         InvalidValue: There is none left to read and write with: Ray would wait for ever.
@@ -108,7 +108,7 @@ def count_actors(room: dict[str, float], device: str, num_cpus: float, num_gpus:
 
 
 class RayWorker:
-    """What an actor does: made once, called with a table at a time.
+    """The actor: made once, called with one table at a time.
 
     Args:
         job: The job.

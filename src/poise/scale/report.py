@@ -1,4 +1,4 @@
-"""Report: what a run of a job did, and what is left."""
+"""Report: the results of a run of a job, and the remaining work."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Report:
-    """What a run did.
+    """The results of a run.
 
     Attributes:
         job: The job's hash.
@@ -69,7 +69,7 @@ class Report:
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures in plain values."""
+        """Return the figures as plain values."""
         out = {
             key: getattr(self, key) for key in ("job", "what", "done", "skipped", "left", "counts", "failed", "seconds")
         }

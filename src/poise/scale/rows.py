@@ -32,10 +32,10 @@ INVALID = CODES.index(Status.INVALID)
 
 
 class RowWork(Protocol):
-    """What is done with rows, prepared once."""
+    """Work on rows, prepared once."""
 
     def list_columns(self, names: Sequence[str], where: str) -> list[str]:
-        """List the columns that are read of a table with these; refuse one that lacks some, by name."""
+        """List the columns to read from a table with these names; raises if some are missing."""
         ...
 
     def compute(self, table: Any, where: str, progress: Progress | None = None) -> dict[str, Any]:
@@ -109,7 +109,7 @@ class SolveRows:
         return self.solver.solve(targets, starts, progress=progress)
 
     def _name(self, answer: BatchSolution, good: NDArray[np.bool_]) -> dict[str, Any]:
-        """Return the answer as columns; rows that are no targets are INVALID."""
+        """Return the answer as columns; rows with an invalid target are INVALID."""
         several = self.solver.solutions
         wide = expand_rows(copy_to_host(answer.codes), good, several, INVALID)
         q = expand_rows(copy_to_host(answer.q), good, several, np.nan)
@@ -125,7 +125,7 @@ class SolveRows:
 
 
 def expand_rows(array: NDArray[Any], good: NDArray[np.bool_], several: int, nothing: Any) -> NDArray[Any]:
-    """Return an array of the good rows as one of all rows, with the several answers of a row one below the other."""
+    """Return an array of the good rows as one of all rows, with several answers of a row below each other."""
     rows = array.reshape(-1, several, *array.shape[1 + (several > 1) :])
     if not good.all():
         whole = np.full((len(good), *rows.shape[1:]), nothing, dtype=rows.dtype)
@@ -153,7 +153,7 @@ class FkRows:
         return own
 
     def compute(self, table: Any, where: str, progress: Progress | None = None) -> dict[str, Any]:
-        """See RowWork; `valid` is false where a pose is none, and its transform NaN."""
+        """See RowWork; `valid` is False for an invalid pose, and its transform NaN."""
         q = read_matrix(table, self.list_columns(table.column_names, where), where)
         good = find_poses(self.model, q)
         q[~good] = self.model.rest
@@ -169,7 +169,7 @@ class FkRows:
 
 
 def find_poses(model: Model, q: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return which rows are poses: finite, and their quaternions not zero."""
+    """Return which rows are valid poses: finite, with nonzero quaternions."""
     good: NDArray[np.bool_] = np.array(np.isfinite(q).all(axis=1))
     for joint in model.joints:
         if joint.quaternion:

@@ -1,4 +1,4 @@
-"""A run of a job on this machine: what is there is left, what is missing is done, and the manifest comes last."""
+"""A run of a job on rows: finished parts are kept, missing ones are computed, and the manifest is written last."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["run_rows"]
 
 
 class Tally:
-    """How far a run is.
+    """The progress of a run.
 
     Args:
         total: Of the pieces of this run.
@@ -29,12 +29,12 @@ class Tally:
         self.counts: dict[str, int] = {}
 
     def tick(self, more: int = 0) -> None:
-        """Tell that so much of the piece at hand is done."""
+        """Report the progress within the current piece."""
         if self.progress is not None:
             self.progress(self.before + more, self.total)
 
     def add(self, facts: dict[str, Any], *, new: bool) -> None:
-        """Count a piece that is done."""
+        """Count a finished piece."""
         self.before += facts["rows"]
         self.new += facts["rows"] if new else 0
         for name, number in facts["counts"].items():
@@ -85,7 +85,7 @@ def run_rows(job: Any, inputs: Any, out: Any, shard: Any, threads: int | None, p
 
 
 def describe_failures(failed: dict[str, str], done: int) -> str:
-    """Say what could not be read, and that the rest is done."""
+    """Return a message that lists unreadable inputs, and says that the rest is done."""
     told = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
     return f"{told} All else of this run is done ({done} rows), and stays."
 
@@ -94,7 +94,7 @@ def describe_failures(failed: dict[str, str], done: int) -> str:
 
 
 def list_facts(job: str, piece: RowGroup) -> dict[str, Any]:
-    """Return whose a part is, and of which input."""
+    """Return the job and the input of a part."""
     words = {"job": job, "input": piece.input.name, "group": piece.group}
     return words | {"fingerprint": hash_row_group(piece)}
 
@@ -114,7 +114,7 @@ def name_parts(job: str, pieces: Sequence[RowGroup]) -> dict[str, RowGroup]:
 
 
 def check_columns(pieces: Sequence[RowGroup], work: Any) -> None:
-    """Refuse tables that lack a column before anything is computed.
+    """Reject tables that lack a column before anything is computed.
 
     Raises:
         FormatError: One lacks a column of the work; or some have an id and others have none.

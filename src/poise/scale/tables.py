@@ -1,4 +1,4 @@
-"""Row groups through a worker, into parts: read, computed and written batch by batch, so that memory stays bounded."""
+"""Row groups to parts: read, computed and written batch by batch, so that memory stays bounded."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ def write_part(
 
 
 def shift(tick: Tick, before: int) -> Callable[[int, int], Any]:
-    """Tell the progress of a batch as that of its row group."""
+    """Report the progress of a batch as progress of its row group."""
     return lambda done, _: tick(before + done)
 
 
 def read_batches(piece: RowGroup, work: RowWork) -> Iterator[Any]:
-    """Yield the tables of a row group, of so many rows at most, with the columns that are needed.
+    """Yield the tables of a row group, of at most `ROWS` rows, with the needed columns.
 
     Raises:
         FormatError: The file is damaged.
@@ -89,7 +89,7 @@ def iterate(piece: RowGroup, door: Any, columns: list[str]) -> Iterator[Any]:
 
 
 def empty_table(piece: RowGroup, work: RowWork) -> Any:
-    """Return the answer of no rows."""
+    """Return the answer for no rows."""
     _, door = load_parquet()
     wanted = work.list_columns(piece.columns, str(piece.input.path))
     table = door.read_schema(piece.input.path).empty_table().select(wanted + ["id"] * ("id" in piece.columns))
@@ -97,7 +97,7 @@ def empty_table(piece: RowGroup, work: RowWork) -> Any:
 
 
 def add_id(table: Any, first: int, rows: int) -> Any:
-    """Return the ids of the answers: those of the table, each as often as it has answers, else the rows' numbers.
+    """Return the ids of the answers: the table's, repeated for several answers, or row numbers.
 
     Raises:
         FormatError: An id is missing.
@@ -124,7 +124,7 @@ def make_table(columns: dict[str, Any], ids: Any) -> Any:
 
 
 def add_counts(counts: dict[str, int], columns: dict[str, Any]) -> None:
-    """Add how rows ended: by their status, or whether they were poses."""
+    """Count the rows by status, or by whether they are valid poses."""
     if "status" in columns:
         names, numbers = np.unique(columns["status"].astype(str), return_counts=True)
     else:

@@ -80,7 +80,7 @@ def generic_jacobian(model: Model, q: ArrayLike, frame: str, *, control: Control
     T_j_b = np.eye(4)
     for step in reversed(path(model, q, frame)):
         if step.joint is not None:
-            _refuse_ordered_angles(step.joint)
+            _reject_ordered_angles(step.joint)
             for motion in reversed(joint_motions(step.joint, step.value)):
                 first = step.joint.v.start + motion.first
                 block = adjoint(inverse(T_j_b)) @ motion.twists
@@ -210,7 +210,7 @@ def _rows(control: Control) -> slice:
     return ROWS[control]
 
 
-def _refuse_ordered_angles(joint: Joint) -> None:
+def _reject_ordered_angles(joint: Joint) -> None:
     if joint.kind in ("euler", "universal"):
         raise InvalidValue(
             f"joint {joint.name!r} is of kind {joint.kind!r}, whose angles act in an order: "

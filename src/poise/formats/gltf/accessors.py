@@ -121,7 +121,7 @@ def read_accessor(document: Document, i: int, kind: str, where: str, *, integers
 
 
 def read_finite(document: Document, numbers: Floats, i: int, where: str) -> Floats:
-    """Return the numbers of an accessor, all of them finite."""
+    """Return the numbers of an accessor, after checking that all are finite."""
     good = np.isfinite(numbers).all(axis=1)
     if not good.all():
         row = int(np.argmin(good))
@@ -131,7 +131,7 @@ def read_finite(document: Document, numbers: Floats, i: int, where: str) -> Floa
 
 
 def read_elements(document: Document, i: int, where: str) -> NDArray[Any]:
-    """Return the elements of an accessor as the file has them, (count, numbers), sparse replacements made."""
+    """Return the elements of an accessor as stored, (count, numbers), with sparse replacements applied."""
     at, accessor = f"accessors[{i}]", document.read_items("accessors")[i]
     dtype, width, count = find_layout(document, accessor, at)
     if count * width > MAX_NUMBERS:
@@ -168,14 +168,14 @@ def read_indices(document: Document, i: int, kind: str, where: str) -> NDArray[n
 
 
 def find_packing(document: Document, view: int) -> tuple[str, Object]:
-    """Return the extension that packs a bufferView and what it says; "" and nothing for a plain one."""
+    """Return the extension that packs a bufferView and its JSON; "" and nothing for a plain one."""
     extensions = document.read_object(document.read_items("bufferViews")[view], "extensions", f"bufferViews[{view}]")
     name = next((name for name in extensions if "compression" in name), "")
     return name, document.read_object(extensions, name, f"bufferViews[{view}].extensions") if name else {}
 
 
 def find_unknown_packing(document: Document, *accessors: int) -> str:
-    """Return the extension that packs one of these accessors in a way that is not read here; "" if none does."""
+    """Return an extension that packs one of these accessors and is not supported, or ""."""
     for i in accessors:
         view = document.read_items("accessors")[i].get("bufferView")
         if type(view) is int and 0 <= view < len(document.read_items("bufferViews")):
@@ -186,7 +186,7 @@ def find_unknown_packing(document: Document, *accessors: int) -> str:
 
 
 def can_unpack(name: str, about: Object) -> bool:
-    """Return whether bytes that are packed in this way can be unpacked here."""
+    """Return whether bytes packed in this way can be unpacked."""
     plain = about.get("mode") == "ATTRIBUTES" and str(about.get("filter", "NONE")) in FILTERS
     return plain and name in ("EXT_meshopt_compression", "KHR_meshopt_compression")
 
@@ -206,7 +206,7 @@ def copy_elements(
 
 
 def unpack_view(document: Document, view: int, name: str, about: Object) -> bytes:
-    """Return the bytes of a packed bufferView, all that it says it has."""
+    """Return the bytes of a packed bufferView, as many as it declares."""
     if view in document.unpacked:
         return document.unpacked[view]
     where = f"bufferViews[{view}]"
@@ -254,7 +254,7 @@ def overwrite(document: Document, values: NDArray[Any], accessor: Object, where:
 
 
 def convert_to_floats(values: NDArray[Any]) -> Floats:
-    """Return doubles; integers are divided by their largest."""
+    """Return doubles; integers are divided by their largest value."""
     with np.errstate(invalid="ignore"):  # a signalling NaN; the caller looks for it
         numbers = values.astype(np.float64)
     if values.dtype.kind == "f":

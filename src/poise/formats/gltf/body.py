@@ -44,7 +44,7 @@ TURN_UP = {None: np.eye(3), "y": np.eye(3), "z": np.array([[1.0, 0.0, 0.0], [0.0
 
 @dataclass(frozen=True, slots=True)
 class NodeJoint:
-    """A node as a part of the body: it moves by ``[Y R G, A t]`` on its parent.
+    """A node as a part of the body, which moves by ``[Y R G, A t]`` relative to its parent.
 
     Attributes:
         node: The node.
@@ -69,16 +69,16 @@ class NodeJoint:
 
     @property
     def stretch(self) -> Floats:
-        """A' (3, 3), what is left of the scales above it in its own axes: what stretches a mesh that hangs on it."""
+        """The remaining scale A' (3, 3) in its own axes, which stretches a mesh attached to it."""
         turn = self.before @ self.node.turn @ self.after
         return np.asarray(turn.T @ self.above @ self.node.turn @ self.node.stretch)
 
     def convert_rotation(self, turn: Floats) -> Floats:
-        """Return R G of rotations (..., 3, 3): what a ball joint holds."""
+        """Return R G of rotations (..., 3, 3), the value of a ball joint."""
         return np.asarray(turn @ self.after)
 
     def convert_translation(self, translation: Floats) -> Floats:
-        """Return what a free joint, or the translation of a shifted one, holds for translations (..., 3)."""
+        """Return the value of a free or shifted joint for translations (..., 3)."""
         moved = translation if self.root else translation - self.node.translation
         return np.asarray(moved @ self.above.T @ self.before)
 
@@ -107,7 +107,7 @@ def make_rigid(turn: Floats, translation: Floats) -> Transform:
 def choose_kinds(
     document: Document, nodes: list[GltfNode], order: list[int], core: Iterable[int], clips: list[GltfAnimation]
 ) -> tuple[list[str], set[int]]:
-    """Return the kind of each node, see `NodeJoint`, and which of the free ones are roots."""
+    """Return the kind of each node, see `NodeJoint`, and the free ones that are roots."""
     bones = set(core) or set(range(len(nodes)))
     kinds = ["ball" if i in bones else "fixed" for i in range(len(nodes))]
     below = [False] * len(nodes)
@@ -132,7 +132,7 @@ def choose_kinds(
 def find_moving(
     document: Document, nodes: list[GltfNode], bones: set[int], roots: set[int], clips: list[GltfAnimation]
 ) -> tuple[set[int], set[int]]:
-    """Return nodes that some clip turns, and those that one shifts, away from where the file has them.
+    """Return the nodes that some clip rotates, and those that one translates, away from the file's pose.
 
     Every key of every clip is read for it, so a clip that cannot be is refused with its body; one that is packed is
     told of and passed over.
@@ -192,7 +192,7 @@ def make_joints(
 
 
 def is_even(stretch: Floats) -> bool:
-    """Return whether a stretch is the same along all axes, so that turning changes no length."""
+    """Return whether a stretch is the same along all axes, so that rotating changes no length."""
     mean = np.trace(stretch) / 3
     return bool(np.abs(stretch - mean * np.eye(3)).max() <= EVEN * abs(mean))
 
@@ -210,7 +210,7 @@ def find_correction(above: Floats, node: GltfNode, after: Floats) -> Floats:
 
 
 def note_uneven_scale(document: Document, limbs: list[NodeJoint], stretches: list[Floats], uneven: set[int]) -> None:
-    """Report an uneven scale above a joint: it matters if something is attached to that joint at a distance."""
+    """Note an uneven scale above a joint; it matters if something is attached at a distance."""
     length = max(float(np.abs(limb.above @ limb.node.translation).max()) for limb in limbs)
     carries = {limb.node.parent for limb in limbs if np.abs(limb.above @ limb.node.translation).max() > 1e-9 * length}
     for i in sorted(uneven & carries):

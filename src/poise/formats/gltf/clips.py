@@ -30,7 +30,7 @@ UNIT = 2e-2  # a byte quaternion is off by one part in 127
 
 @dataclass(frozen=True, slots=True)
 class AnimationChannel:
-    """What moves one property of one node.
+    """The animation of one property of one node.
 
     Attributes:
         where: The element, such as ``animations[0].channels[2]``.
@@ -133,7 +133,7 @@ def read_channel(document: Document, sampler: Object, where: str, at: str, node:
 
 
 def choose_clip(document: Document, clips: list[GltfAnimation], clip: str | int | None) -> GltfAnimation:
-    """Choose the clip of that name or number; the first where None.
+    """Return the clip of this name or number; the first one for None.
 
     Raises:
         FormatError: The file has no animation.

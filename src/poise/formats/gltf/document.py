@@ -37,7 +37,7 @@ _DATA = re.compile(r"data:[^,;]*(?:;[^,;=]+=[^,;]*)*(;base64)?,", re.IGNORECASE)
 
 
 class Document:
-    """A glTF file: its JSON as it is, and its bytes.
+    """A glTF file: its JSON and its bytes.
 
     Attributes:
         source: The file, which collects notes and oddities.
@@ -68,8 +68,8 @@ class Document:
         """Remember an oddity; those of a kind are reported together."""
         self._odd.setdefault(what, []).append(where)
 
-    def tell(self) -> None:
-        """Hand the oddities to the source, one line per kind."""
+    def report_oddities(self) -> None:
+        """Pass the oddities to the source, one line per kind."""
         for what, places in self._odd.items():
             more = f" and {len(places) - 3} more" if len(places) > 3 else ""
             self.source.note_oddity(f"{', '.join(places[:3])}{more}: {what}")
@@ -128,7 +128,7 @@ class Document:
     # ------------------------------------------------------------------------------------------ bytes
 
     def count_numbers(self, count: int, where: str) -> None:
-        """Count numbers that are about to be read, and refuse too many."""
+        """Count numbers before they are read, and raise for too many."""
         self._left -= count
         if self._left < 0:
             raise self.fail(where, f"needs more numbers than are read of one file ({MAX_NUMBERS}); split its clips.")
@@ -154,7 +154,7 @@ class Document:
         return data
 
     def read_resource(self, uri: Any, where: str) -> bytes:
-        """Return what a uri refers to: data in itself, or a file in the same folder or below."""
+        """Return the data of a URI: embedded, or a file in the same folder or below."""
         if not isinstance(uri, str):
             raise self.fail(where, f"is {name_kind(uri)}; it must be text.")
         if uri[:5].lower() == "data:":
@@ -184,7 +184,7 @@ class Document:
 
 
 def name_kind(value: Any) -> str:
-    """Return what a JSON value is, in a word."""
+    """Return the kind of a JSON value in one word."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     names = {dict: "an object", list: "a list", str: "text", int: "a number", float: "a number"}
@@ -192,7 +192,7 @@ def name_kind(value: Any) -> str:
 
 
 def shorten(value: Any, longest: int = 48) -> str:
-    """Return a JSON value as the message shows it."""
+    """Return a JSON value for an error message, shortened."""
     if isinstance(value, (dict, list)):
         return name_kind(value)
     if isinstance(value, int) and abs(value) > 10**30:
@@ -202,7 +202,7 @@ def shorten(value: Any, longest: int = 48) -> str:
 
 
 def read_own_extras(item: Object) -> Object:
-    """Return what Poise left in the `extras` of an object; empty if others wrote it."""
+    """Return the `extras` that Poise wrote into an object; empty if others wrote it."""
     extras = item.get("extras")
     ours = extras.get("poise") if isinstance(extras, dict) else None
     return ours if isinstance(ours, dict) else {}
@@ -212,7 +212,7 @@ def read_own_extras(item: Object) -> Object:
 
 
 def read_document(source: Source) -> Document:
-    """Read the file, its container and JSON checked; nothing else is opened yet.
+    """Read the file, and check its container and JSON; opens no other file.
 
     Raises:
         FormatError: No glTF 2.0, cut short, or JSON that cannot be.
@@ -264,7 +264,7 @@ def split_chunks(source: Source, length: int) -> Iterator[tuple[int, bytes]]:
 
 
 def parse(source: Source, data: bytes, where: str) -> Object:
-    """Return the root object of the JSON text; keys given twice, NaN and bottomless nesting are refused."""
+    """Return the root object of the JSON text; rejects repeated keys, NaN and bottomless nesting."""
 
     def refuse(word: str) -> NoReturn:
         raise source.make_error(f"the JSON holds {word}, which is not a JSON number; export it again.")
@@ -297,7 +297,7 @@ def parse(source: Source, data: bytes, where: str) -> Object:
 
 
 def check_asset(document: Document) -> None:
-    """Refuse what is not glTF 2."""
+    """Reject files that are not glTF 2."""
     asset = document.json.get("asset")
     if not isinstance(asset, dict):
         raise document.fail("asset", 'is missing; a glTF 2.0 file has "asset": {"version": "2.0"}.')

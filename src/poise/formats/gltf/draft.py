@@ -26,7 +26,7 @@ MIMES = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"RIFF": "image
 
 
 class GltfDraft:
-    """A file in the making: its JSON, copied as far as it is changed, and bytes to be added.
+    """A file under construction: its JSON, copied as far as it is changed, and bytes to be added.
 
     Attributes:
         document: The file that it is made from; None for a new one.
@@ -41,7 +41,7 @@ class GltfDraft:
         self._views: list[int] = []
 
     def append(self, key: str, item: Object, *, first: bool = False) -> int:
-        """Add to a top-level list (a copy of it); the number of the item."""
+        """Append an item to a copy of a top-level list; return its number."""
         items = list(self.json.get(key, []))
         items.insert(0 if first else len(items), item)
         self.json[key] = items
@@ -66,7 +66,7 @@ class GltfDraft:
         return self.append("accessors", about)
 
     def place_bytes(self, buffer: int, offset: int) -> None:
-        """Say where the added bytes came to lie."""
+        """Set the buffer and offset of the added bytes."""
         views = list(self.json["bufferViews"])
         for i in self._views:
             views[i] = {**views[i], "buffer": buffer, "byteOffset": views[i]["byteOffset"] + offset}
@@ -74,7 +74,7 @@ class GltfDraft:
 
 
 def write_parts(parts: GltfDraft, target: Path) -> None:
-    """Write the file: a GLB, or JSON where its name ends in ``.gltf``.
+    """Write the file: a GLB, or JSON if its name ends in ``.gltf``.
 
     Raises:
         FormatError: Something that the file refers to cannot be taken along, or it grows above 4 GiB.
@@ -84,7 +84,7 @@ def write_parts(parts: GltfDraft, target: Path) -> None:
 
 
 def is_same_folder(document: Document, target: Path) -> bool:
-    """Return whether relative references mean the same at both places."""
+    """Return whether relative references mean the same in both places."""
     return Path(document.source.path).parent.resolve() == target.parent.resolve()
 
 
@@ -92,7 +92,7 @@ def is_same_folder(document: Document, target: Path) -> bool:
 
 
 def format_text(parts: GltfDraft, stays: bool) -> bytes:
-    """Return JSON, all new bytes as data uris."""
+    """Return JSON, with all new bytes as data URIs."""
     document = parts.document
     buffers = [dict(item) for item in parts.json.get("buffers", [])]
     for i, item in enumerate(buffers):
@@ -112,18 +112,18 @@ def format_text(parts: GltfDraft, stays: bool) -> bytes:
 
 
 def list_images(parts: GltfDraft) -> list[str]:
-    """Return the list of images, where there is one."""
+    """Return the list of images, or an empty list."""
     return ["images"] if isinstance(parts.json.get("images"), list) else []
 
 
 def must_move(item: Object, stays: bool) -> bool:
-    """Return whether an item refers to a file that has to be taken along."""
+    """Return whether an item refers to a file that must be embedded."""
     uri = item.get("uri")
     return not stays and isinstance(uri, str) and uri[:5].lower() != "data:"
 
 
 def take_in(document: Document, image: Any, stays: bool) -> Any:
-    """Return an image, as a data uri if its file would be out of reach."""
+    """Return an image, as a data URI if its file would be out of reach."""
     if not isinstance(image, dict) or not must_move(image, stays):
         return image
     data = read_image(document, image)
@@ -131,7 +131,7 @@ def take_in(document: Document, image: Any, stays: bool) -> Any:
 
 
 def read_image(document: Document, image: Object) -> bytes | None:
-    """Return an image's file; None with a warning if it is not there, as the character was without it before."""
+    """Return an image's bytes; None with a warning if the file is missing, as it was before."""
     try:
         return document.read_resource(image["uri"], "an image")
     except FormatError as error:
@@ -144,7 +144,7 @@ def make_data_uri(data: bytes, mime: str) -> str:
 
 
 def find_mime(image: Object, data: bytes) -> str:
-    """Return the kind of an image: as stated, by its first bytes, or by its name."""
+    """Return the MIME type of an image: as stated, by its first bytes, or by its name."""
     if isinstance(image.get("mimeType"), str):
         return str(image["mimeType"])
     by_name = "image/jpeg" if unquote(image["uri"]).lower().endswith((".jpg", ".jpeg")) else "image/png"
@@ -155,7 +155,7 @@ def find_mime(image: Object, data: bytes) -> str:
 
 
 def format_chunks(parts: GltfDraft, stays: bool) -> bytes:
-    """Return a GLB: JSON, BIN, and the chunks that Poise does not know as they were."""
+    """Return a GLB: JSON, BIN, and unknown chunks unchanged."""
     document = parts.document
     if document is not None and document.binary is None and parts.json.get("buffers"):
         binary = gather_buffers(parts, document)
@@ -184,7 +184,7 @@ def format_chunks(parts: GltfDraft, stays: bool) -> bytes:
 
 
 def gather_buffers(parts: GltfDraft, document: Document) -> bytearray:
-    """Return all buffers of a `.gltf` one behind the other; its bufferViews follow them.
+    """Return all buffers of a `.gltf` joined; its bufferViews are moved accordingly.
 
     Buffers without bytes, which stand for what packed views unpack to, stay behind the first.
     """
@@ -208,7 +208,7 @@ def gather_buffers(parts: GltfDraft, document: Document) -> bytearray:
 
 
 def move_view(view: Object, starts: dict[int, int], numbers: dict[int, int]) -> Object:
-    """Return a bufferView, and the packed bytes that it names, at the new place of its buffer."""
+    """Return a bufferView, and its packed bytes, with the new place of its buffer."""
     start, number = starts.get(view["buffer"], 0), numbers[view["buffer"]]
     out = view if number == view["buffer"] else {**view, "buffer": number}
     out = {**out, "byteOffset": out.get("byteOffset", 0) + start} if start else out
@@ -223,7 +223,7 @@ def move_view(view: Object, starts: dict[int, int], numbers: dict[int, int]) -> 
 
 
 def has_buffer(about: Any, numbers: dict[int, int]) -> bool:
-    """Return whether packed bytes are said to lie in a buffer that exists; those of meshes are not looked at."""
+    """Return whether packed bytes lie in a buffer that exists; those of meshes are not checked."""
     if not isinstance(about, dict):
         return False
     buffer, offset = about.get("buffer"), about.get("byteOffset", 0)

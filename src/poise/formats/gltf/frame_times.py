@@ -26,7 +26,7 @@ OFF = 2e-3  # how far from its frame a key may be [frames]; times are single pre
 
 
 def find_frame_times(document: Document, keys: list[Floats], numbers: int, clip: GltfAnimation) -> tuple[Floats, float]:
-    """Return when the frames of a clip are [s], and how many there are in a second.
+    """Return the times of the frames of a clip [s], and the frame rate.
 
     Args:
         document: The file.
@@ -77,7 +77,7 @@ def is_on_grid(times: Floats, rate: float) -> bool:
 
 
 def snap_times(grid: Floats, times: Floats, reach: float) -> Floats:
-    """Return the grid with each time moved onto the nearest key, so that a STEP is not missed by a rounding."""
+    """Return the grid with each time moved onto the nearest key, so that rounding misses no STEP."""
     k = np.clip(np.searchsorted(times, grid), 1, len(times) - 1)
     nearest = np.where(grid - times[k - 1] < times[k] - grid, times[k - 1], times[k])
     return np.where(np.abs(nearest - grid) <= max(reach, 1e-6), nearest, grid)

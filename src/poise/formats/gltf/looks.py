@@ -29,7 +29,7 @@ MAX_TRIANGLES = 4_000_000
 
 
 def read_look(about: LookSource) -> Look:
-    """Read the look of the body in a file.
+    """Read the appearance of the body in a file.
 
     Raises:
         FormatError: The file is malformed, or not there any more.
@@ -98,7 +98,7 @@ def make_affine(linear: Any) -> Floats:
 def make_skinned(
     document: Document, primitive: Primitive, patch: Patch, number: int, limbs: list[NodeJoint], size: float
 ) -> Piece:
-    """Return a primitive on the joints of a skin; joints that move nothing are left out."""
+    """Return a primitive on the joints of a skin, without joints of zero weight."""
     where, item = f"skins[{number}]", document.read_items("skins")[number]
     nodes = [document.read_index(j, "nodes", f"{where}.joints") for j in document.read_list(item.get("joints"), where)]
     assert primitive.joints is not None

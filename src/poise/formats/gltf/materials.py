@@ -19,7 +19,7 @@ BASIS = "KHR_texture_basisu"
 
 
 class Palette:
-    """The materials of a file, each made when it is first asked for.
+    """The materials of a file, each made on first use.
 
     Attributes:
         missing: What could not be read, in words.
@@ -66,7 +66,7 @@ class Palette:
         return np.clip(np.nan_to_num(np.array([min(max(x, 0), 1) for x in given], np.float64)), 0.0, 1.0)
 
     def _read_texture(self, i: int) -> Texture | None:
-        """Return the image of a material's base colour; None if it has none, or none that can be read."""
+        """Return the image of a material's base colour; None if it has none, or it cannot be read."""
         info = find_base_texture(self.document, i)
         if not info:
             return None
@@ -114,7 +114,7 @@ class Palette:
 
 
 def convert_to_srgb(linear: Any) -> tuple[float, float, float, float]:
-    """Return a linear colour as screens have it (sRGB); opacity is unchanged."""
+    """Return a linear colour in sRGB; opacity is unchanged."""
     rgb = np.clip(np.asarray(linear[:3], np.float64), 0.0, 1.0)
     r, g, b = np.where(rgb <= 0.0031308, 12.92 * rgb, 1.055 * rgb ** (1 / 2.4) - 0.055).tolist()
     return r, g, b, float(linear[3])

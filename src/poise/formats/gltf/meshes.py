@@ -49,7 +49,7 @@ class Primitive:
 
 
 def read_primitives(document: Document, mesh: int, missing: set[str]) -> list[Primitive]:
-    """Read the triangles of a mesh; what packs those that cannot be read goes to `missing`."""
+    """Read the triangles of a mesh; extensions that pack unreadable ones are added to `missing`."""
     where, out = f"meshes[{mesh}]", []
     for k, item in enumerate(document.read_objects(document.read_items("meshes")[mesh], "primitives", where)):
         made = read_primitive(document, item, f"{where}.primitives[{k}]", missing)
@@ -59,7 +59,7 @@ def read_primitives(document: Document, mesh: int, missing: set[str]) -> list[Pr
 
 
 def read_primitive(document: Document, item: Object, where: str, missing: set[str]) -> Primitive | None:
-    """Read one primitive; None where it has no triangles that can be read."""
+    """Read one primitive; None if it has no readable triangles."""
     extensions = document.read_object(item, "extensions", where)
     packed = next((name for name in extensions if "compression" in name), "")
     attributes = {
@@ -115,7 +115,7 @@ def read_triangles(document: Document, index: int | None, mode: int, count: int,
 def read_attribute(
     document: Document, attributes: dict[str, int], name: str, kinds: tuple[str, ...], count: int, where: str
 ) -> Floats | None:
-    """Read an attribute of every vertex; None where the primitive has none."""
+    """Read an attribute of every vertex; None if the primitive lacks it."""
     if name not in attributes:
         return None
     at = f"{where}.attributes.{name}"
@@ -128,7 +128,7 @@ def read_attribute(
 def read_influences(
     document: Document, attributes: dict[str, int], count: int, where: str
 ) -> tuple[NDArray[np.int64] | None, Floats | None]:
-    """Return joints and weights of every vertex, the eight heaviest, weights summing to one; None if there are none."""
+    """Return joints and weights of every vertex, the eight heaviest, normalised; None if there are none."""
     joints, weights = [], []
     for k in range(len(attributes)):
         if f"JOINTS_{k}" not in attributes or f"WEIGHTS_{k}" not in attributes:
@@ -164,7 +164,7 @@ def find_mean_color(document: Document, attributes: dict[str, int], count: int, 
 
 
 def read_uv(document: Document, attributes: dict[str, int], material: int, count: int, where: str) -> Floats | None:
-    """Return texture coordinates of the base colour, transformed as KHR_texture_transform says."""
+    """Return texture coordinates of the base colour, with KHR_texture_transform applied."""
     info = find_base_texture(document, material)
     if not info:
         return None
@@ -178,7 +178,7 @@ def read_uv(document: Document, attributes: dict[str, int], material: int, count
 
 
 def transform_uv(document: Document, uv: Floats, transform: Object, where: str) -> Floats:
-    """Return coordinates scaled, turned, then shifted."""
+    """Return coordinates scaled, rotated, then translated."""
 
     def pair(key: str, default: float) -> Floats:
         given = transform.get(key, [default, default])
@@ -194,7 +194,7 @@ def transform_uv(document: Document, uv: Floats, transform: Object, where: str) 
 
 
 def find_base_texture(document: Document, material: int) -> Object:
-    """Return what a material says of the texture of its base colour; empty if it has none."""
+    """Return the JSON of a material's base colour texture; empty if it has none."""
     if material < 0:
         return {}
     where, item = f"materials[{material}]", document.read_items("materials")[material]

@@ -27,7 +27,7 @@ MAX_BYTES = 1 << 24
 
 
 def unpack(data: bytes, count: int, stride: int, name: str) -> bytes:
-    """Return the elements, `count` of `stride` bytes, behind their filter.
+    """Return `count` elements of `stride` bytes, with their filter applied.
 
     Raises:
         ValueError: The bytes are not such a stream, or the filter is none of `FILTERS`.
@@ -72,7 +72,7 @@ def read_elements(data: bytes, count: int, stride: int) -> Bytes:
 
 
 def read_column(data: bytes, at: int, end: int, rows: int, kind: int, version: int) -> tuple[Bytes, int]:
-    """Return one byte of all elements of a block, as differences, and where the next one begins."""
+    """Return one byte of all elements of a block, as differences, and the position of the next one."""
     if kind == 2:
         return np.zeros(rows, np.uint8), at
     if kind == 3:
@@ -86,14 +86,14 @@ def read_column(data: bytes, at: int, end: int, rows: int, kind: int, version: i
         if at > end:
             raise ValueError("it is cut short")
         bits = WIDTHS[version][kind][header[g // 4] >> (g % 4 * 2) & 3]
-        at = group(data, at, bits, out)
+        at = read_group(data, at, bits, out)
     if at > end:
         raise ValueError("it is cut short")
     return np.frombuffer(out, np.uint8, rows), at
 
 
-def group(data: bytes, at: int, bits: int, out: bytearray) -> int:
-    """Append 16 differences; returns where they end."""
+def read_group(data: bytes, at: int, bits: int, out: bytearray) -> int:
+    """Append 16 differences; return the position after them."""
     if bits in (0, 8):
         out += data[at : at + 16] if bits else bytes(16)
         return at + 2 * bits
@@ -127,7 +127,7 @@ def sum_differences(block: Bytes, last: Bytes, channel: int) -> Bytes:
 
 
 def read_quaternions(rows: Bytes) -> Bytes:
-    """Return three parts of a rotation and which one is left out, as four normalised shorts."""
+    """Return quaternions as four normalised shorts, from three components and the index of the fourth."""
     if rows.shape[1] != 8:
         raise ValueError("its rotations have another size")
     shorts = rows.view("<i2")
@@ -141,7 +141,7 @@ def read_quaternions(rows: Bytes) -> Bytes:
 
 
 def read_exponentials(rows: Bytes) -> Bytes:
-    """Return numbers of 24 bits and a power of two, as floats."""
+    """Return floats, from numbers of 24 bits and a power of two."""
     words = rows.view("<i4")
     with np.errstate(over="ignore"):
         numbers = np.ldexp((words << 8 >> 8).astype(np.float64), words >> 24).astype("<f4")

@@ -95,7 +95,7 @@ def read_parents(document: Document, items: list[Object]) -> list[int]:
 
 
 def order_nodes(document: Document, parents: list[int]) -> list[int]:
-    """Return all nodes, depth first; a circle is refused."""
+    """Return all nodes, depth first; raises for a cycle."""
     children: list[list[int]] = [[] for _ in parents]
     stack: list[int] = []
     for i in reversed(range(len(parents))):
@@ -210,7 +210,7 @@ def factor_matrix(linear: Floats) -> tuple[Floats, Floats]:
 
 
 def find_nearest_turn(linear: Floats) -> Floats:
-    """Return the rotation nearest to a matrix, or to its opposite where the matrix mirrors."""
+    """Return the rotation nearest to a matrix, or to its negative if the matrix mirrors."""
     size = float(np.abs(linear).max())
     if size == 0.0:
         return np.eye(3)
@@ -221,7 +221,7 @@ def find_nearest_turn(linear: Floats) -> Floats:
 
 
 def find_world_matrices(nodes: list[GltfNode], order: list[int]) -> Floats:
-    """Return where every node is in the file's pose: the products of the nodes' matrices, (nodes, 4, 4)."""
+    """Return the world matrix of every node in the file's pose, (nodes, 4, 4)."""
     out = np.empty((len(nodes), 4, 4))
     for i in order:
         local = nodes[i].local

@@ -47,7 +47,7 @@ HARMLESS = (
 
 @dataclass(frozen=True, slots=True)
 class Character:
-    """What a file holds, as it is read.
+    """The contents of a file.
 
     Attributes:
         document: The file.
@@ -78,7 +78,7 @@ def read_model(source: Source, options: ReadOptions) -> Model:
 
 
 def read_body(source: Source, options: ReadOptions) -> Character:
-    """Read the body with what its writer and its clips need."""
+    """Read the body with the data that its writer and its clips need."""
     document = read_document(source)
     check_layout(document)
     nodes, order = read_nodes(document)
@@ -88,14 +88,14 @@ def read_body(source: Source, options: ReadOptions) -> Character:
     up = options.up or read_up(document)
     options = replace(options, up=up, scale=find_scale(document, nodes, order, options))
     limbs = make_joints(document, nodes, order, kinds, roots, options)
-    state(document, skins, bones, clips, options)
+    add_notes(document, skins, bones, clips, options)
     return Character(document, options, limbs, order, skins, bones, clips)
 
 
 def build(body: Character) -> Model:
-    """Build the model of all limbs, with the pose of binding, the roles of bones, and all notes so far."""
+    """Return the model of all limbs, with the bind pose, the roles of bones, and all notes so far."""
     source, limbs = body.document.source, body.limbs
-    body.document.tell()
+    body.document.report_oddities()
     builder = ModelBuilder(Path(source.path).stem or "character")
     builder.source, builder.up = source.path, body.options.up or "y"
     builder.look = look_source(source, body.options) if body.document.read_items("meshes") else None
@@ -116,7 +116,7 @@ def build(body: Character) -> Model:
 
 
 def read_roles(bones: dict[str, int]) -> dict[str, int]:
-    """Return the roles of the bones that a VRM names, to the numbers of nodes; the first bone of a role counts."""
+    """Return the roles of the bones that a VRM names, as node numbers; the first bone of a role counts."""
     roles: dict[str, int] = {}
     for bone, node in bones.items():
         for role in roles_of_bone("VRM", bone):
@@ -125,7 +125,7 @@ def read_roles(bones: dict[str, int]) -> dict[str, int]:
 
 
 def find_scale(document: Document, nodes: list[GltfNode], order: list[int], options: ReadOptions) -> float:
-    """Return the scale, guessed if it shall be."""
+    """Return the scale, guessed for "auto"."""
     source, up, units = document.source, read_up(document), read_units(document)
     if options.scale not in ("auto", 1.0):
         return float(options.scale)
@@ -145,20 +145,20 @@ def find_scale(document: Document, nodes: list[GltfNode], order: list[int], opti
 
 
 def read_up(document: Document) -> str:
-    """Return the axis that pointed up in the body that Poise wrote here; y, as glTF has it, in files of others."""
+    """Return the up axis of a body that Poise wrote; y, glTF's own, for files of others."""
     return "z" if read_own_extras(document.json["asset"]).get("up") == "z" else "y"
 
 
 def read_units(document: Document) -> str:
-    """Return what the lengths of a body that Poise wrote here are in; metres, as glTF has it, in files of others."""
+    """Return the units of a body that Poise wrote; metres, glTF's own, for files of others."""
     units = read_own_extras(document.json["asset"]).get("units")
     return units if units in UNITS else "m"
 
 
-def state(
+def add_notes(
     document: Document, skins: list[SkinJoints], bones: dict[str, int], clips: list[GltfAnimation], options: ReadOptions
 ) -> None:
-    """Note on what was found and assumed."""
+    """Add notes on contents and assumptions."""
     source = document.source
     if not skins and not bones:
         source.note("no skin: every node is a ball joint, and the topmost ones are free")
@@ -181,7 +181,7 @@ def state(
 
 
 def find_bind_pose(limbs: list[NodeJoint], order: list[int], skins: list[SkinJoints]) -> Floats | None:
-    """Return the q that the meshes were bound in, from the bind matrices; None if the file does not say."""
+    """Return the q that the meshes were bound in, from the bind matrices; None if the file lacks them."""
     bound = {joint: skin.bind[k] for skin in skins if skin.bind is not None for k, joint in enumerate(skin.joints)}
     if not bound:
         return None
@@ -219,7 +219,7 @@ def read_motion(source: Source, options: ReadOptions) -> Motion:
         raise document.fail(clip.where, "moves no node; choose another clip.")
     channels = {(channel.node, channel.path): channel for channel in clip.channels}
     keys = {place: read_keys(document, channel) for place, channel in channels.items()}
-    tell_scales(document, limbs, channels, keys)
+    note_animated_scales(document, limbs, channels, keys)
     numbers = sum({"fixed": 0, "ball": 4, "free": 7, "shifted": 7}[limb.kind] for limb in limbs)
     times, fps = find_frame_times(document, [each.times for each in keys.values()], numbers, clip)
     model = build(body)
@@ -236,7 +236,7 @@ def read_motion(source: Source, options: ReadOptions) -> Motion:
 
 
 def check_same_body(model: Model, options: ReadOptions, source: Source) -> Model:
-    """Return the model that the caller gave, if the file's has the same joints."""
+    """Return the caller's model, after checking that the file's body has the same joints."""
     given = options.model
     if not isinstance(given, Model):
         return model
@@ -248,19 +248,19 @@ def check_same_body(model: Model, options: ReadOptions, source: Source) -> Model
 
 
 def steady_signs(wxyz: Floats) -> Floats:
-    """Return the same rotations with signs that never jump from one frame to the next."""
+    """Return the same rotations with continuous signs."""
     along = np.einsum("ij,ij->i", wxyz[1:], wxyz[:-1])
     flips = np.concatenate([[1.0], np.cumprod(np.where(along < 0, -1.0, 1.0))])
     return np.asarray(wxyz * flips[:, None])
 
 
-def tell_scales(
+def note_animated_scales(
     document: Document,
     limbs: list[NodeJoint],
     channels: dict[tuple[int, str], AnimationChannel],
     keys: dict[tuple[int, str], Keyframes],
 ) -> None:
-    """Report scales that a clip changes: they are left out, since no joint can hold them."""
+    """Note scales that a clip animates; they are ignored, since no joint can hold them."""
     for (node, path), channel in channels.items():
         if path == "scale":
             here = np.diag(limbs[node].node.stretch)

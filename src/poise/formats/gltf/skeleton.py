@@ -22,7 +22,7 @@ from poise.formats.units import warn_of_units
 from poise.model import Joint, Model
 from poise.spatial import Rotation, Transform
 
-__all__ = ["find_node_parents", "make_bare_skeleton", "tell_lost"]
+__all__ = ["find_node_parents", "make_bare_skeleton", "warn_of_lost_values"]
 
 
 def make_bare_skeleton(model: Model, q: Floats) -> tuple[GltfDraft, list[tuple[int, str]]]:
@@ -54,7 +54,7 @@ def make_bare_skeleton(model: Model, q: Floats) -> tuple[GltfDraft, list[tuple[i
 
 
 def find_node_parents(model: Model) -> dict[str, str | None]:
-    """Return the frames that become nodes, each with the one that its node hangs from."""
+    """Return the frames that become nodes, each with the frame of its parent node."""
     below: dict[str | None, list[str]] = {}
     for name in model.frames:
         below.setdefault(model.frame(name).parent, []).append(name)
@@ -78,7 +78,7 @@ def carries_a_bone(model: Model, joint: Joint, below: list[str]) -> bool:
 
 
 def write_extras(model: Model) -> Object:
-    """Return what glTF has no word for; lengths that are not in metres are reported."""
+    """Return values that glTF has no field for; warn about lengths that are not in metres."""
     if model.units == "m":
         return {"up": model.up}
     warnings.warn(f"{model.name}: {warn_of_units(model, 'glTF')}", FormatWarning, stacklevel=6)
@@ -112,8 +112,8 @@ def add_skins(parts: GltfDraft, joints: list[int], parents: list[int], worlds: F
         parts.append("skins", {"joints": bones, "inverseBindMatrices": matrices})
 
 
-def tell_lost(model: Model) -> None:
-    """Name what glTF cannot hold: it knows nodes that turn and shift."""
+def warn_of_lost_values(model: Model) -> None:
+    """Warn about values that glTF cannot hold: its nodes rotate and translate only."""
     lost = []
     if any(joint.kind not in ("fixed", "ball", "free") and not joint.locked for joint in model.joints):
         lost.append("the kinds of joints (all come back as ball joints)")
@@ -132,7 +132,7 @@ def tell_lost(model: Model) -> None:
 
 
 def name_generator() -> str:
-    """Return who wrote the file."""
+    """Return the name of the program that writes the file."""
     try:
         return f"Poise {version('poise')}"
     except PackageNotFoundError:  # from a checkout that is not installed

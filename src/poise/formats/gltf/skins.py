@@ -19,7 +19,7 @@ __all__ = ["SkinJoints", "read_bones", "read_skins"]
 
 @dataclass(frozen=True, slots=True)
 class SkinJoints:
-    """Joints of a mesh.
+    """The joints of a mesh.
 
     Attributes:
         joints: Numbers of nodes.
@@ -77,7 +77,7 @@ def invert_binding(document: Document, inverse: Floats, where: str) -> Floats | 
 
 
 def read_bones(document: Document) -> dict[str, int]:
-    """Read the humanoid bones of a VRM: its name for each (``leftUpperArm``) and the number of the node; empty if none.
+    """Read the humanoid bones of a VRM: node numbers by bone name (``leftUpperArm``); empty if there are none.
 
     VRM 0.x keeps a list, ``extensions.VRM.humanoid.humanBones = [{"bone": "hips", "node": 3}, ...]``; VRM 1.0 an
     object, ``extensions.VRMC_vrm.humanoid.humanBones = {"hips": {"node": 3}, ...}``, as do its motions (``.vrma``)

@@ -23,7 +23,7 @@ UNSIGNED = 5125
 
 
 def add_things(parts: GltfDraft, model: Model, things: Iterable[Thing], size: float = 1.0) -> list[Moved]:
-    """Add objects to a file, and return how their nodes move; `size` is how long the file's own unit is [m]."""
+    """Add objects to a file, and return the motions of their nodes; `size` is the file's unit [m]."""
     out: list[Moved] = []
     turn_up = TURN_UP["z" if model.up == "z" else "y"].T
     for thing in things:
@@ -45,7 +45,7 @@ def add_things(parts: GltfDraft, model: Model, things: Iterable[Thing], size: fl
 
 
 def add_to_scene(parts: GltfDraft, node: int) -> None:
-    """Put a node into the scene that is shown."""
+    """Add a node to the default scene."""
     scenes = [dict(scene) for scene in parts.json.get("scenes", [])] or [{"nodes": []}]
     shown = scenes[int(parts.json.get("scene", 0))]
     shown["nodes"] = [*shown.get("nodes", []), node]

@@ -17,7 +17,7 @@ from poise.formats.gltf.body import TURN_UP, NodeJoint
 from poise.formats.gltf.document import Object
 from poise.formats.gltf.draft import GltfDraft, write_parts
 from poise.formats.gltf.reader import Character, read_body
-from poise.formats.gltf.skeleton import find_node_parents, make_bare_skeleton, tell_lost
+from poise.formats.gltf.skeleton import find_node_parents, make_bare_skeleton, warn_of_lost_values
 from poise.formats.gltf.things import Moved, add_things
 from poise.formats.source import ReadOptions, Source
 from poise.kinematics import Motion, Pose
@@ -37,7 +37,7 @@ def write_model(model: Model, target: Path, *, like: str | None = None) -> None:
     """Write the body in its rest pose: in the character's own file if it came from one, else as a bare skeleton."""
     character = find_own_file(model, like)
     if character is None:
-        tell_lost(model)
+        warn_of_lost_values(model)
     write(model, model.rest[None], None, target, character)
 
 
@@ -74,7 +74,7 @@ def write(
     character: str | None,
     things: tuple[Thing, ...] = (),
 ) -> None:
-    """Write the file: a pose where fps is None, else a motion, with the objects that belong to it."""
+    """Write the file: a pose if fps is None, otherwise a motion, with its objects."""
     if character is None:
         parts, joints = make_bare_skeleton(model, q[0] if fps is None else model.rest)
         if fps is not None:
@@ -142,13 +142,14 @@ def find_node_motions(body: Character, model: Model, q: Floats) -> list[Moved]:
 
 
 def is_parent_known(body: Character, limb: NodeJoint, known: set[str]) -> bool:
+    """Return whether the parent of a node is one of the known frames."""
     return limb.node.parent < 0 or body.limbs[limb.node.parent].name in known
 
 
 def find_file_motion(
     body: Character, limb: NodeJoint, model: Model, q: Floats, turn_up: Floats, size: float
 ) -> tuple[Floats, Floats]:
-    """Return a joint on its parent, as the file's own reading has it: rotations and translations over the frames."""
+    """Return rotations and translations of a joint relative to its parent, as the file's reader defines them."""
     here = model.fk(q, limb.name)
     if limb.node.parent < 0:
         turn, shift = turn_up.T @ here[:, :3, :3], here[:, :3, 3] @ turn_up
@@ -164,7 +165,7 @@ def make_relative(parent: Floats, here: Floats) -> tuple[Floats, Floats]:
 
 
 def find_joint_motion(model: Model, q: Floats, name: str, parent: str | None, i: int) -> Moved:
-    """Return what a joint of any body does, if anything, to its node i, a child of the parent's."""
+    """Return the motion of node i by a joint of any body, if it moves."""
     turns, shifts = find_local_motion(model, q, name, parent)
     turn, shift = find_local_motion(model, model.rest[None], name, parent)
     turning = np.abs(turns - turn).max() > SAME
@@ -173,7 +174,7 @@ def find_joint_motion(model: Model, q: Floats, name: str, parent: str | None, i:
 
 
 def find_local_motion(model: Model, q: Floats, name: str, parent: str | None) -> tuple[Floats, Floats]:
-    """Return a frame of any body on its parent; in the world, turned y up, if it has none."""
+    """Return the motion of a frame relative to its parent; in the world, with y up, if it has none."""
     here = model.fk(q, name)
     if parent is not None:
         return make_relative(model.fk(q, parent), here)
@@ -182,7 +183,7 @@ def find_local_motion(model: Model, q: Floats, name: str, parent: str | None) ->
 
 
 def find_size(body: Character, limbs: list[NodeJoint], model: Model) -> float:
-    """Return the scale with which the model was read: the length of its bones against the file's."""
+    """Return the scale that the model was read with: the length of its bones relative to the file's."""
     ratios = []
     for limb in limbs:
         own = float(np.linalg.norm(limb.above @ limb.node.translation))

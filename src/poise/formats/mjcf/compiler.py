@@ -46,7 +46,7 @@ class Worker:
         self.process: subprocess.Popen[bytes] | None = None
         self.owner = 0
 
-    def ask(self, request: bytes) -> bytes | str:
+    def request(self, request: bytes) -> bytes | str:
         """Return the answer, or the reason why there is no answer."""
         process = self.find_process()
         assert process.stdin is not None
@@ -124,7 +124,7 @@ def compile_model(text: str, assets: dict[str, bytes]) -> SimpleNamespace | str:
     with _LOCK:
         try:
             alone = getattr(sys, "frozen", False) or not sys.executable
-            reply = worker.answer(request) if alone else _WORKER.ask(request)
+            reply = worker.answer(request) if alone else _WORKER.request(request)
         except OSError:  # no process may be started here
             reply = worker.answer(request)
     if isinstance(reply, str):

@@ -13,7 +13,7 @@ from poise.textbook.rotations import Array
 
 @dataclass(frozen=True)
 class ExerciseCase:
-    """Arguments, and what the textbook answers.
+    """Arguments, and the textbook's answer.
 
     Attributes:
         about: what is special about this trial, such as "an arm of 3 joints".
@@ -33,7 +33,7 @@ class ExerciseCase:
     shape: tuple[int, ...] | None = None
 
     def ask(self, function: Callable[..., Any]) -> str | None:
-        """Ask the function once: what is wrong in words, or None. What it raises passes through."""
+        """Call the function once; return what is wrong, or None. Its exceptions pass through."""
         given = {
             name: value.copy() if isinstance(value, np.ndarray) else value for name, value in self.arguments.items()
         }
@@ -44,7 +44,7 @@ class ExerciseCase:
         return self.read(answer)
 
     def read(self, answer: Any) -> str | None:
-        """Tell what is wrong with an answer, or None."""
+        """Return what is wrong with an answer, or None."""
         if answer is None:
             return "it returns None. Does it end with a return?"
         try:
@@ -53,12 +53,12 @@ class ExerciseCase:
             return f"it returns {type(answer).__name__}, and an array of numbers is wanted."
         wanted = self.right.shape if self.right is not None else self.shape
         if wanted is not None and array.shape != wanted:
-            return self._tell_shape(array, wanted)
+            return self._describe_shape(array, wanted)
         if not np.isfinite(array).all():
             return "its answer holds NaN or infinity: is something divided by zero?"
         return self.judge(array) if self.judge is not None else self._compare(array)
 
-    def _tell_shape(self, array: Array, wanted: tuple[int, ...]) -> str:
+    def _describe_shape(self, array: Array, wanted: tuple[int, ...]) -> str:
         said = f"it returns the shape {array.shape}, and {wanted} is wanted"
         if array.ndim == 2 and array.T.shape == wanted:
             return f"{said}: rows and columns are exchanged. Transpose it (.T)."
@@ -78,9 +78,9 @@ class ExerciseCase:
         times = float((array * self.right).sum() / max((self.right**2).sum(), 1e-300))
         if times != 0.0 and np.allclose(array, times * self.right, rtol=1e-3, atol=1e-3 * np.abs(array).max()):
             return f"every number is {times:.3g} times what it should be: a factor is wrong."
-        return self._tell_farthest(array)
+        return self._describe_farthest(array)
 
-    def _tell_farthest(self, array: Array) -> str:
+    def _describe_farthest(self, array: Array) -> str:
         assert self.right is not None
         gap = np.abs(array - self.right)
         place = np.unravel_index(int(gap.argmax()), gap.shape)

@@ -26,7 +26,7 @@ Ask = Callable[[np.random.Generator, int], ExerciseCase]
 
 @dataclass(frozen=True)
 class Exercise:
-    """What a student writes, and the questions that it is asked.
+    """A function for a student to write, and the cases it is tried on.
 
     Attributes:
         title: what it is about.
@@ -46,14 +46,14 @@ class Exercise:
         return f"{self.function}({', '.join(self.arguments)})"
 
     def judge(self, function: Callable[..., Any], seed: int = 0) -> str | None:
-        """Ask every question; the first thing that is wrong in words, or None. What the function raises is told."""
+        """Try every case; return the first thing that is wrong, or None. Exceptions are reported."""
         rng = np.random.default_rng(seed)
         for number, (ask, joints) in enumerate(self.asks, 1):
             trial = ask(rng, joints)
             try:
                 wrong = trial.ask(function)
             except Exception as error:
-                wrong = f"it raises {_tell_error(error, function)}"
+                wrong = f"it raises {_describe_error(error, function)}"
             if wrong is not None:
                 return f"question {number} of {len(self.asks)}, {trial.about}: {wrong}"
         return None
@@ -112,7 +112,7 @@ EXERCISES = {
 
 
 def judge_file(number: int, path: str, seed: int = 0) -> tuple[int, str]:
-    """Run a student's file and judge its function: an exit code (0 right, 1 wrong, 2 no such function), and words."""
+    """Run a student's file and judge its function: exit code (0 right, 1 wrong, 2 no such function) and message."""
     exercise = EXERCISES[number]
     try:
         names = runpy.run_path(path, run_name="solution")
@@ -129,7 +129,7 @@ def judge_file(number: int, path: str, seed: int = 0) -> tuple[int, str]:
     return 1, f"exercise {number}, {exercise.title}: {exercise.function}: {wrong}"
 
 
-def _tell_error(error: Exception, function: Callable[..., Any]) -> str:
+def _describe_error(error: Exception, function: Callable[..., Any]) -> str:
     code = getattr(function, "__code__", None)
     line = _find_line(error, code.co_filename) if code is not None else "?"
     where = "" if line == "?" else f" (line {line})"  # it was called in a way that it does not take

@@ -57,7 +57,7 @@ def ask_ccd_sweep(rng: np.random.Generator, joints: int) -> ExerciseCase:
 
 
 def ask_whole_body(rng: np.random.Generator, joints: int) -> ExerciseCase:
-    """Exercise 8: ``pose_body(model, start, targets) -> q``; ``joints`` says how many hands and feet are asked for."""
+    """Exercise 8: ``pose_body(model, start, targets) -> q``; ``joints`` is the number of hands and feet."""
     model = build("humanoid")
     pose = integrate(model, model.rest, rng.uniform(-0.15, 0.15, model.nv))
     for joint in list_ranged(model):
@@ -66,13 +66,13 @@ def ask_whole_body(rng: np.random.Generator, joints: int) -> ExerciseCase:
     given = {"model": model, "start": model.rest, "targets": targets}
 
     def judge(answer: Array) -> str | None:
-        return tell_pose(model, answer, targets)
+        return describe_errors(model, answer, targets)
 
     return ExerciseCase(f"the humanoid, {joints} targets", given, None, judge=judge, shape=(model.nq,))
 
 
-def tell_pose(model: Model, q: Array, targets: Mapping[str, Array]) -> str | None:
-    """Tell what is wrong with a pose: a quaternion, a range, a target."""
+def describe_errors(model: Model, q: Array, targets: Mapping[str, Array]) -> str | None:
+    """Return what is wrong with a pose: a quaternion, a range, a target."""
     for joint in model.joints:
         first = {"ball": 0, "free": 3}.get(joint.kind)
         if first is not None and abs(np.linalg.norm(q[joint.q][first:]) - 1.0) > 1e-6:

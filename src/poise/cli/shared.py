@@ -1,4 +1,4 @@
-"""What all verbs share: how they complain, what they say they wrote, what a shell may complete."""
+"""Helpers shared by all commands: error reports, shell completion."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ __all__ = [
     "complete_body",
     "complete_method",
     "describe_system",
-    "report_complaints",
+    "report_errors",
     "report_written",
 ]
 
 
 @contextmanager
-def report_complaints(verb: str) -> Iterator[None]:
+def report_errors(verb: str) -> Iterator[None]:
     """Print warnings as lines, and an error as one line with exit code 2."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", FormatWarning)
@@ -40,12 +40,12 @@ def report_complaints(verb: str) -> Iterator[None]:
 
 
 def describe_system() -> str:
-    """Return the system and its release, as `platform.platform` does, which starts a process for it."""
+    """Return the system and its release, like `platform.platform`, which would start a process."""
     return f"{platform.system()} {platform.release()} {platform.machine()}"
 
 
 def report_written(path: str | PathLike[str]) -> None:
-    """Say that a file was written, on the error stream."""
+    """Print that a file was written, to the error stream."""
     typer.echo(f"wrote {path}", err=True)
 
 
