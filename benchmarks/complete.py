@@ -35,7 +35,7 @@ import poise
 from poise.answers.complete_list import BRANCH, JOINTS, SLACKS
 from poise.goals import Orient, Reach
 from poise.reach.bounds import Freedom
-from poise.reach.closed import ClosedGoal, close_goal
+from poise.reach.closed_forms import ClosedGoal, close_goal
 
 FINE = (1e-9, 1e-9)
 PROMISED = 1e-4  # [rad, m] how far from a listed arc a pose may be, of seven joints

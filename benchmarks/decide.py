@@ -22,7 +22,7 @@ import numpy as np
 import poise
 from poise.goals import Reach
 from poise.reach.bounds import Freedom
-from poise.reach.closed import ClosedGoal, close_goal
+from poise.reach.closed_forms import ClosedGoal, close_goal
 
 FR3 = (
     (-2.7437, 2.7437),

@@ -18,7 +18,7 @@ import poise
 from poise import Rotation
 from poise.goals import Reach
 from poise.reach.bounds import Freedom
-from poise.reach.closed import ClosedGoal, close_goal
+from poise.reach.closed_forms import ClosedGoal, close_goal
 
 ARMS = {"panda": "panda_hand_tcp", "ur5e": "tool0", "iiwa14": "iiwa_link_ee"}
 TOLERANCES = ((1e-4, 1e-3), (1e-3, 1e-2), (1e-6, 1e-5))

@@ -16,7 +16,7 @@ from poise.kinematics.charts import Chart
 from poise.kinematics.samples import Layout
 from poise.limits import Speed
 from poise.native import core
-from poise.solvers.drivers.curved import solve_on_rows
+from poise.solvers.drivers.curved_posture import solve_on_rows
 
 ASKED = ("hand_l", "hand_r", "foot_l", "foot_r", "head")
 

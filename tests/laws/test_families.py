@@ -10,7 +10,7 @@ from family_arms import KINDS, Line, build_arm, draw_arm, draw_lines, draw_poses
 from poise.goals import Reach
 from poise.model import Model
 from poise.reach.bounds import Freedom
-from poise.reach.closed import ClosedGoal, close_goal, place_values
+from poise.reach.closed_forms import ClosedGoal, close_goal, place_values
 
 NAMES = {True: "spherical shoulder", False: "spherical wrist"}
 CASES = [(kind, mirrored, joints) for kind in KINDS for mirrored in (False, True) for joints in (6, 7)]

@@ -12,7 +12,7 @@ import poise
 from family_arms import KINDS, draw_arm, shake
 from poise.goals import Reach
 from poise.reach.bounds import Freedom
-from poise.reach.closed import ClosedGoal, close_goal
+from poise.reach.closed_forms import ClosedGoal, close_goal
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from poise.diagnosis.relax import Relaxation, try_relaxation
 from poise.errors import GoalsMissed, InvalidValue
 from poise.goals import Orient, Reach, Rest
 from poise.solvers import pixel_tolerance
-from poise.solvers.show import say_length
+from poise.solvers.report.show import say_length
 
 TIP = "panda_hand_tcp"
 

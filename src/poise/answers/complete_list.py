@@ -27,7 +27,7 @@ from poise.model import Model
 from poise.model.chain import Axis, placement
 from poise.model.family import Family
 from poise.reach.bounds import fixes_the_frame, recall
-from poise.reach.closed import ClosedGoal, close_goal
+from poise.reach.closed_forms import ClosedGoal, close_goal
 from poise.reach.guesses import Guesses, find_guesses
 from poise.solvers.one_call import check_start
 from poise.solvers.options import check_whole, keep_joints

@@ -22,7 +22,7 @@ from poise.batch.arrays import Rows, read_transforms
 from poise.batch.outputs import Outputs
 from poise.batch.solution import CODES
 from poise.goals.goal import POSE
-from poise.reach.closed import ClosedGoal, close_goal
+from poise.reach.closed_forms import ClosedGoal, close_goal
 from poise.reach.distinct import DISTINCT
 from poise.solvers import Solver, Status
 from poise.solvers.proofs import find_freedom, find_tolerances

@@ -3,12 +3,12 @@
 `Solution` looks this package up through the one door upwards, `poise.doors`: these functions are what it asks for.
 """
 
-from poise.diagnosis.binding import find_active_limits
-from poise.diagnosis.conditioning import find_conditioning
+from poise.diagnosis.active_limits import find_active_limits
 from poise.diagnosis.explain import explain
 from poise.diagnosis.redundancy import count_freedoms, find_redundancy
-from poise.solvers.explanation import Cause, CauseKind, Explanation, Missed, WayOut, WayOutKind
-from poise.solvers.findings import ActiveLimit, Conditioning, Redundancy
+from poise.diagnosis.singular_directions import find_conditioning
+from poise.solvers.report.explanation import Cause, CauseKind, Explanation, Missed, WayOut, WayOutKind
+from poise.solvers.report.findings import ActiveLimit, Conditioning, Redundancy
 
 __all__ = [
     "ActiveLimit",

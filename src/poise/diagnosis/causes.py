@@ -8,16 +8,16 @@ from itertools import chain
 import numpy as np
 
 from poise.arrays import Floats
-from poise.diagnosis.binding import find_active_limits
-from poise.diagnosis.conditioning import describe_rows, find_conditioning
+from poise.diagnosis.active_limits import find_active_limits
 from poise.diagnosis.conflict import find_conflicts
 from poise.diagnosis.linear import linearise
-from poise.diagnosis.missed import find_proof, is_missed
+from poise.diagnosis.misses import find_proof, is_missed
 from poise.diagnosis.relax import Trials
+from poise.diagnosis.singular_directions import describe_rows, find_conditioning
 from poise.reach.proof import Proof
-from poise.solvers.explanation import Cause, CauseKind, Vector
-from poise.solvers.findings import ActiveLimit
 from poise.solvers.options import CONTINUOUS_SPAN
+from poise.solvers.report.explanation import Cause, CauseKind, Vector
+from poise.solvers.report.findings import ActiveLimit
 from poise.solvers.solution import Solution
 from poise.solvers.status import Status
 

@@ -11,11 +11,11 @@ from itertools import combinations
 import numpy as np
 
 from poise.arrays import Floats
-from poise.diagnosis.conditioning import find_free_motion
 from poise.diagnosis.linear import Linearisation
-from poise.diagnosis.missed import is_missed, read_tolerances
+from poise.diagnosis.misses import is_missed, read_tolerances
 from poise.diagnosis.relax import Trials, without_goal
-from poise.solvers.explanation import Cause, CauseKind
+from poise.diagnosis.singular_directions import find_free_motion
+from poise.solvers.report.explanation import Cause, CauseKind
 from poise.solvers.solution import Solution
 
 __all__ = ["find_blockers", "find_conflicts"]

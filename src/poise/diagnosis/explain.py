@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from poise.diagnosis.binding import find_broken_limits
+from poise.diagnosis.active_limits import find_broken_limits
 from poise.diagnosis.causes import find_causes, find_strong
-from poise.diagnosis.missed import is_missed, read_tolerances
+from poise.diagnosis.misses import is_missed, read_tolerances
 from poise.diagnosis.progress import can_go_on
 from poise.diagnosis.relax import Trials, is_local
 from poise.diagnosis.relief import find_ways_out
 from poise.diagnosis.sentences import WITHIN, say_cause, say_reached, say_ways_out
 from poise.diagnosis.words import say_missed_by
-from poise.solvers.explanation import Explanation, Missed
+from poise.solvers.report.explanation import Explanation, Missed
 from poise.solvers.solution import Solution
 
 __all__ = ["explain"]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.diagnosis.linear import linearise
-from poise.diagnosis.missed import is_missed
+from poise.diagnosis.misses import is_missed
 from poise.solvers.options import CONTINUOUS_SPAN
 from poise.solvers.solution import Solution
 

@@ -16,12 +16,12 @@ from collections.abc import Iterable
 import numpy as np
 
 from poise.diagnosis.attainable import DEPENDENT, find_attainable, find_rank, linearise_widely
-from poise.diagnosis.conditioning import find_directions
 from poise.diagnosis.linear import linearise
+from poise.diagnosis.singular_directions import find_directions
 from poise.goals import Goal
 from poise.model import Model
-from poise.solvers.findings import Redundancy
 from poise.solvers.one_call import solve
+from poise.solvers.report.findings import Redundancy
 from poise.solvers.solution import Solution
 
 __all__ = ["count_freedoms", "find_redundancy"]

@@ -16,11 +16,11 @@ from poise.errors import PoiseError
 from poise.goals import Goal, Reach, Rest
 from poise.limits.limit import Limit, name_limits
 from poise.native import core
-from poise.solvers.explanation import WayOutKind
-from poise.solvers.findings import ActiveLimit
 from poise.solvers.limit_tables import find_timed
 from poise.solvers.options import Options
 from poise.solvers.proofs import prove
+from poise.solvers.report.explanation import WayOutKind
+from poise.solvers.report.findings import ActiveLimit
 from poise.solvers.solution import Solution
 from poise.solvers.status import Status
 from poise.solvers.table import make_native_table, order_goals

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from poise.diagnosis.conflict import find_blockers
 from poise.diagnosis.linear import linearise
-from poise.diagnosis.missed import is_missed
+from poise.diagnosis.misses import is_missed
 from poise.diagnosis.relax import Relaxation, Trials, find_helpful, is_local, propose, propose_effort
 from poise.reach.proof import Proof
-from poise.solvers.explanation import WayOut, WayOutKind
-from poise.solvers.findings import ActiveLimit
+from poise.solvers.report.explanation import WayOut, WayOutKind
+from poise.solvers.report.findings import ActiveLimit
 from poise.solvers.solution import Solution
 from poise.solvers.status import Status
 

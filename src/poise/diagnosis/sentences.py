@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from poise.diagnosis.missed import read_tolerances
+from poise.diagnosis.misses import read_tolerances
 from poise.diagnosis.relax import is_local
 from poise.diagnosis.words import (
     name_value,
@@ -26,9 +26,9 @@ from poise.diagnosis.words import (
     say_size,
     say_vector,
 )
-from poise.solvers.explanation import Cause, CauseKind, WayOut, WayOutKind
-from poise.solvers.findings import ActiveLimit, Conditioning
 from poise.solvers.limit_tables import find_timed
+from poise.solvers.report.explanation import Cause, CauseKind, WayOut, WayOutKind
+from poise.solvers.report.findings import ActiveLimit, Conditioning
 from poise.solvers.solution import Solution
 
 __all__ = ["CAUSES", "WAYS_OUT", "say_cause", "say_reached", "say_ways_out"]

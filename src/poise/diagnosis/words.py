@@ -8,10 +8,10 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.diagnosis.hull import measure_excess
-from poise.diagnosis.missed import read_tolerances
+from poise.diagnosis.misses import read_tolerances
 from poise.goals.goal import ALIGN, ANGLE, ANGULAR, BALANCE, COM, CUSTOM, DISTANCE, LOOK, PLANES, GoalRows
-from poise.solvers.findings import ActiveLimit
-from poise.solvers.show import choose_unit, say_length
+from poise.solvers.report.findings import ActiveLimit
+from poise.solvers.report.show import choose_unit, say_length
 from poise.solvers.solution import Solution
 
 __all__ = [

@@ -20,7 +20,7 @@ from poise.pictures.maps.faces import find_faces, group_faces
 from poise.pictures.marks import Mark, find_marks
 from poise.pictures.plots import COLORS, trace_goals
 from poise.solvers.race import Race, Racer
-from poise.solvers.show import HEAD, list_rows, write_headline
+from poise.solvers.report.show import HEAD, list_rows, write_headline
 from poise.solvers.solution import Solution
 
 __all__ = ["make_scene"]

@@ -8,7 +8,7 @@ import numpy as np
 
 from poise.goals.goal import ANGULAR
 from poise.pictures.marks import MISSED, REACHED
-from poise.solvers.show import say_length, say_radians
+from poise.solvers.report.show import say_length, say_radians
 from poise.solvers.solution import Solution
 
 __all__ = ["draw_goal_errors"]

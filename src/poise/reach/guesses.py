@@ -18,7 +18,7 @@ from poise.model.chain import Axis
 from poise.model.family import GENERAL, Family, span
 from poise.native import core
 from poise.reach.bounds import Freedom, narrow_freedom, recall
-from poise.reach.closed import family_table, place_values
+from poise.reach.closed_forms import family_table, place_values
 from poise.reach.general import GeneralSix
 
 if TYPE_CHECKING:

@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from poise.anatomy import roles as find_roles
-from poise.diagnosis.missed import is_missed
+from poise.diagnosis.misses import is_missed
 from poise.model import Model
 from poise.names import find_side
 from poise.rig.state import HandleGoal
 from poise.solvers import Solution
-from poise.solvers.findings import ActiveLimit
-from poise.solvers.show import say_length
+from poise.solvers.report.findings import ActiveLimit
+from poise.solvers.report.show import say_length
 
 __all__ = ["Miss", "Stop", "find_misses", "find_stops", "group_stops", "say_misses", "say_stops"]
 

@@ -15,7 +15,7 @@ from poise.arrays import Floats
 from poise.goals.goal import GoalRows
 from poise.model import Model
 from poise.model.chain import placement
-from poise.reach.closed import ClosedGoal, close_goal
+from poise.reach.closed_forms import ClosedGoal, close_goal
 from poise.reach.guesses import Guesses, find_guesses
 from poise.solvers.options import Options
 from poise.solvers.proofs import find_freedom

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from poise.goals.goal import GoalRows
     from poise.model import Model
     from poise.reach.proof import Proof
-    from poise.solvers.explanation import Explanation
-    from poise.solvers.findings import ActiveLimit, Conditioning, Redundancy
-    from poise.solvers.history import History
+    from poise.solvers.report.explanation import Explanation
+    from poise.solvers.report.findings import ActiveLimit, Conditioning, Redundancy
+    from poise.solvers.report.history import History
     from poise.solvers.solver import Solver
 
 __all__ = ["Solution"]
@@ -210,7 +210,7 @@ class Solution(Drawn):
 
     def plain_values(self) -> dict[str, Any]:
         """Return everything in numbers, text and lists, as `poise.save(solution, "answer.json")` writes it."""
-        from poise.solvers.show import plain_values
+        from poise.solvers.report.show import plain_values
 
         return plain_values(self)
 
@@ -232,11 +232,11 @@ class Solution(Drawn):
         return f"<Solution: {self.status}, {self.steps} steps, {self.searches} searches>"
 
     def __str__(self) -> str:
-        from poise.solvers.show import write_table
+        from poise.solvers.report.show import write_table
 
         return write_table(self)
 
     def _repr_html_(self) -> str:
-        from poise.solvers.show import write_html
+        from poise.solvers.report.show import write_html
 
         return write_html(self)

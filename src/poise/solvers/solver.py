@@ -21,10 +21,10 @@ from poise.native.answer import Answer, make_answer
 from poise.solvers.clock import Clock
 from poise.solvers.drivers import prepare
 from poise.solvers.guess_starts import MISSED, goes_further, guess_goals, list_starts, prepare_guesses
-from poise.solvers.history import History
 from poise.solvers.limit_tables import find_timed, refuse_timed
 from poise.solvers.options import Options, SolveOptions, show_options
 from poise.solvers.ready import identify, join_targets, put_back, read_options, take
+from poise.solvers.report.history import History
 from poise.solvers.solution import Solution
 from poise.solvers.table import may_move, name_goals, order_goals
 from poise.solvers.time_step import check_time_step, find_window

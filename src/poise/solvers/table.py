@@ -15,7 +15,7 @@ from poise.limits.limit import CLOSE, name_limits
 from poise.model import Frame, Model
 from poise.model.joints.joint import get_name
 from poise.reach.bounds import find_other_ranges, find_reachable_ranges
-from poise.reach.closed import make_closed_tables
+from poise.reach.closed_forms import make_closed_tables
 from poise.solvers.capability import check_serves
 from poise.solvers.limit_tables import LimitTables, gather_limits, make_loop_goal
 from poise.solvers.options import CONTINUOUS_SPAN, LIMIT_HANDLING, MODES, Options

@@ -18,7 +18,7 @@ from poise.kinematics import Pose
 from poise.model import Model
 from poise.rig import Handle, Rig
 from poise.solvers import Solution
-from poise.solvers.explanation import Explanation
+from poise.solvers.report.explanation import Explanation
 from poise.studio.settings import Settings, StudioSolvers
 
 __all__ = ["FrameResult", "Puppet", "Settings"]

@@ -20,7 +20,7 @@ from poise.errors import PoiseError
 from poise.formats.meshes.looks import find_look, has_own_look
 from poise.kinematics import Motion, Pose
 from poise.model import Model
-from poise.solvers.explanation import Explanation
+from poise.solvers.report.explanation import Explanation
 from poise.studio.clips.edits import Editing
 from poise.studio.clips.player import Player
 from poise.studio.opening import Opening, Showable, read_opening

@@ -20,7 +20,7 @@ from poise.goals.reach import Reach
 from poise.model import Model
 from poise.model.chain import Axis, placement
 from poise.reach.bounds import Freedom
-from poise.reach.closed import ClosedGoal, bring_near, close_goal
+from poise.reach.closed_forms import ClosedGoal, bring_near, close_goal
 from poise.reach.guesses import Guesses, find_guesses
 
 __all__ = ["Waypoints", "find_waypoints"]

@@ -18,12 +18,12 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.diagnosis.hull import measure_excess
-from poise.diagnosis.missed import is_missed
+from poise.diagnosis.misses import is_missed
 from poise.rig.reasons import Stop, find_stops, group_stops, say_stops
 from poise.rig.standing.stance import Feet
 from poise.rig.state import HandleGoal
 from poise.solvers import Solution
-from poise.solvers.show import say_length
+from poise.solvers.report.show import say_length
 
 __all__ = ["Fall", "find_fall", "say_why"]
 

@@ -28,7 +28,7 @@ def prepare(model: Model, goals: Mapping[str, Goal], options: Options) -> Any:
 
         return BlackBox(model, goals, options, cast("Scipy", options.method))
     if any(isinstance(goal, Rest) and goal.curved for goal in goals.values()):
-        from poise.solvers.drivers.curved import CurvedPosture
+        from poise.solvers.drivers.curved_posture import CurvedPosture
 
         return CurvedPosture(model, goals, options)
     return core.Solver(model._body, make_native_table(model, goals, options))

@@ -17,8 +17,8 @@ from poise.model import Model
 from poise.native import core
 from poise.native.answer import Answer, make_answer
 from poise.solvers.drivers.inside import bring_inside
-from poise.solvers.history import record_states
 from poise.solvers.options import MOST, Options
+from poise.solvers.report.history import record_states
 from poise.solvers.table import make_native_table
 
 __all__ = ["BlackBox"]

@@ -20,8 +20,8 @@ from poise.native.answer import Answer, make_answer
 from poise.solvers.capability import check_serves
 from poise.solvers.drivers.inside import bring_inside, is_inside
 from poise.solvers.drivers.parts import find_parts
-from poise.solvers.history import record_states
 from poise.solvers.options import Options
+from poise.solvers.report.history import record_states
 from poise.solvers.table import make_native_table, may_move
 
 __all__ = ["PartByPart"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from poise.solvers.explanation import Cause, CauseKind, Explanation
+from poise.solvers.report.explanation import Cause, CauseKind, Explanation
 
 __all__ = ["PAGE", "REASONS", "Reason", "find_reason"]
 

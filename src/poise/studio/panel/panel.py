@@ -12,7 +12,7 @@ from enum import Enum, auto
 from typing import Any
 
 from poise.pictures.body.flesh import Color
-from poise.solvers.explanation import CauseKind, Explanation, WayOutKind
+from poise.solvers.report.explanation import CauseKind, Explanation, WayOutKind
 from poise.studio.drive import Drive
 from poise.studio.panel.failure_help import PAGE, find_reason
 from poise.studio.panel.follow_box import FollowBox

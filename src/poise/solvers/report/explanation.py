@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from enum import Enum
 from typing import Any
 
-from poise.solvers.findings import ActiveLimit
+from poise.solvers.report.findings import ActiveLimit
 
 __all__ = ["Cause", "CauseKind", "Explanation", "Missed", "WayOut", "WayOutKind"]
 

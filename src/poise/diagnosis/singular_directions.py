@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.arrays import Floats
+from poise.diagnosis.active_limits import find_active_limits
 from poise.diagnosis.attainable import find_attainable, linearise_widely
-from poise.diagnosis.binding import find_active_limits
 from poise.diagnosis.linear import Linearisation, linearise, span_rows
 from poise.goals.goal import ALIGN, ANGULAR, COM, LOOK, POSE, POSITION, ROTATION, GoalRows
-from poise.solvers.findings import Conditioning
+from poise.solvers.report.findings import Conditioning
 from poise.solvers.solution import Solution
 
 __all__ = ["find_conditioning", "find_directions", "find_free_motion"]

@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 
 from poise.arrays import Floats
 from poise.diagnosis.linear import Linearisation, linearise, solve_nonnegative, span_rows
-from poise.diagnosis.missed import is_missed
-from poise.diagnosis.standing import Standing, find_touched
+from poise.diagnosis.misses import is_missed
+from poise.diagnosis.touched_limits import Standing, find_touched
 from poise.limits.limit import CLOSE
 from poise.model import Joint
-from poise.solvers.findings import ActiveLimit
+from poise.solvers.report.findings import ActiveLimit
 from poise.solvers.solution import Solution
 from poise.solvers.table import may_move
 

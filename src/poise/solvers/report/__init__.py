@@ -1,0 +1,1 @@
+"""Reports of a solution: tables, history, active limits, and the data of an explanation."""
