@@ -35,7 +35,7 @@ import poise
 from poise.answers.complete_list import BRANCH, JOINTS, SLACKS
 from poise.goals import Orient, Reach
 from poise.reach.bounds import Freedom
-from poise.reach.closed_forms import ClosedGoal, close_goal
+from poise.reach.closed_forms import ClosedGoal, find_closed_form
 
 FINE = (1e-9, 1e-9)
 PROMISED = 1e-4  # [rad, m] how far from a listed arc a pose may be, of seven joints
@@ -78,7 +78,7 @@ def get_arm(name: str) -> Arm:
     """Return an arm by its name."""
     model = ARMS[name]()
     frame, moves = model.frames[-1], np.ones(model.nv, dtype=bool)
-    closed = close_goal(model, Reach(frame, np.eye(4)).rows(model), Freedom(moves.tobytes(), True))
+    closed = find_closed_form(model, Reach(frame, np.eye(4)).rows(model), Freedom(moves.tobytes(), True))
     assert isinstance(closed, ClosedGoal)
     assert closed.family.chain is not None
     return Arm(model, frame, closed, ExactChain(closed.family.chain))

@@ -22,7 +22,7 @@ import numpy as np
 import poise
 from poise.goals import Reach
 from poise.reach.bounds import Freedom
-from poise.reach.closed_forms import ClosedGoal, close_goal
+from poise.reach.closed_forms import ClosedGoal, find_closed_form
 
 FR3 = (
     (-2.7437, 2.7437),
@@ -144,7 +144,7 @@ def measure(name: str, rows: int, proofs: int) -> None:
     share = {str(status): n / rows for status, n in batch.counts.items()}
     mixed = best_time(lambda: poise.solve_batch(model, goal, T, threads=1)) / rows
     reachable = best_time(lambda: poise.solve_batch(model, goal, own, threads=1)) / rows
-    closed = close_goal(model, goal.rows(model), Freedom(np.ones(model.nv, dtype=bool).tobytes(), True))
+    closed = find_closed_form(model, goal.rows(model), Freedom(np.ones(model.nv, dtype=bool).tobytes(), True))
     assert isinstance(closed, ClosedGoal)
     ask = closed.form.decide
     missed = T[~batch.reached]

@@ -18,7 +18,7 @@ import poise
 from poise import Rotation
 from poise.goals import Reach
 from poise.reach.bounds import Freedom
-from poise.reach.closed_forms import ClosedGoal, close_goal
+from poise.reach.closed_forms import ClosedGoal, find_closed_form
 
 ARMS = {"panda": "panda_hand_tcp", "ur5e": "tool0", "iiwa14": "iiwa_link_ee"}
 TOLERANCES = ((1e-4, 1e-3), (1e-3, 1e-2), (1e-6, 1e-5))
@@ -64,7 +64,7 @@ def count_false(arm: str, seed: int) -> tuple[str, int, int]:
     model, rng = poise.load(arm), np.random.default_rng(seed)
     frame = find_frame(model, ARMS[arm])
     free = Freedom(np.ones(model.nv, dtype=bool).tobytes(), True)
-    closed = close_goal(model, Reach(frame, np.eye(4)).rows(model), free)
+    closed = find_closed_form(model, Reach(frame, np.eye(4)).rows(model), free)
     assert isinstance(closed, ClosedGoal), closed
     metres, radians = TOLERANCES[seed % len(TOLERANCES)]
     T = move(model.fk(draw_poses(model, rng, CHUNK), frame), rng, metres, radians)

@@ -10,7 +10,7 @@ from family_arms import KINDS, Line, build_arm, draw_arm, draw_lines, draw_poses
 from poise.goals import Reach
 from poise.model import Model
 from poise.reach.bounds import Freedom
-from poise.reach.closed_forms import ClosedGoal, close_goal, place_values
+from poise.reach.closed_forms import ClosedGoal, find_closed_form, place_values
 
 NAMES = {True: "spherical shoulder", False: "spherical wrist"}
 CASES = [(kind, mirrored, joints) for kind in KINDS for mirrored in (False, True) for joints in (6, 7)]
@@ -19,7 +19,7 @@ PROVED, FOUND, OPEN = range(3)
 
 def close(model: Model, frame: str = "tool") -> ClosedGoal:
     moves = np.ones(model.nv, dtype=bool)
-    closed = close_goal(model, Reach(frame, np.eye(4)).rows(model), Freedom(moves.tobytes(), True))
+    closed = find_closed_form(model, Reach(frame, np.eye(4)).rows(model), Freedom(moves.tobytes(), True))
     assert isinstance(closed, ClosedGoal), closed
     return closed
 
@@ -151,7 +151,7 @@ def test_a_pose_is_within_the_bounds_of_a_branch_however_straight_the_wrist(name
     """Near a straight wrist or shoulder the bend follows from a cosine that rounding moves more than all else."""
     model, rng = poise.load(name), np.random.default_rng(0)
     moves = np.ones(model.nv, dtype=bool)
-    closed = close_goal(model, Reach(frame, np.eye(4)).rows(model), Freedom(moves.tobytes(), True))
+    closed = find_closed_form(model, Reach(frame, np.eye(4)).rows(model), Freedom(moves.tobytes(), True))
     assert isinstance(closed, ClosedGoal)
     assert closed.free is not None
     for size in np.geomspace(1e-3, 1e-7, 200):

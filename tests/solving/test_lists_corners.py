@@ -12,7 +12,7 @@ import poise
 from family_arms import KINDS, draw_arm, shake
 from poise.goals import Reach
 from poise.reach.bounds import Freedom
-from poise.reach.closed_forms import ClosedGoal, close_goal
+from poise.reach.closed_forms import ClosedGoal, find_closed_form
 
 
 @pytest.mark.slow
@@ -48,7 +48,7 @@ def test_a_pose_of_a_singular_arm_is_listed(stretched: tuple[int, ...]) -> None:
 @pytest.mark.slow
 def test_rows_of_branches_are_found_while_others_run() -> None:
     model, frame = poise.load("panda"), "panda_hand_tcp"
-    closed = close_goal(
+    closed = find_closed_form(
         model, Reach(frame, np.eye(4)).rows(model), Freedom(np.ones(model.nv, dtype=bool).tobytes(), True)
     )
     assert isinstance(closed, ClosedGoal)

@@ -91,7 +91,7 @@ def test_a_listed_solution_is_pickled_and_copied_whatever_was_asked_of_it(asked)
 def test_poses_are_read_without_a_solve_each(name, frame, monkeypatch) -> None:
     model = poise.load(name)
     answers = poise.solve_all(model, Reach(frame, draw_target(model, frame, 8)), samples=2)
-    monkeypatch.setattr(complete_list.Every, "solve", None)
+    monkeypatch.setattr(complete_list.ClosedFormQuery, "solve", None)
     assert all(answer.reached and answer.model is model and answer.q.shape == (model.nq,) for answer in answers)
     assert [answer.q.tolist() for answer in answers[1:]] == [answer.q.tolist() for answer in answers][1:]
 
@@ -100,7 +100,7 @@ def test_poses_are_read_without_a_solve_each(name, frame, monkeypatch) -> None:
 def test_another_target_of_a_problem_closes_no_goal_again(name, frame, monkeypatch) -> None:
     model = poise.load(name)
     first = poise.solve_all(model, Reach(frame, draw_target(model, frame, 8)))
-    for what in ("close_goal", "find_guesses", "find_freedom", "fixes_the_frame"):
+    for what in ("find_closed_form", "find_guesses", "find_freedom", "fixes_the_frame"):
         monkeypatch.setattr(complete_list, what, None)
     monkeypatch.setattr(Solver, "_prepare", None) if len(first) else None
     assert len(poise.solve_all(model, Reach(frame, draw_target(model, frame, 9)), samples=3))

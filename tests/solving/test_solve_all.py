@@ -10,7 +10,7 @@ import pytest
 
 import poise
 from family_arms import KINDS, draw_arm, shake
-from poise.answers.answers import Arc
+from poise.answers.answers import BranchArc
 from poise.errors import InvalidValue, NameNotFound, PoiseError
 from poise.goals import Orient, Reach
 from poise.model import Model
@@ -108,7 +108,7 @@ def test_a_complete_list_of_seven_joints_has_every_pose_also_in_a_corner_of_the_
     assert complete > 5
 
 
-def alone(arc: Arc, arcs: tuple[Arc, ...]) -> bool:
+def alone(arc: BranchArc, arcs: tuple[BranchArc, ...]) -> bool:
     """Whether no other arc ends near the ends of one."""
     ends = [end for other in arcs if other is not arc for end in (other.low, other.high)]
     return all(abs(end - own) > 1e-3 for end in ends for own in (arc.low, arc.high))

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from poise.model.family import Family
     from poise.solvers.solution import Solution
 
-__all__ = ["Answers", "Arc", "Excluded"]
+__all__ = ["Answers", "BranchArc", "Excluded"]
 
 
 @dataclass(frozen=True, slots=True)
-class Arc:
+class BranchArc:
     """An interval of the free joint in which one branch keeps every joint inside its range.
 
     Attributes:
@@ -92,7 +92,7 @@ class Answers(Sequence["Solution"]):
         self,
         family: Family,
         listing: Callable[[], tuple[Sequence[Solution], bool]],
-        arcs: Callable[[], tuple[Arc, ...]],
+        arcs: Callable[[], tuple[BranchArc, ...]],
         excluded: Callable[[], tuple[Excluded, ...]],
         at: Callable[[float], list[Solution]] | None,
         again: tuple[Callable[..., Answers], tuple[object, ...]] | None = None,
@@ -123,7 +123,7 @@ class Answers(Sequence["Solution"]):
         return self._listed[1]
 
     @cached_property
-    def arcs(self) -> tuple[Arc, ...]:
+    def arcs(self) -> tuple[BranchArc, ...]:
         """Every interval of the free joint, for each branch, that keeps all joints inside; none of six joints."""
         return self._arcs()
 

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from poise.answers.answers import Answers, Arc, Excluded
-from poise.answers.general_chain import Generally, answer_generally
+from poise.answers.answers import Answers, BranchArc, Excluded
+from poise.answers.general_chain import GeneralChainQuery, list_general_answers
 from poise.answers.lazy_poses import Poses
 from poise.arrays import Floats
 from poise.errors import InvalidValue
@@ -27,7 +27,7 @@ from poise.model import Model
 from poise.model.chain import Axis, placement
 from poise.model.family import Family
 from poise.reach.bounds import fixes_the_frame, recall
-from poise.reach.closed_forms import ClosedGoal, close_goal
+from poise.reach.closed_forms import ClosedGoal, find_closed_form
 from poise.reach.guesses import Guesses, find_guesses
 from poise.solvers.one_call import check_start
 from poise.solvers.options import check_whole, keep_joints
@@ -90,9 +90,11 @@ def solve_all(
     if not isinstance(closed, ClosedGoal):
         family, guesses = closed
         T = placement(rows[0][1].target[:9].reshape(3, 3), rows[0][1].target[9:12])
-        return answer_generally(Generally(model, goal, given["joints"], family, guesses, T, begin, samples), again)
-    every = Every(solver, key, closed, rows[0][1].target, begin, again)
-    return every.six() if every.free is None else every.seven(every.free, samples)
+        return list_general_answers(
+            GeneralChainQuery(model, goal, given["joints"], family, guesses, T, begin, samples), again
+        )
+    query = ClosedFormQuery(solver, key, closed, rows[0][1].target, begin, again)
+    return query.list_branches() if query.free is None else query.list_arcs(query.free, samples)
 
 
 def repeat(model: Model, goal: Goal, start: Floats, joints: Sequence[str] | None, samples: int) -> Answers:
@@ -117,7 +119,7 @@ def find_closed(
         )
     model, row = solver.model, rows[0][1]
     freedom = find_freedom(model, solver.options, start, True)
-    closed = close_goal(model, row, freedom)
+    closed = find_closed_form(model, row, freedom)
     family = closed.family if isinstance(closed, ClosedGoal) else closed
     guesses = None if family is None else find_guesses(model, family, tuple(row.point.tolist()), freedom)
     if isinstance(closed, ClosedGoal) and guesses is None:
@@ -132,7 +134,7 @@ def find_closed(
 
 
 @dataclass(frozen=True, slots=True)
-class Every:
+class ClosedFormQuery:
     """One question: the solver that judges and what it is known by, the closed form, what is asked, from where.
 
     `again` is what asks it once more: a function and its arguments.
@@ -195,7 +197,7 @@ class Every:
 
     # -------------------------------------------------------------------------------------------- six joints
 
-    def six(self) -> Answers:
+    def list_branches(self) -> Answers:
         """Return every branch."""
 
         def list_poses() -> tuple[Poses, bool]:
@@ -212,7 +214,7 @@ class Every:
 
     # -------------------------------------------------------------------------------------------- seven joints
 
-    def seven(self, free: Axis, samples: int) -> Answers:
+    def list_arcs(self, free: Axis, samples: int) -> Answers:
         """Return the arcs, the nearest pose of each, and samples along it."""
         closed = self.closed
         found: list[tuple[Floats, bool]] = []
@@ -237,7 +239,7 @@ class Every:
             spread = np.linspace(free.middle - half, free.middle + half, 361).clip(free.lower, free.upper)
             return () if len(find_arcs()[0]) else self.exclude(spread)
 
-        def name_arcs() -> tuple[Arc, ...]:
+        def name_arcs() -> tuple[BranchArc, ...]:
             return tuple(name_arc(free, *arc) for arc in find_arcs()[0].tolist())
 
         def solve_at(angle: float) -> list[Solution]:
@@ -257,7 +259,7 @@ class Every:
         return list(self.pose(*found))
 
 
-def name_arc(free: Axis, branch: float, low: float, high: float) -> Arc:
+def name_arc(free: Axis, branch: float, low: float, high: float) -> BranchArc:
     """Return an arc in the free joint's own number of q."""
     a, b = sorted((end - free.bias) / free.gain for end in (low, high))
-    return Arc(int(branch), free.joint, a, b, free.slides)
+    return BranchArc(int(branch), free.joint, a, b, free.slides)

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from poise.answers.answers import Answers, Arc, Excluded
+from poise.answers.answers import Answers, BranchArc, Excluded
 from poise.answers.lazy_poses import Poses
 from poise.arrays import Floats
 from poise.goals import Goal
@@ -29,7 +29,7 @@ from poise.reach.guesses import Guesses
 from poise.solvers.solution import Solution
 from poise.solvers.solver import Solver
 
-__all__ = ["Generally", "answer_generally"]
+__all__ = ["GeneralChainQuery", "list_general_answers"]
 
 WANTED, EXACT = 1e-10, 1e-9  # [rad, and of the chain's length] what the search is asked for, and what may be left
 AT_THE_END = 1e-8  # [rad] so far outside its range a joint stands at the end of it
@@ -40,7 +40,7 @@ TURN = 2.0 * np.pi
 
 
 @dataclass(frozen=True, eq=False)
-class Generally:
+class GeneralChainQuery:
     """One question about a chain in no family."""
 
     model: Model
@@ -142,7 +142,7 @@ class Generally:
     # -------------------------------------------------------------------------------------------- seven joints
 
     @cached_property
-    def arcs(self) -> tuple[Arc, ...]:
+    def arcs(self) -> tuple[BranchArc, ...]:
         """The intervals of the free joint, as the nearest chain of the family has them."""
         free = self.guesses.free
         if free is None:
@@ -150,7 +150,7 @@ class Generally:
         out = []
         for branch, *ends in self.guesses.find_arcs(self.T).tolist():
             low, high = sorted((end - free.bias) / free.gain for end in ends)
-            out.append(Arc(int(branch), free.joint, low, high, free.slides))
+            out.append(BranchArc(int(branch), free.joint, low, high, free.slides))
         return tuple(out)
 
     def list_along(self) -> tuple[Poses, bool]:
@@ -181,7 +181,7 @@ class Generally:
         return [self.solve(q) for q in self.sort(self.settle(self.guess_at(angle), True, others))]
 
 
-def answer_generally(question: Generally, again: Any) -> Answers:
+def list_general_answers(question: GeneralChainQuery, again: Any) -> Answers:
     """Return the answers; they are found when they are first looked at."""
     if question.guesses.free is None:
         return Answers(question.family, question.list_branches, tuple, question.exclude, None, again)

@@ -18,14 +18,14 @@ from poise.model import Model
 from poise.model.compare import name_mismatch
 from poise.spatial import Rotation, Transform
 
-__all__ = ["Rows", "fill_pairs", "find_lead", "name_targets", "read_starts", "read_targets", "read_transforms"]
+__all__ = ["BatchRows", "fill_pairs", "find_lead", "name_targets", "read_starts", "read_targets", "read_transforms"]
 
 TAILS: dict[int, tuple[int, ...]] = {POSITION: (3,), ROTATION: (3, 3), POSE: (4, 4)}
 WORDS = {POSITION: "points", ROTATION: "rotation matrices", POSE: "transforms"}
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class BatchRows:
     """Rows of numbers.
 
     Attributes:
@@ -54,7 +54,7 @@ class Rows:
         rows = self.array.reshape(-1, *self.array.shape[len(self.lead) :])
         return np.array(rows[k if len(rows) > 1 else 0], dtype=np.float64)
 
-    def widen(self, lead: tuple[int, ...]) -> Rows:
+    def widen(self, lead: tuple[int, ...]) -> BatchRows:
         """Return the rows over a wider leading shape; one row for all stays one row."""
         array, stride = self.spread(lead)
         return replace(self, array=array, lead=lead) if stride and not self.raw else self
@@ -88,7 +88,7 @@ def name_targets(targets: Any, rows: Mapping[str, GoalRows]) -> dict[str, Any]:
     return dict(targets)
 
 
-def read_targets(name: str, value: Any, row: GoalRows) -> Rows:
+def read_targets(name: str, value: Any, row: GoalRows) -> BatchRows:
     """Read the targets of one goal: (..., 3), (..., 2), (..., 3, 3) or (..., 4, 4), as the goal was made."""
     what = f"targets[{name!r}]"
     if isinstance(value, Transform) or (isinstance(value, Rotation) and row.op == ROTATION):
@@ -100,7 +100,7 @@ def read_targets(name: str, value: Any, row: GoalRows) -> Rows:
     if array.ndim < len(tail) or array.shape[array.ndim - len(tail) :] != tail:
         wanted = ", ".join(map(str, tail))
         raise ShapeMismatch(f"{what} has shape {array.shape}; the goal was made for {WORDS[row.op]}: (..., {wanted}).")
-    return Rows(name, array, array.shape[: array.ndim - len(tail)], prod(tail))
+    return BatchRows(name, array, array.shape[: array.ndim - len(tail)], prod(tail))
 
 
 def fill_pairs(array: Any, row: GoalRows, arrays: Any = np) -> Any:
@@ -110,7 +110,7 @@ def fill_pairs(array: Any, row: GoalRows, arrays: Any = np) -> Any:
     return fill_places(array, *row.third(), arrays)
 
 
-def convert_one_by_one(name: str, value: Any, row: GoalRows) -> Rows:
+def convert_one_by_one(name: str, value: Any, row: GoalRows) -> BatchRows:
     """Convert targets that only the goal itself can turn into numbers, one per row of the first axis."""
     try:
         given = list(value)
@@ -119,10 +119,10 @@ def convert_one_by_one(name: str, value: Any, row: GoalRows) -> Rows:
     converted = np.array([row.convert(x) for x in given], dtype=np.float64).reshape(len(given), -1)
     if given and converted.shape[1] != len(row.target):
         raise ShapeMismatch(f"targets[{name!r}] are of another kind than the goal's own.")
-    return Rows(name, converted, (len(given),), len(row.target), given)
+    return BatchRows(name, converted, (len(given),), len(row.target), given)
 
 
-def read_starts(model: Model, starts: Any) -> Rows:
+def read_starts(model: Model, starts: Any) -> BatchRows:
     """Start (..., nq); the rest pose if there are none."""
     if starts is None:
         starts = model.rest
@@ -133,10 +133,10 @@ def read_starts(model: Model, starts: Any) -> Rows:
     array = np.ascontiguousarray(read_reals(starts, "starts"), dtype=np.float64)
     if array.ndim == 0 or array.shape[-1] != model.nq:
         raise ShapeMismatch(f"starts has shape {array.shape}; its last axis must be {model.nq} (model.nq).")
-    return Rows("starts", array, array.shape[:-1], model.nq)
+    return BatchRows("starts", array, array.shape[:-1], model.nq)
 
 
-def read_transforms(targets: Sequence[Rows], name: str, own: NDArray[np.float64], lead: tuple[int, ...]) -> Any:
+def read_transforms(targets: Sequence[BatchRows], name: str, own: NDArray[np.float64], lead: tuple[int, ...]) -> Any:
     """Return what a goal for a whole transform asks for in each row of the flattened batch, (rows, 4, 4).
 
     Args:
@@ -171,7 +171,7 @@ def read_reals(value: Any, what: str) -> NDArray[Any]:
     return np.ascontiguousarray(array, dtype=dtype.newbyteorder("="))
 
 
-def find_lead(parts: list[Rows]) -> tuple[int, ...]:
+def find_lead(parts: list[BatchRows]) -> tuple[int, ...]:
     """Return the common leading shape by numpy's rules, with at least one axis.
 
     Raises:

@@ -18,16 +18,16 @@ from numpy.typing import NDArray
 
 from poise.answers.complete_list import BRANCH, CERTAIN, FINEST, FREE, JOINTS, KNOWN, MOST_CELLS, SLACKS
 from poise.arrays import Floats
-from poise.batch.arrays import Rows, read_transforms
+from poise.batch.arrays import BatchRows, read_transforms
 from poise.batch.outputs import Outputs
 from poise.batch.solution import CODES
 from poise.goals.goal import POSE
-from poise.reach.closed_forms import ClosedGoal, close_goal
+from poise.reach.closed_forms import ClosedGoal, find_closed_form
 from poise.reach.distinct import DISTINCT
 from poise.solvers import Solver, Status
 from poise.solvers.proofs import find_freedom, find_tolerances
 
-__all__ = ["Asked"]
+__all__ = ["CompletenessQuery"]
 
 Bools = NDArray[np.bool_]
 EDGE = 1e-3  # [rad, m] how far an answer, which is within a tolerance, may be beyond the end of its arc
@@ -35,7 +35,7 @@ TURN = 2.0 * np.pi
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CompletenessQuery:
     """What a batch was asked for, kept until somebody wants to know whether its answers are all.
 
     Attributes:
@@ -49,7 +49,9 @@ class Asked:
     lead: tuple[int, ...]
 
     @classmethod
-    def read(cls, solver: Solver, targets: Sequence[Rows], starts: Rows, lead: tuple[int, ...]) -> Asked:
+    def read(
+        cls, solver: Solver, targets: Sequence[BatchRows], starts: BatchRows, lead: tuple[int, ...]
+    ) -> CompletenessQuery:
         """Read the transforms, which the caller may change later."""
         closed = find_closed(solver, starts)
         if closed is None:
@@ -77,7 +79,7 @@ class Asked:
         return complete.reshape(self.lead)
 
 
-def find_closed(solver: Solver, starts: Rows) -> ClosedGoal | None:
+def find_closed(solver: Solver, starts: BatchRows) -> ClosedGoal | None:
     """Return the closed form of the only goal; None where there is none, or where it depends on the row."""
     model = solver.model
     if len(solver.row_names) != 1:
@@ -87,7 +89,9 @@ def find_closed(solver: Solver, starts: Rows) -> ClosedGoal | None:
         return None
     goal = asked.rows(model)
     start = np.asarray(starts.read_row(0), dtype=np.float64)
-    closed = close_goal(model, goal, find_freedom(model, solver.options, start, True)) if goal.op == POSE else None
+    closed = (
+        find_closed_form(model, goal, find_freedom(model, solver.options, start, True)) if goal.op == POSE else None
+    )
     if not isinstance(closed, ClosedGoal) or closed.family.chain is None or closed.family.turn_error > 1e-6:
         return None
     return closed if prod(starts.lead) == 1 or not closed.family.chain.still else None

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from poise.batch.arrays import TAILS, WORDS, Rows, fill_pairs, find_lead
+from poise.batch.arrays import TAILS, WORDS, BatchRows, fill_pairs, find_lead
 from poise.batch.outputs import SMALL, Block, Outputs
 from poise.batch.solution import BatchSolution
 from poise.errors import InvalidValue, ShapeMismatch
@@ -81,7 +81,7 @@ class DeviceBatch:
         return Outputs.make(lead, self.model, len(self.rows), self.dtype, 1, view_outputs(out), xp=load_cupy())
 
     def _run(
-        self, parts: list[Rows], begin: Rows, lead: tuple[int, ...], places: Mapping[str, tuple[int, int]]
+        self, parts: list[BatchRows], begin: BatchRows, lead: tuple[int, ...], places: Mapping[str, tuple[int, int]]
     ) -> None:
         rows = prod(lead)
         if rows == 0:
@@ -94,7 +94,7 @@ class DeviceBatch:
         spread = [part.spread(lead) for part in (*parts, begin)]
         self.problem.solve(spread[:-1], spread[-1], rows, places)
 
-    def _read_targets(self, name: str, value: Any) -> Rows:
+    def _read_targets(self, name: str, value: Any) -> BatchRows:
         tail = TAILS[self.rows[name].op]
         array = fill_pairs(view_on_device(value, f"targets[{name!r}]"), self.rows[name], load_cupy())
         if array.ndim < len(tail) or array.shape[array.ndim - len(tail) :] != tail:
@@ -103,9 +103,9 @@ class DeviceBatch:
                 f"targets[{name!r}] has shape {array.shape}; the goal was made for {WORDS[self.rows[name].op]}: "
                 f"(..., {wanted})."
             )
-        return Rows(name, array, array.shape[: array.ndim - len(tail)], prod(tail))
+        return BatchRows(name, array, array.shape[: array.ndim - len(tail)], prod(tail))
 
-    def _repeat_target(self, name: str) -> Rows:
+    def _repeat_target(self, name: str) -> BatchRows:
         """Return the goal's own target, for all rows."""
         if name not in self._own:
             row = self.rows[name]
@@ -113,17 +113,17 @@ class DeviceBatch:
             T = np.eye(4)
             T[:3, :3], T[:3, 3] = R, p
             self._own[name] = load_cupy().asarray({3: p, 9: R, 16: T}[prod(TAILS[row.op])])
-        return Rows(name, self._own[name], (), prod(TAILS[self.rows[name].op]))
+        return BatchRows(name, self._own[name], (), prod(TAILS[self.rows[name].op]))
 
-    def _read_starts(self, starts: Any) -> Rows:
+    def _read_starts(self, starts: Any) -> BatchRows:
         if starts is None:
             if self._rest is None:
                 self._rest = load_cupy().asarray(self.model.rest)
-            return Rows("starts", self._rest, (), self.model.nq)
+            return BatchRows("starts", self._rest, (), self.model.nq)
         array = view_on_device(starts, "starts")
         if array.ndim == 0 or array.shape[-1] != self.model.nq:
             raise ShapeMismatch(f"starts has shape {array.shape}; its last axis must be {self.model.nq} (model.nq).")
-        return Rows("starts", array, array.shape[:-1], self.model.nq)
+        return BatchRows("starts", array, array.shape[:-1], self.model.nq)
 
 
 def check_served(solver: Solver, solutions: int) -> None:

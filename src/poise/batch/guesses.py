@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.arrays import Floats
-from poise.batch.arrays import Rows, read_transforms
+from poise.batch.arrays import BatchRows, read_transforms
 from poise.batch.outputs import Outputs
 from poise.batch.solution import CODES, BatchSolution
 from poise.model.chain import find_readings
@@ -38,7 +38,7 @@ AT_ONCE = 1000  # rows whose guesses are made together
 
 
 def search_rows_further(
-    batch: BatchSolver, parts: Sequence[Rows], begin: Rows, lead: tuple[int, ...], outputs: Outputs
+    batch: BatchSolver, parts: Sequence[BatchRows], begin: BatchRows, lead: tuple[int, ...], outputs: Outputs
 ) -> None:
     """Fill rows that were missed, and of several answers those that were not found, by searches from guesses."""
     rows, count = prod(lead), batch.solutions
@@ -72,7 +72,7 @@ def stands_apart(batch: BatchSolver) -> bool:
     return True
 
 
-def group_rows(batch: BatchSolver, begin: Rows, rows: Ints) -> Iterator[Ints]:
+def group_rows(batch: BatchSolver, begin: BatchRows, rows: Ints) -> Iterator[Ints]:
     """Yield rows together whose starts have the joints that may not move, on the ways of the goals, at one place."""
     frames = [batch.model.frame(str(row.frame)).name for row in batch.rows.values() if fixes_the_frame(row)]
     still = find_still(batch.model, may_move(batch.model, batch.solver.options.joints), *frames)
@@ -93,8 +93,8 @@ class Further:
         single: BatchSolver,
         name: str,
         guesses: Guesses,
-        parts: Sequence[Rows],
-        begin: Rows,
+        parts: Sequence[BatchRows],
+        begin: BatchRows,
         outputs: Outputs,
         rows: int,
     ) -> None:
@@ -146,7 +146,7 @@ class Further:
         self.q[row, n:], self.errors[row, n:], self.codes[row, n:] = np.nan, np.nan, STALLED
 
 
-def take_rows(rows: Rows, some: Ints) -> Floats:
+def take_rows(rows: BatchRows, some: Ints) -> Floats:
     """Return some rows of the flattened batch, one for all where there is one."""
     tail = rows.array.shape[len(rows.lead) :]
     flat = np.asarray(rows.array, dtype=np.float64).reshape(-1, *tail)

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from poise.arrays import Floats
 from poise.batch.device import is_on_device
 from poise.batch.orientations import MOST_DIRECTIONS, orient, read_directions
-from poise.batch.places import Asked, find_plane, hold_root, lay_grid, read_spacing
+from poise.batch.places import MapQuery, find_plane, hold_root, lay_grid, read_spacing
 from poise.batch.solution import CODES, copy_to_host
 from poise.batch.solver import BatchSolver, read_count
 from poise.batch.voxels import ReachMap
@@ -123,7 +123,7 @@ class MapProblem:
     whole: bool
     manipulability: bool
     on_device: bool
-    asked: Asked
+    asked: MapQuery
     solver: BatchSolver
 
     @classmethod
@@ -156,12 +156,12 @@ class MapProblem:
         body = hold_root(model)
         goal = Reach(name, np.eye(4) if len(R) else np.zeros(3), tolerance=tolerance)
         origin, shape = lay_grid(body, goal, read_spacing(spacing), box)
-        asked = Asked.sift(body, goal, origin, shape, float(spacing), R)
+        asked = MapQuery.sift(body, goal, origin, shape, float(spacing), R)
         solver = BatchSolver(body, goal, threads=threads)
         rest = (d, turned if len(d) else 1, way, max(1, len(R)), box is None, manipulability, on_device, asked, solver)
         return cls(model, name, float(spacing), origin, shape, *rest)
 
-    def solve(self, asked: Asked, progress: Progress | None) -> tuple[NDArray[np.int64], Floats]:
+    def solve(self, asked: MapQuery, progress: Progress | None) -> tuple[NDArray[np.int64], Floats]:
         """Solve all places that are asked, or some; see `solve_pieces`."""
         return solve_pieces(self.solver, asked, self.frame if self.manipulability else None, self.on_device, progress)
 
@@ -189,7 +189,7 @@ class MapProblem:
 
 
 def solve_pieces(
-    solver: BatchSolver, asked: Asked, frame: str | None, on_device: bool, progress: Progress | None
+    solver: BatchSolver, asked: MapQuery, frame: str | None, on_device: bool, progress: Progress | None
 ) -> tuple[NDArray[np.int64], Floats]:
     """Return how many orientations of each voxel are reached, proved and asked, (3, voxels); its manipulability."""
     xp: Any = load_cupy() if on_device else np

@@ -18,7 +18,7 @@ from poise.model.chain import find_chain
 from poise.reach.bounds import Freedom, find_reachable_range
 from poise.spatial.arrays import read_finite
 
-__all__ = ["Asked", "find_plane", "hold_root", "lay_grid", "read_spacing"]
+__all__ = ["MapQuery", "find_plane", "hold_root", "lay_grid", "read_spacing"]
 
 MOST_VOXELS = 1 << 27
 PARALLEL = 1e-9  # sine of the angle between axes that are parallel
@@ -78,7 +78,7 @@ def find_bound(model: Model, goal: Reach) -> tuple[Floats, float, float] | None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Asked:
+class MapQuery:
     """What is asked: places and orientations that nothing rules out beforehand.
 
     Attributes:
@@ -98,7 +98,7 @@ class Asked:
     @classmethod
     def sift(
         cls, model: Model, goal: Reach, origin: Floats, shape: tuple[int, int, int], spacing: float, R: Floats
-    ) -> Asked:
+    ) -> MapQuery:
         """Leave out what distances, or a chain that moves in a plane, rule out beyond tolerances and rounding."""
         places = origin + spacing * np.moveaxis(np.indices(shape), 0, -1).reshape(-1, 3).astype(np.float64)
         metres, radians = goal.tolerances(model, False)

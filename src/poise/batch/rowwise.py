@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from poise.batch.arrays import Rows
+from poise.batch.arrays import BatchRows
 from poise.batch.outputs import Outputs
 from poise.batch.solution import CODES
 from poise.errors import InvalidValue, ShapeMismatch
@@ -21,8 +21,8 @@ __all__ = ["explore_rowwise", "prove_rowwise", "solve_rowwise"]
 
 def solve_rowwise(
     solver: Solver,
-    targets: Sequence[Rows],
-    starts: Rows,
+    targets: Sequence[BatchRows],
+    starts: BatchRows,
     rows: int,
     outputs: Outputs,
     progress: Callable[[int, int], Any] | None,
@@ -66,8 +66,8 @@ def round_answer(
 
 def explore_rowwise(
     explorer: Explorer,
-    targets: Sequence[Rows],
-    starts: Rows,
+    targets: Sequence[BatchRows],
+    starts: BatchRows,
     rows: int,
     outputs: Outputs,
     progress: Callable[[int, int], Any] | None,
@@ -94,7 +94,7 @@ def explore_rowwise(
             progress(row + 1, rows)
 
 
-def prove_rowwise(solver: Solver, targets: Sequence[Rows], starts: Rows, rows: int, outputs: Outputs) -> None:
+def prove_rowwise(solver: Solver, targets: Sequence[BatchRows], starts: BatchRows, rows: int, outputs: Outputs) -> None:
     """Mark missed rows that are out of reach because of where they hold the joints that may not move."""
     codes = outputs.codes.reshape(rows, -1)[:, 0]
     held = {name: solver.goals[name].rows(solver.model) for name in solver.row_names}

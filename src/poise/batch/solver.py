@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from poise.batch.arrays import Rows, find_lead, name_targets, read_starts, read_targets
-from poise.batch.completeness import Asked
+from poise.batch.arrays import BatchRows, find_lead, name_targets, read_starts, read_targets
+from poise.batch.completeness import CompletenessQuery
 from poise.batch.device import DeviceBatch, is_on_device
 from poise.batch.guesses import search_rows_further
 from poise.batch.outputs import Outputs
@@ -114,11 +114,13 @@ class BatchSolver:
         complete = self._make_completion(parts, begin, outputs, out)
         return outputs.make_solution(self.model, tuple(self.rows), None, complete)
 
-    def _make_completion(self, parts: list[Rows], begin: Rows, outputs: Outputs, out: Any) -> Callable[[], Any] | None:
+    def _make_completion(
+        self, parts: list[BatchRows], begin: BatchRows, outputs: Outputs, out: Any
+    ) -> Callable[[], Any] | None:
         """Return what tells whether rows list every answer; told at once where the caller's arrays will change."""
         if self.solutions == 1:
             return None
-        asked = Asked.read(self.solver, parts, begin, outputs.steps.shape)
+        asked = CompletenessQuery.read(self.solver, parts, begin, outputs.steps.shape)
         if out is None:
             return lambda: asked.judge(outputs)
         told = asked.judge(outputs)
@@ -141,7 +143,12 @@ class BatchSolver:
             yield solved
 
     def _run(
-        self, parts: list[Rows], begin: Rows, lead: tuple[int, ...], outputs: Outputs, progress: Progress | None
+        self,
+        parts: list[BatchRows],
+        begin: BatchRows,
+        lead: tuple[int, ...],
+        outputs: Outputs,
+        progress: Progress | None,
     ) -> None:
         native = self.solver.problem
         if self._explorer is not None or not isinstance(native, core.Solver) or not core.threads_serve(native):

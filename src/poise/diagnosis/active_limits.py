@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from poise.arrays import Floats
 from poise.diagnosis.linear import Linearisation, linearise, solve_nonnegative, span_rows
 from poise.diagnosis.misses import is_missed
-from poise.diagnosis.touched_limits import Standing, find_touched
+from poise.diagnosis.touched_limits import TouchedLimit, find_touched
 from poise.limits.limit import CLOSE
 from poise.model import Joint
 from poise.solvers.report.findings import ActiveLimit
@@ -80,7 +80,7 @@ def find_joint_limits(solution: Solution, joint: Joint, held: NDArray[np.bool_])
                 yield ActiveLimit(joint.name, side, value, 0.0, joint.coordinates[k].name, not held[v], v, end=end)
 
 
-def describe_limit(rule: Standing) -> ActiveLimit:
+def describe_limit(rule: TouchedLimit) -> ActiveLimit:
     """Return a limit other than a joint range, without its multiplier."""
     return ActiveLimit(
         rule.joint,

@@ -40,7 +40,7 @@ MOST_GOALS = 4  # left out one at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Trial:
+class RelaxedAnswer:
     """What a relaxed problem came to.
 
     Attributes:
@@ -92,10 +92,10 @@ class Trials:
 
     def __init__(self, solution: Solution) -> None:
         self.solution = solution
-        self.found: dict[Key, Trial | None] = {}
+        self.found: dict[Key, RelaxedAnswer | None] = {}
         self.left = ALL_TRIALS
 
-    def answer(self, relaxation: Relaxation) -> Trial | None:
+    def answer(self, relaxation: Relaxation) -> RelaxedAnswer | None:
         """Return what the relaxed problem came to; None if the method refuses it, or if enough was tried."""
         if relaxation.key not in self.found:
             self.found[relaxation.key] = try_relaxation(self.solution, relaxation) if self.left > 0 else None
@@ -138,7 +138,7 @@ def is_local(solution: Solution) -> bool:
     return solution.solver.options.mode == "continuous" or solution.velocity is not None
 
 
-def try_relaxation(solution: Solution, relaxation: Relaxation) -> Trial | None:
+def try_relaxation(solution: Solution, relaxation: Relaxation) -> RelaxedAnswer | None:
     """Return the answer to the relaxed problem; None if the method refuses it."""
     solver = solution.solver
     goals = solver.goals if relaxation.goals is None else dict(relaxation.goals)
@@ -159,7 +159,9 @@ def try_relaxation(solution: Solution, relaxation: Relaxation) -> Trial | None:
     raw = native.solve(solver.model.rest if mode == "repeatable" else solution.q, same)
     names = order_goals(goals)
     left = raw[1][len(raw[1]) - len(names) :]
-    return Trial(raw[0], raw[2] == 1, {name: (float(e[0]), float(e[1])) for name, e in zip(names, left, strict=True)})
+    return RelaxedAnswer(
+        raw[0], raw[2] == 1, {name: (float(e[0]), float(e[1])) for name, e in zip(names, left, strict=True)}
+    )
 
 
 def prepare_relaxed(solution: Solution, relaxation: Relaxation, goals: Mapping[str, Goal], options: Options) -> Any:

@@ -14,13 +14,13 @@ from poise.limits.limit import Limit, LoopRow, name_limits
 from poise.solvers.limit_tables import Rule
 from poise.solvers.solution import Solution
 
-__all__ = ["Standing", "find_touched"]
+__all__ = ["TouchedLimit", "find_touched"]
 
 TOUCHES = 1e-6  # radians, or of L: what is left of a limit that a pose touches
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class TouchedLimit:
     """One of those limits; see `ActiveLimit` for what its parts are."""
 
     kind: str
@@ -36,23 +36,23 @@ class Standing:
     about: str = field(default="", repr=False)
 
 
-def find_touched(solution: Solution, at: Linearisation) -> Iterator[Standing]:
+def find_touched(solution: Solution, at: Linearisation) -> Iterator[TouchedLimit]:
     """Yield the limits that the answer touches, and every closed loop."""
     tables = find_limit_tables(solution)
     for index in np.flatnonzero(at.gaps <= TOUCHES).tolist():
         yield place_limit(solution, tables.rows[index], index, float(at.gaps[index]))
     for k, (name, loop) in enumerate(tables.loops.items()):
-        yield Standing("closed", name, k, measure_loop(solution, loop))
+        yield TouchedLimit("closed", name, k, measure_loop(solution, loop))
 
 
-def place_limit(solution: Solution, rule: Rule, index: int, gap: float) -> Standing:
+def place_limit(solution: Solution, rule: Rule, index: int, gap: float) -> TouchedLimit:
     """Return a limit with where the pose is: the end of its range minus what the kernels say is left."""
     row = rule.row
     value = row.end + gap * row.unit if row.side == "lower" else row.end - gap * row.unit
     if row.part == "swing":  # of an elliptic cone it depends on where the joint is swung to
         value = measure_swing(solution, name_limits(solution.solver.options.limits), row.joint)
     names = (row.joint, row.part, row.side, row.between)
-    return Standing(rule.kind, rule.limit, index, value, *names, row.end, row.unit, row.about)
+    return TouchedLimit(rule.kind, rule.limit, index, value, *names, row.end, row.unit, row.about)
 
 
 def measure_swing(solution: Solution, limits: dict[str, Limit], name: str) -> float:

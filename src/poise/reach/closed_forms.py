@@ -19,7 +19,7 @@ from poise.reach.bounds import Freedom, fixes_the_frame, narrow_freedom, recall
 if TYPE_CHECKING:
     from poise.model import Model
 
-__all__ = ["ClosedGoal", "close_goal", "family_table", "make_closed_tables", "place_values"]
+__all__ = ["ClosedGoal", "find_closed_form", "family_table", "make_closed_tables", "place_values"]
 
 HALF = 0.5 + 1e-9  # of a turn: what is as near on both sides is the lower one, whatever the last bits are
 TURN = 2.0 * np.pi
@@ -72,18 +72,18 @@ def bring_near(v: Floats, axis: Axis, near: Floats | float) -> Floats:
     return np.asarray(close)
 
 
-def close_goal(model: Model, goal: GoalRows, freedom: Freedom) -> ClosedGoal | Family | None:
+def find_closed_form(model: Model, goal: GoalRows, freedom: Freedom) -> ClosedGoal | Family | None:
     """Return a goal's closed form; its family where that has none; None where it asks for something else."""
     if not fixes_the_frame(goal) or goal.base is not None:
         return None
     frame = model.frame(str(goal.frame)).name
     key = (frame, tuple(goal.point.tolist()), narrow_freedom(model, freedom, frame))
-    found: ClosedGoal | Family = recall(model, "closed", key, lambda: close_anew(model, *key))
+    found: ClosedGoal | Family = recall(model, "closed", key, lambda: make_closed_form(model, *key))
     return found
 
 
-def close_anew(model: Model, frame: str, point: tuple[float, ...], freedom: Freedom) -> ClosedGoal | Family:
-    """What `close_goal` keeps."""
+def make_closed_form(model: Model, frame: str, point: tuple[float, ...], freedom: Freedom) -> ClosedGoal | Family:
+    """What `find_closed_form` keeps."""
     moves = np.frombuffer(freedom.moves, dtype=bool)
     q = np.asarray(model.rest) if freedom.q is None else np.frombuffer(freedom.q)
     family = find_family(model, frame, moves, q, limited=freedom.limited)
@@ -110,7 +110,7 @@ def make_closed_tables(
     Not of chains with a joint that stands still: where it stands is said by each start.
     """
     freedom = Freedom(np.asarray(moves, dtype=bool).tobytes(), limited)
-    found = ((g, close_goal(model, goal, freedom)) for g, goal in enumerate(goals))
+    found = ((g, find_closed_form(model, goal, freedom)) for g, goal in enumerate(goals))
     return [
         {
             **closed.table,

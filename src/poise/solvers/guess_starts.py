@@ -15,7 +15,7 @@ from poise.arrays import Floats
 from poise.goals.goal import GoalRows
 from poise.model import Model
 from poise.model.chain import placement
-from poise.reach.closed_forms import ClosedGoal, close_goal
+from poise.reach.closed_forms import ClosedGoal, find_closed_form
 from poise.reach.guesses import Guesses, find_guesses
 from poise.solvers.options import Options
 from poise.solvers.proofs import find_freedom
@@ -38,7 +38,7 @@ def guess_goals(
     """Return the first goal that has guesses, by its name, and them; joints that may not move stand as in the start."""
     freedom = find_freedom(model, options, start, True)
     for name, row in rows.items():
-        closed = close_goal(model, row, freedom)
+        closed = find_closed_form(model, row, freedom)
         family = closed.family if isinstance(closed, ClosedGoal) else closed
         guesses = None if family is None else find_guesses(model, family, tuple(row.point.tolist()), freedom)
         if guesses is not None:

@@ -20,7 +20,7 @@ from poise.goals.reach import Reach
 from poise.model import Model
 from poise.model.chain import Axis, placement
 from poise.reach.bounds import Freedom
-from poise.reach.closed_forms import ClosedGoal, bring_near, close_goal
+from poise.reach.closed_forms import ClosedGoal, bring_near, find_closed_form
 from poise.reach.guesses import Guesses, find_guesses
 
 __all__ = ["Waypoints", "find_waypoints"]
@@ -52,7 +52,7 @@ class Waypoints(Protocol):
 def find_waypoints(model: Model, goal: Reach, rows: GoalRows, begin: Floats) -> Waypoints | None:
     """Return who lists the answers of a goal for whole transforms; None where nobody can."""
     freedom = Freedom(np.ones(model.nv, dtype=bool).tobytes(), True)
-    closed = close_goal(model, rows, freedom)
+    closed = find_closed_form(model, rows, freedom)
     family = closed.family if isinstance(closed, ClosedGoal) else closed
     guesses = None if family is None else find_guesses(model, family, tuple(rows.point.tolist()), freedom)
     if guesses is not None:

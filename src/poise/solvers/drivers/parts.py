@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from poise.model import Model
 from poise.model.joints.joint import Joint
 
-__all__ = ["Parts", "find_parts"]
+__all__ = ["BodyParts", "find_parts"]
 
 
 @dataclass(frozen=True)
-class Parts:
+class BodyParts:
     """Joint names of each part; empty if there is none.
 
     Attributes:
@@ -29,7 +29,7 @@ class Parts:
     limbs: tuple[tuple[str, ...], ...]
 
 
-def find_parts(model: Model, frames: Sequence[str], moves: NDArray[np.bool_]) -> Parts:
+def find_parts(model: Model, frames: Sequence[str], moves: NDArray[np.bool_]) -> BodyParts:
     """Read the parts of a body for goals on these frames.
 
     A limb is the way from the frame inward to the first frame from which something else branches off. Of the joints
@@ -51,7 +51,7 @@ def find_parts(model: Model, frames: Sequence[str], moves: NDArray[np.bool_]) ->
     free = {joint.name for joint in model.joints if joint.nv and moves[joint.v].any() and not joint.mimic}
     order = [joint.name for joint in model.joints if joint.name in free & above.keys() - taken]
     kept = [tuple(name for name in limb if name in free) for limb in limbs]
-    return Parts(
+    return BodyParts(
         root=tuple(name for name in order if above[name]),
         spine=tuple(name for name in order if not above[name]),
         limbs=tuple(limb for limb in kept if limb),
