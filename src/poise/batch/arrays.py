@@ -104,7 +104,7 @@ def read_targets(name: str, value: Any, row: GoalRows) -> BatchRows:
 
 
 def fill_pairs(array: Any, row: GoalRows, arrays: Any = np) -> Any:
-    """Return pairs (..., 2) as places (..., 3), where places are asked for; a body that is not planar is refused."""
+    """Lift 2D targets (..., 2) to 3D. Raises for bodies that are not planar."""
     if row.third is None or not array.ndim or array.shape[-1] != 2:
         return array
     return fill_places(array, *row.third(), arrays)
@@ -137,7 +137,7 @@ def read_starts(model: Model, starts: Any) -> BatchRows:
 
 
 def read_transforms(targets: Sequence[BatchRows], name: str, own: NDArray[np.float64], lead: tuple[int, ...]) -> Any:
-    """Return what a goal for a whole transform asks for in each row of the flattened batch, (rows, 4, 4).
+    """Return the target transform of a goal in each row of the flattened batch, (rows, 4, 4).
 
     Args:
         targets: Those that were given.

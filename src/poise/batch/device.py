@@ -127,7 +127,7 @@ class DeviceBatch:
 
 
 def check_served(solver: Solver, solutions: int) -> None:
-    """Refuse by name what has no kernel on a GPU."""
+    """Reject by name problems that have no kernel on a GPU."""
     native = solver.problem
     cause, goal, place = core.refused_by_device(native) if isinstance(native, core.Solver) else (METHOD, "", -1)
     if cause:
@@ -190,7 +190,7 @@ def find_stream(array: Any) -> AbstractContextManager[Any]:
 
 
 def find_way_back(array: Any) -> Callable[[Any], Any] | None:
-    """Return what turns a CuPy array into the kind that `array` is; None for CuPy and whatever CuPy stands in for."""
+    """Return the function that converts a CuPy array to the library of `array`; None for CuPy itself."""
     library = type(array).__module__.split(".")[0]
     if library == "torch":
         import torch as home

@@ -36,7 +36,7 @@ from poise.solvers import Status
 __all__ = ["MapProblem", "reach_map"]
 
 Progress = Callable[[int, int], Any]
-ROWS = 1 << 15  # asked at once on a CPU: 4 MB of targets
+ROWS = 1 << 15  # solved at once on a CPU: 4 MB of targets
 DEVICE_ROWS = 1 << 21  # and on a GPU; Ctrl-C is heard between two of them
 REACHED, PROVED = CODES.index(Status.REACHED), CODES.index(Status.UNREACHABLE)
 
@@ -68,10 +68,10 @@ def reach_map(
         directions: How many directions the frame's axis points in, spread evenly; or the directions themselves, (n, 3).
             0 asks for places alone, in any orientation.
         turns: How many turns about the axis each direction has.
-        progress: A function called with (poses done, poses to ask) from time to time, and at the end.
+        progress: A function called with (poses done, poses) from time to time, and at the end.
         axis: The frame's axis that points along the directions: "x", "y", "z", "-z", ..., or three numbers.
         box: The places to map, two opposite corners [m], (2, 3); all that distances do not rule out unless given.
-        tolerance: Within what a pose counts as reached, as in `Reach`.
+        tolerance: The tolerance of a pose, as in `Reach`.
         manipulability: Whether to note the best manipulability (of the position) of the poses found in each voxel.
         threads: How many threads (default: one per core). The map does not depend on it.
         device: "cpu" or "gpu" (CuPy). Directions that are on a GPU choose it as well.
@@ -83,7 +83,7 @@ def reach_map(
         InvalidValue: An option is out of range, or nothing bounds the map and no box is given.
     """
     if progress is not None and not callable(progress):
-        raise InvalidValue(f"progress is {progress!r}; it must be a function of (poses done, poses to ask).")
+        raise InvalidValue(f"progress is {progress!r}; it must be a function of (poses done, poses).")
     problem = MapProblem.prepare(
         model, frame, spacing, directions, turns, axis, box, tolerance, manipulability, threads, device
     )
@@ -103,7 +103,7 @@ class MapProblem:
         directions: Where the frame's axis points to, (n, 3).
         turns: How many turns about it.
         axis: The frame's axis.
-        orientations: How many each voxel is asked in.
+        orientations: How many orientations are tried in each voxel.
         whole: Whether nothing outside the map can be reached.
         manipulability: Whether to note it.
         on_device: Whether a GPU solves.
@@ -162,11 +162,11 @@ class MapProblem:
         return cls(model, name, float(spacing), origin, shape, *rest)
 
     def solve(self, asked: MapQuery, progress: Progress | None) -> tuple[NDArray[np.int64], Floats]:
-        """Solve all places that are asked, or some; see `solve_pieces`."""
+        """Solve the places of a query; see `solve_pieces`."""
         return solve_pieces(self.solver, asked, self.frame if self.manipulability else None, self.on_device, progress)
 
     def finish(self, counts: NDArray[np.int64], best: Floats) -> ReachMap:
-        """Return the map of what `solve` found."""
+        """Return the map of the counts that `solve` found."""
         total = self.orientations
         three = (counts[0], counts[1] + total - counts[2], counts[2] - counts[0] - counts[1])
         reached, proved, undecided = ((x / total).astype(np.float32).reshape(self.shape) for x in three)
@@ -191,7 +191,7 @@ class MapProblem:
 def solve_pieces(
     solver: BatchSolver, asked: MapQuery, frame: str | None, on_device: bool, progress: Progress | None
 ) -> tuple[NDArray[np.int64], Floats]:
-    """Return how many orientations of each voxel are reached, proved and asked, (3, voxels); its manipulability."""
+    """Return how many orientations of each voxel are reached, proved and tried, (3, voxels); its manipulability."""
     xp: Any = load_cupy() if on_device else np
     kind = np.float32 if on_device else np.float64
     R = xp.asarray(asked.R, dtype=kind)

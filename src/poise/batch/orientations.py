@@ -1,4 +1,4 @@
-"""Orientations that a map asks for: directions spread evenly over the sphere, and turns about each."""
+"""The orientations of a map: directions spread evenly over the sphere, and turns about each."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def complete_axes(z: Floats) -> Floats:
 
 
 def read_directions(given: Any) -> Floats:
-    """Return unit directions, or refuse what is given."""
+    """Return unit directions, or raise InvalidValue."""
     if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
         if not 0 <= given <= MOST_DIRECTIONS:
             raise InvalidValue(f"directions is {given!r}; it must be a whole number from 0 to {MOST_DIRECTIONS}.")

@@ -91,7 +91,7 @@ class Block:
     """Fresh outputs of a small batch on a device, in one piece of memory.
 
     Six allocations, and arrays that nobody looks at, take the host longer than the device takes for the batch: the
-    arrays are made when they are asked for.
+    arrays are made on first access.
 
     Args:
         lead: The leading axes of the batch.
@@ -156,7 +156,7 @@ def name_outputs(out: Any) -> dict[str, Any]:
 
 
 def check(name: str, array: Any, shape: tuple[int, ...], dtype: Any, xp: Any) -> None:
-    """Refuse an array that cannot be filled as it stands."""
+    """Reject an array that cannot be filled in place."""
     what = f"out[{name!r}]"
     if not isinstance(array, xp.ndarray):
         raise InvalidValue(f"{what} must be a {xp.__name__} array, not {type(array).__name__}.")

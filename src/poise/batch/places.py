@@ -1,4 +1,4 @@
-"""Places that a map asks for: a grid around the body, less what distances and planes rule out beforehand."""
+"""The places of a map: a grid around the body, without those that distances and planes exclude beforehand."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def hold_root(model: Model) -> Model:
 
 
 def read_spacing(spacing: Any) -> float:
-    """Return the edge of a voxel, or refuse it."""
+    """Return the edge of a voxel, or raise InvalidValue."""
     fine = isinstance(spacing, (int, float, np.floating)) and not isinstance(spacing, bool)
     if not fine or not 0.0 < float(spacing) < float("inf"):
         raise InvalidValue(f"spacing is {spacing!r}; it must be a positive number of metres.")
@@ -79,14 +79,14 @@ def find_bound(model: Model, goal: Reach) -> tuple[Floats, float, float] | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MapQuery:
-    """What is asked: places and orientations that nothing rules out beforehand.
+    """The places and orientations of a map that are not excluded beforehand.
 
     Attributes:
         places: Middles of voxels [m], (n, 3).
         numbers: Which voxels these are, (n,).
         voxels: How many there are in all.
-        R: Rotations, (m, 3, 3); none where places alone are asked.
-        alone: Whether places alone are asked.
+        R: Rotations, (m, 3, 3); empty for places alone.
+        alone: Whether the map is of places alone.
     """
 
     places: Floats
@@ -99,7 +99,7 @@ class MapQuery:
     def sift(
         cls, model: Model, goal: Reach, origin: Floats, shape: tuple[int, int, int], spacing: float, R: Floats
     ) -> MapQuery:
-        """Leave out what distances, or a chain that moves in a plane, rule out beyond tolerances and rounding."""
+        """Make a query without the places that distances, or a planar chain, exclude beyond tolerances and rounding."""
         places = origin + spacing * np.moveaxis(np.indices(shape), 0, -1).reshape(-1, 3).astype(np.float64)
         metres, radians = goal.tolerances(model, False)
         open_ = np.ones(len(places), dtype=bool)
@@ -118,7 +118,7 @@ class MapQuery:
 
     @property
     def rows(self) -> int:
-        """How many poses are asked."""
+        """How many poses the query has."""
         return len(self.places) * max(1, len(self.R))
 
     def cut(self, rows: int) -> Iterator[slice]:
@@ -140,7 +140,7 @@ class MapQuery:
 def find_plane(model: Model, frame: str | Frame) -> tuple[Floats, float, Floats] | None:
     """Return the plane that a frame cannot leave: its normal, where it is along that [m], and the normal in the frame.
 
-    That is where every turn is about the same direction and every slide across it; None where there is none.
+    That is where every turn is about the same direction and every slide across it; otherwise None.
     """
     chain = find_chain(model, model.frame(frame).name, np.ones(model.nv, dtype=bool), np.array(model.rest))
     turns = [axis.h for axis in chain.axes if not axis.slides]

@@ -27,7 +27,7 @@ class BatchSolution:
         model: The body.
         q: (B, [k,] nq): the best configurations, inside the limits. NaN where a start cannot be read, and where
             there are fewer than k answers.
-        reached: (B, [k]): whether every goal is within its tolerance, by a float64 FK of what is in `q`.
+        reached: (B, [k]): whether every goal is within its tolerance, by a float64 FK of `q`.
         errors: What is left of each goal: {name: (B, [k,] 2)}, metres and radians.
         steps: (B,): steps taken, over all searches.
         searches: (B,): searches made.

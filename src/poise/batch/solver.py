@@ -68,7 +68,7 @@ class BatchSolver:
         self.solver = Solver(model, goals, restarts=restarts, seed=seed, **options)
         refuse_timed(self.solver.timed)
         if isinstance(self.solver.problem, core.Solver):
-            self.solver.problem.complete_proofs()  # threads and devices ask nobody
+            self.solver.problem.complete_proofs()  # threads and devices cannot call Python
         self.model = model
         self._asked = None if dtype is None else read_dtype(dtype)
         self.dtype = self._asked or DTYPES["float64"]
@@ -117,14 +117,14 @@ class BatchSolver:
     def _make_completion(
         self, parts: list[BatchRows], begin: BatchRows, outputs: Outputs, out: Any
     ) -> Callable[[], Any] | None:
-        """Return what tells whether rows list every answer; told at once where the caller's arrays will change."""
+        """Return a function that reports which rows are complete, evaluated now if the caller reuses the arrays."""
         if self.solutions == 1:
             return None
-        asked = CompletenessQuery.read(self.solver, parts, begin, outputs.steps.shape)
+        query = CompletenessQuery.read(self.solver, parts, begin, outputs.steps.shape)
         if out is None:
-            return lambda: asked.judge(outputs)
-        told = asked.judge(outputs)
-        return lambda: told
+            return lambda: query.judge(outputs)
+        complete = query.judge(outputs)
+        return lambda: complete
 
     def stream(
         self, batches: Iterable[Any], starts: Iterable[Any] | None = None, *, progress: Progress | None = None
@@ -210,7 +210,7 @@ def shift_progress(progress: Progress, before: int) -> Progress:
 
 
 def hold_last(progress: Progress) -> Progress:
-    """Report the progress of a batch but not that it is done: rows that were missed may be searched further."""
+    """Report the progress of a batch but not its end: rows that were missed may be searched further."""
     return lambda done, rows: progress(done, rows) if done < rows else None
 
 
@@ -221,14 +221,14 @@ def count_cores() -> int:
 
 
 def read_count(what: str, value: Any, most: int) -> int:
-    """Return a whole number from 1 to `most`, or refuse it."""
+    """Return a whole number from 1 to `most`, or raise InvalidValue."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 1 <= value <= most:
         raise InvalidValue(f"{what} is {value!r}; it must be a whole number from 1 to {most}.")
     return int(value)
 
 
 def read_dtype(dtype: Any) -> np.dtype[Any]:
-    """Return float64 or float32, or refuse it."""
+    """Return float64 or float32, or raise an error."""
     try:
         name = np.dtype(dtype).name
     except TypeError:

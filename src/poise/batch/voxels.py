@@ -36,8 +36,8 @@ class Voxel(NamedTuple):
         reached: Share of orientations that are reached, 0 to 1.
         proved: Share of those that are proved to be out of reach.
         undecided: Share of those that are neither.
-        manipulability: The best of the poses that were found [m/rad]; None unless it was asked for.
-        center: The middle of the voxel, where all of this was asked [m]; None outside the map.
+        manipulability: The best of the poses that were found [m/rad]; None unless requested.
+        center: The middle of the voxel, where all of this was tried [m]; None outside the map.
     """
 
     reached: float
@@ -51,7 +51,7 @@ class Voxel(NamedTuple):
 class ReachMap(Drawn):
     """Where a frame can be, and in how many orientations. Made by `poise.reach_map`.
 
-    Every voxel is a cube; it was asked in its middle.
+    Every voxel is a cube, tried at its middle.
 
     Attributes:
         model: The body; None where a file was read and the body is not built in.
@@ -62,11 +62,11 @@ class ReachMap(Drawn):
         reached: Share of orientations that are reached, (nx, ny, nz), float32.
         proved: Share of orientations that are proved to be out of reach, the same.
         undecided: Share of orientations that are neither, the same.
-        directions: Where the frame's axis points to in these orientations, (n, 3); none where only places were asked.
+        directions: Where the frame's axis points to in these orientations, (n, 3); empty for a map of places alone.
         turns: How many turns about that axis each direction has.
         axis: The axis of the frame that points along the directions, in the frame, (3,).
         whole: Whether nothing outside the map can be reached; False where a box was given.
-        manipulability: The best of the poses that were found in each voxel [m/rad], float32; None unless asked for.
+        manipulability: The best of the poses that were found in each voxel [m/rad], float32; None unless requested.
     """
 
     model: Model | None
@@ -91,7 +91,7 @@ class ReachMap(Drawn):
 
     @property
     def orientations(self) -> int:
-        """How many orientations each voxel was asked for; 1 where only places were asked."""
+        """How many orientations were tried in each voxel; 1 for a map of places alone."""
         return max(1, len(self.directions) * self.turns)
 
     @property
@@ -129,7 +129,7 @@ class ReachMap(Drawn):
         return None if self.model is None else Pose(self.model)
 
     def at(self, point: ArrayLike) -> Voxel:
-        """Return what is known of the voxel that holds a point.
+        """Return the record of the voxel that holds a point.
 
         Args:
             point: In the world [m], (3,). Outside the map nothing can be reached; where a box was given nothing is
@@ -164,7 +164,7 @@ class ReachMap(Drawn):
     # ------------------------------------------------------------------------------------------ files
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return everything as arrays, by name: what an NPZ file holds."""
+        """Return everything as arrays, by name, for an NPZ file."""
         best = {} if self.manipulability is None else {"manipulability": self.manipulability}
         return {
             "kind": np.array(KIND),

@@ -1,4 +1,4 @@
-"""Why goals were missed, what holds the body back, and what would help: data first, words second.
+"""Explanations of a solution: missed goals, active limits, and ways out; data first, words second.
 
 `Solution` looks this package up through the one door upwards, `poise.doors`: these functions are what it asks for.
 """

@@ -1,4 +1,4 @@
-"""What holds an answer where it is: limits that bind, and how strongly.
+"""Active limits of an answer, and how strongly they hold it back.
 
 At the answer no level can come nearer without breaking a limit or costing the levels above it. With r the weighted
 residuals of a level, J their Jacobian, n_i the direction in which limit i closes, and A the rows of what is above:

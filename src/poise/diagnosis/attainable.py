@@ -1,4 +1,4 @@
-"""In which directions a body can move at all, in any pose: what never changes is no demand and no singularity."""
+"""Directions in which a body can move in some pose. The others count neither as demands nor as singularities."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ DEPENDENT = 1e-9  # of the largest singular value: a direction that says nothing
 
 
 def linearise_widely(solution: Solution) -> list[Floats]:
-    """Return the goals' Jacobian at the answer and in poses that share nothing but what always holds.
+    """Return the goals' Jacobian at the answer and in random poses.
 
-    They are drawn with a fixed seed, inside the ranges: a singular one among them tells nothing.
+    They are drawn with a fixed seed, inside the ranges: a singular one among them does no harm.
     """
     solver, model = solution.copy_solver(), solution.model
     poses = [np.array(solution.q), *model.random(np.random.default_rng(0), POSES)]

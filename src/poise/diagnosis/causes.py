@@ -120,7 +120,7 @@ def state_progress(solution: Solution) -> Cause:
 
 
 def find_minimum(solution: Solution) -> Iterator[Cause]:
-    """Yield a local minimum: where the rest of the error points, and what the body cannot do there."""
+    """Yield a local minimum: where the remaining error points, and in which directions the body cannot move."""
     at, weakest = linearise(solution), find_conditioning(solution)
     name = max(at.spans, key=lambda key: float(np.linalg.norm(at.r[at.spans[key]])))
     motion, direction = describe_rows(solution, solution.list_rows()[name], at.r[at.spans[name]])

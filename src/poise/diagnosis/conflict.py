@@ -73,7 +73,7 @@ def share_pull(at: Linearisation, pull: Floats, before: Sequence[str]) -> dict[s
 
 
 def find_gain(solution: Solution, trials: Trials, name: str, without: str) -> dict[str, float]:
-    """Return what would be left of a goal if another were not there; empty where it would win nothing."""
+    """Return the remaining error of a goal if another were dropped; empty without a gain."""
     found = trials.find_errors(without_goal(solution, without))
     if found is None:
         return {}

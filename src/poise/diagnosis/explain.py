@@ -19,7 +19,7 @@ __all__ = ["explain"]
 
 
 def explain(solution: Solution) -> Explanation:
-    """Return what was missed, why, and what would help. The same solution has the same explanation every time."""
+    """Explain which goals were missed, why, and what would help. Deterministic."""
     if solution.reached:
         return Explanation((), (), (), say_reached(solution))
     strong, trials, broken = find_strong(solution), Trials(solution), list(find_broken_limits(solution))

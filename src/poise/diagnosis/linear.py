@@ -1,4 +1,4 @@
-"""The problem at an answer, to first order: residuals, their Jacobian, and what part of it is whose."""
+"""The problem at an answer, to first order: residuals and their Jacobian, by goal."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Linearisation:
     normals: Floats
 
     def pull(self, goals: tuple[str, ...]) -> Floats:
-        """Return where goals pull the joints: half of what their cost falls by, per unit of each velocity."""
+        """Return the pull of goals on the joints: half the decrease of their cost per unit of each velocity."""
         out = np.zeros(self.J.shape[1])
         for name in goals:
             out += self.J[self.spans[name]].T @ self.r[self.spans[name]]
@@ -92,7 +92,7 @@ def linearise(solution: Solution) -> Linearisation:
 
 
 def find_limit_tables(solution: Solution) -> LimitTables:
-    """Return what the solver's limits say; nothing if limits are off."""
+    """Return the tables of the solver's limits; empty if limits are off."""
     options = solution.solver.options
     if options.limit_handling == "off":
         return LimitTables()

@@ -1,4 +1,4 @@
-"""What a solution misses: tolerances, and proofs without some of its limits."""
+"""The goals that a solution misses: tolerances, and proofs without some of its limits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def read_tolerances(solution: Solution, name: str) -> tuple[float, float]:
 
 
 def is_missed(solution: Solution, name: str) -> bool:
-    """Whether a goal that counts is outside its tolerance."""
+    """Return whether a goal that counts is outside its tolerance."""
     if not solution.solver.goals[name].counts:
         return False
     metres, radians = solution.errors[name]
@@ -24,6 +24,6 @@ def is_missed(solution: Solution, name: str) -> bool:
 
 
 def find_proof(solution: Solution, *, limited: bool = True) -> Proof | None:
-    """Return the proof with the largest excess; None if there is none. `limited`: inside the joint ranges."""
+    """Return the proof with the largest excess; otherwise None. `limited`: inside the joint ranges."""
     solver = solution.solver
     return prove(solver.model, solver.goals, solver.options, solution.list_rows(), solution.q, limited=limited)

@@ -1,4 +1,4 @@
-"""Whether more calls from an answer come nearer: continuous mode, and steps in time."""
+"""Progress of further calls from an answer, in continuous mode and with time steps."""
 
 from __future__ import annotations
 

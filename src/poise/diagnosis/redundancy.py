@@ -1,7 +1,7 @@
-"""How many freedoms a body has for what is asked of it: under-, well- or over-determined.
+"""Freedoms of a body and demands of its goals: under-, well- or over-determined.
 
     freedoms   velocities that move any goal in any pose
-    demands    directions among the goals' rows that ask for something, and in which the body can move in some pose
+    demands    directions among the goals' active rows in which the body can move in some pose
     served     the rank of the goals' Jacobian in the best of several poses
     left over  freedoms - served;     too many  demands - served
 

@@ -79,7 +79,7 @@ class Relaxation:
 
     @property
     def key(self) -> Key:
-        """What tells it from every other relaxation of the same problem."""
+        """A key for this relaxation among those of the same problem."""
         return (
             self.kind,
             self.about,
@@ -88,7 +88,7 @@ class Relaxation:
 
 
 class Trials:
-    """Solves relaxed problems, each one once, a dozen at most; what a proof rules out is not tried."""
+    """Relaxed problems, each solved once, a dozen at most; those that a proof excludes are not tried."""
 
     def __init__(self, solution: Solution) -> None:
         self.solution = solution
@@ -96,7 +96,7 @@ class Trials:
         self.left = ALL_TRIALS
 
     def answer(self, relaxation: Relaxation) -> RelaxedAnswer | None:
-        """Return what the relaxed problem came to; None if the method refuses it, or if enough was tried."""
+        """Return the answer to a relaxed problem; None if the method rejects it, or enough were tried."""
         if relaxation.key not in self.found:
             self.found[relaxation.key] = try_relaxation(self.solution, relaxation) if self.left > 0 else None
             self.left -= 1
@@ -139,7 +139,7 @@ def is_local(solution: Solution) -> bool:
 
 
 def try_relaxation(solution: Solution, relaxation: Relaxation) -> RelaxedAnswer | None:
-    """Return the answer to the relaxed problem; None if the method refuses it."""
+    """Return the answer to the relaxed problem; None if the method rejects it."""
     solver = solution.solver
     goals = solver.goals if relaxation.goals is None else dict(relaxation.goals)
     if is_strict(solution):  # a posture waits for all of the levels, and says nothing about what they reach

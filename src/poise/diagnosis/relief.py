@@ -64,7 +64,7 @@ def state_ways(solution: Solution, found: Iterable[Found]) -> Iterator[WayOut]:
 
 
 def list_figures(solution: Solution, relaxation: Relaxation, q: NDArray[np.float64]) -> dict[str, float]:
-    """Return the option that a way out asks for, or where the joint that it frees would go."""
+    """Return the option of a way out, or where the joint that it frees would go."""
     if relaxation.kind in EFFORT:
         name = EFFORT[relaxation.kind]
         return {name: float(dict(relaxation.options)[name])}
@@ -92,7 +92,7 @@ def find_value(solution: Solution, limit: ActiveLimit, q: NDArray[np.float64]) -
 
 
 def may_go(solution: Solution) -> list[str]:
-    """Return goals that may be left out, the ones that take up what the missed ones ask for first."""
+    """Return the goals worth dropping, most conflicting first."""
     names = solution.solver.row_names
     before = [name for _, above in find_blockers(solution, linearise(solution)) for name in above]
     missed = [name for name in names if is_missed(solution, name)]

@@ -183,7 +183,7 @@ def say_giving(solution: Solution, cause: Cause) -> str:
 
 
 def say_gain(solution: Solution, cause: Cause, name: str, without: str) -> str:
-    """Say what a goal would win if another were not there; nothing where that is nothing."""
+    """State the gain of a goal if another were dropped; empty without a gain."""
     if f"{name}.metres" not in cause.numbers:
         return ""
     after = cause.numbers[f"{name}.metres"], cause.numbers[f"{name}.radians"]
@@ -201,12 +201,12 @@ def say_minimum(_: Solution, cause: Cause) -> str:
 
 
 def say_stuck(_: Solution, cause: Cause) -> str:
-    """Say that no joint moves what is left."""
+    """State that no joint reduces the remaining error."""
     return f"No joint can move it: {say_left(cause)}."
 
 
 def say_left(cause: Cause) -> str:
-    """Say what is left of a goal, and where it points if it is a vector."""
+    """State the remaining error of a goal, and its direction if it is a vector."""
     left = f"what is left of {cause.goals[0]!r}"
     if cause.vector is None:
         return f"{left} stays"

@@ -1,4 +1,4 @@
-"""In which directions the body cannot move from an answer, with what no limit holds back."""
+"""Directions in which the body cannot move from an answer, by the joints that no limit holds."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def find_free_motion(solution: Solution, at: Linearisation) -> Floats:
 
 
 def find_directions(solution: Solution, at: Linearisation, name: str, row: GoalRows) -> Floats:
-    """Return the directions among a goal's rows that ask for something, one per column."""
+    """Return the active directions among a goal's rows, one per column."""
     size = row.size
     if row.op in PLAIN:
         weight = {POSE: row.weight, ROTATION: row.weight[3:]}.get(row.op, row.weight[:3])
@@ -81,7 +81,7 @@ def keep_attainable(base: Floats, everywhere: list[Floats], at: Linearisation, n
 
 
 def find_asking_rows(at: Linearisation, name: str) -> NDArray[np.bool_]:
-    """Return which rows of a goal ask for something: those that are off, or that a joint changes."""
+    """Return the active rows of a goal: those with an error, or that a joint changes."""
     moved = np.abs(at.J[at.spans[name]]).max(axis=1, initial=0.0) > 0
     return np.asarray(moved | (at.r[at.spans[name]] != 0))
 
@@ -98,7 +98,7 @@ def find_dominant(bases: dict[str, Floats], direction: Floats) -> tuple[str, Flo
 
 
 def describe_rows(solution: Solution, row: GoalRows, part: Floats) -> tuple[str, Floats]:
-    """Return what rows of a goal are about, in the world."""
+    """Return the kind and the world direction of a goal's rows."""
     if row.op not in (*PLAIN, ALIGN, LOOK):
         return "change", np.zeros(3)
     linear, angular = (part[:3], part[3:]) if row.op == POSE else (part, part)

@@ -16,12 +16,12 @@ from poise.solvers.solution import Solution
 
 __all__ = ["TouchedLimit", "find_touched"]
 
-TOUCHES = 1e-6  # radians, or of L: what is left of a limit that a pose touches
+TOUCHES = 1e-6  # rad, or of L: the largest gap of a limit that a pose touches
 
 
 @dataclass(frozen=True, slots=True)
 class TouchedLimit:
-    """One of those limits; see `ActiveLimit` for what its parts are."""
+    """A limit that a pose touches; `ActiveLimit` documents the fields."""
 
     kind: str
     limit: str
@@ -46,7 +46,7 @@ def find_touched(solution: Solution, at: Linearisation) -> Iterator[TouchedLimit
 
 
 def place_limit(solution: Solution, rule: Rule, index: int, gap: float) -> TouchedLimit:
-    """Return a limit with where the pose is: the end of its range minus what the kernels say is left."""
+    """Return a limit with where the pose is: the end of its range minus the kernels' gap."""
     row = rule.row
     value = row.end + gap * row.unit if row.side == "lower" else row.end - gap * row.unit
     if row.part == "swing":  # of an elliptic cone it depends on where the joint is swung to

@@ -1,4 +1,4 @@
-"""Goals and limits in words that need no robotics: what is missed and by how much, and what holds the body back."""
+"""Goals and limits in plain words: which goals are missed, by how much, and which limits hold the body back."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def say_balance(solution: Solution, row: GoalRows) -> str:
 
 
 def say_distance(solution: Solution, row: GoalRows) -> str:
-    """Return how far apart two frames are, and what was asked for."""
+    """Return how far apart two frames are and should be."""
     assert row.frame is not None
     one = find_place(solution, row.frame, row.point)
     other = row.target[9:12] if row.base is None else find_place(solution, row.base, row.point2)
@@ -117,7 +117,7 @@ def say_distance(solution: Solution, row: GoalRows) -> str:
 
 
 def say_angle_goal(_: Solution, row: GoalRows) -> str:
-    """Return what the angle should be."""
+    """Return the target of an angle."""
     low, high = float(row.target[12]), float(row.target[18])
     wanted = say_angle(low) if low == high else f"from {say_angle(low)} to {say_angle(high)}"
     return f"the angle should be {wanted} and is off by {{by}}"

@@ -1,4 +1,4 @@
-"""Answer: what a native solve returns, a tuple whose places have names."""
+"""Answer: the named tuple that a native solve returns."""
 
 from __future__ import annotations
 

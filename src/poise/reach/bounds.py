@@ -95,7 +95,7 @@ def find_other_ranges(
 
 
 def fixes_the_frame(row: GoalRows) -> bool:
-    """Return whether a goal asks for all of a transform."""
+    """Return whether a goal fixes a whole transform."""
     return row.op == POSE and not row.ranged and bool((row.weight > 0).all())
 
 
@@ -119,7 +119,7 @@ def find_pair_range(model: Model, one: GoalRows, other: GoalRows, freedom: Freed
 
 
 def asks_for_a_place(goal: GoalRows) -> bool:
-    """Return whether all three coordinates of a point are asked for."""
+    """Return whether a goal fixes all three coordinates of a point."""
     return goal.op in (POSITION, POSE) and not goal.ranged and min(goal.weight.tolist()[:3]) > 0.0
 
 
@@ -141,7 +141,7 @@ def recall_bound(
 
 
 def narrow_freedom(model: Model, freedom: Freedom, *frames: str | None) -> Freedom:
-    """Return a freedom that tells of the ways to some frames alone; the other joints stand at rest.
+    """Return a freedom restricted to the paths to some frames; the other joints stand at rest.
 
     None for q where every joint of these ways may move.
     """
@@ -165,7 +165,7 @@ def read_ways(model: Model, frames: Sequence[str | None]) -> dict[int, int]:
 
 
 def recall(model: Model, what: str, key: Any, make: Callable[[], Any]) -> Any:
-    """Return what was made before for a model and a key, or make it now."""
+    """Return the cached value of a model and a key, or make it now."""
     shelf = model._facts.setdefault(what, {})
     if key not in shelf:
         if len(shelf) >= MOST_KEPT:
@@ -231,7 +231,7 @@ def map_inward(T: Floats, point: Floats) -> Floats:
 
 
 def drop_shared(one: list[int], other: list[int]) -> tuple[list[int], list[int]]:
-    """Return two paths from the root without what they share."""
+    """Return two paths from the root without their common part."""
     shared = 0
     while shared < min(len(one), len(other)) and one[shared] == other[shared]:
         shared += 1
@@ -265,7 +265,7 @@ class Drawing(NamedTuple):
         return np.eye(4) if frame is None else self.frames[frame][1]
 
     def list_motions(self, base: str | None, frame: str) -> list[JointMotion]:
-        """Return what lies between two frames: up from `base` to where their paths part, and down to `frame`."""
+        """Return the path between two frames: up from `base` to their common ancestor, and down to `frame`."""
         up, down = drop_shared(self.list_path(base), self.list_path(frame))
         back = [motion.reverse() for i in reversed(up) for motion in reversed(self.motions[i])]
         return back + [motion for i in down for motion in self.motions[i]]
@@ -321,7 +321,7 @@ def find_ranges(model: Model, ints: list[int], numbers: Floats, freedom: Freedom
 def run_along(
     curve: tuple[Floats, float, bool], T: Floats, allowed: list[tuple[float, float]] | Floats
 ) -> tuple[Floats, list[JointMotion]]:
-    """Return where a path at T is drawn, relative to T, and what it may do: stay in a box, and turn in any way."""
+    """Return where a path at T is drawn, relative to T, and its motion: inside a box, turned in any way."""
     pieces, length, closed = curve
     if not isinstance(allowed, list):
         return np.array(carry_alone(pieces, length, closed).fk(np.asarray(allowed[:1]), "frame")), []
@@ -338,7 +338,7 @@ def run_along(
 def move(
     kind: int, T: Floats, allowed: list[tuple[float, float]] | Floats, pitch: float
 ) -> tuple[Floats, list[JointMotion]]:
-    """Return where a primitive at T is drawn, relative to T, and what it may do from there."""
+    """Return where a primitive at T is drawn, relative to T, and its motion from there."""
     turn = np.eye(4)
     if not isinstance(allowed, list):
         if kind == Primitive.BALL:

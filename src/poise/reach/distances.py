@@ -45,7 +45,7 @@ class Interval:
         return Interval(max(0.0, self.near - link.far, link.near - self.far), self.far + link.far)
 
     def intersect(self, other: Interval) -> Interval:
-        """Return what both allow; rounding may not swap two bounds, so a touching pair stays a point."""
+        """Return the intersection; two ranges that only touch stay a point in spite of rounding."""
         near = max(self.near, other.near)
         return Interval(near, max(near, min(self.far, other.far)))
 

@@ -37,11 +37,11 @@ ANGLES = np.array([0.0, 2.0, -2.0]) * np.pi / 3.0
 FROM_VALUES = np.linalg.inv(np.stack([np.ones(3), np.sin(ANGLES), np.cos(ANGLES)], axis=1))
 TO_POWERS = np.array([[1.0, 0.0, 1.0], [0.0, 2.0, 0.0], [1.0, 0.0, -1.0]])  # of x, of 1, sine, cosine times 1 + x^2
 ORIGINS = np.array([0.3, 0.7, 1.1])  # of joints 3, 4 and 5: half a turn from there has no tangent
-NUDGED = 1e-6  # transforms that are asked for; a search follows
+NUDGED = 1e-6  # target transforms; a search follows
 MOVED = 1e-4  # axes of the ways that are not the chain itself
 PROBES = 32
 CLOSE = 0.05  # [rad] a pose that came so near is found
-IMAGINARY = 0.1  # an eigenvalue that is no more so may be real
+IMAGINARY = 0.1  # an eigenvalue with a smaller imaginary part may be real
 
 
 class GeneralSix:
@@ -96,7 +96,7 @@ class Way:
         self.left = values.reshape(27, 14).T @ np.kron(np.kron(FROM_VALUES, FROM_VALUES), FROM_VALUES).T
 
     def find(self, B: Floats) -> tuple[Ints, Floats]:
-        """Return of products that are asked for (n, 4, 4) which (k,) has a pose near which values (k, 6)."""
+        """Return poses of target products (n, 4, 4): the product's number (k,), and values near the pose (k, 6)."""
         A: Floats = np.asarray(np.linalg.inv(B), dtype=np.float64) if self.backwards else B
         Q = self.expand_right(A)
         found, vectors = solve_pencils(*self.eliminate(Q))
@@ -144,7 +144,7 @@ class Way:
         return out[0], out[1], out[2]
 
     def find_last(self, A: Floats, values: Floats) -> Floats:
-        """Return the sixth joint once the others are known: what is left of the rotation."""
+        """Return the sixth joint from the others: the rest of the rotation."""
         R = A[:, :3, :3]
         for k in range(5):
             R = rotate(self.h[k], -values[:, k]) @ R
@@ -187,12 +187,12 @@ def solve_pencils(constant: Floats, linear: Floats, square: Floats) -> tuple[Com
 
 
 def divide(right: Floats, square: Floats) -> Floats:
-    """Return X with square X = right; what is singular to the last bit is moved by as much as its rounding."""
+    """Return X with square X = right; a singular matrix is perturbed by its rounding."""
     noise = np.random.default_rng(0).normal(size=square.shape[1:])
     try:
         size = np.abs(square).max(axis=(1, 2), keepdims=True)
         return np.asarray(np.linalg.solve(square + 1e-16 * size * noise, right))
-    except np.linalg.LinAlgError:  # noise below the last bit of what it is added to may leave a pivot of zero
+    except np.linalg.LinAlgError:  # the perturbation may vanish in rounding and leave a pivot of zero
         U, s, Vt = np.linalg.svd(square)
         least = 1e-16 * np.maximum(s[:, :1], np.abs(right).max(axis=(1, 2))[:, None])
         return np.asarray(Vt.transpose(0, 2, 1) @ (U.transpose(0, 2, 1) @ right / np.maximum(s, least)[:, :, None]))

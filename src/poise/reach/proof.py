@@ -31,7 +31,7 @@ Tolerances = Mapping[str, tuple[float, float]]  # of each goal: metres, radians
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Proof:
-    """A distance that the goals ask for and the body cannot have.
+    """A distance that the goals require and the body cannot have.
 
     Attributes:
         kind: "point", "pivot" or "pair". goals: Names of the goals that it is about, one or two. distance: What they
@@ -55,7 +55,7 @@ class Proof:
 
     @property
     def holds(self) -> bool:
-        """Whether it proves anything."""
+        """Whether the distance is out of reach."""
         return self.excess > self.slack
 
 

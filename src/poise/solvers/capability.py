@@ -1,4 +1,4 @@
-"""What a method supports: goals, the joints that move them, and whole bodies; the rest is refused by name."""
+"""The goals, joints and bodies that a method supports; others are rejected by name."""
 
 from __future__ import annotations
 

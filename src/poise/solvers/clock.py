@@ -28,7 +28,7 @@ class Clock:
 
     @property
     def left(self) -> float | None:
-        """Seconds that are left, 0 where the time is over; None where there is no limit."""
+        """Seconds that are left, at least 0; None without a time limit."""
         return None if self._limit is None else max(self._limit - self.seconds, 0.0)
 
     @property

@@ -1,4 +1,4 @@
-"""Guesses as starts: where searches from spread seeds have missed, and where several answers are asked for.
+"""Guesses as starts, after searches from spread seeds have missed, and for several answers.
 
 A goal for a whole transform on a chain without a closed form of its own has guesses of where its poses may be
 (reach/guesses.py). They are starts as good as any seed, and for six turns far better: of what random arms reach, one
@@ -27,7 +27,7 @@ MISSED = (Status.STALLED, Status.OUT_OF_STEPS)
 
 
 def goes_further(options: Options) -> bool:
-    """Whether a solve that misses may begin elsewhere than at its start."""
+    """Return whether a solve that misses may restart elsewhere."""
     restarts = options.method.restarts if options.restarts == "auto" else options.restarts
     return int(restarts) > 0 and options.mode != "continuous"
 
@@ -35,7 +35,7 @@ def goes_further(options: Options) -> bool:
 def guess_goals(
     model: Model, options: Options, rows: Mapping[str, GoalRows], start: Floats
 ) -> tuple[str, Guesses] | None:
-    """Return the first goal that has guesses, by its name, and them; joints that may not move stand as in the start."""
+    """Return the name and the guesses of the first goal that has any; joints that may not move stay as in the start."""
     freedom = find_freedom(model, options, start, True)
     for name, row in rows.items():
         closed = find_closed_form(model, row, freedom)
@@ -47,7 +47,7 @@ def guess_goals(
 
 
 def prepare_guesses(model: Model, options: Options, rows: Mapping[str, GoalRows]) -> None:
-    """Make what guesses need before a clock runs; joints that may not move stand at rest."""
+    """Prepare the guesses before the clock starts; joints that may not move stand at rest."""
     guessed = guess_goals(model, options, rows, np.asarray(model.rest))
     if guessed is not None:
         guessed[1].prepare()
@@ -59,7 +59,7 @@ def list_starts(model: Model, guesses: Guesses, target: Floats, start: Floats) -
     Args:
         model: The body.
         guesses: Of the goal.
-        target: What it asks for, as the kernels have it.
+        target: Its target, as the kernels hold it.
         start: Where the solve begins.
     """
     _, values = guesses.find(placement(target[:9].reshape(3, 3), target[9:12])[None])

@@ -49,7 +49,7 @@ def make_unknown_argument(caller: str, name: str, value: Any, known: Collection[
 
 
 def refuse_unknown(function: _Function) -> _Function:
-    """Let a function refuse keywords that it does not have with words that help."""
+    """Make a function reject unknown keywords with a message that suggests the right one."""
     known = dict.fromkeys(signature(function).parameters)
 
     @wraps(function)

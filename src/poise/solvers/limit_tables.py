@@ -43,14 +43,14 @@ class LimitTables:
 
     @property
     def any(self) -> bool:
-        """Whether there is anything other than joint ranges."""
+        """Whether there are limits other than joint ranges."""
         return bool(self.rows or self.loops)
 
     def make_native(self, model: Model) -> dict[str, Any]:
-        """Return what `native.core.Solver` reads: rows, and the capsules, cones and terms that they are about.
+        """Return the tables of `native.core.Solver`: rows, and their capsules, cones and terms.
 
         Returns:
-            limits: (operation, first, second, numbers, distance) of each row; first and second are what it is about.
+            limits: (operation, first, second, numbers, distance) of each row; both index shapes or joints.
             capsules: (frame, both ends and radius).
             cones: (first of q, first velocity, 14 numbers).
             terms: (index in q, velocity, factor).
@@ -86,7 +86,7 @@ def find_timed(limits: Iterable[Limit]) -> tuple[str, ...]:
 
 
 def refuse_timed(kinds: tuple[str, ...]) -> None:
-    """Refuse limits about time: they have no meaning in a solve that runs to its end."""
+    """Reject limits on speed and acceleration, which have no meaning in a solve that runs to its end."""
     if kinds:
         raise InvalidValue(
             f"{kinds[0]} is about time: it holds in solver.step(q, dt, ...), and has no meaning in solve."
@@ -94,7 +94,7 @@ def refuse_timed(kinds: tuple[str, ...]) -> None:
 
 
 def gather_limits(model: Model, limits: Mapping[str, Limit], moves: NDArray[np.bool_]) -> LimitTables:
-    """Gather what all limits say; those about time say nothing. `moves`: which velocities may change.
+    """Gather the rows of all limits but those on speed and acceleration. `moves`: which velocities may change.
 
     Cones come first, then limits between surfaces, then the others, each in the order in which they were given.
     """

@@ -1,4 +1,4 @@
-"""Options: how to solve. Their names, their defaults and what they mean stand here, once.
+"""Options: how to solve. Their names, defaults and meanings are defined here, once.
 
 `poise.solve` and `poise.solve_batch` write them out again for those who read their help; a test compares them.
 """
@@ -97,7 +97,7 @@ class Options:
 
     @classmethod
     def read(cls, given: SolveOptions, caller: str) -> Options:
-        """Make options of keyword arguments; an unknown one is refused in the caller's name, with what to type."""
+        """Make options of keyword arguments; an unknown one raises an error that suggests the right one."""
         for name, value in given.items():
             if name not in cls.__slots__:
                 raise make_unknown_argument(caller, name, value, cls.__slots__)
@@ -115,7 +115,7 @@ class Options:
         return cast(SolveOptions, {name: getattr(self, name) for name in self.__slots__})
 
     def check(self) -> None:
-        """Refuse options that cannot be, each by name."""
+        """Reject invalid options, each by name."""
         if self.limit_handling not in LIMIT_HANDLING:
             raise name_not_found("limit_handling", str(self.limit_handling), LIMIT_HANDLING)
         if self.mode not in MODES:

@@ -43,7 +43,7 @@ class Minimum:
         status: How the search ended; a minimum that is not zero is `STALLED`.
         steps: How many steps were taken.
         method: Which method found it.
-        path: Every point that was evaluated, (points, n), if it was asked to record; else None.
+        path: Every point that was evaluated, (points, n), with record=True; else None.
     """
 
     x: Floats
@@ -78,7 +78,7 @@ def solve_over(
     step_limit: float | None = None,
     record: bool = False,
 ) -> Minimum | dict[str, Minimum]:
-    """Return what a method, or every method, makes of a residual; see `poise.methods.over`."""
+    """Minimise a residual with one method, or with every method; see `poise.methods.over`."""
     if not callable(f) or not (J is None or callable(J)):
         raise InvalidValue("methods.over takes functions: f(x) -> (m,), and J(x) -> (m, n) or None for differences.")
     start = read_numbers(x0, "x0", "give the numbers to start from")
@@ -133,7 +133,7 @@ def read_bound(bound: ArrayLike | None, n: int, what: str) -> Floats:
 
 
 def read_minimum(solution: Solution, f: Callable[[Floats], Any], name: str) -> Minimum:
-    """Return what the solution says, in the user's words."""
+    """Return the solution in terms of the user's variables."""
     return Minimum(
         x=np.array(solution.q),
         residual=np.atleast_1d(np.asarray(f(np.array(solution.q)), dtype=np.float64)).ravel(),

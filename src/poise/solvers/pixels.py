@@ -1,4 +1,4 @@
-"""Tolerance from what a viewer can see: an error below a tenth of a pixel is no error on the screen."""
+"""Tolerances from pixels: an error below a tenth of a pixel cannot be seen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Proofs about the goals of a solver: what it may move, and what its goals tolerate, for `reach.proof`."""
+"""Proofs about the goals of a solver: its freedom and the tolerances of its goals, for `reach.proof`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def prove(
 
     Args:
         model: The body.
-        goals: The goals by name; they say what is tolerated.
+        goals: The goals by name, for their tolerances.
         options: What may move, and whether limits hold.
         rows: The goals that the proof may speak of, as the kernels see them.
         q: Where the joints stand that may not move.
@@ -42,12 +42,12 @@ def prove(
 
 
 def find_tolerances(model: Model, goal: Goal) -> tuple[float, float]:
-    """Return what a goal tolerates: metres, radians."""
+    """Return a goal's tolerances: metres, radians."""
     return goal.tolerances(model, goal.rows(model).op in ANGULAR)
 
 
 def find_freedom(model: Model, options: Options, q: NDArray[np.float64], limited: bool) -> Freedom:
-    """Return what a solver may move; the other joints stay where q has them."""
+    """Return the freedom of a solver; the other joints stay where q has them."""
     moves = may_move(model, options.joints)
     known = None if moves.all() else keep_still(model, moves, q).tobytes()
     return Freedom(moves.tobytes(), limited and options.limit_handling != "off", known)

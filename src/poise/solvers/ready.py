@@ -1,8 +1,7 @@
-"""Problems that stand ready: what `poise.solve` prepared for a model before, and needs new targets only.
+"""The cache of prepared problems: `poise.solve` reuses one that differs only in its targets.
 
-A problem is known by all that the kernels read of it but the targets: frames, points, weights, tolerances, postures and
-options. A model keeps the last few of its own; whoever takes one has it alone until it is put back, so threads never
-share one.
+The key of a problem holds everything but the targets: frames, points, weights, tolerances, postures and options. A
+model keeps the last few of its own; a caller has one to itself until it is put back, so threads never share one.
 """
 
 from __future__ import annotations
@@ -27,19 +26,19 @@ _make_options = lru_cache(maxsize=64, typed=True)(Options.make)
 
 
 def read_options(given: dict[str, Any]) -> tuple[Options, bool]:
-    """Return checked options, and whether they are the very ones that the same arguments gave before."""
+    """Return checked options, and whether the same arguments give the same object again."""
     try:
         return _make_options(**given), True
-    except TypeError:  # an argument that cannot be a key, such as an array; or one that is wrong, and is told so now
+    except TypeError:  # an argument that cannot be a key, such as an array; or an invalid one, which raises now
         return Options.make(**given), False
 
 
 def identify(
     model: Model, goals: Mapping[str, Goal], rows: Sequence[tuple[str, GoalRows]], options: Options
 ) -> Hashable | None:
-    """Return what tells a problem from all others of its model; None for one that is not kept.
+    """Return the key of a problem in its model's cache; None for one that is not cached.
 
-    Rows that call Python belong to one problem alone, and so do limits and a record.
+    Problems with rows in Python, with limits or with a record are not cached.
     """
     if options.limits or options.record or any(row.residual is not None for _, row in rows):
         return None
@@ -54,16 +53,16 @@ def identify(
         for rest in goals.values()
         if isinstance(rest, Rest)
     ]
-    key = (id(options), *parts, *rests)  # the options live as long as what is kept under it
+    key = (id(options), *parts, *rests)  # the cache keeps the options alive
     try:
         hash(key)
-    except TypeError:  # a frame's name that is no name; preparing refuses it
+    except TypeError:  # an invalid frame name; preparing rejects it
         return None
     return key
 
 
 def describe(row: GoalRows) -> tuple[Any, ...]:
-    """Return all that the kernels read of a goal, less its target."""
+    """Return everything about a goal but its target, for the key."""
     return (
         int(row.op),
         row.frame,
@@ -83,18 +82,18 @@ def describe(row: GoalRows) -> tuple[Any, ...]:
 
 
 def join_targets(rows: Sequence[tuple[str, GoalRows]]) -> NDArray[np.float64]:
-    """Return the targets of all goals as the kernels hold them, one after the other."""
+    """Return the targets of all goals, one after the other."""
     return rows[0][1].target if len(rows) == 1 else np.concatenate([row.target for _, row in rows])
 
 
 def take(model: Model, key: Hashable) -> core.Solver | None:
-    """Take the problem of that key; None where there is none, or another thread has it."""
+    """Take the problem of a key out of the cache; None if it is not there, or another thread has it."""
     found = model._facts.setdefault("ready", {}).pop(key, None)
     return None if found is None else found[1]
 
 
 def put_back(model: Model, key: Hashable, options: Options, native: core.Solver) -> None:
-    """Keep a problem for the next one who asks for it."""
+    """Put a problem into the cache."""
     shelf = model._facts["ready"]
     if len(shelf) >= MOST_READY:
         shelf.clear()

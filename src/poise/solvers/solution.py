@@ -1,4 +1,4 @@
-"""Solution: what came out, and how good it is. Light to make; what is seldom asked for is computed when asked."""
+"""Solution: the result of a solve. Light to make; most fields are computed on access."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ _OUTCOMES: dict[int, Status] = {
 
 
 class _Unknown:
-    """Not asked for yet; the class itself stands for it, so that it survives a pickle."""
+    """The value of a field that is not computed yet; the class itself, so that it survives a pickle."""
 
 
 _UNKNOWN: Any = _Unknown
 
 
 class Diagnosis(Protocol):
-    """What a solution asks of the package above it, `poise.diagnosis`, through the door of that name."""
+    """The functions of `poise.diagnosis` that a solution calls."""
 
     def find_active_limits(self, solution: Solution) -> tuple[ActiveLimit, ...]:
         """Return the limits that the pose touches."""
@@ -71,7 +71,7 @@ class Solution(Drawn):
         q: The best configuration, always there, and inside the limits (unless limit_handling is "off"; joints that
             `joints=` excludes stay where they are).
         reached: Whether every goal is within its tolerance.
-        history: Every evaluated pose, if the solver was asked to record; else None.
+        history: Every evaluated pose, with record=True; else None.
         velocity: Of `Solver.step`: the velocity that led here, (nv,); else None.
         time_step: Of `Solver.step`: its length [s].
     """
@@ -130,7 +130,7 @@ class Solution(Drawn):
 
     @property
     def _outcome(self) -> Status:
-        """How the kernels say that it ended."""
+        """How the kernels' search ended."""
         if self.reached:
             return Status.REACHED
         if self.answer.unreachable:
@@ -186,12 +186,12 @@ class Solution(Drawn):
 
     @property
     def redundancy(self) -> Redundancy:
-        """How many freedoms the joints that may move have for what the goals ask; `print` says it in words."""
+        """How many freedoms the moving joints have for the demands of the goals; `print` shows it in words."""
         return load_diagnosis().find_redundancy(self)
 
     @property
     def explanation(self) -> Explanation:
-        """Why goals were missed and what would help, as data; worked out when asked, the same every time."""
+        """Why goals were missed and what would help, as data; computed on each access, always the same."""
         return load_diagnosis().explain(self)
 
     def raise_if_missed(self) -> Solution:

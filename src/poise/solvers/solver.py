@@ -52,7 +52,7 @@ class Solver:
     Args:
         model: The body.
         goals: One goal or several.
-        options: How to solve, by keyword. They are those of `poise.solve`, which says what each of them means:
+        options: The options of `poise.solve`, by keyword:
             `method`, `limits`, `limit_handling`, `joints`, `stiffness`, `max_steps`, `time_limit`, `step_limit`,
             `restarts`, `seed`, `mode`, `record`.
     """
@@ -97,7 +97,7 @@ class Solver:
         return self._timed
 
     def _read(self, model: Model, goals: Iterable[Goal] | Goal, options: Options) -> None:
-        """Take the problem in, without preparing it."""
+        """Read the problem without preparing it."""
         check_model(model)
         self.model = model
         self.goals = name_goals([goals] if isinstance(goals, Goal) else goals)
@@ -111,7 +111,7 @@ class Solver:
         self._targets: Mapping[str, Any] = {}  # those given to solve, which replace the goals' own
 
     def _prepare(self) -> Any:
-        """Return what the kernels hold of the problem."""
+        """Return the prepared problem."""
         native = prepare(self.model, self.goals, self._options)
         refused = self._options.method.refuse(*native.sizes())
         if refused is not None:
@@ -178,22 +178,22 @@ class Solver:
         return solution if solution.reached else self._go_further(solution, start)
 
     def _read_start(self, start: ArrayLike | Pose | None) -> Any:
-        """Return where a solve starts; what is no Pose is read by the kernels' door."""
+        """Return where a solve starts; arrays are checked by the kernels."""
         refuse_timed(self._timed)
         if start is None or self._options.mode == "repeatable":
             return self._start
         return self._read_numbers(start, "start") if isinstance(start, Pose) else start
 
     def _go_further(self, missed: Solution, start: Any) -> Solution:
-        """Return what a search from a guess reaches; where none does, what was missed, and all that it took to know.
+        """Search from guesses after a miss; return the first that reaches, or the miss with the effort of all searches.
 
         Args:
-            missed: What the solver's own searches came to.
+            missed: The best of the solver's own searches.
             start: Where they began.
         """
         options, clock = self._options, Clock(self._limit, missed.seconds)
-        asks = goes_further(options) and missed._outcome in MISSED
-        if not asks or not isinstance(self._native, (core.Solver, type(None))):
+        guesses = goes_further(options) and missed._outcome in MISSED
+        if not guesses or not isinstance(self._native, (core.Solver, type(None))):
             return missed
         begin, rows = np.array(getattr(start, "q", start), dtype=np.float64), missed.list_rows()
         guessed = guess_goals(self.model, options, rows, begin)
@@ -250,7 +250,7 @@ class Solver:
         return solution
 
     def _coast(self, q: NDArray[np.float64], window: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return q after the step of those joints that no goal moves and that cannot stop at once."""
+        """Return q after one step of the joints that no goal moves and that cannot stop at once."""
         forced = np.clip(0.0, window[:, 0], window[:, 1])
         if forced.any():
             forced[~may_move(self.model, self._options.joints)] = 0.0
@@ -258,7 +258,7 @@ class Solver:
         return np.asarray(self.model.integrate(q, forced)) if forced.any() else q
 
     def _look_ahead(self, q: NDArray[np.float64], targets: Mapping[str, Any] | None) -> NDArray[np.float64]:
-        """Return the way from q to where the goals ask the body to be, without regard to time."""
+        """Return the way from q to the goals, ignoring speed and acceleration."""
         there = self._find_ahead().solve(q, {**self._targets, **(targets or {})})
         return np.asarray(self.model.difference(q, there.q))
 
@@ -345,14 +345,14 @@ def remake(model: Model, goals: Mapping[str, Goal], options: dict[str, Any], tar
 
 
 def copy_targets(targets: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the targets with their arrays copied: callers may change theirs while a solution still refers to them."""
+    """Return the targets with their arrays copied: callers may change theirs later."""
     if not isinstance(targets, Mapping):
         raise InvalidValue(f"targets must be {{goal name: target}}, not {targets!r}.")
     return _copy(dict(targets))
 
 
 def join_searches(solver: Solver, missed: Solution, ends: Sequence[Solution], clock: Clock) -> Solution:
-    """Return one solution of a search that missed and of those after it, of which the last may have reached."""
+    """Combine a search that missed and the searches after it, of which the last may have reached."""
     reached = bool(ends) and ends[-1].reached
     best = ends[-1].answer if reached else missed.answer
     searches = missed.searches + len(ends)
@@ -372,7 +372,7 @@ def join_searches(solver: Solver, missed: Solution, ends: Sequence[Solution], cl
 
 
 def join_histories(missed: Solution, ends: Sequence[Solution]) -> History | None:
-    """Return what happened in all searches; None where nothing was recorded."""
+    """Return the history of all searches; None if nothing was recorded."""
     for number, end in enumerate(ends):
         if missed.history is not None and end.history is not None:
             missed.history.append(end.history, missed.searches + number)

@@ -21,7 +21,7 @@ def read_start(model: Model, start: Any, frames: int | None = None) -> Floats:
 
     Raises:
         ModelMismatch: It is of another body.
-        ShapeMismatch: It is no configuration and, where frames are asked for, no row of so many.
+        ShapeMismatch: It is neither one configuration nor, for a clip, one for each frame.
     """
     if start is None and frames is None:
         return np.array(model.rest)

@@ -1,4 +1,4 @@
-"""From a model, goals and options to what the kernels read. Everything that can be refused is refused here, once."""
+"""Compile a model, goals and options into the kernels' tables, and reject bad input once."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def make_native_table(model: Model, goals: Mapping[str, Goal], options: Options)
 
 
 def check_handling(options: Options, levels: int) -> None:
-    """Refuse strict levels and limits other than joint ranges unless they are kept inside the solve, or off."""
+    """Reject strict levels and limits other than joint ranges unless limit_handling is "active" or "off"."""
     handling = options.limit_handling
     held = [limit for limit in options.limits if not limit.timed]
     if held and handling != "active":
@@ -149,7 +149,7 @@ def shift_goals(loops: int, ranges: Iterable[list[float]]) -> list[list[float]]:
 
 
 def find_body_table(model: Model, joints: Sequence[str] | None, stiff: Any) -> dict[str, NDArray[Any]]:
-    """Return what the kernels read of the body alone; it is remembered for bodies without options of their own."""
+    """Return the part of the table that depends on the body alone; cached for bodies without options of their own."""
     return recall_body_table(model) if joints is None and stiff is None else make_body_table(model, joints, stiff)
 
 
@@ -204,14 +204,14 @@ def make_loop_tables(model: Model, tables: LimitTables) -> list[dict[str, Any]]:
 
 
 def find_least(weights: NDArray[np.float64], moves: NDArray[np.bool_]) -> float:
-    """Return the smallest weight of what may move: a stiffness common to all joints then changes nothing."""
+    """Return the smallest weight of a moving joint, so that a stiffness common to all joints changes nothing."""
     return float(weights[moves].min()) if moves.any() else 1.0
 
 
 def make_goal_table(
     model: Model, name: str, rows: GoalRows, tolerance: NDArray[np.float64], level: int, unit: float = 1.0
 ) -> dict[str, Any]:
-    """Return what `native.core.Solver` reads of one goal, its weights in units of the heaviest."""
+    """Return the table of one goal, its weights in units of the heaviest."""
     return {
         "name": name,
         "op": rows.op,
@@ -340,7 +340,7 @@ def find_stiffness(model: Model) -> NDArray[np.float64]:
 
 
 def measure_bone(model: Model, frame: Frame) -> float:
-    """Return the length from a frame's parent to the frame: the offset, and what a locked slide or stretch adds [m]."""
+    """Return the length from a frame's parent to the frame: the offset plus locked slides and stretches [m]."""
     length = float(np.linalg.norm(frame.offset.translation))
     joint = None if frame.joint is None else model.joint(frame.joint)
     if joint is not None and joint.length:

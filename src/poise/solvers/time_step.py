@@ -26,7 +26,7 @@ __all__ = ["bound_rates", "check_time_step", "find_stopping_rates", "find_window
 
 
 def check_time_step(dt: Any) -> float:
-    """Return a positive number of seconds, or refuse it."""
+    """Return a positive number of seconds, or raise InvalidValue."""
     if isinstance(dt, bool) or not isinstance(dt, (int, float, np.number)) or not 0 < dt < np.inf:
         raise InvalidValue(f"dt is {dt!r}; it must be a positive number of seconds.")
     return float(dt)
@@ -91,7 +91,7 @@ def find_stopping_speed(acceleration: Floats, way: Floats, dt: float) -> Floats:
 
 
 def bound_rates(model: Model, limits: Sequence[Limit]) -> tuple[Floats, Floats]:
-    """Return the tightest bounds of every velocity, and of its change in a second; infinite if there is none."""
+    """Return the tightest bounds of every velocity, and of its change in a second; infinite without a limit."""
     speed, acceleration = np.full(model.nv, np.inf), np.full(model.nv, np.inf)
     for rates in (limit.bound_rates(model) for limit in limits if limit.timed):
         if rates.speed is not None:

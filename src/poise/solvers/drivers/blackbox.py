@@ -40,7 +40,7 @@ class Tried:
         self._least, self._most = np.inf, max_steps
 
     def is_last(self, x: Floats) -> bool:
-        """Return whether x is where the residual was asked for last: a gradient asks at the same place again."""
+        """Return whether x is the last point evaluated: a gradient is evaluated at the same point again."""
         return self.steps >= 0 and np.array_equal(x, self._last)
 
     def count(self) -> None:
@@ -57,7 +57,7 @@ class Tried:
             self.best, self._least = x.copy(), cost
 
     def find_slope(self, x: Floats, find: Callable[[Floats], Floats]) -> Floats:
-        """Return the Jacobian at x, computed once: a gradient and a second derivative ask for the same one."""
+        """Return the Jacobian at x, computed once for a gradient and a second derivative."""
         if self._slope is None or not np.array_equal(x, self._slope[0]):
             self._slope = x.copy(), find(x)
         return self._slope[1].copy()
@@ -242,7 +242,7 @@ class BlackBox:
 
 
 def refuse_options(options: Options) -> None:
-    """Refuse options that SciPy's optimisers do not know, by name, rather than ignore them."""
+    """Reject options that SciPy's optimisers do not know, by name."""
     ignored = {
         "mode": options.mode == "continuous",
         "time_limit": options.time_limit is not None,

@@ -1,4 +1,4 @@
-"""The driver of curved postures: Newton steps inside what the goals leave free.
+"""The driver of curved postures: Newton steps in the null space of the goals.
 
     minimise over p   g^T p + p^T H p / 2   with   J p = 0,   free joints alone
 
@@ -34,13 +34,13 @@ MOST_STEPS = 30
 MOST_HALVINGS = 10
 MOST_SETTLING = 60  # steps to the likeliest pose
 LONGEST = 0.5  # radians, or lengths L: of a step, beyond which no second derivative is to be trusted
-FOLLOW = 0.25  # the share of the way to what is likely that one call of continuous mode goes
-MOST_LOOKS = 4  # for the frames nearest to what is asked, where the root moves
+FOLLOW = 0.25  # share of the way to the likely pose that one call of continuous mode goes
+MOST_LOOKS = 4  # searches for the frames nearest to the targets, where the root moves
 STILL = 1e-2  # radians, or metres: a root that moves less sees the same frames
 CLOSE = 3e-3  # radians, or lengths L: the last step to the likeliest pose; less than a third of it is left
-SLACK = 9e-10  # radians, or lengths L: what a goal may lose to a posture in all, which is rounding
-KERNEL_SLACK = 5e-10  # what it may have lost to the kernels' own posture by then: `guard_slack` of strict/tuning.h
-SMALL = 1e-6  # radians, or lengths L: a step that is none
+SLACK = 9e-10  # rad, or of L: the most that a goal may lose to a posture, which is rounding
+KERNEL_SLACK = 5e-10  # the part of it that the kernels' own posture may use: `guard_slack` of strict/tuning.h
+SMALL = 1e-6  # radians, or lengths L: a shorter step counts as none
 
 
 class CurvedPosture:
@@ -71,7 +71,7 @@ class CurvedPosture:
         self._at = np.array(at, dtype=np.intp).reshape(-1, 3)
 
     def _is_gaussian(self) -> bool:
-        """Return whether the postures are one Gaussian, and diagonals of squares beside it."""
+        """Return whether the postures are one Gaussian and diagonal squares."""
         curved = [rest for rest in self._all if isinstance(rest, Curved)]
         beside = [rest for rest in self._all if not isinstance(rest, Curved)]
         start = np.array(self._model.rest)
@@ -115,7 +115,7 @@ class CurvedPosture:
     def _follow(self, q: Floats, window: Any) -> Answer:
         """Return the pose of one call among many: where the likeliest leads that is not far from the pose before.
 
-        What is likely then takes a share of the way from call to call, and moves at once with what is asked:
+        The likely pose then moves by a share of its way from call to call, and at once with the targets:
         (x - m)^T P (x - m) + k (x - x0)^T P (x - x0) is least among what serves the goals, with x0 the pose before.
         """
         there = self._look(q, q) if self._gaussian and self._bare and window is None else None
@@ -136,11 +136,11 @@ class CurvedPosture:
         return float(np.abs(self._model.difference(a, b) / self._units()).max(initial=0.0))
 
     def _ask(self) -> Asked:
-        """Return which points are asked for, and where."""
+        """Return the points that have targets, with these."""
         return Asked(self._points, core.targets_of(self._native)[self._at])
 
     def _settle(self, q: Floats) -> Answer | None:
-        """Return the likeliest pose that serves the goals, to rounding, if a Gaussian says what is likely; or None."""
+        """Return the likeliest pose that serves the goals, to rounding, or None without a Gaussian."""
         there = self._look(q, None) if self._gaussian else None
         if there is None:
             return None
@@ -209,7 +209,7 @@ class CurvedPosture:
         return make_answer(best.q, best.errors, best.outcome, steps, seconds, searches=best.searches, late=best.late)
 
     def _focus(self, q: Floats) -> None:
-        """Let every posture look at what is asked, from a pose."""
+        """Specialise every posture to the targets, near a pose."""
         asked = self._ask()
         self._rests = [rest.focus(self._model, asked, q) if isinstance(rest, Curved) else rest for rest in self._all]
 
@@ -231,7 +231,7 @@ class CurvedPosture:
         return answer
 
     def _descend(self, best: Answer, step: Floats, cost: float, bars: Floats) -> Answer | None:
-        """Return a pose of less cost, no goal farther off than its bars, along the step; None if there is none."""
+        """Return a pose of less cost, no goal farther off than its bars, along the step; otherwise None."""
         share = 1.0
         for _ in range(MOST_HALVINGS):
             if np.abs(share * step / self._units()).max(initial=0.0) < SMALL:

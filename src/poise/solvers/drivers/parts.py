@@ -16,11 +16,11 @@ __all__ = ["BodyParts", "find_parts"]
 
 @dataclass(frozen=True)
 class BodyParts:
-    """Joint names of each part; empty if there is none.
+    """Joint names of each part; empty if the body has no such part.
 
     Attributes:
-        root: What carries the whole body.
-        spine: What lies between the root and the limbs.
+        root: The joints that carry the whole body.
+        spine: The joints between the root and the limbs.
         limbs: One for each goal frame; frames that share a limb share the entry.
     """
 

@@ -33,9 +33,9 @@ class CauseKind(Enum):
         CONFLICT: Two goals of one priority whose pulls oppose each other.
         GIVES_WAY: A goal that gives way to one that comes first.
         LOCAL_MINIMUM: No small step makes the error less.
-        NO_JOINT_MOVES: No joint that may move changes what is left of the goal.
-        SINGULAR: A direction in which the pose cannot move; told on the line of the local minimum.
-        NEVER_MOVES: A direction in which no pose can move, as out of its plane for a planar arm; told there too.
+        NO_JOINT_MOVES: No joint that may move changes the goal's error.
+        SINGULAR: A direction in which the pose cannot move; reported with the local minimum.
+        NEVER_MOVES: A direction in which no pose can move, such as out of a planar arm's plane; reported there, too.
         EXEMPT: Joints outside their range that `joints=` leaves out.
     """
 
@@ -74,7 +74,7 @@ class WayOutKind(Enum):
         WITHOUT_LIMIT: Without one of `limits=`.
         WITHOUT_LIMITS: Without all limits that hold the goals back.
         ALL_JOINTS: Without `joints=`.
-        POSITION_ALONE: A goal that asks for its position alone.
+        POSITION_ALONE: The position of a goal without its rotation.
         WITHOUT_GOAL: Without one of the goals.
         MOVE_TARGET: Another target, or two targets nearer to each other.
         UNPROVED: Perhaps another search: that no pose inside the limits reaches it is not proved.
@@ -135,7 +135,7 @@ class Cause:
             "<goal>.radians": what would be left of that goal without the other. Of a proof "limited" and "pivot", 1 or
             0: whether the joint ranges are part of it, and whether it is about the last joint before the goal's frame.
         vector: Of a proof the point that its distance is measured from; else the direction in which the rest of a goal
-            points, or in which a singular pose cannot move. None if there is none.
+            points, or in which a singular pose cannot move. Otherwise None.
         motion: "move" or "turn" where `vector` is a direction; "change" where a goal is not about a vector.
         text: The same in words.
     """
@@ -190,7 +190,7 @@ class Explanation:
 
     @property
     def parts(self) -> tuple[Cause | WayOut, ...]:
-        """Causes and ways out, in the order in which they are told."""
+        """Causes and ways out, in the order of the text."""
         return (*self.causes, *self.ways_out)
 
     def plain_values(self) -> dict[str, Any]:
@@ -210,7 +210,7 @@ class Explanation:
 
 
 def convert_records(records: Iterable[Cause | WayOut]) -> list[dict[str, Any]]:
-    """Return records with their kinds as text and their limits by name, without what is absent."""
+    """Return records with their kinds as text and their limits by name, without empty fields."""
     out = []
     for record in records:
         limits = [convert_limit(limit) for limit in record.limits]
@@ -221,5 +221,5 @@ def convert_records(records: Iterable[Cause | WayOut]) -> list[dict[str, Any]]:
 
 def convert_limit(limit: ActiveLimit) -> dict[str, Any]:
     """Return a limit by its name, without indices that only have a meaning inside."""
-    told = ("kind", "side", "value", "multiplier", "exempt")
-    return {"name": limit.name, **{name: getattr(limit, name) for name in told}}
+    fields = ("kind", "side", "value", "multiplier", "exempt")
+    return {"name": limit.name, **{name: getattr(limit, name) for name in fields}}

@@ -11,7 +11,7 @@ from poise.arrays import Floats
 __all__ = ["ActiveLimit", "Conditioning", "Redundancy"]
 
 
-SINGULAR = 1e-3  # of the largest singular value: less is no way to move
+SINGULAR = 1e-3  # of the largest singular value: the body can hardly move in that direction
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class ActiveLimit:
 
     @property
     def name(self) -> str:
-        """The joint's name, with the part of a joint that has several; else the limit's, with what it keeps apart."""
+        """The joint's name, with the part of a joint that has several; else the limit's, with the two shapes."""
         if self.joint:
             return f"{self.joint}.{self.part}" if self.part else self.joint
         return f"{self.limit}: {' and '.join(self.between)}" if self.between else self.limit
@@ -102,11 +102,11 @@ class Conditioning:
 
 @dataclass(frozen=True, slots=True)
 class Redundancy:
-    """How many freedoms a body has for what is asked of it.
+    """How many freedoms a body has for the demands of its goals.
 
     Attributes:
         freedoms: Velocities that move any of the goals.
-        demands: Numbers that the goals ask for, of those that the body can change at all.
+        demands: Equations of the goals that the body can change at all.
         served: How many demands can be served at once, away from singular poses.
     """
 

@@ -14,7 +14,7 @@ __all__ = ["History", "record_states"]
 
 
 def record_states(states: Sequence[Mapping[str, Any]], goals: int, nq: int) -> dict[str, NDArray[np.float64]]:
-    """Return what `native.core.Solver.history` returns, from the states that a driver of its own has seen."""
+    """Return the arrays of `native.core.Solver.history` from the states of a driver in Python."""
     return {
         "search": np.ones(len(states)),
         "cost": np.array([state["cost"] for state in states], dtype=np.float64),
@@ -25,7 +25,7 @@ def record_states(states: Sequence[Mapping[str, Any]], goals: int, nq: int) -> d
 
 
 class Recorder(Protocol):
-    """What a history asks of the `Solver` that recorded it."""
+    """The members of `Solver` that a history uses."""
 
     model: Model
     row_names: tuple[str, ...]

@@ -26,7 +26,7 @@ def list_rows(solution: Solution) -> list[tuple[str, str, str, str]]:
 
 
 def make_goal_row(solution: Solution, name: str, metres: float, radians: float) -> tuple[str, str, str, str]:
-    """Return the row of one goal; an error that it does not ask about is left blank."""
+    """Return the row of one goal; errors without a tolerance are left blank."""
     goal = solution.solver.goals[name]
     kind = goal.rows(solution.model)
     allowed = goal.tolerances(solution.model, kind.op in ANGULAR)
@@ -88,7 +88,7 @@ def write_html(solution: Solution) -> str:
 
 
 def plain_values(solution: Solution) -> dict[str, Any]:
-    """Return the solution in numbers, text and lists: its pose, and what it came to."""
+    """Return the solution in numbers, text and lists: pose, errors, status and effort."""
     pose = list_pose_values(solution.pose)
     goals = {
         name: {
