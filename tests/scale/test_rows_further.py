@@ -10,7 +10,7 @@ from general_arms import HARD, SIX, calibrate, draw_general, draw_hard
 from poise.arrays import Floats
 from poise.batch import guesses
 from poise.goals import Reach
-from poise.reach.distinct import Distinct, Measure
+from poise.reach.distinct import DistinctAnswers, Measure
 from poise.solvers.guess_starts import guess_goals
 
 SEEDED = 61  # searches of the default method: further ones began at guesses
@@ -88,7 +88,7 @@ def test_of_answers_that_are_alike_one_stays_also_where_a_nearer_one_joins_two()
     a, b, nearer = np.zeros((3, 6))
     a[5], b[5], nearer[5] = 5.0, 5.12, 5.06 - 2.0 * np.pi
     for order in ([a, b, nearer], [b, a, nearer], [nearer, a, b], [a, nearer, b]):
-        answers: Distinct[float] = Distinct(measure, np.zeros(6))
+        answers: DistinctAnswers[float] = DistinctAnswers(measure, np.zeros(6))
         for q in order:
             answers.add(q, float(q[5]))
         assert answers.sort() == [nearer[5]]

@@ -159,7 +159,7 @@ def test_nothing_found_is_no_proof():
     answers = poise.solve_all(draw_arm(0), Reach("tool", T))
     assert not answers
     assert not answers.complete
-    assert "not established" in answers.why()
+    assert "not proved" in answers.why()
 
 
 @pytest.mark.slow

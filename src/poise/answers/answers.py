@@ -1,4 +1,4 @@
-"""Answers: every pose that a transform has, where a closed form lists them."""
+"""Answers: every pose of a transform."""
 
 from __future__ import annotations
 
@@ -64,11 +64,11 @@ class Excluded:
 
     def __str__(self) -> str:
         by = f"{self.excess:.4g} m" if self.slides else f"{degrees(self.excess):.3g} degrees"
-        told = f"branch {self.branch}: {self.joint!r} is outside its range by {by}"
+        text = f"branch {self.branch}: {self.joint!r} is outside its range by {by}"
         if self.at is None:
-            return told
+            return text
         at = f"{self.at:.4g} m" if self.free_slides else f"{degrees(self.at):.1f} degrees"
-        return f"{told} at best, with the free joint at {at}"
+        return f"{text} at best, with the free joint at {at}"
 
 
 class Answers(Sequence["Solution"]):
@@ -80,12 +80,12 @@ class Answers(Sequence["Solution"]):
     Attributes:
         family: Which closed form listed them.
         arcs: Every interval of the free joint, for each branch, that keeps all joints inside; none of six joints.
-        complete: Whether it is established that every branch, or every arc, is listed. Never guessed: False where two
-            branches are so near to being one, or a joint so near to its limit, that rounding decides, and where there
-            may be a pose farther than 1e-4 rad (1e-5 of the chain's length where the free joint slides) from all arcs.
+        complete: Whether it is proved that every branch, or every arc, is listed. False if two branches are so close,
+            or a joint is so close to its limit, that rounding decides, and if there may be a pose farther than
+            1e-4 rad (1e-5 of the chain's length where the free joint slides) from all arcs.
         excluded: The branches that exist but lie outside the ranges.
 
-    Arcs and poses are found when they are first asked for, and kept. A pickle holds the question, which is asked again.
+    Arcs and poses are computed on first access and kept. A pickle holds the query, which is repeated.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class Answers(Sequence["Solution"]):
 
     def __reduce__(self) -> tuple[Callable[..., Answers], tuple[object, ...]]:
         if self._again is None:
-            raise TypeError("these answers do not know what was asked; pickle those of solve_all.")
+            raise TypeError("these answers cannot be computed again; pickle those of solve_all.")
         return self._again
 
     @cached_property
@@ -119,7 +119,7 @@ class Answers(Sequence["Solution"]):
 
     @property
     def complete(self) -> bool:
-        """Whether it is established that every branch, or every arc, is listed."""
+        """Whether it is proved that every branch, or every arc, is listed."""
         return self._listed[1]
 
     @cached_property
@@ -136,10 +136,10 @@ class Answers(Sequence["Solution"]):
         """Return one solution for each branch that is inside the ranges with the free joint at a value [rad or m].
 
         Args:
-            angle: Of the free joint; six joints have none and are refused.
+            angle: Of the free joint; chains of six joints have none.
 
         Raises:
-            InvalidValue: There is no free joint, or the value is no finite number.
+            InvalidValue: The chain has no free joint, or the value is not finite.
         """
         if self._at is None:
             raise InvalidValue(
@@ -150,12 +150,12 @@ class Answers(Sequence["Solution"]):
         return self._at(float(angle))
 
     def why(self) -> str:
-        """Return why there is no answer: which joint excludes which branch and by how much; empty if there is one."""
+        """Return why the list is empty: which joint excludes which branch and by how much; "" if it is not."""
         if self._solutions:
             return ""
         excluded = self.excluded
         if not excluded and not self.complete:
-            return "No branch was found; it is not established that there is none."
+            return "No branch was found, and it is not proved that none exists."
         if not excluded:
             return "No branch exists: whatever the joint limits, the chain cannot bring its frame there."
         found = "" if self.complete else " that was found"

@@ -1,9 +1,9 @@
-"""solve_all: every pose of a transform, by the closed form of the chain's family (general.py: without one).
+"""solve_all: every pose of a transform, by the closed form of the chain's family (general_chain.py: without one).
 
 Six joints have at most eight branches (families.h); each is an isolated pose. Seven joints have a curve of poses for
-each branch: the free joint is cut into cells, in each of which a branch is ruled out, or inside the ranges all over, or
-cut again; what is inside is put together to arcs. Every pose is brought to the transform by the solver's own search on
-the model itself, and judged by its errors. Arcs and poses are found when they are first looked at.
+each branch: the range of the free joint is divided into cells, in each of which a branch is excluded, or inside its
+ranges everywhere, or which is divided again; cells inside are joined to arcs. The solver's own search brings every pose
+to the transform on the model itself, and its errors decide. Arcs and poses are computed on first access.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from poise.kinematics import Pose
 from poise.model import Model
 from poise.model.chain import Axis, placement
 from poise.model.family import Family
+from poise.native import core
 from poise.reach.bounds import fixes_the_frame, recall
 from poise.reach.closed_forms import ClosedGoal, find_closed_form
 from poise.reach.guesses import Guesses, find_guesses
@@ -41,10 +42,6 @@ __all__ = ["solve_all"]
 FINEST = 1e-6  # width of the cells in which an arc's end is found [rad, or a tenth of the chain]
 MOST_CELLS = 40000
 MOST_SAMPLES = 10_000  # along one arc: a second or two, and some megabytes
-NEAR = 1e-9  # of a limit: rounding decides [rad, or the chain]
-KNOWN = 1e-3  # a branch that is known no better is not told apart [rad, or the chain]
-FREE, BRANCH, CERTAIN = 1, 2, 3  # columns of a row of `ClosedForm.near`
-JOINTS, SLACKS, EXCESS = (slice(at, at + 7) for at in (5, 12, 19))
 
 
 def solve_all(
@@ -55,7 +52,7 @@ def solve_all(
     joints: Sequence[str] | None = None,
     samples: int = 16,
 ) -> Answers:
-    """Finds every pose inside the limits that brings a frame to a transform; for six turns, and seven with a family.
+    """Find every pose inside the limits that brings a frame to a transform; for six turns, and seven with a family.
 
     The poses are those at the transform itself. If the goal has a wide tolerance, `solve` and `solve_batch` search all
     of it; there may be a pose within the tolerance where this list is empty.
@@ -72,7 +69,7 @@ def solve_all(
         The Answers; `model.family(frame)` says which chains have them.
 
     Raises:
-        InvalidValue: The goal asks for less than a transform, or the chain has no closed form; the message says why.
+        InvalidValue: The goal is not a whole transform, or the chain has no closed form; the message says why.
     """
     if isinstance(samples, (int, np.integer)) and samples > MOST_SAMPLES:
         raise InvalidValue(
@@ -98,19 +95,19 @@ def solve_all(
 
 
 def repeat(model: Model, goal: Goal, start: Floats, joints: Sequence[str] | None, samples: int) -> Answers:
-    """Return answers from their pickle: the same question has the same answers, to the last bit."""
+    """Return answers from their pickle; the same query has the same answers, to the last bit."""
     return solve_all(model, goal, start, joints=joints, samples=samples)
 
 
 def find_closed(
     solver: Solver, goal: Goal, rows: Sequence[tuple[str, GoalRows]], key: Any, start: Floats
 ) -> ClosedGoal | tuple[Family, Guesses]:
-    """Return the closed form of a goal, or what guesses its poses where that does not find them.
+    """Return the closed form of a goal, or its family and guesses if it has none.
 
-    It is kept with the problem unless it depends on where a joint stands.
+    It is cached with the problem unless it depends on the place of a joint that may not move.
 
     Raises:
-        InvalidValue: There is neither.
+        InvalidValue: It has neither.
     """
     if len(rows) != 1 or not fixes_the_frame(rows[0][1]) or rows[0][1].base is not None:
         raise InvalidValue(
@@ -135,9 +132,9 @@ def find_closed(
 
 @dataclass(frozen=True, slots=True)
 class ClosedFormQuery:
-    """One question: the solver that judges and what it is known by, the closed form, what is asked, from where.
+    """IK of a chain with a closed form: the solver and its key, the closed form, the target, the start.
 
-    `again` is what asks it once more: a function and its arguments.
+    `again` is a function and its arguments that repeat the query.
     """
 
     solver: Solver
@@ -149,46 +146,46 @@ class ClosedFormQuery:
 
     @property
     def free(self) -> Axis | None:
-        """The joint that is scanned, of seven; None of six."""
+        """The free joint of seven; None for six."""
         return None if self.closed.free is None else self.closed.axes[self.closed.free]
 
     def solve(self, q: Floats) -> Solution:
-        """Return a pose that is an answer as a solution."""
+        """Return an answer as a solution."""
         return self.solver.use_problem(self.key, lambda native: Solution(self.solver, native.solve(q, self.target)))
 
     def pose(self, q: Floats, settled: bool) -> Poses:
-        """Return poses as solutions; of those that are `settled` it is known what a solve from them ends with."""
+        """Return poses as solutions; a solve from a `settled` pose ends there."""
         return Poses(self.solve, q, self.solver if settled else None)
 
-    def near(self, values: Sequence[float] | Floats, inside: bool) -> Floats:
-        """Return a row of every branch at values of the free joint; see `ClosedForm.near`."""
+    def near(self, values: Sequence[float] | Floats, inside: bool) -> Any:
+        """Return a row for every branch at values of the free joint; see `ClosedForm.near`."""
         near, at = np.zeros(7), np.asarray(values, dtype=np.float64)
         for k, axis in enumerate(self.closed.axes):
             near[k] = axis.gain * self.start[axis.q] + axis.bias
         R, p = self.target[:9].copy(), self.target[9:12].copy()
-        return np.asarray(self.closed.form.near(R, p, at, inside, near, self.closed.reading[3]))
+        return self.closed.form.near(R, p, at, inside, near, self.closed.reading[3])
 
     def exclude(self, values: Sequence[float] | Floats) -> tuple[Excluded, ...]:
-        """Return of each branch the joint that is farthest outside, where that is least.
+        """Return for each branch the joint that is farthest outside its range, where that is least.
 
-        A branch that is surely inside somewhere is not told; places where it is in doubt tell only if all are such.
+        A branch that is certainly inside somewhere is left out; uncertain places count only if all are uncertain.
         """
         rows, n = self.near(values, False), len(self.closed.axes)
         units = np.array([self.closed.table["length"] if axis.slides else 1.0 for axis in self.closed.axes])
-        slacks, excesses = rows[:, SLACKS][:, :n], rows[:, EXCESS][:, :n]
-        known = (rows[:, CERTAIN] == 1.0) & (slacks <= KNOWN * units).all(axis=1)
-        outside = (excesses > slacks + NEAR * units).any(axis=1)
-        sure = known | ~np.isin(rows[:, BRANCH], rows[known, BRANCH])
-        return self.name_excluded(rows[outside & sure & ~np.isin(rows[:, BRANCH], rows[known & ~outside, BRANCH])])
+        slacks, excesses, branch = rows["slacks"][:, :n], rows["excesses"][:, :n], rows["branch"]
+        known = (rows["certain"] == 1) & (slacks <= core.KNOWN_BRANCH * units).all(axis=1)
+        outside = (excesses > slacks + core.NEAR_LIMIT * units).any(axis=1)
+        sure = known | ~np.isin(branch, branch[known])
+        return self.name_excluded(rows[outside & sure & ~np.isin(branch, branch[known & ~outside])])
 
-    def name_excluded(self, rows: Floats) -> tuple[Excluded, ...]:
+    def name_excluded(self, rows: Any) -> tuple[Excluded, ...]:
         """Return of each branch the row that is least outside, the nearest to being inside first."""
         best: dict[int, Excluded] = {}
         for row in rows:
-            outside = row[EXCESS][: len(self.closed.axes)]
-            k, branch = int(np.argmax(outside)), int(row[BRANCH])
+            outside = row["excesses"][: len(self.closed.axes)]
+            k, branch = int(np.argmax(outside)), int(row["branch"])
             axis, free = self.closed.axes[k], self.free
-            at = None if free is None else (float(row[FREE]) - free.bias) / free.gain
+            at = None if free is None else (float(row["value"]) - free.bias) / free.gain
             slides = free is not None and free.slides
             one = Excluded(branch, axis.joint, float(outside[k]), axis.slides, at, slides)
             if branch not in best or one.excess < best[branch].excess:

@@ -1,12 +1,12 @@
-"""solve_all for chains in no family: guesses of where poses may be, each brought to the transform by a search.
+"""solve_all for chains without a closed form: guesses of the poses, each refined by a search.
 
-The guesses (reach/guesses.py) are roots of a polynomial, for six turns, and the poses of the nearest chain of a family,
-for chains that are nearly in one. They are all there are but where two are nearly one, and that nothing is lacking is
-not established. So `complete` is False always.
+The guesses (reach/guesses.py) are the roots of a polynomial for six turns, and the poses of the nearest chain of a
+family for chains that are nearly in one. They miss poses only where two nearly coincide, but completeness is not
+proved, so `complete` is always False.
 
 Lengths are compared with the chain's own, so that an arm of any size has the same list. Two poses are one where no
-joint differs, or where they are near and the pose between them reaches as well as they do: at a singular pose two
-branches meet, and rounding leaves both of them a little apart.
+joint differs (reach/distinct.py), or where they are close and the pose between them reaches as well as they do: at a
+singular pose two branches meet, and rounding leaves them slightly apart.
 """
 
 from __future__ import annotations
@@ -25,23 +25,22 @@ from poise.goals import Goal
 from poise.model import Model
 from poise.model.chain import Axis
 from poise.model.family import Family
+from poise.native import core
+from poise.reach.distinct import TURN, measure_apart, remove_turns
 from poise.reach.guesses import Guesses
 from poise.solvers.solution import Solution
 from poise.solvers.solver import Solver
 
 __all__ = ["GeneralChainQuery", "list_general_answers"]
 
-WANTED, EXACT = 1e-10, 1e-9  # [rad, and of the chain's length] what the search is asked for, and what may be left
-AT_THE_END = 1e-8  # [rad] so far outside its range a joint stands at the end of it
-SAME = 1e-6  # [rad] poses that differ less are one,
-NEAR = 1e-3  # and poses that differ less if the one between them is a pose too
-BETWEEN = 10.0 * EXACT  # what may be left of that one
-TURN = 2.0 * np.pi
+AT_THE_END = 1e-8  # rad, or of the chain's length: a joint outside its range by less stands at the end of it
+NEARLY_SAME = 1e-3  # the same units: poses that differ by less are one if the pose between them reaches too,
+BETWEEN = 10.0 * core.EXACT_POSE  # with an error of at most this
 
 
 @dataclass(frozen=True, eq=False)
 class GeneralChainQuery:
-    """One question about a chain in no family."""
+    """IK of a chain without a closed form."""
 
     model: Model
     goal: Goal
@@ -58,42 +57,41 @@ class GeneralChainQuery:
         return self.guesses.axes
 
     @property
-    def scale(self) -> Floats:
-        """What a unit of each joint's value counts: a radian, or the chain's length."""
-        return np.array([1.0 / self.guesses.unit if axis.slides else 1.0 for axis in self.axes])
+    def units(self) -> Floats:
+        """The unit of each joint's value: a radian, or the chain's length."""
+        return np.array([self.guesses.unit if axis.slides else 1.0 for axis in self.axes])
 
     # -------------------------------------------------------------------------------------------- poses
 
     def settle(self, starts: Iterable[Floats], limited: bool, joints: Sequence[str] | None) -> list[Floats]:
-        """Return the poses that searches end in; those that do not come to the transform are left out."""
+        """Return the poses that searches end in, without those that miss the transform."""
         unit = self.guesses.unit
-        goal = replace(self.goal, tolerance=(WANTED * unit, WANTED))
+        goal = replace(self.goal, tolerance=(core.WANTED_POSE * unit, core.WANTED_POSE))
         given: dict[str, Any] = {"joints": joints, "restarts": 0, "limit_handling": "active" if limited else "off"}
         found: list[Floats] = []
         for q in starts:
             end = Solver.solve_once(self.model, goal, q, given)
             metres, radians = next(iter(end.errors.values()))
-            if max(metres / unit, radians) <= EXACT:
+            if max(metres / unit, radians) <= core.EXACT_POSE:
                 found.append(end.q)
         return found
 
     def sort(self, found: Sequence[Floats]) -> list[Floats]:
-        """Return poses once each, the nearest to the start first."""
+        """Return distinct poses, nearest to the start first."""
         q = np.array(found).reshape(-1, self.model.nq)
-        values, scale = self.guesses.write(q), self.scale
-        begin = self.guesses.write(self.start)
-        turns = np.array([not axis.slides for axis in self.axes])
+        values, units = self.guesses.write(q), self.units
+        turns = np.array([0.0 if axis.slides else TURN for axis in self.axes])
         kept: list[int] = []
-        for i in np.abs((values - begin) * scale).max(axis=1, initial=0.0).argsort(kind="stable").tolist():
-            d = values[kept] - values[i]
-            d = np.where(turns, d - TURN * np.round(d / TURN), d)
-            apart = np.abs(d * scale).max(axis=1)
-            if not (apart <= SAME).any() and not any(self.meet(values[i], d[k]) for k in np.flatnonzero(apart <= NEAR)):
+        for i in measure_apart(values - self.guesses.write(self.start), units).argsort(kind="stable").tolist():
+            d = remove_turns(values[kept] - values[i], turns)
+            apart = measure_apart(d, units)
+            close = np.flatnonzero(apart <= NEARLY_SAME)
+            if not (apart <= core.SAME_POSE).any() and not any(self.meet(values[i], d[k]) for k in close):
                 kept.append(i)
         return list(q[kept])
 
     def meet(self, values: Floats, apart: Floats) -> bool:
-        """Whether two poses that are near are one: the pose between them reaches as well as they do."""
+        """Return whether two close poses are one: the pose between them reaches as well."""
         return self.measure_miss(self.guesses.read((values + 0.5 * apart)[None], self.start)[0]) <= BETWEEN
 
     def measure_miss(self, q: Floats) -> float:
@@ -110,21 +108,21 @@ class GeneralChainQuery:
         return np.array([max(axis.lower - v, v - axis.upper) for axis, v in zip(self.axes, values, strict=True)])
 
     def solve(self, q: Floats) -> Solution:
-        """Return a pose that is an answer as a solution."""
+        """Return an answer as a solution."""
         return Solver.solve_once(self.model, self.goal, q, {"joints": self.joints, "restarts": 0})
 
     # -------------------------------------------------------------------------------------------- six joints
 
     @cached_property
     def branches(self) -> list[Floats]:
-        """Every pose that was found, whatever the ranges, the nearest to the start first."""
+        """Every pose that was found, ignoring the ranges, nearest to the start first."""
         _, values = self.guesses.find(self.T[None])
         found = np.array(self.settle(self.guesses.read(values, self.start), False, self.joints))
         return self.sort(list(self.guesses.read(self.guesses.write(found.reshape(-1, self.model.nq)), self.start)))
 
     def list_branches(self) -> tuple[Poses, bool]:
-        """Return the poses inside the ranges; that they are all is not established."""
-        at_end = AT_THE_END * np.array([self.guesses.unit if axis.slides else 1.0 for axis in self.axes])
+        """Return the poses inside the ranges, and False: they may be incomplete."""
+        at_end = AT_THE_END * self.units
         inside = np.array([q for q in self.branches if (self.measure_excess(q) <= at_end).all()])
         q = self.guesses.bring_inside(self.model, inside.reshape(-1, self.model.nq))
         return Poses(self.solve, q), False
@@ -134,8 +132,8 @@ class GeneralChainQuery:
         out = []
         for number, q in enumerate(self.branches):
             excess = self.measure_excess(q)
-            k = int((excess * self.scale).argmax())
-            if excess[k] * self.scale[k] > AT_THE_END:
+            k = int((excess / self.units).argmax())
+            if excess[k] / self.units[k] > AT_THE_END:
                 out.append(Excluded(number, self.axes[k].joint, float(excess[k]), self.axes[k].slides))
         return tuple(sorted(out, key=lambda one: one.excess))
 
@@ -181,8 +179,8 @@ class GeneralChainQuery:
         return [self.solve(q) for q in self.sort(self.settle(self.guess_at(angle), True, others))]
 
 
-def list_general_answers(question: GeneralChainQuery, again: Any) -> Answers:
-    """Return the answers; they are found when they are first looked at."""
-    if question.guesses.free is None:
-        return Answers(question.family, question.list_branches, tuple, question.exclude, None, again)
-    return Answers(question.family, question.list_along, lambda: question.arcs, tuple, question.solve_at, again)
+def list_general_answers(query: GeneralChainQuery, again: Any) -> Answers:
+    """Return the answers, which are computed on first access."""
+    if query.guesses.free is None:
+        return Answers(query.family, query.list_branches, tuple, query.exclude, None, again)
+    return Answers(query.family, query.list_along, lambda: query.arcs, tuple, query.solve_at, again)

@@ -1,10 +1,9 @@
-"""Whether the answers of a batch are all there are: what `solve_batch(..., solutions=k).complete` is made of.
+"""Completeness of the rows of a batch: `solve_batch(..., solutions=k).complete`.
 
-Never guessed. A row is complete where it is proved out of reach, or where a closed form lists every branch (six joints)
-or every arc of the free joint (seven), each is known beyond doubt, and each has an answer in the row; of six joints
-also each branch that leaves a range by no more than the tolerances may undo. A `Rest` only
-chooses among them. Further limits take some away: six joints are complete where every branch is there in spite of them,
-seven where no arc is.
+It is proved, never guessed. A row is complete if it is proved out of reach, or if a closed form lists every branch (six
+joints) or every arc of the free joint (seven), each is certain, and each has an answer in the row; for six joints also
+each branch that leaves a range by no more than the tolerances allow. A `Rest` only chooses among them. Further limits
+exclude some: six joints are complete if every branch is there in spite of them, seven if no arc is left.
 """
 
 from __future__ import annotations
@@ -16,14 +15,15 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.answers.complete_list import BRANCH, CERTAIN, FINEST, FREE, JOINTS, KNOWN, MOST_CELLS, SLACKS
+from poise.answers.complete_list import FINEST, MOST_CELLS
 from poise.arrays import Floats
 from poise.batch.arrays import BatchRows, read_transforms
 from poise.batch.outputs import Outputs
 from poise.batch.solution import CODES
 from poise.goals.goal import POSE
+from poise.native import core
 from poise.reach.closed_forms import ClosedGoal, find_closed_form
-from poise.reach.distinct import DISTINCT
+from poise.reach.distinct import DISTINCT, TURN, measure_apart, remove_turns
 from poise.solvers import Solver, Status
 from poise.solvers.proofs import find_freedom, find_tolerances
 
@@ -31,12 +31,11 @@ __all__ = ["CompletenessQuery"]
 
 Bools = NDArray[np.bool_]
 EDGE = 1e-3  # [rad, m] how far an answer, which is within a tolerance, may be beyond the end of its arc
-TURN = 2.0 * np.pi
 
 
 @dataclass(frozen=True, slots=True)
 class CompletenessQuery:
-    """What a batch was asked for, kept until somebody wants to know whether its answers are all.
+    """The targets of a batch, kept to decide later whether its answers are complete.
 
     Attributes:
         solver: The problem. closed: Its closed form, where it has one. T: (rows, 12), the transforms. lead: The leading
@@ -80,12 +79,12 @@ class CompletenessQuery:
 
 
 def find_closed(solver: Solver, starts: BatchRows) -> ClosedGoal | None:
-    """Return the closed form of the only goal; None where there is none, or where it depends on the row."""
+    """Return the closed form of the only goal; None without one, or if it depends on the row."""
     model = solver.model
     if len(solver.row_names) != 1:
         return None
     asked = solver.goals[solver.row_names[0]]
-    if asked.is_loose(model, False):  # a region: its poses are no list
+    if asked.is_loose(model, False):  # a region: its poses cannot be listed
         return None
     goal = asked.rows(model)
     start = np.asarray(starts.read_row(0), dtype=np.float64)
@@ -106,31 +105,29 @@ def read_values(closed: ClosedGoal, q: Floats) -> Floats:
 
 
 def find_alike(closed: ClosedGoal, listed: Floats, branches: Floats) -> Bools:
-    """Whether poses are one, whole turns aside."""
-    d = listed - branches
-    slides = np.array([*(axis.slides for axis in closed.axes), True][:7])
-    d = np.where(slides, d, d - TURN * np.round(d / TURN))
-    same: Bools = np.abs(d).max(axis=-1) <= DISTINCT
-    return same
+    """Return whether poses are one answer, in values of the closed form (..., 7)."""
+    turns = [0.0 if axis.slides else TURN for axis in closed.axes]
+    d = remove_turns(listed - branches, np.array([*turns, 0.0][:7]))
+    return np.asarray(measure_apart(d, 1.0 / closed.reading[3]) <= DISTINCT)
 
 
 def judge_six(closed: ClosedGoal, T: Floats, listed: Floats, reached: Bools, tolerance: tuple[float, float]) -> Bools:
-    """Every branch is known, and each that is inside, or may be within the tolerances, has an answer."""
+    """Return which rows know every branch and have an answer for each that is inside within the tolerances."""
     zero, unit = np.zeros(7), np.ones(7)
     ask = (T[:, :9].copy(), T[:, 9:].copy(), np.zeros(1))
     rows = closed.form.near(*ask, False, zero, unit)
-    doubt = (rows[:, CERTAIN] == 0.0) | (rows[:, SLACKS][:, :6].max(axis=1, initial=0.0) > KNOWN)
+    doubt = (rows["certain"] == 0) | (rows["slacks"][:, :6].max(axis=1, initial=0.0) > core.KNOWN_BRANCH)
     complete = np.ones(len(T), dtype=np.bool_)
-    complete[rows[doubt, 0].astype(np.intp)] = False
+    complete[rows["target"][doubt]] = False
     rows = closed.form.near(*ask, True, zero, unit, *tolerance)
-    target = rows[:, 0].astype(np.intp)
-    there = (find_alike(closed, listed[target], rows[:, None, JOINTS]) & reached[target]).any(axis=1)
+    target = rows["target"]
+    there = (find_alike(closed, listed[target], rows["joints"][:, None]) & reached[target]).any(axis=1)
     complete[target[~there]] = False
     return complete
 
 
 def judge_seven(closed: ClosedGoal, T: Floats, listed: Floats, reached: Bools, limited: bool) -> Bools:
-    """Every arc is known, and each has an answer; with further limits, which cut arcs, there is none."""
+    """Return which rows know every arc and have an answer on each; with further limits, which have no arc."""
     complete = np.zeros(len(T), dtype=np.bool_)
     arcs = closed.form.whole_arcs(T[:, :9].copy(), T[:, 9:].copy(), FINEST, MOST_CELLS)
     ends = np.flatnonzero(arcs[:, 1] < 0.0)
@@ -142,11 +139,11 @@ def judge_seven(closed: ClosedGoal, T: Floats, listed: Floats, reached: Bools, l
 
 
 def all_there(closed: ClosedGoal, T: Floats, arcs: Floats, listed: Floats) -> bool:
-    """Whether each arc (branch, low, high) holds one of the poses."""
+    """Return whether each arc (branch, low, high) holds one of the poses."""
     values = listed[:, closed.free or 0]
     rows = closed.form.near(T[:9].copy(), T[9:].copy(), values.copy(), False, np.zeros(7), np.ones(7))
-    same = find_alike(closed, listed[:, None], rows[None, :, JOINTS]) & (rows[None, :, FREE] == values[:, None])
+    same = find_alike(closed, listed[:, None], rows["joints"][None]) & (rows["value"] == values[:, None])
     return all(
-        any(arc[0] in rows[same[k], BRANCH] and arc[1] - EDGE <= u <= arc[2] + EDGE for k, u in enumerate(values))
+        any(arc[0] in rows["branch"][same[k]] and arc[1] - EDGE <= u <= arc[2] + EDGE for k, u in enumerate(values))
         for arc in arcs
     )

@@ -1,7 +1,7 @@
-"""Rows of a batch from guesses: what their searches have missed, and further answers where several are asked for.
+"""Searches from guesses for rows of a batch that were missed, and for further answers.
 
 Guesses (reach/guesses.py) belong to chains without a closed form of their own: general six joints, and chains that are
-nearly in a family. Rows that are reached at once are not touched unless several answers are asked for.
+nearly in a family. Rows that are reached at once stay as they are unless several answers are wanted.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from poise.batch.outputs import Outputs
 from poise.batch.solution import CODES, BatchSolution
 from poise.model.chain import find_readings
 from poise.reach.bounds import find_still, fixes_the_frame
-from poise.reach.distinct import Distinct, Measure
+from poise.reach.distinct import DistinctAnswers, Measure
 from poise.reach.guesses import Guesses
 from poise.solvers import Status
 from poise.solvers.guess_starts import goes_further, guess_goals
@@ -62,7 +62,7 @@ def search_rows_further(
 
 
 def stands_apart(batch: BatchSolver) -> bool:
-    """Whether joints that may not move stand all before those that may: what one row has guesses for, every row has."""
+    """Return whether joints that may not move all come before those that may: then every row has guesses, or none."""
     moves = may_move(batch.model, batch.solver.options.joints)
     for row in batch.rows.values():
         if fixes_the_frame(row):
@@ -137,7 +137,7 @@ class Further:
         errors = np.stack([solved.errors[name][some] for name in solved.errors], axis=1)
         q = np.concatenate([self.q[row, had], solved.q[some]])
         errors = np.concatenate([self.errors[row, had], errors])
-        answers: Distinct[int] = Distinct(self.measure, take_rows(self.begin, np.array([row]))[0])
+        answers: DistinctAnswers[int] = DistinctAnswers(self.measure, take_rows(self.begin, np.array([row]))[0])
         for k, one in enumerate(q):
             answers.add(one, k)
         kept = answers.sort()[: self.codes.shape[1]]

@@ -38,6 +38,7 @@ from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.model.chain import Axis, Chain, find_chain, placement
 from poise.model.tree import Tree
+from poise.native import core
 
 __all__ = ["GENERAL", "Family", "find_family"]
 
@@ -46,10 +47,10 @@ NEARLY = 0.07  # how far where its poses are guesses
 APART = 1e-6  # of the chain's length: axes that are nearer count as one
 SLANT = 1e-2  # sine of the least angle between axes that must not be parallel
 GENERAL = "general six joints"
+Plan = core.FamilyPlan
 FEWER_WAYS = (
     "they move it in fewer than six ways, whatever their values: axes coincide, or too many are parallel or meet"
 )
-PLANS = ("parallel last", "meet first", "meet last", "parallel first", "gantry", "planar")  # as in kernels/families.h
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,7 +102,7 @@ class Six:
 
     name: str
     axes: tuple[Axis, ...]
-    plan: str
+    plan: core.FamilyPlan
     center: Floats
     meet: Floats
     backwards: bool = False
@@ -189,38 +190,38 @@ def read_forwards(axes: tuple[Axis, ...], near: float) -> Iterator[Six]:
             middle = [replace(axis, h=h if axis.h @ h > 0 else -h) for axis in axes[1:4]]
             middle[2] = replace(middle[2], p=find_nearest_point(middle[2], replace(five, p=center)))
             tail = tuple(replace(axis, p=center) for axis in axes[4:])
-            yield Six("three parallel axes", (one, *middle, *tail), "planar", center, np.zeros(3))
+            yield Six("three parallel axes", (one, *middle, *tail), Plan.PLANAR, center, np.zeros(3))
 
 
 def read_first_three(
     axes: tuple[Axis, ...], center: Floats, near: float
-) -> Iterator[tuple[str, tuple[Axis, ...], Floats]]:
+) -> Iterator[tuple[core.FamilyPlan, tuple[Axis, ...], Floats]]:
     """Yield the plans of three axes that bring the point `center` to a place: plan, the axes moved into it, a point."""
     one, two, three = axes
     none = np.zeros(3)
     if one.slides and two.slides and three.slides:
         if abs(np.linalg.det(np.stack([one.h, two.h, three.h]))) > SLANT:
-            yield "gantry", axes, none
+            yield Plan.GANTRY, axes, none
         return
     if not (one.slides or two.slides) and slanted(one, two):
         meet = find_meeting_point((one, two))
         if three.slides or min(three.from_axis(center), three.from_axis(meet)) > near:
-            yield "meet first", (replace(one, p=meet), replace(two, p=meet), three), meet
+            yield Plan.MEET_FIRST, (replace(one, p=meet), replace(two, p=meet), three), meet
     if not (two.slides or three.slides) and slanted(two, three):
         meet = find_meeting_point((two, three))
         if one.slides or one.from_axis(meet) > near:
-            yield "meet last", (one, replace(two, p=meet), replace(three, p=meet)), meet
+            yield Plan.MEET_LAST, (one, replace(two, p=meet), replace(three, p=meet)), meet
     if not (two.slides or three.slides) and two.from_axis(three.p) > near:
         h = find_shared_direction((two, three))
         if (abs(one.h @ h) > SLANT) if one.slides else float(np.linalg.norm(np.cross(one.h, h))) > SLANT:
             two, three = (replace(axis, h=h if axis.h @ h > 0 else -h) for axis in (two, three))
-            yield "parallel last", (one, replace(two, p=find_nearest_point(two, one)), three), none
+            yield Plan.PARALLEL_LAST, (one, replace(two, p=find_nearest_point(two, one)), three), none
     one, two, three = axes
     if not (one.slides or two.slides) and one.from_axis(two.p) > near:
         h = find_shared_direction((one, two))
         if (abs(three.h @ h) > SLANT) if three.slides else float(np.linalg.norm(np.cross(three.h, h))) > SLANT:
             one, two = (replace(axis, h=h if axis.h @ h > 0 else -h) for axis in (one, two))
-            yield "parallel first", (one, two, three), none
+            yield Plan.PARALLEL_FIRST, (one, two, three), none
 
 
 # ------------------------------------------------------------------------------------------------ geometry

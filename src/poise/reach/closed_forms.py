@@ -1,4 +1,4 @@
-"""Closed forms of a goal: the family of its chain, ready for the kernels, and what q its joints' values mean."""
+"""Closed forms of a goal: the family of its chain, ready for the kernels, and its joints' values as q."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from numpy.typing import NDArray
 from poise.arrays import Floats
 from poise.goals.goal import GoalRows
 from poise.model.chain import Axis
-from poise.model.family import PLANS, Family, find_family, span
+from poise.model.family import Family, find_family, span
 from poise.native import core
 from poise.reach.bounds import Freedom, fixes_the_frame, narrow_freedom, recall
 
 if TYPE_CHECKING:
     from poise.model import Model
 
-__all__ = ["ClosedGoal", "find_closed_form", "family_table", "make_closed_tables", "place_values"]
+__all__ = ["ClosedGoal", "family_table", "find_closed_form", "make_closed_tables", "place_values"]
 
-HALF = 0.5 + 1e-9  # of a turn: what is as near on both sides is the lower one, whatever the last bits are
+HALF = 0.5 + 1e-9  # of a turn: of two equally near angles the lower one is taken, whatever the last bits are
 TURN = 2.0 * np.pi
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClosedGoal:
-    """A goal that asks for all of a transform, and the closed form of its chain.
+    """A goal for a whole transform, and the closed form of its chain.
 
     Attributes:
         family: The family. table: The same in numbers. form: The kernels' side. axes: The chain's axes, in the order of
@@ -73,7 +73,7 @@ def bring_near(v: Floats, axis: Axis, near: Floats | float) -> Floats:
 
 
 def find_closed_form(model: Model, goal: GoalRows, freedom: Freedom) -> ClosedGoal | Family | None:
-    """Return a goal's closed form; its family where that has none; None where it asks for something else."""
+    """Return the closed form of a pose goal; the bare family if it has none; None for other goals."""
     if not fixes_the_frame(goal) or goal.base is not None:
         return None
     frame = model.frame(str(goal.frame)).name
@@ -83,7 +83,7 @@ def find_closed_form(model: Model, goal: GoalRows, freedom: Freedom) -> ClosedGo
 
 
 def make_closed_form(model: Model, frame: str, point: tuple[float, ...], freedom: Freedom) -> ClosedGoal | Family:
-    """What `find_closed_form` keeps."""
+    """Compute what `find_closed_form` caches."""
     moves = np.frombuffer(freedom.moves, dtype=bool)
     q = np.asarray(model.rest) if freedom.q is None else np.frombuffer(freedom.q)
     family = find_family(model, frame, moves, q, limited=freedom.limited)
@@ -94,7 +94,7 @@ def make_closed_form(model: Model, frame: str, point: tuple[float, ...], freedom
 
 
 def read_axes(model: Model, axes: Sequence[Axis]) -> Floats:
-    """Return what `ClosedGoal.reading` is; slides count by the length of the body."""
+    """Return `ClosedGoal.reading`; slides count in lengths of the body."""
     out = np.tile([[0.0], [1.0], [0.0], [1.0]], 7)
     for k, axis in enumerate(axes):
         scale = 1.0 / (abs(axis.gain) * (model.length if axis.slides else 1.0))
@@ -105,9 +105,9 @@ def read_axes(model: Model, axes: Sequence[Axis]) -> Floats:
 def make_closed_tables(
     model: Model, goals: Sequence[GoalRows], moves: NDArray[np.bool_], limited: bool
 ) -> list[dict[str, Any]]:
-    """Return the closed forms that a solver may ask when a search has missed, of each goal that has one.
+    """Return the closed form of each goal that has one, which a solver uses when a search has missed.
 
-    Not of chains with a joint that stands still: where it stands is said by each start.
+    Chains with a joint that may not move are left out: its place depends on the start.
     """
     freedom = Freedom(np.asarray(moves, dtype=bool).tobytes(), limited)
     found = ((g, find_closed_form(model, goal, freedom)) for g, goal in enumerate(goals))
@@ -125,7 +125,7 @@ def make_closed_tables(
 
 
 def family_table(family: Family, point: Floats) -> dict[str, Any]:
-    """Return a family as the kernels read it, for a goal about a point of the frame."""
+    """Return the kernels' table of a family, for a goal on a point of the frame."""
     six, chain = family.six, family.chain
     assert six is not None
     assert chain is not None
@@ -139,7 +139,7 @@ def family_table(family: Family, point: Floats) -> dict[str, Any]:
         "meet": six.meet.tolist(),
         "R0": T[:3, :3].ravel().tolist(),
         "p0": p.tolist(),
-        "plan": PLANS.index(six.plan),
+        "plan": int(six.plan),
         "length": span(chain.axes, p) + float(np.linalg.norm(chain.axes[0].p)),
         "backwards": int(six.backwards),
         "free_joint": family.place,
@@ -149,7 +149,7 @@ def family_table(family: Family, point: Floats) -> dict[str, Any]:
 
 
 def close_turn(axis: Axis) -> Axis:
-    """Return a free joint that ends on one side alone as one of a turn beyond that end: its arcs are told there."""
+    """Return a free joint with one end as a range of one turn from that end, in which its arcs are listed."""
     if axis.slides or np.isfinite(axis.lower) == np.isfinite(axis.upper):
         return axis
     return replace(axis, upper=axis.lower + TURN) if np.isfinite(axis.lower) else replace(axis, lower=axis.upper - TURN)

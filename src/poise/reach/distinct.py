@@ -1,8 +1,9 @@
-"""Answers that differ, each once: what `solutions=k` keeps.
+"""When two poses are one answer: the one rule of `solutions=k`, of lists and of batches.
 
-Two answers are distinct where some joint differs by more than 0.1 rad (0.1 L for slides). Those of a chain whose poses
-are guessed are branches, as those of a closed form are: whole turns of its joints apart they are one, and the one
-nearest to the start is kept. Batches in lanes keep answers inside (native/run/batch/rows.cpp).
+Poses are alike where no joint differs by more than a tolerance. Several answers of a solve differ in some joint by more
+than 0.1 rad (0.1 L for slides). Those of a chain whose poses are guessed are branches, as those of a closed form are:
+poses whole turns apart are one, and the one nearest to the start is kept. native/run/alike.h holds the tolerances, and
+applies the same rule inside lists and batches.
 """
 
 from __future__ import annotations
@@ -16,26 +17,38 @@ from numpy.typing import NDArray
 from poise.arrays import Floats
 from poise.model import Model
 from poise.model.chain import Axis
+from poise.native import core
 
-__all__ = ["DISTINCT", "Distinct", "Measure"]
+__all__ = ["DISTINCT", "TURN", "DistinctAnswers", "Measure", "measure_apart", "remove_turns"]
 
 What = TypeVar("What")
-DISTINCT = 0.1  # radians, and times L metres
+DISTINCT = core.DISTINCT  # rad, or times L in metres
 TURN = 2.0 * np.pi
 
 
+def measure_apart(d: Floats, unit: Floats) -> Floats:
+    """Return how far poses are apart: the largest difference of a joint (..., n), in its unit (n,)."""
+    return np.asarray(np.abs(d / unit).max(axis=-1, initial=0.0))
+
+
+def remove_turns(d: Floats, turn: Floats) -> Floats:
+    """Return differences of joints (..., n) less whole turns; `turn` is one of each joint (n,), or 0 to keep turns."""
+    whole = np.where(turn > 0.0, turn, 1.0)
+    return np.asarray(np.where(turn > 0.0, d - whole * np.round(d / whole), d))
+
+
 class Measure:
-    """Tells how far poses are apart, and whether they are one answer.
+    """The distance between poses of a body, and whether they are one answer.
 
     Args:
         model: The body.
-        axes: Of the chain that has guesses; whole turns about them are left aside.
+        axes: Of the chain whose poses are guessed; whole turns about them make no difference.
     """
 
     def __init__(self, model: Model, axes: Sequence[Axis] = ()) -> None:
         self.model = model
         self._unit = np.where(~model.slides, 1.0, model.length)
-        self._turn = np.zeros(model.nv)  # of a velocity: what of it is a whole turn; 0 where that is not left aside
+        self._turn = np.zeros(model.nv)
         for axis in axes:
             joint = model.joint(axis.joint)
             if not axis.slides and axis.upper - axis.lower > TURN - DISTINCT:
@@ -48,25 +61,23 @@ class Measure:
 
     def measure_way(self, a: Floats, b: Floats) -> Floats:
         """Return the longest way of a joint between poses (..., nq): radians, or metres over L."""
-        return np.asarray(np.abs(self._subtract(a, b) / self._unit).max(axis=-1, initial=0.0))
+        return measure_apart(self._subtract(a, b), self._unit)
 
     def find_alike(self, a: Floats, b: Floats) -> NDArray[np.bool_]:
-        """Whether poses (..., nq) are one answer."""
-        d = self._subtract(a, b)
-        turn = np.where(self._turn > 0.0, self._turn, 1.0)
-        d = np.where(self._turn > 0.0, d - turn * np.round(d / turn), d)
-        return np.asarray(np.abs(d / self._unit).max(axis=-1, initial=0.0) <= DISTINCT)
+        """Return whether poses (..., nq) are one answer."""
+        apart = measure_apart(remove_turns(self._subtract(a, b), self._turn), self._unit)
+        return np.asarray(apart <= DISTINCT)
 
     def _subtract(self, a: Floats, b: Floats) -> Floats:
         one, other = np.broadcast_arrays(np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64))
         return np.asarray(self.model.difference(one, other))
 
 
-class Distinct(Generic[What]):
-    """Answers of one problem, each once, and what belongs to each.
+class DistinctAnswers(Generic[What]):
+    """The distinct answers of one problem, each with an object that belongs to it.
 
     Args:
-        measure: What tells them apart.
+        measure: The distance between poses.
         start: Where the solve begins.
     """
 
@@ -79,7 +90,7 @@ class Distinct(Generic[What]):
         return len(self._q)
 
     def add(self, q: Floats, what: What) -> None:
-        """Keep an answer unless it is there; of those that are whole turns apart the nearest to the start."""
+        """Keep an answer unless one like it is there; of answers whole turns apart keep the nearest to the start."""
         others = np.array(self._q).reshape(-1, self._measure.model.nq)
         alike = np.flatnonzero(self._measure.find_alike(q, others))
         own = float(self._measure.measure_way(self._start, q))
@@ -92,6 +103,6 @@ class Distinct(Generic[What]):
         self._what.append(what)
 
     def sort(self) -> list[What]:
-        """Return what was kept, nearest to the start first."""
+        """Return the objects of the answers, nearest to the start first."""
         ways = [float(self._measure.measure_way(self._start, q)) for q in self._q]
         return [self._what[k] for k in sorted(range(len(ways)), key=ways.__getitem__)]

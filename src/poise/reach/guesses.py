@@ -1,4 +1,4 @@
-"""Guesses: where poses of a transform may be, of chains that have no closed form of their own.
+"""Guesses of the poses of a transform, for chains without a closed form.
 
 Six turns have the roots of a polynomial (general.py). A chain that is nearly in a family has the poses of the nearest
 chain that is in it, with as much room as the two are apart. A guess is close to a pose or to none: a search on the
@@ -30,11 +30,10 @@ Ints = NDArray[np.intp]
 OFF = 1e-5  # [rad, and of the chain's length] farther from its family a chain's poses are not those of the closed form
 FINEST = 1e-4  # [rad or m] how well the ends of a guess's arc are known
 MOST_CELLS = 4000
-TARGET, BRANCH, JOINTS = 0, 2, slice(5, 12)  # columns of a row of `ClosedForm.near`
 
 
 class Guesses:
-    """Finds where poses may be.
+    """Guesses of the poses of a chain.
 
     Args:
         family: Of the chain; general, or nearly a family.
@@ -56,34 +55,34 @@ class Guesses:
 
     @cached_property
     def _roots(self) -> GeneralSix | None:
-        """What finds the roots, of six turns; made at the first question, since it takes longer than many of them."""
+        """The root finder of six turns; made at the first query, because that takes longer than many queries."""
         turns = len(self.axes) == 6 and not any(axis.slides for axis in self.axes)
         return GeneralSix(self.axes, self._zero) if turns else None
 
     def prepare(self) -> None:
-        """Make what the first question would make."""
+        """Prepare for the first query."""
         _ = self._roots
 
     @property
     def free(self) -> Axis | None:
-        """The joint that is scanned, of seven; None of six."""
+        """The free joint of seven; None for six."""
         return None if self._free is None else self.axes[self._free]
 
     def find(self, T: Floats, values: Floats | None = None, branch: int | None = None) -> tuple[Ints, Floats]:
-        """Return of transforms (n, 4, 4) which (k,) may have a pose near which values of the joints (k, joints).
+        """Return guesses for transforms (n, 4, 4): the transform's number (k,), and the joints' values (k, joints).
 
         Args:
             T: The transforms.
             values: Of the free joint; some spread over its range unless given.
-            branch: The only one of the nearest chain's that is asked for.
+            branch: The only branch of the nearest chain to return.
         """
         found = [] if self._roots is None else [self._roots.find(T)]
         if self._form is not None:
             at = self.spread(8) if values is None else values
             R, p = T[:, :3, :3].reshape(-1, 9), T[:, :3, 3]
             rows = self._form.near(R.copy(), p.copy(), at, False, np.zeros(7), np.ones(7))
-            rows = rows if branch is None else rows[rows[:, BRANCH] == branch]
-            found.append((rows[:, TARGET].astype(np.intp), rows[:, JOINTS][:, : len(self.axes)]))
+            rows = rows if branch is None else rows[rows["branch"] == branch]
+            found.append((rows["target"].astype(np.intp), rows["joints"][:, : len(self.axes)]))
         return np.concatenate([rows for rows, _ in found]), np.concatenate([values for _, values in found])
 
     def spread(self, count: int) -> Floats:
@@ -119,7 +118,7 @@ class Guesses:
 
 
 def is_off(family: Family) -> bool:
-    """Whether a chain's axes were moved so far into its family that its branches are guesses."""
+    """Return whether a chain's axes were moved so far into its family that its branches are only guesses."""
     if family.chain is None or family.six is None:
         return False
     length = span(family.chain.axes, family.chain.T[:3, 3])
@@ -127,7 +126,7 @@ def is_off(family: Family) -> bool:
 
 
 def find_guesses(model: Model, family: Family, point: tuple[float, ...], freedom: Freedom) -> Guesses | None:
-    """Return what guesses the poses of a chain; None where a closed form lists them, or where there is nothing."""
+    """Return the guesses of a chain; None if a closed form lists its poses, or if it has neither."""
     if family.name != GENERAL and not family.near and not is_off(family):
         return None
     key = (family.frame, point, narrow_freedom(model, freedom, family.frame))

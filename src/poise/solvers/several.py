@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.native import core
-from poise.reach.distinct import Distinct, Measure
+from poise.reach.distinct import DistinctAnswers, Measure
 from poise.reach.guesses import Guesses
 from poise.solvers.clock import Clock
 from poise.solvers.guess_starts import guess_goals, list_starts
@@ -68,7 +68,7 @@ class Explorer:
         asked = {**self.solver.targets, **(targets or {})}
         guessed = self.guess(begin)
         measure = Measure(self.solver.model, () if guessed is None else guessed[1].axes)
-        answers: Distinct[Solution] = Distinct(measure, begin)
+        answers: DistinctAnswers[Solution] = DistinctAnswers(measure, begin)
         misses: list[Solution] = []
         steps = searches = 0
         for seed in self.make_seeds(start, asked, count, guessed, clock):

@@ -167,21 +167,20 @@ class Kernel:
         self, q: Floats, a: int, b: int, fixed: NDArray[np.bool_], steps: int
     ) -> tuple[Floats, Floats, Floats, int]:
         """Return frames a to b after so many steps at most, their errors, least gaps, and linear systems."""
-        out: tuple[Floats, Floats, Floats, int] = core.solve_clip(
-            self.solver.problem,
-            q,
-            self.guide[a:b],
-            self.targets[a:b],
-            self.weights[a:b],
-            self.hard,
-            fixed.astype(np.float64),
-            self.gains[0],
-            self.gains[1],
-            self.bounds[0],
-            self.bounds[1],
-            steps,
+        problem = core.ClipProblem(
+            guide=self.guide[a:b],
+            targets=self.targets[a:b],
+            weights=self.weights[a:b],
+            hard=self.hard,
+            frozen=fixed.astype(np.float64),
+            hold=self.gains[0],
+            smooth=self.gains[1],
+            speed=self.bounds[0],
+            acceleration=self.bounds[1],
+            max_steps=steps,
         )
-        return out
+        out = problem.solve(self.solver.problem, q)
+        return out.q, out.errors, out.gaps, out.systems
 
 
 def cut_windows(frames: int) -> list[tuple[int, int, int]]:
@@ -292,21 +291,21 @@ class Window:
             moved = self.model.integrate(guide, self.share * (self.displacement + self.speed))
         self.numbers[0, self.columns[: asked.numbers.size]] = asked.numbers.ravel()
         self.counts[0, self.order], self.hard[self.order] = asked.weights, asked.hard
-        q, errors = core.solve_clip(
-            self.solver.problem,
-            start[None],
-            moved[None],
-            self.numbers,
-            self.counts,
-            self.hard,
-            self.frozen,
-            self.gains[whole],
-            self.alone,
-            None,
-            None,
-            steps,
-        )[:2]
-        return q[0], errors[0, self.order]
+        out = self.make_problem(moved, self.frozen, self.gains[whole], steps).solve(self.solver.problem, start[None])
+        return out.q[0], out.errors[0, self.order]
+
+    def make_problem(self, guide: Floats, frozen: Floats, hold: Floats, steps: int) -> core.ClipProblem:
+        """Return the problem of one frame."""
+        return core.ClipProblem(
+            guide=guide[None],
+            targets=self.numbers,
+            weights=self.counts,
+            hard=self.hard,
+            frozen=frozen,
+            hold=hold,
+            smooth=self.alone,
+            max_steps=steps,
+        )
 
     def keeps_limits(self, q: Floats) -> bool:
         """Tell whether a pose that only the root was moved in keeps what limits there are, and the root's range."""
@@ -314,22 +313,8 @@ class Window:
             return False
         if not self.limited:
             return True
-        here, nothing = q[None], np.ones(1)
-        gaps = core.solve_clip(
-            self.solver.problem,
-            here,
-            here,
-            self.numbers,
-            self.counts,
-            self.hard,
-            nothing,
-            self.gains[0],
-            self.alone,
-            None,
-            None,
-            0,
-        )[2]
-        return bool(gaps[0] >= -ROUNDING)
+        still = self.make_problem(q, np.ones(1), self.gains[0], 0).solve(self.solver.problem, q[None])
+        return bool(still.gaps[0] >= -ROUNDING)
 
     def keep(self, q: Floats, guide: Floats) -> None:
         """Keep the newest frame: the next ones are told from it."""

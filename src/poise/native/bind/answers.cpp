@@ -5,6 +5,7 @@
 
 #include "bind/bindings.h"
 #include "bind/listing.h"
+#include "run/alike.h"
 #include "run/ops.h"
 
 namespace poise {
@@ -13,12 +14,6 @@ namespace {
 using Spec = FamilySpec<double>;
 using Question = FamilyQuestion<double>;
 
-constexpr double known = 1e-3;       // a branch that is known no better is not told apart
-constexpr double near_limit = 1e-9;  // of a limit: rounding decides
-constexpr double exact = 1e-9;       // what may be left of an answer whatever its goal tolerates,
-constexpr double wanted = 1e-10;     // and what the search is asked for
-constexpr double same = 1e-6;        // poses that differ less are one
-// all of these in radians, and as parts of the chain's length
 constexpr int most_phases = 64;
 
 // What a chain's joints are in q: v = gain q + bias, and what a unit of v counts. Rows of a (4, 7) array.
@@ -39,7 +34,7 @@ class Listing {
     for (int k = 0; k < joints_; ++k) values_[k] = reading_.gain[k] * base_[place(k)] + reading_.bias[k];
     for (int i = 0; i < 2; ++i) {
       tolerated_[i] = data_.goals[0].tolerance[i];
-      data_.goals[0].tolerance[i] = minimum(tolerated_[i], wanted * unit(i == 0));
+      data_.goals[0].tolerance[i] = minimum(tolerated_[i], wanted_pose * unit(i == 0));
     }
   }
   ~Listing() {
@@ -130,10 +125,10 @@ class Listing {
     for (int k = 0; k < joints_ && near; ++k) {
       const double by = absolute(reading_.gain[k] * (found_q_[place(k)] - data_.start[place(k)]));
       const double own = slacks == nullptr ? 0.0 : 2.0 * slacks[k];  // it may have begun at one end and be at the other
-      near = by < own + known * unit(axis_of(spec_, k).slides != 0);
+      near = by < own + known_branch * unit(axis_of(spec_, k).slides != 0);
     }
     near =
-        near && errors[0] <= maximum(tolerated_[0], exact * unit(true)) && errors[1] <= maximum(tolerated_[1], exact);
+        near && errors[0] <= maximum(tolerated_[0], exact_pose * unit(true)) && errors[1] <= maximum(tolerated_[1], exact_pose);
     settled_ = settled_ && (!near || data_.state.best_reached);
     return near;
   }
@@ -153,16 +148,14 @@ class Listing {
     for (int k = 0; k < joints_; ++k) {
       most = maximum(most, unit(axis_of(spec_, k).slides != 0) * reading_.scale[k]);
     }
-    return same * most;
+    return same_pose * most;
   }
 
   bool are_one(int a, int b) const {
     const double *x = all_.data() + a * data_.n_q, *y = all_.data() + b * data_.n_q;
-    for (int k = 0; k < joints_; ++k) {
-      const double by = absolute(reading_.gain[k] * (x[place(k)] - y[place(k)]));
-      if (!(by <= same * unit(axis_of(spec_, k).slides != 0))) return false;
-    }
-    return true;
+    return are_alike(
+        joints_, same_pose, [&](int k) { return reading_.gain[k] * (x[place(k)] - y[place(k)]); },
+        [&](int k) { return unit(axis_of(spec_, k).slides != 0); });
   }
 
   SolverData& data_;
@@ -177,15 +170,15 @@ class Listing {
 };
 
 // Whether a branch of six joints is inside, and whether that, or the branch itself, is in doubt.
-void judge_branch(const Spec& spec, const double* row, bool& inside, bool& doubt) {
-  const double *excess = row + row_excesses, *slack = row + row_slacks;
+void judge_branch(const Spec& spec, const BranchRow& row, bool& inside, bool& doubt) {
+  const double *excess = row.excesses, *slack = row.slacks;
   bool may_be_inside = true, near = false;
   inside = true;
-  doubt = row[3] == 0.0;
+  doubt = row.certain == 0;
   for (int k = 0; k < 6; ++k) {
     const double unit = axis_of(spec, k).slides ? spec.chain.length : 1.0;
     inside = inside && excess[k] <= 0.0;
-    doubt = doubt || slack[k] > known * unit;
+    doubt = doubt || slack[k] > known_branch * unit;
     near = near || absolute(excess[k]) <= slack[k] + near_limit * unit;
     may_be_inside = may_be_inside && excess[k] <= slack[k] + near_limit * unit;
   }
@@ -198,10 +191,10 @@ AnyTuple list_branches(PreparedSolver& solver, Spec spec, nb::handle reading, nb
   spec.chain.prune = 0;
   Listing listing(solver, spec, reading, start, targets);
   bool complete = true;
-  visit_rows(listing.question(spec), 0.0, all_branches, listing.start(), [&](const double* row) {
+  visit_rows(listing.question(spec), 0.0, all_branches, listing.start(), [&](const BranchRow& row) {
     bool inside, doubt;
     judge_branch(spec, row, inside, doubt);
-    const bool taken = (inside || doubt) && listing.take(row + row_joints);
+    const bool taken = (inside || doubt) && listing.take(row.joints);
     complete = complete && !doubt && taken == inside;
   });
   return nb::make_tuple(listing.sorted(), complete, listing.settled());
@@ -232,7 +225,7 @@ AnyTuple list_at(PreparedSolver& solver, const Spec& spec, nb::handle reading, n
   const Use use(solver);
   Listing listing(solver, spec, reading, start, targets);
   visit_rows(listing.question(spec), value, all_branches, listing.start(),
-             [&](const double* row) { listing.take(row + row_joints); });
+             [&](const BranchRow& row) { listing.take(row.joints); });
   return nb::make_tuple(listing.sorted(), listing.settled());
 }
 

@@ -45,10 +45,19 @@ Array array_of(const std::vector<double>& from, std::vector<npy_intp> shape) {
   return out;
 }
 
-// all frames from a start: (q, errors (frames, goals, 2), least gap of each frame, linear systems)
-AnyTuple solve_clip(PreparedSolver& solver, nb::handle q, nb::handle guide, nb::handle targets, nb::handle weights,
-                    nb::handle hard, nb::handle frozen, nb::handle hold, nb::handle smooth, nb::handle speed,
-                    nb::handle acceleration, int max_steps) {
+// The arrays of a clip as Python has them; they are checked when it is solved. memory/clip_data.h says what each is.
+struct ClipProblem {
+  nb::object guide, targets, weights, hard, frozen, hold, smooth, speed, acceleration;
+  int max_steps = 0;
+};
+
+struct ClipSolution {
+  NumpyArray q, errors, gaps;
+  int systems;
+};
+
+// all frames of a clip from a start
+ClipSolution solve_clip(const ClipProblem& given, PreparedSolver& solver, nb::handle q) {
   const Use use(solver);
   SolverData& data = solver.data;
   if (data.custom_rows) refuse("InvalidValue", "a clip is solved as a whole, and custom goals only pose by pose.");
@@ -60,19 +69,19 @@ AnyTuple solve_clip(PreparedSolver& solver, nb::handle q, nb::handle guide, nb::
   clip.frames = static_cast<int>(frames);
   clip.n_targets = static_cast<int>(data.targets.size());
   clip.q = numbers_of(q, {frames, data.n_q}, "q");
-  clip.guide = numbers_of(guide, {frames, data.n_q}, "guide");
-  clip.targets = numbers_of(targets, {frames, clip.n_targets}, "targets");
-  clip.weights = numbers_of(weights, {frames, goals}, "weights");
-  clip.hard = flags_of(hard, goals, "hard");
-  clip.frozen = flags_of(frozen, frames, "frozen");
-  clip.hold = gains_of(solver, hold, "hold");
-  clip.smooth = gains_of(solver, smooth, "smooth");
-  clip.timed = !speed.is_none();
+  clip.guide = numbers_of(given.guide, {frames, data.n_q}, "guide");
+  clip.targets = numbers_of(given.targets, {frames, clip.n_targets}, "targets");
+  clip.weights = numbers_of(given.weights, {frames, goals}, "weights");
+  clip.hard = flags_of(given.hard, goals, "hard");
+  clip.frozen = flags_of(given.frozen, frames, "frozen");
+  clip.hold = gains_of(solver, given.hold, "hold");
+  clip.smooth = gains_of(solver, given.smooth, "smooth");
+  clip.timed = !given.speed.is_none();
   if (clip.timed) {
-    clip.speed = gains_of(solver, speed, "speed");
-    clip.acceleration = gains_of(solver, acceleration, "acceleration");
+    clip.speed = gains_of(solver, given.speed, "speed");
+    clip.acceleration = gains_of(solver, given.acceleration, "acceleration");
   }
-  clip.max_steps = max_steps;
+  clip.max_steps = given.max_steps;
   allot(clip);
   data.watch = Watch{};
   data.watch.asks = hear_signals;
@@ -80,9 +89,8 @@ AnyTuple solve_clip(PreparedSolver& solver, nb::handle q, nb::handle guide, nb::
     nb::gil_scoped_release release;
     clip_ops().solve(clip);
   }
-  return nb::make_tuple(array_of(clip.q, {frames, data.n_q}).release(),
-                        array_of(clip.errors, {frames, goals, 2}).release(), array_of(clip.gaps, {frames}).release(),
-                        clip.systems);
+  return {array_of(clip.q, {frames, data.n_q}).release(), array_of(clip.errors, {frames, goals, 2}).release(),
+          array_of(clip.gaps, {frames}).release(), clip.systems};
 }
 
 // the goals of a solver as a clip lists them: their names, where the target of each begins, all targets as they are now
@@ -96,9 +104,31 @@ AnyTuple goals_of(const PreparedSolver& solver) {
 }  // namespace
 
 void bind_clips(nb::module_& m) {
-  m.def("solve_clip", solve_clip, nb::arg("solver"), nb::arg("q"), nb::arg("guide"), nb::arg("targets"),
-        nb::arg("weights"), nb::arg("hard"), nb::arg("frozen"), nb::arg("hold"), nb::arg("smooth"),
-        nb::arg("speed").none(), nb::arg("acceleration").none(), nb::arg("max_steps"));
+  nb::class_<ClipSolution>(m, "ClipSolution", "The frames of a clip after a solve.")
+      .def_ro("q", &ClipSolution::q, "(frames, nq).")
+      .def_ro("errors", &ClipSolution::errors, "(frames, goals, 2): metres and radians.")
+      .def_ro("gaps", &ClipSolution::gaps, "(frames,): the least gap of a limit, negative where it is broken.")
+      .def_ro("systems", &ClipSolution::systems, "Linear systems over all frames that were solved.");
+  const auto make = [](ClipProblem* self, nb::object guide, nb::object targets, nb::object weights, nb::object hard,
+                       nb::object frozen, nb::object hold, nb::object smooth, nb::object speed, nb::object acceleration,
+                       int max_steps) {
+    new (self) ClipProblem{guide, targets, weights, hard, frozen, hold, smooth, speed, acceleration, max_steps};
+  };
+  nb::class_<ClipProblem>(m, "ClipProblem", "The frames of a clip as one problem.")
+      .def("__init__", make, nb::kw_only(), nb::arg("guide"), nb::arg("targets"), nb::arg("weights"), nb::arg("hard"),
+           nb::arg("frozen"), nb::arg("hold"), nb::arg("smooth"), nb::arg("speed") = nb::none(),
+           nb::arg("acceleration") = nb::none(), nb::arg("max_steps"))
+      .def_rw("guide", &ClipProblem::guide, "(frames, nq): displacements are measured from it.")
+      .def_rw("targets", &ClipProblem::targets, "(frames, numbers): the targets of all goals.")
+      .def_rw("weights", &ClipProblem::weights, "(frames, goals): a factor on each goal; 0 leaves it out.")
+      .def_rw("hard", &ClipProblem::hard, "(goals,): 1 for goals that are held exactly.")
+      .def_rw("frozen", &ClipProblem::frozen, "(frames,): 1 for frames that do not move.")
+      .def_rw("hold", &ClipProblem::hold, "(nv,): the cost of a displacement, squared.")
+      .def_rw("smooth", &ClipProblem::smooth, "(nv,): the cost of its second difference, squared.")
+      .def_rw("speed", &ClipProblem::speed, "(nv,): the largest change from frame to frame; None: unbounded.")
+      .def_rw("acceleration", &ClipProblem::acceleration, "(nv,): the largest change of that.")
+      .def_rw("max_steps", &ClipProblem::max_steps, "The largest number of steps.")
+      .def("solve", solve_clip, nb::arg("solver"), nb::arg("q"), "Return all frames, searched from q (frames, nq).");
   m.def("goals_of_clip", goals_of, nb::arg("solver"));
 }
 

@@ -3,6 +3,7 @@
 #include "bind/bindings.h"
 #include "kernels/limits/limits.h"
 #include "kernels/methods/rules.h"
+#include "run/alike.h"
 #include "run/batch/batch.h"
 
 namespace poise {
@@ -83,6 +84,20 @@ void bind_codes(nb::module_& m) {
       .value("UNREACHABLE", ROW_UNREACHABLE)
       .value("INVALID", ROW_INVALID);
 
+  nb::enum_<FamilyPlan>(m, "FamilyPlan", nb::is_arithmetic(), "How a closed form solves the first three axes, or four.")
+      .value("PARALLEL_LAST", PLAN_PARALLEL_LAST)
+      .value("MEET_FIRST", PLAN_MEET_FIRST)
+      .value("MEET_LAST", PLAN_MEET_LAST)
+      .value("PARALLEL_FIRST", PLAN_PARALLEL_FIRST)
+      .value("GANTRY", PLAN_GANTRY)
+      .value("PLANAR", PLAN_PLANAR);
+
+  m.attr("DISTINCT") = distinct;
+  m.attr("SAME_POSE") = same_pose;
+  m.attr("KNOWN_BRANCH") = known_branch;
+  m.attr("NEAR_LIMIT") = near_limit;
+  m.attr("WANTED_POSE") = wanted_pose;
+  m.attr("EXACT_POSE") = exact_pose;
   m.attr("OPEN") = open_end<double>;
 }
 

@@ -3,8 +3,12 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstddef>
+
 #include "bind/bindings.h"
+#include "bind/layout.h"
 #include "bind/prepared.h"
+#include "kernels/loop/gpu_call.h"
 #include "run/batch/batch.h"
 #include "run/ops.h"
 
@@ -17,52 +21,88 @@ template <class T> nb::list listed(const T* x, int n) {
   return out;
 }
 
-nb::tuple axis_in(const FamilyAxis<double>& axis) {
-  return nb::make_tuple(listed(axis.h, 3), listed(axis.p, 3), axis.middle, axis.half, axis.slides);
+// a struct by the names of its members, from which source.py writes designated initialisers
+nb::dict members() { return {}; }
+template <class T, class... Rest> nb::dict members(const char* name, const T& value, const Rest&... rest) {
+  nb::dict out;
+  out[name] = value;
+  out.update(members(rest...));
+  return out;
+}
+#define MEMBER(of, name) #name, of.name
+#define ARRAY(of, name, size) #name, listed(of.name, size)
+
+nb::dict axis_in(const FamilyAxis<double>& x) {
+  return members(ARRAY(x, h, 3), ARRAY(x, p, 3), MEMBER(x, middle), MEMBER(x, half), MEMBER(x, slides));
 }
 
-// closed forms, member by member as in kernels/closed/form.h
-nb::list closed_forms(const SolverData& solver) {
-  nb::list out;
-  for (const ClosedForm<double>& form : solver.closed) {
-    const FamilySpec<double>& s = form.spec;
-    nb::list axes;
-    for (const auto& axis : s.chain.axes) axes.append(axis_in(axis));
-    const nb::tuple chain = nb::make_tuple(axes, listed(s.chain.center, 3), listed(s.chain.meet, 3), s.chain.plan,
-                                           s.chain.prune, s.chain.length, s.chain.lowest, s.chain.highest);
-    const nb::tuple spec = nb::make_tuple(chain, s.backwards, s.free_joint, axis_in(s.free), listed(s.R0, 9),
-                                          listed(s.p0, 3), s.point_error, s.turn_error, s.nearest, s.farthest);
-    out.append(nb::make_tuple(form.goal, form.joints, spec, listed(form.q_index, 7), listed(form.gain, 7),
-                              listed(form.bias, 7)));
-  }
-  return out;
+nb::dict chain_in(const FamilyChain<double>& x) {
+  nb::list axes;
+  for (const auto& axis : x.axes) axes.append(axis_in(axis));
+  return members("axes", axes, ARRAY(x, center, 3), ARRAY(x, meet, 3), MEMBER(x, plan), MEMBER(x, prune),
+                 MEMBER(x, length), MEMBER(x, lowest), MEMBER(x, highest));
+}
+
+nb::dict spec_in(const FamilySpec<double>& x) {
+  return members("chain", chain_in(x.chain), MEMBER(x, backwards), MEMBER(x, free_joint), "free", axis_in(x.free),
+                 ARRAY(x, R0, 9), ARRAY(x, p0, 3), MEMBER(x, point_error), MEMBER(x, turn_error), MEMBER(x, nearest),
+                 MEMBER(x, farthest));
+}
+
+nb::dict form_in(const ClosedForm<double>& x) {
+  return members(MEMBER(x, goal), MEMBER(x, joints), "spec", spec_in(x.spec), ARRAY(x, q_index, 7), ARRAY(x, gain, 7),
+                 ARRAY(x, bias, 7));
+}
+
+template <class T> nb::dict primitive_in(const Primitive<T>& x) {
+  return members(MEMBER(x, kind), MEMBER(x, parent), MEMBER(x, subtree_end), MEMBER(x, q_index), MEMBER(x, v_index),
+                 MEMBER(x, turn), MEMBER(x, gain), MEMBER(x, bias), MEMBER(x, pitch), ARRAY(x, R, 9), ARRAY(x, p, 3));
+}
+
+template <class T> nb::dict frame_in(const FrameData<T>& x) {
+  return members(MEMBER(x, primitive), ARRAY(x, R, 9), ARRAY(x, p, 3));
+}
+
+template <class T> nb::dict goal_in(const GoalSpec<T>& x) {
+  return members(MEMBER(x, op), MEMBER(x, frame), MEMBER(x, base), MEMBER(x, first_row), MEMBER(x, target),
+                 MEMBER(x, exact), ARRAY(x, weight, 6), ARRAY(x, tolerance, 2), MEMBER(x, local));
+}
+
+template <class T> nb::dict freedom_in(const Freedom<T>& x) {
+  return members(MEMBER(x, q_index), MEMBER(x, angular), MEMBER(x, lower), MEMBER(x, upper), MEMBER(x, weight),
+                 MEMBER(x, unit2));
+}
+
+nb::dict coordinate_in(const Coordinate& x) {
+  return members(MEMBER(x, q_index), MEMBER(x, v_index), MEMBER(x, quaternion));
+}
+
+template <class T> nb::dict settings_in(const Settings<T>& x) {
+  return members(MEMBER(x, method), MEMBER(x, limits), MEMBER(x, damping), MEMBER(x, damping_floor), MEMBER(x, reach),
+                 MEMBER(x, max_steps), MEMBER(x, stall_steps), MEMBER(x, stall_ratio), MEMBER(x, rounds));
+}
+
+// what a goal's target must be within; centres as targets are: in the world from the origin, between two frames from each other
+nb::dict reachable_in(const SolverData& solver, const Reachable<double>& r, const double* origin) {
+  double center[3];
+  const bool world = r.other < 0 && solver.goals[static_cast<std::size_t>(r.goal)].base < 0;
+  for (int k = 0; k < 3; ++k) center[k] = r.center[k] - (world ? origin[k] : 0.0);
+  return members(MEMBER(r, goal), MEMBER(r, other), "center", listed(center, 3), ARRAY(r, local, 3), MEMBER(r, nearest),
+                 MEMBER(r, farthest));
 }
 
 template <class T> AnyDict problem_in(const SolverData& solver) {
   const LaneProblem<T> lanes(solver);
   AnyDict out;
-  nb::list primitives, frames, goals, freedoms, coordinates, reachable, idle;
-  for (const auto& b : lanes.primitives) {
-    primitives.append(nb::make_tuple(b.kind, b.parent, b.subtree_end, b.q_index, b.v_index, b.turn, b.gain, b.bias,
-                                     b.pitch, listed(b.R, 9), listed(b.p, 3)));
-  }
-  for (const auto& f : lanes.frames) frames.append(nb::make_tuple(f.primitive, listed(f.R, 9), listed(f.p, 3)));
-  for (const auto& g : lanes.goals) {
-    goals.append(nb::make_tuple(g.op, g.frame, g.base, g.first_row, g.target, g.exact, listed(g.weight, 6),
-                                listed(g.tolerance, 2), 0, g.local));
-  }
-  for (const auto& f : lanes.freedoms) {
-    freedoms.append(nb::make_tuple(f.q_index, f.angular, f.lower, f.upper, f.weight, f.unit2));
-  }
-  for (const auto& c : solver.coordinates) coordinates.append(nb::make_tuple(c.q_index, c.v_index, c.quaternion));
-  for (const auto& r : solver.reachable) {
-    double at[3];  // as targets are: those in the world are told from the origin, and two of them from each other
-    const bool world = r.other < 0 && solver.goals[static_cast<std::size_t>(r.goal)].base < 0;
-    for (int k = 0; k < 3; ++k) at[k] = r.center[k] - (world ? lanes.origin[k] : 0.0);
-    reachable.append(nb::make_tuple(r.goal, r.other, listed(at, 3), listed(r.local, 3), r.nearest, r.farthest));
-  }
-  for (const auto& f : solver.idle) idle.append(nb::make_tuple(f.q_index, f.lower, f.upper));
-  const Settings<T>& s = lanes.settings;
+  nb::list primitives, frames, goals, freedoms, coordinates, reachable, idle, closed;
+  for (const auto& b : lanes.primitives) primitives.append(primitive_in(b));
+  for (const auto& f : lanes.frames) frames.append(frame_in(f));
+  for (const auto& g : lanes.goals) goals.append(goal_in(g));
+  for (const auto& f : lanes.freedoms) freedoms.append(freedom_in(f));
+  for (const auto& c : solver.coordinates) coordinates.append(coordinate_in(c));
+  for (const auto& r : solver.reachable) reachable.append(reachable_in(solver, r, lanes.origin));
+  for (const auto& f : solver.idle) idle.append(freedom_in(f));
+  for (const auto& form : solver.closed) closed.append(form_in(form));
   out["primitives"] = primitives;
   out["frames"] = frames;
   out["goals"] = goals;
@@ -72,8 +112,7 @@ template <class T> AnyDict problem_in(const SolverData& solver) {
   out["idle"] = idle;
   out["wanted"] = listed(lanes.posture_wanted.data(), static_cast<int>(lanes.posture_wanted.size()));
   out["gain"] = listed(lanes.posture_gain.data(), static_cast<int>(lanes.posture_gain.size()));
-  out["settings"] = nb::make_tuple(s.method, s.limits, s.damping, s.damping_floor, s.reach, s.max_steps, s.stall_steps,
-                                   s.stall_ratio, s.rounds);
+  out["settings"] = settings_in(lanes.settings);
   out["origin"] = listed(lanes.origin, 3);
   out["fraction"] = lanes.fraction;
   out["scale"] = T(solver.scale);
@@ -82,7 +121,7 @@ template <class T> AnyDict problem_in(const SolverData& solver) {
   out["n_rows"] = solver.n_rows;
   out["searches"] = solver.searches;
   out["shared_columns"] = solver.shared_columns;
-  out["closed"] = closed_forms(solver);
+  out["closed"] = closed;
   out["targets"] = listed(solver.targets.data(), static_cast<int>(solver.targets.size()));
   return out;
 }
@@ -105,10 +144,40 @@ NumpyArray seeds_of(const PreparedSolver& solver) {
   return out.release();
 }
 
+// the layout of a kernel's argument for so many goals, for numpy.dtype
+AnyDict device_call(int goals) {
+  Layout layout;
+#define ADD(member, format) layout.add(#member, format, offsetof(DeviceCall, member))
+  ADD(starts, "u8");
+  ADD(start_stride, "i8");
+  ADD(q, "u8");
+  ADD(finished, "u8");
+  ADD(errors, "u8");
+  ADD(reached, "u8");
+  ADD(codes, "u8");
+  ADD(steps, "u8");
+  ADD(searches, "u8");
+  ADD(best, "u8");
+  ADD(seeds, "u8");
+  ADD(counters, "u8");
+  ADD(hard, "u8");
+  ADD(open, "u8");
+  ADD(rows, "i4");
+  ADD(early, "i4");
+  ADD(most, "i4");
+#undef ADD
+  const std::string many = "(" + std::to_string(goals) + ",)";
+  const std::size_t each = sizeof(void*) * static_cast<std::size_t>(goals);
+  layout.add("targets", many + "u8", sizeof(DeviceCall));
+  layout.add("strides", many + "i8", sizeof(DeviceCall) + each);
+  return layout.for_dtype(sizeof(DeviceCall) + 2 * each);
+}
+
 }  // namespace
 
 void bind_gpu(nb::module_& m) {
   m.def("problem_of", problem_of, nb::arg("solver"), nb::arg("single"));
+  m.def("device_call", device_call, nb::arg("goals"));
   m.def("seeds_of", seeds_of, nb::arg("solver"));
 }
 

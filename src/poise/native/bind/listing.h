@@ -1,5 +1,6 @@
 // listing.h: rows of branches of a transform, arcs of its free joint, and rows along them; for Python's doors in listing.cpp and answers.cpp.
 #pragma once
+#include <cstdint>
 #include <vector>
 
 #include "bind/family.h"
@@ -9,23 +10,23 @@ namespace poise {
 
 using FamilyNumbers = std::vector<double>;
 
-// of a row: arc, value, branch, certain, way, then 7 joints, 7 slacks, 7 excesses
-constexpr std::size_t row_width = 26, row_joints = 5, row_slacks = 12, row_excesses = 19;
+// A branch of a target at a value of the free joint, as Python reads it. way: the longest way of a joint from the start.
+struct BranchRow {
+  std::int64_t target, branch, certain;
+  double value, way;
+  double joints[7], slacks[7], excesses[7];  // near the start; how well they are known; how far outside their ranges
+};
 
 FamilyTarget<double> target_without_errors(const double* R, const double* p);
 
-// a leaf as a row; its way is the longest of a joint from the start
-void write_row(const FamilySpec<double>& spec, const FamilyLeaf<double>& leaf, double value, const ListStart& start,
-               double* row);
+BranchRow row_of(const FamilySpec<double>& spec, const FamilyLeaf<double>& leaf, double value, const ListStart& start);
 
 // calls visit(row) for every branch of `wanted` at a value of the free joint
 template <class F> void visit_rows(const FamilyQuestion<double>& question, double value, unsigned wanted,
                                    const ListStart& start, F&& visit) {
   const FamilyAsked<double> asked = ask_of(question, value, 0.0);
   walk_branches(question.spec.chain, asked, 1, wanted, [&](const FamilyLeaf<double>& leaf) {
-    double row[row_width];
-    write_row(question.spec, leaf, value, start, row);
-    visit(row);
+    visit(row_of(question.spec, leaf, value, start));
     return false;
   });
 }

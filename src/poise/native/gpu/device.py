@@ -10,7 +10,6 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from struct import Struct
 from typing import Any
 
 import numpy as np
@@ -35,7 +34,7 @@ TEAM_ROWS = 4096  # up to so many rows a warp takes each from the start
 CHUNK = 1 << 23  # rows in one launch: bounds the scratch memory, and the time until Ctrl-C is heard
 MOST_GOALS = 16
 FEW, MANY = ("search_few", "settle_few"), ("search_rows", "decide_rows", "search_hard", "end_rows")
-FIRST_ROUND = 32  # searches of a warp before a closed form is asked
+FIRST_ROUND = 32  # searches of a warp before a closed form decides
 COUNTERS = 8
 OUTPUTS = ("q", "errors", "reached", "codes", "steps", "searches")
 
@@ -50,7 +49,7 @@ def load_cupy() -> Any:
 
 
 def is_on_device(array: Any) -> bool:
-    """Tell whether an array lives on a CUDA device."""
+    """Return whether an array is on a CUDA device."""
     known = sys.modules.get("cupy")
     if known is not None and type(array) is known.ndarray:
         return True
@@ -74,7 +73,7 @@ class DeviceProblem:
     native: Any
     finish: bool = False
     _modules: dict[tuple[Any, ...], Any] = field(default_factory=dict)
-    _scratch: dict[int, Any] = field(default_factory=dict)
+    _scratch: dict[int, dict[str, Any]] = field(default_factory=dict)
 
     @cached_property
     def tables(self) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -88,7 +87,7 @@ class DeviceProblem:
 
     @cached_property
     def decides(self) -> bool:
-        """Whether a goal has a closed form, which is asked when a few searches have missed."""
+        """Whether a goal has a closed form, which decides rows that a few searches have missed."""
         return bool(self.tables[0]["closed"])
 
     @cached_property
@@ -98,9 +97,9 @@ class DeviceProblem:
         return load_cupy().asarray(np.ascontiguousarray(seeds if len(seeds) else np.zeros((1, 1)), dtype=np.float32))
 
     @cached_property
-    def _packed(self) -> Struct:
-        """`Given` of passes.cu, in bytes."""
-        return Struct(f"{2 * len(self.tables[0]['goals']) + 14}q4i")
+    def _call(self) -> np.dtype[Any]:
+        """The layout of the kernels' argument (kernels/loop/gpu_call.h)."""
+        return np.dtype(core.device_call(len(self.tables[0]["goals"])))
 
     def source(self, single: tuple[bool, ...], names: tuple[str, ...]) -> str:
         """Return the whole source of some kernels, for targets, and last for starts, that are float or double."""
@@ -118,27 +117,23 @@ class DeviceProblem:
             self._modules[single, names] = found
         return found
 
-    def scratch(self, rows: int) -> tuple[Any, ...]:
-        """Return addresses of counters, hard and open rows, best costs, poses in float, and the arrays that keep them.
+    def scratch(self, rows: int) -> dict[str, Any]:
+        """Return arrays for so many rows, by their names in the kernels' argument; `poses` are those in float.
 
         They stay from call to call, for each stream its own.
         """
         xp = load_cupy()
         stream = xp.cuda.get_current_stream().ptr
         held = self._scratch.get(stream)
-        if held is None or held[0] < rows:
+        if held is None or len(held["hard"]) < rows:
             room = max(rows, TEAM_ROWS)
-            poses = room * int(self.tables[0]["n_q"]) if self.finish else 0
-            opened = room if self.decides else 0
-            kinds = (
-                (COUNTERS, np.int32),
-                (room, np.int32),
-                (opened, np.int32),
-                (2 * room, np.float32),
-                (poses, np.float32),
-            )
-            arrays = [xp.empty(size, dtype) for size, dtype in kinds]
-            held = self._scratch[stream] = (room, *(array.data.ptr for array in arrays), arrays)
+            held = self._scratch[stream] = {
+                "counters": xp.empty(COUNTERS, np.int32),
+                "hard": xp.empty(room, np.int32),
+                "open": xp.empty(room if self.decides else 0, np.int32),
+                "best": xp.empty(2 * room, np.float32),
+                "poses": xp.empty(room * int(self.tables[0]["n_q"]) if self.finish else 0, np.float32),
+            }
         return held
 
     def solve(
@@ -151,25 +146,38 @@ class DeviceProblem:
         """Queue a batch. Arrays are (array, numbers from one row to the next); `places` (address, bytes a row)."""
         single = (*(array.dtype.itemsize == 4 for array, _ in targets), starts[0].dtype.itemsize == 4)
         begins = [(array.data.ptr, stride, array.itemsize) for array, stride in (*targets, starts)]
-        ends = [places[name] for name in OUTPUTS]
         for first in range(0, rows, CHUNK):
-            count = min(CHUNK, rows - first)
-            at = [ptr + first * stride * size for ptr, stride, size in begins]
-            q, *others = (ptr + first * width for ptr, width in ends)
-            _, counters, hard, opened, best, poses, _ = self.scratch(count)
-            strides = [stride for _, stride, _ in begins]
-            pointers = (at[-1], strides[-1], *((poses, q) if self.finish else (q, 0)), *others, best)
-            lists = (self.seeds.data.ptr, counters, hard, opened)
-            self._launch(single, (*at[:-1], *strides[:-1], *pointers, *lists), counters, count)
+            call = self._make_call(begins, places, first, min(CHUNK, rows - first))
+            self._launch(single, call)
 
-    def _launch(self, single: tuple[bool, ...], pointers: tuple[int, ...], counters: int, rows: int) -> None:
+    def _make_call(
+        self, begins: list[tuple[int, int, int]], places: Mapping[str, tuple[int, int]], first: int, count: int
+    ) -> Any:
+        """Return the kernels' argument for some rows of a batch; `begins` are (address, stride, bytes a number)."""
+        call = np.zeros(1, self._call)
+        scratch = {name: array.data.ptr for name, array in self.scratch(count).items()}
+        for name in ("counters", "hard", "open", "best"):
+            call[name] = scratch[name]
+        for name in OUTPUTS:
+            call[name] = places[name][0] + first * places[name][1]
+        if self.finish:
+            call["finished"], call["q"] = call["q"], scratch["poses"]
+        *targets, call["starts"] = (ptr + first * stride * size for ptr, stride, size in begins)
+        *strides, call["start_stride"] = (stride for _, stride, _ in begins)
+        call["targets"], call["strides"] = targets, strides
+        call["seeds"], call["rows"] = self.seeds.data.ptr, count
+        return call
+
+    def _launch(self, single: tuple[bool, ...], call: Any) -> None:
+        rows = int(call["rows"][0])
         if rows <= TEAM_ROWS:
-            self._launch_few(single, pointers, rows)
+            self._launch_few(single, call)
             return
         early = next(searches for limit, searches in EARLY if rows <= limit)
-        given = self._pack_given(pointers, rows, early, self.most)
+        given = limit_searches(call, early, self.most)
         kernels = self.kernels(single, MANY)
-        load_cupy().cuda.runtime.memsetAsync(counters, 0, 4 * COUNTERS, load_cupy().cuda.get_current_stream().ptr)
+        counters, stream = int(call["counters"][0]), load_cupy().cuda.get_current_stream().ptr
+        load_cupy().cuda.runtime.memsetAsync(counters, 0, 4 * COUNTERS, stream)
         blocks = (rows + BLOCK - 1) // BLOCK
         kernels.functions["search_rows"]((min(blocks, kernels.wave("search_rows")),), (BLOCK,), (given,))
         if self.decides:
@@ -178,19 +186,21 @@ class DeviceProblem:
             kernels.functions["search_hard"]((kernels.wave("search_hard"),), (BLOCK,), (given,))
         kernels.functions["end_rows"]((blocks,), (BLOCK,), (given,))
 
-    def _launch_few(self, single: tuple[bool, ...], pointers: tuple[int, ...], rows: int) -> None:
-        kernels = self.kernels(single, FEW)
+    def _launch_few(self, single: tuple[bool, ...], call: Any) -> None:
+        kernels, rows = self.kernels(single, FEW), int(call["rows"][0])
         first = min(FIRST_ROUND, self.most) if self.decides else self.most
-        given = self._pack_given(pointers, rows, 0, first)
+        given = limit_searches(call, 0, first)
         kernels.functions["search_few"]((rows,), (32,), (given,))
         if self.decides:
-            given = self._pack_given(pointers, rows, first, self.most)
+            given = limit_searches(call, first, self.most)
             kernels.functions["settle_few"]((rows,), (32,), (given,))
 
-    def _pack_given(self, pointers: tuple[int, ...], rows: int, early: int, most: int) -> Any:
-        """Return the kernels' argument: one structure by value, which costs the host less than twenty arguments."""
-        packed = self._packed.pack(*pointers, rows, early, most, 0)
-        return np.frombuffer(packed, dtype=f"V{len(packed)}")
+
+def limit_searches(call: Any, early: int, most: int) -> Any:
+    """Return the kernels' argument with its numbers of searches: one struct, quicker to pass than many arguments."""
+    given = call.copy()
+    given["early"], given["most"] = early, most
+    return given.view(f"V{given.itemsize}")
 
 
 def write_whole_source(

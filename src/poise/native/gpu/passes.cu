@@ -1,4 +1,5 @@
 // passes.cu: the kernels of a batch. source.py fills in the problem and the arguments that depend on it.
+#include "kernels/loop/gpu_call.h"
 #include "kernels/loop/gpu_decide.h"
 
 /*PROBLEMS*/
@@ -47,23 +48,7 @@ struct Warp {
   }
 };
 
-// What the host sends, one block of bytes (device.py packs it).
-struct Given {
-  const void* targets[f32::n_goals];
-  long long strides[f32::n_goals];
-  const void* starts;
-  long long start_stride;
-  float* q;
-  double *finished, *errors;
-  bool* reached;
-  signed char* codes;
-  int *steps, *searches;
-  float* best;
-  const float* seeds;
-  int *counters, *hard,
-      *open;  // the counters are below; rows that were given up, and of them those that are not decided
-  int rows, early, most, spare;
-};
+using Given = GoalsCall<f32::n_goals>;
 
 // what the counters count
 enum : int { NEXT_ROW, HARD, NEXT_HARD, NEXT_DECIDED, UNDECIDED };

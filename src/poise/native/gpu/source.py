@@ -27,7 +27,7 @@ Table = Mapping[str, Any]
 
 
 def is_small(table: Table) -> bool:
-    """Tell whether the body lives in registers."""
+    """Return whether the body fits into registers."""
     return len(table["primitives"]) <= SMALL and int(table["n_rows"]) <= SMALL
 
 
@@ -59,7 +59,9 @@ def write_number(x: Any, real: str) -> str:
 
 
 def write_braces(x: Any, real: str) -> str:
-    """Return nested numbers as a C++ initialiser."""
+    """Return nested numbers as a C++ initialiser; members by name."""
+    if isinstance(x, Mapping):
+        return "{" + ", ".join(f".{name} = {write_braces(part, real)}" for name, part in x.items()) + "}"
     if isinstance(x, (list, tuple)):
         return "{" + ", ".join(write_braces(part, real) for part in x) + "}"
     return write_number(x, real)
@@ -74,7 +76,7 @@ class Arrays:
 
     def element(self, kind: str, name: str, rows: Sequence[Any]) -> str:
         """Add an array, and return the body of its accessor by index."""
-        filled = list(rows) or [()]
+        filled = list(rows) or [{}]
         text = ",\n      ".join(write_braces(row, self.real) for row in filled)
         memory = "POISE_KNOWN" if self.small else "POISE_CONSTANT"
         self.data.append(f"{memory} {kind} {self.space}_{name}[{len(filled)}] = {{\n      {text}}};")
@@ -88,28 +90,30 @@ class Arrays:
 def list_places(table: Table) -> list[int]:
     """Return the model's coordinates that the problem reads, in order."""
     used: set[int] = set()
-    for kind, _, _, q_index, *_ in table["primitives"]:
-        used.update(range(q_index, q_index + {core.Primitive.BALL: 4, core.Primitive.SLIDE3: 3}.get(kind, 1)))
-    for q_index, _, quaternion in table["coordinates"]:
-        used.update(range(q_index, q_index + (4 if quaternion else 1)))
+    sizes = {core.Primitive.BALL: 4, core.Primitive.SLIDE3: 3}
+    for p in table["primitives"]:
+        used.update(range(p["q_index"], p["q_index"] + sizes.get(p["kind"], 1)))
+    for c in table["coordinates"]:
+        used.update(range(c["q_index"], c["q_index"] + (4 if c["quaternion"] else 1)))
     return sorted(used)
 
 
 def mark_relative(table: Table, places: Sequence[int]) -> list[int]:
-    """Return 1 for coordinates whose seeds are told from the start: without a range, or not free to move."""
-    fixed = {q: 0 for q, _, lower, upper, *_ in table["freedoms"] if q >= 0 and (lower > -NONE or upper < NONE)}
-    for q_index, _, quaternion in table["coordinates"]:
-        if quaternion:
-            fixed.update(dict.fromkeys(range(q_index, q_index + 4), 0))
+    """Return 1 for coordinates whose seeds are relative to the start: without a range, or not free to move."""
+    ranged = (f for f in table["freedoms"] if f["lower"] > -NONE or f["upper"] < NONE)
+    fixed = {f["q_index"]: 0 for f in ranged if f["q_index"] >= 0}
+    for c in table["coordinates"]:
+        if c["quaternion"]:
+            fixed.update(dict.fromkeys(range(c["q_index"], c["q_index"] + 4), 0))
     return [fixed.get(place, 1) for place in places]
 
 
-def list_idle(table: Table, places: Sequence[int]) -> list[tuple[int, float, float]]:
+def list_idle(table: Table, places: Sequence[int]) -> list[dict[str, Any]]:
     """Return the coordinates outside the problem, with the ranges they are brought back into."""
-    held = table["settings"][1] != core.LimitHandling.OFF
-    ranges = {q: (low, high) for q, low, high in table["idle"]} if held else {}
+    held = table["settings"]["limits"] != core.LimitHandling.OFF
+    ranges = {f["q_index"]: {"lower": f["lower"], "upper": f["upper"]} for f in table["idle"]} if held else {}
     rest = (q for q in range(int(table["n_q"])) if q not in set(places))
-    return [(q, *ranges.get(q, (-NONE, NONE))) for q in rest]
+    return [{"place": q, **ranges.get(q, {"lower": -NONE, "upper": NONE})} for q in rest]
 
 
 def write_problem(table: Table, space: str, real: str) -> str:
@@ -118,9 +122,9 @@ def write_problem(table: Table, space: str, real: str) -> str:
     where = {place: k for k, place in enumerate(places)}
     small = is_small(table)
     shelf = Arrays(space, real, small)
-    primitives = [(*p[:3], where[p[3]], *p[4:]) for p in table["primitives"]]
-    freedoms = [(where.get(f[0], -1), *f[1:]) for f in table["freedoms"]]
-    coordinates = [(where[c[0]], *c[1:]) for c in table["coordinates"]]
+    primitives = [{**p, "q_index": where[p["q_index"]]} for p in table["primitives"]]
+    freedoms = [{**f, "q_index": where.get(f["q_index"], -1)} for f in table["freedoms"]]
+    coordinates = [{**c, "q_index": where[c["q_index"]]} for c in table["coordinates"]]
     wanted = [table["wanted"][place] for place in places] if table["wanted"] else []
     gain = list(table["gain"])
     sizes = {
@@ -178,10 +182,9 @@ def write_problem_struct(table: Table, places: Sequence[int], small: bool, shelf
         shelf.data.append(f"{memory} {kind} {shelf.space}_{name}[{len(filled)}] = {{{values}}};")
         return f"return {shelf.space}_{name}[i];"
 
-    s = table["settings"]
-    settings = f"{{{write_braces([*s], real)[1:-1]}, {{}}}}"
-    reachable = [tuple(r) for r in table["reachable"]] or [(0, -1, [0.0] * 3, [0.0] * 3, 0.0, 0.0)]
-    idle = list_idle(table, places) or [(0, 0.0, 0.0)]
+    settings = write_braces({**table["settings"], "options": []}, real)
+    bounded = table["settings"]["limits"] != core.LimitHandling.OFF
+    reachable, idle = table["reachable"] or [{}], list_idle(table, places) or [{}]
     sizes = ("n_q", "n_v", "n_rows", "n_goals", "n_primitives", "n_coordinates", "n_reachable", "n_idle", "n_closed")
     kind, closed = f"ClosedForm<{real}>", []
     if table["closed"]:
@@ -196,7 +199,7 @@ def write_problem_struct(table: Table, places: Sequence[int], small: bool, shelf
         "  Freedoms freedoms;",
         *(f"  static constexpr int {name} = {shelf.space}::{name};" for name in (*sizes, "model_q")),
         f"  static constexpr T scale = {write_number(float(table['scale']), real)};",
-        f"  static constexpr bool bounded = {write_number(s[1] != core.LimitHandling.OFF, real)};",
+        f"  static constexpr bool bounded = {write_number(bounded, real)};",
         f"  static POISE_FN constexpr T fraction() {{ return {write_number(float(table['fraction']), real)}; }}",
         write_static("int", "place", lookup("int", "places", places)),
         write_static("bool", "relative", lookup("bool", "relative", [bool(x) for x in mark_relative(table, places)])),
@@ -227,9 +230,11 @@ def write_posture_struct(wanted: Sequence[float], gain: Sequence[float], real: s
 
 
 def coarsen(table: Table) -> Table:
-    """Return the problem with tolerances that float can tell; double finishes what is finer."""
+    """Return the problem with tolerances that float can resolve; double finishes the rest."""
     least = (FLOAT_TELLS * float(table["scale"]), FLOAT_TELLS)
-    goals = [(*g[:7], [max(x, y) for x, y in zip(g[7], least, strict=True)], *g[8:]) for g in table["goals"]]
+    goals = [
+        {**g, "tolerance": [max(x, y) for x, y in zip(g["tolerance"], least, strict=True)]} for g in table["goals"]
+    ]
     return {**table, "goals": goals}
 
 

@@ -98,14 +98,6 @@ inline void place_joints(const ListedJoints& joints, const double* values, doubl
   for (int k = 0; k < joints.count; ++k) q[joints.q_index[k]] = values[k];
 }
 
-// whether no joint of two poses differs by more than `distinct`
-inline bool are_alike(const ListedJoints& joints, const ListedPose& a, const ListedPose& b, double distinct) {
-  int k = 0;
-  // ends: after the last joint
-  while (k < joints.count && absolute(a.values[k] - b.values[k]) <= distinct * joints.unit[k]) ++k;
-  return k == joints.count;
-}
-
 // A question: the branches of a target at a value of the free joint, for the row of that number; the numbers of the chain's joints in its start.
 struct ListAsk {
   const double *target, *start;

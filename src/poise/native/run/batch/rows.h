@@ -1,10 +1,9 @@
 // rows.h: what rows.cpp and several.cpp share: reading a row, writing its answers, judging a pose.
 #pragma once
+#include "run/alike.h"
 #include "run/batch/batch.h"
 
 namespace poise {
-
-constexpr double distinct = 0.1;  // radians, and times L metres: two answers differ if some joint differs by more
 
 inline std::size_t index(int i) { return static_cast<std::size_t>(i); }
 

@@ -6,21 +6,35 @@
 
 namespace poise {
 
+namespace {
+
+// a radian, or L
+double unit_of(const SolverData& own, int velocity) {
+  return own.freedoms[index(velocity)].angular ? 1.0 : own.scale;
+}
+
+// the way from one pose to another, by velocities
+const double* way_between(SolverData& own, const double* a, const double* b) {
+  difference(own.coordinates.data(), static_cast<int>(own.coordinates.size()), a, b, own.state.dq);
+  return own.state.dq;
+}
+
+}  // namespace
+
 double distance_between(Worker& worker, const double* a, const double* b) {
   SolverData& own = worker.own;
-  double* d = own.state.dq;
-  difference(own.coordinates.data(), static_cast<int>(own.coordinates.size()), a, b, d);
+  const double* d = way_between(own, a, b);
   double most = 0.0;
-  for (int c = 0; c < own.n_v; ++c) {
-    most = maximum(most, absolute(d[c]) / (own.freedoms[index(c)].angular ? 1.0 : own.scale));
-  }
+  for (int c = 0; c < own.n_v; ++c) most = maximum(most, absolute(d[c]) / unit_of(own, c));
   return most;
 }
 
 bool is_known(Worker& worker, const Slot& slot) {
-  const int width = worker.own.n_q + static_cast<int>(worker.end_errors.size()) + 1;
+  SolverData& own = worker.own;
+  const int width = own.n_q + static_cast<int>(worker.end_errors.size()) + 1;
   for (int i = 0; i < slot.found; ++i) {
-    if (distance_between(worker, slot.solutions + i * width, slot.best_q) <= distinct) return true;
+    const double* d = way_between(own, slot.solutions + i * width, slot.best_q);
+    if (are_alike(own.n_v, distinct, [=](int c) { return d[c]; }, [&](int c) { return unit_of(own, c); })) return true;
   }
   return false;
 }
@@ -100,7 +114,9 @@ bool is_kept(const Worker& worker, std::size_t first, std::size_t kept, const Li
   for (std::size_t i = first; i < kept; ++i)
     near |= (absolute(ways[i] - far) <= way) & (absolute(places[i] - at) <= most);
   for (std::size_t i = first; i < kept && near; ++i) {
-    if (are_alike(lists.joints, lists.kept[i], pose, distinct)) return true;
+    const double *a = lists.kept[i].values, *b = pose.values, *unit = lists.joints.unit;
+    if (are_alike(lists.joints.count, distinct, [=](int k) { return a[k] - b[k]; }, [=](int k) { return unit[k]; }))
+      return true;
   }
   return false;
 }
