@@ -50,6 +50,19 @@ def test_a_pose_anywhere_in_the_region_is_found(name: str, tolerance: tuple[floa
         assert poise.solve_batch(model, goal, T, dtype=dtype).reached.all()
 
 
+def test_a_row_counts_the_steps_of_its_first_search_too() -> None:
+    """Rows that the lanes of a batch miss are solved again by themselves."""
+    model, frame, tolerance = poise.load("panda"), ARMS["panda"], (1e-4, 1.0)
+    T = draw_targets(model, frame, tolerance, 40)
+    goal = Reach(frame, T[0], tolerance=tolerance, name="tip")
+    batch, solver = poise.solve_batch(model, goal, T), poise.Solver(model, goal)
+    alone = [solver.solve(None, {"tip": one}) for one in T]
+    again = batch.searches > 1
+    assert again.any()
+    assert (batch.searches[again] > np.array([one.searches for one in alone])[again]).all()
+    assert (batch.steps[again] > np.array([one.steps for one in alone])[again]).all()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("tolerance", TOLERANCES)
 @pytest.mark.parametrize("name", ARMS)

@@ -93,8 +93,8 @@ def solve(
         solutions: Return up to this many distinct answers: poses that differ by more than 0.1 rad (0.1 L) in a joint.
 
     Returns:
-        The Solution; print it, or ask it `why()`. With `solutions`, a list of them, nearest to the start first;
-        if none is reached, the one that came nearest to its goals.
+        The Solution; print it, or call its `why()`. With `solutions`, a list of them, nearest to the start first;
+        if none is reached, the best miss.
     """
     check_start(model, start, stacklevel=4)
     given: dict[str, Any] = {
@@ -113,14 +113,16 @@ def solve(
     }
     if solutions is not None:
         check_whole("solutions", solutions, 1)
+    if solutions is not None and solutions > 1:
         from poise.solvers.several import Explorer
 
         return Explorer(Solver(model, goals, **given)).find(start, None, solutions).solutions
-    return Solver.solve_once(model, goals, start, given)
+    only = Solver.solve_once(model, goals, start, given)
+    return only if solutions is None else [only]
 
 
 def check_start(model: Model, start: Any, *, stacklevel: int = 3) -> None:
-    """Refuse a goal in the place of a start; warns of a start that looks like degrees."""
+    """Reject a goal in the place of a start; warn of a start that looks like degrees."""
     if isinstance(start, Goal) or (isinstance(start, (list, tuple)) and any(isinstance(x, Goal) for x in start)):
         raise InvalidValue(
             f"start is a goal, {type(start).__name__}; put all goals in one list: solve(model, [goal, goal, ...])."
@@ -133,7 +135,7 @@ def check_start(model: Model, start: Any, *, stacklevel: int = 3) -> None:
 
 
 def read_rows(start: Any, width: int) -> NDArray[Any] | None:
-    """Return rows of numbers; None for anything else, which is refused elsewhere."""
+    """Return rows of numbers; None for anything else, which is rejected elsewhere."""
     try:
         found = np.asarray(start)
     except ValueError:

@@ -1,9 +1,9 @@
-"""Several answers to one problem: search after search, those that are alike left out, nearest first.
+"""Several distinct answers to one problem, nearest to the start first.
 
-What distinct answers are is told in distinct.py. The first search begins at the start, the next at the branches of a
-goal that has a closed form, or at guesses of where its poses may be (further.py), the others at the same seeds as
-restarts do. Where branches are all there is (one goal of six joints), searches begin at these alone, each at the turns
-nearest to the start. Batches in lanes do the same inside (native/run/batch/rows.cpp).
+reach/distinct.py defines which answers are distinct. The first search begins at the start, the next ones at the
+branches of a goal that has a closed form, or at guesses of its poses (guess_starts.py), the others at the seeds of
+restarts. If branches are all answers (one goal of six joints), searches begin at these alone, each at the turns nearest
+to the start. Batches do the same in native/run/batch/several.cpp.
 """
 
 from __future__ import annotations
@@ -27,17 +27,15 @@ from poise.solvers.solver import Solver, join_searches
 
 __all__ = ["Explorer", "Found", "check_several"]
 
-
-TINY = 1e-12  # a tolerance of zero counts as that
-SEARCHES = 61  # at most, where the method's own restarts are fewer and none are asked for
+SEARCHES = 61  # at most, unless the method or the caller wants more restarts
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What an exploration came to.
+    """The result of an exploration.
 
     Attributes:
-        solutions: The distinct answers, nearest to the start first; if there is none, the best that was missed.
+        solutions: The distinct answers, nearest to the start first; if no search reached, the best miss.
         steps: Steps of all searches together.
         searches: Searches made.
     """
@@ -48,7 +46,7 @@ class Found:
 
 
 class Explorer:
-    """Finds several answers with the problem of a solver. For one thread at a time, as the solver is."""
+    """A search for several answers to a solver's problem. Like the solver, for one thread at a time."""
 
     def __init__(self, solver: Solver) -> None:
         check_several(solver)
@@ -89,21 +87,23 @@ class Explorer:
         return Found([missed], missed.steps, missed.searches)
 
     def keep_best(self, misses: Sequence[Solution], clock: Clock) -> Solution:
-        """Return the search that came nearest to its goals, the first level first, with what all of them took."""
-        goals, model = self.solver.goals, self.solver.model
-
-        def measure_miss(one: Solution) -> list[float]:
-            levels: dict[int, float] = {}
-            for name, off in one.errors.items():
-                share = np.divide(off, np.maximum(goals[name].tolerances(model, False), TINY))
-                levels[goals[name].priority] = levels.get(goals[name].priority, 0.0) + float(share @ share)
-            return [levels[level] for level in sorted(levels)]
-
-        best = min(misses, key=measure_miss)
+        """Return the search with the lowest cost, the first level first, with the steps and time of all searches."""
+        best = min(misses, key=self.list_costs)
         return join_searches(self.solver, best, [one for one in misses if one is not best], clock)
 
+    def list_costs(self, missed: Solution) -> list[float]:
+        """Return the cost of closed loops, then of each level of goals, the first level first."""
+        r, rows = self.single.linearise(missed.q)[1], missed.list_rows()
+        at = len(r) - sum(row.size for row in rows.values())
+        costs = {-1: float(r[:at] @ r[:at])}
+        for name, row in rows.items():
+            level, own = self.solver.goals[name].priority, r[at : at + row.size]
+            costs[level] = costs.get(level, 0.0) + float(own @ own)
+            at += row.size
+        return [costs[level] for level in sorted(costs)]
+
     def solve_within(self, start: Any, targets: Mapping[str, Any] | None, clock: Clock) -> Solution:
-        """Return what the solver answers in the time that is left."""
+        """Return the solver's own solution in the time that is left."""
         solver, limit = self.solver, self.solver._limit
         solver._set_time_limit(clock.left)
         try:
@@ -112,7 +112,7 @@ class Explorer:
             solver._set_time_limit(limit)
 
     def guess(self, begin: Floats) -> tuple[str, Guesses] | None:
-        """Return the name of the goal that has guesses, and them; None where there is none, or branches are all."""
+        """Return the goal whose poses can be guessed, by name, and its guesses; None if branches are all answers."""
         model = self.solver.model
         own = {name: self.solver.goals[name].rows(model) for name in self.solver.row_names if not self.lists_all}
         return guess_goals(model, self.solver.options, own, begin)
@@ -120,7 +120,7 @@ class Explorer:
     def make_seeds(
         self, start: Any, targets: Mapping[str, Any], count: int, guessed: tuple[str, Guesses] | None, clock: Clock
     ) -> Iterator[Any]:
-        """Yield where searches begin: the start, branches, guesses, seeds; branches alone where there is no more."""
+        """Yield where searches begin: the start, branches, guesses, seeds; branches alone if they are all answers."""
         begin, native = self.read_start(start), self.seeding.problem
         native.restart(begin, dict(targets))
         branches: Floats = np.array(core.listed_of(native, count))
@@ -133,7 +133,7 @@ class Explorer:
             yield from np.where(self.moves, np.array(core.seeds_of(native)), begin)
 
     def list_guesses(self, name: str, guesses: Guesses, begin: Floats, targets: Mapping[str, Any]) -> Floats:
-        """Return where poses of the goal that has guesses may be."""
+        """Return the guessed poses of a goal, nearest to the start first."""
         row = self.solver.goals[name].rows(self.solver.model)
         target = row.convert(targets[name]) if name in targets else row.target
         return list_starts(self.solver.model, guesses, target, begin)
@@ -146,7 +146,7 @@ class Explorer:
 
 
 def check_several(solver: Solver) -> None:
-    """Refuse what has one answer by its nature."""
+    """Reject problems that have one answer by their nature."""
     options = solver.options
     if options.mode == "continuous":
         raise InvalidValue("solutions= asks for other ways, and mode='continuous' keeps one; use mode='nearest'.")
@@ -162,7 +162,7 @@ def change_options(solver: Solver, **changes: Any) -> Solver:
 
 
 def find_seeded(solver: Solver) -> NDArray[np.bool_]:
-    """Return which numbers of q a seed chooses: those of velocities that may move and that a goal depends on."""
+    """Return which numbers of q a seed sets: those of velocities that may move and that a goal depends on."""
     model = solver.model
     moves = np.zeros(model.nv, dtype=np.bool_)
     moves[solver.linearise(model.rest)[2]] = True

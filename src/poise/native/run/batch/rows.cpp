@@ -141,11 +141,13 @@ void polish_slot(Worker& worker, const Slot& slot) {
   if (slot.outcome != Outcome::REACHED) solver_ops().polish(worker.own);
 }
 
-// A row that lanes have missed, by the single solver: lanes look for the middle of a region of tolerance, this one for all of it.
+// Solves a row that lanes have missed with the single solver, which searches the whole region of tolerance, not only its middle.
 void search_alone(Worker& worker, const Slot& slot) {
   std::copy_n(slot.start, worker.own.start.size(), worker.own.start.begin());
   std::copy_n(slot.targets, worker.own.targets.size(), worker.own.targets.begin());
   solver_ops().solve(worker.own);
+  worker.own.total_steps += slot.steps;
+  worker.own.total_searches += slot.searches;
   write_own(worker, slot.row);
 }
 
