@@ -20,7 +20,7 @@ import numpy as np
 import poise
 from poise.motion import Track, lock, quality
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 from walks import make_walk, put_skate_in
 
 CENTIMETRES = 0.01

@@ -22,7 +22,7 @@ import numpy as np
 
 import poise
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "support"))
 
 HUMANOIDS = ("talos_full_v2", "g1_29dof_rev_1_0", "romeo", "icub", "simple_humanoid")
 JOINTS, FRAMES = 31, 5_000

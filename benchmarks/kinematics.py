@@ -19,7 +19,7 @@ import numpy as np
 import poise
 from poise import native
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "support"))
 try:
     import pinocchio as pin
 

@@ -19,7 +19,7 @@ import numpy as np
 import poise
 from poise.studio import Studio, session
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "support"))
 
 FRAMES, TURNS, PORT = 40, 5, 18072
 SCREEN = 1e3 / 60.0  # [ms] what is quicker than this waits for the screen

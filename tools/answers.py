@@ -1,7 +1,7 @@
 """Record the answers of about 10,000 problems, and compare them after a change that should not alter any.
 
-    PYTHONPATH=tests python tools/answers.py record build/answers.npz      before
-    PYTHONPATH=tests python tools/answers.py compare build/answers.npz     after, on the same machine
+    PYTHONPATH=tests/support python tools/answers.py record build/answers.npz      before
+    PYTHONPATH=tests/support python tools/answers.py compare build/answers.npz     after, on the same machine
 
 A refactoring keeps every q, status and number of steps, bit for bit. A change of arithmetic does not, and then the
 table says which families of problems it touched and by how much.

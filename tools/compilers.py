@@ -50,7 +50,7 @@ def try_compiler(name: str, tools: Toolchain, target: Target) -> tuple[bool, str
     seconds = time.monotonic() - begin
     site = BUILD / f"site-{name}"
     copy_package(site, module)
-    trial = Trial(name, site(QUICK))
+    trial = Trial(name, site, QUICK)
     passed = run_trials([trial], together=1)
     return passed, f"{seconds:.0f} s", trial.read_summary().strip("= ")
 

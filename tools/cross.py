@@ -73,7 +73,7 @@ def main() -> None:
         return
     root = debian.unpack_python(PYTHON, machine, BUILD / "debian")
     command = debian.interpreter(root, PYTHON, machine, BUILD / "debian")
-    site, tests = make_site(machine, module)(SHORT if options.short else LAWS)
+    site, tests = make_site(machine, module), SHORT if options.short else LAWS
     compile_sources(root / "usr/lib" / f"python{PYTHON}", site)
     variables = {"PYTHONHOME": str(root / "usr"), "QEMU_CPU": "max"}
     together = [LEVELS[machine]] if options.short else [[level] for level in LEVELS[machine]]

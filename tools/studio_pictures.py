@@ -14,7 +14,7 @@ import numpy as np
 
 from poise.studio import Studio
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "support"))
 from walks import make_walk, put_skate_in
 
 PICTURES = Path(__file__).resolve().parent.parent / "docs" / "pictures"

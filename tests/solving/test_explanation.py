@@ -50,7 +50,7 @@ def figures(text: str) -> list[float]:
 
 @pytest.mark.parametrize(("name", "words"), list(golden()), ids=lambda x: "" if "\n" in x else x)
 def test_words_are_the_golden_ones(name: str, words: str) -> None:
-    """To the letter, and the numbers to the digits that are shown: `python tests/why_cases.py` writes them anew."""
+    """`python tests/support/why_cases.py` rewrites the file; digits that are not shown may differ."""
     told = tell_records() if name == "records" else tell(name)
     assert NUMBER.sub("#", told) == NUMBER.sub("#", words)
     assert figures(told) == pytest.approx(figures(words), rel=0.02, abs=2e-3)

@@ -18,7 +18,7 @@ import numpy as np
 
 from poise.batch import ReachMap
 from poise.batch.maps import MapProblem
-from poise.batch.places import Asked
+from poise.batch.places import MapQuery
 from poise.errors import InvalidValue
 from poise.formats import save
 from poise.formats.source import Source
@@ -69,7 +69,7 @@ def run_map(job: Any, inputs: Any, out: Any, shard: Any, threads: int | None, pr
     )
 
 
-def split_map(asked: Asked) -> Iterator[Asked]:
+def split_map(asked: MapQuery) -> Iterator[MapQuery]:
     """Yield the query in pieces, whose size depends on the map alone."""
     for piece in asked.cut(POSES):
         yield replace(asked, places=asked.places[piece], numbers=asked.numbers[piece])
@@ -80,7 +80,7 @@ def shift(progress: Any, before: int, total: int) -> Any:
     return None if progress is None else lambda done, _: progress(before + done, total)
 
 
-def write_part(folder: JobFolder, name: str, problem: MapProblem, piece: Asked, progress: Any) -> Receipt:
+def write_part(folder: JobFolder, name: str, problem: MapProblem, piece: MapQuery, progress: Any) -> Receipt:
     """Solve a piece and write its part: its own voxels only, so that memory and parts stay small."""
     own = replace(piece, numbers=np.arange(len(piece.numbers)), voxels=len(piece.numbers))
     counts, best = problem.solve(own, progress)

@@ -2,7 +2,7 @@
 
 A row says which numbers a joint of the kind has, what each is called, whether it slides or turns, and of which
 primitive motions the kernels make it. Nothing else in the library knows a kind by its name where it could read the
-row instead, so a new kind is a row here, its matrix in `textbook/joints.py`, and its line in `tests/bodies.py`.
+row instead, so a new kind is a row here, its matrix in `textbook/joints.py`, and its line in `tests/support/bodies.py`.
 """
 
 from __future__ import annotations

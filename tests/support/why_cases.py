@@ -1,6 +1,6 @@
 """Problems that are missed, one or more for each kind of cause and of way out; their words are in golden/why.txt.
 
-python tests/why_cases.py       writes the file anew, after a change of words that is meant
+python tests/support/why_cases.py       writes the file anew, after a change of words that is meant
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from poise.diagnosis.sentences import say_ways_out
 from poise.goals import Align, Distance, Goal, HalfSpace, Orient, Reach
 from poise.limits import Clearance, Closed, Cone, Coupled, Speed, Sphere
 
-GOLDEN = Path(__file__).parent / "golden" / "why.txt"
+GOLDEN = Path(__file__).parents[1] / "golden" / "why.txt"
 TIP = "panda_hand_tcp"
 SMALL = re.compile(r"\b[\d.]+ [un]m\b")  # rounding of a solve that came there
 TIME = re.compile(r"\(\d+ us\)")

@@ -18,7 +18,7 @@ __all__ = [
     "read_kernels",
 ]
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "src" / "poise"
 NATIVE = SOURCES / "native"
 KERNELS = NATIVE / "kernels"
