@@ -93,9 +93,9 @@ def test_twice_the_bodies_of_mjcf_are_twice_the_work(tmp_path: Path) -> None:
 def test_roles_are_found_on_first_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
-    def find(model: poise.Model, clip: poise.Motion | None) -> tuple[dict[str, str], str]:
+    def find(model: poise.Model) -> tuple[dict[str, str], str]:
         asked.append(model.name)
-        return find_new_roles(model, clip)
+        return find_new_roles(model)
 
     monkeypatch.setattr("poise.formats.roles.find_new_roles", find)
     path = tmp_path / "body.urdf"

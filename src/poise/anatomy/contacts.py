@@ -24,7 +24,6 @@ from poise.anatomy.parts import Body
 from poise.anatomy.stance_frames import stand_on
 from poise.arrays import Floats
 from poise.doors import open_door
-from poise.kinematics import Motion
 from poise.model import Box, Capsule, Model, Sphere
 
 __all__ = ["ContactPoint", "find_contacts"]
@@ -53,12 +52,10 @@ class ContactPoint:
     evidence: str
 
 
-def find_contacts(
-    model: Model, roles: Mapping[str, str], body: Body, ahead: Floats, clip: Motion | None = None
-) -> dict[str, ContactPoint]:
+def find_contacts(model: Model, roles: Mapping[str, str], body: Body, ahead: Floats) -> dict[str, ContactPoint]:
     """Find the contact points of a body whose roles are known; `ahead` is where it looks in the pose of `body`.
 
-    Where that pose is not the rest pose, a foot with toes is looked at in the frame of the clip in which it stands.
+    Where that pose is not the rest pose, a foot with toes is looked at in the example pose in which it stands.
     """
     found: dict[str, ContactPoint] = {}
     owners = {name: part.index for part in body.parts for name in part.frames}
@@ -66,7 +63,7 @@ def find_contacts(
     for side in FEET:
         foot = roles.get(f"foot_{side}") or roles.get(f"ankle_{side}") or roles.get(f"knee_{side}")
         if foot is not None:
-            stands = stand_on(body, roles, foot, clip) if roles.get(f"toe_{side}", foot) != foot else body
+            stands = stand_on(body, roles, foot) if roles.get(f"toe_{side}", foot) != foot else body
             found.update(Foot(model, roles, stands, owners, side, foot, ahead, tall).touch())
     for side in "lr":
         hand = roles.get(f"hand_{side}") or roles.get(f"wrist_{side}") or roles.get(f"elbow_{side}")

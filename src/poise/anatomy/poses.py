@@ -12,7 +12,6 @@ from poise.anatomy.parts import Body, list_parts
 from poise.anatomy.shape import Shape, read_shape
 from poise.anatomy.symmetry import Symmetry, find_symmetry
 from poise.arrays import Floats
-from poise.kinematics import Motion
 from poise.model import Model
 
 __all__ = ["read_best_shape"]
@@ -22,13 +21,13 @@ WORTH = {"biped": 3.0, "quadruped": 3.0, "many legs": 2.5, "two arms": 1.5, "": 
 CLEAR = 0.95  # how alike two sides are in a pose that needs no other beside it
 
 
-def read_best_shape(model: Model, clip: Motion | None = None) -> Shape:
+def read_best_shape(model: Model, frames: Floats | None = None) -> Shape:
     """Read the shape of a body in the pose that shows it best: on its legs, its sides alike, its head above."""
-    poses = [model.rest, *([] if clip is None else [clip.q[i] for i in sample(len(clip))]), *model.poses.values()]
+    poses = [model.rest, *([] if frames is None else [frames[i] for i in sample(len(frames))]), *model.poses.values()]
     seen = Poses(model, poses)
     best = seen.read(0, model.up_direction)
     most = rate(best)
-    if most >= CLEAR * WORTH["biped"] or (clip is None and best.kind == "two arms" and not unread(best)):
+    if most >= CLEAR * WORTH["biped"] or (frames is None and best.kind == "two arms" and not unread(best)):
         return best
     for pose, up, handicap in list_views(model, len(poses)):
         shape = seen.read(pose, up)

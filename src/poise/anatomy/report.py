@@ -111,12 +111,11 @@ class Roles(Mapping[str, str]):
         From the solids of feet and hands, else from their meshes (which are read now), else from the bones.
         """
         model, body = self._seen
-        return MappingProxyType(find_contacts(model, self._frames, body, self._ahead, model._facts.get("shown")))
+        return MappingProxyType(find_contacts(model, self._frames, body, self._ahead))
 
     def stand_on(self, foot: str) -> Body:
         """Return the body in the pose in which a foot stands: that which was looked at, or a frame of its clip."""
-        model, body = self._seen
-        return stand_on(body, self._frames, foot, model._facts.get("shown"))
+        return stand_on(self._seen[1], self._frames, foot)
 
     @property
     def _ahead(self) -> Floats:

@@ -40,7 +40,8 @@ def roles(model: Model, clip: Motion | None = None) -> Roles:
     if clip is None and "roles" in model._facts:
         kept: Roles = model._facts["roles"]
         return kept
-    names, shape = find_roles(model), read_best_shape(model, find_first_shown(model) if clip is None else clip)
+    first = None if model.example_poses is None else model.example_poses[:1]
+    names, shape = find_roles(model), read_best_shape(model, first if clip is None else clip.q)
     weighed, shape = weigh(model, names, shape)
     found = keep_stated(model, weighed.found)
     shape = settle_kind(shape, {role.role: role.frame for role in found})
@@ -57,12 +58,6 @@ def roles(model: Model, clip: Motion | None = None) -> Roles:
     if clip is None:
         model._facts["roles"] = out
     return out
-
-
-def find_first_shown(model: Model) -> Motion | None:
-    """Return the first frame of the clip that a model was read with; None where there was none."""
-    shown: Motion | None = model._facts.get("shown")
-    return None if shown is None else shown[:1]
 
 
 def keep_stated(model: Model, found: list[Role]) -> list[Role]:

@@ -1,4 +1,4 @@
-"""In which frame of a clip a foot stands, for bodies whose rest pose does not.
+"""In which example pose a foot stands, for bodies whose rest pose does not.
 
 A clip may well begin in the middle of a step, and a foot in the air does not tell how its sole lies. So a frame is
 looked for in which the hips are high, the foot is low and hardly moves, and is turned as it mostly is there.
@@ -11,7 +11,6 @@ from collections.abc import Mapping
 import numpy as np
 
 from poise.anatomy.parts import Body, list_parts
-from poise.kinematics import Motion
 
 __all__ = ["stand_on"]
 
@@ -20,16 +19,13 @@ LOW = 0.02  # of the body's height above where a foot is lowest
 SLOW = 0.5  # of those frames, in which it moves least
 
 
-def stand_on(body: Body, roles: Mapping[str, str], foot: str, clip: Motion | None) -> Body:
-    """Return a body in the frame of a clip in which a foot stands; as it is where its rest pose shows it already.
-
-    The clip has frames in pairs: one, and the one after it.
-    """
-    model = body.model
+def stand_on(body: Body, roles: Mapping[str, str], foot: str) -> Body:
+    """Return a body in the example pose in which a foot stands; as it is if its rest pose shows it already."""
+    model, clip = body.model, body.model.example_poses
     if clip is None or len(clip) < 2 or np.allclose(body.places[foot], model.fk(model.rest, foot)):
         return body
     at = {name: i for i, name in enumerate(model.frames)}
-    places = model.fk(clip.q)
+    places = model.fk(clip)
     T, after = places[0::2], places[1::2]
     heights = T[:, :, :3, 3] @ body.up
     floor = float(heights.min())
@@ -44,4 +40,4 @@ def stand_on(body: Body, roles: Mapping[str, str], foot: str, clip: Motion | Non
     slow = low[np.argsort(speeds, kind="stable")[: max(1, round(SLOW * len(low)))]]
     ups = np.einsum("tji,j->ti", T[slow, at[foot], :3, :3], body.up)
     best = int(slow[int(np.argmax(ups @ np.median(ups, axis=0)))])
-    return list_parts(model, clip.q[2 * best], body.up)
+    return list_parts(model, clip[2 * best], body.up)

@@ -19,6 +19,7 @@ import numpy as np
 from poise.errors import FormatError, InvalidValue, PoiseError, name_not_found
 from poise.kinematics import Pose
 from poise.model import BallRange, Box, Capsule, Cylinder, Mesh, Mimic, Model, ModelBuilder, Object, Path, Sphere
+from poise.model.derive import with_example_poses
 from poise.model.spec import FrameSpec, JointSpec
 from poise.spatial import Rotation, Transform
 
@@ -52,6 +53,7 @@ def encode_model(model: Model) -> dict[str, Any]:
         "shapes": [encode_shape(shape) for shape in model.shapes],
         "poses": {name: np.asarray(q).tolist() for name, q in model.poses.items()},
         "roles": dict(model.roles),
+        "example_poses": None if model.example_poses is None else model.example_poses.tolist(),
     }
 
 
@@ -135,7 +137,8 @@ def build_model(values: Mapping[str, Any]) -> Model:
         builder.add_pose(name, q)
     for role, frame in values["roles"].items():
         builder.add_role(role, frame)
-    return builder.build()
+    frames = values.get("example_poses")
+    return builder.build() if frames is None else with_example_poses(builder.build(), frames)
 
 
 def decode_frame(values: Mapping[str, Any]) -> FrameSpec:

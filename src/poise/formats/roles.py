@@ -8,7 +8,6 @@ from functools import partial
 from poise.anatomy import roles
 from poise.anatomy.bones import ENOUGH, RoleReport, find_roles
 from poise.formats.source import Source
-from poise.kinematics import Motion
 from poise.model import Model, ModelBuilder
 from poise.model.derive import with_late_roles
 from poise.model.spec import JointSpec
@@ -20,32 +19,29 @@ WHOLE = 12  # a file that states as many roles has stated all of them
 PLAIN = 0.9  # names as sure as this need no evidence of shape
 
 
-def give_roles(model: Model, source: Source, clip: Motion | None = None) -> Model:
+def give_roles(model: Model, source: Source) -> Model:
     """Return the model with the notes of its file; other roles are found on first use.
 
     Args:
         model: The body as read.
         source: Its file, whose notes go to the model.
-        clip: A motion of the body, for one whose rest pose does not stand: the first frame of its file, and more.
     """
     stated = len(model.roles)
     if stated:
         source.note(f"roles: {stated} stated by the file itself")
     notes = [note for note in source.notes if note not in model.notes]
-    if clip is not None:
-        model._facts["shown"] = clip  # for `poise.roles`, which looks there where the rest pose does not stand
-    return with_late_roles(model, partial(list_new_roles, clip=clip, notes=notes))
+    return with_late_roles(model, partial(list_new_roles, notes=notes))
 
 
-def list_new_roles(model: Model, clip: Motion | None, notes: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+def list_new_roles(model: Model, notes: Sequence[str]) -> tuple[dict[str, str], list[str]]:
     """List the roles that a model does not have yet, and its new notes, including one on these roles."""
-    found, how = find_new_roles(model, clip)
+    found, how = find_new_roles(model)
     more = " more" if model.roles else ""
     told = [f"roles: {len(found)}{more} {how}"] if found or (how and not model.roles) else []
     return found, [*notes, *told]
 
 
-def find_new_roles(model: Model, clip: Motion | None) -> tuple[dict[str, str], str]:
+def find_new_roles(model: Model) -> tuple[dict[str, str], str]:
     """Return the roles that a model does not have yet, and their source; empty if there are none."""
     names = find_roles(model)
     if names.confidence >= PLAIN and names.scheme != "words" and not names.missing:
@@ -53,7 +49,7 @@ def find_new_roles(model: Model, clip: Motion | None) -> tuple[dict[str, str], s
         return new, f"from {names.scheme} names, certainty {names.confidence:.2f}"
     if len(model.roles) >= WHOLE:
         return {}, ""
-    found = roles(model, None if clip is None else clip[:1])
+    found = roles(model)
     if not found.kind and names.confidence < ENOUGH:
         return {}, ""
     new = {role.role: role.frame for role in found.found if role.role not in model.roles and role.certainty >= SURE}

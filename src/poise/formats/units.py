@@ -68,12 +68,10 @@ def scale_model(model: Model, factor: float) -> Model:
         shapes=tuple(scale_shape(shape, factor) for shape in old.shapes),
         poses=tuple((name, scale_q(layout, np.asarray(q), factor)) for name, q in old.poses),
         units="m",
+        example_poses=None if model.example_poses is None else scale_q(layout, model.example_poses, factor),
         look=None if old.look is None else replace(old.look, size=old.look.size * factor),
     )
-    out, shown = rebuild(model, specs, attached), model._facts.get("shown")
-    if shown is not None:  # the clip that tells the parts of a body whose rest pose does not stand
-        out._facts["shown"] = Motion(out, scale_q(layout, shown.q, factor), shown.fps)
-    return out
+    return rebuild(model, specs, attached)
 
 
 def scale_spec(spec: Spec, layout: Layout, factor: float) -> Spec:
@@ -202,5 +200,7 @@ def add_free_root(model: Model) -> Model:
         specs = [builder._specs[0], *below]
     rest = builder.build().rest
     poses = tuple((pose, np.concatenate([rest, np.asarray(q)])) for pose, q in model._attached.poses)
+    shown = model.example_poses
+    frames = None if shown is None else np.concatenate([np.tile(rest, (len(shown), 1)), shown], axis=1)
     specs.sort(key=lambda spec: spec is not builder._specs[0])
-    return rebuild(model, specs, replace(model._attached, poses=poses))
+    return rebuild(model, specs, replace(model._attached, poses=poses, example_poses=frames))

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.arrays import Floats
-from poise.errors import InvalidModel, InvalidValue, name_not_found
+from poise.errors import InvalidModel, InvalidValue, ShapeMismatch, name_not_found
 from poise.model.geometry.looks import LookSource
 from poise.model.geometry.shapes import Shape
 from poise.model.joints.kinds import KINDS
 from poise.model.layout import Layout
-from poise.model.spec import freeze, read_vector
+from poise.model.spec import freeze, read_floats, read_vector
 
 __all__ = ["Attached", "freeze_mapping"]
 
@@ -34,6 +34,8 @@ class Attached:
         roles: Role and frame; an empty frame where it is said that nothing plays the role.
         up: The world's up axis.
         units: What lengths are in.
+        example_poses: Configurations (frames, nq) from the clip that the file came with, in pairs of neighbouring
+            frames. They show how the body stands and bends if its rest pose does not. None if there is no clip.
         look: Where the files are that show the body; no part of what it is.
     """
 
@@ -42,6 +44,7 @@ class Attached:
     roles: tuple[tuple[str, str], ...] = ()
     up: str = "z"
     units: str = "m"
+    example_poses: ArrayLike | None = None
     look: LookSource | None = None
 
     def check(self, layout: Layout) -> Attached:
@@ -50,7 +53,7 @@ class Attached:
         Raises:
             NameNotFound: A shape or role names a frame that is not there.
             InvalidModel: An unknown up axis or unit.
-            InvalidValue: A pose has a number or quaternion that cannot be.
+            InvalidValue: A pose has a number that is not finite or a quaternion of no length.
             ShapeMismatch: A pose has too many or too few numbers.
         """
         if self.up not in UPS:
@@ -64,6 +67,7 @@ class Attached:
             shapes=tuple(replace(shape, frame=find_frame_name(names, shape.frame)) for shape in self.shapes),
             poses=tuple((name, check_pose(layout, name, q)) for name, q in self.poses),
             roles=tuple((role, find_frame_name(names, frame) if frame else "") for role, frame in self.roles),
+            example_poses=None if self.example_poses is None else check_frames(layout, self.example_poses),
         )
 
     def key(self) -> tuple[Any, ...]:
@@ -71,7 +75,8 @@ class Attached:
         poses = tuple(
             (name, (np.asarray(q, np.float64) + 0.0).tobytes()) for name, q in sorted(self.poses, key=take_name)
         )
-        return self.shapes, poses, tuple(sorted(self.roles)), self.up, self.units
+        frames = None if self.example_poses is None else (np.asarray(self.example_poses) + 0.0).tobytes()
+        return self.shapes, poses, tuple(sorted(self.roles)), self.up, self.units, frames
 
 
 def take_name(pair: tuple[str, Any]) -> str:
@@ -88,17 +93,39 @@ def find_frame_name(names: Mapping[str, str], name: str) -> str:
 
 def check_pose(layout: Layout, name: str, q: ArrayLike) -> Floats:
     """Return a configuration of this tree with its quaternions made unit; it may lie outside the ranges."""
-    own = [spec for spec in layout.joints if spec.name not in layout.mimics]
-    values = np.array(read_vector(q, sum(KINDS[spec.kind].nq for spec in own), f"pose {name!r}"))
-    for spec in own:
-        if KINDS[spec.kind].quaternion:
-            turn = values[layout.q_slices[spec.name]][-4:]  # a view
+    values = np.array(read_vector(q, count_numbers(layout), f"pose {name!r}"))
+    make_unit(layout, values, f"pose {name!r}")
+    return freeze(values)
+
+
+def check_frames(layout: Layout, frames: ArrayLike) -> Floats:
+    """Return the configurations of a clip, (frames, nq), with their quaternions made unit."""
+    nq = count_numbers(layout)
+    values = read_floats(frames, nq, "example_poses")
+    if values.ndim != 2 or values.shape[1] != nq:
+        raise ShapeMismatch(f"example_poses has shape {values.shape}; it must be (frames, {nq}).")
+    if not np.isfinite(values).all():
+        raise InvalidValue("example_poses has a number that is not finite.")
+    for row in values:
+        make_unit(layout, row, "example_poses")
+    return freeze(values)
+
+
+def count_numbers(layout: Layout) -> int:
+    """Return the length nq of a configuration."""
+    return sum(KINDS[spec.kind].nq for spec in layout.joints if spec.name not in layout.mimics)
+
+
+def make_unit(layout: Layout, q: Floats, what: str) -> None:
+    """Normalise the quaternions of a configuration in place."""
+    for spec in layout.joints:
+        if KINDS[spec.kind].quaternion and spec.name not in layout.mimics:
+            turn = q[layout.q_slices[spec.name]][-4:]  # a view
             length = float(np.linalg.norm(turn))
             if not 1e-6 < length < np.inf:
-                raise InvalidValue(f"pose {name!r}: joint {spec.name!r} has a quaternion of length {length}.")
+                raise InvalidValue(f"{what}: joint {spec.name!r} has a quaternion of length {length}.")
             if abs(length - 1.0) > 1e-15:
                 turn /= length
-    return freeze(values)
 
 
 def freeze_mapping(pairs: Sequence[tuple[str, Any]]) -> Mapping[str, Any]:

@@ -27,6 +27,7 @@ __all__ = [
     "draw_configurations",
     "lock_joints",
     "resolve_role",
+    "with_example_poses",
     "with_late_roles",
     "with_roles",
 ]
@@ -35,10 +36,21 @@ RoleFinder = Callable[["Model"], tuple[Mapping[str, str], Sequence[str]]]  # mor
 ROLE_SLOTS = ("_attached", "notes", "roles")  # of a Model: those that hold its roles
 
 
-def remodel(model: Model, specs: list[JointSpec | FrameSpec], notes: list[str] | None = None) -> Model:
+def remodel(model: Model, specs: list[JointSpec | FrameSpec]) -> Model:
     """Return a model of the same name and source made from other specs, with what still hangs on them."""
-    notes = [*model.notes, *(notes or [])]
-    return type(model)(model.name, specs, source=model.source, notes=notes, attached=carry_over(model, specs))
+    return reattach(model, carry_over(model, specs), specs=specs)
+
+
+def reattach(
+    model: Model,
+    attached: Attached,
+    *,
+    specs: Sequence[JointSpec | FrameSpec] | None = None,
+    notes: Iterable[str] = (),
+) -> Model:
+    """Return the model with other attached data, more notes and, if given, other specs."""
+    specs = model._layout.specs if specs is None else specs
+    return type(model)(model.name, specs, source=model.source, notes=(*model.notes, *notes), attached=attached)
 
 
 def carry_over(model: Model, specs: Sequence[JointSpec | FrameSpec]) -> Attached:
@@ -51,17 +63,18 @@ def carry_over(model: Model, specs: Sequence[JointSpec | FrameSpec]) -> Attached
         shapes=tuple(shape for shape in old.shapes if shape.frame in frames),
         poses=tuple((name, take_part(model, q, own)) for name, q in old.poses),
         roles=tuple((role, frame) for role, frame in old.roles if frame in frames or not frame),
+        example_poses=None if model.example_poses is None else take_part(model, model.example_poses, own),
     )
 
 
 def take_part(model: Model, q: Any, joints: Sequence[str]) -> Floats:
-    """Return the numbers of some joints, one after another; those of a former follower come from its leader."""
+    """Return the numbers of some joints, (..., n), in this order; those of a former follower come from its leader."""
     parts = []
     for name in joints:
         joint = model.joint(name)
-        values = q[joint.q]
+        values = q[..., joint.q]
         parts.append(joint.mimic.ratio * values + joint.mimic.offset if joint.mimic else values)
-    return np.concatenate([np.zeros(0), *parts])
+    return np.concatenate([q[..., :0], *parts], axis=-1)
 
 
 def add_spec(model: Model, spec: FrameSpec) -> Model:
@@ -80,11 +93,12 @@ def with_roles(model: Model, roles: Mapping[str, Any], notes: Iterable[str] = ()
             raise InvalidValue(f"a role must be a name such as 'hand_l', not {role!r}.")
     new = {role: "" if frame is None else model.frame(frame).name for role, frame in roles.items()}
     attached = replace(model._attached, roles=tuple((dict(model._attached.roles) | new).items()))
-    specs, notes = model._layout.specs, (*model.notes, *notes)
-    out = type(model)(model.name, specs, source=model.source, notes=notes, attached=attached)
-    if "shown" in model._facts:  # the clip that it was read with: a rest pose may not tell how its feet stand
-        out._facts["shown"] = model._facts["shown"]
-    return out
+    return reattach(model, attached, notes=notes)
+
+
+def with_example_poses(model: Model, frames: ArrayLike) -> Model:
+    """Return the model with frames of a clip that show how it stands and bends, (frames, nq)."""
+    return reattach(model, replace(model._attached, example_poses=frames))
 
 
 def with_late_roles(model: Model, find: RoleFinder) -> Model:
@@ -134,7 +148,8 @@ def cut_subtree(model: Model, root: str) -> Model:
             specs.append(replace(spec, mimic=None))
         else:
             specs.append(spec)
-    return remodel(model, specs, notes)
+    attached = replace(carry_over(model, specs), example_poses=None)  # without the joints above, none shows it stand
+    return reattach(model, attached, specs=specs, notes=notes)
 
 
 def lock_joints(model: Model, joints: Mapping[str, ArrayLike]) -> Model:

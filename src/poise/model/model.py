@@ -54,14 +54,16 @@ class Model:
         shapes: Solids and meshes fixed to its frames.
         poses: Named configurations, such as a file's key poses.
         roles: What its frames are on a body: role, such as "hand_l", to frame.
+        example_poses: Configurations from the clip that its file came with, (frames, nq), in pairs of neighbouring
+            frames: they show how it stands if its rest pose does not. None if there is no clip.
         up: The world's up axis: "x", "y" or "z".
         units: What its lengths are in: "m", or what the file says where its numbers were kept.
     """
 
     __slots__ = (
-        *("_attached", "_body", "_facts", "_frames", "_joints", "_late", "_layout", "frames", "joints", "length"),
-        *("lower", "mass", "name", "notes", "nq", "nv", "poses", "rest", "roles", "shapes", "slides", "source"),
-        *("stiffness", "turns", "units", "up", "upper"),
+        *("_attached", "_body", "_facts", "_frames", "_joints", "_late", "_layout", "example_poses", "frames"),
+        *("joints", "length", "lower", "mass", "name", "notes", "nq", "nv", "poses", "rest", "roles", "shapes"),
+        *("slides", "source", "stiffness", "turns", "units", "up", "upper"),
     )
 
     name: str
@@ -82,6 +84,7 @@ class Model:
     shapes: tuple[Shape, ...]
     poses: Mapping[str, Floats]
     roles: Mapping[str, str]
+    example_poses: Floats | None
     up: str
     units: str
     _attached: Attached
@@ -115,6 +118,7 @@ class Model:
             "shapes": attached.shapes,
             "poses": freeze_mapping(attached.poses),
             "roles": freeze_mapping([(role, frame) for role, frame in attached.roles if frame]),
+            "example_poses": attached.example_poses,
             "up": attached.up,
             "units": attached.units,
             "_attached": attached,

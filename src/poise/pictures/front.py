@@ -24,8 +24,7 @@ def find_front(model: Model) -> Floats:
     """
     up = model.up_direction
     pairs = [(f"{name}_l", f"{name}_r") for name in PAIRS if f"{name}_l" in model.roles and f"{name}_r" in model.roles]
-    shown = model._facts.get("shown")
-    q = np.array(model.rest) if shown is None else np.array(shown.q[0])
+    q = np.array(model.rest if model.example_poses is None else model.example_poses[0])
     across = np.zeros(3)
     for left, right in pairs:
         apart = model.fk(q, model.roles[left])[:3, 3] - model.fk(q, model.roles[right])[:3, 3]

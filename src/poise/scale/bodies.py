@@ -26,7 +26,7 @@ from poise.model import Model
 
 __all__ = ["check_unchanged", "describe_body", "hash_model", "read_body"]
 
-DESCRIBES = ("name", "parts", "shapes", "poses", "roles", "up", "units")  # not its file and notes
+DESCRIBES = ("name", "parts", "shapes", "poses", "roles", "example_poses", "up", "units")  # not its file and notes
 
 
 def hash_model(model: Model) -> str:

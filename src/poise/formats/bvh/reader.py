@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -24,6 +25,7 @@ from poise.formats.roles import give_roles
 from poise.formats.source import ReadOptions, Source
 from poise.kinematics import Motion
 from poise.model import Model
+from poise.model.derive import with_example_poses
 
 __all__ = ["NAME", "SUFFIXES", "looks_like", "read_model", "read_motion", "write_model", "write_motion", "write_pose"]
 
@@ -94,24 +96,19 @@ def read(source: Source, options: ReadOptions) -> tuple[Model, Columns, BvhClip 
         nodes = find_lengths(source, nodes, clip.rows[0])
         clip = replace(clip, rows=keep_offsets(source, nodes, clip.rows))
     model, columns = build(source, nodes, options)
-    return give_roles(model, source, show_body(model, columns, clip)), columns, clip
+    return give_roles(add_examples(model, columns, clip), source), columns, clip
 
 
-def show_body(model: Model, columns: Columns, clip: BvhClip | None) -> Motion | None:
-    """Return frames that show the body moving, for a body whose rest pose does not stand; None without a clip.
-
-    They come in pairs, one and the one after it, so that they tell what moves.
-    """
+def add_examples(model: Model, columns: Columns, clip: BvhClip | None) -> Model:
+    """Return the model with example poses: pairs of neighbouring frames of the clip, the first frame among them."""
     if clip is None or not len(clip.rows):
-        return None
+        return model
     first = np.unique(np.linspace(0, max(len(clip.rows) - 2, 0), SHOWN).round().astype(np.intp))
     some = np.stack([first, first + 1], axis=1).ravel() if len(clip.rows) > 1 else first
     for rows in (clip.rows[some], clip.rows[:1].copy()):
-        try:
-            return Motion(model, columns.make_configurations(rows))
-        except PoiseError:
-            continue
-    return None
+        with suppress(PoiseError):
+            return with_example_poses(model, columns.make_configurations(rows))
+    return model
 
 
 def find_lengths(source: Source, nodes: list[BvhNode], first: NDArray[np.float64]) -> list[BvhNode]:

@@ -144,7 +144,7 @@ def make_scene(model: Model, grasps: Mapping[str, Grasp], frames: int, start: Fl
 
 def extend(model: Model, specs: Sequence[JointSpec | FrameSpec]) -> Model:
     """Return a model with more joints or frames; its named poses are left behind."""
-    attached = replace(model._attached, poses=())
+    attached = replace(model._attached, poses=(), example_poses=None)
     out = Model(model.name, [*model._layout.specs, *specs], source=model.source, notes=model.notes, attached=attached)
     out.keep("roles", lambda: find_roles(model))  # objects are no part of the shape that tells them
     return out

@@ -17,7 +17,6 @@ from poise.anatomy import roles as find_roles
 from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.goals import Align, Goal, Orient, Reach
-from poise.kinematics import Motion
 from poise.kinematics.carrying import Root
 from poise.kinematics.samples import name_angles
 from poise.model import Model
@@ -131,9 +130,8 @@ class CarryOver:
         self.chest = find_axes(model, self.ours, "chest")
         self.bends = Bends(source, self.theirs, self.roles[1])
         self.own_bends = Bends(model, self.ours, self.roles[0])
-        shown: Motion | None = model._facts.get("shown")
-        if shown is not None:  # the clip that it was read with: its rest pose may not tell how its limbs bend
-            self.own_bends.watch(np.array(model.fk(shown.q)))
+        if model.example_poses is not None:  # its rest pose may not tell how its limbs bend
+            self.own_bends.watch(np.array(model.fk(model.example_poses)))
         self.asked: list[tuple[Goal, str, object]] = []
         self.trunk: tuple[list[str], Floats] | None = None
         self._ask_trunk()

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from poise.anatomy import roles as find_roles
 from poise.errors import InvalidValue, name_not_found
-from poise.kinematics import Motion
 from poise.kinematics.carrying import find_first
 from poise.kinematics.samples import TURNS_FREELY
 from poise.model import Model
-from poise.model.derive import remodel, take_part
+from poise.model.derive import remodel
 from poise.model.spec import FrameSpec, JointSpec
 
 __all__ = ["NEEDED", "choose", "cut_out", "find_carrier", "list_carried", "list_people", "name_person", "single_out"]
@@ -133,12 +130,7 @@ def cut_out(model: Model, person: str) -> Model:
 def make_alone(model: Model, person: str) -> Model:
     """Return the frames under one frame, and those above it."""
     frames = {*model.subtree(person).frames, person, *model.ancestors(person)}
-    alone = remodel(model, [spec for spec in model._layout.specs if name_frame(spec) in frames])
-    shown: Motion | None = model._facts.get("shown")
-    if shown is not None:
-        own = [joint.name for joint in alone.joints if joint.nq and not joint.mimic]
-        alone.keep("shown", lambda: Motion(alone, np.array([take_part(model, q, own) for q in shown.q]), shown.fps))
-    return alone
+    return remodel(model, [spec for spec in model._layout.specs if name_frame(spec) in frames])
 
 
 def name_frame(spec: JointSpec | FrameSpec) -> str:

@@ -190,8 +190,8 @@ def find_standing(model: Model) -> Floats:
 
     Bones of many files all point along x in the rest pose: nothing there is above or beside anything else.
     """
-    shown = model._facts.get("shown")
-    poses: list[Floats] = [np.array(model.rest)] + ([] if shown is None else [np.array(shown.q[0])])
+    frames = model.example_poses
+    poses: list[Floats] = [np.array(model.rest)] + ([] if frames is None else [np.array(frames[0])])
     heights = [measure_standing(model, q) for q in poses]
     return poses[0] if heights[0] >= 0.7 * max(heights) else poses[-1]
 
