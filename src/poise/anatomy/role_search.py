@@ -37,6 +37,8 @@ def roles(model: Model, clip: Motion | None = None) -> Roles:
         raise ModelMismatch(
             f"the clip is of {clip.model.name!r}, not of {model.name!r}; give a clip of the model itself."
         )
+    if clip is None and model.subject is not None:
+        return roles(model.subject)
     if clip is None and "roles" in model._facts:
         kept: Roles = model._facts["roles"]
         return kept

@@ -19,7 +19,7 @@ import numpy as np
 from poise.errors import FormatError, InvalidValue, PoiseError, name_not_found
 from poise.kinematics import Pose
 from poise.model import BallRange, Box, Capsule, Cylinder, Mesh, Mimic, Model, ModelBuilder, Object, Path, Sphere
-from poise.model.derive import with_example_poses
+from poise.model.derive import with_example_poses, with_subject
 from poise.model.spec import FrameSpec, JointSpec
 from poise.spatial import Rotation, Transform
 
@@ -52,8 +52,9 @@ def encode_model(model: Model) -> dict[str, Any]:
         "parts": [encode_joint(s) if isinstance(s, JointSpec) else encode_frame(s) for s in model._layout.specs],
         "shapes": [encode_shape(shape) for shape in model.shapes],
         "poses": {name: np.asarray(q).tolist() for name, q in model.poses.items()},
-        "roles": dict(model.roles),
+        "roles": {role: frame or None for role, frame in model._attached.roles},
         "example_poses": None if model.example_poses is None else model.example_poses.tolist(),
+        "subject": None if model.subject is None else encode_model(model.subject),
     }
 
 
@@ -135,10 +136,15 @@ def build_model(values: Mapping[str, Any]) -> Model:
         builder.add_shape(shape["frame"], geometry, offset=offset, use=shape["use"], color=shape["color"])
     for name, q in values["poses"].items():
         builder.add_pose(name, q)
-    for role, frame in values["roles"].items():
-        builder.add_role(role, frame)
-    frames = values.get("example_poses")
-    return builder.build() if frames is None else with_example_poses(builder.build(), frames)
+    roles = values["roles"].items()
+    for role, frame in roles:
+        if frame is not None:
+            builder.add_role(role, frame)
+    model, frames, subject = builder.build(), values.get("example_poses"), values.get("subject")
+    denied = {role: None for role, frame in roles if frame is None}
+    model = model.with_roles(denied) if denied else model
+    model = model if frames is None else with_example_poses(model, frames)
+    return model if subject is None else with_subject(model, build_model(subject))
 
 
 def decode_frame(values: Mapping[str, Any]) -> FrameSpec:

@@ -162,7 +162,7 @@ def with_up(model: Model, up: str) -> Model:
 
 def rebuild(model: Model, specs: list[Spec], attached: Attached) -> Model:
     """Return a model with other parts, shapes and poses."""
-    return Model(model.name, specs, source=model.source, notes=model.notes, attached=attached)
+    return Model(model.name, specs, source=model.source, notes=model.notes, attached=replace(attached, subject=None))
 
 
 # ------------------------------------------------------------------------------------------------ base

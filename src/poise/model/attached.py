@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +17,9 @@ from poise.model.geometry.shapes import Shape
 from poise.model.joints.kinds import KINDS
 from poise.model.layout import Layout
 from poise.model.spec import freeze, read_floats, read_vector
+
+if TYPE_CHECKING:
+    from poise.model.model import Model
 
 __all__ = ["Attached", "freeze_mapping"]
 
@@ -36,6 +39,8 @@ class Attached:
         units: What lengths are in.
         example_poses: Configurations (frames, nq) from the clip that the file came with, in pairs of neighbouring
             frames. They show how the body stands and bends if its rest pose does not. None if there is no clip.
+        subject: The body alone, if the model also holds objects or other people: roles and contact points are those of
+            the subject. Otherwise None.
         look: Where the files are that show the body; no part of what it is.
     """
 
@@ -45,6 +50,7 @@ class Attached:
     up: str = "z"
     units: str = "m"
     example_poses: ArrayLike | None = None
+    subject: Model | None = None
     look: LookSource | None = None
 
     def check(self, layout: Layout) -> Attached:
@@ -76,7 +82,7 @@ class Attached:
             (name, (np.asarray(q, np.float64) + 0.0).tobytes()) for name, q in sorted(self.poses, key=take_name)
         )
         frames = None if self.example_poses is None else (np.asarray(self.example_poses) + 0.0).tobytes()
-        return self.shapes, poses, tuple(sorted(self.roles)), self.up, self.units, frames
+        return self.shapes, poses, tuple(sorted(self.roles)), self.up, self.units, frames, self.subject
 
 
 def take_name(pair: tuple[str, Any]) -> str:

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
 __all__ = ["name_mismatch"]
 
-ATTACHED = ("shapes", "named poses", "roles", "up axis", "units", "example poses")  # in the order of Attached.key()
+# in the order of Attached.key()
+ATTACHED = ("shapes", "named poses", "roles", "up axis", "units", "example poses", "subject")
 
 
 def name_mismatch(given: Model, wanted: Model) -> str:

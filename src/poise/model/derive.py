@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from poise.model.model import Model
 
 __all__ = [
+    "add_objects",
     "add_spec",
     "cut_subtree",
     "draw_configurations",
@@ -30,6 +31,7 @@ __all__ = [
     "with_example_poses",
     "with_late_roles",
     "with_roles",
+    "with_subject",
 ]
 
 RoleFinder = Callable[["Model"], tuple[Mapping[str, str], Sequence[str]]]  # more roles, and notes on them
@@ -64,6 +66,7 @@ def carry_over(model: Model, specs: Sequence[JointSpec | FrameSpec]) -> Attached
         poses=tuple((name, take_part(model, q, own)) for name, q in old.poses),
         roles=tuple((role, frame) for role, frame in old.roles if frame in frames or not frame),
         example_poses=None if model.example_poses is None else take_part(model, model.example_poses, own),
+        subject=None,
     )
 
 
@@ -92,13 +95,24 @@ def with_roles(model: Model, roles: Mapping[str, Any], notes: Iterable[str] = ()
         if not isinstance(role, str) or not role.strip():
             raise InvalidValue(f"a role must be a name such as 'hand_l', not {role!r}.")
     new = {role: "" if frame is None else model.frame(frame).name for role, frame in roles.items()}
-    attached = replace(model._attached, roles=tuple((dict(model._attached.roles) | new).items()))
+    attached = replace(model._attached, roles=tuple((dict(model._attached.roles) | new).items()), subject=None)
     return reattach(model, attached, notes=notes)
 
 
 def with_example_poses(model: Model, frames: ArrayLike) -> Model:
     """Return the model with frames of a clip that show how it stands and bends, (frames, nq)."""
     return reattach(model, replace(model._attached, example_poses=frames))
+
+
+def with_subject(model: Model, subject: Model) -> Model:
+    """Return the model with the roles and contact points of `subject`, the part of it that is the body."""
+    return reattach(model, replace(model._attached, subject=subject))
+
+
+def add_objects(model: Model, specs: Sequence[JointSpec | FrameSpec]) -> Model:
+    """Return the model with joints and frames that are no part of its body; it has no named poses."""
+    attached = replace(model._attached, poses=(), example_poses=None, subject=model)
+    return reattach(model, attached, specs=[*model._layout.specs, *specs])
 
 
 def with_late_roles(model: Model, find: RoleFinder) -> Model:

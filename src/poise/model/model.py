@@ -56,6 +56,7 @@ class Model:
         roles: What its frames are on a body: role, such as "hand_l", to frame.
         example_poses: Configurations from the clip that its file came with, (frames, nq), in pairs of neighbouring
             frames: they show how it stands if its rest pose does not. None if there is no clip.
+        subject: The body alone, if this model also holds objects or other people. Otherwise None.
         up: The world's up axis: "x", "y" or "z".
         units: What its lengths are in: "m", or what the file says where its numbers were kept.
     """
@@ -63,7 +64,7 @@ class Model:
     __slots__ = (
         *("_attached", "_body", "_facts", "_frames", "_joints", "_late", "_layout", "example_poses", "frames"),
         *("joints", "length", "lower", "mass", "name", "notes", "nq", "nv", "poses", "rest", "roles", "shapes"),
-        *("slides", "source", "stiffness", "turns", "units", "up", "upper"),
+        *("slides", "source", "stiffness", "subject", "turns", "units", "up", "upper"),
     )
 
     name: str
@@ -85,6 +86,7 @@ class Model:
     poses: Mapping[str, Floats]
     roles: Mapping[str, str]
     example_poses: Floats | None
+    subject: Model | None
     up: str
     units: str
     _attached: Attached
@@ -119,6 +121,7 @@ class Model:
             "poses": freeze_mapping(attached.poses),
             "roles": freeze_mapping([(role, frame) for role, frame in attached.roles if frame]),
             "example_poses": attached.example_poses,
+            "subject": attached.subject,
             "up": attached.up,
             "units": attached.units,
             "_attached": attached,

@@ -26,13 +26,14 @@ from poise.model import Model
 
 __all__ = ["check_unchanged", "describe_body", "hash_model", "read_body"]
 
-DESCRIBES = ("name", "parts", "shapes", "poses", "roles", "example_poses", "up", "units")  # not its file and notes
+# not its file and notes
+DESCRIBES = ("name", "parts", "shapes", "poses", "roles", "example_poses", "subject", "up", "units")
 
 
 def hash_model(model: Model) -> str:
     """Return a hash of everything in a body: joints, frames, masses, shapes, poses and roles, to the last bit."""
     values = encode_model(model)
-    return sha256(json.dumps([values[key] for key in DESCRIBES]).encode()).hexdigest()[:16]
+    return sha256(json.dumps([values[key] for key in DESCRIBES if values[key] is not None]).encode()).hexdigest()[:16]
 
 
 def describe_body(model: Model, *, with_files: bool) -> dict[str, Any]:

@@ -6,13 +6,12 @@ and the goal leaves the turn about that axis free.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from poise.anatomy import roles as find_roles
 from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.goals import Grasp, Reach
@@ -20,7 +19,8 @@ from poise.kinematics.parts import find_rigid_parts
 from poise.kinematics.together import write_coordinates
 from poise.limits.carried import Carried
 from poise.model import Model, ModelBuilder, Object
-from poise.model.spec import FrameSpec, JointSpec
+from poise.model.derive import add_objects
+from poise.model.spec import FrameSpec
 from poise.motion.objects.palms import Palm, find_flesh, find_hand, find_palm
 from poise.spatial import Rotation, Transform
 
@@ -138,16 +138,8 @@ def make_scene(model: Model, grasps: Mapping[str, Grasp], frames: int, start: Fl
     things = ModelBuilder("things")
     for name, each in objects.items():
         things.add_joint(name_thing(model, each), None, "free", rest=write_coordinates(paths[name][0]), locked=True)
-    gripping = extend(model, marks) if marks else model
-    return Scene(model, gripping, extend(gripping, things.build()._layout.specs), grips, objects, paths)
-
-
-def extend(model: Model, specs: Sequence[JointSpec | FrameSpec]) -> Model:
-    """Return a model with more joints or frames; its named poses are left behind."""
-    attached = replace(model._attached, poses=(), example_poses=None)
-    out = Model(model.name, [*model._layout.specs, *specs], source=model.source, notes=model.notes, attached=attached)
-    out.keep("roles", lambda: find_roles(model))  # objects are no part of the shape that tells them
-    return out
+    gripping = add_objects(model, marks) if marks else model
+    return Scene(model, gripping, add_objects(gripping, things.build()._layout.specs), grips, objects, paths)
 
 
 def name_thing(model: Model, thing: Object) -> str:

@@ -9,7 +9,7 @@ from poise.errors import InvalidValue, name_not_found
 from poise.kinematics.carrying import find_first
 from poise.kinematics.samples import TURNS_FREELY
 from poise.model import Model
-from poise.model.derive import remodel
+from poise.model.derive import remodel, with_subject
 from poise.model.spec import FrameSpec, JointSpec
 
 __all__ = ["NEEDED", "choose", "cut_out", "find_carrier", "list_carried", "list_people", "name_person", "single_out"]
@@ -115,10 +115,8 @@ def list_carried(model: Model, frame: str) -> set[str]:
 
 def leave_alone(model: Model, person: str) -> Model:
     """Return a model in which only what one person's own frames play has roles: those that it has by itself."""
-    own = find_roles(cut_out(model, person))
-    alone = model.with_roles({**dict.fromkeys(find_roles(model)), **own})
-    alone.keep("roles", lambda: own)  # the others are no part of the shape that tells them
-    return alone
+    subject = cut_out(model, person)
+    return with_subject(model.with_roles({**dict.fromkeys(find_roles(model)), **find_roles(subject)}), subject)
 
 
 def cut_out(model: Model, person: str) -> Model:

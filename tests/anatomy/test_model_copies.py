@@ -1,4 +1,4 @@
-"""Models that were read with a clip: a copy behaves as the original, whichever way it was made."""
+"""Copies of models: each behaves as the original, whichever way it was made."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 import poise
 from poise.formats.plain_values import dump_model, parse_model
+from poise.model.derive import add_objects
 from recordings import write_lying
 from walks import make_walk
 
@@ -50,6 +51,22 @@ def test_a_copy_is_retargeted_alike(lying: Path, copy: Callable[[poise.Model], p
     model, walk = poise.load(lying), make_walk(8)
     one, other = (poise.retarget(walk, body).motion.q for body in (model, copy(model)))
     np.testing.assert_array_equal(other, one)
+
+
+@COPIES
+def test_a_copy_with_objects_has_the_roles_of_its_body(copy: Callable[[poise.Model], poise.Model]) -> None:
+    body = poise.load("humanoid")
+    held = poise.ModelBuilder("things").add_joint("ladder", None, "free", rest=(0, 0, 9, 1, 0, 0, 0)).build()
+    scene = add_objects(body, held._layout.specs)
+    assert copy(scene) == scene
+    assert poise.roles(copy(scene)) == poise.roles(scene) == poise.roles(body)
+
+
+@COPIES
+def test_a_copy_lacks_the_roles_that_nothing_plays(copy: Callable[[poise.Model], poise.Model]) -> None:
+    model = poise.load("humanoid").with_roles({"head": None})
+    assert copy(model) == model
+    assert "head" not in poise.roles(copy(model))
 
 
 def test_models_with_other_example_poses_differ(lying: Path) -> None:
