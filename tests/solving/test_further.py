@@ -12,11 +12,15 @@ import pytest
 
 import poise
 from general_arms import HARD, SIX, draw_general, draw_hard
+from poise.answers.complete_list import LISTED
 from poise.arrays import Floats
 from poise.goals import Reach, Rest
 from poise.reach import guesses
-from poise.reach.guesses import Guesses
+from poise.reach.bounds import BOUNDS, DRAWINGS
+from poise.reach.closed_forms import CLOSED
+from poise.reach.guesses import GUESSES, Guesses
 from poise.solvers import clock, several, table
+from poise.solvers.ready import READY
 
 SEEDED = 61  # searches of the default method: further ones began at guesses
 
@@ -229,8 +233,8 @@ def test_a_batch_is_done_when_all_its_searches_are() -> None:
     assert told.count((3, 3)) == 1
 
 
-def count_facts(model: poise.Model) -> dict[str, int]:
-    return {what: len(kept) for what, kept in model._facts.items() if isinstance(kept, dict)}
+def count_entries(model: poise.Model) -> list[int]:
+    return [len(model.memo.entries(table)) for table in (GUESSES, CLOSED, LISTED, READY, BOUNDS, DRAWINGS)]
 
 
 def test_what_stands_beyond_the_frame_is_not_prepared_for() -> None:
@@ -242,8 +246,8 @@ def test_what_stands_beyond_the_frame_is_not_prepared_for() -> None:
         far = poise.solve(model, goal_of(T + 50.0 * np.eye(4, k=3)), start, joints=SIX)
         assert far.status is poise.Status.UNREACHABLE
         assert len(poise.solve_all(model, goal_of(T), start, joints=SIX)) >= 1
-        known.append(count_facts(model))
-    assert known[0]["guesses"] == 1
+        known.append(count_entries(model))
+    assert known[0][0] == 1
     assert known[1:] == known[:-1]
 
 

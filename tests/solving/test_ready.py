@@ -14,7 +14,7 @@ from poise.errors import PoiseError
 from poise.goals import Custom, Distance, Goal, LookAt, Orient, Reach, Rest
 from poise.goals.goal import GoalRows
 from poise.solvers.options import Options
-from poise.solvers.ready import MOST_READY, describe, identify
+from poise.solvers.ready import MOST_READY, READY, describe, identify
 
 ARM, HAND = poise.load("panda"), "panda_hand_tcp"
 BODY = poise.load("humanoid")
@@ -51,7 +51,7 @@ def test_a_ready_problem_answers_as_a_new_one(kind):
         assert bits(poise.solve(model, goals, start, **options)) == bits(
             poise.Solver(model, goals, **options).solve(start)
         )
-    assert model._facts["ready"]
+    assert model.memo.entries(READY)
 
 
 def test_threads_never_share_a_problem():
@@ -109,11 +109,11 @@ def test_only_a_few_are_kept_and_none_that_calls_python():
     model = poise.load("panda")
     for k in range(3 * MOST_READY):
         poise.solve(model, Reach(HAND, (0.3, 0.2, 0.5), tolerance=1e-4 + 1e-6 * k))
-        assert 1 <= len(model._facts["ready"]) <= MOST_READY
-    kept = set(model._facts["ready"])
+        assert 1 <= len(model.memo.entries(READY)) <= MOST_READY
+    kept = set(model.memo.entries(READY))
     poise.solve(model, Custom(lambda q: q[:1], size=1))
     poise.solve(model, Reach(HAND, (0.3, 0.2, 0.5)), record=True)
-    assert set(model._facts["ready"]) == kept
+    assert set(model.memo.entries(READY)) == kept
 
 
 @pytest.mark.parametrize("wrong", [{"max_steps": True}, {"max_steps": 1.0}, {"restarts": -1}, {"mode": "fast"}])

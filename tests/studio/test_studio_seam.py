@@ -13,7 +13,6 @@ from paths import ROOT
 SOURCE = ROOT / "src" / "poise"
 ROOMS = ("studio", "pages")
 OWN = ("self", "cls")
-NOTEBOOK = "_facts"  # of a Model: what any room has worked out about it and wants to keep
 
 
 # viser has no public way to move many bones without comparing each twice; where its insides differ, setters are used
@@ -29,7 +28,7 @@ def read_rooms() -> Iterator[tuple[Path, ast.Module]]:
 
 def is_private(name: str) -> bool:
     """Return whether a name is private."""
-    return name.startswith("_") and not name.startswith(("__", "_repr_")) and name != NOTEBOOK
+    return name.startswith("_") and not name.startswith(("__", "_repr_"))
 
 
 @pytest.mark.slow

@@ -9,11 +9,15 @@ from poise.anatomy.evidence import weigh
 from poise.anatomy.poses import read_best_shape
 from poise.anatomy.report import Role, Roles, order_of
 from poise.anatomy.shape import NO_LEGS, Shape
+from poise.arrays import Floats
 from poise.errors import InvalidValue, ModelMismatch
 from poise.kinematics import Motion
 from poise.model import Model
+from poise.model.memo import MemoSlot
 
 __all__ = ["roles"]
+
+ROLES = MemoSlot[Roles]("roles")
 
 
 def roles(model: Model, clip: Motion | None = None) -> Roles:
@@ -37,17 +41,21 @@ def roles(model: Model, clip: Motion | None = None) -> Roles:
         raise ModelMismatch(
             f"the clip is of {clip.model.name!r}, not of {model.name!r}; give a clip of the model itself."
         )
-    if clip is None and model.subject is not None:
+    if clip is not None:
+        return search_roles(model, clip.q)
+    if model.subject is not None:
         return roles(model.subject)
-    if clip is None and "roles" in model._facts:
-        kept: Roles = model._facts["roles"]
-        return kept
     first = None if model.example_poses is None else model.example_poses[:1]
-    names, shape = find_roles(model), read_best_shape(model, first if clip is None else clip.q)
+    return model.memo.get(ROLES, lambda: search_roles(model, first))
+
+
+def search_roles(model: Model, frames: Floats | None) -> Roles:
+    """Find the roles by names and by shape, seen in the rest pose or in frames of a clip, (frames, nq)."""
+    names, shape = find_roles(model), read_best_shape(model, frames)
     weighed, shape = weigh(model, names, shape)
     found = keep_stated(model, weighed.found)
     shape = settle_kind(shape, {role.role: role.frame for role in found})
-    out = Roles(
+    return Roles(
         model_name=model.name,
         kind=shape.kind,
         scheme=names.scheme if names.is_known else "words" if any("name" in role.evidence for role in found) else "",
@@ -57,9 +65,6 @@ def roles(model: Model, clip: Motion | None = None) -> Roles:
         facing=look_of(shape, weighed.turned),
         _seen=(model, shape.body),
     )
-    if clip is None:
-        model._facts["roles"] = out
-    return out
 
 
 def keep_stated(model: Model, found: list[Role]) -> list[Role]:

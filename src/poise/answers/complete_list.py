@@ -8,7 +8,7 @@ to the transform on the model itself, and its errors decide. Arcs and poses are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,12 +26,13 @@ from poise.kinematics import Pose
 from poise.model import Model
 from poise.model.chain import Axis, placement
 from poise.model.family import Family
+from poise.model.memo import MemoTable
 from poise.native import core
-from poise.reach.bounds import fixes_the_frame, recall
+from poise.reach.bounds import fixes_the_frame
 from poise.reach.closed_forms import ClosedGoal, find_closed_form
 from poise.reach.guesses import Guesses, find_guesses
 from poise.solvers.one_call import check_start
-from poise.solvers.options import check_whole, keep_joints
+from poise.solvers.options import Options, check_whole, keep_joints
 from poise.solvers.proofs import find_freedom
 from poise.solvers.solution import Solution
 from poise.solvers.solver import Solver
@@ -39,6 +40,7 @@ from poise.solvers.starts import read_start
 
 __all__ = ["solve_all"]
 
+LISTED = MemoTable[Hashable, tuple[Options, ClosedGoal | tuple[Family, Guesses]]]("closed forms of prepared problems")
 FINEST = 1e-6  # width of the cells in which an arc's end is found [rad, or a tenth of the chain]
 MOST_CELLS = 40000
 MOST_SAMPLES = 10_000  # along one arc: a second or two, and some megabytes
@@ -82,7 +84,7 @@ def solve_all(
     solver, rows, key = Solver.read_problem(model, goal, given)
     begin = read_start(solver.model, start)
     again = (repeat, (model, goal, begin, given["joints"], samples))
-    kept = model._facts.get("listed", {}).get(key)
+    kept = model.memo.entries(LISTED).get(key)
     closed = find_closed(solver, goal, rows, key, begin) if kept is None else kept[1]
     if not isinstance(closed, ClosedGoal):
         family, guesses = closed
@@ -126,7 +128,7 @@ def find_closed(
     else:
         raise InvalidValue(f"solve_all: {closed} Type: solve(model, goal, solutions=8).")
     if key is not None and freedom.q is None:
-        recall(model, "listed", key, lambda: (solver.options, found))  # the key has the options' id: they stay alive
+        model.memo.put(LISTED, key, (solver.options, found))  # the key has the options' id: they stay alive
     return found
 
 

@@ -9,21 +9,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from poise.model import Model
+from poise.model.memo import MemoSlot
 from poise.names import find_other_side, swap_side
 
 __all__ = ["find_partner_joint", "pair_frames"]
 
+PAIRS = MemoSlot[dict[str, str]]("frames and those on the other side")
+
 
 def pair_frames(model: Model) -> dict[str, str]:
     """Return for every frame the frame on the other side; a frame in the middle is its own."""
-    pairs: dict[str, str] = model._facts.get("pairs of frames") or {}
-    if not pairs:
-        pairs = {name: find_other_side(name, model.frames) or name for name in model.frames}
-        for one, other in pair_by_roles(model):
-            if pairs[one] == one and pairs[other] == other and one != other:
-                pairs[one], pairs[other] = other, one
-        model._facts["pairs of frames"] = pairs
-    return dict(pairs)
+    return dict(model.memo.get(PAIRS, lambda: search_pairs(model)))
+
+
+def search_pairs(model: Model) -> dict[str, str]:
+    """Pair the frames by name; those whose names have no side by role."""
+    pairs = {name: find_other_side(name, model.frames) or name for name in model.frames}
+    for one, other in pair_by_roles(model):
+        if pairs[one] == one and pairs[other] == other and one != other:
+            pairs[one], pairs[other] = other, one
+    return pairs
 
 
 def pair_by_roles(model: Model) -> Iterator[tuple[str, str]]:

@@ -15,6 +15,7 @@ from poise.errors import InvalidValue, NameNotFound
 from poise.model.attached import Attached
 from poise.model.joints.joint import Frame, Joint
 from poise.model.joints.kinds import KINDS
+from poise.model.memo import Memo
 from poise.model.spec import FrameSpec, JointSpec, freeze, read_vector
 from poise.spatial import Rotation, Transform
 
@@ -120,7 +121,7 @@ def with_late_roles(model: Model, find: RoleFinder) -> Model:
     out = object.__new__(type(model))
     for slot in {*type(model).__slots__} - {*ROLE_SLOTS, "_late"}:
         object.__setattr__(out, slot, getattr(model, slot))
-    object.__setattr__(out, "_facts", dict(model._facts))
+    object.__setattr__(out, "memo", Memo())
     object.__setattr__(out, "_late", (model, find))
     return out
 

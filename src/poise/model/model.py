@@ -6,7 +6,7 @@ frame and make the output array.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,12 +24,15 @@ from poise.model.joints.joint import Frame, Joint, get_name
 from poise.model.joints.primitives import make_kernel_table
 from poise.model.layout import Layout, lay_out
 from poise.model.members import freeze_flags, list_ranged, make_frames, make_joints, measure_length
+from poise.model.memo import Memo, MemoSlot
 from poise.model.spec import FrameSpec, JointSpec, freeze
 from poise.native import Body
 
 __all__ = ["Model"]
 
 Array = NDArray[Any]
+RANGED = MemoSlot[tuple[NDArray[np.intp], NDArray[np.intp]]]("numbers of q with a range, and their velocities")
+CELL = MemoSlot[str]("notebook cell")
 
 
 class Model:
@@ -59,11 +62,12 @@ class Model:
         subject: The body alone, if this model also holds objects or other people. Otherwise None.
         up: The world's up axis: "x", "y" or "z".
         units: What its lengths are in: "m", or what the file says where its numbers were kept.
+        memo: Values computed from this model, kept to save time; copies start with an empty one.
     """
 
     __slots__ = (
-        *("_attached", "_body", "_facts", "_frames", "_joints", "_late", "_layout", "example_poses", "frames"),
-        *("joints", "length", "lower", "mass", "name", "notes", "nq", "nv", "poses", "rest", "roles", "shapes"),
+        *("_attached", "_body", "_frames", "_joints", "_late", "_layout", "example_poses", "frames"),
+        *("joints", "length", "lower", "mass", "memo", "name", "notes", "nq", "nv", "poses", "rest", "roles", "shapes"),
         *("slides", "source", "stiffness", "subject", "turns", "units", "up", "upper"),
     )
 
@@ -89,9 +93,9 @@ class Model:
     subject: Model | None
     up: str
     units: str
+    memo: Memo
     _attached: Attached
     _body: Body
-    _facts: dict[Any, Any]  # what other rooms worked out about this very model and want to keep
     _late: tuple[Model, derive.RoleFinder]  # roles nobody has used yet: the body without them, and who finds them
     _layout: Layout
     _joints: dict[str, Joint]
@@ -133,7 +137,7 @@ class Model:
             "joints": joints,
             "_joints": {joint.name: joint for joint in joints},
             "_frames": {},
-            "_facts": {},
+            "memo": Memo(),
             "rest": freeze(rest),
             "lower": layout.lower,
             "upper": layout.upper,
@@ -336,7 +340,7 @@ class Model:
     def clamp(self, q: ArrayLike) -> Array:
         """Return the nearest configuration inside the ranges; quaternions are made unit, cones are left aside."""
         out = np.array(self._body.integrate(q, np.zeros(self.nv, np.float32)))  # no step, of either width
-        numbers, velocities = self.keep("ranged", lambda: list_ranged(self.joints))
+        numbers, velocities = self.memo.get(RANGED, lambda: list_ranged(self.joints))
         out[..., numbers] = np.clip(out[..., numbers], self.lower[velocities], self.upper[velocities])
         return out
 
@@ -378,12 +382,6 @@ class Model:
         """
         return derive.with_roles(self, roles)
 
-    def keep(self, key: str, make: Callable[[], Any]) -> Any:
-        """Return what was worked out about this very model before, or work it out now and keep it."""
-        if key not in self._facts:
-            self._facts[key] = make()
-        return self._facts[key]
-
     # -------------------------------------------------------------------------------------------- looking at it
 
     def __repr__(self) -> str:
@@ -393,8 +391,7 @@ class Model:
         return text.draw_tree(self)
 
     def _repr_html_(self) -> str:
-        shown: str = self.keep("cell", lambda: text.draw_cell(self))
-        return shown
+        return self.memo.get(CELL, lambda: text.draw_cell(self))
 
 
 def remake(

@@ -12,25 +12,27 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.model.joints.kinds import Primitive
+from poise.model.memo import MemoSlot
 from poise.model.model import Model
 
 __all__ = ["explain_no_plane", "find_normal", "is_planar"]
 
 NEAR = 1e-9
 NORMALS = (2, 1, 0)  # z first: a body that slides along x alone moves in the xy plane
+NORMAL = MemoSlot[int | None]("normal of the plane")
 PLANES = ("yz", "xz", "xy")  # by their normal
 
 
 def find_normal(model: Model) -> int | None:
     """Return the axis of the world (0, 1, 2) that nothing in the body moves along or tilts; None without one."""
+    return model.memo.get(NORMAL, lambda: search_normal(model))
 
-    def look() -> int | None:
-        moves = list(list_motions(model))
-        kept = (axis for axis in NORMALS if all(keeps(primitive, n[axis]) for _, primitive, n in moves))
-        return next(kept, None)
 
-    found: int | None = model.keep("normal", look)
-    return found
+def search_normal(model: Model) -> int | None:
+    """Search the axes for the one of `find_normal`."""
+    moves = list(list_motions(model))
+    kept = (axis for axis in NORMALS if all(keeps(primitive, n[axis]) for _, primitive, n in moves))
+    return next(kept, None)
 
 
 def explain_no_plane(model: Model) -> str:

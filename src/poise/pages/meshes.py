@@ -14,7 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.formats.meshes.decimation import split_creases, thin_all
+from poise.model import Model
 from poise.model.geometry.looks import Material, Patch, Piece, Texture, find_normals
+from poise.model.memo import MemoSlot
+from poise.pictures.body.pieces import find_pieces
 from poise.pictures.textures import PLAIN, shrink_texture
 
 __all__ = ["MeshShelf", "fit_pieces"]
@@ -22,7 +25,7 @@ __all__ = ["MeshShelf", "fit_pieces"]
 MOST_TRIANGLES = 100_000
 """Triangles of a body on a page, which is mailed around."""
 
-FITTED = "fitted"
+FITTED = MemoSlot[list[Piece]]("pieces on a page")
 
 
 @dataclass
@@ -87,14 +90,15 @@ class MeshShelf:
         return {"patches": self.patches, "meshes": self.instances, "images": self.images}
 
 
-def fit_pieces(facts: dict[Any, Any], pieces: tuple[Piece, ...]) -> list[Piece]:
-    """Return the pieces of a body with as many triangles as a page takes; kept among the facts of its model."""
-    if FITTED not in facts:
-        few = thin_all(list(pieces), MOST_TRIANGLES)
-        facts[FITTED] = [p if p in pieces else replace(p, patch=split_creases(p.patch)) for p in few]
-    found = facts[FITTED]
-    assert isinstance(found, list)
-    return found
+def fit_pieces(model: Model) -> list[Piece]:
+    """Return the pieces of a body with as many triangles as a page takes."""
+    return model.memo.get(FITTED, lambda: thin_pieces(find_pieces(model)))
+
+
+def thin_pieces(pieces: tuple[Piece, ...]) -> list[Piece]:
+    """Thin the pieces to the triangles of a page."""
+    few = thin_all(list(pieces), MOST_TRIANGLES)
+    return [p if p in pieces else replace(p, patch=split_creases(p.patch)) for p in few]
 
 
 def encode(values: NDArray[Any]) -> str:

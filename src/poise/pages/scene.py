@@ -14,7 +14,7 @@ import numpy as np
 from poise.arrays import Floats
 from poise.model import Model
 from poise.pages.meshes import MeshShelf, fit_pieces
-from poise.pictures.body.pieces import find_pieces, tell_missing
+from poise.pictures.body.pieces import tell_missing
 from poise.pictures.body.solids import Solid, find_solids
 from poise.pictures.bounds import sample_outline
 from poise.pictures.front import find_turn
@@ -121,7 +121,7 @@ class Scene:
             return numbers[name]
 
         tell_missing(model)
-        pieces = fit_pieces(model._facts, find_pieces(model))
+        pieces = fit_pieces(model)
         for piece in pieces:
             frames = (piece.frame,) if piece.skin is None else piece.skin.frames
             tint = None if color == BODY else color

@@ -7,14 +7,15 @@ from numpy.typing import NDArray
 
 from poise.arrays import Floats
 from poise.model import Model
-from poise.model.geometry.looks import deform
+from poise.model.geometry.looks import Piece, deform
+from poise.model.memo import MemoSlot
 from poise.pictures.body.pieces import find_pieces, sample_extremes
 from poise.pictures.body.solids import Solid, find_solids
 
 __all__ = ["find_floor", "outline_core", "outline_pieces", "sample_outline"]
 
 
-OUTLINE = "outline"
+OUTLINE = MemoSlot[list[Piece]]("outermost points of the pieces")
 MOST_FRAMES = 240  # of a clip, to find its lowest point
 ROUND = np.concatenate([np.eye(3), -np.eye(3)])
 CIRCLE = np.stack([np.cos(t := np.linspace(0, 2 * np.pi, 13)[:-1]), np.sin(t), 0 * t], axis=1)
@@ -33,9 +34,7 @@ def sample_outline(model: Model, q: NDArray[np.floating]) -> Floats:
 
 def outline_pieces(model: Model, places: Floats) -> Floats:
     """Return the outermost points of a body's meshes, (..., n, 3), with its frames at `places`, (..., frames, 4, 4)."""
-    if OUTLINE not in model._facts:
-        model._facts[OUTLINE] = [sample_extremes(piece) for piece in find_pieces(model)]
-    few = model._facts[OUTLINE]
+    few = model.memo.get(OUTLINE, lambda: [sample_extremes(piece) for piece in find_pieces(model)])
     return np.concatenate([deform(piece, model.frames, places) for piece in few], axis=-2)
 
 

@@ -11,7 +11,7 @@ given. So a bound may be loose but never wrong. Above a free base nothing is cla
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -26,6 +26,7 @@ from poise.model.curves.path import carry_alone
 from poise.model.curves.table import find_box
 from poise.model.joints.kinds import Primitive
 from poise.model.joints.primitives import make_kernel_table
+from poise.model.memo import MemoSlot, MemoTable
 from poise.reach.distances import BALL, SLIDE, TURN, Interval, JointMotion, find_last_pivot, fold
 from poise.spatial import Rotation
 
@@ -41,8 +42,6 @@ __all__ = [
     "narrow_freedom",
 ]
 
-MOST_KEPT = 256  # of one kind, for one model
-
 
 class Freedom(NamedTuple):
     """What may move and how far; hashable.
@@ -56,6 +55,13 @@ class Freedom(NamedTuple):
     moves: bytes
     limited: bool
     q: bytes | None = None
+
+
+Numbers = tuple[float, ...]
+BOUNDS = MemoTable[tuple[str, Numbers, str | None, Numbers | None, Freedom], tuple[Floats, Interval]]("bounds")
+PIVOTS = MemoTable[tuple[str, Numbers, str | None, Freedom], tuple[Floats, Floats, Interval] | None]("pivots")
+READINGS = MemoTable[tuple[str | None, ...], dict[int, int]]("numbers of q that frames depend on")
+TABLE = MemoSlot[dict[str, Any]]("kernel table")
 
 
 def find_reachable_ranges(
@@ -136,8 +142,7 @@ def recall_bound(
     Kept with the model, the last few hundred of them: to find an equal model in a cache of all would take longer.
     """
     key = (frame, point, base, start, narrow_freedom(model, freedom, frame, base))
-    found: tuple[Floats, Interval] = recall(model, "bounds", key, lambda: find_bound(model, *key))
-    return found
+    return model.memo.look_up(BOUNDS, key, lambda: find_bound(model, *key))
 
 
 def narrow_freedom(model: Model, freedom: Freedom, *frames: str | None) -> Freedom:
@@ -155,23 +160,13 @@ def narrow_freedom(model: Model, freedom: Freedom, *frames: str | None) -> Freed
 
 def find_still(model: Model, moves: NDArray[np.bool_], *frames: str | None) -> list[int]:
     """Return the numbers of q that some frames depend on and that may not change, where `moves` may."""
-    readings: dict[int, int] = recall(model, "readings", frames, lambda: read_ways(model, frames))
+    readings = model.memo.look_up(READINGS, frames, lambda: read_ways(model, frames))
     return [number for number, velocity in readings.items() if not moves[velocity]]
 
 
 def read_ways(model: Model, frames: Sequence[str | None]) -> dict[int, int]:
     """Return the numbers of q that frames depend on, and for each the velocity that changes it."""
     return {number: v for frame in frames if frame is not None for number, v in find_readings(model, frame).items()}
-
-
-def recall(model: Model, what: str, key: Any, make: Callable[[], Any]) -> Any:
-    """Return the cached value of a model and a key, or make it now."""
-    shelf = model._facts.setdefault(what, {})
-    if key not in shelf:
-        if len(shelf) >= MOST_KEPT:
-            shelf.clear()
-        shelf[key] = make()
-    return shelf[key]
 
 
 def find_bound(
@@ -182,7 +177,7 @@ def find_bound(
     start: tuple[float, ...] | None,
     freedom: Freedom,
 ) -> tuple[Floats, Interval]:
-    """Find what `recall_bound` remembers."""
+    """Find the value of `recall_bound`."""
     body = draw(model, freedom)
     first = None if start is None else map_outward(body.find_transform(base), np.array(start))
     center, interval = fold(
@@ -199,8 +194,7 @@ def find_pivot_range(model: Model, goal: GoalRows, freedom: Freedom) -> tuple[Fl
     base = None if goal.base is None else model.frame(goal.base).name
     frame = model.frame(str(goal.frame)).name
     key = (frame, tuple(goal.point.tolist()), base, narrow_freedom(model, freedom, frame, base))
-    found: tuple[Floats, Floats, Interval] | None = recall(model, "pivots", key, lambda: find_pivot_bound(model, *key))
-    return found
+    return model.memo.look_up(PIVOTS, key, lambda: find_pivot_bound(model, *key))
 
 
 def find_pivot_bound(
@@ -271,15 +265,17 @@ class Drawing(NamedTuple):
         return back + [motion for i in down for motion in self.motions[i]]
 
 
+DRAWINGS = MemoTable[Freedom, Drawing]("drawings")
+
+
 def draw(model: Model, freedom: Freedom) -> Drawing:
     """Return the body with all that its joints may do; remembered with the model."""
-    drawing: Drawing = recall(model, "drawings", freedom, lambda: draw_anew(model, freedom))
-    return drawing
+    return model.memo.look_up(DRAWINGS, freedom, lambda: draw_anew(model, freedom))
 
 
 def draw_anew(model: Model, freedom: Freedom) -> Drawing:
-    """Make what `draw` remembers."""
-    table = recall(model, "tables", None, lambda: make_kernel_table(model._layout))
+    """Make the value of `draw`."""
+    table = model.memo.get(TABLE, lambda: make_kernel_table(model._layout))
     places: list[Floats] = []
     motions: list[list[JointMotion]] = []
     for i, ints in enumerate(table["ints"]):

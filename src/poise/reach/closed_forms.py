@@ -13,8 +13,9 @@ from poise.arrays import Floats
 from poise.goals.goal import GoalRows
 from poise.model.chain import Axis
 from poise.model.family import Family, find_family, span
+from poise.model.memo import MemoTable
 from poise.native import core
-from poise.reach.bounds import Freedom, fixes_the_frame, narrow_freedom, recall
+from poise.reach.bounds import Freedom, fixes_the_frame, narrow_freedom
 
 if TYPE_CHECKING:
     from poise.model import Model
@@ -72,14 +73,16 @@ def bring_near(v: Floats, axis: Axis, near: Floats | float) -> Floats:
     return np.asarray(close)
 
 
+CLOSED = MemoTable[tuple[str, tuple[float, ...], Freedom], ClosedGoal | Family]("closed forms")
+
+
 def find_closed_form(model: Model, goal: GoalRows, freedom: Freedom) -> ClosedGoal | Family | None:
     """Return the closed form of a pose goal; the bare family if it has none; None for other goals."""
     if not fixes_the_frame(goal) or goal.base is not None:
         return None
     frame = model.frame(str(goal.frame)).name
     key = (frame, tuple(goal.point.tolist()), narrow_freedom(model, freedom, frame))
-    found: ClosedGoal | Family = recall(model, "closed", key, lambda: make_closed_form(model, *key))
-    return found
+    return model.memo.look_up(CLOSED, key, lambda: make_closed_form(model, *key))
 
 
 def make_closed_form(model: Model, frame: str, point: tuple[float, ...], freedom: Freedom) -> ClosedGoal | Family:

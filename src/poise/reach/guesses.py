@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from poise.arrays import Floats
 from poise.model.chain import Axis
 from poise.model.family import GENERAL, Family, span
+from poise.model.memo import MemoTable
 from poise.native import core
-from poise.reach.bounds import Freedom, narrow_freedom, recall
+from poise.reach.bounds import Freedom, narrow_freedom
 from poise.reach.closed_forms import family_table, place_values
 from poise.reach.general import GeneralSix
 
@@ -125,10 +126,12 @@ def is_off(family: Family) -> bool:
     return family.turn_error > OFF or family.point_error > OFF * length
 
 
+GUESSES = MemoTable[tuple[str, tuple[float, ...], Freedom], Guesses]("guesses")
+
+
 def find_guesses(model: Model, family: Family, point: tuple[float, ...], freedom: Freedom) -> Guesses | None:
     """Return the guesses of a chain; None if a closed form lists its poses, or if it has neither."""
     if family.name != GENERAL and not family.near and not is_off(family):
         return None
     key = (family.frame, point, narrow_freedom(model, freedom, family.frame))
-    found: Guesses = recall(model, "guesses", key, lambda: Guesses(family, np.array(point)))
-    return found
+    return model.memo.look_up(GUESSES, key, lambda: Guesses(family, np.array(point)))

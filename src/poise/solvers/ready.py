@@ -16,12 +16,14 @@ from numpy.typing import NDArray
 from poise.goals import Goal, Rest
 from poise.goals.goal import ANGULAR, GoalRows
 from poise.model import Model
+from poise.model.memo import MemoTable
 from poise.native import core
 from poise.solvers.options import Options
 
 __all__ = ["identify", "join_targets", "put_back", "read_options", "take"]
 
 MOST_READY = 16  # problems that one model keeps
+READY = MemoTable[Hashable, tuple[Options, core.Solver]]("prepared problems", MOST_READY)
 _make_options = lru_cache(maxsize=64, typed=True)(Options.make)
 
 
@@ -88,13 +90,10 @@ def join_targets(rows: Sequence[tuple[str, GoalRows]]) -> NDArray[np.float64]:
 
 def take(model: Model, key: Hashable) -> core.Solver | None:
     """Take the problem of a key out of the cache; None if it is not there, or another thread has it."""
-    found = model._facts.setdefault("ready", {}).pop(key, None)
+    found = model.memo.entries(READY).pop(key, None)
     return None if found is None else found[1]
 
 
 def put_back(model: Model, key: Hashable, options: Options, native: core.Solver) -> None:
     """Put a problem into the cache."""
-    shelf = model._facts["ready"]
-    if len(shelf) >= MOST_READY:
-        shelf.clear()
-    shelf[key] = options, native
+    model.memo.put(READY, key, (options, native))

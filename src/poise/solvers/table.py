@@ -14,6 +14,7 @@ from poise.goals.goal import ANGULAR, GoalRows
 from poise.limits.limit import CLOSE, name_limits
 from poise.model import Frame, Model
 from poise.model.joints.joint import get_name
+from poise.model.memo import MemoSlot
 from poise.reach.bounds import find_other_ranges, find_reachable_ranges
 from poise.reach.closed_forms import make_closed_tables
 from poise.solvers.capability import check_serves
@@ -21,6 +22,8 @@ from poise.solvers.limit_tables import LimitTables, gather_limits, make_loop_goa
 from poise.solvers.options import CONTINUOUS_SPAN, LIMIT_HANDLING, MODES, Options
 
 __all__ = ["make_native_table", "name_goals", "order_goals"]
+
+BODY = MemoSlot[dict[str, NDArray[Any]]]("body as the kernels read it")
 
 
 def name_goals(goals: Iterable[Goal]) -> dict[str, Goal]:
@@ -155,11 +158,14 @@ def find_body_table(model: Model, joints: Sequence[str] | None, stiff: Any) -> d
 
 def recall_body_table(model: Model) -> dict[str, NDArray[Any]]:
     """Return the table of a body that may move as it is, made once."""
-    table: dict[str, NDArray[Any]] | None = model._facts.get("body_table")
-    if table is None:
-        table = model._facts["body_table"] = make_body_table(model, None, None)
-        for array in table.values():
-            array.setflags(write=False)
+    return model.memo.get(BODY, lambda: make_plain_table(model))
+
+
+def make_plain_table(model: Model) -> dict[str, NDArray[Any]]:
+    """Return the table of a body without options, read-only."""
+    table = make_body_table(model, None, None)
+    for array in table.values():
+        array.setflags(write=False)
     return table
 
 

@@ -42,6 +42,11 @@ class MeshCache:
             self._files[path] = self._read(path)
         return self._files[path]
 
+    @property
+    def up_axes(self) -> set[str]:
+        """The up axes that the opened files state."""
+        return {file.up for file in self._files.values() if file is not None}
+
     def _read(self, path: Path) -> MeshFile | None:
         if self._triangles > MAX_TRIANGLES_READ:
             self.troubles.append(

@@ -22,6 +22,7 @@ from poise.kinematics.parts import find_rigid_parts
 from poise.model import Mesh, Model
 from poise.model.geometry.looks import Look, LookSource, Material, Patch, Piece, Texture
 from poise.model.geometry.shapes import Shape
+from poise.model.memo import MemoSlot
 
 __all__ = ["find_look", "has_own_look", "list_seen", "name_missing_meshes", "shows_body"]
 
@@ -30,7 +31,7 @@ SHOWN = 0.25  # of the places of joints: with shapes on fewer parts a body is no
 FEWEST = 4  # places: of a body with fewer, whatever its file has is drawn
 SAME = 1e-3  # of L: joints that are nearer are in one place
 PLAIN = Look()
-KEY = "look"
+LOOK = MemoSlot[Look]("look")
 
 
 def has_own_look(model: Model) -> bool:
@@ -40,11 +41,7 @@ def has_own_look(model: Model) -> bool:
 
 def find_look(model: Model) -> Look:
     """Return the appearance that the body's file describes; without pieces if it has no readable meshes."""
-    if KEY not in model._facts:
-        model._facts[KEY] = read_look(model)
-    found = model._facts[KEY]
-    assert isinstance(found, Look)
-    return found
+    return model.memo.get(LOOK, lambda: read_look(model))
 
 
 def name_missing_meshes(model: Model) -> list[str]:
@@ -109,7 +106,7 @@ def read_links(model: Model, about: LookSource) -> Look:
     kept = bare if not pieces else lost - {piece.frame for piece in pieces}
     notes = [shelf.finder.describe_missing()] if shelf.finder.missing else []
     notes += shelf.troubles[:MAX_NOTES]
-    look = thin_look(Look(tuple(pieces), frozenset(kept), tuple(notes), assumed=tuple(describe_reading(model))))
+    look = thin_look(Look(tuple(pieces), frozenset(kept), tuple(notes), assumed=tuple(describe_reading(model, shelf))))
     return replace(look, pieces=tuple(replace(piece, patch=split_creases(piece.patch)) for piece in look.pieces))
 
 

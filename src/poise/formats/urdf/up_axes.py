@@ -22,11 +22,11 @@ from poise.formats.meshes.cache import MeshCache, place_mesh
 from poise.formats.meshes.reader import MeshFile
 from poise.model import Mesh, Model
 from poise.model.geometry.shapes import Shape
+from poise.model.memo import MemoSlot
 
 __all__ = ["describe_reading", "find_turn"]
 
 
-KEY = "up_axes"
 CLEAR = 0.7  # of the gap with the axis passed over: the gap with it heeded is smaller where it is meant
 SMALL = 0.01  # of the body's length: a difference between gaps that tells nothing
 TURNS = {
@@ -56,17 +56,24 @@ class AxisReading:
     axes: str = ""
 
 
+READING = MemoSlot[AxisReading]("up axes of the mesh files")
+
+
 def find_turn(model: Model, shelf: MeshCache, file: MeshFile) -> Floats:
     """Return the rotation of a file's vertices before scale and placement, (4, 4)."""
     if file.up == "z":
         return TURNS["z"]
-    reading: AxisReading = model.keep(KEY, lambda: choose_reading(model, shelf))
-    return TURNS[file.up if reading.heeded else "z"]
+    return TURNS[file.up if find_reading(model, shelf).heeded else "z"]
 
 
-def describe_reading(model: Model) -> list[str]:
-    """Return a note on how the files were read; empty if it makes no difference, or none was read."""
-    reading: AxisReading = model._facts.get(KEY, AxisReading())
+def find_reading(model: Model, shelf: MeshCache) -> AxisReading:
+    """Return how the up axes of a robot's files are taken."""
+    return model.memo.get(READING, lambda: choose_reading(model, shelf))
+
+
+def describe_reading(model: Model, shelf: MeshCache) -> list[str]:
+    """Return a note on how the files were read; empty if no opened file has another up axis, or if it does not matter."""
+    reading = find_reading(model, shelf) if shelf.up_axes - {"z"} else AxisReading()
     if not reading.matters:
         return []
     gaps = sorted((reading.passed, reading.turned))

@@ -20,6 +20,7 @@ from poise.goals.inside import pack_region
 from poise.goals.on_plane import pack_axis
 from poise.kinematics import Motion
 from poise.model import Model
+from poise.model.memo import MemoTable
 from poise.motion.clips.whole_clip import ClipGoal
 from poise.motion.contact.ledger import Contacts
 
@@ -104,10 +105,12 @@ def raise_corners(
     return [goal for goal in raised if goal is not None]
 
 
+EDGES = MemoTable[str, tuple[Edge, ...]]("edges of the soles by side")
+
+
 def find_edges(model: Model, side: str) -> tuple[Edge, ...]:
     """List the edges of a sole that shapes or a mesh tell of; nothing for a foot of bones."""
-    edges: tuple[Edge, ...] = model.keep(f"edges of sole {side}", lambda: tuple(look_for_edges(model, side)))
-    return edges
+    return model.memo.look_up(EDGES, side, lambda: tuple(look_for_edges(model, side)))
 
 
 def look_for_edges(model: Model, side: str) -> Iterator[Edge]:

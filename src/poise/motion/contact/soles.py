@@ -14,10 +14,12 @@ from poise.anatomy import roles as find_roles
 from poise.errors import InvalidValue
 from poise.kinematics import Motion
 from poise.model import Model
+from poise.model.memo import MemoSlot
 from poise.motion.retargeting.people import cut_out, find_carrier, list_carried
 
 __all__ = ["SolePoint", "find_soles", "measure_giant", "measure_size"]
 
+OWN = MemoSlot[tuple[list[int], float]]("frames of the body and their length")
 ORDINARY = 1.25  # of a person's size: lengths in metres that suit people suit whoever is no larger
 
 
@@ -87,8 +89,7 @@ def measure_giant(clip: Motion) -> float:
 
 def find_own(model: Model) -> tuple[list[int], float]:
     """Find which frames are the body's own, and its length; all of them where nothing carries it freely."""
-    own: tuple[list[int], float] = model.keep("own frames", lambda: list_own(model))
-    return own
+    return model.memo.get(OWN, lambda: list_own(model))
 
 
 def list_own(model: Model) -> tuple[list[int], float]:

@@ -10,10 +10,14 @@ from poise.kinematics.carrying import find_first
 from poise.kinematics.samples import TURNS_FREELY
 from poise.model import Model
 from poise.model.derive import remodel, with_subject
+from poise.model.memo import MemoSlot, MemoTable
 from poise.model.spec import FrameSpec, JointSpec
 
 __all__ = ["NEEDED", "choose", "cut_out", "find_carrier", "list_carried", "list_people", "name_person", "single_out"]
 
+PEOPLE = MemoSlot[tuple[str, ...]]("people")
+ALONE = MemoTable[str, Model]("the whole model with the roles of one person")
+CUT_OUT = MemoTable[str, Model]("models of one person")
 NEEDED = ("pelvis", "hip_l", "hip_r", "knee_l", "knee_r", "ankle_l", "ankle_r")
 
 
@@ -55,8 +59,7 @@ def find_person(body: Model, people: list[str], frame: str) -> str:
 
 def list_people(model: Model) -> list[str]:
     """List the frames that carry a body with two legs through the world, where a file holds more than one body."""
-    people: tuple[str, ...] = model.keep("people", lambda: tuple(find_people(model)))
-    return list(people)
+    return list(model.memo.get(PEOPLE, lambda: tuple(find_people(model))))
 
 
 def name_person(model: Model, carrier: str) -> str:
@@ -86,8 +89,7 @@ def single_out(model: Model, frame: str) -> Model:
         person = find_body(model, frame)
     if person is None:
         return model
-    alone: Model = model.keep(f"only {person}", lambda: leave_alone(model, person))
-    return alone
+    return model.memo.look_up(ALONE, person, lambda: leave_alone(model, person))
 
 
 def find_body(model: Model, frame: str) -> str | None:
@@ -121,8 +123,7 @@ def leave_alone(model: Model, person: str) -> Model:
 
 def cut_out(model: Model, person: str) -> Model:
     """Return one person of several as a model of its own, with the joints that carry it, and as a clip showed it."""
-    made: Model = model.keep(f"cut out {person}", lambda: make_alone(model, person))
-    return made
+    return model.memo.look_up(CUT_OUT, person, lambda: make_alone(model, person))
 
 
 def make_alone(model: Model, person: str) -> Model:

@@ -18,6 +18,7 @@ from poise.kinematics.parts import find_rigid_parts
 from poise.model import Mesh, Model
 from poise.model.geometry.looks import Material, Patch, Piece
 from poise.model.geometry.shapes import Shape
+from poise.model.memo import MemoSlot
 from poise.pictures.body.surface import Surface
 from poise.pictures.primitives import mesh_solid
 
@@ -25,27 +26,24 @@ __all__ = ["find_pieces", "sample_extremes", "tell_missing"]
 
 
 DIRECTIONS = np.array([[x, y, z] for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (-1, 0, 1) if (x, y, z) != (0, 0, 0)])
-PIECES, TOLD = "pieces", "told"
+PIECES = MemoSlot[tuple[Piece, ...]]("pieces")
+WARNED = MemoSlot[set[str]]("notes on the look that were issued as warnings")
 FEWEST = 3  # joints of a skeleton that is drawn though its file shows something else
 GREY: tuple[float, float, float, float] = (0.77, 0.80, 0.82, 1.0)
 
 
 def find_pieces(model: Model) -> tuple[Piece, ...]:
     """Return all pieces of a body whose file brings meshes; none where it brings none that can be had."""
-    if PIECES not in model._facts:
-        model._facts[PIECES] = gather_pieces(model)
-    found = model._facts[PIECES]
-    assert isinstance(found, tuple)
-    return found
+    return model.memo.get(PIECES, lambda: gather_pieces(model))
 
 
 def tell_missing(model: Model) -> None:
     """Warn, once for each model, of what its file wants drawn and could not be had, and of what was assumed."""
     notes = (*find_look(model).notes, *find_look(model).assumed)
-    if notes and TOLD not in model._facts:
-        model._facts[TOLD] = True
-        for note in notes:
-            warnings.warn(f"{model.source or model.name}: {note}", FormatWarning, stacklevel=4)
+    warned = model.memo.get(WARNED, set)
+    for note in (note for note in notes if note not in warned):
+        warned.add(note)
+        warnings.warn(f"{model.source or model.name}: {note}", FormatWarning, stacklevel=4)
 
 
 def gather_pieces(model: Model) -> tuple[Piece, ...]:

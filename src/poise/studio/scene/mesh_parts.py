@@ -18,6 +18,7 @@ from poise.formats.meshes.checks import join_corners
 from poise.formats.meshes.decimation import split_triangles, thin_all
 from poise.model import Model
 from poise.model.geometry.looks import Piece, deform
+from poise.model.memo import MemoSlot
 from poise.pictures.body.flesh import Color
 from poise.pictures.body.pieces import find_pieces
 from poise.pictures.textures import PLAIN, color_vertices, find_opacity
@@ -30,7 +31,6 @@ __all__ = ["Dress", "RigidPart", "SkinPart", "make_dress"]
 COLORS = 5  # of one texture
 ALL_COLORS = 10  # of all skins of a body: each is a mesh with bones of its own
 MOST_SKINNED = 80_000  # triangles: viser is given a table of vertices by bones
-DRESS = "dress"
 EVEN = 1e-3  # scales that differ by less are one
 
 
@@ -87,11 +87,12 @@ class Dress:
     skins: tuple[SkinPart, ...]
 
 
+DRESS = MemoSlot[Dress | None]("parts of the studio")
+
+
 def make_dress(model: Model) -> Dress | None:
     """Return the parts of a body whose file brings meshes; None where it brings none that can be had."""
-    found = model.keep(DRESS, lambda: cut_dress(model))
-    assert found is None or isinstance(found, Dress)
-    return found
+    return model.memo.get(DRESS, lambda: cut_dress(model))
 
 
 def cut_dress(model: Model) -> Dress | None:

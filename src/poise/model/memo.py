@@ -1,0 +1,69 @@
+"""Memo: values computed from a model and kept with it.
+
+A memo saves time and never changes an answer: every value in it follows from the model, so a copy starts with an empty
+one. The module that computes a value declares its slot as a constant, and no other module uses that slot.
+
+    NORMAL = MemoSlot[int | None]("normal")
+    normal = model.memo.get(NORMAL, lambda: find_normal(model))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar, cast
+
+__all__ = ["Memo", "MemoSlot", "MemoTable"]
+
+T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
+
+
+class MemoSlot(Generic[T]):
+    """The place of one value."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+class MemoTable(MemoSlot[dict[K, T]]):
+    """The place of values by key; when it holds `most` of them, it is emptied before the next one."""
+
+    __slots__ = ("most",)
+
+    def __init__(self, name: str, most: int = 256) -> None:
+        super().__init__(name)
+        self.most = most
+
+
+class Memo:
+    """The values of one model, by slot."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self) -> None:
+        self._values: dict[object, object] = {}
+
+    def get(self, slot: MemoSlot[T], make: Callable[[], T]) -> T:
+        """Return the value of a slot; make it on the first call."""
+        if slot not in self._values:
+            self._values[slot] = make()
+        return cast("T", self._values[slot])
+
+    def entries(self, table: MemoTable[K, T]) -> dict[K, T]:
+        """Return the values of a table by key."""
+        return cast("dict[K, T]", self._values.setdefault(table, {}))
+
+    def put(self, table: MemoTable[K, T], key: K, value: T) -> T:
+        """Keep a value in a table and return it."""
+        kept = self.entries(table)
+        if len(kept) >= table.most:
+            kept.clear()
+        kept[key] = value
+        return value
+
+    def look_up(self, table: MemoTable[K, T], key: K, make: Callable[[], T]) -> T:
+        """Return the value of a key; make it if the table does not have it."""
+        kept = self.entries(table)
+        return kept[key] if key in kept else self.put(table, key, make())
