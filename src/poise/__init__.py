@@ -13,7 +13,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from poise.doors import lead
+from poise.hooks import link_with
 
 if TYPE_CHECKING:
     from poise import (
@@ -56,13 +56,13 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-lead("meshes", "poise.formats.meshes.points")  # see `poise.anatomy.contacts`
-lead("diagnosis", "poise.diagnosis")  # see `poise.solvers.solution.Diagnosis`
-lead("over", "poise.solvers.over")  # see `poise.methods.over`
-lead("styles", "poise.formats.styles")  # see `poise.goals.style`
-lead("motion", "poise.motion")
-lead("pictures", "poise.pictures")  # see `poise.kinematics.drawn`
-lead("pages", "poise.pages")
+
+@link_with
+def _link_hooks() -> None:
+    from poise import links
+
+    del links  # imported for its effect: the hooks are linked
+
 
 _HOMES = {
     "BatchSolution": "poise.batch",

@@ -118,15 +118,18 @@ def test_a_name_of_a_room_is_told_with_its_room(name: str, room: str) -> None:
 
 
 @pytest.mark.slow
-def test_things_draw_themselves(tmp_path: Path) -> None:
+def test_things_are_drawn(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     pose, solution = poise.Pose(ARM), poise.solve(ARM, REACH, record=True)
-    for picture in (pose.plot(tmp_path / "pose.png"), solution.plot(title="Solved"), pose.plot(style="stick")):
+    pictures = (
+        *(poise.plot(pose, tmp_path / "pose.png"), poise.plot(solution, title="Solved")),
+        *(poise.plot(pose, style="stick"), poise.plot(poise.Motion(ARM, np.tile(pose.q, (3, 1)), fps=30))),
+    )
+    for picture in pictures:
         assert picture.figure.axes
     assert (tmp_path / "pose.png").stat().st_size > 1000
-    page = solution.show(tmp_path / "page.html")
+    page = poise.show(solution, tmp_path / "page.html")
     assert page.html == (tmp_path / "page.html").read_text("utf-8")
-    assert poise.Motion(ARM, np.tile(pose.q, (3, 1)), fps=30).plot().figure.axes
 
 
 # ------------------------------------------------------------------------------------------------ in the shell

@@ -9,7 +9,7 @@ import poise
 from poise import methods
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.goals import Custom, Reach
-from poise.solvers.over import Minimum
+from poise.methods import Minimum
 from poise.solvers.status import Status
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import poise
+from poise.diagnosis import count_freedoms
 from poise.goals import Custom, Distance, LookAt, OnPlane, Orient, Reach, Rest
 
 CASES = [
@@ -27,7 +28,7 @@ CASES = [
 @pytest.mark.parametrize(("name", "goals", "counts", "kind"), CASES, ids=lambda value: str(value)[:24])
 def test_counts(name, goals, counts, kind):
     model = poise.load(name)
-    found = model.redundancy(goals)
+    found = count_freedoms(model, goals)
     if counts is not None:
         assert (found.freedoms, found.demands, found.served) == counts
     assert found.kind == kind
@@ -38,7 +39,7 @@ def test_it_is_said_in_words():
     model = poise.load("panda")
     goal = Reach("panda_hand_tcp", model.fk(model.rest, "panda_hand_tcp"))
     solution = poise.solve(model, goal)
-    assert str(model.redundancy(goal)) == "7 freedoms for 6 demands: 1 left over (under-determined)"
+    assert str(count_freedoms(model, goal)) == "7 freedoms for 6 demands: 1 left over (under-determined)"
     assert str(solution.redundancy) in str(solution)
     assert str(solution.redundancy) in solution._repr_html_()
 

@@ -151,14 +151,14 @@ def test_a_notebook_cell_shows_a_model_and_its_joints(name: str) -> None:
 @pytest.mark.slow
 def test_a_notebook_keeps_a_still_picture_of_a_body_with_large_meshes(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib", reason="pictures need matplotlib: pip install 'poise[studio]'")
-    monkeypatch.setattr("poise.model.text.SMALL", 1000)
+    monkeypatch.setattr("poise.pages.notebook.MOST_CHARACTERS", 1000)
     told = poise.load("planar3").with_frame("here", "tip", np.eye(4))._repr_html_()
     assert '<img src="data:image/png;base64,' in told
     assert "<iframe" not in told
 
 
 def test_a_notebook_says_a_model_in_words_where_nothing_can_be_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("poise.model.text.SMALL", 1000)
+    monkeypatch.setattr("poise.pages.notebook.MOST_CHARACTERS", 1000)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     told = poise.load("planar3").with_frame("there", "tip", np.eye(4))._repr_html_()
     assert "<td>joint_1</td>" in told

@@ -14,8 +14,9 @@ lowest place. A palm is the middle of the hand, or of what is beyond the elbow.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from poise.anatomy.outlines import CORNERS, half_extent
 from poise.anatomy.parts import Body
 from poise.anatomy.stance_frames import stand_on
 from poise.arrays import Floats
-from poise.doors import open_door
+from poise.hooks import Hook
 from poise.model import Box, Capsule, Model, Sphere
 
 __all__ = ["ContactPoint", "find_contacts"]
@@ -50,6 +51,10 @@ class ContactPoint:
     frame: str
     point: tuple[float, float, float]
     evidence: str
+
+
+PointReader: TypeAlias = Callable[[Model, Collection[str]], dict[str, Floats]]  # vertices of meshes by frame
+POINT_READER = Hook[PointReader]()
 
 
 def find_contacts(model: Model, roles: Mapping[str, str], body: Body, ahead: Floats) -> dict[str, ContactPoint]:
@@ -97,7 +102,7 @@ def list_points(model: Model, body: Body, frames: list[str]) -> tuple[Floats, st
             solids.append(ends)
     if solids:
         return np.concatenate(solids), "shapes"
-    meshes: dict[str, Floats] = open_door("meshes").read_points(model, frames)
+    meshes = POINT_READER.get()(model, frames)
     if meshes:
         return np.concatenate([v @ body.places[f][:3, :3].T + body.places[f][:3, 3] for f, v in meshes.items()]), "mesh"
     return np.array([body.places[name][:3, 3] for name in frames]), "bones"

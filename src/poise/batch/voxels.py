@@ -18,7 +18,6 @@ from poise.errors import FormatError, InvalidValue
 from poise.formats.source import Source
 from poise.formats.tables.npz import read_arrays
 from poise.kinematics import Pose
-from poise.kinematics.drawn import Drawn
 from poise.model import Model
 from poise.spatial.arrays import read_finite
 
@@ -48,7 +47,7 @@ class Voxel(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ReachMap(Drawn):
+class ReachMap:
     """Where a frame can be, and in how many orientations. Made by `poise.reach_map`.
 
     Every voxel is a cube, tried at its middle.

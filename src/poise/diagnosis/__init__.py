@@ -1,6 +1,6 @@
 """Explanations of a solution: missed goals, active limits, and ways out; data first, words second.
 
-`Solution` looks this package up through the one door upwards, `poise.doors`: these functions are what it asks for.
+`Solution` calls these functions through a hook, see `poise.hooks`.
 """
 
 from poise.diagnosis.active_limits import find_active_limits

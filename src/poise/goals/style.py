@@ -13,22 +13,22 @@ When it fails: far from all frames it can only pull towards the nearest ones; wi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from numbers import Real
 from os import PathLike
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from poise.arrays import Floats
-from poise.doors import open_door
 from poise.errors import InvalidValue, ModelMismatch
 from poise.goals.asked import NOTHING, Asked
 from poise.goals.curved import Curved
 from poise.goals.gaussian import Gaussian
 from poise.goals.rest import POSTURE
 from poise.goals.style_frames import StyleFrames
+from poise.hooks import Hook
 from poise.kinematics import Motion, Pose
 from poise.model import Model
 from poise.model.compare import name_mismatch
@@ -36,6 +36,8 @@ from poise.model.compare import name_mismatch
 __all__ = ["Style"]
 
 NEIGHBOURS = 60
+Retargeter: TypeAlias = Callable[[Motion, Model], Motion]
+RETARGETER = Hook[Retargeter]()
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +100,7 @@ class Style(Curved, words=POSTURE):
                         "Give model=, the body that they are carried onto."
                     )
         body = clips[0].model if model is None else model
-        clips = [clip if clip.model == body else open_door("motion").retarget(clip, body).motion for clip in clips]
+        clips = [clip if clip.model == body else RETARGETER.get()(clip, body) for clip in clips]
         if sum(len(clip) for clip in clips) < 2:
             raise InvalidValue("Style.fit needs two frames at least.")
         return cls(parts=((1.0, StyleFrames.prepare(body, clips)),), weight=weight, neighbours=neighbours)
@@ -131,7 +133,9 @@ class Style(Curved, words=POSTURE):
         Raises:
             FormatError: The file is missing, damaged, or no style.
         """
-        parts, numbers = open_door("styles").read_style(path)
+        from poise.formats.styles import read_style
+
+        parts, numbers = read_style(path)
         frames = StyleFrames.prepare_parts(parts[0][1].model, [np.array(clip.q) for _, clip in parts])
         shares = [share for share, _ in parts]
         prepared = tuple(zip(shares, frames, strict=True))
@@ -139,9 +143,11 @@ class Style(Curved, words=POSTURE):
 
     def to_arrays(self) -> dict[str, Any]:
         """Return what `poise.save` writes: the body and its frames."""
+        from poise.formats.styles import write_style_arrays
+
         frames = [(share, part.q) for share, part in self.parts]
         numbers = {"weight": float(np.asarray(self.weight)), "neighbours": int(self.neighbours)}
-        return {**open_door("styles").write_style_arrays(self.model, frames), **numbers}
+        return {**write_style_arrays(self.model, frames), **numbers}
 
     @property
     def model(self) -> Model:

@@ -12,16 +12,16 @@ from numpy.typing import ArrayLike
 from poise.arrays import Floats
 from poise.errors import InvalidValue, ModelMismatch, ShapeMismatch
 from poise.kinematics import editing
-from poise.kinematics.drawn import Drawn
 from poise.kinematics.mirror import Mirror
 from poise.kinematics.pose import Pose, check_configuration
 from poise.model import Frame, Model, Object
+from poise.notebook import NotebookCell
 from poise.spatial.arrays import read_finite, read_reals
 
 __all__ = ["Motion"]
 
 
-class Motion(Drawn):
+class Motion(NotebookCell):
     """A model moving; frozen.
 
     Attributes:

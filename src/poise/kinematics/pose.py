@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from poise.arrays import Floats
 from poise.errors import InvalidValue, ModelMismatch, ShapeMismatch
-from poise.kinematics.drawn import Drawn
 from poise.model import Frame, Model
+from poise.notebook import NotebookCell
 from poise.spatial import Transform
 from poise.spatial.arrays import read_reals
 
@@ -41,7 +41,7 @@ def check_configuration(model: Model, q: ArrayLike | None, ndim: int) -> Floats:
     return out
 
 
-class Pose(Drawn):
+class Pose(NotebookCell):
     """A model standing in one configuration; frozen.
 
     Attributes:

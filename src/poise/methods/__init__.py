@@ -8,11 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from poise.doors import open_door
+from numpy.typing import ArrayLike
+
+from poise.arrays import Floats
 from poise.errors import InvalidValue, name_not_found
+from poise.hooks import Hook
 from poise.methods.method import Method
+from poise.methods.minimum import Minimum
 
 if TYPE_CHECKING:
     from poise.methods.ccd import CCD
@@ -61,6 +65,7 @@ __all__ = [
     "Halley",
     "Inverse",
     "Method",
+    "Minimum",
     "Pseudoinverse",
     "Scipy",
     "Sequential",
@@ -70,6 +75,9 @@ __all__ = [
     "names",
     "over",
 ]
+
+OverSolver: TypeAlias = Callable[..., Minimum | dict[str, Minimum]]
+OVER = Hook[OverSolver]()
 
 # the names that `method=` accepts, and the classes they stand for
 _SHELF = {
@@ -132,7 +140,9 @@ def with_defaults(name: str) -> Method:
     return found
 
 
-def over(f: Callable[[Any], Any], J: Callable[[Any], Any] | None, x0: Any, **options: Any) -> Any:
+def over(
+    f: Callable[[Floats], ArrayLike], J: Callable[[Floats], ArrayLike] | None, x0: ArrayLike, **options: Any
+) -> Minimum | dict[str, Minimum]:
     """Find x with f(x) = 0, or the least |f(x)|^2, by any method of the shelf: the solver as a black box.
 
     Args:
@@ -146,4 +156,4 @@ def over(f: Callable[[Any], Any], J: Callable[[Any], Any] | None, x0: Any, **opt
     Returns:
         A `Minimum`: `.x`, `.residual`, `.reached`, `.status`, `.steps`, `.cost`, `.path`.
     """
-    return open_door("over").solve_over(f, J, x0, **options)
+    return OVER.get()(f, J, x0, **options)

@@ -8,16 +8,13 @@ order of the angles in an Euler joint. Source: Rabbani 2017, "Putting everything
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import InvalidValue, name_not_found
 from poise.model.joints.joint import Joint, get_name
-
-if TYPE_CHECKING:
-    from poise.model.model import Model
+from poise.model.tree import Tree
 
 __all__ = ["find_columns", "name_channels"]
 
@@ -28,7 +25,7 @@ def name_channels(joint: Joint) -> list[str]:
     return [*plain, *(f"{joint.name}.r{axis}" for axis in "xyz" if joint.quaternion)]
 
 
-def find_columns(model: Model, channels: Sequence[str | Joint]) -> NDArray[np.intp]:
+def find_columns(model: Tree, channels: Sequence[str | Joint]) -> NDArray[np.intp]:
     """Return the velocity of each channel, in the order given.
 
     Raises:

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from poise.arrays import Floats
-from poise.doors import open_door
 from poise.errors import InvalidValue, NameNotFound, name_not_found
 from poise.model import derive, text
 from poise.model.attached import Attached, freeze_mapping
@@ -27,15 +26,15 @@ from poise.model.members import freeze_flags, list_ranged, make_frames, make_joi
 from poise.model.memo import Memo, MemoSlot
 from poise.model.spec import FrameSpec, JointSpec, freeze
 from poise.native import Body
+from poise.notebook import NotebookCell
 
 __all__ = ["Model"]
 
 Array = NDArray[Any]
 RANGED = MemoSlot[tuple[NDArray[np.intp], NDArray[np.intp]]]("numbers of q with a range, and their velocities")
-CELL = MemoSlot[str]("notebook cell")
 
 
-class Model:
+class Model(NotebookCell):
     """The body. Made by `ModelBuilder`, `poise.load` or `poise.models`; never changed afterwards.
 
     Attributes:
@@ -235,10 +234,6 @@ class Model:
         """
         return family_of(self, self.frame(frame).name, joints)
 
-    def redundancy(self, goals: Any) -> Any:
-        """Return how many freedoms the body has for goals, and whether that is too few or too many; print it."""
-        return open_door("diagnosis").count_freedoms(self, goals)
-
     @property
     def up_axis(self) -> int:
         """The index of the world's up axis: 0, 1 or 2."""
@@ -389,9 +384,6 @@ class Model:
 
     def __str__(self) -> str:
         return text.draw_tree(self)
-
-    def _repr_html_(self) -> str:
-        return self.memo.get(CELL, lambda: text.draw_cell(self))
 
 
 def remake(

@@ -1,19 +1,13 @@
-"""A model as people read it: a tree in text; in notebooks the body itself, and a table of its joints."""
+"""A model as text: the tree of its joints, and their table in HTML."""
 
 from __future__ import annotations
 
-from base64 import b64encode
-
-from poise.doors import open_door
-from poise.errors import PoiseError
 from poise.model.joints.text import describe_joint
 from poise.model.tree import Tree
 
-__all__ = ["count_parts", "draw_cell", "draw_table", "draw_tree"]
+__all__ = ["count_parts", "draw_table", "draw_tree"]
 
 LONGEST = 120  # lines of a printed tree
-SMALL = 500_000  # characters of a page that a notebook may keep; a body with large meshes is a still picture
-MOST = 1000  # frames of a body that is drawn at all
 
 
 def draw_tree(model: Tree) -> str:
@@ -78,23 +72,3 @@ def draw_table(model: Tree) -> str:
     more = f"<p>... {len(model.joints)} joints in all</p>" if len(model.joints) > LONGEST else ""
     head = "<tr><th>joint</th><th>parent</th><th>kind, axis, range</th></tr>"
     return f"<p><b>{escape(write_headline(model))}</b></p><table>{head}{rows}</table>{more}"
-
-
-def draw_cell(model: Tree) -> str:
-    """Return what a notebook cell shows: the body where it can be drawn, and the table of its joints."""
-    body, table = draw_body(model), draw_table(model)
-    return f"{body}<details><summary>Joints</summary>{table}</details>" if body else table
-
-
-def draw_body(model: Tree) -> str:
-    """Return the body as a small page to turn, else as a still picture; empty where neither can be made."""
-    if len(model.frames) > MOST:
-        return ""
-    try:
-        page = open_door("pages").show(model, browser=False)
-        if len(page.html) <= SMALL:
-            return str(page._repr_html_())
-        drawn = b64encode(open_door("pictures").plot(model)._repr_png_()).decode()
-    except PoiseError:  # nothing to draw, or matplotlib is not there
-        return ""
-    return f'<img src="data:image/png;base64,{drawn}">'

@@ -10,7 +10,6 @@ Source: UCSD CSE169, "Jacobian Method as a Black Box".
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,49 +19,15 @@ from poise.arrays import Floats
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.goals import Custom
 from poise.goals.goal import read_numbers
-from poise.methods import Method, find_method, names
+from poise.methods import Method, Minimum, find_method, names
 from poise.model import Model, ModelBuilder
 from poise.solvers.one_call import solve
 from poise.solvers.solution import Solution
-from poise.solvers.status import Status
 
-__all__ = ["Minimum", "solve_over"]
+__all__ = ["solve_over"]
 
 MOST_UNKNOWNS = 1000
 FAR = 1e12  # no limit on a step, in units of x, unless one is given
-
-
-@dataclass(frozen=True, eq=False)
-class Minimum:
-    """What a method found of a residual.
-
-    Attributes:
-        x: The best point, always there, and inside the bounds.
-        residual: f(x).
-        reached: Whether |f(x)| is within the tolerance.
-        status: How the search ended; a minimum that is not zero is `STALLED`.
-        steps: How many steps were taken.
-        method: Which method found it.
-        path: Every point that was evaluated, (points, n), with record=True; else None.
-    """
-
-    x: Floats
-    residual: Floats
-    reached: bool
-    status: Status
-    steps: int
-    method: str
-    path: Floats | None
-
-    @property
-    def cost(self) -> float:
-        """|f(x)|^2."""
-        return float(self.residual @ self.residual)
-
-    def __str__(self) -> str:
-        numbers = ", ".join(f"{value:.6g}" for value in self.x[:8]) + (", ..." if len(self.x) > 8 else "")
-        steps = f"{self.steps} step{'s' * (self.steps != 1)}"
-        return f"{self.method}: {self.status} after {steps}, |f| = {self.cost**0.5:.3g} at x = ({numbers})"
 
 
 def solve_over(

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.doors import open_door
 from poise.errors import GoalsMissed
+from poise.hooks import Hook
 from poise.kinematics import Pose
-from poise.kinematics.drawn import Drawn
 from poise.native import core
 from poise.native.answer import Answer
 from poise.solvers.status import Status
@@ -59,12 +58,10 @@ class Diagnosis(Protocol):
         """Return why goals were missed, and what would help."""
 
 
-def load_diagnosis() -> Diagnosis:
-    """Return the diagnosis, loaded on first use."""
-    return cast("Diagnosis", open_door("diagnosis"))
+DIAGNOSIS = Hook[Diagnosis]()
 
 
-class Solution(Drawn):
+class Solution:
     """The answer of a solve.
 
     Attributes:
@@ -172,7 +169,7 @@ class Solution(Drawn):
     @property
     def active_limits(self) -> tuple[ActiveLimit, ...]:
         """Limits that the pose touches, strongest first; then those that joints not in `joints=` lie beyond."""
-        return load_diagnosis().find_active_limits(self)
+        return DIAGNOSIS.get().find_active_limits(self)
 
     @property
     def multipliers(self) -> dict[str, float]:
@@ -182,17 +179,17 @@ class Solution(Drawn):
     @property
     def conditioning(self) -> Conditioning:
         """Singular values of the goals' Jacobian at the pose, and the direction in which it can move least."""
-        return load_diagnosis().find_conditioning(self)
+        return DIAGNOSIS.get().find_conditioning(self)
 
     @property
     def redundancy(self) -> Redundancy:
         """How many freedoms the moving joints have for the demands of the goals; `print` shows it in words."""
-        return load_diagnosis().find_redundancy(self)
+        return DIAGNOSIS.get().find_redundancy(self)
 
     @property
     def explanation(self) -> Explanation:
         """Why goals were missed and what would help, as data; computed on each access, always the same."""
-        return load_diagnosis().explain(self)
+        return DIAGNOSIS.get().explain(self)
 
     def raise_if_missed(self) -> Solution:
         """Return the solution itself if every goal was reached, else raise GoalsMissed.

@@ -72,7 +72,7 @@ def find_reading(model: Model, shelf: MeshCache) -> AxisReading:
 
 
 def describe_reading(model: Model, shelf: MeshCache) -> list[str]:
-    """Return a note on how the files were read; empty if no opened file has another up axis, or if it does not matter."""
+    """Return a note on how the files were read; empty if no opened file has another up axis, or it does not matter."""
     reading = find_reading(model, shelf) if shelf.up_axes - {"z"} else AxisReading()
     if not reading.matters:
         return []

@@ -1,0 +1,42 @@
+"""Hooks: what a low room gets from a room above it.
+
+Imports point down, so a low room that offers something made above it, as `Solution.why` does, declares a typed hook.
+`poise/links.py`, above all of these rooms, links every hook to the room that fills it; the first use of a hook loads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+__all__ = ["Hook", "link_with"]
+
+T = TypeVar("T")
+_linkers: list[Callable[[], None]] = []
+
+
+class Hook(Generic[T]):
+    """A value from a room above, which is loaded on first use."""
+
+    __slots__ = ("_load",)
+
+    def __init__(self) -> None:
+        self._load: Callable[[], T] | None = None
+
+    def link(self, load: Callable[[], T]) -> Callable[[], T]:
+        """Set the function that imports the value; a decorator."""
+        self._load = load
+        return load
+
+    def get(self) -> T:
+        """Return the value."""
+        if self._load is None:
+            for linker in _linkers:
+                linker()
+        assert self._load is not None
+        return self._load()
+
+
+def link_with(linker: Callable[[], None]) -> None:
+    """Set the function that links all hooks, once, before the first one is used."""
+    _linkers[:] = [linker]

@@ -1,0 +1,43 @@
+"""Minimum: the result of `poise.methods.over`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from poise.arrays import Floats
+
+__all__ = ["Minimum"]
+
+
+@dataclass(frozen=True, eq=False)
+class Minimum:
+    """What a method found of a residual.
+
+    Attributes:
+        x: The best point, always there, and inside the bounds.
+        residual: f(x).
+        reached: Whether |f(x)| is within the tolerance.
+        status: The `poise.Status`; a minimum that is not zero is `STALLED`.
+        steps: How many steps were taken.
+        method: Which method found it.
+        path: Every point that was evaluated, (points, n), with record=True; else None.
+    """
+
+    x: Floats
+    residual: Floats
+    reached: bool
+    status: Enum
+    steps: int
+    method: str
+    path: Floats | None
+
+    @property
+    def cost(self) -> float:
+        """|f(x)|^2."""
+        return float(self.residual @ self.residual)
+
+    def __str__(self) -> str:
+        numbers = ", ".join(f"{value:.6g}" for value in self.x[:8]) + (", ..." if len(self.x) > 8 else "")
+        steps = f"{self.steps} step{'s' * (self.steps != 1)}"
+        return f"{self.method}: {self.status} after {steps}, |f| = {self.cost**0.5:.3g} at x = ({numbers})"

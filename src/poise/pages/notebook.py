@@ -1,0 +1,48 @@
+"""Notebook cells: a body on a page to turn and play; a model with the table of its joints."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+
+from poise.errors import PoiseError
+from poise.model import Model
+from poise.model.memo import MemoSlot
+from poise.model.text import draw_table
+from poise.pages.page import show
+from poise.pictures import plot
+
+__all__ = ["write_cell"]
+
+MOST_CHARACTERS = 500_000  # of a page that a notebook keeps; a body with larger meshes is a still picture
+MOST_FRAMES = 1000  # of a body that is drawn
+CELL = MemoSlot[str]("notebook cell")
+
+
+def write_cell(thing: object) -> str | None:
+    """Return the cell of a model, a pose or a motion in HTML, or None if there is nothing to draw."""
+    if isinstance(thing, Model):
+        return thing.memo.get(CELL, lambda: write_model(thing))
+    try:
+        return show(thing, browser=False)._repr_html_()
+    except PoiseError:
+        return None
+
+
+def write_model(model: Model) -> str:
+    """Return the body, if it can be drawn, and the table of its joints."""
+    body, table = draw_body(model), draw_table(model)
+    return f"{body}<details><summary>Joints</summary>{table}</details>" if body else table
+
+
+def draw_body(model: Model) -> str:
+    """Return the body as a small page, else as a still picture; empty if neither can be made."""
+    if len(model.frames) > MOST_FRAMES:
+        return ""
+    try:
+        page = show(model, browser=False)
+        if len(page.html) <= MOST_CHARACTERS:
+            return page._repr_html_()
+        png = plot(model)._repr_png_()
+    except PoiseError:  # nothing to draw, or matplotlib is not installed
+        return ""
+    return f'<img src="data:image/png;base64,{b64encode(png).decode()}">'
