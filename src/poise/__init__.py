@@ -11,195 +11,110 @@ Names load when they are first used, so that `import poise` is quick and needs n
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from poise.hooks import link_with
-
-if TYPE_CHECKING:
-    from poise import (
-        anatomy,
-        answers,
-        batch,
-        diagnosis,
-        errors,
-        formats,
-        goals,
-        kinematics,
-        limits,
-        methods,
-        model,
-        models,
-        motion,
-        pages,
-        pictures,
-        rig,
-        scale,
-        solvers,
-        spatial,
-        studio,
-        textbook,
-    )
-    from poise.anatomy import roles
-    from poise.answers import Answers, solve_all
-    from poise.batch import BatchSolution, ReachMap, reach_map, solve_batch
-    from poise.errors import PoiseError
-    from poise.formats import load, load_motion, save
-    from poise.goals import Grasp
-    from poise.kinematics import Motion, Pose
-    from poise.model import Frame, Joint, Model, ModelBuilder, Object
-    from poise.motion import Mapping, retarget
-    from poise.pages import show
-    from poise.pictures import plot
-    from poise.rig import Rig
-    from poise.solvers import Solution, Solver, Status, solve
-    from poise.spatial import Rotation, Transform
+from poise.lazy import load_lazily
 
 __version__ = "0.1.0"
 
-
-@link_with
-def _link_hooks() -> None:
-    from poise import links
-
-    del links  # imported for its effect: the hooks are linked
-
-
-_HOMES = {
-    "BatchSolution": "poise.batch",
-    "ReachMap": "poise.batch",
-    "reach_map": "poise.batch",
-    "solve_batch": "poise.batch",
-    "Solution": "poise.solvers",
-    "Solver": "poise.solvers",
-    "Status": "poise.solvers",
-    "solve": "poise.solvers",
-    "solve_all": "poise.answers",
-    "Answers": "poise.answers",
-    "Frame": "poise.model",
-    "Grasp": "poise.goals",
-    "Joint": "poise.model",
-    "Model": "poise.model",
-    "ModelBuilder": "poise.model",
-    "Object": "poise.model",
-    "Mapping": "poise.motion",
-    "Motion": "poise.kinematics",
-    "Pose": "poise.kinematics",
-    "PoiseError": "poise.errors",
-    "Rig": "poise.rig",
-    "Rotation": "poise.spatial",
-    "Transform": "poise.spatial",
-    "load": "poise.formats",
-    "retarget": "poise.motion",
-    "load_motion": "poise.formats",
-    "plot": "poise.pictures",
-    "roles": "poise.anatomy",
-    "save": "poise.formats",
-    "show": "poise.pages",
-}
-_ROOMS = (
-    *(
-        "anatomy",
-        "answers",
-        "batch",
-        "diagnosis",
-        "errors",
-        "formats",
-        "goals",
-        "kinematics",
-        "limits",
-        "methods",
-        "model",
-    ),
-    *("models", "motion", "pages", "pictures", "rig", "scale", "solvers", "spatial", "studio", "textbook"),
+ROOMS = (
+    *("anatomy", "answers", "batch", "diagnosis", "errors", "formats", "goals", "kinematics", "limits", "methods"),
+    *("model", "models", "motion", "pages", "pictures", "rig", "scale", "solvers", "spatial", "studio", "textbook"),
+)
+SEARCHED = (  # for a name that poise itself does not have
+    *("goals", "limits", "methods", "model", "kinematics", "solvers", "answers", "batch", "errors", "textbook"),
 )
 
-__all__ = [
-    "Answers",
-    "BatchSolution",
-    "Frame",
-    "Grasp",
-    "Joint",
-    "Mapping",
-    "Model",
-    "ModelBuilder",
-    "Motion",
-    "Object",
-    "PoiseError",
-    "Pose",
-    "ReachMap",
-    "Rig",
-    "Rotation",
-    "Solution",
-    "Solver",
-    "Status",
-    "Transform",
-    "anatomy",
-    "answers",
-    "batch",
-    "diagnosis",
-    "errors",
-    "formats",
-    "goals",
-    "kinematics",
-    "limits",
-    "load",
-    "load_motion",
-    "methods",
-    "model",
-    "models",
-    "motion",
-    "pages",
-    "pictures",
-    "plot",
-    "reach_map",
-    "retarget",
-    "rig",
-    "roles",
-    "save",
-    "scale",
-    "show",
-    "solve",
-    "solve_all",
-    "solve_batch",
-    "solvers",
-    "spatial",
-    "studio",
-    "textbook",
-]
 
+def link_hooks() -> None:
+    """Load the links of all hooks."""
+    from poise import links
 
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        value = getattr(importlib.import_module(_HOMES[name]), name)
-        globals()[name] = value
-        return value
-    if name in _ROOMS:
-        return importlib.import_module(f"poise.{name}")
-    raise AttributeError(
-        f"module 'poise' has no attribute {name!r}; {find_elsewhere(name)}it has: {', '.join(__all__)}"
-    )
+    del links  # loaded for its effect
 
 
 def find_elsewhere(name: str) -> str:
     """Return which package has the name, in words; empty if none has."""
-    if name.startswith("_"):
-        return ""
-    for room in (
-        "goals",
-        "limits",
-        "methods",
-        "model",
-        "kinematics",
-        "solvers",
-        "answers",
-        "batch",
-        "errors",
-        "textbook",
-    ):
+    for room in () if name.startswith("_") else SEARCHED:
         if name in importlib.import_module(f"poise.{room}").__all__:
             return f"type poise.{room}.{name}, or: from poise.{room} import {name}. In poise itself "
     return ""
 
 
-def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+link_with(link_hooks)
+
+if TYPE_CHECKING:
+    from poise import anatomy as anatomy
+    from poise import answers as answers
+    from poise import batch as batch
+    from poise import diagnosis as diagnosis
+    from poise import errors as errors
+    from poise import formats as formats
+    from poise import goals as goals
+    from poise import kinematics as kinematics
+    from poise import limits as limits
+    from poise import methods as methods
+    from poise import model as model
+    from poise import models as models
+    from poise import motion as motion
+    from poise import pages as pages
+    from poise import pictures as pictures
+    from poise import rig as rig
+    from poise import scale as scale
+    from poise import solvers as solvers
+    from poise import spatial as spatial
+    from poise import studio as studio
+    from poise import textbook as textbook
+    from poise.anatomy import roles as roles
+    from poise.answers import Answers as Answers
+    from poise.answers import solve_all as solve_all
+    from poise.batch import BatchSolution as BatchSolution
+    from poise.batch import ReachMap as ReachMap
+    from poise.batch import reach_map as reach_map
+    from poise.batch import solve_batch as solve_batch
+    from poise.errors import PoiseError as PoiseError
+    from poise.formats import load as load
+    from poise.formats import load_motion as load_motion
+    from poise.formats import save as save
+    from poise.goals import Grasp as Grasp
+    from poise.kinematics import Motion as Motion
+    from poise.kinematics import Pose as Pose
+    from poise.model import Frame as Frame
+    from poise.model import Joint as Joint
+    from poise.model import Model as Model
+    from poise.model import ModelBuilder as ModelBuilder
+    from poise.model import Object as Object
+    from poise.motion import Mapping as Mapping
+    from poise.motion import retarget as retarget
+    from poise.pages import show as show
+    from poise.pictures import plot as plot
+    from poise.rig import Rig as Rig
+    from poise.solvers import Solution as Solution
+    from poise.solvers import Solver as Solver
+    from poise.solvers import Status as Status
+    from poise.solvers import solve as solve
+    from poise.spatial import Rotation as Rotation
+    from poise.spatial import Transform as Transform
+else:
+    __getattr__, __dir__, __all__ = load_lazily(
+        __name__,
+        {
+            ".anatomy": "roles",
+            ".answers": "Answers solve_all",
+            ".batch": "BatchSolution ReachMap reach_map solve_batch",
+            ".errors": "PoiseError",
+            ".formats": "load load_motion save",
+            ".goals": "Grasp",
+            ".kinematics": "Motion Pose",
+            ".model": "Frame Joint Model ModelBuilder Object",
+            ".motion": "Mapping retarget",
+            ".pages": "show",
+            ".pictures": "plot",
+            ".rig": "Rig",
+            ".solvers": "Solution Solver Status solve",
+            ".spatial": "Rotation Transform",
+        },
+        also=ROOMS,
+        explain=find_elsewhere,
+    )

@@ -1,7 +1,7 @@
 """Hooks: what a low room gets from a room above it.
 
 Imports point down, so a low room that offers something made above it, as `Solution.why` does, declares a typed hook.
-`poise/links.py`, above all of these rooms, links every hook to the room that fills it; the first use of a hook loads it.
+`poise/links.py`, above all of these rooms, links every hook to the room that fills it; the first hook used loads it.
 """
 
 from __future__ import annotations

@@ -17,7 +17,8 @@ from walks import make_walk
 
 
 def copy_by_pickle(model: poise.Model) -> poise.Model:
-    return pickle.loads(pickle.dumps(model))
+    twin: poise.Model = pickle.loads(pickle.dumps(model))
+    return twin
 
 
 def copy_by_json(model: poise.Model) -> poise.Model:

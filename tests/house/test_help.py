@@ -16,7 +16,7 @@ from poise import goals
 from poise.goals import Comfort, Goal, Grasp, Style
 from poise.model import Sphere
 
-ALL = {name: getattr(goals, name) for name in goals.__all__}
+ALL = {name: getattr(goals, name) for name in vars(goals)["__all__"]}
 KINDS = {name: thing for name, thing in ALL.items() if isinstance(thing, type) and issubclass(thing, Goal)}
 CLIP = poise.Motion(poise.load("planar3"), np.zeros((3, 3)))
 EVERY_GOAL = {type(goal).__name__: goal for _, goal in (make() for make in reversed(GOALS.values()))}

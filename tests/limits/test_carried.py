@@ -12,8 +12,8 @@ from poise.limits import Box as Region
 from poise.limits import Clearance
 from poise.limits.carried import Carried, ClearOfObjects
 from poise.model import Box, Capsule, ModelBuilder, Sphere
+from poise.model.derive import add_objects
 from poise.motion.clips.whole_clip import Kernel
-from poise.motion.objects.grips import extend
 from poise.spatial import Rotation, Transform
 
 ARM = poise.load("panda")
@@ -37,7 +37,7 @@ def test_it_is_the_clearance_of_the_same_thing_in_the_world(kind, seed):
         shape = Capsule(0.08, 0.2)
         region = Capsule(there.apply((0.0, 0.0, -0.1)), there.apply((0.0, 0.0, 0.1)), 0.08)
     things = ModelBuilder("things").add_joint("crate", None, "free", locked=True).build()
-    whole = extend(ARM, things._layout.specs)
+    whole = add_objects(ARM, things._layout.specs)
     carried = Carried(poise.Object(shape, place, name="crate"), "crate", frozenset())
     moving = ClearOfObjects.extend(Clearance(), ARM, (carried,))
     q = ARM.random(rng, 100)
@@ -64,7 +64,7 @@ def test_a_box_that_may_move_is_pushed_away():
     builder.add_shape("finger", Sphere(0.05))
     body = builder.build()
     things = ModelBuilder("things").add_joint("crate", None, "planar").build()
-    whole = extend(body, things._layout.specs)
+    whole = add_objects(body, things._layout.specs)
     carried = Carried(poise.Object(Box((0.2, 0.2, 0.2)), np.eye(4), name="crate"), "crate", frozenset())
     limit = ClearOfObjects.extend(Clearance(), body, (carried,))
     start = np.array([-0.3, 0.0, 0.02, 0.1])

@@ -131,7 +131,7 @@ def test_limits_about_time_say_so_and_have_no_rows():
     for limit in (Speed(1.0), Acceleration(1.0)):
         assert limit.timed
         assert limit.rows(FIGURE, np.ones(FIGURE.nv, dtype=bool)) == LimitRows()
-    for name in poise.limits.__all__:
+    for name in vars(poise.limits)["__all__"]:
         kind = getattr(poise.limits, name)
         if isinstance(kind, type) and issubclass(kind, Limit):
             assert kind.timed == (name in ("Speed", "Acceleration"))

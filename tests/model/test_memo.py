@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+from functools import partial
+from math import sqrt
 
 import poise
 from poise.model.memo import MemoSlot, MemoTable
@@ -27,7 +29,7 @@ def test_two_slots_of_one_name_are_two_slots() -> None:
 def test_a_full_table_is_emptied() -> None:
     memo = poise.load("planar2").memo
     for number in (1, 4, 9):
-        assert memo.look_up(ROOTS, number, lambda n=number: n**0.5) == number**0.5
+        assert memo.look_up(ROOTS, number, partial(sqrt, number)) == number**0.5
     assert memo.entries(ROOTS) == {9: 3.0}
 
 

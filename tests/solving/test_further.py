@@ -15,6 +15,7 @@ from general_arms import HARD, SIX, draw_general, draw_hard
 from poise.answers.complete_list import LISTED
 from poise.arrays import Floats
 from poise.goals import Reach, Rest
+from poise.model.memo import MemoTable
 from poise.reach import guesses
 from poise.reach.bounds import BOUNDS, DRAWINGS
 from poise.reach.closed_forms import CLOSED
@@ -234,7 +235,8 @@ def test_a_batch_is_done_when_all_its_searches_are() -> None:
 
 
 def count_entries(model: poise.Model) -> list[int]:
-    return [len(model.memo.entries(table)) for table in (GUESSES, CLOSED, LISTED, READY, BOUNDS, DRAWINGS)]
+    tables: tuple[MemoTable[Any, Any], ...] = (GUESSES, CLOSED, LISTED, READY, BOUNDS, DRAWINGS)
+    return [len(model.memo.entries(table)) for table in tables]
 
 
 def test_what_stands_beyond_the_frame_is_not_prepared_for() -> None:

@@ -19,7 +19,7 @@ PAIRS = MemoSlot[dict[str, str]]("frames and those on the other side")
 
 def pair_frames(model: Model) -> dict[str, str]:
     """Return for every frame the frame on the other side; a frame in the middle is its own."""
-    return dict(model.memo.get(PAIRS, lambda: search_pairs(model)))
+    return model.memo.get(PAIRS, lambda: search_pairs(model)).copy()
 
 
 def search_pairs(model: Model) -> dict[str, str]:

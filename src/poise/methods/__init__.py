@@ -15,73 +15,15 @@ from numpy.typing import ArrayLike
 from poise.arrays import Floats
 from poise.errors import InvalidValue, name_not_found
 from poise.hooks import Hook
-from poise.methods.method import Method
-from poise.methods.minimum import Minimum
-
-if TYPE_CHECKING:
-    from poise.methods.ccd import CCD
-    from poise.methods.dls import DLS
-    from poise.methods.fabrik import FABRIK
-    from poise.methods.gradient import Gradient
-    from poise.methods.halley import Halley
-    from poise.methods.inverse import Inverse
-    from poise.methods.lm import LM
-    from poise.methods.pseudoinverse import Pseudoinverse
-    from poise.methods.qr import QR
-    from poise.methods.scipy import Scipy
-    from poise.methods.sdls import SDLS
-    from poise.methods.sequential import Sequential
-    from poise.methods.svd import SVD
-    from poise.methods.transpose import Transpose
-    from poise.methods.two_bone import TwoBone
-
-_HOMES = {
-    "CCD": "poise.methods.ccd",
-    "DLS": "poise.methods.dls",
-    "FABRIK": "poise.methods.fabrik",
-    "Gradient": "poise.methods.gradient",
-    "Halley": "poise.methods.halley",
-    "Inverse": "poise.methods.inverse",
-    "LM": "poise.methods.lm",
-    "Pseudoinverse": "poise.methods.pseudoinverse",
-    "QR": "poise.methods.qr",
-    "Scipy": "poise.methods.scipy",
-    "SDLS": "poise.methods.sdls",
-    "Sequential": "poise.methods.sequential",
-    "SVD": "poise.methods.svd",
-    "Transpose": "poise.methods.transpose",
-    "TwoBone": "poise.methods.two_bone",
-}
-
-__all__ = [
-    "CCD",
-    "DLS",
-    "FABRIK",
-    "LM",
-    "QR",
-    "SDLS",
-    "SVD",
-    "Gradient",
-    "Halley",
-    "Inverse",
-    "Method",
-    "Minimum",
-    "Pseudoinverse",
-    "Scipy",
-    "Sequential",
-    "Transpose",
-    "TwoBone",
-    "find_method",
-    "names",
-    "over",
-]
+from poise.lazy import load_lazily
+from poise.methods.method import Method as Method
+from poise.methods.minimum import Minimum as Minimum
 
 OverSolver: TypeAlias = Callable[..., Minimum | dict[str, Minimum]]
 OVER = Hook[OverSolver]()
 
-# the names that `method=` accepts, and the classes they stand for
+# the names that `method=` accepts, which are also the modules, and the classes
 _SHELF = {
-    "auto": "LM",
     "transpose": "Transpose",
     "gradient": "Gradient",
     "inverse": "Inverse",
@@ -99,21 +41,33 @@ _SHELF = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+if TYPE_CHECKING:
+    from poise.methods.ccd import CCD as CCD
+    from poise.methods.dls import DLS as DLS
+    from poise.methods.fabrik import FABRIK as FABRIK
+    from poise.methods.gradient import Gradient as Gradient
+    from poise.methods.halley import Halley as Halley
+    from poise.methods.inverse import Inverse as Inverse
+    from poise.methods.lm import LM as LM
+    from poise.methods.pseudoinverse import Pseudoinverse as Pseudoinverse
+    from poise.methods.qr import QR as QR
+    from poise.methods.scipy import Scipy as Scipy
+    from poise.methods.sdls import SDLS as SDLS
+    from poise.methods.sequential import Sequential as Sequential
+    from poise.methods.svd import SVD as SVD
+    from poise.methods.transpose import Transpose as Transpose
+    from poise.methods.two_bone import TwoBone as TwoBone
+else:
+    __getattr__, __dir__, __all__ = load_lazily(
+        __name__,
+        {**{f".{name}": method for name, method in _SHELF.items()}, ".scipy": "Scipy"},
+        also=("Method", "Minimum", "find_method", "names", "over"),
+    )
 
 
 def names() -> tuple[str, ...]:
     """Return the names that `method=` accepts."""
-    return tuple(_SHELF)
+    return ("auto", *_SHELF)
 
 
 def find_method(method: str | Method) -> Method:
@@ -128,15 +82,16 @@ def find_method(method: str | Method) -> Method:
         raise InvalidValue(f"method is a class; write {method.__name__}() for its default settings.")
     if not isinstance(method, str):
         raise InvalidValue(f"method must be a name or a poise.methods object, not {method!r}.")
-    if method not in _SHELF:
-        raise name_not_found("method", method, _SHELF)
-    return with_defaults(method)
+    if method not in names():
+        raise name_not_found("method", method, names())
+    return with_defaults("lm" if method == "auto" else method)
 
 
 @cache
 def with_defaults(name: str) -> Method:
     """Return the method of that name; methods never change, so there is one of each."""
-    found: Method = __getattr__(_SHELF[name])()
+    module = import_module(f".{name}", __name__)
+    found: Method = getattr(module, _SHELF[name])()
     return found
 
 

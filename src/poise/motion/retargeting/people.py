@@ -15,7 +15,7 @@ from poise.model.spec import FrameSpec, JointSpec
 
 __all__ = ["NEEDED", "choose", "cut_out", "find_carrier", "list_carried", "list_people", "name_person", "single_out"]
 
-PEOPLE = MemoSlot[tuple[str, ...]]("people")
+PEOPLE = MemoSlot[list[str]]("people")
 ALONE = MemoTable[str, Model]("the whole model with the roles of one person")
 CUT_OUT = MemoTable[str, Model]("models of one person")
 NEEDED = ("pelvis", "hip_l", "hip_r", "knee_l", "knee_r", "ankle_l", "ankle_r")
@@ -59,7 +59,7 @@ def find_person(body: Model, people: list[str], frame: str) -> str:
 
 def list_people(model: Model) -> list[str]:
     """List the frames that carry a body with two legs through the world, where a file holds more than one body."""
-    return list(model.memo.get(PEOPLE, lambda: tuple(find_people(model))))
+    return model.memo.get(PEOPLE, lambda: list(find_people(model))).copy()
 
 
 def name_person(model: Model, carrier: str) -> str:
