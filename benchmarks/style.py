@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 import poise
 from poise.arrays import Floats
 from poise.goals import Reach, Rest, Style
-from poise.goals.asked import Asked
-from poise.goals.gaussian import Gaussian
+from poise.goals.postures.pose_targets import Asked
+from poise.goals.postures.gaussian import Gaussian
 
 ACTIONS = ("bow", "bye", "guide", "run", "walk")
 STYLES = ("giant", "happy", "normal", "old", "proud", "tired")

@@ -6,7 +6,7 @@ Every room is imported when its hook is used, and not before.
 from __future__ import annotations
 
 from poise.anatomy.contacts import POINT_READER, PointReader
-from poise.goals.style import RETARGETER, Retargeter
+from poise.goals.postures.style import RETARGETER, Retargeter
 from poise.methods import OVER, OverSolver
 from poise.notebook import CELL_WRITER, CellWriter
 from poise.solvers.solution import DIAGNOSIS, Diagnosis

@@ -10,10 +10,10 @@ import pytest
 import poise
 from bodies import random_model
 from poise.goals import MidRange, Reach, Rest, Style
-from poise.goals.asked import Asked
-from poise.goals.curved import find_rest_slope
+from poise.goals.postures.pose_targets import PoseTargets
+from poise.goals.postures.posture import find_rest_slope
 from poise.kinematics.charts import Chart
-from poise.kinematics.samples import Layout
+from poise.kinematics.samples import SampleLayout
 from poise.limits import Speed
 from poise.native import core
 from poise.solvers.drivers.curved_posture import solve_on_rows
@@ -30,7 +30,7 @@ def ask(model, q):
 def test_coordinates_change_with_velocities_as_the_chart_says(seed):
     model = random_model(seed, joints=8)
     rng = np.random.default_rng(seed)
-    layout = Layout.read_model(model)
+    layout = SampleLayout.read_model(model)
     at, q = (np.array(model.integrate(model.rest, 0.4 * rng.normal(size=model.nv))) for _ in range(2))
     chart = Chart.about(layout, at)
     assert chart.measure(q) == pytest.approx(layout.read(at[None]).measure(layout.read(q[None]))[0], abs=1e-12)
@@ -46,7 +46,7 @@ def test_gradient_is_that_of_the_cost(walk, style):
     model = walk.model
     rng = np.random.default_rng(0)
     q = np.array(model.integrate(walk.q[7], 0.1 * rng.normal(size=model.nv)))
-    focus = style.focus(model, Asked.read([goal.rows(model) for goal in ask(model, walk.q[9])]), walk.q[9])
+    focus = style.focus(model, PoseTargets.read([goal.rows(model) for goal in ask(model, walk.q[9])]), walk.q[9])
     slope, bend = focus.find_slope(model, q)
     h = 1e-5
     costs = [
@@ -266,7 +266,7 @@ def test_where_a_body_stands_and_faces_is_no_style(still_above):
     looks = []
     for q in (here, there):
         goals = [Reach(f"foot_{side}", model.fk(q, f"foot_{side}")[:3, 3]) for side in "lr"]
-        asked = Asked.read([goal.rows(model) for goal in goals])
+        asked = PoseTargets.read([goal.rows(model) for goal in goals])
         looks.append(style.focus(model, asked, np.array(q)).gaussian.mean)
     assert looks[0] == pytest.approx(looks[1], abs=1e-9)
 

@@ -10,7 +10,7 @@ from poise.goals import Reach
 from poise.kinematics.together import write_coordinates
 from poise.limits import Box as Region
 from poise.limits import Clearance
-from poise.limits.carried import Carried, ClearOfObjects
+from poise.limits.carried_objects import CarriedObject, ClearOfObjects
 from poise.model import Box, Capsule, ModelBuilder, Sphere
 from poise.model.derive import add_objects
 from poise.motion.clips.whole_clip import Kernel
@@ -38,7 +38,7 @@ def test_it_is_the_clearance_of_the_same_thing_in_the_world(kind, seed):
         region = Capsule(there.apply((0.0, 0.0, -0.1)), there.apply((0.0, 0.0, 0.1)), 0.08)
     things = ModelBuilder("things").add_joint("crate", None, "free", locked=True).build()
     whole = add_objects(ARM, things._layout.specs)
-    carried = Carried(poise.Object(shape, place, name="crate"), "crate", frozenset())
+    carried = CarriedObject(poise.Object(shape, place, name="crate"), "crate", frozenset())
     moving = ClearOfObjects.extend(Clearance(), ARM, (carried,))
     q = ARM.random(rng, 100)
     both = np.concatenate([q, np.tile(write_coordinates(np.array(place.matrix)), (100, 1))], axis=1)
@@ -65,7 +65,7 @@ def test_a_box_that_may_move_is_pushed_away():
     body = builder.build()
     things = ModelBuilder("things").add_joint("crate", None, "planar").build()
     whole = add_objects(body, things._layout.specs)
-    carried = Carried(poise.Object(Box((0.2, 0.2, 0.2)), np.eye(4), name="crate"), "crate", frozenset())
+    carried = CarriedObject(poise.Object(Box((0.2, 0.2, 0.2)), np.eye(4), name="crate"), "crate", frozenset())
     limit = ClearOfObjects.extend(Clearance(), body, (carried,))
     start = np.array([-0.3, 0.0, 0.02, 0.1])
     solution = poise.solve(whole, Reach("finger", (0.4, 0.0, 0.0)), start, limits=[limit], restarts=0)

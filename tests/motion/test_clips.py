@@ -9,7 +9,7 @@ import poise
 from poise import Motion, Rotation
 from poise.errors import FormatError, InvalidValue, NameNotFound, PoiseError, ShapeMismatch
 from poise.goals import LookAt, Reach, Rest
-from poise.kinematics.carrying import carry, find_root
+from poise.kinematics.carriers import carry, find_root
 from poise.kinematics.mirror import Mirror
 from poise.motion import Contact, Contacts, contacts, edit, lock, quality, track
 from walks import make_walk, put_skate_in, stands

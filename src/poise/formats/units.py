@@ -11,7 +11,7 @@ from poise.arrays import Floats
 from poise.formats.source import ReadOptions, Source
 from poise.kinematics import Motion
 from poise.model import Box, Capsule, Cylinder, Mesh, Model, ModelBuilder, Shape, Sphere
-from poise.model.attached import Attached
+from poise.model.attachments import Attachments
 from poise.model.joints.joint import Mimic
 from poise.model.joints.kinds import KINDS
 from poise.model.layout import Layout
@@ -160,7 +160,7 @@ def with_up(model: Model, up: str) -> Model:
     return rebuild(model, specs, replace(model._attached, up=up))
 
 
-def rebuild(model: Model, specs: list[Spec], attached: Attached) -> Model:
+def rebuild(model: Model, specs: list[Spec], attached: Attachments) -> Model:
     """Return a model with other parts, shapes and poses."""
     return Model(model.name, specs, source=model.source, notes=model.notes, attached=replace(attached, subject=None))
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from poise.arrays import Floats, Ints
-from poise.kinematics.samples import Layout
+from poise.kinematics.samples import SampleLayout
 from poise.native import core
 
 __all__ = ["Chart"]
@@ -35,7 +35,7 @@ class Chart:
         loose: The spread of each coordinate where it does not count, (n + 3 r,).
     """
 
-    layout: Layout
+    layout: SampleLayout
     velocities: Ints
     counts: Ints
     native: Any
@@ -47,7 +47,7 @@ class Chart:
         return Chart.about, (self.layout, self.origin, held.tolist())
 
     @classmethod
-    def about(cls, layout: Layout, origin: Floats, held: Iterable[int] = ()) -> Chart:
+    def about(cls, layout: SampleLayout, origin: Floats, held: Iterable[int] = ()) -> Chart:
         """Return the chart about a pose, (nq,), in which the coordinates of all velocities but the held ones count."""
         model = layout.model
         owner = {joint.q.start + k: joint.v.start + k for joint in model.joints if joint.nv for k in range(joint.nv)}

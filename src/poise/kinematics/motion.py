@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from poise.arrays import Floats
 from poise.errors import InvalidValue, ModelMismatch, ShapeMismatch
-from poise.kinematics import editing
+from poise.kinematics import clip_edits
 from poise.kinematics.mirror import Mirror
 from poise.kinematics.pose import Pose, check_configuration
 from poise.model import Frame, Model, Object
@@ -98,16 +98,16 @@ class Motion(NotebookCell):
         They are central differences, of second order at the ends too; a clip of one frame stands still.
         """
         if frame is None:
-            return editing.measure_speeds(self.model, self.q, self.fps)
+            return clip_edits.measure_speeds(self.model, self.q, self.fps)
         places = self.positions(frame, point)
         steps = np.diff(places, axis=0) if len(places) > 1 else np.zeros((1, 3))
         if len(places) < 3:
             return self.fps * np.repeat(steps, len(places), axis=0)
-        return self.fps * editing.take_central(steps, places[2:3] - places[:1], places[-1:] - places[-3:-2])
+        return self.fps * clip_edits.take_central(steps, places[2:3] - places[:1], places[-1:] - places[-3:-2])
 
     def mean(self) -> Pose:
         """Return the mean pose: the one from which the steps to all frames cancel, with rotations as rotations."""
-        return Pose(self.model, editing.average(self.model, self._require_frames("mean").q))
+        return Pose(self.model, clip_edits.average(self.model, self._require_frames("mean").q))
 
     # ------------------------------------------------------------------------------------------------ edits
 
@@ -119,7 +119,7 @@ class Motion(NotebookCell):
         """
         rate = check_rate(fps)
         at = np.arange(int((len(self) - 1) * rate / self.fps + 1e-9) + 1, dtype=np.float64) * (self.fps / rate)
-        return Motion(self.model, editing.sample(self.model, self._require_frames("resampled").q, snap(at)), rate)
+        return Motion(self.model, clip_edits.sample(self.model, self._require_frames("resampled").q, snap(at)), rate)
 
     def warped(self, times: ArrayLike) -> Motion:
         """Return the motion played at other times: frame i of the result is this motion at `times[i]` seconds.
@@ -134,7 +134,7 @@ class Motion(NotebookCell):
                 f"times has shape {at.shape}; it must be a row of finite seconds, one for each new frame."
             )
         return Motion(
-            self.model, editing.sample(self.model, self._require_frames("warped").q, snap(at * self.fps)), self.fps
+            self.model, clip_edits.sample(self.model, self._require_frames("warped").q, snap(at * self.fps)), self.fps
         )
 
     def reversed(self) -> Motion:
@@ -158,7 +158,7 @@ class Motion(NotebookCell):
         """
         if not (isinstance(cutoff_hz, Real) and np.isfinite(cutoff_hz) and cutoff_hz > 0):
             raise InvalidValue(f"cutoff_hz is {cutoff_hz!r}; it must be a positive number of cycles a second.")
-        return Motion(self.model, editing.smooth(self.model, self.q, self.fps, float(cutoff_hz)), self.fps)
+        return Motion(self.model, clip_edits.smooth(self.model, self.q, self.fps, float(cutoff_hz)), self.fps)
 
     def joined(self, other: Motion, blend: float = 0.3) -> Motion:
         """Return this motion and then another one of the same body, which fade into each other.
@@ -178,7 +178,7 @@ class Motion(NotebookCell):
         overlap = self._count_overlap(
             blend, min(len(self._require_frames("joined")), len(following._require_frames("joined")))
         )
-        return Motion(self.model, editing.join(self.model, self.q, following.q, overlap), self.fps)
+        return Motion(self.model, clip_edits.join(self.model, self.q, following.q, overlap), self.fps)
 
     def looped(self, blend: float = 0.3) -> Motion:
         """Return the motion made cyclic: its last frame goes on with its first one, a step further over the ground.
@@ -187,7 +187,7 @@ class Motion(NotebookCell):
             blend: How long the end fades into the beginning [s]; the result is shorter by as much.
         """
         overlap = self._count_overlap(blend, len(self._require_frames("looped")) - 1)
-        return Motion(self.model, editing.loop(self.model, self.q, overlap), self.fps)
+        return Motion(self.model, clip_edits.loop(self.model, self.q, overlap), self.fps)
 
     def _require_frames(self, edit: str) -> Motion:
         if not len(self):

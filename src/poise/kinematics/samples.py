@@ -17,13 +17,13 @@ from poise.arrays import Floats, Ints
 from poise.model import Model
 from poise.spatial import Rotation
 
-__all__ = ["TURNS_FREELY", "Layout", "Samples", "name_angles"]
+__all__ = ["TURNS_FREELY", "SampleLayout", "Samples", "name_angles"]
 
 TURNS_FREELY = ("ball", "euler")
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class SampleLayout:
     """Where the numbers and the rotations of a model are in its q.
 
     Attributes:
@@ -39,7 +39,7 @@ class Layout:
     eulers: tuple[tuple[int, str], ...]
 
     @classmethod
-    def read_model(cls, model: Model) -> Layout:
+    def read_model(cls, model: Model) -> SampleLayout:
         """Return the layout of a model."""
         joints = [joint for joint in model.joints if joint.nq and not joint.mimic]
         quaternions = tuple(joint.q.stop - 4 for joint in joints if joint.quaternion)

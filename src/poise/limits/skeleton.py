@@ -50,7 +50,7 @@ class BodyCapsule:
 
 
 @dataclass(frozen=True, slots=True)
-class Bone:
+class BoneSegment:
     """From a part's joint to the next joint, or to a tip; in the frame that carries the part."""
 
     start: Floats
@@ -100,31 +100,31 @@ class Skeleton:
         out: Floats = T[:3, :3] @ joint.offset.translation + T[:3, 3]
         return out
 
-    def find_bones(self, part: str | None) -> list[Bone]:
+    def find_bones(self, part: str | None) -> list[BoneSegment]:
         """Return the bones of one part."""
         parents = {self.model.frame(name).parent for name in self.model.frames}
         ends = [(self.origin(joint), False) for joint in self.joints.get(part, ()) if joint.parent is not None]
         tips = [name for name in self.frames[part] if name not in parents]
         ends += [(self.places[name][:3, 3], True) for name in tips]
-        bones: list[Bone] = []
+        bones: list[BoneSegment] = []
         for point, tip in ends:
-            bone = Bone(np.zeros(3), self.move_inside(part, point), tip)
+            bone = BoneSegment(np.zeros(3), self.move_inside(part, point), tip)
             others = (float(np.linalg.norm(bone.end - other.end)) for other in bones)
             if min([bone.length, *others]) > SHORT * self.model.length:
                 bones.append(bone)
         return bones + [bone for bone in self.find_tubes(part) if bone.length > SHORT * self.model.length]
 
-    def find_tubes(self, part: str | None) -> list[Bone]:
+    def find_tubes(self, part: str | None) -> list[BoneSegment]:
         """Return the halves of bones that lengthen: those that stand on a part, and the one that leads to it."""
         own = [joint for joint in self.model.joints if joint.length and joint.frame == part]
-        bones: list[Bone] = []
+        bones: list[BoneSegment] = []
         for joint in (*self.joints.get(part, ()), *own):
             start, end = self.origin(joint), self.places[joint.frame][:3, 3]
             far = float(np.linalg.norm(end - start))
             if joint.length and far > 0.0:
                 tube = min(float(joint.lower) * joint.length / far, 1.0) * (end - start)
                 ends = (end, end - tube) if joint.frame == part else (start, start + tube)
-                bones.append(Bone(self.move_inside(part, ends[0]), self.move_inside(part, ends[1]), False))
+                bones.append(BoneSegment(self.move_inside(part, ends[0]), self.move_inside(part, ends[1]), False))
         return bones
 
     def list_scenery(self) -> set[str | None]:
@@ -194,7 +194,7 @@ def make_skeleton_capsules(model: Model, parts: set[str | None] | None = None) -
     return found
 
 
-def shorten_segment(bone: Bone, radius: float) -> tuple[Floats, Floats]:
+def shorten_segment(bone: BoneSegment, radius: float) -> tuple[Floats, Floats]:
     """Return the segment in a bone, which stops a radius before a tip, so that the round end touches it."""
     back = min(radius, bone.length) if bone.tip else 0.0
     return bone.start, bone.end - back / bone.length * (bone.end - bone.start)

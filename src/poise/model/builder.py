@@ -9,7 +9,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from poise.errors import InvalidModel, UnitWarning
-from poise.model.attached import Attached
+from poise.model.attachments import Attachments
 from poise.model.curves.path import Path
 from poise.model.degrees import doubt_bounds, doubt_cone
 from poise.model.geometry.looks import LookSource
@@ -201,7 +201,7 @@ class ModelBuilder:
         """
         for doubt in () if self.source else self._doubts:  # files say what their numbers are
             warnings.warn(doubt, UnitWarning, stacklevel=2)
-        attached = Attached(
+        attached = Attachments(
             shapes=tuple(self._shapes),
             poses=tuple(self._poses.items()),
             roles=tuple(self._roles.items()),

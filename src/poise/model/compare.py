@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["name_mismatch"]
 
-# in the order of Attached.key()
+# in the order of Attachments.key()
 ATTACHED = ("shapes", "named poses", "roles", "up axis", "units", "example poses", "subject")
 
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from poise.arrays import Floats
 from poise.errors import InvalidValue, NameNotFound
-from poise.model.attached import Attached
+from poise.model.attachments import Attachments
 from poise.model.joints.joint import Frame, Joint
 from poise.model.joints.kinds import KINDS
 from poise.model.memo import Memo
@@ -46,7 +46,7 @@ def remodel(model: Model, specs: list[JointSpec | FrameSpec]) -> Model:
 
 def reattach(
     model: Model,
-    attached: Attached,
+    attached: Attachments,
     *,
     specs: Sequence[JointSpec | FrameSpec] | None = None,
     notes: Iterable[str] = (),
@@ -56,7 +56,7 @@ def reattach(
     return type(model)(model.name, specs, source=model.source, notes=(*model.notes, *notes), attached=attached)
 
 
-def carry_over(model: Model, specs: Sequence[JointSpec | FrameSpec]) -> Attached:
+def carry_over(model: Model, specs: Sequence[JointSpec | FrameSpec]) -> Attachments:
     """Return what a model of these specs, all from `model`, keeps: what hangs on its frames, its part of each pose."""
     frames = {spec.frame if isinstance(spec, JointSpec) else spec.name for spec in specs}
     own = [s.name for s in specs if isinstance(s, JointSpec) and not s.mimic and KINDS[s.kind].nq]

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from poise.arrays import Floats
 from poise.errors import InvalidValue, NameNotFound, name_not_found
 from poise.model import derive, text
-from poise.model.attached import Attached, freeze_mapping
+from poise.model.attachments import Attachments, freeze_mapping
 from poise.model.channels import find_columns
 from poise.model.family import Family, family_of
 from poise.model.geometry.shapes import Shape
@@ -93,7 +93,7 @@ class Model(NotebookCell):
     up: str
     units: str
     memo: Memo
-    _attached: Attached
+    _attached: Attachments
     _body: Body
     _late: tuple[Model, derive.RoleFinder]  # roles nobody has used yet: the body without them, and who finds them
     _layout: Layout
@@ -107,10 +107,10 @@ class Model(NotebookCell):
         *,
         source: str = "",
         notes: Iterable[str] = (),
-        attached: Attached | None = None,
+        attached: Attachments | None = None,
     ) -> None:
         layout = lay_out(specs)
-        attached = (attached or Attached()).check(layout)
+        attached = (attached or Attachments()).check(layout)
         table = make_kernel_table(layout)
         table["aliases"] += [(role, layout.frames.index(frame)) for role, frame in attached.roles if frame]
         joints = make_joints(layout)
@@ -387,7 +387,7 @@ class Model(NotebookCell):
 
 
 def remake(
-    name: str, specs: tuple[Any, ...], source: str, notes: tuple[str, ...], attached: Attached | None = None
+    name: str, specs: tuple[Any, ...], source: str, notes: tuple[str, ...], attached: Attachments | None = None
 ) -> Model:
     """Return a model from its pickle."""
     return Model(name, specs, source=source, notes=notes, attached=attached)

@@ -32,7 +32,7 @@ KINDS = {1: "revolute", 2: "universal", 3: "euler"}
 UNIT = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
 
 
-class Part(NamedTuple):
+class FigurePart(NamedTuple):
     """One joint and the body it carries; angles in degrees."""
 
     name: str
@@ -52,7 +52,7 @@ class Part(NamedTuple):
     """Turn of the joint's frame about the parent's y axis [degrees]."""
 
 
-class Mark(NamedTuple):
+class Landmark(NamedTuple):
     """A named place on a part: no joint, no mass."""
 
     name: str
@@ -65,7 +65,7 @@ def mirror_angles(axes: str, angles: Iterable[float]) -> Angles:
     return tuple(angle if axis == "X" else -angle for axis, angle in zip(axes, angles, strict=True))
 
 
-def mirror_part(part: Part) -> Part:
+def mirror_part(part: FigurePart) -> FigurePart:
     """Return the right part of a left one."""
     ends = [mirror_angles(part.axes, end) for end in zip(*part.ranges, strict=True)]
     return part._replace(
@@ -78,12 +78,12 @@ def mirror_part(part: Part) -> Part:
     )
 
 
-def mirror_mark(mark: Mark) -> Mark:
+def mirror_mark(mark: Landmark) -> Landmark:
     """Return the right mark of a left one."""
-    return Mark(swap_side(mark.name), swap_side(mark.parent), _mirror_point(mark.offset))
+    return Landmark(swap_side(mark.name), swap_side(mark.parent), _mirror_point(mark.offset))
 
 
-def add_part(builder: ModelBuilder, part: Part, rest: Angles | None = None) -> None:
+def add_part(builder: ModelBuilder, part: FigurePart, rest: Angles | None = None) -> None:
     """Add the joint of one part; it rests at the given angles [degrees], at zero when there are none."""
     lower, upper = np.radians(part.ranges).T
     builder.add_joint(
@@ -105,8 +105,8 @@ def add_part(builder: ModelBuilder, part: Part, rest: Angles | None = None) -> N
 
 def add_figure(
     builder: ModelBuilder,
-    parts: Iterable[Part],
-    marks: Iterable[Mark],
+    parts: Iterable[FigurePart],
+    marks: Iterable[Landmark],
     stance: Mapping[str, Angles],
 ) -> None:
     """Add the parts and marks, and the right side of those whose names say left.

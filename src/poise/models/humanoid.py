@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.model import Model, ModelBuilder
-from poise.models.figure import Angles, Mark, Part, add_figure
+from poise.models.figure import Angles, FigurePart, Landmark, add_figure
 from poise.names import swap_side
 
 MASS = 75.0  # [kg]
@@ -48,47 +48,47 @@ def _weigh(percent: float) -> float:
 
 # fmt: off
 TRUNK = (
-    Part("spine_1", "pelvis", (0.0, 0.060, -0.030), "XZY", ((-15, 30), (-15, 15), (-8, 8)),
+    FigurePart("spine_1", "pelvis", (0.0, 0.060, -0.030), "XZY", ((-15, 30), (-15, 15), (-8, 8)),
          _weigh(8.165), (0.0, 0.085, 0.035), stiffness=20.0),
-    Part("spine_2", "spine_1", (0.0, 0.130, 0.005), "XZY", ((-12, 28), (-15, 15), (-15, 15)),
+    FigurePart("spine_2", "spine_1", (0.0, 0.130, 0.005), "XZY", ((-12, 28), (-15, 15), (-15, 15)),
          _weigh(8.165), (0.0, 0.065, 0.030), stiffness=20.0),
-    Part("chest", "spine_2", (0.0, 0.130, -0.020), "XZY", ((-10, 20), (-12, 12), (-20, 20)),
+    FigurePart("chest", "spine_2", (0.0, 0.130, -0.020), "XZY", ((-10, 20), (-12, 12), (-20, 20)),
          _weigh(15.96), (0.0, 0.080, 0.040), stiffness=20.0),
-    Part("neck", "chest", (0.0, 0.200, 0.000), "XZ", ((-35, 35), (-25, 25)), stiffness=3.0),
-    Part("head", "neck", (0.0, 0.100, 0.020), "YXZ", ((-75, 75), (-30, 25), (-15, 15)),
+    FigurePart("neck", "chest", (0.0, 0.200, 0.000), "XZ", ((-35, 35), (-25, 25)), stiffness=3.0),
+    FigurePart("head", "neck", (0.0, 0.100, 0.020), "YXZ", ((-75, 75), (-30, 25), (-15, 15)),
          _weigh(6.94), (0.0, 0.030, 0.015), stiffness=1.0),
 )
 
 ARM = (
-    Part("clavicle_l", "chest", (0.022, 0.130, 0.060), "YZ", ((-25, 20), (-8, 35)), stiffness=5.0),
-    Part("shoulder_l", "clavicle_l", (0.163, 0.005, -0.055), "XZY", ((-170, 50), (-50, 65), (-85, 70)),
+    FigurePart("clavicle_l", "chest", (0.022, 0.130, 0.060), "YZ", ((-25, 20), (-8, 35)), stiffness=5.0),
+    FigurePart("shoulder_l", "clavicle_l", (0.163, 0.005, -0.055), "XZY", ((-170, 50), (-50, 65), (-85, 70)),
          _weigh(2.71), (0.0, -0.5772 * UPPER_ARM, 0.0), yaw=SHOULDER_YAW),
-    Part("elbow_l", "shoulder_l", (0.0, -UPPER_ARM, 0.0), "X", ((-145, 0),), yaw=-SHOULDER_YAW),
-    Part("forearm_l", "elbow_l", (0.0, -FOREARM / 2, 0.0), "Y", ((-80, 80),),
+    FigurePart("elbow_l", "shoulder_l", (0.0, -UPPER_ARM, 0.0), "X", ((-145, 0),), yaw=-SHOULDER_YAW),
+    FigurePart("forearm_l", "elbow_l", (0.0, -FOREARM / 2, 0.0), "Y", ((-80, 80),),
          _weigh(1.62), (0.0, (0.5 - 0.4574) * FOREARM, 0.0)),
-    Part("wrist_l", "forearm_l", (0.0, -FOREARM / 2, 0.0), "ZX", ((-75, 70), (-20, 35)),
+    FigurePart("wrist_l", "forearm_l", (0.0, -FOREARM / 2, 0.0), "ZX", ((-75, 70), (-20, 35)),
          _weigh(0.61), (0.0, -0.3624 * HAND, 0.0)),
 )
 
 LEG = (
-    Part("hip_l", "pelvis", HIP, "XZY", ((-120, 20), (-25, 45), (-40, 45)),
+    FigurePart("hip_l", "pelvis", HIP, "XZY", ((-120, 20), (-25, 45), (-40, 45)),
          _weigh(14.16), (0.0, -0.4095 * THIGH, 0.0)),
-    Part("knee_l", "hip_l", (0.0, -THIGH, 0.0), "X", ((0, 145),),
+    FigurePart("knee_l", "hip_l", (0.0, -THIGH, 0.0), "X", ((0, 145),),
          _weigh(4.33), (0.0, -0.4395 * SHANK, 0.0)),
-    Part("ankle_l", "knee_l", (0.0, -SHANK, 0.0), "XZ", ((-25, 50), (-30, 20)),
+    FigurePart("ankle_l", "knee_l", (0.0, -SHANK, 0.0), "XZ", ((-25, 50), (-30, 20)),
          _weigh(1.37), (0.0, -0.045, HEEL + 0.4415 * (BALL + TOES - HEEL))),
-    Part("ball_l", "ankle_l", (0.0, -ANKLE_HEIGHT, BALL), "X", ((-60, 30),)),
+    FigurePart("ball_l", "ankle_l", (0.0, -ANKLE_HEIGHT, BALL), "X", ((-60, 30),)),
 )
 
 MARKS = (
-    Mark("head_top", "head", (0.0, 0.150, 0.0)),
-    Mark("eyes", "head", (0.0, 0.040, 0.090)),
-    Mark("hand_l", "wrist_l", (0.0, -0.090, 0.0)),
-    Mark("fingertip_l", "hand_l", (0.0, 0.090 - HAND, 0.0)),
-    Mark("thumb_l", "wrist_l", (0.0, -0.095, 0.060)),
-    Mark("heel_l", "ankle_l", (0.0, -ANKLE_HEIGHT, HEEL)),
-    Mark("foot_l", "ankle_l", (0.0, -ANKLE_HEIGHT, 0.050)),
-    Mark("toe_l", "ball_l", (0.0, 0.0, TOES)),
+    Landmark("head_top", "head", (0.0, 0.150, 0.0)),
+    Landmark("eyes", "head", (0.0, 0.040, 0.090)),
+    Landmark("hand_l", "wrist_l", (0.0, -0.090, 0.0)),
+    Landmark("fingertip_l", "hand_l", (0.0, 0.090 - HAND, 0.0)),
+    Landmark("thumb_l", "wrist_l", (0.0, -0.095, 0.060)),
+    Landmark("heel_l", "ankle_l", (0.0, -ANKLE_HEIGHT, HEEL)),
+    Landmark("foot_l", "ankle_l", (0.0, -ANKLE_HEIGHT, 0.050)),
+    Landmark("toe_l", "ball_l", (0.0, 0.0, TOES)),
 )
 # fmt: on
 

@@ -17,7 +17,7 @@ import math
 from collections.abc import Iterable
 
 from poise.model import Model, ModelBuilder
-from poise.models.figure import Angles, Mark, Part, add_figure
+from poise.models.figure import Angles, FigurePart, Landmark, add_figure
 
 # segment lengths [m] and rest angles [degrees], from the top; the angles of a leg add up to zero: level paws
 SCAPULA, UPPER_ARM, FOREARM, FORE_PAW = 0.160, 0.175, 0.195, 0.105
@@ -42,35 +42,35 @@ SCAPULA_RISE = _drop(FORE) - PELVIS_HEIGHT - SPINE_RISE
 
 # fmt: off
 PARTS = (
-    Part("spine_1", "pelvis", (0.0, SPINE_RISE, 0.06), "XYZ", ((-20, 30), (-25, 25), (-10, 10)),
+    FigurePart("spine_1", "pelvis", (0.0, SPINE_RISE, 0.06), "XYZ", ((-20, 30), (-25, 25), (-10, 10)),
          5.5, (0.0, -0.06, 0.11), stiffness=2.0),
-    Part("chest", "spine_1", (0.0, 0.0, 0.22), "XYZ", ((-15, 20), (-20, 20), (-10, 10)),
+    FigurePart("chest", "spine_1", (0.0, 0.0, 0.22), "XYZ", ((-15, 20), (-20, 20), (-10, 10)),
          7.0, (0.0, -0.09, 0.07), stiffness=2.0),
-    Part("neck", "chest", (0.0, -0.01, 0.24), "XY", ((-80, 40), (-50, 50)), 1.8, (0.0, 0.0, 0.09)),
-    Part("head", "neck", (0.0, 0.0, 0.19), "XYZ", ((-20, 80), (-45, 45), (-30, 30)), 2.2, (0.0, 0.01, 0.07)),
-    Part("tail_1", "pelvis", (0.0, 0.02, -0.13), "XY", ((-75, 60), (-60, 60)), 0.2, (0.0, 0.0, -0.08)),
-    Part("tail_2", "tail_1", (0.0, 0.0, -0.16), "XY", ((-60, 60), (-60, 60)), 0.1, (0.0, 0.0, -0.08)),
+    FigurePart("neck", "chest", (0.0, -0.01, 0.24), "XY", ((-80, 40), (-50, 50)), 1.8, (0.0, 0.0, 0.09)),
+    FigurePart("head", "neck", (0.0, 0.0, 0.19), "XYZ", ((-20, 80), (-45, 45), (-30, 30)), 2.2, (0.0, 0.01, 0.07)),
+    FigurePart("tail_1", "pelvis", (0.0, 0.02, -0.13), "XY", ((-75, 60), (-60, 60)), 0.2, (0.0, 0.0, -0.08)),
+    FigurePart("tail_2", "tail_1", (0.0, 0.0, -0.16), "XY", ((-60, 60), (-60, 60)), 0.1, (0.0, 0.0, -0.08)),
 
-    Part("scapula_fl", "chest", (0.065, SCAPULA_RISE, 0.17), "X", ((-50, -10),), 0.8, (0.0, -SCAPULA / 2, 0.0)),
-    Part("shoulder_fl", "scapula_fl", (0.0, -SCAPULA, 0.0), "XZ", ((15, 123), (-15, 30)),
+    FigurePart("scapula_fl", "chest", (0.065, SCAPULA_RISE, 0.17), "X", ((-50, -10),), 0.8, (0.0, -SCAPULA / 2, 0.0)),
+    FigurePart("shoulder_fl", "scapula_fl", (0.0, -SCAPULA, 0.0), "XZ", ((15, 123), (-15, 30)),
          0.7, (0.0, -UPPER_ARM / 2, 0.0)),
-    Part("elbow_fl", "shoulder_fl", (0.0, -UPPER_ARM, 0.0), "X", ((-144, -15),), 0.35, (0.0, -FOREARM / 2, 0.0)),
-    Part("carpus_fl", "elbow_fl", (0.0, -FOREARM, 0.0), "X", ((-16, 148),), 0.15, (0.0, -FORE_PAW / 2, 0.01)),
+    FigurePart("elbow_fl", "shoulder_fl", (0.0, -UPPER_ARM, 0.0), "X", ((-144, -15),), 0.35, (0.0, -FOREARM / 2, 0.0)),
+    FigurePart("carpus_fl", "elbow_fl", (0.0, -FOREARM, 0.0), "X", ((-16, 148),), 0.15, (0.0, -FORE_PAW / 2, 0.01)),
 
-    Part("hip_hl", "pelvis", (0.055, -HIP_DROP, -0.03), "XZY", ((-80, 32), (-15, 45), (-25, 25)),
+    FigurePart("hip_hl", "pelvis", (0.055, -HIP_DROP, -0.03), "XZY", ((-80, 32), (-15, 45), (-25, 25)),
          0.95, (0.0, -THIGH / 2, 0.0)),
-    Part("stifle_hl", "hip_hl", (0.0, -THIGH, 0.0), "X", ((18, 138),), 0.3, (0.0, -SHANK / 2, 0.0)),
-    Part("hock_hl", "stifle_hl", (0.0, -SHANK, 0.0), "X", ((-141, -16),), 0.1, (0.0, -HIND_PAW / 2, 0.01)),
+    FigurePart("stifle_hl", "hip_hl", (0.0, -THIGH, 0.0), "X", ((18, 138),), 0.3, (0.0, -SHANK / 2, 0.0)),
+    FigurePart("hock_hl", "stifle_hl", (0.0, -SHANK, 0.0), "X", ((-141, -16),), 0.1, (0.0, -HIND_PAW / 2, 0.01)),
 )
 
 MARKS = (
-    Mark("head_top", "head", (0.0, 0.06, 0.04)),
-    Mark("nose", "head", (0.0, -0.02, 0.20)),
-    Mark("tail_tip", "tail_2", (0.0, 0.0, -0.16)),
-    Mark("foot_fl", "carpus_fl", (0.0, -FORE_PAW, 0.0)),
-    Mark("toe_fl", "foot_fl", (0.0, 0.0, PAW)),
-    Mark("foot_hl", "hock_hl", (0.0, -HIND_PAW, 0.0)),
-    Mark("toe_hl", "foot_hl", (0.0, 0.0, PAW)),
+    Landmark("head_top", "head", (0.0, 0.06, 0.04)),
+    Landmark("nose", "head", (0.0, -0.02, 0.20)),
+    Landmark("tail_tip", "tail_2", (0.0, 0.0, -0.16)),
+    Landmark("foot_fl", "carpus_fl", (0.0, -FORE_PAW, 0.0)),
+    Landmark("toe_fl", "foot_fl", (0.0, 0.0, PAW)),
+    Landmark("foot_hl", "hock_hl", (0.0, -HIND_PAW, 0.0)),
+    Landmark("toe_hl", "foot_hl", (0.0, 0.0, PAW)),
 )
 # fmt: on
 

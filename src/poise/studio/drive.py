@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from poise.kinematics.carrying import find_root
+from poise.kinematics.carriers import find_root
 from poise.studio.panel.follow_box import FollowBox
 from poise.studio.panel.shortcuts import Keys
 from poise.studio.session import Session

@@ -16,7 +16,7 @@ from poise.formats.json_files import list_pose_values
 from poise.formats.registry import knows_suffix
 from poise.formats.tables.robot_csv import STYLES
 from poise.kinematics import Motion, Pose
-from poise.kinematics.carrying import find_root
+from poise.kinematics.carriers import find_root
 from poise.model import Model
 from poise.pages.page import show
 from poise.studio.session import Session

@@ -17,7 +17,7 @@ import numpy as np
 from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.goals import Goal, Reach, Rest
-from poise.kinematics.carrying import find_root
+from poise.kinematics.carriers import find_root
 from poise.model import Model
 from poise.pictures.front import find_front
 from poise.rig import Rig

@@ -29,7 +29,7 @@ from poise.formats.roles import give_roles
 from poise.formats.source import ReadOptions, Source, look_source
 from poise.kinematics import Motion
 from poise.model import Model, ModelBuilder
-from poise.model.attached import UNITS
+from poise.model.attachments import UNITS
 from poise.spatial import Rotation
 
 __all__ = ["Character", "read_body", "read_model", "read_motion"]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from poise.errors import FormatError, InvalidValue
 from poise.formats.source import Source
 from poise.kinematics import Motion
-from poise.kinematics.carrying import Root, find_root
+from poise.kinematics.carriers import Root, find_root
 from poise.model import Model
 from poise.spatial import Rotation
 

@@ -19,7 +19,7 @@ from poise.deprecation import accept_former
 from poise.errors import InvalidValue
 from poise.goals import HalfSpace, Inside, Reach
 from poise.kinematics import Motion
-from poise.kinematics.editing import follow_branches
+from poise.kinematics.clip_edits import follow_branches
 from poise.limits import Limit
 from poise.motion.clips.clip_limits import part_limits, read_limits, read_number
 from poise.motion.clips.result import HOLDS, Released, Track, list_holding

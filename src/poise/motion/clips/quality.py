@@ -27,8 +27,8 @@ from poise.arrays import Floats
 from poise.deprecation import accept_former
 from poise.errors import InvalidValue
 from poise.kinematics import Motion
-from poise.kinematics.carrying import find_root
-from poise.kinematics.editing import follow_branches
+from poise.kinematics.carriers import find_root
+from poise.kinematics.clip_edits import follow_branches
 from poise.model import Model
 from poise.motion.clips.collisions import find_collisions
 from poise.motion.contact.detector import contacts as find_contacts

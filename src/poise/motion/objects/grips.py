@@ -17,7 +17,7 @@ from poise.errors import InvalidValue
 from poise.goals import Grasp, Reach
 from poise.kinematics.parts import find_rigid_parts
 from poise.kinematics.together import write_coordinates
-from poise.limits.carried import Carried
+from poise.limits.carried_objects import CarriedObject
 from poise.model import Model, ModelBuilder, Object
 from poise.model.derive import add_objects
 from poise.model.spec import FrameSpec
@@ -93,10 +93,10 @@ class Scene:
     objects: Mapping[str, Object]
     paths: Mapping[str, Floats]
 
-    def list_carried(self) -> tuple[Carried, ...]:
+    def list_carried(self) -> tuple[CarriedObject, ...]:
         """List the objects as parts of the whole, each with what it may touch."""
         return tuple(
-            Carried(each, name_thing(self.body, each), self.find_spared(each), self.find_next(each))
+            CarriedObject(each, name_thing(self.body, each), self.find_spared(each), self.find_next(each))
             for each in self.objects.values()
         )
 

@@ -21,11 +21,11 @@ from numpy.typing import ArrayLike, NDArray
 from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.goals import Balance, Custom, Goal, Grasp, Rest, Style
-from poise.goals.style_frames import StyleFrames
+from poise.goals.postures.style_frames import StyleFrames
 from poise.kinematics import Motion, MotionWithObjects, Pose
 from poise.kinematics.motion import check_rate
 from poise.limits import Clearance, Limit
-from poise.limits.carried import ClearOfObjects
+from poise.limits.carried_objects import ClearOfObjects
 from poise.model import Model
 from poise.motion.clips.clip_limits import part_limits
 from poise.motion.clips.frame_by_frame import FrameByFrame

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from poise.arrays import Floats
-from poise.kinematics.carrying import Root
+from poise.kinematics.carriers import Root
 from poise.model import Model
 from poise.motion.clips.whole_clip import Kernel
 

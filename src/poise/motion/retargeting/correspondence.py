@@ -17,7 +17,7 @@ from poise.anatomy import roles as find_roles
 from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.goals import Align, Goal, Orient, Reach
-from poise.kinematics.carrying import Root
+from poise.kinematics.carriers import Root
 from poise.kinematics.samples import name_angles
 from poise.model import Model
 from poise.motion.clips.clip_limits import read_number

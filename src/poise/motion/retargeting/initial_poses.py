@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from poise.arrays import Floats, Ints
-from poise.kinematics.carrying import Root
-from poise.kinematics.editing import follow_branches
+from poise.kinematics.carriers import Root
+from poise.kinematics.clip_edits import follow_branches
 from poise.kinematics.samples import TURNS_FREELY, name_angles
 from poise.model import Joint, Model
 from poise.motion.retargeting.bends import ALONG, LIMBS, Bends

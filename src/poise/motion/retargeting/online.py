@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.kinematics import Motion, Pose
-from poise.kinematics.carrying import Root
+from poise.kinematics.carriers import Root
 from poise.kinematics.motion import check_rate
 from poise.limits import Limit
 from poise.model import Model

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from poise.anatomy import roles as find_roles
 from poise.errors import InvalidValue, name_not_found
-from poise.kinematics.carrying import find_first
+from poise.kinematics.carriers import find_first
 from poise.kinematics.samples import TURNS_FREELY
 from poise.model import Model
 from poise.model.derive import remodel, with_subject

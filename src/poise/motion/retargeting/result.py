@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from poise.errors import InvalidValue
 from poise.kinematics import Motion
-from poise.kinematics.carrying import Root, find_root
+from poise.kinematics.carriers import Root, find_root
 from poise.limits import Clearance
 from poise.model import Model
 from poise.motion.clips.collisions import find_collisions

@@ -162,7 +162,7 @@ void take_turns(SolverData& d, const GaussianView<double>& g, const GaussianWork
   }
 }
 
-// A diagonal posture beside a Gaussian, as numbers of Python: (shrink, loose, pull, wanted); see poise.goals.gaussian.
+// A diagonal posture beside a Gaussian, as numbers of Python: (shrink, loose, pull, wanted); see poise.goals.postures.gaussian.
 struct Posed {
   Array shrink, loose, pull, wanted;
 

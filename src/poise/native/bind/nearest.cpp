@@ -113,7 +113,7 @@ AnyTuple gaussian_of(nb::handle x, nb::handle rows, nb::handle far, nb::handle l
 }  // namespace
 
 void bind_nearest(nb::module_& m) {
-  nb::class_<Points>(m, "Points", "Points in a tree of boxes. Private: see poise.goals.style_frames.")
+  nb::class_<Points>(m, "Points", "Points in a tree of boxes. Private: see poise.goals.postures.style_frames.")
       .def("__init__", make_points, nb::arg("points"))
       .def("find", find, nb::arg("place"), nb::arg("many"));
   m.def("gaussian_of", gaussian_of, nb::arg("x"), nb::arg("rows"), nb::arg("far"), nb::arg("least"), nb::arg("share"));

@@ -18,10 +18,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from poise.arrays import Floats
 from poise.goals import Goal, Rest
-from poise.goals.asked import NOTHING, Asked, is_place
-from poise.goals.curved import Curved, find_rest_cost, find_rest_slope
-from poise.goals.gaussian import Beside, Gaussian
 from poise.goals.goal import GoalRows
+from poise.goals.postures.gaussian import DiagonalPosture, Gaussian
+from poise.goals.postures.pose_targets import NOTHING, PoseTargets, is_place
+from poise.goals.postures.posture import GeneralPosture, find_rest_cost, find_rest_slope
 from poise.model import Model
 from poise.native import core
 from poise.native.answer import Answer, make_answer
@@ -52,7 +52,7 @@ class CurvedPosture:
         self._model, self._options = model, options
         self._all: list[Any] = [goal for goal in goals.values() if isinstance(goal, Rest)]
         self._rests: list[Any] = list(self._all)
-        self._settled = min(goal.settled for goal in self._all if isinstance(goal, Curved))
+        self._settled = min(goal.settled for goal in self._all if isinstance(goal, GeneralPosture))
         self._table = make_native_table(model, goals, options)
         self._native = core.Solver(model._body, self._table)
         self._read_places({name: goal.rows(model) for name, goal in goals.items() if not isinstance(goal, Rest)})
@@ -66,14 +66,14 @@ class CurvedPosture:
     def _read_places(self, rows: Mapping[str, GoalRows]) -> None:
         """Note which of the goals' targets are places of points, and where they are among the numbers of all."""
         first = core.target_places(self._native)
-        self._points = Asked.read(tuple(rows.values())).points
+        self._points = PoseTargets.read(tuple(rows.values())).points
         at = [first[name] + 9 + np.arange(3) for name, row in rows.items() if is_place(row)]
         self._at = np.array(at, dtype=np.intp).reshape(-1, 3)
 
     def _is_gaussian(self) -> bool:
         """Return whether the postures are one Gaussian and diagonal squares."""
-        curved = [rest for rest in self._all if isinstance(rest, Curved)]
-        beside = [rest for rest in self._all if not isinstance(rest, Curved)]
+        curved = [rest for rest in self._all if isinstance(rest, GeneralPosture)]
+        beside = [rest for rest in self._all if not isinstance(rest, GeneralPosture)]
         start = np.array(self._model.rest)
         likely = curved[0].find_likely(self._model, NOTHING, start) if len(curved) == 1 else None
         inside = self._options.method.levels and self._options.limit_handling in ("active", "off")
@@ -135,9 +135,9 @@ class CurvedPosture:
         """Return the longest that a velocity goes from one pose to another, in radians or lengths L."""
         return float(np.abs(self._model.difference(a, b) / self._units()).max(initial=0.0))
 
-    def _ask(self) -> Asked:
+    def _ask(self) -> PoseTargets:
         """Return the points that have targets, with these."""
-        return Asked(self._points, core.targets_of(self._native)[self._at])
+        return PoseTargets(self._points, core.targets_of(self._native)[self._at])
 
     def _settle(self, q: Floats) -> Answer | None:
         """Return the likeliest pose that serves the goals, to rounding, or None without a Gaussian."""
@@ -178,7 +178,7 @@ class CurvedPosture:
         """Return where steps to the likeliest pose lead, how many they were, and whether they settled."""
         spread, posed = gaussian.spread, None
         if self._pull is not None and self._wanted is not None:
-            beside = Beside.join(gaussian, q, self._pull, self._wanted)
+            beside = DiagonalPosture.join(gaussian, q, self._pull, self._wanted)
             spread, posed = beside.spread, (beside.shrink, beside.loose, beside.pull, beside.wanted)
         given = (gaussian.chart.native, gaussian.mean, spread, q, most, LONGEST, CLOSE, serve, posed)
         found: tuple[Floats, int, bool] = core.settle(self._native, *given)
@@ -211,7 +211,9 @@ class CurvedPosture:
     def _focus(self, q: Floats) -> None:
         """Specialise every posture to the targets, near a pose."""
         asked = self._ask()
-        self._rests = [rest.focus(self._model, asked, q) if isinstance(rest, Curved) else rest for rest in self._all]
+        self._rests = [
+            rest.focus(self._model, asked, q) if isinstance(rest, GeneralPosture) else rest for rest in self._all
+        ]
 
     def _search_seeds(self, missed: Answer) -> Answer:
         """Search again from poses that a posture knows, if it knows some; the first that reaches counts."""
@@ -219,7 +221,7 @@ class CurvedPosture:
         if self._options.restarts == 0 or missed.unreachable or missed.late:
             return missed
         for rest in self._all:
-            for seed in rest.find_seeds(self._model, asked, missed.q) if isinstance(rest, Curved) else ():
+            for seed in rest.find_seeds(self._model, asked, missed.q) if isinstance(rest, GeneralPosture) else ():
                 found = self._run(self._hold(seed, missed.q), None, None)
                 if found.outcome == core.Outcome.REACHED:
                     return found

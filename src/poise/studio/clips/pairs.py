@@ -10,7 +10,7 @@ from poise.anatomy import roles as find_roles
 from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.kinematics import Motion
-from poise.kinematics.carrying import find_root
+from poise.kinematics.carriers import find_root
 from poise.kinematics.parts import find_rigid_parts
 from poise.model import Model
 from poise.motion import Mapping, Pair

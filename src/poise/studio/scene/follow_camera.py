@@ -14,7 +14,7 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.kinematics import Motion
-from poise.kinematics.carrying import find_first, find_root
+from poise.kinematics.carriers import find_first, find_root
 from poise.model import Model
 
 __all__ = ["Chase", "find_way", "measure_travel"]

@@ -52,7 +52,7 @@ class Rest(Goal, words=POSTURE):
 
     default_name = "rest"
     counts = False
-    curved = False  # whether its cost is more than a diagonal, see `Curved`
+    curved = False  # whether its cost is more than a diagonal, see `GeneralPosture`
 
     def __post_init__(self) -> None:
         self.check_common()

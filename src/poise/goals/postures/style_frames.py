@@ -15,11 +15,11 @@ import numpy as np
 
 from poise.arrays import Floats, Ints
 from poise.errors import InvalidValue
-from poise.goals.asked import Asked, Points
-from poise.goals.gaussian import Gaussian
+from poise.goals.postures.gaussian import Gaussian
+from poise.goals.postures.pose_targets import Points, PoseTargets
 from poise.kinematics import Motion
 from poise.kinematics.charts import Chart
-from poise.kinematics.samples import Layout
+from poise.kinematics.samples import SampleLayout
 from poise.model import Joint, Model
 from poise.native import core
 
@@ -73,7 +73,7 @@ class StyleFrames:
             raise InvalidValue(
                 f"Style.fit: of model {model.name!r} nothing moves but its root and locked joints, which are no style."
             )
-        chart = Chart.about(Layout.read_model(model), mean, held)
+        chart = Chart.about(SampleLayout.read_model(model), mean, held)
         carried = [k for j in model.joints if j.nv and j.v.start in held for k in range(j.q.start, j.q.stop)]
         return [cls._measure(chart, part, root, np.array(carried, dtype=np.int64)) for part in parts]
 
@@ -102,7 +102,7 @@ class StyleFrames:
         out[:, self.carried] = q[self.carried]
         return out
 
-    def find_near(self, asked: Asked, q: Floats, many: int) -> tuple[Ints, Floats]:
+    def find_near(self, asked: PoseTargets, q: Floats, many: int) -> tuple[Ints, Floats]:
         """Return the frames nearest to what is asked, seen from q, and how far; those most like q if no place is."""
         if not asked.points:
             return self.find_alike(q, many)

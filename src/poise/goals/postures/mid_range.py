@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.goals.rest import POSTURE, Rest
+from poise.goals.postures.rest import POSTURE, Rest
 from poise.model import Model
 
 __all__ = ["MidRange"]

@@ -18,9 +18,9 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.errors import InvalidValue
-from poise.goals.curved import Curved
-from poise.goals.mid_range import halve_ranges
-from poise.goals.rest import POSTURE
+from poise.goals.postures.mid_range import halve_ranges
+from poise.goals.postures.posture import GeneralPosture
+from poise.goals.postures.rest import POSTURE
 from poise.model import Frame, Model
 
 __all__ = ["Comfort"]
@@ -32,7 +32,7 @@ STEP = 1e-5  # radians, or lengths L: for the second derivative of the measure
 
 
 @dataclass(frozen=True, eq=False)
-class Comfort(Curved, words=POSTURE):
+class Comfort(GeneralPosture, words=POSTURE):
     """Keep joints off the ends of their ranges, and a frame able to move; strictly below the goals.
 
     Attributes:
@@ -77,7 +77,7 @@ class Comfort(Curved, words=POSTURE):
         return super().gain(model)
 
     def find_cost(self, model: Model, q: Floats) -> float:
-        """See Curved.find_cost."""
+        """See GeneralPosture.find_cost."""
         value, _, _ = rise(self.find_share(model, q))
         out = float(self.find_gains(model) @ value)
         if self.manipulability > 0 and self.frame is not None:
@@ -85,7 +85,7 @@ class Comfort(Curved, words=POSTURE):
         return out
 
     def find_slope(self, model: Model, q: Floats) -> tuple[Floats, Floats]:
-        """See Curved.find_slope."""
+        """See GeneralPosture.find_slope."""
         _, first, second = rise(self.find_share(model, q))
         inverse, gains = invert_halves(model), self.find_gains(model)
         slope, bend = gains * first * inverse, np.diag(gains * second * inverse**2)

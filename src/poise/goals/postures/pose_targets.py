@@ -1,4 +1,4 @@
-"""Asked: which points of a body goals ask for, and where they ask for them."""
+"""PoseTargets: which points of a body goals ask for, and where they ask for them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 from poise.arrays import Floats
 from poise.goals.goal import POSE, POSITION, GoalRows
 
-__all__ = ["NOTHING", "Asked", "is_place"]
+__all__ = ["NOTHING", "PoseTargets", "is_place"]
 
 Points = tuple[tuple[str, tuple[float, float, float]], ...]
 
 
-class Asked(NamedTuple):
+class PoseTargets(NamedTuple):
     """What goals ask of a body's shape.
 
     Attributes:
@@ -27,7 +27,7 @@ class Asked(NamedTuple):
     places: Floats
 
     @classmethod
-    def read(cls, rows: Sequence[GoalRows]) -> Asked:
+    def read(cls, rows: Sequence[GoalRows]) -> PoseTargets:
         """Return what goals ask for as they were made."""
         asked = [row for row in rows if is_place(row)]
         points = tuple((str(row.frame), tuple(float(x) for x in row.point)) for row in asked)
@@ -39,4 +39,4 @@ def is_place(row: GoalRows) -> bool:
     return row.op in (POSITION, POSE) and row.base is None and bool((row.weight[:3] > 0).any())
 
 
-NOTHING = Asked((), np.zeros((0, 3)))
+NOTHING = PoseTargets((), np.zeros((0, 3)))

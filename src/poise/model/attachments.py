@@ -21,14 +21,14 @@ from poise.model.spec import freeze, read_floats, read_vector
 if TYPE_CHECKING:
     from poise.model.model import Model
 
-__all__ = ["Attached", "freeze_mapping"]
+__all__ = ["Attachments", "freeze_mapping"]
 
 UPS = ("x", "y", "z")
 UNITS = ("m", "dm", "cm", "mm", "in", "ft", "unknown")
 
 
 @dataclass(frozen=True, slots=True)
-class Attached:
+class Attachments:
     """All of it, as it was added.
 
     Attributes:
@@ -53,7 +53,7 @@ class Attached:
     subject: Model | None = None
     look: LookSource | None = None
 
-    def check(self, layout: Layout) -> Attached:
+    def check(self, layout: Layout) -> Attachments:
         """Return the same with every name and number checked against the tree.
 
         Raises:

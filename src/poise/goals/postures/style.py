@@ -23,11 +23,11 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.errors import InvalidValue, ModelMismatch
-from poise.goals.asked import NOTHING, Asked
-from poise.goals.curved import Curved
-from poise.goals.gaussian import Gaussian
-from poise.goals.rest import POSTURE
-from poise.goals.style_frames import StyleFrames
+from poise.goals.postures.gaussian import Gaussian
+from poise.goals.postures.pose_targets import NOTHING, PoseTargets
+from poise.goals.postures.posture import GeneralPosture
+from poise.goals.postures.rest import POSTURE
+from poise.goals.postures.style_frames import StyleFrames
 from poise.hooks import Hook
 from poise.kinematics import Motion, Pose
 from poise.model import Model
@@ -41,7 +41,7 @@ RETARGETER = Hook[Retargeter]()
 
 
 @dataclass(frozen=True, eq=False)
-class Style(Curved, words=POSTURE):
+class Style(GeneralPosture, words=POSTURE):
     """A posture learned from clips. Make it with `Style.fit`.
 
     Attributes:
@@ -178,13 +178,13 @@ class Style(Curved, words=POSTURE):
         out[at] = float(np.asarray(self.weight)) ** 2 / (variance + 1e-3)
         return out
 
-    def focus(self, model: Model, asked: Asked, q: Floats) -> Focus:
+    def focus(self, model: Model, asked: PoseTargets, q: Floats) -> Focus:
         """Return the posture for what is asked: the Gaussian of the frames nearest to it, seen from q."""
         self._check(model)
         return Focus(self.find_likely(model, asked, q)[0])
 
-    def find_likely(self, model: Model, asked: Asked, q: Floats) -> tuple[Gaussian, Floats]:
-        """See Curved.find_likely; a start is the nearest frame of the set with the greatest share."""
+    def find_likely(self, model: Model, asked: PoseTargets, q: Floats) -> tuple[Gaussian, Floats]:
+        """See GeneralPosture.find_likely; a start is the nearest frame of the set with the greatest share."""
         near = [(share, frames, frames.find_near(asked, q, self.neighbours)) for share, frames in self.parts]
         weight = float(np.asarray(self.weight)) ** 2
         gaussian = Gaussian.merge([(share * weight, frames.make_gaussian(*found)) for share, frames, found in near])
@@ -196,10 +196,10 @@ class Style(Curved, words=POSTURE):
         return self.focus(model, NOTHING, q).find_cost(model, q)
 
     def find_slope(self, model: Model, q: Floats) -> tuple[Floats, Floats]:
-        """See Curved.find_slope."""
+        """See GeneralPosture.find_slope."""
         return self.focus(model, NOTHING, q).find_slope(model, q)
 
-    def find_seeds(self, model: Model, asked: Asked, q: Floats, many: int = 4) -> Floats:
+    def find_seeds(self, model: Model, asked: PoseTargets, q: Floats, many: int = 4) -> Floats:
         """Return starts for a search: the frames nearest to what is asked, with the root of q, (many, nq)."""
         self._check(model)
         frames = self.parts[0][1]
@@ -238,11 +238,11 @@ class Focus:
     gaussian: Gaussian
 
     def find_cost(self, _: Model, q: Floats) -> float:
-        """See Curved.find_cost."""
+        """See GeneralPosture.find_cost."""
         return self.gaussian.find_cost(q)
 
     def find_slope(self, _: Model, q: Floats) -> tuple[Floats, Floats]:
-        """See Curved.find_slope."""
+        """See GeneralPosture.find_slope."""
         return self.gaussian.find_slope(q)
 
 

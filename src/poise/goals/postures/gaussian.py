@@ -18,7 +18,7 @@ import numpy as np
 from poise.arrays import Floats, Ints
 from poise.kinematics.charts import Chart
 
-__all__ = ["Beside", "Gaussian"]
+__all__ = ["DiagonalPosture", "Gaussian"]
 
 LEAST = 1e-12  # the weight of what has none
 
@@ -75,7 +75,7 @@ class Gaussian:
 
 
 @dataclass(frozen=True, eq=False)
-class Beside:
+class DiagonalPosture:
     """A diagonal posture beside a Gaussian, sum_v gain_v d_v^2 / 2 with d the difference from a wanted pose.
 
     The kernels step as if the coordinates of the chart changed with the velocities everywhere as they do in one pose,
@@ -98,7 +98,7 @@ class Beside:
     wanted: Floats
 
     @classmethod
-    def join(cls, gaussian: Gaussian, q: Floats, pull: Floats, wanted: Floats) -> Beside:
+    def join(cls, gaussian: Gaussian, q: Floats, pull: Floats, wanted: Floats) -> DiagonalPosture:
         """Return what gains towards a wanted pose make of a Gaussian, with K as it is at q."""
         chart = gaussian.chart
         blocks = chart.native.blocks(q)

@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 
 from poise.arrays import Floats
-from poise.kinematics.carrying import Root, carry, find_root, level_motion
-from poise.kinematics.samples import Layout, Samples, name_angles
+from poise.kinematics.carriers import Root, carry, find_root, level_motion
+from poise.kinematics.samples import SampleLayout, Samples, name_angles
 from poise.model import Model
 from poise.spatial import Rotation
 
@@ -32,7 +32,7 @@ def sample(model: Model, q: Floats, at: Floats) -> Floats:
     near = q[nearest]
     if len(q) == 1:
         return near
-    layout = Layout.read_model(model)
+    layout = SampleLayout.read_model(model)
     x = layout.read(q)
     left = np.minimum(at.astype(np.int64), len(q) - 2)
     u = at - left
@@ -82,7 +82,7 @@ def measure_speeds(model: Model, q: Floats, fps: float) -> Floats:
 
 def follow_branches(model: Model, q: Floats) -> Floats:
     """Return configurations without jumps of whole turns and without changes of an Euler joint's branch."""
-    layout = Layout.read_model(model)
+    layout = SampleLayout.read_model(model)
     out = np.array(q)
     out[:, layout.numbers] = layout.read(q).numbers
     for start, order in layout.eulers:
@@ -105,7 +105,7 @@ def smooth(model: Model, q: Floats, fps: float, cutoff_hz: float) -> Floats:
     most = min(int(np.ceil(FADED / w)), len(q) - 1)
     if most < 1:
         return np.array(q)
-    layout = Layout.read_model(model)
+    layout = SampleLayout.read_model(model)
     x = layout.read(q)
     k = np.arange(1, most + 1)
     weights = np.exp(-w * k) * (np.cos(w * k) + np.sin(w * k))
@@ -126,7 +126,7 @@ def look_ahead(x: Samples, shift: int) -> Floats:
 
 def average(model: Model, q: Floats) -> Floats:
     """Return the mean configuration, (nq,): the one from which the steps to all frames cancel."""
-    layout = Layout.read_model(model)
+    layout = SampleLayout.read_model(model)
     x = layout.read(q)
     middle = x[len(x) // 2 : len(x) // 2 + 1]
     for _ in range(MOST_MEANS):
@@ -150,7 +150,7 @@ def join(model: Model, first: Floats, second: Floats, overlap: int) -> Floats:
         second = go_on_from(model, root, first[i], second, half if overlap else 0)
     if not overlap:
         return np.concatenate([first, second])
-    layout = Layout.read_model(model)
+    layout = SampleLayout.read_model(model)
     ending, beginning = first[len(first) - overlap :], second[:overlap]
     share = ease((np.arange(overlap, dtype=np.float64) + 1.0) / (overlap + 1.0))
     faded = layout.read(ending).blend(layout.read(beginning), share)

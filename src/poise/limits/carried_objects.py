@@ -26,13 +26,13 @@ from poise.model.geometry.shapes import Box, Shape
 from poise.native import core
 from poise.spatial import Transform
 
-__all__ = ["Carried", "ClearOfObjects"]
+__all__ = ["CarriedObject", "ClearOfObjects"]
 
 Op = core.LimitOp
 
 
 @dataclass(frozen=True, eq=False)
-class Carried:
+class CarriedObject:
     """An object as a part of the model that is solved.
 
     Attributes:
@@ -73,11 +73,11 @@ class ClearOfObjects(Clearance):
     """
 
     body: Any = None
-    carried: tuple[Carried, ...] = ()
+    carried: tuple[CarriedObject, ...] = ()
     given: tuple[tuple[str, str], ...] = ()
 
     @classmethod
-    def extend(cls, limit: Clearance, body: Model, carried: tuple[Carried, ...]) -> ClearOfObjects:
+    def extend(cls, limit: Clearance, body: Model, carried: tuple[CarriedObject, ...]) -> ClearOfObjects:
         """Return a limit with objects; pairs that name one are kept apart, all of them where pairs are "auto"."""
         names = {each.object.name for each in carried}
         pairs = limit.pairs
@@ -140,7 +140,7 @@ class ClearOfObjects(Clearance):
                 )
         return LimitRows((*own, *found))
 
-    def find_parts(self, each: Carried, parts: dict[str | None, str | None]) -> set[str | None] | None:
+    def find_parts(self, each: CarriedObject, parts: dict[str | None, str | None]) -> set[str | None] | None:
         """Return the parts that are kept clear of an object; None for all of them."""
         if self.pairs == "auto":
             return None

@@ -1,4 +1,4 @@
-"""Curved: what postures have in common whose cost is not a sum of squares, one a joint.
+"""GeneralPosture: what postures have in common whose cost is not a sum of squares, one a joint.
 
     cost c(q),   gradient g = dc/dv,   H: a symmetric, positive semidefinite model of its second derivative
 
@@ -16,16 +16,16 @@ from typing import Any
 import numpy as np
 
 from poise.arrays import Floats
-from poise.goals.asked import Asked
-from poise.goals.gaussian import Gaussian
-from poise.goals.rest import POSTURE, Rest
+from poise.goals.postures.gaussian import Gaussian
+from poise.goals.postures.pose_targets import PoseTargets
+from poise.goals.postures.rest import POSTURE, Rest
 from poise.model import Model
 
-__all__ = ["Curved", "find_rest_cost", "find_rest_slope"]
+__all__ = ["GeneralPosture", "find_rest_cost", "find_rest_slope"]
 
 
 @dataclass(frozen=True, eq=False)
-class Curved(Rest, words=POSTURE):
+class GeneralPosture(Rest, words=POSTURE):
     """A posture with a cost of any shape."""
 
     curved = True
@@ -39,22 +39,22 @@ class Curved(Rest, words=POSTURE):
     def find_slope(self, model: Model, q: Floats) -> tuple[Floats, Floats]:
         """Return the gradient (nv,) and a positive semidefinite second derivative (nv, nv)."""
 
-    def focus(self, model: Model, asked: Asked, q: Floats) -> Any:
+    def focus(self, model: Model, asked: PoseTargets, q: Floats) -> Any:
         """Return what costs as this posture does for what is asked, seen from a pose; itself if that is no matter."""
         return self
 
-    def find_likely(self, model: Model, asked: Asked, q: Floats) -> tuple[Gaussian, Floats] | None:
+    def find_likely(self, model: Model, asked: PoseTargets, q: Floats) -> tuple[Gaussian, Floats] | None:
         """Return the Gaussian that this posture is for what is asked, seen from a pose, and where to start; or None."""
         return None
 
-    def find_seeds(self, model: Model, asked: Asked, q: Floats, many: int = 4) -> Floats:
+    def find_seeds(self, model: Model, asked: PoseTargets, q: Floats, many: int = 4) -> Floats:
         """Return poses from which to search again after a search that failed, (many, nq); none unless it knows some."""
         return np.zeros((0, model.nq))
 
 
 def find_rest_cost(rest: Any, model: Model, q: Floats) -> float:
     """Return the cost of a posture at a pose: of a curved one its own, else sum gain d^power, lengths in units of L."""
-    if not isinstance(rest, Rest) or isinstance(rest, Curved):
+    if not isinstance(rest, Rest) or isinstance(rest, GeneralPosture):
         return float(rest.find_cost(model, q))
     away = model.difference(rest.find_wanted(model), q) / measure_units(model)
     return float(rest.gain(model) @ away**rest.power)
@@ -62,7 +62,7 @@ def find_rest_cost(rest: Any, model: Model, q: Floats) -> float:
 
 def find_rest_slope(rest: Any, model: Model, q: Floats) -> tuple[Floats, Floats]:
     """Return the gradient and the second derivative of a posture's cost per velocity."""
-    if not isinstance(rest, Rest) or isinstance(rest, Curved):
+    if not isinstance(rest, Rest) or isinstance(rest, GeneralPosture):
         slope: tuple[Floats, Floats] = rest.find_slope(model, q)
         return slope
     unit, p = measure_units(model), int(rest.power)

@@ -1,0 +1,1 @@
+"""Postures: goals that draw the whole body to a pose and live below all others."""
