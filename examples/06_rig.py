@@ -10,7 +10,7 @@ print(rig, *rig.handles.values(), sep="\n")
 # the feet stay; the eyes follow the hand; the hand follows the mouse, one frame a call
 rig.pin("foot_l")
 rig.pin("foot_r")
-feet = rig.transform("foot_l").matrix
+feet = rig.state.transform("foot_l").matrix
 for height in np.linspace(0.8, 1.5, 60):
     mouse = (-0.35, height, 0.35)
     rig.look_at("head", mouse)
@@ -27,8 +27,8 @@ assert abs(rig.pose.position("hand_r") - mouse).max() < 1e-4
 # left for right, and back to the bit
 before = rig.q
 rig.mirror()
-assert "hand_l" in rig.held
-rig.undo()
+assert "hand_l" in rig.state.held
+rig.history.undo()
 assert (rig.q == before).all()
 
 # let go: the arm and the eyes come home, the feet stay pinned

@@ -5,7 +5,7 @@ import numpy as np
 import poise
 
 rig = poise.Rig(poise.load("humanoid"))
-print("planted:", *rig.stand())
+print("planted:", *rig.plant())
 
 # a squat: the balls of the feet stay, the knees go ahead, the heels rise once the ankles end
 start, ball = rig.pose.position("pelvis"), rig.pose.position("ball_l")
@@ -24,7 +24,7 @@ rig.release("pelvis")
 foot = rig.pose.position("foot_l")
 for way in np.linspace(0.0, 0.2, 40):
     pose = rig.drag("foot_l", foot + np.array([way, 0.0, 0.0]))
-assert rig.planted == ("foot_l", "foot_r")
+assert rig.state.planted == ("foot_l", "foot_r")
 assert np.degrees(np.arccos(pose.transform("pelvis").matrix[1, 1])) < 10.0
 
 # the floor is a limit: a foot that is pulled into it stays on it, and says so

@@ -154,7 +154,7 @@ def operate_rigs() -> Iterator[Answer]:
     """Plant, pin, aim, bend, mirror and undo."""
     for name, hand, foot in (("humanoid", "hand_l", "foot_l"), ("quadruped", "foot_fl", "foot_hl")):
         rig = poise.Rig(poise.load(name))
-        rig.stand()
+        rig.plant()
         rig.pin(foot)
         start = np.array(rig.pose.position(hand))
         for k in range(60):
@@ -163,7 +163,7 @@ def operate_rigs() -> Iterator[Answer]:
                 rig.strength(hand, 0.5)
                 rig.mirror()
             if k % 20 == 15:
-                rig.undo()
+                rig.history.undo()
             yield pad(rig.pose.q)
         rig.release()
         yield pad(rig.settle().q)

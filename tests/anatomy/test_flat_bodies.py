@@ -39,7 +39,7 @@ def make_flat(seed: int) -> poise.Model:
 
 def stand(model: poise.Model, clip: poise.Motion) -> None:
     rig = poise.Rig(model, clip.q[0])
-    rig.stand()
+    rig.plant()
     rig.update()
     assert np.isfinite(rig.q).all()
 
@@ -78,4 +78,4 @@ def test_the_sole_of_a_flat_body_is_the_lower_face_of_its_box() -> None:
     model = builder.add_shape("foot", Box((0.2, 0.1, 0.04))).build()
     points = poise.anatomy.find_sole(model, "foot")
     assert {point.point[2] for point in points} == {-0.02}
-    assert poise.Rig(model).standing == ("foot",)
+    assert poise.Rig(model).state.standing == ("foot",)

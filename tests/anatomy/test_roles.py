@@ -65,7 +65,7 @@ def test_a_role_is_accepted_wherever_a_frame_is(mixamo: Model) -> None:
     many = poise.solve_batch(mixamo, [Reach("hand_l", there, name="hand")], {"hand": np.stack([there, T[:3, 3]])})
     assert many.reached.all()
     rig = poise.Rig(mixamo)
-    rig.add_handle("grip", "hand_r", "end")
+    rig.handles.add("grip", "hand_r", "end")
     assert rig.handles["grip"].frame == "mixamorig:RightHand"
     assert mixamo.with_frame("tool", "hand_l").frame("tool").parent == hand
     assert mixamo.subtree("hand_l").frames[0] == hand

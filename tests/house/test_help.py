@@ -90,7 +90,7 @@ def test_joints_and_frames_serve_as_names() -> None:
     with pytest.raises(poise.errors.NameNotFound, match="no joint is called 'nothing'"):
         model.joint("nothing")
     rig = poise.Rig(model)
-    assert rig._handle("hand_l").name == "hand_l"
+    assert rig.handles["hand_l"].name == "hand_l"
 
 
 def test_a_printed_joint() -> None:

@@ -35,7 +35,7 @@ EXACT = 3e-6  # of a metre: what is asked for to 1e-6 may be off by a little mor
 def make_rig(name: str, *, bent: bool = False) -> poise.Rig:
     """A body on its planted feet; with bent knees, if asked for and its ankles end early."""
     rig = poise.Rig((BENT.get(name, BODIES[name]) if bent else BODIES[name])())
-    assert len(rig.stand()) == (4 if name == "quadruped" else 2)
+    assert len(rig.plant()) == (4 if name == "quadruped" else 2)
     return rig
 
 
@@ -51,7 +51,7 @@ def find_body(rig: poise.Rig) -> str:
 
 def find_ahead(rig: poise.Rig, foot: str, q: Floats) -> Floats:
     """Where a foot points to."""
-    ahead: Floats = np.cross(rig._feet.find_side(foot, q), rig.model.up_direction)
+    ahead: Floats = np.cross(rig.handles.feet.find_side(foot, q), rig.model.up_direction)
     return ahead
 
 
@@ -60,12 +60,14 @@ class Watch:
 
     def __init__(self, rig: poise.Rig) -> None:
         self.rig, self.unit, self.frames = rig, find_unit(rig), 0
-        self.feet = list(rig.planted)
+        self.feet = list(rig.state.planted)
         self.before = rig.q
         self.steps: list[float] = []
-        self.low = {name: rig._feet.find_ground(name, rig.q) for name in rig._feet.names}
-        self.balls = {name: rig._feet.find_ball(name, rig.q) for name in self.feet}
-        self.sides = {name: rig._feet.find_side(name, rig.q) for name in self.feet if rig._feet[name].side}
+        self.low = {name: rig.handles.feet.find_ground(name, rig.q) for name in rig.handles.feet.names}
+        self.balls = {name: rig.handles.feet.find_ball(name, rig.q) for name in self.feet}
+        self.sides = {
+            name: rig.handles.feet.find_side(name, rig.q) for name in self.feet if rig.handles.feet[name].side
+        }
 
     def look(self, besides: str = "") -> None:
         """Check the frame that was made last; a foot that is dragged may go anywhere above the floor."""
@@ -74,22 +76,22 @@ class Watch:
         step = rig.model.difference(self.before, q)
         self.steps.append(float(np.abs(np.where(rig.model.slides, step / rig.model.length, step)).max()))
         self.before = q
-        floor = rig._problems.floor
+        floor = rig._frames.problems.floor
         assert floor is not None
-        for name in rig._feet.names:
+        for name in rig.handles.feet.names:
             ground = self.low[name] if name in self.feet and name != besides else floor
-            assert rig._feet.find_ground(name, q) >= ground - EXACT * self.unit
+            assert rig.handles.feet.find_ground(name, q) >= ground - EXACT * self.unit
             if name in self.feet and name != besides:
-                moved = np.abs(rig._feet.find_ball(name, q) - self.balls[name])
+                moved = np.abs(rig.handles.feet.find_ball(name, q) - self.balls[name])
                 assert moved[..., -1].max() < EXACT * self.unit
                 assert moved.max() < EXACT * self.unit
                 if name in self.sides:
-                    assert np.abs(rig._feet.find_side(name, q) - self.sides[name]).max() < EXACT
+                    assert np.abs(rig.handles.feet.find_side(name, q) - self.sides[name]).max() < EXACT
 
 
 def follow(rig: poise.Rig, handle: str, ways: Floats) -> Iterator[Floats]:
     """Drag a handle along ways from where it is [m], yielding each."""
-    start, unit = rig.transform(handle).translation, find_unit(rig)
+    start, unit = rig.state.transform(handle).translation, find_unit(rig)
     for way in ways:
         rig.drag(handle, start + unit * way)
         yield way
@@ -123,10 +125,10 @@ def test_planted_feet_stay_while_anything_is_dragged_anywhere(name: str, seed: i
 def test_a_pelvis_that_is_pulled_down_is_a_squat_with_the_knees_ahead(name: str, frames: int) -> None:
     rig, depth = make_rig(name), 0.35 if name in BENT else 0.4  # there its hips end
     watch, body, unit = Watch(rig), find_body(rig), find_unit(rig)
-    legs = [limb for limb in rig.limbs.values() if rig.handles[limb.handle].stands]
+    legs = [limb for limb in rig.handles.limbs.values() if rig.handles[limb.handle].stands]
     assert len(legs) == 2
     before = np.zeros(2)
-    upright = rig.transform(body).rotation.matrix
+    upright = rig.state.transform(body).rotation.matrix
     for frame, way in enumerate(follow(rig, body, lower(rig, depth, frames))):
         watch.look()
         down = -float(way @ rig.model.up_direction)
@@ -141,14 +143,14 @@ def test_a_pelvis_that_is_pulled_down_is_a_squat_with_the_knees_ahead(name: str,
         if down > 0.09:
             assert (knees > 0.1).all()
         before = knees
-        turned = rig.transform(body).rotation.matrix @ upright.T
+        turned = rig.state.transform(body).rotation.matrix @ upright.T
         assert np.degrees(np.arccos((np.trace(turned) - 1.0) / 2.0)) < 75.0
     assert (before > 0.2).all()
 
 
 def measure_knee(rig: poise.Rig, limb: str) -> float:
     """How far a knee is ahead of the line from hip to ankle."""
-    leg = rig.limbs[limb]
+    leg = rig.handles.limbs[limb]
     hip, knee, ankle = (rig.model.fk(rig.q, str(frame))[:3, 3] for frame in (leg.root, leg.middle, leg.end))
     return float((knee - 0.5 * (hip + ankle)) @ find_ahead(rig, leg.handle, rig.q))
 
@@ -158,7 +160,7 @@ def measure_knee(rig: poise.Rig, limb: str) -> float:
 def test_a_squat_is_balanced_over_what_is_on_the_ground(name: str) -> None:
     rig = make_rig(name)
     body, up = find_body(rig), rig.model.up_direction
-    floor = min(rig._feet.find_ground(foot, rig.q) for foot in rig.planted)
+    floor = min(rig.handles.feet.find_ground(foot, rig.q) for foot in rig.state.planted)
     checked, depths = (
         0,
         (0.1, 0.2, 0.3, 0.4) if name == "humanoid" else (0.1, 0.2, 0.3),
@@ -166,9 +168,11 @@ def test_a_squat_is_balanced_over_what_is_on_the_ground(name: str) -> None:
     for depth in depths:
         for _ in follow(rig, body, np.concatenate([lower(rig, 0.1), np.repeat(lower(rig, 0.1, 2)[1:], 15, axis=0)])):
             pass
-        points = [find_place(rig.model, point, rig.q) for foot in rig.planted for point in rig._feet[foot].sole]
+        points = [
+            find_place(rig.model, point, rig.q) for foot in rig.state.planted for point in rig.handles.feet[foot].sole
+        ]
         ground = [point for point in points if point @ up < floor + 0.05]  # what is lifted higher carries nothing
-        ahead = find_ahead(rig, rig.planted[0], rig.q)
+        ahead = find_ahead(rig, rig.state.planted[0], rig.q)
         center = float(rig.model.center_of_mass(rig.q) @ ahead)
         along = [float(point @ ahead) for point in ground]
         assert min(along) - 2e-3 < center < max(along) + 2e-3, depth
@@ -191,17 +195,17 @@ def test_heels_stay_down_until_the_ankle_ends_and_come_down_again() -> None:
 @pytest.mark.parametrize("name", PEOPLE)
 def test_a_foot_dragged_aside_turns_the_hip_and_not_the_body(name: str) -> None:
     rig = make_rig(name, bent=True)
-    watch, body, foot = Watch(rig), find_body(rig), rig.planted[0]
-    before = rig.transform(body).rotation.matrix
-    side = rig._feet.find_side(foot, rig.q)
-    out = np.sign(float(side @ (rig.transform(foot).translation - rig.transform(body).translation)))
+    watch, body, foot = Watch(rig), find_body(rig), rig.state.planted[0]
+    before = rig.state.transform(body).rotation.matrix
+    side = rig.handles.feet.find_side(foot, rig.q)
+    out = np.sign(float(side @ (rig.state.transform(foot).translation - rig.state.transform(body).translation)))
     for _ in follow(rig, foot, np.linspace(0.0, 0.3, 60)[:, None] * side * out):
         watch.look(besides=foot)
-    turned = rig.transform(body).rotation.matrix @ before.T
+    turned = rig.state.transform(body).rotation.matrix @ before.T
     assert np.degrees(np.arccos(min(1.0, (np.trace(turned) - 1.0) / 2.0))) < 10.0
     assert rig.solution is not None
     assert rig.solution.errors[foot][0] < 1e-3 * find_unit(rig)
-    assert len(rig.planted) == 2  # both are planted still
+    assert len(rig.state.planted) == 2  # both are planted still
     ahead = np.cross(side, rig.model.up_direction)
     assert find_ahead(rig, foot, rig.q) @ ahead > np.cos(np.radians(30.0))  # it may turn out where the ankle ends
 
@@ -210,7 +214,7 @@ def test_a_foot_dragged_aside_turns_the_hip_and_not_the_body(name: str) -> None:
 def test_feet_do_not_go_below_the_floor(name: str) -> None:
     for planted in (True, False):
         rig = make_rig(name)
-        foot = rig.planted[0]
+        foot = rig.state.planted[0]
         if not planted:
             rig.release()
         watch = Watch(rig)
@@ -255,29 +259,29 @@ def test_drags_over_planted_feet_neither_jump_nor_turn_back(name: str) -> None:
 def test_planted_feet_are_undone_copied_pickled_and_set_with_a_pose() -> None:
     rig = poise.Rig(poise.load("humanoid"))
     rig.plant("foot_l")
-    assert list(rig.planted) == ["foot_l"]
-    assert rig.undo()
-    assert not rig.planted
-    assert rig.redo()
-    assert rig.stand() == ("foot_r",)
-    assert list(rig.planted) == ["foot_l", "foot_r"]
+    assert list(rig.state.planted) == ["foot_l"]
+    assert rig.history.undo()
+    assert not rig.state.planted
+    assert rig.history.redo()
+    assert rig.plant() == ("foot_r",)
+    assert list(rig.state.planted) == ["foot_l", "foot_r"]
     for ways in (lower(rig, 0.2), lower(rig, 0.05)):
         for _ in follow(rig, "pelvis", ways):
             pass
-        rig.commit()
+        rig.history.commit()
     twins = [copy.copy(rig), pickle.loads(pickle.dumps(rig))]
     target = rig.pose.position("pelvis") + np.array([0.0, 0.1, 0.0])
     after = rig.drag("pelvis", target).q
     for twin in twins:
-        assert twin.planted == rig.planted
+        assert twin.state.planted == rig.state.planted
         assert (twin.drag("pelvis", target).q == after).all()
     before = rig.q
-    rig.commit()
+    rig.history.commit()
     rig.drag("foot_l", rig.pose.position("foot_l") + np.array([0.05, 0.1, 0.0]))
-    assert rig.undo()
+    assert rig.history.undo()
     assert (rig.q == before).all()
     rig.pose = rig.model.rest
-    assert list(rig.planted) == ["foot_l", "foot_r"]
+    assert list(rig.state.planted) == ["foot_l", "foot_r"]
     watch = Watch(rig)
     for _ in follow(rig, "hand_r", lower(rig, 0.2)):
         watch.look()
@@ -287,7 +291,7 @@ def test_a_foot_is_named_by_its_handle_or_by_its_frames() -> None:
     rig = poise.Rig(poise.load("humanoid"))
     for frame in ("foot_l", "heel_l", "toe_l", "ankle_l", "ball_l"):
         rig.plant(frame)
-        assert list(rig.planted) == ["foot_l"]
+        assert list(rig.state.planted) == ["foot_l"]
         rig.release()
     with pytest.raises(poise.errors.NameNotFound, match="elbow"):
         rig.plant("elbow")
@@ -299,7 +303,7 @@ def test_the_mirror_image_of_planted_feet_is_planted() -> None:
     for _ in follow(rig, "pelvis", np.linspace(0.0, 1.0, 30)[:, None] * np.array([0.05, -0.15, 0.02])):
         pass
     rig.mirror()
-    assert list(rig.planted) == ["foot_r"]
+    assert list(rig.state.planted) == ["foot_r"]
     watch = Watch(rig)
     rig.release("pelvis")
     rig.update()
@@ -325,14 +329,14 @@ def test_a_blend_of_a_planted_leg_goes_from_its_angles_to_its_foot_without_a_jum
     assert rig.solution.errors["foot_l"][0] < EXACT
     rig.strength("foot_l", 0.5)
     rig.settle()
-    assert list(rig.planted) == ["foot_l", "foot_r"]
+    assert list(rig.state.planted) == ["foot_l", "foot_r"]
 
 
 def test_a_foot_may_be_planted_on_a_step() -> None:
     rig = make_rig("humanoid")
     for _ in follow(rig, "foot_l", np.linspace(0.0, 1.0, 50)[:, None] * np.array([0.0, 0.2, 0.2])):
         pass
-    assert list(rig.planted) == ["foot_l", "foot_r"]
+    assert list(rig.state.planted) == ["foot_l", "foot_r"]
     watch = Watch(rig)
     assert watch.low["foot_l"] > 0.1
     for _ in follow(rig, "pelvis", lower(rig, 0.2)):
@@ -343,6 +347,6 @@ def test_a_pin_stays_exact_in_six() -> None:
     rig = poise.Rig(poise.load("humanoid"))
     rig.pin("foot_l")
     rig.plant("foot_r")
-    before = rig.transform("foot_l").matrix
+    before = rig.state.transform("foot_l").matrix
     for _ in follow(rig, "pelvis", lower(rig, 0.3)):
-        assert np.abs(rig.transform("foot_l").matrix - before).max() < EXACT
+        assert np.abs(rig.state.transform("foot_l").matrix - before).max() < EXACT

@@ -16,7 +16,7 @@ import numpy as np, poise
 for seed in range(2):
     rng, rig = np.random.default_rng(seed), poise.Rig(poise.load("humanoid"))
     for name in ("foot_r", "knee_r", "foot_l", "knee_l", "hand_r", "elbow_l", "pelvis"):
-        rig.reach(name, rig.transform(name).translation + rng.normal(size=3) * 0.3)
+        rig.reach(name, rig.state.transform(name).translation + rng.normal(size=3) * 0.3)
     for _ in range(10):
         rig.update()
     print(rig.q.tobytes().hex())
@@ -27,10 +27,10 @@ def test_a_limb_whose_foot_and_knee_are_both_missed_is_bent_once_in_a_frame() ->
     model = poise.load("humanoid")
     rng, rig = np.random.default_rng(0), poise.Rig(model)
     for name in ("foot_r", "knee_r", "foot_l", "hand_r", "elbow_l", "pelvis"):
-        rig.reach(name, rig.transform(name).translation + rng.normal(size=3) * 0.3)
+        rig.reach(name, rig.state.transform(name).translation + rng.normal(size=3) * 0.3)
     for _ in range(15):
         before = rig.q
-        rig.drag("knee_l", rig.transform("knee_l").translation + rng.normal(size=3) * 0.2)
+        rig.drag("knee_l", rig.state.transform("knee_l").translation + rng.normal(size=3) * 0.2)
         assert np.abs(model.difference(before, rig.q))[3:].max() <= 0.2 + 1e-9
 
 
@@ -60,7 +60,7 @@ def test_a_frozen_joint_of_a_blended_limb_stays_where_it_is_seen() -> None:
         rig.blend("arm_r", share)
         rig.update()
         assert (rig.q[elbow] == before[elbow]).all()
-    assert rig.undo()
+    assert rig.history.undo()
 
 
 def test_a_frozen_root_keeps_its_quaternion_to_the_bit_while_a_limb_is_bent() -> None:

@@ -9,9 +9,9 @@ import poise
 from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.model import Model
-from poise.rig.limbs.poles import direction_of_bend, find_next_normal
-from poise.rig.limbs.straight_limbs import bend, hinge_joint
-from poise.rig.state import Pole
+from poise.rig.limbs.poles import find_bend_direction, find_next_normal
+from poise.rig.limbs.straight_limbs import find_bend, find_hinge
+from poise.rig.snapshot import Pole
 
 
 def arm(middle: str) -> Model:
@@ -46,12 +46,12 @@ def test_an_elbow_does_not_flip_when_the_hand_crosses_the_line_of_its_pole(middl
     path = across(np.array([aside, -0.3, 0.3]), np.array([aside, 0.3, 0.3]), 160)
     for _ in range(20):
         rig.drag("hand", path[0])
-    before, limb = direction_of_bend(model, rig.q, rig.limbs["hand"]), rig.limbs["hand"]
+    before, limb = find_bend_direction(model, rig.q, rig.handles.limbs["hand"]), rig.handles.limbs["hand"]
     for point in path:
         rig.drag("hand", point)
-        now = direction_of_bend(model, rig.q, limb)
+        now = find_bend_direction(model, rig.q, limb)
         assert now @ before > 0.9, "the elbow turned by more than 25 degrees in one frame"
-        assert np.linalg.norm(rig.transform("hand").translation - point) < 1e-4
+        assert np.linalg.norm(rig.state.transform("hand").translation - point) < 1e-4
         before = now
 
 
@@ -62,10 +62,10 @@ def test_the_elbow_that_crossed_is_on_the_same_side_of_the_body() -> None:
     rig.pole("hand", "z")
     for _ in range(20):
         rig.drag("hand", (0.0, -0.3, 0.3))
-    first = direction_of_bend(model, rig.q, rig.limbs["hand"])
+    first = find_bend_direction(model, rig.q, rig.handles.limbs["hand"])
     for height in np.linspace(-0.3, 0.3, 60):
         rig.drag("hand", (0.0, height, 0.3))
-    last = direction_of_bend(model, rig.q, rig.limbs["hand"])
+    last = find_bend_direction(model, rig.q, rig.handles.limbs["hand"])
     # both are a quarter turn from their limb in the plane x = 0, on the same side of it
     assert np.cross((0.0, -1.0, 1.0), first)[0] * np.cross((0.0, 1.0, 1.0), last)[0] > 0
 
@@ -78,8 +78,10 @@ def test_a_pole_turns_the_elbow_to_its_direction(middle: str) -> None:
         rig.reach("hand", (0.0, 0.0, 0.45))
         rig.pole("hand", direction)
         rig.settle()
-        assert direction_of_bend(model, rig.q, rig.limbs["hand"]) @ direction > (1 - 1e-5) * np.linalg.norm(direction)
-        assert np.linalg.norm(rig.transform("hand").translation - (0.0, 0.0, 0.45)) < 1e-4
+        assert find_bend_direction(model, rig.q, rig.handles.limbs["hand"]) @ direction > (1 - 1e-5) * np.linalg.norm(
+            direction
+        )
+        assert np.linalg.norm(rig.state.transform("hand").translation - (0.0, 0.0, 0.45)) < 1e-4
 
 
 @pytest.mark.slow
@@ -90,11 +92,11 @@ def test_knees_and_elbows_of_a_dragged_body_do_not_flip_with_or_without_poles() 
             rig.pin(pinned)
         if pole:
             rig.pole("leg_r", pole)
-        limb, hip = rig.limbs["leg_r"], rig.model.fk(rig.q, "hip_r")[:3, 3]
-        before = direction_of_bend(rig.model, rig.q, limb)
+        limb, hip = rig.handles.limbs["leg_r"], rig.model.fk(rig.q, "hip_r")[:3, 3]
+        before = find_bend_direction(rig.model, rig.q, limb)
         for turn in -1.3 + 1.3 * np.sin(np.linspace(0, np.pi, 150)):  # from below the hip up to its front, and back
             rig.drag("foot_r", hip + 0.7 * np.array([0.0, np.sin(turn), np.cos(turn)]))
-            now = direction_of_bend(rig.model, rig.q, limb)
+            now = find_bend_direction(rig.model, rig.q, limb)
             assert not before.any() or not now.any() or now @ before > 0.7
             before = now
 
@@ -106,15 +108,15 @@ def test_an_elbow_is_dragged_and_the_hand_stays() -> None:
     hand = np.array([0.25, 1.2, 0.3])
     rig.reach("hand_l", hand)
     rig.settle()
-    before = rig.transform("elbow_l").translation
+    before = rig.state.transform("elbow_l").translation
     wanted = np.add(before, (0.15, 0.1, 0.0))
     for _ in range(15):
         rig.drag("elbow_l", wanted)
-    assert np.linalg.norm(rig.transform("elbow_l").translation - wanted) < 0.5 * np.linalg.norm(wanted - before)
-    assert np.linalg.norm(rig.transform("hand_l").translation - hand) < 1e-4
+    assert np.linalg.norm(rig.state.transform("elbow_l").translation - wanted) < 0.5 * np.linalg.norm(wanted - before)
+    assert np.linalg.norm(rig.state.transform("hand_l").translation - hand) < 1e-4
     rig.release("elbow_l")
     rig.settle()
-    assert np.linalg.norm(rig.transform("elbow_l").translation - before) < 0.01
+    assert np.linalg.norm(rig.state.transform("elbow_l").translation - before) < 0.01
 
 
 def test_the_normal_is_kept_where_it_is_undefined_and_never_jumps() -> None:
@@ -146,7 +148,7 @@ def reached_up() -> poise.Rig:
 
 
 def limb_angles(rig: poise.Rig, limb: str) -> Floats:
-    at = [np.arange(rig.model.nq)[rig.model.joint(name).q] for name in rig.limbs[limb].joints]
+    at = [np.arange(rig.model.nq)[rig.model.joint(name).q] for name in rig.handles.limbs[limb].joints]
     return rig.q[np.concatenate(at)]
 
 
@@ -156,7 +158,7 @@ def test_a_blend_of_0_keeps_the_angles_and_1_is_the_handle() -> None:
     assert (limb_angles(rig, "arm_r") == limb_angles(rest, "arm_r")).all()
     rig.blend("arm_r", 1.0)
     rig.settle()
-    assert np.linalg.norm(rig.transform("hand_r").translation - (-0.3, 1.4, 0.35)) < 1e-4
+    assert np.linalg.norm(rig.state.transform("hand_r").translation - (-0.3, 1.4, 0.35)) < 1e-4
     rig.blend("hand_r", 0.0)  # a handle names its limb; the angles are now those of the reach
     raised = limb_angles(rig, "arm_r")
     rig.settle()
@@ -211,32 +213,32 @@ def test_a_straight_leg_bends_again() -> None:
     target = np.add(hip, (0.0, -0.47, 0.37))
     for _ in range(25):
         rig.drag("foot_r", target)
-    assert np.linalg.norm(rig.transform("foot_r").translation - target) < 1e-4
+    assert np.linalg.norm(rig.state.transform("foot_r").translation - target) < 1e-4
 
 
 def test_the_hinge_turns_by_what_the_two_bones_say() -> None:
     model = poise.load("humanoid")
-    limb = poise.Rig(model).limbs["leg_l"]
-    joint = hinge_joint(model, limb)
+    limb = poise.Rig(model).handles.limbs["leg_l"]
+    joint = find_hinge(model, limb)
     assert joint is not None
     straight = poise.Pose(model).replace({"knee_l": 0.0}).q
     for wanted in (0.4, 0.9, 1.5):
         bent = poise.Pose(model, straight).replace({"knee_l": wanted}).q
         target = model.fk(bent, "foot_l")[:3, 3]
-        turn = bend(model, np.array(straight), limb, joint, "foot_l", target)
+        turn = find_bend(model, np.array(straight), limb, joint, "foot_l", target)
         assert abs(turn - wanted) < 1e-9
     far = model.fk(straight, "foot_l")[:3, 3] * 1.1 - model.fk(straight, "hip_l")[:3, 3] * 0.1
-    assert bend(model, np.array(straight), limb, joint, "foot_l", far) == 0.0
+    assert find_bend(model, np.array(straight), limb, joint, "foot_l", far) == 0.0
 
 
 def test_limbs_are_found_with_and_without_roles() -> None:
     humanoid = poise.Rig(poise.load("humanoid"))
-    assert set(humanoid.limbs) == {"arm_l", "arm_r", "leg_l", "leg_r"}
-    assert humanoid.limbs["leg_l"].joints == ("hip_l", "knee_l", "ankle_l", "ball_l")
+    assert set(humanoid.handles.limbs) == {"arm_l", "arm_r", "leg_l", "leg_r"}
+    assert humanoid.handles.limbs["leg_l"].joints == ("hip_l", "knee_l", "ankle_l", "ball_l")
     assert humanoid.handles["knee_l"].limb == "leg_l"
     dog = poise.Rig(poise.load("quadruped"))
-    assert set(dog.limbs) == {"leg_fl", "leg_fr", "leg_hl", "leg_hr"}
-    assert dog.limbs["leg_fl"].middle == "elbow_fl"
+    assert set(dog.handles.limbs) == {"leg_fl", "leg_fr", "leg_hl", "leg_hr"}
+    assert dog.handles.limbs["leg_fl"].middle == "elbow_fl"
     tree = poise.Rig(poise.load("tree30"))
     with pytest.raises(InvalidValue, match="no pole"):
         tree.pole("end_1", "x")

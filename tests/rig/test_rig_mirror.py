@@ -44,10 +44,10 @@ def test_the_root_stays_where_it_stands_and_looks() -> None:
 
 
 def missed(rig: poise.Rig, handle: str) -> float:
-    target = rig.target(handle)
+    target = rig.state.target(handle)
     assert target is not None
     place = target if target.ndim == 1 else target[:3, 3]
-    return float(np.linalg.norm(rig.transform(handle).translation - place))
+    return float(np.linalg.norm(rig.state.transform(handle).translation - place))
 
 
 def test_mirror_swaps_pins_and_wishes() -> None:
@@ -59,11 +59,11 @@ def test_mirror_swaps_pins_and_wishes() -> None:
     q = rig.q
     foot, hand = missed(rig, "foot_l"), missed(rig, "hand_r")
     rig.mirror()
-    assert rig.pinned == ("foot_r",)
-    assert set(rig.held) == {"foot_r", "hand_l", "head"}
+    assert rig.state.pinned == ("foot_r",)
+    assert set(rig.state.held) == {"foot_r", "hand_l", "head"}
     assert np.isclose(missed(rig, "foot_r"), foot, atol=1e-12)
     assert np.isclose(missed(rig, "hand_l"), hand, atol=1e-12)
-    rig.undo()
+    rig.history.undo()
     assert (rig.q == q).all()
 
 
@@ -74,7 +74,7 @@ def test_a_symmetric_drag_moves_both_sides() -> None:
     rig.symmetric = True
     for i in range(40):
         rig.drag("hand_l", (0.35, 0.9 + 0.015 * i, 0.3))
-    left, right = rig.transform("hand_l").translation, rig.transform("hand_r").translation
+    left, right = rig.state.transform("hand_l").translation, rig.state.transform("hand_r").translation
     assert np.allclose(left, (0.35, 0.9 + 0.015 * 39, 0.3), atol=1e-3)
     assert np.allclose(right, left * (-1, 1, 1), atol=1e-3)
 
@@ -86,12 +86,12 @@ def test_a_handle_is_mirrored() -> None:
     rig.pin("pelvis")
     rig.pin("hand_l", (0.4, 1.2, 0.3))
     rig.settle()
-    rig.mirror_handle("hand_l")
-    assert "hand_r" in rig.pinned
+    rig.mirror("hand_l")
+    assert "hand_r" in rig.state.pinned
     rig.settle()
-    assert np.allclose(rig.transform("hand_r").translation, (-0.4, 1.2, 0.3), atol=1e-4)
+    assert np.allclose(rig.state.transform("hand_r").translation, (-0.4, 1.2, 0.3), atol=1e-4)
     with pytest.raises(InvalidValue, match="no other side"):
-        rig.mirror_handle("head")
+        rig.mirror("head")
 
 
 @pytest.mark.parametrize("name", ["panda", "hand", "tree30"])

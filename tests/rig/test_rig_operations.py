@@ -18,7 +18,10 @@ import pytest
 import poise
 from bodies import random_model
 from poise.goals import Rest
+from poise.rig.history import RigHistory
 from poise.rig.solver_factory import make_solver
+from poise.rig.solvers import RigSolvers
+from poise.rig.state import RigState
 
 BODIES: dict[str, Callable[[], poise.Model]] = {
     "humanoid": lambda: poise.load("humanoid"),
@@ -50,7 +53,7 @@ class Player:
         return self.choose(list(self.rig.handles), ("nobody", "", 3, None, self.rig.model.frames[-1]))
 
     def name_limb(self) -> Any:
-        return self.choose([*self.rig.limbs, *self.rig.handles], ("nothing", None))
+        return self.choose([*self.rig.handles.limbs, *self.rig.handles], ("nothing", None))
 
     def name_joints(self) -> list[str]:
         names = [joint.name for joint in self.rig.model.joints]
@@ -63,7 +66,7 @@ class Player:
         size = self.rig.model.length * self.choose((0.01, 0.1, 0.3, 1.0), (1e-9, 1e3, 1e9))
         at = np.eye(4)
         if handle in self.rig.handles:
-            at = self.rig.transform(handle).matrix
+            at = self.rig.state.transform(handle).matrix
         turned = poise.Rotation.from_vector(self.rng.normal(size=3))
         turned = at @ poise.Transform(turned, self.rng.normal(size=3) * size).matrix
         return self.choose((turned, turned[:3, 3], at, at[:3, 3]), BAD_TARGETS)
@@ -104,13 +107,14 @@ class Player:
     def point(self) -> None:
         handle = self.name_handle()
         axis = None if self.rng.random() < 0.5 else self.make_axis()
-        self.rig.point(handle, self.choose((self.rng.normal(size=3),), BAD_TARGETS), axis)
+        target = self.choose((self.rng.normal(size=3),), BAD_TARGETS)
+        self.rig.look_at(handle, target, "bone" if axis is None else axis)
 
     def plant(self) -> None:
-        self.rig.plant(self.choose(list(self.rig.standing or self.rig.handles), self.rig.model.frames))
+        self.rig.plant(self.choose(list(self.rig.state.standing or self.rig.handles), self.rig.model.frames))
 
     def stand(self) -> None:
-        self.rig.stand()
+        self.rig.plant()
 
     def release(self) -> None:
         self.rig.release(None if self.rng.random() < 0.1 else self.name_handle())
@@ -130,17 +134,19 @@ class Player:
     def unfreeze(self) -> None:
         self.rig.unfreeze(*self.name_joints())
 
-    def set_pose(self) -> None:
-        self.rig.set_pose(self.make_pose(), keep_targets=bool(self.rng.random() < 0.5))
+    def move_body(self) -> None:
+        self.rig.state.move_body(self.make_pose())
 
     def assign_pose(self) -> None:
         self.rig.pose = self.make_pose()
 
     def assign_rest(self) -> None:
-        self.rig.rest = self.choose((None, False, Rest(), self.rig.model.random(self.rng)), ("bed", np.zeros(2), 5))
+        self.rig.solvers.rest = self.choose(
+            (None, False, Rest(), self.rig.model.random(self.rng)), ("bed", np.zeros(2), 5)
+        )
 
     def assign_solver(self) -> None:
-        self.rig.make_solver = self.choose((make_solver, functools.partial(make_solver)), (None, "dls"))
+        self.rig.solvers.make_solver = self.choose((make_solver, functools.partial(make_solver)), (None, "dls"))
 
     def assign_symmetric(self) -> None:
         self.rig.symmetric = bool(self.rng.random() < 0.5)
@@ -149,7 +155,7 @@ class Player:
         self.rig.mirror()
 
     def mirror_handle(self) -> None:
-        self.rig.mirror_handle(self.name_handle())
+        self.rig.mirror(self.name_handle())
 
     def add_handle(self) -> None:
         if len(self.rig.handles) < 30:
@@ -158,14 +164,15 @@ class Player:
                 f"more_{k}_{side}" for k in range(9) for side in "lr" if f"more_{k}_{side}" not in self.rig.handles
             ]
             kind = self.choose(("end", "body", "gaze", "pole"), ("grip", None))
-            self.rig.add_handle(self.choose(names, ("", 3, *self.rig.handles)), frame, kind)
+            self.rig.handles.add(self.choose(names, ("", 3, *self.rig.handles)), frame, kind)
 
     def copy_targets(self) -> None:
         names = list(self.other.handles)
         if self.rng.random() < 0.5:
             self.other = copy.copy(self.rig)
-        besides = [self.choose(names, ("nobody",))] if self.rng.random() < 0.5 else ()
-        self.rig.copy_targets(self.choose((self.other,), (poise.Rig(poise.load("planar2")), None)), besides=besides)
+        keep = [self.choose(names, ("nobody",))] if self.rng.random() < 0.5 else ()
+        others = poise.Rig(poise.load("planar2")).state, None
+        self.rig.state.copy_targets(self.choose((self.other.state,), others), keep=keep)
 
     def update(self) -> None:
         self.rig.update()
@@ -174,23 +181,23 @@ class Player:
         self.rig.settle(self.choose((0, 1, 3), ("long", -1, 2.5)))
 
     def undo(self) -> None:
-        self.rig.undo()
+        self.rig.history.undo()
 
     def redo(self) -> None:
-        self.rig.redo()
+        self.rig.history.redo()
 
     def begin(self) -> None:
-        self.rig.begin()
+        self.rig.history.begin()
 
     def commit(self) -> None:
-        self.rig.commit()
+        self.rig.history.commit()
 
     def reset(self) -> None:
         if self.rng.random() < 0.3:
-            self.rig.reset()
+            self.rig.history.reset()
 
     def mark_start(self) -> None:
-        self.rig.mark_start()
+        self.rig.history.mark_start()
 
     def copy(self) -> None:
         self.rig = copy.copy(self.rig)
@@ -205,17 +212,17 @@ class Player:
         assert repr(rig)
         read = (
             rig.misses,
-            rig.problem,
-            rig.pinned,
-            rig.planted,
-            rig.standing,
-            rig.held,
-            rig.frozen,
-            rig.limbs,
-            rig.rest,
+            rig.solvers.problem,
+            rig.state.pinned,
+            rig.state.planted,
+            rig.state.standing,
+            rig.state.held,
+            rig.state.frozen,
+            rig.handles.limbs,
+            rig.solvers.rest,
         )
         assert len(read) == 9
-        assert rig.target(handle) is None or rig.transform(handle) is not None
+        assert rig.state.target(handle) is None or rig.state.transform(handle) is not None
 
     def play(self, count: int) -> None:
         """Call operations, one after another, and hold the two laws."""
@@ -252,12 +259,12 @@ GOAL_OPERATIONS = [
 
 
 def describe(value: Any) -> Any:
-    """Return a rig's state, and its memory, as nested tuples that compare by value."""
+    """Return a rig's state, and its history, as nested tuples that compare by value."""
     if isinstance(value, poise.Rig):
-        problems = value._problems
-        own = (value._state, value._first, value._handles, value._limbs, value._solution)
-        memory = (value._memory._done, value._memory._undone, value._memory._open, value._memory._begun)
-        return describe((own, memory, (problems.rest, problems.maker, problems.floor, problems.balance)))
+        problems = value._frames.problems
+        own = (value.history.now, value.history._first, value.handles, value.handles.limbs, value.solution)
+        past = (value.history._done, value.history._undone, value.history._open, value.history._begun)
+        return describe((own, past, (problems.rest, problems.maker, problems.floor, problems.balance)))
     if isinstance(value, np.ndarray):
         return value.tobytes()
     if isinstance(value, Mapping):
@@ -286,17 +293,19 @@ def test_no_sequence_of_calls_leaves_a_dead_rig(body: str) -> None:
 
 def test_every_public_operation_is_called() -> None:
     called = {*OPERATIONS, "pose", "rest", "make_solver", "symmetric"}  # those four are assigned
-    read = {"model", "handles", "limbs", "q", "solution", "pinned", "planted", "standing", "held", "frozen"}
-    read |= {"transform", "target", "problem", "misses", "why"}  # by `look`
-    public = {name for name in dir(poise.Rig) if not name.startswith("_")}
-    assert public - called - read == set()
+    read = {"model", "handles", "history", "solvers", "state", "q", "solution", "pinned", "planted", "standing"}
+    read |= {"held", "frozen", "transform", "target", "problem", "misses", "why"}  # by `look`
+    inside = {"change", "record"}  # called by all others
+    parts = (poise.Rig, RigHistory, RigSolvers, RigState)
+    public = {name for part in parts for name in dir(part) if not name.startswith("_")}
+    assert public - called - read - inside == set()
 
 
 def test_only_feet_are_planted() -> None:
     rig = poise.Rig(poise.load("humanoid"))
     with pytest.raises(poise.errors.InvalidValue, match="pin"):
         rig.plant("hand_l")
-    assert rig.planted == ()
+    assert rig.state.planted == ()
     rig.update()
 
 
@@ -331,7 +340,7 @@ def test_a_frame_that_fails_leaves_the_rig_as_it_was() -> None:
         raise poise.errors.InvalidValue("this method does not serve these goals.")
 
     player = Player(poise.load("humanoid"), 0)
-    player.rig.make_solver = reject
+    player.rig.solvers.make_solver = reject
     before = describe(player.rig)
     for call in (lambda: player.rig.drag("hand_l", (0.3, 1.0, 0.3)), player.rig.update, player.rig.settle):
         with pytest.raises(poise.errors.InvalidValue):
@@ -341,9 +350,9 @@ def test_a_frame_that_fails_leaves_the_rig_as_it_was() -> None:
 
 def test_a_planted_foot_is_not_mirrored_to_a_handle_that_is_no_foot() -> None:
     rig = poise.Rig(poise.load("humanoid"))
-    rig.add_handle("mark_l", "toe_l")
-    rig.add_handle("mark_r", "head")
+    rig.handles.add("mark_l", "toe_l")
+    rig.handles.add("mark_r", "head")
     rig.plant("mark_l")
     rig.mirror()
     rig.update()
-    assert rig.planted == ("mark_l",)
+    assert rig.state.planted == ("mark_l",)

@@ -11,7 +11,7 @@ import walkers
 
 def pull(rig: poise.Rig, handle: str, way: tuple[float, float, float], frames: int = 60) -> None:
     """Drag a handle by a way, and wait until it stands still."""
-    start = rig.transform(handle).translation
+    start = rig.state.transform(handle).translation
     for share in (*np.linspace(0.0, 1.0, frames), *np.ones(frames)):
         rig.drag(handle, start + share * np.array(way))
 
@@ -37,7 +37,7 @@ def test_a_pelvis_over_pinned_feet_names_the_ankles_and_what_would_help() -> Non
 @pytest.mark.slow
 def test_planted_feet_go_on_to_where_the_knees_end() -> None:
     rig = poise.Rig(poise.load("humanoid"))
-    rig.stand()
+    rig.plant()
     pull(rig, "pelvis", (0.0, -0.3, 0.0))
     assert not rig.misses
     pull(rig, "pelvis", (0.0, -0.5, 0.0))
@@ -49,7 +49,7 @@ def test_planted_feet_go_on_to_where_the_knees_end() -> None:
 @pytest.mark.slow
 def test_what_has_no_role_is_told_by_its_name_and_what_is_too_far_is_told_so() -> None:
     rig = poise.Rig(walkers.make_machine(scrambled=True, bend=0.2))
-    rig.stand()
+    rig.plant()
     hand = next(handle.name for handle in rig.handles.values() if handle.tool)
     pull(rig, hand, (0.0, 0.0, 3.0))
     (miss,) = rig.misses
@@ -76,7 +76,7 @@ def test_a_squat_balances_or_says_that_it_does_not(name: str, depth: float) -> N
     """A machine whose pelvis goes straight down by 40 cm cannot: its heels have to rise, and its hips end."""
     model = poise.load("humanoid") if name == "humanoid" else walkers.make_machine(scrambled=name == "scrambled")
     rig = poise.Rig(model)
-    rig.stand()
+    rig.plant()
     body = next(handle.name for handle in rig.handles.values() if handle.kind == "body")
     pull(rig, body, tuple(-depth * model.up_direction))
     solution = rig.solution

@@ -8,6 +8,7 @@ import pytest
 import poise
 from poise.goals import Balance
 from poise.rig import Rig, RigProblem, make_solver
+from poise.rig.rig import MOVED
 from poise.solvers import Solver
 
 BODIES = {"humanoid": {"foot_l", "foot_r"}, "quadruped": {"foot_fl", "foot_fr", "foot_hl", "foot_hr"}, "panda": set()}
@@ -30,7 +31,7 @@ def test_several_handles_are_dragged_at_once(humanoid: poise.Model) -> None:
     for _ in range(60):
         rig.drag(targets)
     for name, target in targets.items():
-        assert rig.transform(name).translation == pytest.approx(target, abs=1e-4)
+        assert rig.state.transform(name).translation == pytest.approx(target, abs=1e-4)
     alone = Rig(humanoid)
     alone.drag("hand_l", targets["hand_l"])
     mapped = Rig(humanoid)
@@ -43,31 +44,31 @@ def test_a_drag_of_several_handles_is_one_change(humanoid: poise.Model) -> None:
     before = rig.q
     for k in range(5):
         rig.drag({"hand_l": np.array([0.4, 1.2 + 0.01 * k, 0.3]), "hand_r": np.array([-0.4, 1.2, 0.3])})
-    assert rig.undo()
+    assert rig.history.undo()
     assert np.array_equal(rig.q, before)
-    assert not rig.undo()
+    assert not rig.history.undo()
 
 
 def test_everything_between_begin_and_commit_is_one_change(humanoid: poise.Model) -> None:
     rig = Rig(humanoid)
     before = rig.q
-    rig.begin()
+    rig.history.begin()
     for k in range(3):
         rig.look_at("head", (0.4, 1.2, 0.5))
         rig.drag("hand_l", np.array([0.4, 1.2 + 0.01 * k, 0.3]))
-    rig.reach("hand_l", rig.transform("hand_l").translation)
-    rig.commit()
+    rig.reach("hand_l", rig.state.transform("hand_l").translation)
+    rig.history.commit()
     moved = rig.q
     rig.pin("hand_r")
-    assert rig.undo()
+    assert rig.history.undo()
     assert np.array_equal(rig.q, moved)
-    assert rig.undo()
+    assert rig.history.undo()
     assert np.array_equal(rig.q, before)
-    assert not rig.held
-    assert not rig.undo()
-    rig.begin()
-    rig.commit()
-    assert not rig.undo()  # a gesture that changed nothing is no change
+    assert not rig.state.held
+    assert not rig.history.undo()
+    rig.history.begin()
+    rig.history.commit()
+    assert not rig.history.undo()  # a gesture that changed nothing is no change
 
 
 def test_a_rig_is_told_who_makes_its_solvers(humanoid: poise.Model) -> None:
@@ -88,7 +89,7 @@ def test_a_rig_is_told_who_makes_its_solvers(humanoid: poise.Model) -> None:
     assert asked[0].frozen == {"elbow_l"}
     assert "elbow_l" not in (asked[0].joints or [])
     assert "balance" not in errors_of(rig)
-    rig.make_solver = make_solver
+    rig.solvers.make_solver = make_solver
     rig.drag("hand_l", (0.4, 1.3, 0.3))
     assert len(asked) == 1
     assert "balance" in errors_of(rig)
@@ -100,7 +101,7 @@ def test_the_problem_is_what_the_next_frame_solves(humanoid: poise.Model) -> Non
     rig.reach("hand_l", (0.4, 1.2, 0.3))
     rig.look_at("head", (0.4, 1.2, 0.5))
     rig.pole("elbow_l", (0.0, -1.0, 0.0))
-    problem = rig.problem
+    problem = rig.solvers.problem
     solution = make_solver(problem).solve(rig.q, problem.targets)
     rig.update()
     assert np.array_equal(solution.q, rig.q)
@@ -112,39 +113,39 @@ def test_targets_are_copied_from_another_rig_of_the_body(humanoid: poise.Model) 
     leader.reach("hand_l", (0.4, 1.2, 0.3))
     leader.freeze("knee_l")
     other.reach("hand_l", (0.1, 1.0, 0.3))
-    other.copy_targets(leader, besides=("hand_l",))
-    assert set(other.held) == {"foot_l", "hand_l"}
-    assert other.target("hand_l") == pytest.approx((0.1, 1.0, 0.3))
-    assert other.frozen == ("knee_l",)
+    other.state.copy_targets(leader.state, keep=("hand_l",))
+    assert set(other.state.held) == {"foot_l", "hand_l"}
+    assert other.state.target("hand_l") == pytest.approx((0.1, 1.0, 0.3))
+    assert other.state.frozen == ("knee_l",)
 
 
 def test_the_beginning_can_be_marked(humanoid: poise.Model) -> None:
     rig = Rig(humanoid)
     rig.pin("foot_l")
-    rig.mark_start()
-    assert not rig.undo()
+    rig.history.mark_start()
+    assert not rig.history.undo()
     rig.drag("hand_l", (0.4, 1.2, 0.3))
-    rig.reset()
-    assert rig.pinned == ("foot_l",)
+    rig.history.reset()
+    assert rig.state.pinned == ("foot_l",)
 
 
 def test_a_pose_is_set_with_or_without_the_targets(humanoid: poise.Model) -> None:
     rig = Rig(humanoid)
     rig.reach("hand_l", (0.4, 1.2, 0.3))
     q = humanoid.random(np.random.default_rng(0))
-    rig.set_pose(q, keep_targets=True)
-    assert rig.held == ("hand_l",)
+    rig.state.move_body(q)
+    assert rig.state.held == ("hand_l",)
     assert np.array_equal(rig.q, q)
-    rig.set_pose(q)
-    assert not rig.held
+    rig.pose = q
+    assert not rig.state.held
 
 
 def test_what_nothing_holds_returns_to_the_rest_that_was_set(humanoid: poise.Model) -> None:
     rig = Rig(humanoid)
     bent = poise.Pose(humanoid).replace({"elbow_l": -1.0})
     rig.pin("foot_l")
-    rig.rest = bent
-    assert rig.rest == bent
+    rig.solvers.rest = bent
+    assert rig.solvers.rest == bent
     for k in range(40):  # what is reached stays as it is: something has to move
         rig.drag("hand_r", (-0.4, 1.0 + 0.01 * k, 0.3))
     assert rig.q[humanoid.joint("elbow_l").q] == pytest.approx(-1.0, abs=0.1)
@@ -157,7 +158,7 @@ def test_what_nothing_holds_returns_to_the_rest_that_was_set(humanoid: poise.Mod
 def test_a_handle_knows_whether_a_body_stands_on_it(name: str) -> None:
     rig = Rig(poise.load(name))
     assert {handle.name for handle in rig.handles.values() if handle.stands} == BODIES[name]
-    assert set(rig.standing) == BODIES[name]
+    assert set(rig.state.standing) == BODIES[name]
 
 
 def test_a_foot_without_a_name_for_it_is_one_where_it_stands() -> None:
@@ -175,9 +176,48 @@ def test_a_foot_without_a_name_for_it_is_one_where_it_stands() -> None:
 def test_a_foot_in_the_air_is_to_stand_on_and_does_not() -> None:
     model = poise.load("humanoid")
     rig = Rig(model)
-    lifted = rig.transform("foot_r").matrix
+    lifted = rig.state.transform("foot_r").matrix
     lifted[1, 3] += 0.3
     for _ in range(60):
         rig.drag("foot_r", lifted)
     assert rig.handles["foot_r"].stands
-    assert rig.standing == ("foot_l",)
+    assert rig.state.standing == ("foot_l",)
+
+
+def test_a_rig_has_few_public_members(humanoid: poise.Model) -> None:
+    assert len([name for name in dir(Rig(humanoid)) if not name.startswith("_")]) <= 25
+
+
+@pytest.mark.parametrize("name", [*MOVED, "point"])
+def test_names_of_an_earlier_release_still_work_and_warn(humanoid: poise.Model, name: str) -> None:
+    rig = Rig(humanoid)
+    with pytest.warns(DeprecationWarning, match=f"rig.{name} is deprecated; use rig"):
+        found = getattr(rig, name)
+    assert found is not None
+
+
+def test_a_deprecated_point_aims_the_bone(humanoid: poise.Model) -> None:
+    old, new = Rig(humanoid), Rig(humanoid)
+    with pytest.warns(DeprecationWarning, match="look_at"):
+        old.point("hand_l", (1.0, 1.0, 1.5))  # type: ignore[attr-defined]
+    new.look_at("hand_l", (1.0, 1.0, 1.5), axis="bone")
+    assert np.array_equal(old.update().q, new.update().q)
+
+
+def test_a_rig_rejects_unknown_attributes(humanoid: poise.Model) -> None:
+    rig = Rig(humanoid)
+    with pytest.raises(AttributeError, match="rest"):
+        rig.rest = humanoid.rest  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match="'Rig' object has no attribute 'walk'"):
+        rig.walk()  # type: ignore[attr-defined]
+
+
+def test_a_frame_in_which_only_a_foot_is_not_flat_counts_as_reached(humanoid: poise.Model) -> None:
+    rig = Rig(humanoid)
+    rig.plant()
+    start = rig.pose.position("pelvis")
+    for way in np.linspace(0.0, 0.4, 80):
+        rig.drag("pelvis", start - np.array([0.0, way, 0.0]))
+    assert rig.solution is not None
+    assert rig.solution.reached
+    assert rig.solution.status is poise.Status.REACHED

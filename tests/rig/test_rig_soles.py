@@ -71,8 +71,8 @@ def check_points(model: Model) -> int:
     rig, contacts = poise.Rig(model), poise.roles(model).contacts
     known = {name: find_place(model, (c.frame, c.point)) for name, c in contacts.items() if name.startswith(WORDS)}
     parts, checked = find_rigid_parts(model), 0
-    for name in rig._feet.names:
-        foot = rig._feet[name]
+    for name in rig.handles.feet.names:
+        foot = rig.handles.feet[name]
         points = [point for point in foot.sole if point != (foot.toes, ORIGIN)]
         side = next(word.rpartition("_")[2] for word, c in contacts.items() if parts[c.frame] == parts[foot.frame])
         wanted = [place for word, place in known.items() if word.endswith(f"_{side}")]
@@ -104,8 +104,8 @@ def test_a_foot_of_a_mesh_is_known_as_it_is_drawn(tmp_path: Path) -> None:
 def test_nothing_of_a_foot_that_rolls_goes_below_its_lowest_point(name: str) -> None:
     model = BODIES[name]()
     rig = poise.Rig(model)
-    for handle in rig._feet.names:
-        foot = rig._feet[handle]
+    for handle in rig.handles.feet.names:
+        foot = rig.handles.feet[handle]
         assert foot.side is not None
         ball, up, side = np.array(foot.ball), np.array(foot.up), np.array(foot.side)
         points = [np.array(c.point) for c in poise.roles(model).contacts.values() if c.frame == foot.frame]

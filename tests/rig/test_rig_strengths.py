@@ -14,7 +14,7 @@ Place = tuple[float, float, float]
 WISHES: dict[str, Callable[[poise.Rig], None]] = {
     "hand_l": lambda rig: rig.reach("hand_l", (0.5, 1.1, 0.5)),
     "hand_l turned": lambda rig: rig.reach("hand_l", poise.Transform(translation=(0.5, 1.1, 0.5))),
-    "hand_l pointing": lambda rig: rig.point("hand_l", (1.5, 1.8, 0.5)),
+    "hand_l pointing": lambda rig: rig.look_at("hand_l", (1.5, 1.8, 0.5), "bone"),
     "head": lambda rig: rig.look_at("head", (1.5, 1.8, 0.5)),
     "pelvis": lambda rig: rig.reach("pelvis", (0.1, 0.85, 0.05)),
 }

@@ -15,7 +15,7 @@ ARMS = {"panda": "panda_hand_tcp", "ur5e": "tool0", "iiwa14": "iiwa_link_ee"}
 
 def measure_turn(rig: poise.Rig, handle: str, before: np.ndarray) -> float:
     """How far a handle has turned [rad]."""
-    turned = rig.transform(handle).rotation.matrix @ before.T
+    turned = rig.state.transform(handle).rotation.matrix @ before.T
     return float(np.linalg.norm(Rotation.from_matrix(turned).log()))
 
 
@@ -28,7 +28,7 @@ def test_a_tool_keeps_its_rotation_wherever_it_is_dragged(name: str, far: float)
         rig = poise.Rig(poise.load(name))
         handle = ARMS[name]
         assert rig.handles[handle].tool
-        before, start = rig.transform(handle).rotation.matrix, rig.transform(handle).translation
+        before, start = rig.state.transform(handle).rotation.matrix, rig.state.transform(handle).translation
         way = rng.normal(size=3)
         for share in np.linspace(0.0, 1.0, 60):
             rig.drag(handle, start + share * far * way / np.linalg.norm(way))
@@ -37,15 +37,15 @@ def test_a_tool_keeps_its_rotation_wherever_it_is_dragged(name: str, far: float)
 
 def test_the_hand_of_a_standing_machine_keeps_its_rotation_over_planted_feet() -> None:
     rig = poise.Rig(walkers.make_machine(bend=0.2))
-    rig.stand()
+    rig.plant()
     hand = "left_wrist_roll"
-    before, start = rig.transform(hand).rotation.matrix, rig.transform(hand).translation
+    before, start = rig.state.transform(hand).rotation.matrix, rig.state.transform(hand).translation
     for share in np.linspace(0.0, 1.0, 60):
         rig.drag(hand, start + share * np.array([0.3, 0.1, 0.2]))
         assert measure_turn(rig, hand, before) < 1e-6
-    assert np.linalg.norm(rig.transform(hand).translation - start - [0.3, 0.1, 0.2]) < 1e-3
-    rig.commit()
-    rig.drag("right_wrist_roll", rig.transform("right_wrist_roll").translation)
+    assert np.linalg.norm(rig.state.transform(hand).translation - start - [0.3, 0.1, 0.2]) < 1e-3
+    rig.history.commit()
+    rig.drag("right_wrist_roll", rig.state.transform("right_wrist_roll").translation)
     rig.drag(hand, start)  # taken again: the rotation that it was left with
     assert measure_turn(rig, hand, before) < 1e-6
 
@@ -53,18 +53,18 @@ def test_the_hand_of_a_standing_machine_keeps_its_rotation_over_planted_feet() -
 def test_a_tool_that_is_dragged_by_a_transform_turns_and_that_is_kept() -> None:
     rig = poise.Rig(poise.load("panda"))
     hand = ARMS["panda"]
-    target = rig.transform(hand).matrix.copy()
+    target = rig.state.transform(hand).matrix.copy()
     target[:3, :3] = Rotation.from_vector((0.0, 0.0, 0.4)).matrix @ target[:3, :3]
     for _ in range(10):
         rig.drag(hand, target)
     assert measure_turn(rig, hand, target[:3, :3]) < 1e-3
-    held = rig.transform(hand).rotation.matrix
+    held = rig.state.transform(hand).rotation.matrix
     for depth in np.linspace(0.0, 0.1, 20):
         rig.drag(hand, target[:3, 3] - [0.0, 0.0, depth])
     assert measure_turn(rig, hand, held) < 2e-3
     rig.pin(hand)
-    rig.drag(hand, rig.transform(hand).translation + np.array([0.02, 0.0, 0.0]))
-    assert rig.pinned == (hand,)
+    rig.drag(hand, rig.state.transform(hand).translation + np.array([0.02, 0.0, 0.0]))
+    assert rig.state.pinned == (hand,)
     assert measure_turn(rig, hand, held) < 2e-3
 
 
@@ -84,7 +84,7 @@ def test_a_machine_is_taken_by_its_hands_and_feet_and_not_by_fingers_and_sensors
         assert kinds.count(("end", True, False)) == 2
         assert kinds.count(("end", False, True)) == 2
         assert kinds.count(("body", False, False)) == 1
-        assert len(rig.standing) == 2
+        assert len(rig.state.standing) == 2
 
 
 def test_sensors_and_wheels_and_the_world_are_no_handles() -> None:

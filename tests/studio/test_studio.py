@@ -85,7 +85,7 @@ def test_feet_that_stand_are_planted(humanoid):
     assert Puppet(humanoid).planted == ("foot_l", "foot_r")
     assert len(Puppet(poise.load("quadruped")).planted) == 4
     panda = Puppet(poise.load("panda"))
-    assert panda.rig.standing == panda.fixed == ()
+    assert panda.rig.state.standing == panda.fixed == ()
 
 
 def test_two_hands_at_once_both_arrive_and_the_feet_stay(humanoid):
@@ -148,7 +148,7 @@ def test_a_foot_in_the_air_carries_nothing(humanoid):
     puppet.hold("foot_r", lifted)
     settled(puppet)
     puppet.let_go("foot_r")
-    (balance,) = (goal for goal in puppet.rig.problem.goals if isinstance(goal, Balance))
+    (balance,) = (goal for goal in puppet.rig.solvers.problem.goals if isinstance(goal, Balance))
     assert "foot_r" not in str(balance.support)
 
 

@@ -1,6 +1,6 @@
-"""Rig: the animator's door. Handles to pin, drag, aim and release; the body follows from frame to frame."""
+"""Rig: pose a body by handles that are pinned, dragged, aimed and released, frame by frame."""
 
-from poise.rig.handles import Handle
+from poise.rig.handle import Handle
 from poise.rig.limbs.limb import Limb
 from poise.rig.reasons import Miss, Stop
 from poise.rig.rig import Rig

@@ -1,4 +1,4 @@
-"""What a Rig takes, checked at its door."""
+"""The arguments of a Rig, checked."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from numpy.typing import NDArray
 from poise.errors import InvalidValue
 from poise.goals import Balance, Rest
 from poise.model import Model
-from poise.rig.handles import has_free_base
+from poise.rig.handle import has_free_base
 from poise.rig.levels import KEPT
 from poise.rig.limbs.stiffness import find_gains
 from poise.rig.standing.stance import Feet
 
-TOES = 51.0  # beside a joint of stiffness 0: how strongly toes are drawn to where they rest
+TOE_GAIN = 51.0  # of the rest pose; a joint of stiffness 0 has 1
 
 __all__ = ["check_maker", "check_share", "check_weight", "read_balance", "read_floor", "read_rest"]
 
 
 def read_balance(balance: Any) -> Any:
-    """The word "auto", a Balance on its level, or None."""
+    """Return "auto", a Balance on its level, or None."""
     if balance is None or balance is False:
         return None
     if balance is True or (isinstance(balance, str) and balance == "auto"):
@@ -32,7 +32,7 @@ def read_balance(balance: Any) -> Any:
 
 
 def read_rest(rest: Any, model: Model, start: NDArray[np.float64], feet: Feet) -> Rest | None:
-    """The posture below all goals, stiffer joints drawn more strongly, toes most of all; None for none.
+    """Return the posture below all goals, or None: stiffer joints are drawn more strongly, toes most of all.
 
     Toes that are drawn to where they lie flat keep the heel down where nothing needs it up.
     """
@@ -42,12 +42,12 @@ def read_rest(rest: Any, model: Model, start: NDArray[np.float64], feet: Feet) -
         return rest
     gains = find_gains(model, dict(feet.handles))
     for toes in feet.toes:
-        gains[model.joint(str(model.frame(toes).joint)).v] = TOES
+        gains[model.joint(str(model.frame(toes).joint)).v] = TOE_GAIN
     return Rest(start if rest is None else rest, gains=gains)
 
 
 def read_floor(floor: Any, feet: Feet, start: NDArray[np.float64]) -> float | None:
-    """The height of the floor [m]; None for none."""
+    """Return the height of the floor [m], or None."""
     if floor is None or floor is False:
         return None
     if floor is True or (isinstance(floor, str) and floor == "auto"):
@@ -65,14 +65,14 @@ def check_maker(maker: Any) -> Any:
 
 
 def check_share(value: Any, what: str) -> float:
-    """A number from 0 to 1."""
+    """Return a number from 0 to 1; raise InvalidValue for anything else."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0.0 <= value <= 1.0:
         raise InvalidValue(f"{what} is {value!r}; it must be a number from 0 to 1.")
     return float(value)
 
 
 def check_weight(value: Any) -> float:
-    """A positive number."""
+    """Return a positive number; raise InvalidValue for anything else."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0.0 < value < np.inf:
         raise InvalidValue(f"weight is {value!r}; it must be a positive number.")
     return float(value)

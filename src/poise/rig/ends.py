@@ -1,4 +1,4 @@
-"""Ends: where a machine is taken hold of that has no roles. Tools, hands and feet, no sensors, wheels and fingers.
+"""End effectors of a machine without roles: tools, hands and feet, but no sensors, wheels or fingers.
 
 A machine is a body all of whose joints turn or slide about one axis, its floating base aside. Its ends are the rigid
 parts that carry no other. Short parts that hang together on one, such as fingers, make that one a hand: the end is then
@@ -15,14 +15,14 @@ from poise.names import split_words
 
 __all__ = ["find_machine_ends", "is_machine", "moves_freely"]
 
-SHORT = 0.2  # of L: parts that reach no farther from the one that carries them are its fingers
+FINGER_LENGTH = 0.2  # of L: parts that reach no farther from the one that carries them are its fingers
 TOOLS = ("tcp", "tool", "tip", "ee", "effector", "flange", "gripper", "palm", "hand", "sole", "foot")  # the best first
 SENSORS = frozenset(
     {"imu", "camera", "cam", "lidar", "laser", "sensor", "gps", "antenna", "logo", "optical", "depth", "color", "radar"}
     | {"rgb", "rgbd", "ft", "force", "torque", "inertial", "contour", "support", "light", "led", "mic", "speaker"}
 )
 WHEELS = frozenset({"wheel", "caster", "castor", "roller"})
-RIGID = 6  # velocities above a frame, from which on it can be moved without being turned
+FREE_VELOCITIES = 6  # velocities above a frame, from which on it can be moved without being turned
 
 
 def is_machine(model: Model) -> bool:
@@ -34,11 +34,11 @@ def is_machine(model: Model) -> bool:
 def moves_freely(model: Model, frame: str) -> bool:
     """Return whether enough joints carry a frame to move it without turning it."""
     names = {model.frame(name).joint for name in model.ancestors(frame)} - {None}
-    return sum(joint.nv for joint in model.joints if joint.name in names and not joint.mimic) >= RIGID
+    return sum(joint.nv for joint in model.joints if joint.name in names and not joint.mimic) >= FREE_VELOCITIES
 
 
 def find_machine_ends(model: Model) -> list[str]:
-    """Return the frames by which a machine is taken hold of, one for each of its ends."""
+    """Return the end effectors of a machine, one frame for each end."""
     parts = find_rigid_parts(model)
     frames: dict[str, list[str]] = {}
     for name in model.frames:
@@ -57,7 +57,7 @@ def find_machine_ends(model: Model) -> list[str]:
         return max([own, *(reach(child, origin) for child in below[part])])
 
     def is_hand(part: str) -> bool:
-        return len(below[part]) > 1 and all(reach(child, part) < SHORT * model.length for child in below[part])
+        return len(below[part]) > 1 and all(reach(child, part) < FINGER_LENGTH * model.length for child in below[part])
 
     ends: list[str] = []
     for part, own in frames.items():
@@ -71,7 +71,7 @@ def find_machine_ends(model: Model) -> list[str]:
 
 
 def choose_frame(frames: list[str], at: dict[str, np.ndarray], part: str) -> str | None:
-    """Return the frame of an end that is taken hold of; None where it is a sensor."""
+    """Return the end effector among the frames of an end; None if it is a sensor."""
     kept = [name for name in frames if not has_word(name, SENSORS)]
     for word in TOOLS:
         named = [name for name in kept if has_word(name, frozenset({word}))]

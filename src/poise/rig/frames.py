@@ -1,4 +1,4 @@
-"""One frame: from a state to the next one. Targets eased by strengths and blends, one solve, limbs blended."""
+"""One frame of a rig: ease targets by strengths and blends, solve once, blend limbs."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from poise.arrays import Floats
 from poise.model import Model
-from poise.rig.handles import Handle
-from poise.rig.limbs.poles import knee_plane, pole_target
-from poise.rig.problem import NO_WISH, Problems, aim_name, knee_name, pole_name, turn_name
+from poise.rig.handle import Handle
+from poise.rig.limbs.poles import find_knee_plane, find_pole_target
+from poise.rig.problem import NO_GOAL, Problems, name_aim, name_knee, name_pole, name_turn
+from poise.rig.snapshot import Blend, HandleGoal, Pole, Snapshot, set_entry
 from poise.rig.solver_factory import RigProblem
 from poise.rig.standing.feet import Foot
-from poise.rig.standing.stance import flat_name, side_name
-from poise.rig.state import Blend, HandleGoal, Pole, State, set_entry
+from poise.rig.standing.stance import name_flat, name_side
 from poise.rig.stuck import Stuck
 from poise.rig.targets import ease_gaze, ease_place
 from poise.solvers import Solution, Solver
@@ -29,53 +29,53 @@ Indices = NDArray[np.intp]
 
 
 class Frames:
-    """Makes frames. `home` is the configuration to which a limb returns that nothing holds."""
+    """The frames of a rig. `home` is the configuration to which limbs return that nothing holds."""
 
     def __init__(self, model: Model, problems: Problems, home: Floats) -> None:
         self.model, self.problems, self.home = model, problems, home
         self._stuck = Stuck(model, problems)
         self._parts: dict[str, Indices] = {}
 
-    def next(self, state: State) -> tuple[State, Solution]:
-        """The state one frame later, and the solution that led there."""
-        weak = self._weak(state)
-        starts = {name: self._without(state, name) for name in weak}
-        others = {name: self._frame(start, starts)[0] for name, start in starts.items()}
-        after, solution = self._frame(state, others)
+    def make_frame(self, state: Snapshot) -> tuple[Snapshot, Solution]:
+        """Return the state one frame later, and its solution."""
+        weak = self._list_weak(state)
+        starts = {name: self._leave_out(state, name) for name in weak}
+        others = {name: self._solve_frame(start, starts)[0] for name, start in starts.items()}
+        after, solution = self._solve_frame(state, others)
         return (replace(after, without=others) if others or state.without else after), solution
 
-    def _frame(self, state: State, without: Mapping[str, State]) -> tuple[State, Solution]:
-        """The same, given how the body would be without the goal of each handle that has part of its strength."""
-        solver = self.problems.solver(state)
-        asked, poles = self._targets(state, without)
-        targets = {name: target for name, target in asked.items() if name in solver.goals}
+    def _solve_frame(self, state: Snapshot, without: Mapping[str, Snapshot]) -> tuple[Snapshot, Solution]:
+        """Solve one frame, given the body without the goal of each handle that has part of its strength."""
+        solver = self.problems.find_solver(state)
+        found, poles = self._find_targets(state, without)
+        targets = {name: target for name, target in found.items() if name in solver.goals}
         if state.blends:
             solver.rest_at(*self.find_rest(state))
         solution, resting = self._stuck.solve(solver, state, targets)
-        if not solution.reached:
-            solution.reached = self._is_reached(solver, solution)
+        if not solution.reached and self._is_reached(solver, solution):
+            solution = solution.accept()
         q = solution.q
         q.setflags(write=False)
-        shown = self._blended(state, q) if state.blends else q
-        missed = () if solution.reached else self._missed(state, solver, solution)
+        shown = self._blend_limbs(state, q) if state.blends else q
+        missed = () if solution.reached else self._list_missed(state, solver, solution)
         return replace(state, q=q, shown=shown, poles=poles, missed=missed, resting=resting), solution
 
     def _is_reached(self, solver: Solver, solution: Solution) -> bool:
-        """Whether everything is reached that counts: that a foot lies flat, and where a knee looks, does not."""
-        if NO_WISH in solver.goals:
+        """Return whether every goal that counts is reached; flat feet and the direction of knees do not count."""
+        if NO_GOAL in solver.goals:
             return True
         allowed = self.problems.find_allowed(solver)
         return allowed is not None and bool((solution.answer.errors <= allowed).all())
 
-    def ask(self, state: State) -> RigProblem:
+    def make_problem(self, state: Snapshot) -> RigProblem:
         """Return what a state asks for, with the targets of its next frame."""
-        problem = self.problems.problem(self.problems.key(state))
-        asked, _ = self._targets(state, {**dict.fromkeys(self._weak(state), state), **state.without})
+        problem = self.problems.make_problem(self.problems.make_key(state))
+        found, _ = self._find_targets(state, {**dict.fromkeys(self._list_weak(state), state), **state.without})
         names = {goal.name for goal in problem.goals}
-        return replace(problem, targets={name: target for name, target in asked.items() if name in names})
+        return replace(problem, targets={name: target for name, target in found.items() if name in names})
 
-    def _targets(self, state: State, without: Mapping[str, State]) -> tuple[dict[str, Any], dict[str, Pole]]:
-        """The targets of all goals, served or not, and the poles with the planes in which they bend now."""
+    def _find_targets(self, state: Snapshot, without: Mapping[str, Snapshot]) -> tuple[dict[str, Any], dict[str, Pole]]:
+        """Return the targets of all goals, active or not, and the poles with their current planes."""
         targets: dict[str, Any] = {}
         poles: dict[str, Pole] = {}
         plain = not state.strengths and not state.blends
@@ -83,47 +83,47 @@ class Frames:
             if goal.stance is None:
                 targets[name] = goal.target if plain else self._ease_target(state, name, goal, without)
                 if goal.kept and name in state.dragged:
-                    targets[turn_name(name)], targets[name] = targets[name][:3, :3], targets[name][:3, 3]
+                    targets[name_turn(name)], targets[name] = targets[name][:3, :3], targets[name][:3, 3]
             else:
-                targets |= self._stance_targets(state, name, goal, without)
+                targets |= self._find_stance_targets(state, name, goal, without)
         for name in self.problems.list_hinted(tuple(state.places), tuple(state.poles)):
             limb = self.problems.limbs[name]
             side = self.problems.feet.find_side(limb.handle, state.q)
-            targets[knee_name(name)] = knee_plane(self.model, state.q, limb, side)
+            targets[name_knee(name)] = find_knee_plane(self.model, state.q, limb, side)
         for name, goal in state.aims.items():
-            targets[aim_name(name)] = goal.target if plain else self._ease_aim(state, name, goal, without)
+            targets[name_aim(name)] = goal.target if plain else self._ease_aim(state, name, goal, without)
         for name, pole in state.poles.items():
             limb = self.problems.limbs[name]
-            targets[pole_name(name)], poles[name] = pole_target(self.model, state.q, limb, pole)
+            targets[name_pole(name)], poles[name] = find_pole_target(self.model, state.q, limb, pole)
         return targets, poles
 
-    def _stance_targets(
-        self, state: State, name: str, goal: HandleGoal, without: Mapping[str, State]
+    def _find_stance_targets(
+        self, state: Snapshot, name: str, goal: HandleGoal, without: Mapping[str, Snapshot]
     ) -> dict[str, Any]:
-        """The targets of a planted foot; of one that is dragged, the place that it is dragged to."""
+        """Return the targets of a planted foot; while it is dragged, the target of the drag."""
         stance, foot = goal.stance, self.problems.feet[name]
         assert stance is not None, "a planted foot stands somewhere"
         if name in state.dragged:
-            return {name: goal.target, flat_name(name): stance.flat}
-        if self.problems.lies(state, name, goal):
+            return {name: goal.target, name_flat(name): stance.flat}
+        if self.problems.lies_flat(state, name, goal):
             return {name: stance.lying}
         ball, side = stance.ball, stance.side
         if state.strengths or state.blends:
-            for share, q in self._shares(state, self.problems.handles[name], without):
-                ball = ease_place(ball, self.foot_place(foot, q), share)
+            for share, q in self._list_shares(state, self.problems.handles[name], without):
+                ball = ease_place(ball, self.find_foot_place(foot, q), share)
                 if side is not None:
                     side = (1.0 - share) * self.problems.feet.find_side(name, q) + share * side
-        return {name: ball, side_name(name): side, flat_name(name): stance.flat}
+        return {name: ball, name_side(name): side, name_flat(name): stance.flat}
 
-    def foot_place(self, foot: Foot, q: Floats) -> Floats:
-        """The transform of a foot's toes; of one in one piece, of its ball."""
+    def find_foot_place(self, foot: Foot, q: Floats) -> Floats:
+        """Return the transform of a foot's toes; for a foot in one piece, of its ball."""
         place: Floats = np.array(self.model.fk(q, foot.toes or foot.frame))
         if foot.toes is None:
             place[:3, 3] += place[:3, :3] @ np.array(foot.ball)
         return place
 
-    def _missed(self, state: State, solver: Solver, solution: Solution) -> tuple[str, ...]:
-        """The handles that are still on their way; none under a method without levels, which gets no help."""
+    def _list_missed(self, state: Snapshot, solver: Solver, solution: Solution) -> tuple[str, ...]:
+        """List the handles that have not arrived; none under a method without levels."""
         if not solver.options.method.levels:
             return ()
         errors, most = solution.errors, 1e-3 * self.model.length
@@ -131,13 +131,13 @@ class Frames:
 
     # -------------------------------------------------------------------------------------------- eased targets
 
-    def _weak(self, state: State) -> list[str]:
-        """The handles that have a goal and part of their strength."""
+    def _list_weak(self, state: Snapshot) -> list[str]:
+        """List the handles that have a goal and part of their strength."""
         held = {*state.places, *state.aims}
         return [name for name, strength in state.strengths.items() if 0.0 < strength < 1.0 and name in held]
 
-    def _without(self, state: State, name: str) -> State:
-        """The body as it would be without a handle's goal, before the next frame: it goes on from frame to frame.
+    def _leave_out(self, state: Snapshot, name: str) -> Snapshot:
+        """Return the state in which a handle has no goal; it advances frame by frame alongside the body.
 
         It begins as the body is when the strength leaves 1 or 0, so that nothing jumps there.
         """
@@ -145,19 +145,19 @@ class Frames:
         before = state.without.get(name)
         if before is None:
             return silent
-        q, held = before.q.copy(), self.indices(tuple(sorted(state.frozen)))
+        q, held = before.q.copy(), self.find_indices(tuple(sorted(state.frozen)))
         q[held] = state.q[held]
         q.setflags(write=False)
         poles = {limb: keep_plane(before.poles.get(limb), pole) for limb, pole in state.poles.items()}
         return replace(silent, q=q, shown=before.shown, poles=poles, missed=before.missed, resting=before.resting)
 
-    def own_pose(self, state: State, handle: Handle, blend: Blend) -> Floats:
-        """The body as it is, with the own angles of a handle's limb."""
-        q, part = state.q.copy(), self.part(str(handle.limb))
+    def make_own_pose(self, state: Snapshot, handle: Handle, blend: Blend) -> Floats:
+        """Return the pose with the FK angles of a handle's limb."""
+        q, part = state.q.copy(), self.find_part(str(handle.limb))
         q[part] = blend.own[part]
         return q
 
-    def find_rest(self, state: State) -> tuple[Floats, Floats]:
+    def find_rest(self, state: Snapshot) -> tuple[Floats, Floats]:
         """Find where the body rests, and how strongly each velocity is drawn there.
 
         At home; blended limbs as far on their way there from their own angles as they are blended, and by as much less.
@@ -168,7 +168,7 @@ class Frames:
         gains = np.zeros(self.model.nv) if gain is None else gain.copy()
         out = self.home.copy()
         for name, blend in state.blends.items():
-            part = self.part(name)
+            part = self.find_part(name)
             out[part] = self.mix_blend(blend, self.home)[part]
             for joint in self.problems.limbs[name].joints:
                 gains[self.model.joint(joint).v] *= blend.ik
@@ -179,55 +179,59 @@ class Frames:
         out: Floats = self.model.integrate(blend.own, blend.ik * self.model.difference(blend.own, q))
         return out
 
-    def part(self, limb: str) -> Indices:
-        """Where in q a limb is."""
+    def find_part(self, limb: str) -> Indices:
+        """Return the indices of a limb in q."""
         if limb not in self._parts:
-            self._parts[limb] = self.indices(self.problems.limbs[limb].joints)
+            self._parts[limb] = self.find_indices(self.problems.limbs[limb].joints)
         return self._parts[limb]
 
-    def indices(self, joints: tuple[str, ...]) -> Indices:
-        """Where in q some joints are."""
+    def find_indices(self, joints: tuple[str, ...]) -> Indices:
+        """Return the indices of some joints in q."""
         found = [np.arange(self.model.nq)[self.model.joint(name).q] for name in joints]
         return np.concatenate([np.zeros(0, dtype=np.intp), *found])
 
-    def _shares(self, state: State, handle: Handle, without: Mapping[str, State]) -> list[tuple[float, Floats]]:
-        """What is left of a handle's goal, and the pose with the rest of it: for its strength, for its limb's blend."""
+    def _list_shares(
+        self, state: Snapshot, handle: Handle, without: Mapping[str, Snapshot]
+    ) -> list[tuple[float, Floats]]:
+        """List the shares of a handle's goal, by its strength and its blend, each with the pose without it."""
         shares = []
         strength = state.strengths.get(handle.name, 1.0)
         if 0.0 < strength < 1.0:
             shares.append((strength, without[handle.name].q))
-        blend = self.problems.blend(state, handle)
+        blend = self.problems.find_blend(state, handle)
         if blend is not None:
-            shares.append((blend.ik, self.own_pose(state, handle, blend)))
+            shares.append((blend.ik, self.make_own_pose(state, handle, blend)))
         return shares
 
-    def _ease_target(self, state: State, name: str, goal: HandleGoal, without: Mapping[str, State]) -> Floats:
+    def _ease_target(self, state: Snapshot, name: str, goal: HandleGoal, without: Mapping[str, Snapshot]) -> Floats:
         target = goal.target
-        for share, q in self._shares(state, self.problems.handles[name], without):
-            target = ease_place(target, self.model.fk(q, self.problems.eye(name)), share)
+        for share, q in self._list_shares(state, self.problems.handles[name], without):
+            target = ease_place(target, self.model.fk(q, self.problems.find_eye(name)), share)
         return target
 
-    def _ease_aim(self, state: State, name: str, goal: HandleGoal, without: Mapping[str, State]) -> Floats:
+    def _ease_aim(self, state: Snapshot, name: str, goal: HandleGoal, without: Mapping[str, Snapshot]) -> Floats:
         target = goal.target
-        for share, q in self._shares(state, self.problems.handles[name], without):
-            origin = self.model.fk(q, self.problems.eye(name))
+        for share, q in self._list_shares(state, self.problems.handles[name], without):
+            origin = self.model.fk(q, self.problems.find_eye(name))
             target = ease_gaze(target, origin[:3, 3], origin[:3, :3] @ np.array(goal.axis), share)
         return target
 
     # -------------------------------------------------------------------------------------------- blended limbs
 
-    def _blended(self, state: State, q: Floats) -> Floats:
-        """q with each blended limb between its own angles and those of q; frozen joints as they were.
+    def _blend_limbs(self, state: Snapshot, q: Floats) -> Floats:
+        """Return q with blended limbs between their FK angles and q; frozen joints stay as they were.
 
         Nothing is farther from where it was seen than the bound of a frame.
         """
         out = q.copy()
         for name, blend in state.blends.items():
             joints = tuple(j for j in self.problems.limbs[name].joints if j not in state.frozen)
-            part = self.indices(joints)
+            part = self.find_indices(joints)
             wanted = blend.own if blend.ik == 0.0 else self.mix_blend(blend, q)
             step = self.model.difference(state.shown, wanted)
-            far = max((self._stuck.far(state.shown, wanted, self.model.joint(j).v) for j in joints), default=0.0)
+            far = max(
+                (self._stuck.measure_motion(state.shown, wanted, self.model.joint(j).v) for j in joints), default=0.0
+            )
             out[part] = (wanted if far <= 1.0 else self.model.integrate(state.shown, step / far))[part]
         return out
 

@@ -1,100 +1,173 @@
-"""Handles: the places by which a body is held. From its roles where it has them, else its end frames."""
+"""The handles of a rig: by name, with the limbs and the feet that they move."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from poise.arrays import Floats
+from poise.errors import InvalidValue, name_not_found
 from poise.kinematics.parts import find_rigid_parts
 from poise.model import Model
-from poise.rig.ends import find_machine_ends, is_machine, moves_freely
+from poise.names import find_other_side
+from poise.rig.handle import GROUND_LAYER, KINDS, Handle, find_handles, has_free_base, make_handle
+from poise.rig.limbs.limb import Limb, find_added_limb, find_limbs
+from poise.rig.snapshot import HandleGoal, Snapshot, set_entry
+from poise.rig.standing.stance import Feet, Stance
 
-__all__ = ["GROUND", "KINDS", "Handle", "end_frames", "find_handles", "has_free_base", "is_on_ground", "make_handle"]
-
-KINDS = ("end", "body", "gaze", "pole")
-
-STAND = ("foot", "toe", "heel", "hoof", "paw", "sole")  # names of what a body stands on
-GROUND = 0.03  # of L: a frame this little above the lowest one is on the ground
-
-# handle, kind, and the roles that can carry it, the best first
-FROM_ROLES = (
-    *((f"hand_{side}", "end", (f"hand_{side}", f"wrist_{side}")) for side in "lr"),
-    *((f"foot_{side}", "end", (f"foot_{side}", f"ankle_{side}")) for side in "lr"),
-    ("head", "gaze", ("head",)),
-    ("pelvis", "body", ("pelvis",)),
-    *((f"elbow_{side}", "pole", (f"elbow_{side}",)) for side in "lr"),
-    *((f"knee_{side}", "pole", (f"knee_{side}",)) for side in "lr"),
-    *((f"foot_{side}", "end", (f"foot_{side}", f"ankle_{side}")) for side in ("fl", "fr", "hl", "hr")),
-)
+__all__ = ["Handles"]
 
 
-@dataclass(frozen=True, slots=True)
-class Handle:
-    """A place by which the body is held.
+class Handles(Mapping[str, Handle]):
+    """The handles of a body, by name.
+
+    Args:
+        model: The body.
+        q: The pose in which it stands.
 
     Attributes:
-        name: What it is called.
-        frame: The frame that it moves.
-        kind: "end" (a hand, a foot, a tip), "body" (the pelvis), "gaze" (the head) or "pole" (an elbow, a knee).
-        limb: The limb that it belongs to, or None.
-        mirror: The handle on the other side of the body, or None.
-        stands: Whether it is one to stand on: its name says so, as foot or paw, or it is an end on the ground in the
-            rest pose of a body with a free base.
-        tool: Whether it is the hand of a machine that keeps its rotation when it is dragged by a place: an end that is
-            none to stand on, with six joints or more above it.
+        model: The body.
+        by_name: Handle by name, as a plain dict.
+        limbs: Limb by name.
+        feet: The feet among the handles.
     """
 
-    name: str
-    frame: str
-    kind: str
-    limb: str | None = None
-    mirror: str | None = None
-    stands: bool = False
-    tool: bool = False
+    def __init__(self, model: Model, q: Floats) -> None:
+        self.model = model
+        self.by_name = find_handles(model)
+        self.limbs = find_limbs(model, self.by_name)
+        self.feet = Feet(model, self.by_name, q)
+        self._attach()
 
+    def __getitem__(self, name: str) -> Handle:
+        found = self.by_name.get(str(getattr(name, "name", name)))
+        if found is None:
+            raise name_not_found("handle", f"{name}", self.by_name)
+        return found
 
-def find_handles(model: Model) -> dict[str, Handle]:
-    """The handles of a body, without their limbs: those of its roles, else its root and its end frames."""
-    found: dict[str, Handle] = {}
-    for name, kind, roles in FROM_ROLES:
-        frame = next((model.roles[role] for role in roles if role in model.roles), None)
-        if frame is not None:
-            found[name] = make_handle(model, name, frame, kind)
-    if not any(handle.kind == "end" for handle in found.values()):
-        for frame in find_machine_ends(model) if is_machine(model) else end_frames(model):
-            if frame not in {handle.frame for handle in found.values()}:
-                found[frame] = make_handle(model, frame, frame, "end")
-        parts = find_rigid_parts(model)
-        free = (joint for joint in model.joints if joint.kind == "free")
-        root = next((joint.frame for joint in free if parts[joint.parent] is None), None)
-        if root is not None and root not in found and "pelvis" not in found:
-            found[root] = make_handle(model, root, root, "body")
-    return found
+    def __contains__(self, name: object) -> bool:
+        return name in self.by_name
 
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.by_name)
 
-def make_handle(model: Model, name: str, frame: str, kind: str) -> Handle:
-    """Make a handle that knows whether a body stands on it, and whether it is a tool."""
-    named = any(word in text.lower() for text in (name, frame) for word in STAND)
-    stands = kind == "end" and (named or (has_free_base(model) and is_on_ground(model, np.array(model.rest), frame)))
-    tool = kind == "end" and not stands and is_machine(model) and moves_freely(model, frame)
-    return Handle(name, frame, kind, stands=stands, tool=tool)
+    def __len__(self) -> int:
+        return len(self.by_name)
 
+    def add(self, name: str, frame: str, kind: str = "end") -> Handle:
+        """Add a handle on a frame, of a kind ("end", "body", "gaze" or "pole")."""
+        if not isinstance(name, str) or not name or name in self.by_name:
+            raise InvalidValue(f"a handle must have a name of its own, not {name!r}.")
+        if kind not in KINDS:
+            raise name_not_found("kind of handle", str(kind), KINDS)
+        handle = make_handle(self.model, name, self.model.frame(frame).name, kind)
+        self.by_name[name] = handle
+        if kind == "end" and not any(handle.frame == self.by_name[limb.handle].frame for limb in self.limbs.values()):
+            limb = find_added_limb(self.model, handle)
+            if limb is not None:
+                self.limbs[limb.name] = limb
+        self._attach()
+        return self.by_name[name]
 
-def has_free_base(model: Model) -> bool:
-    """Return whether the whole body can move in the world."""
-    parts = find_rigid_parts(model)
-    return any(joint.kind in ("free", "translation3") and parts[joint.parent] is None for joint in model.joints)
+    def find_limb(self, name: str, *, bends: bool = False) -> Limb:
+        """Return a limb by its name or by one of its handles; with `bends`, raise if it has no middle joint."""
+        handle = self.by_name.get(f"{name}")
+        found = self.limbs.get(f"{name}" if handle is None or handle.limb is None else handle.limb)
+        if found is None:
+            raise name_not_found("limb", f"{name}", self.limbs)
+        if bends and found.middle is None:
+            raise InvalidValue(f"limb {found.name!r} has nothing in its middle that bends, so no pole.")
+        return found
 
+    def find_foot(self, name: str) -> str:
+        """Return the handle of a foot, which may also be named by one of its frames.
 
-def is_on_ground(model: Model, q: NDArray[np.float64], frame: str) -> bool:
-    """Return whether a frame is at the height of the lowest one."""
-    height = model.fk(q)[:, model.up_axis, 3]
-    return bool(height[model.frames.index(frame)] < float(height.min()) + GROUND * model.length)
+        Raises:
+            InvalidValue: It is not a foot.
+        """
+        found = self[self._name_foot(str(getattr(name, "name", name)))]
+        if not found.stands:
+            feet = ", ".join(self.feet.names) or "none"
+            raise InvalidValue(
+                f"handle {found.name!r} is not a foot; type rig.pin({found.name!r}) to hold it. Feet: {feet}."
+            )
+        return found.name
 
+    def list_joints(self, names: Sequence[str]) -> frozenset[str]:
+        """Return the joints of these names that can move; raise for those that follow another one."""
+        found = [self.model.joint(name) for name in names]
+        for joint in found:
+            if joint.mimic:
+                raise InvalidValue(f"joint {joint.name!r} follows {joint.mimic.joint!r}; name that one instead.")
+        return frozenset(joint.name for joint in found if joint.nv)
 
-def end_frames(model: Model) -> list[str]:
-    """Frames that nothing hangs on and that can move."""
-    parents, parts = {model.frame(name).parent for name in model.frames}, find_rigid_parts(model)
-    return [name for name in model.frames if name not in parents and parts[name] is not None]
+    def list_standing(self, q: Floats) -> tuple[str, ...]:
+        """Return the feet that are on the ground in a pose; none if the base is fixed."""
+        if not has_free_base(self.model):
+            return ()
+        axis = self.model.up_axis
+        ground = {name: self.feet.find_ground(name, q) for name in self.feet.names}
+        others = [float(self.model.fk(q, handle.frame)[axis, 3]) for handle in self.by_name.values()]
+        lowest = min((*others, *ground.values()), default=0.0)
+        return tuple(name for name, height in ground.items() if height <= lowest + GROUND_LAYER * self.model.length)
+
+    # -------------------------------------------------------------------------------------------- goals in a pose
+
+    def find_place(self, name: str, q: Floats, ndim: int = 2) -> Floats:
+        """Return the transform (4, 4) of a handle in a pose, or its position (3,) if `ndim` is 1."""
+        T = self.model.fk(q, self.by_name[name].frame)
+        return np.array(T if ndim == 2 else T[:3, 3])
+
+    def make_plant(self, name: str, q: Floats, flat: Floats | None = None) -> HandleGoal:
+        """Make the goal of a foot that is planted where it is in a pose."""
+        return HandleGoal("plant", self.find_place(name, q), stance=Stance(self.feet, name, q, flat))
+
+    def hold_again(self, name: str, goal: HandleGoal, q: Floats) -> HandleGoal:
+        """Return a pin or a planted foot, moved to where its handle is in a pose."""
+        if goal.kind == "plant":
+            return self.make_plant(name, q)
+        return replace(goal, target=self.find_place(name, q, goal.target.ndim))
+
+    def take(self, state: Snapshot, name: str, target: Floats) -> Snapshot:
+        """Return a snapshot in which a dragged handle has a target; a tool keeps its rotation."""
+        before = state.places.get(name)
+        kept = self.by_name[name].tool and target.ndim == 1
+        if kept:
+            T = self.find_place(name, state.q) if before is None or before.target.ndim == 1 else before.target.copy()
+            T[:3, 3], target = target, T
+        goal = HandleGoal("reach", target, kept=kept)
+        if before is not None:
+            goal = HandleGoal(before.kind, target, before.weight, before.axis, before.stance, kept)
+        return replace(state, places=set_entry(state.places, name, goal))
+
+    def pin_again(self, state: Snapshot) -> Snapshot:
+        """Return a snapshot in which dragged pins and planted feet hold where they are, not where the mouse was."""
+        for name in state.dragged:
+            goal = state.places[name]
+            if goal.kind == "pin":
+                held = HandleGoal("pin", self.find_place(name, state.q))
+            elif goal.kind == "plant":
+                held = self.make_plant(name, state.q, None if goal.stance is None else goal.stance.flat)
+            else:
+                continue
+            state = replace(state, places=set_entry(state.places, name, held))
+        return state
+
+    def _attach(self) -> None:
+        """Give every handle its limb, and the handle of the same kind on the other side."""
+        limbs = {limb.handle: limb.name for limb in self.limbs.values()}
+        middles = {limb.middle: limb.name for limb in reversed(self.limbs.values()) if limb.middle is not None}
+        for name, handle in self.by_name.items():
+            limb = limbs.get(name) or (middles.get(handle.frame) if handle.kind == "pole" else None)
+            alike = [n for n, h in self.by_name.items() if (h.kind, h.stands) == (handle.kind, handle.stands)]
+            self.by_name[name] = replace(handle, limb=limb, mirror=find_other_side(name, alike))
+
+    def _name_foot(self, given: str) -> str:
+        """Return the name of the foot that a frame is part of; otherwise the name as given."""
+        if given in self.by_name or given not in self.model.frames:
+            return given
+        parts = find_rigid_parts(self.model)
+        feet = ((handle, self.feet[handle]) for handle in self.feet.names)
+        return next((h for h, foot in feet if parts[given] in (parts[foot.frame], foot.toes)), given)

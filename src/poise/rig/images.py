@@ -1,23 +1,25 @@
-"""Mirror images of what a rig holds: its handles, its goals and whole states."""
+"""Mirror images of a rig: of its handles, goals and snapshots."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from poise.arrays import Floats
+from poise.errors import InvalidValue
 from poise.kinematics import Mirror, find_partner_joint
-from poise.rig.handles import Handle
+from poise.rig.handle import Handle
 from poise.rig.limbs.limb import Limb
-from poise.rig.state import Blend, HandleGoal, Pole, State
+from poise.rig.snapshot import Blend, HandleGoal, Pole, Snapshot, set_entry
 
 __all__ = ["Images"]
 
 
 class Images:
-    """The mirror images of a rig: what is left is right, and the other way round; what has no other side is its own."""
+    """The mirror images of a rig: left and right are swapped, and the middle is its own image."""
 
     def __init__(self, mirror: Mirror, handles: Mapping[str, Handle], limbs: Mapping[str, Limb]) -> None:
         self.mirror, self.handles, self.limbs = mirror, handles, limbs
@@ -36,7 +38,22 @@ class Images:
             axis = (float(image[0]), float(image[1]), float(image[2]))
         return replace(goal, target=self.reflect_target(q, handle, goal.target), axis=axis)
 
-    def reflect_state(self, state: State, about: Floats | None = None) -> State:
+    def mirror_handle(self, state: Snapshot, handle: Handle) -> dict[str, Any]:
+        """Return the fields of a snapshot in which the other side has the image of a handle's target and aim."""
+        if handle.mirror is None:
+            raise InvalidValue(f"handle {handle.name!r} has no other side.")
+        here = HandleGoal("reach", np.array(self.mirror.model.fk(state.shown, handle.frame)))
+        goal = state.places.get(handle.name) or here
+        image = self.reflect_goal(state.shown, handle, replace(goal, stance=None))
+        if image.kind == "plant":  # the other foot goes there first; dragged there, it is planted
+            image = replace(image, kind="reach")
+        changed: dict[str, Any] = {"places": set_entry(state.places, handle.mirror, image), "dragged": ()}
+        if handle.name in state.aims:
+            aim = self.reflect_goal(state.shown, handle, state.aims[handle.name])
+            changed["aims"] = set_entry(state.aims, handle.mirror, aim)
+        return changed
+
+    def reflect_state(self, state: Snapshot, about: Floats | None = None) -> Snapshot:
         """Return the image of a state, in the plane of its own body or of another one."""
         mirror, q, other = self.mirror, state.q if about is None else about, self.swap_handle
         return replace(

@@ -20,18 +20,18 @@ __all__ = [
     "POLES",
     "REACHES",
     "UPRIGHT_WEIGHT",
-    "near_pin",
+    "find_pin_tolerance",
 ]
 
 PINS, DRAGGED, REACHES, POLES, KEPT = range(5)
-AIM_WEIGHT = 0.3  # beside a balance of weight 1
+AIM_WEIGHT = 0.3  # relative to balance, weight 1
 FLAT_WEIGHT = 0.01
-LIFTED_WEIGHT = 0.01  # of a foot that is dragged, to lie flat; beside it, of the body that stays upright
-UPRIGHT_WEIGHT = 0.01
+LIFTED_WEIGHT = 0.01  # of a dragged foot that lies flat
+UPRIGHT_WEIGHT = 0.01  # of the body while a foot is dragged
 KNEE_WEIGHT = 0.3
-PINNED = 1e-6  # metres (times L below 1) and radians: how near a pin must be to count as reached
+PIN_TOLERANCE = 1e-6  # metres (times L below 1) and radians
 
 
-def near_pin(model: Model) -> tuple[float, float]:
-    """Return how near a pin must be to count as reached: metres, radians."""
-    return PINNED * min(1.0, model.length), PINNED
+def find_pin_tolerance(model: Model) -> tuple[float, float]:
+    """Return the tolerance of a pin: metres, radians."""
+    return PIN_TOLERANCE * min(1.0, model.length), PIN_TOLERANCE

@@ -1,6 +1,6 @@
-"""Why a handle is not where it was pulled: what holds the body back, as data, and in words that a person would say.
+"""Why a handle misses its target: the limits that hold the body back, as data and in words.
 
-`solution.explanation` tells of goals, limits and searches; here is what an animator asks: which joint is at its end.
+`solution.explanation` reports goals, limits and searches; an animator wants to know which joint is at its limit.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from poise.anatomy import roles as find_roles
 from poise.diagnosis.misses import is_missed
 from poise.model import Model
 from poise.names import find_side
-from poise.rig.state import HandleGoal
+from poise.rig.snapshot import HandleGoal
 from poise.solvers import Solution
 from poise.solvers.report.findings import ActiveLimit
 from poise.solvers.report.show import say_length
 
 __all__ = ["Miss", "Stop", "find_misses", "find_stops", "group_stops", "say_misses", "say_stops"]
 
-LEAST = 0.05  # of the strongest limit: weaker ones are not worth a word
-TOGETHER = 0.05  # of L: joints that are nearer to one another are one joint to a person
+LEAST_MULTIPLIER = 0.05  # of the strongest limit: weaker ones are not reported
+SAME_JOINT_DISTANCE = 0.05  # of L: joints nearer to one another are reported as one
 SIDES = {"l": "left", "r": "right", "fl": "left fore", "fr": "right fore", "hl": "left hind", "hr": "right hind"}
 PARTS = ("ankle", "knee", "hip", "ball", "spine", "chest", "neck", "head", "clavicle", "shoulder", "elbow", "forearm")
 BENDS = frozenset({"ankle", "knee", "elbow", "wrist", "spine", "neck", "ball", "toes"})
@@ -32,7 +32,7 @@ WORDS = {"ball": "toes", "clavicle": "collarbone", "spine_1": "back", "spine_2":
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Something that holds a handle back.
+    """A limit that holds a handle back, as a part of the body.
 
     Attributes:
         part: The part of the body in words, such as "ankle"; the name of a joint or frame where it has no role.
@@ -51,15 +51,15 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Miss:
-    """A handle that is not where it was pulled.
+    """A handle that is not at its target.
 
     Attributes:
         handle: The handle.
-        metres: How far it is off.
-        radians: How far it is turned off.
-        stops: What holds it back, the strongest first.
+        metres: Its position error.
+        radians: Its rotation error.
+        stops: The limits that hold it back, strongest first.
         pinned: The feet that are pinned, whose heels could rise if they were planted.
-        text: All that in words.
+        text: The same in words.
     """
 
     handle: str
@@ -71,11 +71,11 @@ class Miss:
 
 
 def find_misses(solution: Solution, places: Mapping[str, HandleGoal], feet: Iterable[str]) -> tuple[Miss, ...]:
-    """Return the handles of a frame that are not where they were pulled, and why.
+    """Return the handles of a frame that are not at their targets, and why.
 
     Args:
         solution: The solution of the frame.
-        places: What is asked of handles.
+        places: Goal by handle.
         feet: The handles that are feet.
     """
     missed = [name for name in places if name in solution.errors and is_missed(solution, name)]
@@ -91,7 +91,7 @@ def find_misses(solution: Solution, places: Mapping[str, HandleGoal], feet: Iter
 def find_stops(solution: Solution) -> tuple[Stop, ...]:
     """Return the limits that hold a body back, as parts of it, the strongest first."""
     strongest = max((limit.multiplier for limit in solution.active_limits), default=0.0)
-    limits = [x for x in solution.active_limits if x.multiplier > LEAST * strongest and not x.exempt]
+    limits = [x for x in solution.active_limits if x.multiplier > LEAST_MULTIPLIER * strongest and not x.exempt]
     return tuple(name_stop(solution.model, limit) for limit in limits)
 
 
@@ -121,7 +121,7 @@ def list_played(model: Model, frame: str) -> list[str]:
     far = {own: float(np.linalg.norm(place - at[frame])) for own, place in at.items() if own in known.values()}
     in_line = [own for own in far if frame in model.ancestors(own) or own in model.ancestors(frame)]
     nearest = min(in_line, key=lambda own: far[own], default="")
-    near = nearest and far[nearest] < TOGETHER * model.length
+    near = nearest and far[nearest] < SAME_JOINT_DISTANCE * model.length
     return [role for role, own in known.items() if own == nearest] if near else []
 
 

@@ -1,7 +1,7 @@
-"""What a rig asks of a solver, and who makes the solver.
+"""The problem of a rig, and the function that makes its solver.
 
-A rig prepares one solver for each set of goals that its handles have. `make_solver` makes the usual one; whoever wants
-another method, other weights or other options gives the rig a function of his own.
+A rig prepares one solver for each set of goals that its handles have. `make_solver` makes the default one; for another
+method, other weights or other options, pass the rig a function of your own.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["RigProblem", "SolverMaker", "make_solver"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RigProblem:
-    """What a rig asks for at one moment.
+    """The inverse kinematics problem of a rig at one moment.
 
     Attributes:
         model: The body.
@@ -31,7 +31,7 @@ class RigProblem:
         limits: The limits beyond the body's own.
         frozen: The joints that do not move.
         targets: Goal name to the target of the next frame; the goals themselves hold none yet.
-        stiffness: How little each velocity moves, (nv,): the whole body last; None for the model's own.
+        stiffness: The stiffness of each velocity, (nv,), the whole body's largest; None for the model's own.
     """
 
     model: Model
@@ -43,7 +43,7 @@ class RigProblem:
 
     @property
     def joints(self) -> list[str] | None:
-        """The joints that may move; None where all of them may."""
+        """The joints that may move; None for all."""
         if not self.frozen:
             return None
         free = (j.name for j in self.model.joints if j.nv and not j.mimic and not j.locked)
@@ -54,7 +54,7 @@ SolverMaker = Callable[[RigProblem], Solver]
 
 
 def make_solver(problem: RigProblem) -> Solver:
-    """Make the usual solver of a rig: strict levels, and a pose that goes on from the one before."""
+    """Make the default solver of a rig: strict levels, and a pose that goes on from the one before."""
     return Solver(
         problem.model,
         list(problem.goals),

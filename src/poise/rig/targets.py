@@ -1,4 +1,4 @@
-"""Targets: what was given as numbers, what is left of them under a strength or a blend, and default axes."""
+"""Targets of handles: read, eased by a strength or a blend, and default axes."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from poise.model import Model
 from poise.names import find_other_side, find_side
 from poise.spatial import Rotation, Transform
 
-__all__ = ["default_axis", "ease_gaze", "ease_place", "find_ahead", "limb_axis", "read_target"]
+__all__ = ["ease_gaze", "ease_place", "find_ahead", "find_default_axis", "find_limb_axis", "read_target"]
 
 
 def read_target(model: Model, frame: str, target: Any) -> Floats:
-    """A place (3,) or a transform (4, 4) of a frame; a planar body's place may be two numbers."""
+    """Return a point (3,) or a transform (4, 4) of a frame; a planar body's point may be two numbers."""
     if type(target) is np.ndarray and target.shape == (3,) and target.dtype == np.float64 and np.isfinite(target).all():
         return target.copy()
     read = read_reach(target)
@@ -31,7 +31,7 @@ def read_target(model: Model, frame: str, target: Any) -> Floats:
 
 
 def ease_place(target: Floats, origin: Floats, share: float) -> Floats:
-    """Part of the way from a transform (4, 4) to a target, a place or a transform."""
+    """Return part of the way from a transform (4, 4) to a target, a point or a transform."""
     if target.ndim == 1:
         out: Floats = origin[:3, 3] + share * (target - origin[:3, 3])
         return out
@@ -43,7 +43,7 @@ def ease_place(target: Floats, origin: Floats, share: float) -> Floats:
 
 
 def ease_gaze(target: Floats, eye: Floats, ahead: Floats, share: float) -> Floats:
-    """A place to look at, part of the way from straight `ahead` of the eye to the target."""
+    """Return a point to look at, part of the way from straight `ahead` of the eye to the target."""
     line = target - eye
     distance = float(np.linalg.norm(line))
     if distance == 0.0:
@@ -65,8 +65,8 @@ def find_ahead(model: Model) -> Floats | None:
     return None if size <= 1e-9 * model.length else ahead / size
 
 
-def default_axis(model: Model, frame: str) -> Floats:
-    """The axis of a frame that looks ahead in the rest pose; z where the body has no two sides."""
+def find_default_axis(model: Model, frame: str) -> Floats:
+    """Return the axis of a frame that looks ahead in the rest pose; z if the body has no two sides."""
     ahead = find_ahead(model)
     if ahead is None:
         return np.array([0.0, 0.0, 1.0])
@@ -76,8 +76,8 @@ def default_axis(model: Model, frame: str) -> Floats:
     return out
 
 
-def limb_axis(model: Model, frame: str) -> Floats:
-    """The direction of the bone that leads to a frame, in its own axes; z where it has no length."""
+def find_limb_axis(model: Model, frame: str) -> Floats:
+    """Return the direction of the bone that leads to a frame, in its own axes; z if it has no length."""
     T = model.fk(model.rest, frame)
     for above in model.ancestors(frame)[1:]:
         line = T[:3, :3].T @ (T[:3, 3] - model.fk(model.rest, above)[:3, 3])

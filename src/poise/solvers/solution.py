@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
@@ -94,6 +95,12 @@ class Solution:
         self._proof = None if reached else _UNKNOWN
         self.history = history
         self.velocity = None
+
+    def accept(self) -> Solution:
+        """Return this solution as reached: every goal that counts is within its tolerance."""
+        accepted = copy.copy(self)
+        accepted.reached, accepted._proof = True, None
+        return accepted
 
     @property
     def solver(self) -> Solver:

@@ -73,8 +73,8 @@ class Puppet:
         self.lock = threading.RLock()
         self.solvers = StudioSolvers()
         self.rig = Rig(model, pose, make_solver=self.solvers)
-        self.rig.stand()
-        self.rig.mark_start()
+        self.rig.plant()
+        self.rig.history.mark_start()
         self.held: dict[str, Floats] = {}
         self.pulled: set[str] = set()
         self.gaze = True
@@ -107,12 +107,12 @@ class Puppet:
     @property
     def pins(self) -> tuple[str, ...]:
         """The handles that are pinned."""
-        return self.rig.pinned
+        return self.rig.state.pinned
 
     @property
     def planted(self) -> tuple[str, ...]:
         """The feet that are planted."""
-        return self.rig.planted
+        return self.rig.state.planted
 
     @property
     def fixed(self) -> tuple[str, ...]:
@@ -126,19 +126,19 @@ class Puppet:
 
     def transform(self, handle: str) -> Floats:
         """Return where a handle is, (4, 4)."""
-        return np.array(self.rig.transform(handle).matrix)
+        return np.array(self.rig.state.transform(handle).matrix)
 
     def find_target(self, handle: str) -> Floats | None:
         """Return where a handle should be: a place, a transform, or None where it is free."""
         held = self.held.get(handle)
-        return self.rig.target(handle) if held is None else held
+        return self.rig.state.target(handle) if held is None else held
 
     # ------------------------------------------------------------------------------------------ what hands do
 
     def hold(self, handle: str, target: Floats) -> None:
         """Take a handle along: a point (3,) or a transform (4, 4). It stays held until `let_go`."""
         if not self.held and self._turned:
-            self.rig.commit()  # what a slider did is a change of its own
+            self.rig.history.commit()  # what a slider did is a change of its own
             self._turned = ""
         self.held[handle] = np.array(target, dtype=np.float64)
         self.pulled.add(handle)
@@ -149,11 +149,11 @@ class Puppet:
         with self.lock:
             if self.held.pop(handle, None) is None:
                 return
-            if handle not in self.fixed and self.rig.target(handle) is not None:
+            if handle not in self.fixed and self.rig.state.target(handle) is not None:
                 T = self.transform(handle)
                 self.rig.reach(handle, T if self.handles[handle].tool else T[:3, 3])
             if not self.held:
-                self.rig.commit()
+                self.rig.history.commit()
 
     def pin(self, handle: str) -> None:
         """Hold a handle where it is."""
@@ -188,19 +188,19 @@ class Puppet:
         """Take the last change back; return whether there was one."""
         with self.lock:
             self.held, self.still = {}, True
-            return self.rig.undo()
+            return self.rig.history.undo()
 
     def redo(self) -> bool:
         """Make the change again that was taken back; return whether there was one."""
         with self.lock:
             self.held, self.still = {}, True
-            return self.rig.redo()
+            return self.rig.history.redo()
 
     def reset(self) -> None:
         """Go back to the first pose, with what was pinned then."""
         with self.lock:
             self.held, self.still = {}, True
-            self.rig.reset()
+            self.rig.history.reset()
             self.rest_here()
 
     def place(self, q: ArrayLike) -> None:
@@ -215,21 +215,21 @@ class Puppet:
         with self.lock:
             self.held, self.pulled = {}, set()
             self.place(q)
-            self.rig.mark_start()
+            self.rig.history.mark_start()
 
     def turn_joint(self, name: str, q: ArrayLike) -> None:
         """Put the body at q, as a slider with this name says; all of its moves are one change."""
         with self.lock:
             if name != self._turned:
-                self.rig.commit()
+                self.rig.history.commit()
                 self._turned = name
-            self.rig.begin()
+            self.rig.history.begin()
             self.place(q)
 
     def end_turn(self) -> None:
         """End the turn of a joint: what is done to it next is another change."""
         with self.lock:
-            self.rig.commit()
+            self.rig.history.commit()
             self._turned = ""
 
     def send(self, handle: str, target: Floats) -> None:
@@ -238,7 +238,7 @@ class Puppet:
             self.held.pop(handle, None)
             self.pulled.add(handle)
             self.still = False
-            self.rig.commit()
+            self.rig.history.commit()
             if handle in self.pins:
                 self.rig.pin(handle, target)
             else:
@@ -246,13 +246,13 @@ class Puppet:
 
     def rest_here(self) -> None:
         """Make this the pose that everything stays near that nothing holds."""
-        self.rig.rest = Rest(self.rig.q)
+        self.rig.solvers.rest = Rest(self.rig.q)
 
     def stand_at(self, q: Floats) -> None:
         """Put the body at q and keep everything that is asked: for single steps."""
         with self.lock:
             self.still = True
-            self.rig.set_pose(q, keep_targets=True)
+            self.rig.state.move_body(q)
 
     def change(self, **settings: Any) -> None:
         """Change some settings from the next frame on."""
@@ -268,15 +268,15 @@ class Puppet:
         with self.lock:
             if not self.still and not self.held:
                 if self._turned != LEANING:
-                    self.rig.commit()
+                    self.rig.history.commit()
                     self._turned = LEANING
-                self.rig.begin()
-                self.rig.set_pose(self.rig.q, keep_targets=True)
+                self.rig.history.begin()
+                self.rig.state.move_body(self.rig.q)
             self.use(StudioSolvers(replace(self.settings, **settings)))
 
     def use(self, solvers: StudioSolvers) -> None:
         """Let other solvers solve from the next frame on."""
-        self.solvers = self.rig.make_solver = solvers
+        self.solvers = self.rig.solvers.make_solver = solvers
 
     # ------------------------------------------------------------------------------------------ frames
 
@@ -293,7 +293,7 @@ class Puppet:
                 return FrameResult(before)
             begun = time.perf_counter()
             if held:
-                self.rig.begin()
+                self.rig.history.begin()
                 self.look(held)
                 self.rig.drag(held if self.settings.method.levels else self.bring_nearer(held))
             else:
@@ -330,7 +330,7 @@ class Puppet:
         """Turn the head to the hand that was taken last."""
         heads = [h.name for h in self.handles.values() if h.kind == "gaze"]
         busy = [name for name in held if self.handles[name].kind == "end" and not self.handles[name].stands]
-        if self.gaze and heads and busy and self.rig.target(heads[0]) is None and heads[0] not in held:
+        if self.gaze and heads and busy and self.rig.state.target(heads[0]) is None and heads[0] not in held:
             seen = held[busy[-1]]
             self.rig.look_at(heads[0], self.turn_into_sight(heads[0], seen if seen.ndim == 1 else seen[:3, 3]))
 
@@ -364,7 +364,7 @@ class Puppet:
 
         For explanations and curves: the body does not move. `flat` puts all goals on one level.
         """
-        problem, at = self.rig.problem, self.rig.q  # nobody changes these: frames go on meanwhile
+        problem, at = self.rig.solvers.problem, self.rig.q  # nobody changes these: frames go on meanwhile
         chosen = {"mode": "nearest", "max_steps": 100, "step_limit": None, **options}
         solver = StudioSolvers(self.settings).prepare(problem, flat=flat, **chosen)
         targets = {name: target for name, target in problem.targets.items() if name in solver.goals}

@@ -1,4 +1,4 @@
-"""Limbs: a root, a middle that bends, an end; and which way the middle points.
+"""Limbs: a root, a middle that bends and an end; and the direction in which the middle points.
 
     u = (C - A) / |C - A|                 the line of the limb, from its root A to its end C
     b = B - A, less its part along u      where the middle B points
@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from poise.arrays import Floats
 from poise.model import Model
-from poise.rig.handles import Handle
+from poise.rig.handle import Handle
+from poise.rig.places import make_triple
 
-__all__ = ["Limb", "find_limbs", "limb_for"]
+__all__ = ["Limb", "find_added_limb", "find_limbs"]
 
 SIDES = {"arm": ("l", "r"), "leg": ("l", "r", "fl", "fr", "hl", "hr")}
 NAMES = {"arm": ("shoulder", "elbow", ("wrist", "hand"), "hand"), "leg": ("hip", "knee", ("ankle", "foot"), "foot")}
@@ -32,12 +32,12 @@ class Limb:
     Attributes:
         name: What it is called: arm_l, leg_r, or its end handle's name.
         root: The frame at its root, such as the shoulder.
-        middle: The frame that bends, such as the elbow; None where it has none.
+        middle: The frame that bends, such as the elbow; None if it has none.
         end: The frame at its end, such as the wrist.
         handle: The handle that moves it.
         joints: All joints from its root outwards.
-        hinge: The normal of the plane of bending in the middle frame's axes; None where the middle is no hinge.
-        bone: Where the middle has no hinge: the frame above it, and the direction from there to the middle.
+        hinge: The normal of the plane of bending in the middle frame's axes; None if the middle is not a hinge.
+        bone: If the middle has no hinge: the frame above it, and the direction from there to the middle.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Limb:
 
 
 def find_limbs(model: Model, handles: Mapping[str, Handle]) -> dict[str, Limb]:
-    """The limbs: of the roles where there are, else of the chains that end in a handle."""
+    """Return the limbs: of the roles, and of the other chains that end in a handle."""
     found: dict[str, Limb] = {}
     for kind, (root, middle, ends, handle) in NAMES.items():
         for side in SIDES[kind]:
@@ -65,22 +65,22 @@ def find_limbs(model: Model, handles: Mapping[str, Handle]) -> dict[str, Limb]:
                 and f"{handle}_{side}" in handles
             ):
                 found[name] = make_limb(model, name, frames[0], frames[1], frames[2], f"{handle}_{side}")
-    forks = branches(model)
+    forks = count_branches(model)
     taken = {limb.handle for limb in found.values()}
     for held in handles.values():
         if held.kind == "end" and held.name not in taken:
-            limb = limb_of_chain(model, held, forks)
+            limb = find_chain_limb(model, held, forks)
             if limb is not None:
                 found[limb.name] = limb
     return found
 
 
-def limb_of_chain(model: Model, handle: Handle, forks: Mapping[str | None, int]) -> Limb | None:
-    """The limb of an end frame: the chain above it up to where the body branches."""
+def find_chain_limb(model: Model, handle: Handle, forks: Mapping[str | None, int]) -> Limb | None:
+    """Return the limb of an end frame: the chain above it up to the first branch of the body."""
     chain = [handle.frame]
     while (parent := model.frame(chain[-1]).parent) is not None and forks[parent] < 2:
         chain.append(parent)
-    own = [name for name in reversed(chain) if joint_moves(model, name) and not is_free(model, name)]
+    own = [name for name in reversed(chain) if has_moving_joint(model, name) and not is_free(model, name)]
     if not own:
         return None
     at = {name: model.fk(model.rest, name)[:3, 3] for name in (*own, handle.frame)}
@@ -95,25 +95,25 @@ def limb_of_chain(model: Model, handle: Handle, forks: Mapping[str | None, int])
     return make_limb(model, handle.name, root, middle, end, handle.name)
 
 
-def limb_for(model: Model, handle: Handle) -> Limb | None:
-    """The limb of a handle that was added."""
-    return limb_of_chain(model, handle, branches(model))
+def find_added_limb(model: Model, handle: Handle) -> Limb | None:
+    """Return the limb of a handle that was added, or None."""
+    return find_chain_limb(model, handle, count_branches(model))
 
 
 def make_limb(model: Model, name: str, root: str, middle: str | None, end: str, handle: str) -> Limb:
-    """A limb with its way of bending."""
+    """Make a limb that knows how it bends."""
     joints = tuple(
         joint.name for joint in model.joints if joint.nv and not joint.mimic and root in model.ancestors(joint.frame)
     )
-    hinge = None if middle is None else hinge_normal(model, root, middle, end)
-    bone = None if middle is None or hinge is not None else bone_above(model, middle)
+    hinge = None if middle is None else find_hinge_normal(model, root, middle, end)
+    bone = None if middle is None or hinge is not None else find_bone_above(model, middle)
     if hinge is None and bone is None:
         middle = None
     return Limb(name, root, middle, end, handle, joints, hinge, bone)
 
 
-def hinge_normal(model: Model, root: str, middle: str, end: str) -> tuple[float, float, float] | None:
-    """The hinge's axis, turned so that it is the normal of the bent limb; None where the middle is no hinge."""
+def find_hinge_normal(model: Model, root: str, middle: str, end: str) -> tuple[float, float, float] | None:
+    """Return the hinge's axis as the normal of the bent limb, or None if the middle is not a hinge."""
     name = model.frame(middle).joint
     joint = None if name is None else model.joint(name)
     if joint is None or joint.kind not in ("revolute", "continuous") or joint.mimic:
@@ -128,23 +128,23 @@ def hinge_normal(model: Model, root: str, middle: str, end: str) -> tuple[float,
     along = float(normal @ axis)
     if abs(along) < 0.3 * float(np.linalg.norm(normal)) or abs(along) < 1e-9:
         return None
-    return triple(axis * np.sign(along))
+    return make_triple(axis * np.sign(along))
 
 
-def bone_above(model: Model, middle: str) -> tuple[str, tuple[float, float, float]] | None:
-    """The first frame above the middle that is elsewhere, and the direction from there to the middle."""
+def find_bone_above(model: Model, middle: str) -> tuple[str, tuple[float, float, float]] | None:
+    """Return the first frame above the middle with another origin, and the direction from it to the middle."""
     at = model.fk(model.rest, middle)[:3, 3]
     for above in model.ancestors(middle)[1:]:
         T = model.fk(model.rest, above)
         offset = T[:3, :3].T @ (at - T[:3, 3])
         if np.linalg.norm(offset) > 1e-6 * model.length:
-            return above, triple(offset / np.linalg.norm(offset))
+            return above, make_triple(offset / np.linalg.norm(offset))
     return None
 
 
-def branches(model: Model) -> dict[str | None, int]:
-    """How many of the parts that hang on each frame can move, or have something in them that can."""
-    moves = {name: joint_moves(model, name) for name in model.frames}
+def count_branches(model: Model) -> dict[str | None, int]:
+    """Count the children of each frame that can move, or carry something that can."""
+    moves = {name: has_moving_joint(model, name) for name in model.frames}
     for name in model.frames:
         for above in model.ancestors(name)[1:] if moves[name] else ():
             moves[above] = True
@@ -155,18 +155,13 @@ def branches(model: Model) -> dict[str | None, int]:
     return out
 
 
-def joint_moves(model: Model, frame: str) -> bool:
-    """Whether a joint moves the frame."""
+def has_moving_joint(model: Model, frame: str) -> bool:
+    """Return whether a joint moves the frame."""
     name = model.frame(frame).joint
     return name is not None and model.joint(name).kind != "fixed"
 
 
 def is_free(model: Model, frame: str) -> bool:
-    """Whether the frame floats."""
+    """Return whether the frame floats."""
     name = model.frame(frame).joint
     return name is not None and model.joint(name).kind == "free"
-
-
-def triple(x: Floats) -> tuple[float, float, float]:
-    """Three plain numbers."""
-    return float(x[0]), float(x[1]), float(x[2])

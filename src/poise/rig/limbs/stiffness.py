@@ -10,24 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.model import Model
-from poise.rig.handles import Handle
+from poise.rig.handle import Handle
 
 __all__ = ["find_gains", "find_stiffness"]
 
-ROOT = 50.0
-UPRIGHT = 1000.0  # beside a joint of stiffness 0: how strongly the turns of the whole body are drawn to its rest
-ROLES = {"spine_1": 20.0, "spine_2": 20.0, "spine_3": 20.0, "chest": 20.0, "neck": 3.0, "head": 1.0, "clavicle": 5.0}
-
-
-NEAR = 0.25  # of the way from the pelvis to a hip: a joint so near to the pelvis is no hip
+ROOT_STIFFNESS = 50.0
+UPRIGHT_GAIN = 1000.0  # of the rest pose, for turns of the whole body; a joint of stiffness 0 has 1
+SPINE_STIFFNESS = dict.fromkeys(("spine_1", "spine_2", "spine_3", "chest"), 20.0)
+ROLE_STIFFNESS = {**SPINE_STIFFNESS, "neck": 3.0, "head": 1.0, "clavicle": 5.0}
+INSIDE_PELVIS = 0.25  # of the way from the pelvis to a hip: nearer joints belong to the pelvis
 
 
 def find_stiffness(model: Model, handles: dict[str, Handle]) -> NDArray[np.float64]:
     """Return the stiffness of each velocity, (nv,)."""
     out = np.array(model.stiffness)
-    wanted = dict.fromkeys(find_trunk(model, handles), ROOT)
+    wanted = dict.fromkeys(find_trunk(model, handles), ROOT_STIFFNESS)
     for role, frame in model.roles.items():
-        value = ROLES.get(role.removesuffix("_l").removesuffix("_r"))
+        value = ROLE_STIFFNESS.get(role.removesuffix("_l").removesuffix("_r"))
         if value is not None:
             wanted.setdefault(frame, value)
     for frame, value in wanted.items():
@@ -48,14 +47,14 @@ def find_gains(model: Model, handles: dict[str, Handle]) -> NDArray[np.float64]:
         name = model.frame(frame).joint
         if name is not None and not model.joint(name).mimic:
             v = model.joint(name).v
-            out[v] = np.where(~model.turns[v] | (np.asarray(model.stiffness)[v] > 0.0), out[v], UPRIGHT)
+            out[v] = np.where(~model.turns[v] | (np.asarray(model.stiffness)[v] > 0.0), out[v], UPRIGHT_GAIN)
     return out
 
 
 def find_trunk(model: Model, handles: dict[str, Handle]) -> list[str]:
     """Return the frames whose joints move the whole body, and those of joints inside the pelvis.
 
-    Some motion capture has such joints: they sit in the pelvis, carry a hip beside it, and are no part of a limb.
+    Some motion capture has such joints: they sit in the pelvis, carry a hip, and are not part of a limb.
     """
     body = next((handle.frame for handle in handles.values() if handle.kind == "body"), None)
     if body is None:
@@ -65,6 +64,6 @@ def find_trunk(model: Model, handles: dict[str, Handle]) -> list[str]:
         between = model.ancestors(hip)[1:]
         for frame in between[: between.index(body)] if body in between else ():
             at, near, far = (model.fk(model.rest, name)[:3, 3] for name in (frame, body, hip))
-            if np.linalg.norm(at - near) <= NEAR * np.linalg.norm(far - near):
+            if np.linalg.norm(at - near) <= INSIDE_PELVIS * np.linalg.norm(far - near):
                 out.append(frame)
     return out

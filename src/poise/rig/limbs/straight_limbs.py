@@ -22,23 +22,23 @@ from poise.arrays import Floats
 from poise.model import Joint, Model
 from poise.rig.limbs.limb import Limb
 
-__all__ = ["bend", "bend_knee", "comes_down", "hinge_joint"]
+__all__ = ["comes_down", "find_bend", "find_hinge", "find_knee_bend"]
 
-LEAST = 0.02  # radians: less is left to the solve
-SAME = 0.2  # radians: turns that differ by less are as far as each other
-STRAIGHT = math.cos(0.25)  # of the angle between the bones of a limb that counts as straight
+LEAST_TURN = 0.02  # radians: less is left to the solve
+EQUAL_TURN = 0.2  # radians: turns that differ by less are as far as each other
+STRAIGHT_COSINE = math.cos(0.25)  # of the angle between the bones of a limb that counts as straight
 
 
-def hinge_joint(model: Model, limb: Limb) -> Joint | None:
-    """The joint in the middle of a limb, if it is a hinge."""
+def find_hinge(model: Model, limb: Limb) -> Joint | None:
+    """Return the joint in the middle of a limb, or None if it is not a hinge."""
     name = None if limb.middle is None or limb.hinge is None else model.frame(limb.middle).joint
     return None if name is None else model.joint(name)
 
 
-def bend(
+def find_bend(
     model: Model, q: Floats, limb: Limb, joint: Joint, frame: str, target: Floats, *, as_made: bool = False
 ) -> float:
-    """How far the hinge must turn for the frame to come as near to the limb's root as its target is; 0 for no turn.
+    """Return the turn of the hinge that brings the frame as near to the limb's root as its target is; 0 for none.
 
     Only a limb that is longer than its target asks for is bent. Of two turns the smaller one is taken; where both are
     about as far, as in a straight limb, or if `as_made` says so, the one that bends it the way it is made for.
@@ -48,14 +48,14 @@ def bend(
     turns = find_turns(C - A, C - T[:3, 3], T[:3, :3] @ np.asarray(joint.axis), float(np.linalg.norm(target - A)))
     now = float(q[joint.q][0])
     inside = [turn for turn in turns if float(joint.lower) <= now + turn <= float(joint.upper)]
-    most = np.inf if as_made else min(map(abs, inside), default=0.0) + SAME
+    most = np.inf if as_made else min(map(abs, inside), default=0.0) + EQUAL_TURN
     made = 1.0 if limb.hinge is None or np.dot(limb.hinge, joint.axis) > 0.0 else -1.0
     turn = max((turn for turn in inside if abs(turn) <= most), key=lambda turn: made * turn, default=0.0)
-    return turn if abs(turn) > LEAST else 0.0
+    return turn if abs(turn) > LEAST_TURN else 0.0
 
 
 def find_turns(line: Floats, w: Floats, h: Floats, distance: float) -> list[float]:
-    """The turns about h at the middle that bring the end to a distance from the root; none where it is nearer.
+    """Return the turns about h at the middle that bring the end to a distance from the root; none if it is nearer.
 
     Args:
         line: From the root to the end.
@@ -77,17 +77,17 @@ def find_turns(line: Floats, w: Floats, h: Floats, distance: float) -> list[floa
 
 
 def comes_down(model: Model, q: Floats, limb: Limb, way: Floats) -> bool:
-    """Whether a hip comes nearer to its foot along a way, and the leg is so straight that the pull does not bend it."""
+    """Return whether a hip comes nearer to its foot along a way, on a leg too straight for the pull to bend it."""
     A, C = model.fk(q, limb.root)[:3, 3], model.fk(q, limb.end)[:3, 3]
     if float((C - A) @ way) <= 0.0:
         return False
     B = model.fk(q, str(limb.middle))[:3, 3]
     upper, lower = B - A, C - B
-    return float(upper @ lower) > STRAIGHT * math.sqrt(float(upper @ upper) * float(lower @ lower))
+    return float(upper @ lower) > STRAIGHT_COSINE * math.sqrt(float(upper @ upper) * float(lower @ lower))
 
 
-def bend_knee(model: Model, q: Floats, limb: Limb, side: Floats, way: Floats) -> Floats:
-    """How far the velocities of a knee without a hinge go, (nv,), for a hip that goes a way while the foot stays.
+def find_knee_bend(model: Model, q: Floats, limb: Limb, side: Floats, way: Floats) -> Floats:
+    """Return the step of a knee without a hinge, (nv,), for a hip that moves along a way while the foot stays.
 
     With n the side of the foot, across the leg, the bone below the knee turns back about n: the knee goes ahead.
     """
@@ -99,7 +99,7 @@ def bend_knee(model: Model, q: Floats, limb: Limb, side: Floats, way: Floats) ->
     if size < 1e-9 or name is None:
         return dq
     turns = find_turns(line, C - B, n / size, float(np.linalg.norm(line - way)))
-    turn = min((turn for turn in turns if turn > LEAST), default=0.0)
+    turn = min((turn for turn in turns if turn > LEAST_TURN), default=0.0)
     v = model.joint(name).v
     dq[v] = np.linalg.lstsq(model.jacobian(q, str(limb.middle))[3:, v], turn * n / size, rcond=1e-6)[0]
     return dq

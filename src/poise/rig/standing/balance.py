@@ -1,7 +1,7 @@
-"""Why a body does not balance: where its centre of mass is beside its feet, and what keeps it from them, in words.
+"""Why a body does not balance: where its centre of mass is relative to its feet, and which limits hold it there.
 
-What is pulled comes before balance, so a handle may be where it was pulled in a pose in which nobody could stand. In
-the body's own directions the centre of mass is
+Dragged handles are served before balance, so they may be reached in a pose in which nobody could stand. In the body's
+own directions the centre of mass is
 
     behind, ahead     along f, where the planted feet point to
     left, right       along u x f, u being up
@@ -20,8 +20,8 @@ from poise.arrays import Floats
 from poise.diagnosis.hull import measure_excess
 from poise.diagnosis.misses import is_missed
 from poise.rig.reasons import Stop, find_stops, group_stops, say_stops
+from poise.rig.snapshot import HandleGoal
 from poise.rig.standing.stance import Feet
-from poise.rig.state import HandleGoal
 from poise.solvers import Solution
 from poise.solvers.report.show import say_length
 
@@ -33,13 +33,13 @@ AGREED = "Everything is where you asked"
 
 @dataclass(frozen=True, slots=True)
 class Fall:
-    """How a body does not balance.
+    """A body that does not balance.
 
     Attributes:
-        metres: How far its centre of mass is beside what it stands on.
-        way: Where that is: "behind", "ahead of", "left of", "right of" or "beside".
-        pulled: The handles that are pulled, which come before balance.
-        stops: What else holds it back, the strongest first.
+        metres: The distance of its centre of mass from the support.
+        way: In which direction: "behind", "ahead of", "left of", "right of" or "beside".
+        pulled: The handles with a target, which are served before balance.
+        stops: The limits that hold it back, strongest first.
     """
 
     metres: float
@@ -49,7 +49,7 @@ class Fall:
 
 
 def find_fall(solution: Solution | None, places: Mapping[str, HandleGoal], feet: Feet) -> Fall | None:
-    """Return how the pose of a frame does not balance; None where it does, or nobody asked."""
+    """Return how the pose of a frame does not balance; None if it does, or if there is no balance goal."""
     if solution is None or BALANCE not in solution.errors or not is_missed(solution, BALANCE):
         return None
     away = measure_excess(solution, solution.list_rows()[BALANCE])

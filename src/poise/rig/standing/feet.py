@@ -28,13 +28,13 @@ from poise.rig.targets import find_ahead
 
 __all__ = ["Foot", "find_foot"]
 
-FRONT = 0.1  # of the length of a sole: so near to its foremost point is its front edge, to the last its rear edge
-REAR = ("heel", "sole_3", "sole_4")
-SHORT = 0.01  # of L: a sole that is shorter is a point
-TALL = 0.6  # of the height of the ankle: a sole that is shorter is the end of a leg, and a point
-HELD = 5  # velocities of a leg that can hold the ball of its foot and its side; with fewer the foot is a point
-ANKLE = 0.09  # of the length of a leg: how high a person's ankle is
-GUESSED = ((1.6, -0.8), (0.5, -0.5))  # of the ankle's height: a sole of which nothing is known, ahead and to the sides
+EDGE_SHARE = 0.1  # of the length of a sole: so near to its foremost point is its front edge, to the last its rear edge
+REAR_NAMES = ("heel", "sole_3", "sole_4")
+SHORTEST_SOLE = 0.01  # of L: a sole that is shorter is a point
+SOLE_PER_ANKLE_HEIGHT = 0.6  # of the height of the ankle: a sole that is shorter is the end of a leg, and a point
+LEG_VELOCITIES = 5  # that can hold the ball of a foot and its side; with fewer the foot is a point
+ANKLE_PER_LEG = 0.09  # of the length of a leg: how high a person's ankle is
+GUESSED_SOLE = ((1.6, -0.8), (0.5, -0.5))  # of the ankle's height, ahead and to the sides: an unknown sole
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Foot:
         ball: Where it stays when the heel rises, a point of `frame` [m].
         toes: The frame of the toes where a joint moves them; None where the foot is one piece.
         side: The axis about which the heel rises, in `frame`; None where the foot is a point.
-        up: What is up on a flat foot, in `frame`.
+        up: The up direction of a flat foot, in `frame`.
         front: Points of the sole that stay on the ground when the heel rises: frames and points on them.
         heel: Points of the sole at its rear edge.
         hinged: Whether the joint of the toes is a hinge, which then holds the side axis by itself.
@@ -87,7 +87,7 @@ def find_foot(model: Model, frame: str, q: Floats | None = None) -> Foot:
     at = {point: T[:3, :3].T @ (find_place(model, point) - T[:3, 3]) for point in points}  # in the foot's own axes
     up = T[:3, :3].T @ model.up_direction
     ahead = find_foot_ahead(model, own, toes, points)
-    if ahead is None or count_above(model, own) < HELD:
+    if ahead is None or count_above(model, own) < LEG_VELOCITIES:
         return stand_on_point(model, own, frame, list(at.values()), up)
     ahead = T[:3, :3].T @ ahead
     if q is not None and is_line(model, list(at.values()), ahead):
@@ -117,8 +117,8 @@ def find_foot(model: Model, frame: str, q: Floats | None = None) -> Foot:
 def split_sole(contacts: Sequence[ContactPoint], along: dict[Place, float]) -> tuple[list[Place], list[Place]]:
     """Return the front and the rear of a sole: as its points are called, else those at its two ends."""
     first, last = max(along.values()), min(along.values())
-    edge, middle = FRONT * (first - last), 0.5 * (first + last)
-    rear = {(contact.frame, contact.point) for contact in contacts if contact.name.startswith(REAR)}
+    edge, middle = EDGE_SHARE * (first - last), 0.5 * (first + last)
+    rear = {(contact.frame, contact.point) for contact in contacts if contact.name.startswith(REAR_NAMES)}
     fore = {(contact.frame, contact.point) for contact in contacts} - rear
     named = len(contacts) > 1 and all(along[p] < middle for p in rear) and all(along[p] > middle for p in fore)
     if not (named and rear and fore):
@@ -138,13 +138,13 @@ def stand_on_point(model: Model, own: str, frame: str, places: list[Floats], up:
 
 
 def is_line(model: Model, places: list[Floats], ahead: Floats) -> bool:
-    """Return whether the points of a sole are about in one line, so that they do not say how it rolls to a side."""
-    beside = np.array([place - (place @ ahead) * ahead for place in places])
-    return float(np.linalg.norm(np.ptp(beside, axis=0))) < LAYER * model.length
+    """Return whether the points of a sole are almost in a line, so that they do not determine its roll."""
+    across = np.array([place - (place @ ahead) * ahead for place in places])
+    return float(np.linalg.norm(np.ptp(across, axis=0))) < LAYER * model.length
 
 
 def find_upright(model: Model, own: str, ahead: Floats, q: Floats) -> Floats:
-    """Return what is up on a foot that rolls to no side in a pose, across where it points to; in its own axes."""
+    """Return the up direction of a foot that does not roll sideways in a pose, in its own axes."""
     up = model.fk(q, own)[:3, :3].T @ model.up_direction
     across = up - (up @ ahead) * ahead
     size = float(np.linalg.norm(across))
@@ -168,13 +168,13 @@ def guess_sole(model: Model, own: str, low: Place) -> list[Place]:
     up, ahead = model.up_direction, find_ahead(model)
     T = model.fk(model.rest, own)
     height = float((T[:3, 3] - find_place(model, low)) @ up)
-    if height < SHORT * model.length and not is_machine(model):
-        height = ANKLE * measure_leg(model, own)
-    if ahead is None or height < SHORT * model.length:
+    if height < SHORTEST_SOLE * model.length and not is_machine(model):
+        height = ANKLE_PER_LEG * measure_leg(model, own)
+    if ahead is None or height < SHORTEST_SOLE * model.length:
         return []
     middle = T[:3, 3] - height * up
     side = np.cross(up, ahead)
-    corners = [middle + height * (x * ahead + y * side) for x in GUESSED[0] for y in GUESSED[1]]
+    corners = [middle + height * (x * ahead + y * side) for x in GUESSED_SOLE[0] for y in GUESSED_SOLE[1]]
     return [(own, make_triple(T[:3, :3].T @ (corner - T[:3, 3]))) for corner in corners]
 
 
@@ -207,13 +207,13 @@ def find_foot_ahead(model: Model, own: str, toes: str | None, points: Sequence[P
         ways = [way - (way @ up) * up for way in tips]
         way = max(ways, key=lambda way: float(np.linalg.norm(way)))
         size = float(np.linalg.norm(way))
-        return None if size < SHORT * model.length else way / size
+        return None if size < SHORTEST_SOLE * model.length else way / size
     places = np.array([find_place(model, point) for point in points])
     flat = places - np.outer(places @ up, up)
     longest = np.linalg.svd(flat - flat.mean(axis=0))[2][0]
     along = flat @ longest
     height = float((at - places.mean(axis=0)) @ up)
-    if float(np.ptp(along)) < max(SHORT * model.length, TALL * height):
+    if float(np.ptp(along)) < max(SHORTEST_SOLE * model.length, SOLE_PER_ANKLE_HEIGHT * height):
         return None
     body = find_ahead(model)
     mean = float(longest @ body) if body is not None else 0.0

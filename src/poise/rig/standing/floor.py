@@ -23,7 +23,7 @@ __all__ = ["Floor"]
 
 @dataclass(frozen=True)
 class Floor(Limit):
-    """Keep points of the body above a floor.
+    """A limit that keeps points of the body above a floor.
 
     Attributes:
         points: Frames and points on them, each with the height of its floor [m].

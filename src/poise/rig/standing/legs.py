@@ -2,7 +2,7 @@
 
 A straight leg feels no pull along itself, and a pelvis that is dragged down would turn the whole body instead. So it is
 bent before the solve, by its two bones. A knee whose hinge lets it bend back, as many machines have it by a few
-degrees, does not go farther back than it rests: there is no way on from there.
+degrees, does not bend back farther than it rests: it could not return from there.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ from numpy.typing import NDArray
 
 from poise.arrays import Floats
 from poise.model import Model
-from poise.rig.handles import Handle
+from poise.rig.handle import Handle
 from poise.rig.limbs.limb import Limb
-from poise.rig.limbs.straight_limbs import bend, bend_knee, comes_down, hinge_joint
+from poise.rig.limbs.straight_limbs import comes_down, find_bend, find_hinge, find_knee_bend
 from poise.rig.problem import Problems
-from poise.rig.state import State
+from poise.rig.snapshot import Snapshot
 from poise.solvers.options import CONTINUOUS_SPAN
 from poise.spatial import Rotation
 
 __all__ = ["Legs"]
 
-ROUNDS = 2  # steps that bring feet back: the second is for what the first leaves
+CORRECTION_STEPS = 2  # that bring feet back: the second corrects the first
 
 
 class Legs:
-    """The legs of a body, under its handles.
+    """The legs of a body, by the handles above them.
 
     Args:
         model: The body.
-        problems: What is asked of it.
+        problems: Its goals and solvers.
         span: How far each velocity may lead in a frame, (nv,).
     """
 
@@ -40,8 +40,8 @@ class Legs:
         self._ends: dict[int, tuple[int, float]] = {}
         self._loose: dict[str, list[tuple[Limb, int, float]]] = {}
 
-    def find_knees(self, state: State) -> list[tuple[int, float, float]]:
-        """The knees of held legs under a pelvis that is dragged: their velocity, which way they bend, and their room.
+    def find_knees(self, state: Snapshot) -> list[tuple[int, float, float]]:
+        """Return the knees of held legs under a dragged pelvis: velocity index, bending direction, room to turn back.
 
         The room is how far a knee may turn back.
         """
@@ -54,11 +54,11 @@ class Legs:
         return out
 
     def list_loose(self, frame: str) -> list[tuple[Limb, int, float]]:
-        """The legs under a frame whose hinges let their knees bend back, with the velocity and the way of bending."""
+        """List the legs under a frame whose knees can bend back, with velocity index and bending direction."""
         if frame not in self._loose:
             found = self._loose[frame] = []
             for limb in self.find_legs(frame):
-                joint = hinge_joint(self.model, limb)
+                joint = find_hinge(self.model, limb)
                 if joint is None or limb.hinge is None:
                     continue
                 way = 1.0 if float(np.dot(limb.hinge, joint.axis)) > 0.0 else -1.0
@@ -68,7 +68,7 @@ class Legs:
         return self._loose[frame]
 
     def measure_room(self, v: int, way: float, q: Floats) -> float:
-        """How far a knee may turn back from where it is, not beyond how it rests or stands straight [rad]."""
+        """Return how far a knee may turn back, at most to its rest angle or straight [rad]."""
         if v not in self._ends:
             joint = next(joint for joint in self.model.joints if joint.nv and joint.v.start == v)
             at = joint.q.start
@@ -76,8 +76,8 @@ class Legs:
         at, end = self._ends[v]
         return way * float(q[at]) - end
 
-    def bend(self, state: State, handle: Handle, target: Floats, q: Floats, turned: Floats) -> None:
-        """Bend straight legs on held feet, on which a handle such as the pelvis comes down: writes q and turned.
+    def bend_legs(self, state: Snapshot, handle: Handle, target: Floats, q: Floats, turned: Floats) -> None:
+        """Bend straight legs on held feet under a handle that comes down, such as the pelvis: writes q and turned.
 
         The knees turn as far as the distance from hip to foot asks for. The other joints of the legs, and the slides of
         the root, keep the feet where they are.
@@ -93,22 +93,22 @@ class Legs:
             first = q.copy()
             q[:] = self.model.integrate(q, dq)
             free = self.list_free(state, handle.frame, legs, dq)
-            for _ in range(ROUNDS):
+            for _ in range(CORRECTION_STEPS):
                 q[:] = self.model.integrate(q, self.keep_feet(first, q, legs, free))
             turned += self.model.difference(first, q)
 
     def turn_knee(self, q: Floats, limb: Limb, way: Floats) -> Floats:
-        """How far the velocities of a knee go for a hip that goes a way while the foot stays, (nv,)."""
-        dq, joint = np.zeros(self.model.nv), hinge_joint(self.model, limb)
+        """Return the step of a knee for a hip that moves along a way while the foot stays, (nv,)."""
+        dq, joint = np.zeros(self.model.nv), find_hinge(self.model, limb)
         if joint is not None:  # the foot is as far from where the way takes the hip, as it must be from the hip
             end = self.model.fk(q, limb.end)[:3, 3] - way
-            dq[joint.v] = bend(self.model, q, limb, joint, limb.end, end, as_made=True)
-        elif self.problems.looks(limb.handle):
-            dq = bend_knee(self.model, q, limb, self.problems.feet.find_side(limb.handle, q), way)
+            dq[joint.v] = find_bend(self.model, q, limb, joint, limb.end, end, as_made=True)
+        elif self.problems.has_front(limb.handle):
+            dq = find_knee_bend(self.model, q, limb, self.problems.feet.find_side(limb.handle, q), way)
         return np.clip(dq, -CONTINUOUS_SPAN, CONTINUOUS_SPAN)
 
-    def list_free(self, state: State, frame: str, legs: list[Limb], knees: Floats) -> NDArray[np.intp]:
-        """The velocities that keep feet where they are: of legs, their knees aside, and the slides above a frame."""
+    def list_free(self, state: Snapshot, frame: str, legs: list[Limb], knees: Floats) -> NDArray[np.intp]:
+        """Return the velocities that keep feet in place: legs without knees, and slides above a frame."""
         above = {self.model.frame(name).joint for name in self.model.ancestors(frame)}
         own = {name for limb in legs for name in limb.joints} - state.frozen
         free = np.zeros(self.model.nv, dtype=bool)
@@ -120,7 +120,7 @@ class Legs:
         return np.flatnonzero(free & (knees == 0.0))
 
     def keep_feet(self, first: Floats, q: Floats, legs: list[Limb], free: NDArray[np.intp]) -> Floats:
-        """A step of some velocities that brings feet to where they were first, (nv,)."""
+        """Return a step of some velocities that brings feet back to their first places, (nv,)."""
         J, r, unit = [], [], self.model.length
         for limb in legs:
             frame = self.problems.feet[limb.handle].frame
@@ -136,15 +136,15 @@ class Legs:
         return np.clip(dq, -self._span, self._span)
 
     def find_legs(self, frame: str) -> list[Limb]:
-        """The limbs with a middle and a foot that hang on a frame."""
+        """Return the limbs with a middle and a foot below a frame."""
         if frame not in self._below:
             limbs, handles = self.problems.limbs.values(), self.problems.handles
             legs = [limb for limb in limbs if limb.middle is not None and handles[limb.handle].stands]
             self._below[frame] = [limb for limb in legs if frame in self.model.ancestors(limb.root)]
         return self._below[frame]
 
-    def carries(self, state: State, limb: Limb) -> bool:
-        """Whether a leg is on a foot that is held, and has a knee that may move."""
+    def carries(self, state: Snapshot, limb: Limb) -> bool:
+        """Return whether a leg stands on a held foot and its knee may move."""
         goal = state.places.get(limb.handle)
         if goal is None or goal.kind == "reach" or limb.handle in state.dragged:
             return False

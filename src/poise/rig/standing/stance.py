@@ -5,7 +5,8 @@
     flat   the foot lies flat where nothing needs the heel up           level of balance, by weight
 
 A heel carries less, the higher it is. The support that it gives moves from the heel to the ball while the foot turns by
-RISEN: it is a point above the heel, at b / tan(RISEN) with b the length from heel to ball, which is over the ball then.
+RAISED_ANGLE: it is a point above the heel, at b / tan(RAISED_ANGLE), which is then over the ball; b is the length from
+heel to ball.
 """
 
 from __future__ import annotations
@@ -18,27 +19,27 @@ import numpy as np
 from poise.arrays import Floats
 from poise.goals import Align, Goal, Orient, Reach
 from poise.model import Model
-from poise.rig.handles import Handle
-from poise.rig.levels import FLAT_WEIGHT, KEPT, PINS, near_pin
+from poise.rig.handle import Handle
+from poise.rig.levels import FLAT_WEIGHT, KEPT, PINS, find_pin_tolerance
 from poise.rig.places import Place, find_place
 from poise.rig.standing.feet import Foot, find_foot
 from poise.spatial import Rotation
 
-__all__ = ["Feet", "Flat", "Stance", "flat_name", "side_name"]
+__all__ = ["Feet", "Flat", "Stance", "name_flat", "name_side"]
 
-RISEN = 0.25  # radians: a heel that is turned up by so much carries nothing
-LEAST_UP = math.cos(RISEN)
-EXACT = 0.3  # of how near a pin must be: a ball hangs on a foot that may be turned a little, too
+RAISED_ANGLE = 0.25  # rad: a heel turned up by this angle carries nothing
+RAISED_COSINE = math.cos(RAISED_ANGLE)
+BALL_TOLERANCE = 0.3  # of the tolerance of a pin: the foot of the ball may be turned a little, too
 
 
 class Flat(Orient):
-    """A foot lies flat, or the body stands upright, where nothing needs it otherwise; it is never missed."""
+    """A foot that lies flat, or a body that stands upright, unless something prevents it; never counts as missed."""
 
     counts = False
 
 
 class Stance:
-    """Where a planted foot stands, in the world: in a pose, and worked out when it is first asked for.
+    """The place of a planted foot in the world, computed on first access.
 
     Attributes:
         q: The pose in which it was planted.
@@ -87,7 +88,7 @@ class Stance:
 
 
 class Feet:
-    """The feet of a body by the handles that move them; each is looked at when it is first asked for.
+    """The feet of a body by their handles, each found on first access.
 
     Args:
         model: The body.
@@ -123,7 +124,7 @@ class Feet:
         return float((rows[points[:, 0].astype(int)] * points[:, 1:]).sum(axis=1).min())
 
     def _sole(self, handle: str) -> tuple[list[str], Floats]:
-        """The frames of a foot's sole, and each of its points: the index of its frame, x, y, z and 1."""
+        """Return the frames of a foot's sole, and its points: the index of the frame, x, y, z and 1."""
         if handle not in self._soles:
             sole = self[handle].sole
             frames = list(dict.fromkeys(frame for frame, _ in sole))
@@ -138,7 +139,7 @@ class Feet:
         return self._lifts[handle]
 
     def find_floor(self, q: Floats) -> float | None:
-        """Return the height of the lowest foot; None where there is none."""
+        """Return the height of the lowest foot, or None if the body has no feet."""
         return min((self.find_ground(name, q) for name in self.names), default=None)
 
     def find_ball(self, handle: str, q: Floats) -> Floats:
@@ -151,7 +152,7 @@ class Feet:
     def find_flat(self, handle: str, q: Floats) -> Floats:
         """Return the rotation of a foot, turned the shortest way so that it lies flat, (3, 3)."""
         R: Floats = self.model.fk(q, self[handle].frame)[:3, :3]
-        return turn_to(R @ np.array(self[handle].up), self.model.up_direction) @ R
+        return find_shortest_turn(R @ np.array(self[handle].up), self.model.up_direction) @ R
 
     def find_side(self, handle: str, q: Floats) -> Floats:
         """Return the axis about which a foot's heel rises, in a pose."""
@@ -165,7 +166,7 @@ class Feet:
         foot = self[handle]
         x, y, z = self.model.fk(q, foot.frame)[self.model.up_axis].tolist()[:3]
         up = foot.up
-        return foot.side is not None and x * up[0] + y * up[1] + z * up[2] < LEAST_UP
+        return foot.side is not None and x * up[0] + y * up[1] + z * up[2] < RAISED_COSINE
 
     def find_support(self, handle: str, raised: bool) -> list[Place]:
         """Return the points on which a foot carries the body: the front of its sole, and the heel."""
@@ -180,13 +181,13 @@ class Feet:
         own = T[:3, :3].T @ (find_place(self.model, point) - T[:3, 3])
         ahead = np.cross(np.array(foot.side), np.array(foot.up))
         behind = float((np.array(foot.ball) - own) @ ahead)
-        x, y, z = own + behind / math.tan(RISEN) * np.array(foot.up)
+        x, y, z = own + behind / math.tan(RAISED_ANGLE) * np.array(foot.up)
         return foot.frame, (float(x), float(y), float(z))
 
     def make_goals(self, handle: str, weight: float, *, lies: bool = False) -> list[Goal]:
         """Return the goals of a planted foot, or of one that lies flat; their targets are not those of a stance yet."""
-        foot, (metres, radians) = self[handle], near_pin(self.model)
-        near = EXACT * metres, EXACT * radians
+        foot, (metres, radians) = self[handle], find_pin_tolerance(self.model)
+        near = BALL_TOLERANCE * metres, BALL_TOLERANCE * radians
         goals: list[Goal] = []
         if lies:
             return [Reach(foot.frame, np.eye(4), weight=weight, priority=PINS, name=handle, tolerance=near)]
@@ -199,7 +200,7 @@ class Feet:
             goals.append(Reach(foot.toes, np.eye(4), weight=weight, priority=PINS, name=handle, tolerance=near))
         if foot.side is not None:
             if not foot.hinged:
-                side = Align(foot.frame, foot.side, "x", priority=PINS, name=side_name(handle), tolerance=near[1])
+                side = Align(foot.frame, foot.side, "x", priority=PINS, name=name_side(handle), tolerance=near[1])
                 goals.append(side)
             if foot.toes is None:
                 goals.append(self.make_flat(handle))
@@ -207,10 +208,10 @@ class Feet:
 
     def make_flat(self, handle: str, weight: float = FLAT_WEIGHT) -> Goal:
         """Return the goal of a foot that lies flat."""
-        return Flat(self[handle].frame, np.eye(3), weight=weight, priority=KEPT, name=flat_name(handle))
+        return Flat(self[handle].frame, np.eye(3), weight=weight, priority=KEPT, name=name_flat(handle))
 
 
-def turn_to(a: Floats, b: Floats) -> Floats:
+def find_shortest_turn(a: Floats, b: Floats) -> Floats:
     """Return the shortest rotation that takes a unit vector to another, (3, 3)."""
     axis, cosine = np.cross(a, b), float(a @ b)
     sine = float(np.linalg.norm(axis))
@@ -220,11 +221,11 @@ def turn_to(a: Floats, b: Floats) -> Floats:
     return out
 
 
-def side_name(handle: str) -> str:
-    """The name of the goal that holds a planted foot's side."""
+def name_side(handle: str) -> str:
+    """Return the name of the goal that holds a planted foot's side."""
     return f"{handle}.side"
 
 
-def flat_name(handle: str) -> str:
-    """The name of the goal of a foot that lies flat."""
+def name_flat(handle: str) -> str:
+    """Return the name of the goal of a foot that lies flat."""
     return f"{handle}.flat"

@@ -190,7 +190,7 @@ class LearnTab:
             self.along.value = value
         if self.wanderer is not None:
             self.session.puppet.place(self.wanderer.go(float(self.along.value)))
-            self.session.puppet.rig.commit()
+            self.session.puppet.rig.history.commit()
             self.session.touch()
 
     # ------------------------------------------------------------------------------------------ one iteration

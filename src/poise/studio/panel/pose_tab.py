@@ -121,7 +121,7 @@ class PoseTab:
         """Freeze the chosen joint, or let it move again."""
         if event.client is None:
             return
-        name, frozen = self.joint.value, frozenset(self.session.puppet.rig.frozen)
+        name, frozen = self.joint.value, frozenset(self.session.puppet.rig.state.frozen)
         self.freeze(frozen | {name} if self.frozen.value else frozen - {name})
 
     def freeze(self, joints: frozenset[str]) -> None:
@@ -131,7 +131,7 @@ class PoseTab:
 
     def show_frozen(self) -> None:
         """Show the list of frozen joints, and the box of the chosen one."""
-        frozen = self.session.puppet.rig.frozen
+        frozen = self.session.puppet.rig.state.frozen
         self.frozen.value = self.joint.value in frozen
         self.list.content = fill(PLAIN, ", ".join(sorted(frozen))) if frozen else PLAIN.format(NONE)
 

@@ -54,7 +54,7 @@ class RacingBody:
     def follow(self, leader: Puppet) -> None:
         """Make a frame with the leader's targets."""
         rig = self.puppet.rig
-        rig.copy_targets(leader.rig, besides=leader.held)  # a pin in hand stays its own
+        rig.state.copy_targets(leader.rig.state, keep=leader.held)  # a pin in hand stays its own
         self.puppet.held, self.puppet.gaze = dict(leader.held), leader.gaze
         try:
             self.last, self.refused = self.puppet.frame(), ""
