@@ -64,12 +64,12 @@ def time_drag(model: poise.Model, *, dressed: bool) -> tuple[float, tuple[int, i
     studio = Studio(model, port=PORT, shadows=False)
     session.brings_look = brings
     end = time.monotonic() + WAIT
-    while dressed and studio.view.dressed is None and time.monotonic() < end:
+    while dressed and studio.session.view.dressed is None and time.monotonic() < end:
         time.sleep(0.1)
     time.sleep(1.0)  # until the thread that shows the first pose rests
-    hands = [name for name in studio.grips.frames if "hand" in name] or list(studio.grips.frames)
+    hands = [name for name in studio.session.grips.frames if "hand" in name] or list(studio.session.grips.frames)
     best = min(drag_once(studio, hands[0]) for _ in range(TURNS))
-    view = studio.view.dressed
+    view = studio.session.view.dressed
     studio.stop()
     if view is None:
         return best, None
@@ -84,7 +84,7 @@ def drag_once(studio: Studio, handle: str) -> float:
     begin = time.process_time()
     for k in range(FRAMES):
         studio.puppet.hold(handle, home + reach * np.array((np.sin(0.1 * k), np.cos(0.1 * k) - 1.0, 0.0)))
-        studio._frame()
+        studio.session._frame()
     spent = time.process_time() - begin
     studio.puppet.let_go(handle)
     return 1e3 * spent / FRAMES

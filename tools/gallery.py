@@ -127,7 +127,7 @@ def look_at(path: Path, picture: Path) -> dict[str, Any]:
     except Exception as error:
         return {"problem": f"{type(error).__name__}: {error}"[:300]}
     try:
-        studio.player.stop()
+        studio.session.player.stop()
         out["look"] = wait_for_look(studio)
         for name, question in (("drawn", draw), ("framed", frame), ("draggable", drag), ("saved", save)):
             try:
@@ -149,7 +149,7 @@ def wait_for_look(studio: Any) -> str:
 
     look = find_look(studio.model)
     end = time.monotonic() + 120.0
-    while look.pieces and studio.view.dressed is None and time.monotonic() < end:
+    while look.pieces and studio.session.view.dressed is None and time.monotonic() < end:
         time.sleep(0.05)
     notes = f" ({'; '.join(look.notes)[:160]})" if look.notes else ""
     if not look.pieces:
@@ -171,7 +171,7 @@ def draw(studio: Any, picture: Path) -> Any:
     if covered < 0.004:
         return f"hardly anything is seen ({100 * covered:.1f} %)"
     meshes = any(hasattr(shape.shape, "path") and shape.use != "collision" for shape in studio.model.shapes)
-    if meshes and studio.view.dressed is None:
+    if meshes and studio.session.view.dressed is None:
         return "its meshes are not seen"
     return True
 
@@ -179,7 +179,7 @@ def draw(studio: Any, picture: Path) -> Any:
 def frame(studio: Any, _: Path) -> Any:
     """Project every drawn vertex through the studio's first camera: inside, large enough, and on the floor."""
     points = list_drawn(studio)
-    camera = studio.server.initial_camera
+    camera = studio.session.server.initial_camera
     eye, at, up = (np.array(x, float) for x in (camera.position, camera.look_at, camera.up))
     ahead = (at - eye) / np.linalg.norm(at - eye)
     right = np.cross(ahead, up) / np.linalg.norm(np.cross(ahead, up))
@@ -195,7 +195,9 @@ def frame(studio: Any, _: Path) -> Any:
         return "it is tiny"
     lowest = float(points[:, studio.model.up_axis].min())
     size = float(np.ptp(points, axis=0).max())
-    stands = -0.01 * size < lowest - studio.floor < 0.03 * size  # the lowest pose of a clip may be between those seen
+    stands = (
+        -0.01 * size < lowest - studio.session.scenery.floor < 0.03 * size
+    )  # the lowest pose of a clip may be between those seen
     return True if stands else "it does not stand on the floor"
 
 
@@ -204,7 +206,7 @@ def list_drawn(studio: Any) -> Floats:
     from poise.model.geometry.looks import deform
     from poise.pictures.body.pieces import find_pieces
 
-    model, motion = studio.model, studio.player.motion
+    model, motion = studio.model, studio.session.player.motion
     rows = [studio.puppet.q]
     if motion is not None:
         rows = [motion.q[k] for k in np.unique(np.linspace(0, len(motion) - 1, 60).round().astype(int))]
@@ -216,7 +218,7 @@ def list_drawn(studio: Any) -> Floats:
             every = 1 if k == 0 else max(1, sum(len(piece.patch.vertices) for piece in pieces) // 20_000)
             found += [deform(piece, model.frames, T)[::every] for piece in pieces]
         else:
-            found.append(studio.view.sample_points(T))
+            found.append(studio.session.view.sample_points(T))
     return np.concatenate(found)
 
 
@@ -234,7 +236,7 @@ def drag(studio: Any, _: Path) -> Any:
         for _attempt in range(3):
             step = rng.normal(size=3)
             step *= puppet.size / 12 / np.linalg.norm(step)
-            with studio.lock:
+            with studio.session.lock:
                 for k in range(1, 21):
                     puppet.hold(name, start + step * k / 20)
                     puppet.frame()
@@ -265,17 +267,17 @@ def measure_bones(model: Any, q: Floats) -> Floats:
 def save(studio: Any, _: Path) -> Any:
     """Save what is seen as the studio offers it first, and read it back."""
     import poise
-    from poise.studio.opening import read_opening
-    from poise.studio.saving import find_kind, make_file, name_file, pose_from_json
+    from poise.studio.downloads import find_kind, make_file, name_file, pose_from_json
+    from poise.studio.showable import read_opening
 
-    studio.player.open(None)
+    studio.session.player.open(None)
     kind = find_kind(studio.model)
-    data = make_file(studio, kind)
+    data = make_file(studio.session, kind)
     if kind == "Pose":
         back = pose_from_json(studio.model, data.decode())
     else:
         with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / name_file(studio, kind)
+            path = Path(folder) / name_file(studio.session, kind)
             path.write_bytes(data)
             first = read_opening(str(path)).pose if kind == "BVH" else None
             back = first or poise.Pose(poise.load(path))

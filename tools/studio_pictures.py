@@ -26,11 +26,11 @@ def ask(studio: Studio, targets: Mapping[str, tuple[float, float, float]], *, ho
     """Handles to places, and let go there unless they are held."""
     for name, place in targets.items():
         studio.puppet.hold(name, np.array(place))
-    studio.touch()
+    studio.session.touch()
     time.sleep(2.0)
     for name in () if hold else targets:
         studio.puppet.let_go(name)
-    studio.touch()
+    studio.session.touch()
     time.sleep(0.5)
 
 
@@ -65,35 +65,35 @@ def show_clip(page: Any, url: str) -> None:
 def shoot_timeline(page: Any) -> None:
     """A walk whose feet were locked, with a key and its ghost."""
     with Studio(put_skate_in(make_walk()), port=18201) as studio:
-        studio.player.stop()
+        studio.session.player.stop()
         show_clip(page, studio.url)
-        editing = studio.editing
+        editing = studio.session.editing
         for do in (editing.find_contacts, editing.lock_feet):
             do()
             wait(lambda: editing.background.task is None)
-        studio.player.show_at(2.3)
+        studio.session.player.show_at(2.3)
         place = studio.puppet.transform("hand_l")[:3, 3] + np.array([0.1, 0.3, 0.2])
         ask(studio, {"hand_l": (float(place[0]), float(place[1]), float(place[2]))})
         wait(lambda: editing.state is not None and editing.state.keys and editing.background.task is None)
         editing.compare()
         wait(lambda: editing.compared)
         studio.panel.motion.ghost_on.value = True
-        studio.set_stage()
+        studio.session.scenery.set_stage()
         shoot(page, "studio_timeline")
 
 
 def shoot_carry(page: Any) -> None:
     """The same walk on a smaller body beside it."""
     with Studio(make_walk(), port=18202) as studio:
-        studio.player.stop()
+        studio.session.player.stop()
         show_clip(page, studio.url)
         carry = studio.panel.motion.carry
-        carry.beside.open("humanoid", scale=0.6)
-        wait(lambda: carry.beside.carried is not None and carry.beside.background.task is None)
+        carry.second_body.open("humanoid", scale=0.6)
+        wait(lambda: carry.second_body.carried is not None and carry.second_body.background.task is None)
         for folder in ("Feet that stand", "Keys"):
             page.get_by_text(folder, exact=True).last.click()
         page.get_by_text("Carry to another body", exact=True).click()
-        studio.player.show_at(2.3)
+        studio.session.player.show_at(2.3)
         carry.part.value = "knee_l"
         carry.on_part()
         shoot(page, "studio_carry")
@@ -126,10 +126,10 @@ def main() -> None:
         page.wait_for_timeout(3000)
         for button in page.locator("button.mantine-Notification-closeButton").all():
             button.click(timeout=SLOW)  # that the renderer is software is no news to a reader
-        viewer = next(iter(studio.server.get_clients()))
+        viewer = next(iter(studio.session.server.get_clients()))
         ask(studio, {"hand_l": (0.62, 1.35, 0.3)})
-        studio.grips.choose(viewer, "hand_l")
-        studio.touch()
+        studio.session.grips.choose(viewer, "hand_l")
+        studio.session.touch()
         shoot(page, "studio")
         studio.puppet.reset()
         studio.puppet.pin("pelvis")
@@ -153,7 +153,7 @@ def main() -> None:
         page.wait_for_timeout(3000)
         for k in range(6):
             studio.puppet.hold("hand_r", np.array([-0.5, 1.1 + 0.05 * k, 0.4]))
-            studio.touch()
+            studio.session.touch()
             time.sleep(0.1)
         shoot(page, "studio_race")
         browser.close()

@@ -12,7 +12,7 @@ import pytest
 import poise
 from poise.errors import FormatError
 from poise.goals import Balance, Reach, Rest
-from poise.studio.saving import pose_from_json, pose_to_json
+from poise.studio.downloads import pose_from_json, pose_to_json
 
 HUMAN = poise.load("humanoid")
 

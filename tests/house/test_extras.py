@@ -22,7 +22,7 @@ from poise.goals import Reach
 from poise.methods import Scipy
 from poise.native import gpu
 from poise.scale.on_ray import load_ray
-from poise.studio import saving
+from poise.studio import downloads
 from poise.studio.web.gate import Gate
 from poise.studio.web.viser_server import start_server
 
@@ -230,7 +230,7 @@ MJCF = '<mujoco><worldbody><body><joint/><geom size="1"/></body></worldbody></mu
 MOVE = poise.Motion(poise.load("planar2"), [[0.0, 0.0], [0.1, 0.2]])
 DOORS: dict[str, Callable[[Path], Any]] = {
     "cupy": lambda _: gpu.load_cupy(),
-    "imageio": lambda _: saving.take_picture(None),
+    "imageio": lambda _: downloads.take_picture(None),
     "imageio_ffmpeg": lambda folder: poise.plot(MOVE, folder / "a.mp4"),
     "matplotlib": lambda folder: poise.plot(poise.load("planar2"), folder / "a.png"),
     "mujoco": lambda folder: load_text(folder, "a.xml", MJCF),

@@ -163,7 +163,7 @@ def test_a_mistake_in_the_shell_is_one_line_and_code_2(words: tuple[str, ...], f
 
 def test_poses_go_between_the_studio_and_the_shell(tmp_path: Path) -> None:
     pytest.importorskip("typer")
-    from poise.studio.saving import pose_from_json, pose_to_json
+    from poise.studio.downloads import pose_from_json, pose_to_json
 
     pose = poise.Pose(ARM, ARM.random(np.random.default_rng(0)))
     (tmp_path / "studio.json").write_text(pose_to_json(pose))

@@ -130,14 +130,14 @@ def wait_for(truth: Any, seconds: float = 20.0) -> None:
 def test_the_studio_dresses_a_body_and_sends_only_what_moves(tmp_path: Path, studio: Any) -> None:
     file, *_ = made.strip(8, 4, texture=HALVES)
     opened = studio(poise.load(file.glb(tmp_path / "strip.glb")))
-    wait_for(lambda: opened.view.dressed is not None)
-    view = opened.view.dressed
+    wait_for(lambda: opened.session.view.dressed is not None)
+    view = opened.session.view.dressed
     assert view.skins
-    assert all(len(node.faces) == 1 for node in opened.view.nodes), "the flesh below is seen no more"
+    assert all(len(node.faces) == 1 for node in opened.session.view.nodes), "the flesh below is seen no more"
     model = opened.model
     T = model.fk(model.rest)
     view.show(T)
-    sent = note_messages(opened.server)
+    sent = note_messages(opened.session.server)
     view.show(T)
     assert not list_moved(sent)
     q = np.array(model.rest)
@@ -282,11 +282,11 @@ def test_a_skin_that_does_not_bend_is_rigid_parts_that_move_as_it_does(tmp_path:
 @pytest.mark.slow
 def test_a_robot_is_dressed_lit_and_faded(tmp_path: Path, studio: Any) -> None:
     opened = studio(poise.load(made.robot(tmp_path)))
-    wait_for(lambda: opened.view.dressed is not None)
-    view = opened.view
+    wait_for(lambda: opened.session.view.dressed is not None)
+    view = opened.session.view
     assert len(view.dressed.links) == 3, "three meshes; the hand is missing and has no length"
-    wait_for(lambda: bool(opened.look_notes))
-    assert "hand_description" in opened.look_notes[0]
+    wait_for(lambda: bool(opened.session.look_notes))
+    assert "hand_description" in opened.session.look_notes[0]
     view.light({"upper": (1, 2, 3)})
     colors = {part.frame: node.color for part, node in zip(view.dressed.dress.rigid, view.dressed.links, strict=True)}
     assert tuple(colors["upper"]) == (1, 2, 3)
@@ -294,7 +294,7 @@ def test_a_robot_is_dressed_lit_and_faded(tmp_path: Path, studio: Any) -> None:
     view.fade(0.3)
     assert all(node.opacity == 0.3 for node in view.dressed.links)
     low = view.sample_points(opened.model.fk(opened.model.rest))[:, 2].min()
-    assert opened.floor == pytest.approx(low, abs=1e-6)
+    assert opened.session.scenery.floor == pytest.approx(low, abs=1e-6)
 
 
 @pytest.mark.slow
@@ -305,7 +305,7 @@ def test_an_upload_opens_nothing_outside_of_itself(tmp_path, studio: Any, monkey
     made.robot(tmp_path)
     monkeypatch.setenv("ROS_PACKAGE_PATH", str(tmp_path / "ws"))
     opened = studio(poise.load("planar3"))
-    open_upload(opened, "arm.urdf", made.ROBOT.encode())
+    open_upload(opened.session, "arm.urdf", made.ROBOT.encode())
     assert opened.model.name == "arm"
     assert find_look(opened.model).pieces == ()
     assert "uploaded" in find_look(opened.model).notes[0]
@@ -314,10 +314,10 @@ def test_an_upload_opens_nothing_outside_of_itself(tmp_path, studio: Any, monkey
 @pytest.mark.slow
 def test_a_body_without_bones_is_dressed_too(tmp_path: Path, studio: Any) -> None:
     opened = studio(poise.load(made.box_file().glb(tmp_path / "box.glb")))
-    wait_for(lambda: opened.view.dressed is not None)
-    opened.view.show(opened.model.fk(opened.model.rest))
-    assert len(opened.view.dressed.links) == 1
-    assert np.ptp(opened.find_points(), axis=0) == pytest.approx([1, 2, 3], abs=1e-5)
+    wait_for(lambda: opened.session.view.dressed is not None)
+    opened.session.view.show(opened.model.fk(opened.model.rest))
+    assert len(opened.session.view.dressed.links) == 1
+    assert np.ptp(opened.session.scenery.find_points(), axis=0) == pytest.approx([1, 2, 3], abs=1e-5)
 
 
 def make_faint(folder: Path, opacity: float) -> poise.Model:

@@ -177,7 +177,7 @@ def test_a_viser_that_cannot_be_guarded_serves_nothing(monkeypatch):
 
 
 def test_an_ipv6_address_is_written_in_brackets(studio, monkeypatch):
-    monkeypatch.setattr(studio, "host", "::1")
+    monkeypatch.setattr(studio.session, "host", "::1")
     assert studio.url.startswith(f"http://[::1]:{studio.port}/?token=")
 
 

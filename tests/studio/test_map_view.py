@@ -9,7 +9,7 @@ import pytest
 
 import poise
 from poise.errors import InvalidValue
-from poise.studio.opening import read_opening
+from poise.studio.showable import read_opening
 
 UR5E = poise.load("ur5e")
 
@@ -45,7 +45,7 @@ def test_the_studio_draws_a_map_and_takes_it_away(found: poise.ReachMap) -> None
     from poise.studio.web.studio import Studio
 
     with Studio(found, port=18066, shadows=False) as studio:
-        view = studio.map_view
+        view = studio.session.map_view
         corners = np.concatenate([node.vertices for node in view._nodes])
         half = found.origin + 0.5 * found.spacing * (np.array(found.shape) - 1)
         assert corners[:, 0].max() <= half[0] + 0.5 * found.spacing + 1e-6  # cut open towards the camera

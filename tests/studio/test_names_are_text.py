@@ -44,7 +44,7 @@ def test_the_check_sees_an_attack():
 def test_no_panel_takes_a_name_for_html(shown, tmp_path):
     with Studio("planar2", port=18215, shadows=False) as studio:
         for path in write_files(tmp_path):
-            open_upload(studio, path.name, path.read_bytes())
+            open_upload(studio.session, path.name, path.read_bytes())
             use_every_tab(studio)
             check(shown)
 

@@ -48,7 +48,7 @@ def test_no_tab_runs_a_name(page, studio, tmp_path, which):
     chooser.value.set_files(path)
     until(lambda: studio.model.name == path.stem or (which == 0 and "<iframe" in studio.model.name), page)
     page.get_by_text("is open.").first.wait_for()
-    until(lambda: (studio.player.motion is not None) == bool(which), page)
+    until(lambda: (studio.session.player.motion is not None) == bool(which), page)
     use_every_tab(studio)
     for tab in TABS:
         page.get_by_role("tab", name=tab).click()

@@ -35,7 +35,7 @@ def is_told(errors, words):
 
 
 def is_dressed(studio, path):
-    return studio.view.dressed is not None or path.suffix == ".urdf"
+    return studio.session.view.dressed is not None or path.suffix == ".urdf"
 
 
 def test_files_are_opened_one_after_the_other(browser, files):
@@ -43,7 +43,7 @@ def test_files_are_opened_one_after_the_other(browser, files):
     with Studio(files[0], port=18218, shadows=False) as studio:
         page = open_page(browser, studio)
         page.on("pageerror", lambda error: errors.append(str(error)))
-        until(lambda: studio.view.dressed is not None, page)
+        until(lambda: studio.session.view.dressed is not None, page)
         for path in files[1:]:
             page.locator("input[type=file]").first.set_input_files(str(path))
             words = page.get_by_text(f"{path.name} is open").first

@@ -158,7 +158,7 @@ def studio() -> Iterator[Studio]:
 def click(studio: Studio, frame: str) -> None:
     """Click where a frame is, from the side on which the flesh is its own."""
     part = next(part for part in find_flesh(studio.model) if frame in part.parts)
-    at = studio.view.places[studio.model.frames.index(part.frame)]  # what is seen
+    at = studio.session.view.places[studio.model.frames.index(part.frame)]  # what is seen
     middle = at[:3, :3] @ part.surface.vertices.mean(axis=0) + at[:3, 3]
     studio.panel.joints.rings.click(7, middle + np.array((0.0, -9.0, 0.0)), np.array((0.0, 1.0, 0.0)))
 
@@ -210,24 +210,24 @@ def test_a_click_on_a_handle_pins_it_or_turns_the_part_beneath(studio: Studio) -
     for heard in (True, False):
         rings.listen(heard)
         studio.show("panda")  # another body keeps what was asked
-        studio.grips.click(handle, 7)
+        studio.session.grips.click(handle, 7)
         assert (handle in studio.puppet.fixed) is not heard
     studio.puppet.release()
-    studio.grips.owners[handle] = 7
+    studio.session.grips.owners[handle] = 7
     click(studio, "panda_link5")
     assert 7 not in rings.turns  # the mouse has something else in hand
-    studio.grips.owners[handle] = 8
+    studio.session.grips.owners[handle] = 8
     click(studio, "panda_link5")
     assert 7 in rings.turns  # somebody else's mouse
-    studio.grips.owners.clear()
+    studio.session.grips.owners.clear()
 
 
 def test_a_click_that_is_waited_for_turns_nothing(studio: Studio) -> None:
     rings = studio.panel.joints.rings
     rings.put_away(7)
-    studio.view.pick([].append)
+    studio.session.view.pick([].append)
     click(studio, "panda_link5")
     assert 7 not in rings.turns
-    studio.view.stop_picking()
+    studio.session.view.stop_picking()
     click(studio, "panda_link5")  # the click that was waited for is heard by the scene as well
     assert 7 not in rings.turns

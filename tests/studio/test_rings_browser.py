@@ -50,11 +50,11 @@ def find_parts(studio: Studio, page: Any, camera: Any) -> dict[str, tuple[float,
     A part that is too thin to be meant by a click is left out: all within two pixels of the place must be of it.
     """
     found: dict[str, list[tuple[int, int]]] = {}
-    shown = np.array([seen_at(studio, page, place) for place in studio.view.places[:, :3, 3]])
+    shown = np.array([seen_at(studio, page, place) for place in studio.session.view.places[:, :3, 3]])
     low, high = (np.clip(ends, 0, SEEN) for ends in (shown.min(axis=0) - AROUND, shown.max(axis=0) + AROUND))
     for y in range(STEP * (1 + int(low[1]) // STEP), int(high[1]), STEP):
         for x in range(STEP * (1 + int(low[0]) // STEP), int(high[0]), STEP):
-            frame = studio.view.find_clicked(*look(camera, x, y))
+            frame = studio.session.view.find_clicked(*look(camera, x, y))
             if frame is not None and find_turning_joint(studio.model, frame, studio.puppet.size) is not None:
                 found.setdefault(frame, []).append((x, y))
     out = {}
@@ -62,7 +62,7 @@ def find_parts(studio: Studio, page: Any, camera: Any) -> dict[str, tuple[float,
         off = np.linalg.norm(np.array(places) - np.mean(places, axis=0), axis=1)
         for x, y in (places[k] for k in np.argsort(off, kind="stable")):
             near = ((x + i, y + j) for i in (-2, 2) for j in (-2, 2))
-            if all(studio.view.find_clicked(*look(camera, *place)) == frame for place in near):
+            if all(studio.session.view.find_clicked(*look(camera, *place)) == frame for place in near):
                 out[frame] = (float(x), float(y))
                 break
     return out
@@ -87,7 +87,7 @@ def open_on_parts(browser: Any, studio: Studio) -> tuple[Any, Any]:
     page.get_by_role("tab", name="Joints").click()
     page.get_by_label("Click a part to turn it").click()
     until(lambda: studio.panel.joints.rings.heard, page)
-    camera = studio.server.get_clients()[page.viewer].camera
+    camera = studio.session.server.get_clients()[page.viewer].camera
     until(lambda: camera.image_height > 0, page)
     looks: list[np.ndarray] = []
 
@@ -134,7 +134,7 @@ def test_a_ring_that_is_dragged_turns_its_joint_alone(
     browser: Any, body: str | Callable[[Path], Path], tmp_path: Path
 ) -> None:
     with Studio(body if isinstance(body, str) else str(body(tmp_path)), port=18094, shadows=False) as studio:
-        studio.player.stop()
+        studio.session.player.stop()
         page, camera = open_on_parts(browser, studio)
         rings, parts = studio.panel.joints.rings, find_parts(studio, page, camera)
         x, y = max(parts.values(), key=lambda place: place[1] < 0.6 * SIZE["height"] and place[1])

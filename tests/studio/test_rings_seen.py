@@ -56,7 +56,7 @@ def studio() -> Iterator[Studio]:
 
 def list_drawn(studio: Studio) -> list[tuple[str, np.ndarray, np.ndarray]]:
     """What the browser draws: the frame that moves it, its points in the world, its triangles."""
-    view, T = studio.view, studio.view.places
+    view, T = studio.session.view, studio.session.view.places
     at = dict(zip(studio.model.frames, T, strict=True))
     if view.dressed is None:
         return [(p.frame, place(p.surface.vertices, at[p.frame]), p.surface.faces) for p in view.flesh]
@@ -137,9 +137,9 @@ def test_a_click_on_the_middle_of_what_is_seen_gives_its_joint_rings(
         monkeypatch.setattr(session, "has_own_look", lambda _: False)
     name = body.split(maxsplit=1)[0]
     studio.show(str(MADE[name](tmp_path)) if name in MADE else name)
-    studio.player.stop()
+    studio.session.player.stop()
     rings, clicked = studio.panel.joints.rings, 0
-    points = studio.view.sample_points(studio.view.places)
+    points = studio.session.view.sample_points(studio.session.view.places)
     for side in ("fit", "side"):
         view = find_view(studio.model, studio.puppet.size, points, find_direction(studio.model, side), 1.0)
         ahead = (view.look_at - view.position) / np.linalg.norm(view.look_at - view.position)
@@ -147,7 +147,7 @@ def test_a_click_on_the_middle_of_what_is_seen_gives_its_joint_rings(
         right /= np.linalg.norm(right)
         axes = np.stack([right, np.cross(right, ahead), ahead])
         for frame, direction in paint(studio, view.position, axes).items():
-            assert studio.view.find_clicked(view.position, direction) == frame
+            assert studio.session.view.find_clicked(view.position, direction) == frame
             rings.click(VIEWER, view.position, direction)
             found = rings.turns.get(VIEWER)
             assert (None if found is None else found.joint) == find_joint_above(studio.model, frame)

@@ -15,9 +15,9 @@ from poise.goals import Balance
 from poise.methods import find_method, names
 from poise.pictures.body.flesh import find_flesh
 from poise.pictures.body.surface import RoundCone, measure_distance, round_surface
+from poise.studio.downloads import pose_from_json, pose_to_json
 from poise.studio.panel import lesson
 from poise.studio.puppet import Puppet
-from poise.studio.saving import pose_from_json, pose_to_json
 from poise.studio.web.uploads import strip_folders
 from waiting import wait_until
 
@@ -257,12 +257,12 @@ def pull(studio, handle, viewer, phase, place, start=None):
     """What the browser sends when a grip is dragged."""
     grab = studio.puppet.transform(handle)[:3, 3] if start is None else start
     event = SimpleNamespace(client_id=viewer, phase=phase, start_position=grab, end_position=place)
-    studio.grips.drag(handle, event)
+    studio.session.grips.drag(handle, event)
 
 
 @pytest.mark.slow
 def test_it_listens_on_this_machine_alone(studio):
-    assert studio.host == "127.0.0.1"
+    assert studio.session.host == "127.0.0.1"
     assert studio.url in studio._repr_html_()
     assert "humanoid" in repr(studio)
 
@@ -293,42 +293,42 @@ def test_a_grip_belongs_to_who_holds_it(studio):
     pull(studio, "hand_r", 2, "update", other + np.array((0.0, 0.1, 0.1)), other)
     pull(studio, "hand_l", 1, "update", place + np.array((0.05, 0.0, 0.05)), place)
     assert studio.puppet.held["hand_l"] == pytest.approx(place + np.array((0.05, 0.0, 0.05)))
-    assert studio.grips.owners == {"hand_l": 1, "hand_r": 2}
+    assert studio.session.grips.owners == {"hand_l": 1, "hand_r": 2}
     pull(studio, "hand_l", 2, "end", place)
     assert "hand_l" in studio.puppet.held
-    studio.grips.leave(2)  # a window that is closed lets go
+    studio.session.grips.leave(2)  # a window that is closed lets go
     assert set(studio.puppet.held) == {"hand_l"}
     pull(studio, "hand_l", 1, "end", place)
     assert not studio.puppet.held
-    assert not studio.grips.owners
+    assert not studio.session.grips.owners
 
 
 def test_a_click_pins_and_lets_go(studio):
-    studio.grips.click("head", 1)
+    studio.session.grips.click("head", 1)
     assert "head" in studio.puppet.pins
-    studio.grips.click("head", 1)
+    studio.session.grips.click("head", 1)
     assert "head" not in studio.puppet.pins
 
 
 @pytest.mark.slow
 def test_files_are_opened_by_what_is_in_them(studio, tmp_path):
-    from poise.studio.saving import make_file
+    from poise.studio.downloads import make_file
     from poise.studio.web.uploads import open_upload
 
     poise.save(poise.load("panda"), tmp_path / "arm.urdf")
-    open_upload(studio, "arm.urdf", (tmp_path / "arm.urdf").read_bytes())
+    open_upload(studio.session, "arm.urdf", (tmp_path / "arm.urdf").read_bytes())
     assert studio.model.nv == 7
     with pytest.raises(FormatError):
-        open_upload(studio, "broken.urdf", b"<robot")
+        open_upload(studio.session, "broken.urdf", b"<robot")
     assert studio.model.nv == 7  # the old body stays
-    kept = make_file(studio, "Pose")
+    kept = make_file(studio.session, "Pose")
     studio.pose = poise.Pose(studio.model, studio.model.random(np.random.default_rng(0)))
-    open_upload(studio, "pose.json", kept)
+    open_upload(studio.session, "pose.json", kept)
     assert pose_to_json(studio.pose).encode() == kept
-    assert b"<html" in make_file(studio, "HTML")[:400].lower()
+    assert b"<html" in make_file(studio.session, "HTML")[:400].lower()
     studio.show("humanoid")
-    bvh = make_file(studio, "BVH")
-    open_upload(studio, "stand.bvh", bvh)
+    bvh = make_file(studio.session, "BVH")
+    open_upload(studio.session, "stand.bvh", bvh)
     assert studio.model.name == "stand"
     studio.show("humanoid")
 
@@ -343,11 +343,11 @@ def test_what_is_dragged_can_be_recorded_and_played(studio):
         pull(studio, "hand_l", 1, "update", place + np.array([0.0, 0.005, 0.004]) * k, place)
         time.sleep(0.01)
     pull(studio, "hand_l", 1, "end", place)
-    assert wait_until(lambda: len(studio.player._recorded or []) > 5)
+    assert wait_until(lambda: len(studio.session.player._recorded or []) > 5)
     tab.record.value = False
-    assert wait_until(lambda: studio.player.motion is not None)
-    first = np.array(studio.player.motion.q[0])
-    studio.player.show_at(0.0)
+    assert wait_until(lambda: studio.session.player.motion is not None)
+    first = np.array(studio.session.player.motion.q[0])
+    studio.session.player.show_at(0.0)
     assert np.abs(studio.model.difference(first, studio.puppet.q)).max() < 1e-9
     studio.puppet.reset()
 

@@ -40,7 +40,7 @@ def as_it_was(studio):
     if studio.model.name != "humanoid":
         studio.show("humanoid")
     studio.puppet.reset()
-    studio.touch()
+    studio.session.touch()
 
 
 def test_it_opens_with_words_and_a_body(page):
@@ -60,7 +60,7 @@ def test_a_mouse_drags_the_hand_and_the_goal_is_reached(studio, page):
     wanted = studio.puppet.held["hand_l"]
     until(lambda: np.linalg.norm(studio.puppet.transform("hand_l")[:3, 3] - wanted) < 1e-3, page)
     assert np.abs(studio.model.difference(before, studio.puppet.q)).max() > 0.1
-    until(lambda: not studio.last.missed, page)
+    until(lambda: not studio.session.last.missed, page)
     x, y = grip_at(studio, page, "hand_l")
     page.mouse.up()
     until(lambda: not studio.puppet.held, page)
@@ -97,8 +97,8 @@ def test_a_clicked_foot_is_let_go_and_pinned_again_and_stays(studio, page):
 
 def test_an_unreachable_handle_turns_red_and_says_why(studio, page):
     drag(studio, page, "hand_l", -380, 230)
-    until(lambda: "hand_l" in studio.last.missed, page)
-    until(lambda: tuple(studio.grips.nodes["hand_l"].color) == (222, 52, 60), page)
+    until(lambda: "hand_l" in studio.session.last.missed, page)
+    until(lambda: tuple(studio.session.grips.nodes["hand_l"].color) == (222, 52, 60), page)
     page.get_by_text("Not everything can be reached").wait_for(timeout=1e3 * PATIENCE)
     page.get_by_text("docs/failures.md").wait_for(timeout=1e3 * PATIENCE)
     page.mouse.up()
@@ -111,7 +111,7 @@ def test_methods_are_switched_while_a_handle_is_held(studio, page):
     studio.panel.solver.method.value = "dls"  # the mouse is busy: as another viewer would
     until(lambda: studio.puppet.settings.method.name == "dls", page)
     still(studio, page)
-    assert studio.last.errors["hand_l"][0] < 2e-3
+    assert studio.session.last.errors["hand_l"][0] < 2e-3
     page.mouse.up()
     until(lambda: not studio.puppet.held, page)
     choose(page, "Method", "ccd")
@@ -136,7 +136,7 @@ def test_a_drag_is_one_undo_step_by_key(studio, page):
 
 
 def test_keys_turn_the_view_release_and_help(studio, page):
-    camera = studio.server.get_clients()[page.viewer].camera
+    camera = studio.session.server.get_clients()[page.viewer].camera
     page.mouse.click(*hover(studio, page, "foot_l"))
     until(lambda: "foot_l" not in studio.puppet.fixed, page)
     page.keyboard.press("p")
@@ -153,16 +153,16 @@ def test_keys_turn_the_view_release_and_help(studio, page):
 
 
 def test_the_camera_does_not_sink_below_the_floor(studio, page):
-    camera = studio.server.get_clients()[page.viewer].camera
+    camera = studio.session.server.get_clients()[page.viewer].camera
     page.mouse.move(60, 300)
     page.mouse.down()
     for k in range(8):
         page.mouse.move(60, 300 - 30 * k)  # look from below
     page.mouse.up()
     page.wait_for_timeout(500)
-    until(lambda: camera.position[1] >= studio.floor, page)
+    until(lambda: camera.position[1] >= studio.session.scenery.floor, page)
     page.keyboard.press("1")
-    until(lambda: camera.position[1] > studio.floor + 0.3, page)
+    until(lambda: camera.position[1] > studio.session.scenery.floor + 0.3, page)
 
 
 def test_a_file_is_opened_and_a_pose_saved(studio, page, tmp_path):
@@ -182,7 +182,7 @@ def test_two_viewers_do_not_disturb_each_other(studio, browser, page):
     drag(studio, page, "hand_l", 30, 60)
     drag(studio, other, "hand_r", -30, 60)
     mine = studio.puppet.held["hand_l"].copy()
-    assert studio.grips.owners == {"hand_l": page.viewer, "hand_r": other.viewer}
+    assert studio.session.grips.owners == {"hand_l": page.viewer, "hand_r": other.viewer}
     still(studio, page)
     assert np.array_equal(studio.puppet.held["hand_l"], mine)
     for name in ("hand_l", "hand_r"):
@@ -205,7 +205,7 @@ def test_a_mouse_event_becomes_a_pose_within_20_ms(studio, page, closing_table):
     def watch(*_):
         shown.append(1e3 * time.time())
 
-    studio.listeners.append(watch)
+    studio.session.listeners.append(watch)
     drag(studio, page, "hand_l", 30, 40, steps=25)
     x, y = grip_at(studio, page, "hand_l")
     delays = []
@@ -218,7 +218,7 @@ def test_a_mouse_event_becomes_a_pose_within_20_ms(studio, page, closing_table):
         moved = page.evaluate("() => window.moved")
         delays += [shown[0] - moved[0]] if moved else []
     page.mouse.up()
-    studio.listeners.remove(watch)
+    studio.session.listeners.remove(watch)
     figures = studio.meter.summarize()
     closing_table(
         "studio: from a mouse event to a new pose",

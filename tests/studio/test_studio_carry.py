@@ -14,8 +14,8 @@ import poise
 from poise.errors import FormatError, InvalidValue
 from poise.studio import Studio
 from poise.studio.clips.player import sample
-from poise.studio.clips.second_body import Beside
-from poise.studio.saving import list_motion_kinds, make_motion_file, name_motion_file
+from poise.studio.clips.second_body import SecondBody
+from poise.studio.downloads import list_motion_kinds, make_motion_file, name_motion_file
 from waiting import wait_until
 from walkers import make_character, make_machine
 from walks import make_walk
@@ -27,14 +27,14 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def studio() -> Iterator[Studio]:
     with Studio(make_walk(), port=18065, shadows=False, onto=make_machine()) as running:
-        running.player.stop()
+        running.session.player.stop()
         yield running
 
 
 @pytest.fixture
-def beside(studio: Studio) -> Beside:
+def beside(studio: Studio) -> SecondBody:
     """The machine beside the body that walks, with the clip on it."""
-    found = studio.panel.motion.carry.beside
+    found = studio.second_body
     assert wait_until(lambda: found.background.task is None)
     if found.model is None or found.model.name != "machine":
         assert studio.carry(make_machine())
@@ -42,17 +42,17 @@ def beside(studio: Studio) -> Beside:
     return found
 
 
-def read_lines(beside: Beside) -> np.ndarray:
+def read_lines(beside: SecondBody) -> np.ndarray:
     """Return where the lines between parts end."""
     return np.array(beside._lines[0].points)
 
 
-def test_both_play_in_step_and_lines_join_their_parts(studio: Studio, beside: Beside) -> None:
+def test_both_play_in_step_and_lines_join_their_parts(studio: Studio, beside: SecondBody) -> None:
     assert beside.carried is not None
     assert beside.mapping is not None
     for seconds in (0.0, 1.1, 3.2):
-        studio.player.show_at(seconds)
-        q = sample(beside.carried.result.motion, studio.player.seconds)
+        studio.session.player.show_at(seconds)
+        q = sample(beside.carried.result.motion, studio.session.player.seconds)
         knee = beside.mapping.find("knee_l")
         line = list(beside.mapping).index(knee)
 
@@ -70,7 +70,7 @@ def test_both_play_in_step_and_lines_join_their_parts(studio: Studio, beside: Be
     assert len(read_lines(beside)) == len(beside.mapping)
 
 
-def test_the_result_holds_its_feet_and_the_table_says_so(studio: Studio, beside: Beside) -> None:
+def test_the_result_holds_its_feet_and_the_table_says_so(studio: Studio, beside: SecondBody) -> None:
     assert beside.carried is not None
     assert beside.carried.after.slip_max < 0.01
     report = studio.panel.motion.carry.report.content
@@ -78,7 +78,7 @@ def test_the_result_holds_its_feet_and_the_table_says_so(studio: Studio, beside:
     assert "source" in report
 
 
-def test_a_mended_pair_is_solved_again(studio: Studio, beside: Beside) -> None:
+def test_a_mended_pair_is_solved_again(studio: Studio, beside: SecondBody) -> None:
     carry, before = studio.panel.motion.carry, beside.carried
     assert beside.mapping is not None
     assert before is not None
@@ -99,29 +99,29 @@ def test_a_mended_pair_is_solved_again(studio: Studio, beside: Beside) -> None:
     assert np.abs(beside.carried.result.motion.q - before.result.motion.q).max() < 1e-9
 
 
-def test_a_second_click_does_not_solve_it_twice(beside: Beside) -> None:
+def test_a_second_click_does_not_solve_it_twice(beside: SecondBody) -> None:
     assert beside.solve()
     assert not beside.solve()
     assert beside.background.cancel()
     assert beside.background.task is None
 
 
-def test_the_clip_that_changed_is_told(studio: Studio, beside: Beside) -> None:
+def test_the_clip_that_changed_is_told(studio: Studio, beside: SecondBody) -> None:
     assert not beside.stale
-    studio.editing.find_contacts()
-    assert wait_until(lambda: studio.editing.background.task is None)
-    assert studio.editing.state is not None
-    assert studio.editing.state.contacts is not None
+    studio.session.editing.find_contacts()
+    assert wait_until(lambda: studio.session.editing.background.task is None)
+    assert studio.session.editing.state is not None
+    assert studio.session.editing.state.contacts is not None
     assert not beside.stale  # contacts are found, the motion is the same
-    assert studio.editing.lock_feet()
-    assert wait_until(lambda: studio.player.edited)
+    assert studio.session.editing.lock_feet()
+    assert wait_until(lambda: studio.session.player.edited)
     assert beside.stale
     assert wait_until(lambda: "has changed" in studio.panel.motion.carry.words.content)
     while studio.undo():
         pass
 
 
-def test_a_body_that_does_not_walk_is_refused_in_words(studio: Studio, beside: Beside) -> None:
+def test_a_body_that_does_not_walk_is_refused_in_words(studio: Studio, beside: SecondBody) -> None:
     model = beside.model
     assert studio.carry("quadruped")
     assert wait_until(lambda: beside.background.refused)
@@ -133,7 +133,7 @@ def test_a_body_that_does_not_walk_is_refused_in_words(studio: Studio, beside: B
 def test_a_file_is_opened_beside_and_taken_away(studio: Studio, tmp_path: Path) -> None:
     walk = make_walk()
     poise.save(walk[0:5], tmp_path / "walker.bvh")
-    found = studio.panel.motion.carry.beside
+    found = studio.second_body
     assert wait_until(lambda: found.background.task is None)
     assert found.open_upload("walker.bvh", (tmp_path / "walker.bvh").read_bytes())
     assert wait_until(lambda: found.carried is not None and found.background.task is None and found.model is not None)
@@ -147,7 +147,7 @@ def test_a_file_is_opened_beside_and_taken_away(studio: Studio, tmp_path: Path) 
     assert not folder.exists()
 
 
-def test_the_result_is_saved_as_others_write_it(beside: Beside, tmp_path: Path) -> None:
+def test_the_result_is_saved_as_others_write_it(beside: SecondBody, tmp_path: Path) -> None:
     assert beside.carried is not None
     motion = beside.carried.result.motion
     kinds = list_motion_kinds(motion.model)
@@ -170,12 +170,12 @@ def test_a_motion_is_saved_in_its_own_format_first() -> None:
 
 
 def test_carrying_needs_a_clip(studio: Studio) -> None:
-    studio.panel.motion.carry.beside.remove()
-    motion = studio.player.motion
-    studio.player.open(None)
+    studio.second_body.remove()
+    motion = studio.session.player.motion
+    studio.session.player.open(None)
     with pytest.raises(InvalidValue, match="no motion"):
         studio.carry("humanoid")
-    studio.player.open(motion)
+    studio.session.player.open(motion)
 
 
 def test_a_studio_that_cannot_carry_says_so_before_it_opens(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from poise.errors import FormatError
 from poise.studio import Studio
 from poise.studio.clips.player import Player
 from poise.studio.clips.timeline import ClipState
-from poise.studio.opening import read_opening
+from poise.studio.showable import read_opening
 from poise.studio.web.uploads import unpack
 from waiting import wait_until
 from walks import make_walk, put_skate_in
@@ -202,99 +202,99 @@ def studio() -> Iterator[Studio]:
 
 def wait_still(studio: Studio) -> None:
     """Wait until what is seen of the clip has not changed for a while: the body settles after it is let go."""
-    shown = seen(studio.player).q.copy()
+    shown = seen(studio.session.player).q.copy()
     for _ in range(100):
         time.sleep(0.2)
-        before, shown = shown, seen(studio.player).q.copy()
+        before, shown = shown, seen(studio.session.player).q.copy()
         if np.array_equal(before, shown):
             return
 
 
 def drag_hand(studio: Studio, by: tuple[float, float, float]) -> np.ndarray:
     """Drag the right hand at one second of the clip, let go, and return where to."""
-    studio.player.open(make_clip())
-    studio.player.show_at(1.0)
+    studio.session.player.open(make_clip())
+    studio.session.player.show_at(1.0)
     place = studio.puppet.transform("hand_r")[:3, 3] + np.array(by)
     studio.puppet.hold("hand_r", place)
-    studio.touch(time.perf_counter())
+    studio.session.touch(time.perf_counter())
     assert wait_until(lambda: np.linalg.norm(studio.puppet.transform("hand_r")[:3, 3] - place) < 1e-3)
-    assert not studio.player.edited  # it is still in hand
+    assert not studio.session.player.edited  # it is still in hand
     studio.puppet.let_go("hand_r")
-    studio.touch()
-    assert wait_until(lambda: studio.player.edited)
+    studio.session.touch()
+    assert wait_until(lambda: studio.session.player.edited)
     return place
 
 
 @pytest.mark.slow
 def test_a_clip_is_played_when_it_is_opened(studio: Studio) -> None:
-    assert studio.player.playing
-    before = studio.player.seconds
-    assert wait_until(lambda: studio.player.seconds != before)
+    assert studio.session.player.playing
+    before = studio.session.player.seconds
+    assert wait_until(lambda: studio.session.player.seconds != before)
     assert studio.panel.motion.play.value
-    studio.player.stop()
+    studio.session.player.stop()
     assert wait_until(lambda: not studio.panel.motion.play.value)
 
 
 @pytest.mark.slow
 def test_a_drag_becomes_part_of_the_clip(studio: Studio) -> None:
     place = drag_hand(studio, (0.0, 0.25, 0.15))
-    edited, before = seen(studio.player), make_clip()
+    edited, before = seen(studio.session.player), make_clip()
     assert np.linalg.norm(edited[30].position("hand_r") - place) < 2e-3
     assert np.array_equal(edited.q[0], before.q[0])
     assert np.array_equal(edited.q[-1], before.q[-1])
-    studio.player.show_at(0.0)
-    studio.player.show_at(1.0)  # what is seen at that time is the edit
+    studio.session.player.show_at(0.0)
+    studio.session.player.show_at(1.0)  # what is seen at that time is the edit
     assert np.linalg.norm(studio.puppet.transform("hand_r")[:3, 3] - place) < 2e-3
 
 
 @pytest.mark.slow
 def test_undo_takes_the_edit_back_and_a_drag_is_one_change(studio: Studio) -> None:
     drag_hand(studio, (0.0, 0.2, 0.15))
-    edited = seen(studio.player)
+    edited = seen(studio.session.player)
     assert studio.undo()
-    assert not studio.player.edited
+    assert not studio.session.player.edited
     assert not studio.undo()
     assert studio.redo()
-    assert seen(studio.player) is edited
+    assert seen(studio.session.player) is edited
     assert not studio.redo()
 
 
 @pytest.mark.slow
 def test_undo_drops_a_drag_that_is_not_part_of_the_clip_yet(studio: Studio) -> None:
-    studio.player.open(make_clip())
-    studio.player.show_at(1.0)
+    studio.session.player.open(make_clip())
+    studio.session.player.show_at(1.0)
     q = studio.puppet.q
     studio.puppet.hold("hand_r", studio.puppet.transform("hand_r")[:3, 3] + np.array((0.0, 0.2, 0.1)))
-    studio.touch(time.perf_counter())
+    studio.session.touch(time.perf_counter())
     assert wait_until(lambda: np.abs(studio.puppet.q - q).max() > 0.05)
     assert studio.undo()
     assert np.array_equal(studio.puppet.q, q)
     time.sleep(0.2)
-    assert not studio.player.edited
-    assert studio.editing.background.task is None
+    assert not studio.session.player.edited
+    assert studio.session.editing.background.task is None
 
 
 @pytest.mark.slow
 def test_a_drag_while_feet_are_locked_becomes_a_key_afterwards(studio: Studio) -> None:
-    studio.player.open(put_skate_in(make_walk()))
-    assert studio.editing.lock_feet()
-    assert not studio.editing.lock_feet()  # a second click
-    studio.player.show_at(1.0)
+    studio.session.player.open(put_skate_in(make_walk()))
+    assert studio.session.editing.lock_feet()
+    assert not studio.session.editing.lock_feet()  # a second click
+    studio.session.player.show_at(1.0)
     place = studio.puppet.transform("hand_r")[:3, 3] + np.array((0.0, 0.2, 0.1))
     studio.puppet.hold("hand_r", place)
-    studio.touch(time.perf_counter())
+    studio.session.touch(time.perf_counter())
     assert wait_until(lambda: np.linalg.norm(studio.puppet.transform("hand_r")[:3, 3] - place) < 1e-3)
     studio.puppet.let_go("hand_r")
-    studio.touch()
+    studio.session.touch()
 
     def state() -> ClipState:
-        found = studio.editing.state
+        found = studio.session.editing.state
         assert found is not None
         return found
 
     assert wait_until(lambda: state().keys, 60.0)
     assert state().base is not state().original  # locked first
-    assert np.linalg.norm(seen(studio.player)[30].position("hand_r") - place) < 2e-3
+    assert np.linalg.norm(seen(studio.session.player)[30].position("hand_r") - place) < 2e-3
     assert studio.undo()
     assert not state().keys
     assert studio.undo()
@@ -303,24 +303,24 @@ def test_a_drag_while_feet_are_locked_becomes_a_key_afterwards(studio: Studio) -
 
 @pytest.mark.slow
 def test_cancel_frees_the_page_at_once_and_changes_nothing(studio: Studio) -> None:
-    studio.player.open(put_skate_in(make_walk()))
-    assert studio.editing.lock_feet()
+    studio.session.player.open(put_skate_in(make_walk()))
+    assert studio.session.editing.lock_feet()
     begun = time.perf_counter()
-    assert studio.editing.cancel()
+    assert studio.session.editing.cancel()
     assert time.perf_counter() - begun < 0.5
-    assert studio.editing.background.task is None
+    assert studio.session.editing.background.task is None
     time.sleep(0.2)
-    assert not studio.player.edited
+    assert not studio.session.player.edited
 
 
 @pytest.mark.slow
 def test_opening_another_clip_ends_what_was_done_to_the_last(studio: Studio) -> None:
-    studio.player.open(put_skate_in(make_walk()))
-    assert studio.editing.lock_feet()
-    studio.player.open(make_clip())
-    assert studio.editing.background.task is None
+    studio.session.player.open(put_skate_in(make_walk()))
+    assert studio.session.editing.lock_feet()
+    studio.session.player.open(make_clip())
+    assert studio.session.editing.background.task is None
     time.sleep(0.2)
-    assert not studio.player.edited
+    assert not studio.session.player.edited
 
 
 @pytest.mark.slow
@@ -331,7 +331,7 @@ def test_the_ghost_is_the_original_at_the_same_frame(studio: Studio) -> None:
     assert wait_until(lambda: tab.ghost.view is not None)
     view = tab.ghost.view
     assert view is not None
-    studio.player.show_at(1.0)
+    studio.session.player.show_at(1.0)
     row = studio.model.frames.index("hand_r")
     wanted = make_clip()[30].position("hand_r")
     assert wait_until(lambda: np.abs(view.model.fk(studio.puppet.q)[row, :3, 3] - wanted).max() > 0.1)
@@ -343,26 +343,26 @@ def test_the_ghost_is_the_original_at_the_same_frame(studio: Studio) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("ending", [".bvh", ".glb"])
 def test_what_was_uploaded_is_saved_edited_in_its_own_format(studio: Studio, ending: str, tmp_path: Path) -> None:
-    from poise.studio.saving import find_kind, make_file, name_file
+    from poise.studio.downloads import find_kind, make_file, name_file
     from poise.studio.web.uploads import open_upload
 
     poise.save(make_clip(), tmp_path / f"swing{ending}")
-    open_upload(studio, f"swing{ending}", (tmp_path / f"swing{ending}").read_bytes())
-    studio.player.stop()
-    studio.player.show_at(1.0)
+    open_upload(studio.session, f"swing{ending}", (tmp_path / f"swing{ending}").read_bytes())
+    studio.session.player.stop()
+    studio.session.player.show_at(1.0)
     before = studio.puppet.transform("hand_r")[:3, 3].copy()
     studio.puppet.hold("hand_r", before + np.array((0.0, 0.2, 0.15)))
-    studio.touch()
+    studio.session.touch()
     assert wait_until(lambda: np.linalg.norm(studio.puppet.transform("hand_r")[:3, 3] - before) > 0.2)
     studio.puppet.let_go("hand_r")
-    studio.touch()
-    assert wait_until(lambda: studio.player.edited)
+    studio.session.touch()
+    assert wait_until(lambda: studio.session.player.edited)
     wait_still(studio)
     kind = find_kind(studio.model)
-    assert name_file(studio, kind) == f"swing{ending}"
-    (tmp_path / f"again{ending}").write_bytes(make_file(studio, kind))
+    assert name_file(studio.session, kind) == f"swing{ending}"
+    (tmp_path / f"again{ending}").write_bytes(make_file(studio.session, kind))
     again, original = (poise.load_motion(tmp_path / f"{name}{ending}") for name in ("again", "swing"))
-    shown, saved, first = (m.model.fk(m.q[30])[:, :3, 3] for m in (seen(studio.player), again, original))
+    shown, saved, first = (m.model.fk(m.q[30])[:, :3, 3] for m in (seen(studio.session.player), again, original))
     assert shown == pytest.approx(saved, abs=2e-4)
     assert np.abs(first - saved).max() > 0.1
 
@@ -373,9 +373,9 @@ def test_the_floor_lies_under_the_whole_clip(studio: Studio) -> None:
     q = clip.q.copy()
     q[15:25, 1] -= 0.7  # deeper for a while
     studio.show(poise.Motion(clip.model, q, FPS))
-    studio.player.stop()
-    low = studio.find_points()[:, 1].min()
-    assert low == pytest.approx(studio.view.sample_points(clip.model.fk(q[20]))[:, 1].min(), abs=0.05)
+    studio.session.player.stop()
+    low = studio.session.scenery.find_points()[:, 1].min()
+    assert low == pytest.approx(studio.session.view.sample_points(clip.model.fk(q[20]))[:, 1].min(), abs=0.05)
 
 
 # ------------------------------------------------------------------------------------------------ the command

@@ -117,8 +117,8 @@ def test_sliders_follow_the_handles_and_handles_the_sliders(studio: Studio) -> N
     assert wait_until(lambda: abs(studio.puppet.q[0] - math.radians(40.0)) < 1e-9)
     assert np.linalg.norm(studio.puppet.transform(tip)[:3, 3] - before[:3, 3]) > 0.1
     studio.puppet.hold(tip, studio.puppet.transform(tip)[:3, 3] + np.array((0.0, -0.2, 0.0)))
-    studio.touch()
-    assert wait_until(lambda: studio.last.errors.get(tip, (9.0, 9.0))[0] < 1e-3)
+    studio.session.touch()
+    assert wait_until(lambda: studio.session.last.errors.get(tip, (9.0, 9.0))[0] < 1e-3)
     studio.puppet.let_go(tip)
     assert wait_until(
         lambda: all(
@@ -141,7 +141,7 @@ def test_a_typed_target_is_reached(studio: Studio) -> None:
     roll, pitch, yaw = (math.radians(x) for x in tab.turn.value)
     wanted = poise.Rotation.from_euler("ZYX", (yaw, pitch, roll)).matrix
     assert wait_until(lambda: np.abs(studio.puppet.transform(tip)[:3, :3] - wanted).max() < 1e-2)
-    assert wait_until(lambda: studio.grips.find_state(tip, studio.last) == "placed")
+    assert wait_until(lambda: studio.session.grips.find_state(tip, studio.session.last) == "placed")
 
 
 def test_a_part_that_is_clicked_shows_its_joint(studio: Studio) -> None:

@@ -20,7 +20,7 @@ from poise.studio.web.uploads import open_upload
 CUT_SHORT = """
 from poise.studio.web.studio import Studio
 from poise.studio.web.uploads import open_upload
-open_upload(Studio("planar2", port=18213), "arm.urdf", open({path!r}, "rb").read())
+open_upload(Studio("planar2", port=18213).session, "arm.urdf", open({path!r}, "rb").read())
 """
 
 
@@ -34,7 +34,7 @@ def test_a_stopped_studio_leaves_no_files(arm, tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()
     with Studio("planar2", port=18212) as studio:
-        open_upload(studio, "arm.urdf", arm.read_bytes())
+        open_upload(studio.session, "arm.urdf", arm.read_bytes())
         assert len(list((tmp_path / "temporary").iterdir())) == 1  # the upload, which saving needs
     assert list((tmp_path / "temporary").iterdir()) == []
 
@@ -46,7 +46,7 @@ def test_the_file_of_a_body_that_a_clip_is_carried_to_is_gone_too(tmp_path, monk
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()
     with Studio(make_walk(), port=18219, shadows=False) as studio:
-        beside = studio.panel.motion.carry.beside
+        beside = studio.second_body
         assert beside.open_upload("other.glb", (tmp_path / "other.glb").read_bytes())
         assert wait_until(lambda: beside.model is not None)
         assert list((tmp_path / "temporary").rglob("other.glb"))

@@ -18,7 +18,7 @@ pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[
 
 from poise.studio.clips.keys import Key
 from poise.studio.clips.timeline import ClipState, cut_clip, lock_feet, put_keys
-from poise.studio.saving import list_motion_kinds, make_motion_file
+from poise.studio.downloads import list_motion_kinds, make_motion_file
 from poise.studio.scene.objects_view import sample_object
 from poise.studio.web.studio import Studio
 
@@ -44,13 +44,13 @@ def scene() -> MotionWithObjects:
 @pytest.fixture(scope="module")
 def studio(scene: MotionWithObjects) -> Iterator[Studio]:
     with Studio(scene, port=18073, shadows=False) as running:
-        running.player.stop()
+        running.session.player.stop()
         yield running
 
 
 def read_places(studio: Studio) -> np.ndarray:
     """Return where the objects stand in the scene, (n, 4, 4)."""
-    nodes = studio.objects_view.nodes
+    nodes = studio.session.objects_view.nodes
     out = np.tile(np.eye(4), (len(nodes), 1, 1))
     for T, node in zip(out, nodes, strict=True):
         T[:3, :3], T[:3, 3] = poise.Rotation(node.wxyz).matrix, node.position
@@ -59,7 +59,7 @@ def read_places(studio: Studio) -> np.ndarray:
 
 def test_objects_stand_where_the_clip_has_them_at_every_time(studio, scene):
     for frame in (0, 7, len(scene) - 1):
-        studio.player.show_at(frame / scene.fps)
+        studio.session.player.show_at(frame / scene.fps)
         wanted = np.array([each.transforms[frame] for each in scene.objects])
 
         def is_there(wanted: np.ndarray = wanted) -> bool:
@@ -75,7 +75,7 @@ def test_objects_stand_where_the_clip_has_them_at_every_time(studio, scene):
 
 
 def test_the_floor_lies_under_the_objects_too(studio):
-    assert studio.floor == pytest.approx(-0.525, abs=1e-3)
+    assert studio.session.scenery.floor == pytest.approx(-0.525, abs=1e-3)
 
 
 def test_edits_keep_the_objects_and_files_hold_them(scene, tmp_path: Path):
@@ -94,14 +94,14 @@ def test_edits_keep_the_objects_and_files_hold_them(scene, tmp_path: Path):
 def test_a_saved_file_shows_body_and_objects(studio, scene, tmp_path: Path):
     poise.save(scene, tmp_path / "both.glb")
     studio.show(tmp_path / "both.glb")
-    studio.player.stop()
-    assert not studio.objects_view.nodes  # they are parts of what the file describes
-    assert wait_until(lambda: studio.view.dressed is not None)
-    carried = set(studio.view.dressed.carried)
+    studio.session.player.stop()
+    assert not studio.session.objects_view.nodes  # they are parts of what the file describes
+    assert wait_until(lambda: studio.session.view.dressed is not None)
+    carried = set(studio.session.view.dressed.carried)
     assert {"ball", "shelf"} <= carried
     assert {"shoulder_l", "knee_r"} <= carried  # and the body is seen beside them
     studio.show(scene)
-    studio.player.stop()
-    assert wait_until(lambda: len(studio.objects_view.nodes) == 2)
+    studio.session.player.stop()
+    assert wait_until(lambda: len(studio.session.objects_view.nodes) == 2)
     studio.show("panda")
-    assert not studio.objects_view.nodes
+    assert not studio.session.objects_view.nodes

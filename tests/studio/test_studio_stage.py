@@ -11,10 +11,11 @@ import pytest
 
 import poise
 from poise.pictures.front import find_turn
-from poise.studio.opening import read_opening
+from poise.studio.clips.player import Player
 from poise.studio.puppet import Puppet, measure_size
 from poise.studio.scene.appearance import Scenery
 from poise.studio.scene.stage import VIEWS, View, find_direction, find_view
+from poise.studio.showable import read_opening
 
 BODIES = ("humanoid", "panda", "quadruped", "planar3", "snake100")
 FOV = 0.72  # of the studio's camera [rad]
@@ -134,7 +135,7 @@ def test_who_is_there_and_who_will_come_see_the_same_points() -> None:
     server = MagicMock()
     server.initial_camera, there = SimpleNamespace(), SimpleNamespace(aspect=1.6)
     server.get_clients.return_value = {0: SimpleNamespace(camera=there)}
-    scenery = Scenery(server, shadows=False, dark=False)
+    scenery = Scenery(server, Player(lambda _: None), lambda: False, shadows=False, dark=False)
     scenery.puppet = Puppet(model)
     points = np.random.default_rng(0).uniform(-3.0, 3.0, (50, 3))
     scenery.show_points(points)

@@ -52,22 +52,22 @@ def test_a_file_that_cannot_be_read_is_called_by_its_own_name(studio, name, cont
     from poise.studio.web.uploads import open_upload
 
     with pytest.raises(FormatError) as caught:
-        open_upload(studio, name, content)
+        open_upload(studio.session, name, content)
     assert str(caught.value).startswith(f"{name}:")
 
 
 @pytest.mark.slow
 def test_a_motion_is_announced_and_saved_whole(studio, tmp_path):
-    from poise.studio.saving import make_file
+    from poise.studio.downloads import make_file
     from poise.studio.web.uploads import open_upload
 
     model = poise.load("planar2")
     poise.save(poise.Motion(model, np.linspace(0, 1, 60).reshape(30, 2), fps=30), tmp_path / "wave.bvh")
-    open_upload(studio, "wave.bvh", (tmp_path / "wave.bvh").read_bytes())
+    open_upload(studio.session, "wave.bvh", (tmp_path / "wave.bvh").read_bytes())
     assert studio.panel.pose.describe_file().startswith("30 poses, played in the Motion tab")
-    assert studio.panel.motion.time.max >= studio.player.motion.times[-1]
+    assert studio.panel.motion.time.max >= studio.session.player.motion.times[-1]
     for kind in ("GLB", "BVH"):
-        (tmp_path / f"again.{kind.lower()}").write_bytes(make_file(studio, kind))
+        (tmp_path / f"again.{kind.lower()}").write_bytes(make_file(studio.session, kind))
         assert len(poise.load_motion(tmp_path / f"again.{kind.lower()}")) == 30
     studio.show("humanoid")
     assert "Motion tab" not in studio.panel.pose.describe_file()

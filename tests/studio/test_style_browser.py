@@ -50,7 +50,7 @@ def page(browser, studio):
 
 
 def test_clips_are_learned_and_a_slider_shapes_the_drag(studio, page, tmp_path):
-    styling = studio.panel.pose.style.styling
+    styling = studio.styles
     poise.save(make_bow(), tmp_path / "bow.npz")  # of this body
     poise.save(make_walk(24), tmp_path / "walk.bvh")  # of the body that the file describes: carried over
     before = studio.puppet.q
@@ -76,7 +76,7 @@ def test_clips_are_learned_and_a_slider_shapes_the_drag(studio, page, tmp_path):
     assert style.likelihood(styled) > style.likelihood(plain) + 10.0
     hand = studio.puppet.handles["hand_l"].frame
     assert np.abs(styled.position(hand) - plain.position(hand)).max() < 2e-3
-    assert studio.grips._states["hand_l"] == "placed"
+    assert studio.session.grips._states["hand_l"] == "placed"
 
     page.keyboard.press("Control+z")  # the slide
     until(lambda: np.array_equal(studio.puppet.q, styled.q), page)

@@ -218,7 +218,7 @@ def studio(slouch) -> Iterator[Studio]:
 
 def test_the_studio_learns_beside_the_page_and_says_what(studio, slouch, tmp_path):
     folder = studio.panel.pose.style
-    styling = folder.styling
+    styling = folder.styles
     assert wait_until(lambda: styling.style is not None and styling.background.task is None)
     assert styling.share == 1.0
     assert wait_until(lambda: f"Learned from {len(slouch)} frames" in folder.words.content)
@@ -248,7 +248,7 @@ def io_file(folder, content: bytes):
 
 
 def test_another_body_forgets_the_style(studio, slouch):
-    styling = studio.panel.pose.style.styling
+    styling = studio.styles
     studio.learn_style(slouch)
     assert wait_until(lambda: styling.style is not None)
     studio.show("panda")

@@ -26,7 +26,7 @@ def studio(tmp_path_factory):
     path = tmp_path_factory.mktemp("clips") / "walk.bvh"
     poise.save(put_skate_in(make_walk(90)), path)
     with Studio(path, port=18094, shadows=False) as running:
-        running.player.stop()
+        running.session.player.stop()
         yield running
 
 
@@ -50,61 +50,64 @@ def unfold(page, name):
 
 def free(studio, page):
     """Waits until no long work goes on."""
-    until(lambda: studio.editing.background.task is None, page)
+    until(lambda: studio.session.editing.background.task is None, page)
 
 
 def test_feet_are_found_locked_and_measured(studio, page):
     press(page, "Find contacts")
-    until(lambda: studio.editing.state.contacts is not None, page)
+    until(lambda: studio.session.editing.state.contacts is not None, page)
     free(studio, page)
     for name in ("heel_l", "toe_r"):  # rows of the picture
         page.get_by_text(name, exact=True).first.wait_for(timeout=1e3 * PATIENCE)
     page.get_by_role("button", name="Lock feet").dblclick(timeout=1e3 * PATIENCE)  # twice, as people do
-    until(lambda: studio.player.edited, page)
+    until(lambda: studio.session.player.edited, page)
     free(studio, page)
-    assert len(studio.player.timeline._past) in (2, 3)  # found, locked; and again where the first had ended by then
+    assert len(studio.session.player.timeline._past) in (
+        2,
+        3,
+    )  # found, locked; and again where the first had ended by then
     page.get_by_text("contacts hold within 0.01 mm").wait_for(timeout=1e3 * PATIENCE)
     press(page, "Quality")
     page.get_by_text("slip, mean").wait_for(timeout=1e3 * PATIENCE)
-    before, after = studio.editing.compared
+    before, after = studio.session.editing.compared
     assert before.slip_max > 0.5
     assert after.slip_max < 0.01
 
 
 def test_the_marker_follows_the_time_and_keys_set_in_and_out(studio, page):
-    studio.player.show_at(1.0)
+    studio.session.player.show_at(1.0)
     page.keyboard.press("n")
-    until(lambda: studio.player.frame == FRAME + 1, page)
-    share = 100.0 * (FRAME + 1) / (len(studio.player.motion) - 1)
+    until(lambda: studio.session.player.frame == FRAME + 1, page)
+    share = 100.0 * (FRAME + 1) / (len(studio.session.player.motion) - 1)
     page.locator(f"div[style*='left: {share:.2f}%'], div[style*='left:{share:.2f}%']").first.wait_for(
         state="attached", timeout=1e3 * PATIENCE
     )
     page.keyboard.press("i")
-    until(lambda: studio.player.start == pytest.approx(31 / FPS), page)
-    studio.player.set_part(0.0, studio.player.duration)
+    until(lambda: studio.session.player.start == pytest.approx(31 / FPS), page)
+    studio.session.player.set_part(0.0, studio.session.player.duration)
 
 
 def test_a_drag_at_a_frame_is_a_key_that_undo_takes_back(studio, page):
-    studio.player.show_at(FRAME / FPS)
-    before = studio.player.motion
+    studio.session.player.show_at(FRAME / FPS)
+    before = studio.session.player.motion
     drag(studio, page, "hand_l", 20, 50)
     page.mouse.up()
-    until(lambda: studio.editing.state.keys, page)
+    until(lambda: studio.session.editing.state.keys, page)
     free(studio, page)
-    (key,) = studio.editing.state.keys
+    (key,) = studio.session.editing.state.keys
     assert key.frame == FRAME
     page.get_by_text("1.00 s: hand_l").or_(page.locator("input[value='1.00 s: hand_l']")).first.wait_for(
         state="attached", timeout=1e3 * PATIENCE
     )
     place = studio.model.fk(key.pose, studio.puppet.handles["hand_l"].frame)[:3, 3]
-    seen = studio.player.motion[FRAME].position(studio.puppet.handles["hand_l"].frame)
+    seen = studio.session.player.motion[FRAME].position(studio.puppet.handles["hand_l"].frame)
     assert np.abs(seen - place).max() < 1e-6
     page.keyboard.press("Control+z")
-    until(lambda: studio.player.motion is before, page)
+    until(lambda: studio.session.player.motion is before, page)
     page.keyboard.press("Control+Shift+z")
-    until(lambda: studio.editing.state.keys, page)
+    until(lambda: studio.session.editing.state.keys, page)
     press(page, "Remove this key")
-    until(lambda: not studio.editing.state.keys, page)
+    until(lambda: not studio.session.editing.state.keys, page)
     free(studio, page)
 
 
@@ -114,22 +117,22 @@ def test_the_clip_is_saved_as_it_is_seen_in_its_own_format(studio, page, tmp_pat
         press(page, "Save clip")
     assert started.value.suggested_filename == "walk.bvh"
     started.value.save_as(tmp_path / "saved.bvh")
-    saved, seen = poise.load_motion(tmp_path / "saved.bvh"), studio.player.motion
+    saved, seen = poise.load_motion(tmp_path / "saved.bvh"), studio.session.player.motion
     for name in ("heel_l", "hand_r"):
         frame = poise.roles(seen.model).get(name, name)
         assert np.abs(saved.positions(frame) - seen.positions(frame)).max() < 1e-4
 
 
 def test_a_clip_is_carried_over_and_a_pair_mended_by_two_clicks(studio, page, tmp_path):
-    beside = studio.panel.motion.carry.beside
+    beside = studio.second_body
     unfold(page, "Carry to another body")
     choose(page, "Onto", "humanoid as a child")
     until(lambda: beside.carried is not None and beside.background.task is None, page)
     page.get_by_text("parts, 1 m of the path").wait_for(timeout=1e3 * PATIENCE)
     page.set_viewport_size({"width": 1200, "height": 560})  # beside the panel there is room for two
-    camera = studio.server.get_clients()[page.viewer].camera
+    camera = studio.session.server.get_clients()[page.viewer].camera
     until(lambda: camera.image_width / camera.image_height > 2.0, page)
-    studio.player.show_at(0.0)
+    studio.session.player.show_at(0.0)
     beside.look()
     page.wait_for_timeout(1000)
     first = beside.mapping.find("head")
@@ -152,7 +155,7 @@ def test_a_clip_is_carried_over_and_a_pair_mended_by_two_clicks(studio, page, tm
     with page.expect_download(timeout=1e3 * PATIENCE) as started:
         press(page, "Save carried clip")
     started.value.save_as(tmp_path / "carried.bvh")
-    assert len(poise.load_motion(tmp_path / "carried.bvh")) == len(studio.player.motion)
+    assert len(poise.load_motion(tmp_path / "carried.bvh")) == len(studio.session.player.motion)
 
 
 def click_until(page, studio, place, done):

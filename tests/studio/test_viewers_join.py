@@ -23,19 +23,19 @@ def studio():
 def test_viewers_who_come_together_all_get_their_folder(studio, capfd, _):
     own = studio.panel.pose.own
     with join_together(studio, 8):
-        assert wait_until(lambda: len(studio.server.get_clients()) == 8)
-        assert wait_until(lambda: set(own) == set(studio.server.get_clients()), 5)
+        assert wait_until(lambda: len(studio.session.server.get_clients()) == 8)
+        assert wait_until(lambda: set(own) == set(studio.session.server.get_clients()), 5)
         assert "RuntimeError" not in capfd.readouterr().err
     assert wait_until(lambda: not own)
 
 
 def test_a_viewer_who_is_gone_before_their_folder_is_made_gets_none(studio):
     own = studio.panel.pose.own
-    with studio.lock:
+    with studio.session.lock:
         with join_together(studio, 1):
-            assert wait_until(studio.server.get_clients)
-        assert wait_until(lambda: not studio.server.get_clients())
-    with studio.lock:
+            assert wait_until(studio.session.server.get_clients)
+        assert wait_until(lambda: not studio.session.server.get_clients())
+    with studio.session.lock:
         assert not own
     assert wait_until(lambda: not own)
 

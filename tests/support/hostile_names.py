@@ -86,14 +86,14 @@ def write_files(folder: Path) -> list[Path]:
 
 def use_every_tab(studio: Any) -> None:
     """Make every tab say something about handles, joints and clips."""
-    panel, handles = studio.panel, list(studio.grips.frames)
+    panel, handles = studio.panel, list(studio.session.grips.frames)
     for handle in handles[:8]:
         panel.select(0, handle)
         panel.learn.begin_walk()
         panel.learn.on_step()
         panel.pose.freeze(frozenset(panel.pose.list_joints()))
     panel.pose.freeze(frozenset())
-    if studio.player.motion is None:
+    if studio.session.player.motion is None:
         miss(studio, handles[-1])
     else:
         use_clip(studio)
@@ -102,7 +102,7 @@ def use_every_tab(studio: Any) -> None:
 def miss(studio: Any, handle: str) -> None:
     """Ask for a place that is out of reach, until the panel says why."""
     studio.puppet.hold(handle, np.array((9.0, 9.0, 9.0)))
-    studio.touch()
+    studio.session.touch()
     assert wait_until(lambda: "Not everything can be reached" in studio.panel.status.content)
     studio.panel.learn.on_step()
     studio.puppet.release()
@@ -110,9 +110,9 @@ def miss(studio: Any, handle: str) -> None:
 
 def use_clip(studio: Any) -> None:
     """Find feet in the clip, learn its style, and carry it to another body."""
-    studio.editing.find_contacts()
-    assert wait_until(lambda: studio.editing.background.task is None)
-    studio.learn_style(studio.player.motion)
+    studio.session.editing.find_contacts()
+    assert wait_until(lambda: studio.session.editing.background.task is None)
+    studio.learn_style(studio.session.player.motion)
     studio.carry(make_body())
-    assert wait_until(lambda: studio.panel.motion.carry.beside.background.task is None)
-    assert wait_until(lambda: studio.panel.pose.style.styling.background.task is None)
+    assert wait_until(lambda: studio.second_body.background.task is None)
+    assert wait_until(lambda: studio.styles.background.task is None)

@@ -17,14 +17,14 @@ COARSE = 0.4  # pixels drawn a pixel of the window: without a graphics card they
 
 def open_page(browser: Any, studio: Any) -> Any:
     """A window that shows the studio."""
-    before = set(studio.server.get_clients())
+    before = set(studio.session.server.get_clients())
     page = browser.new_page(viewport=SIZE)
     page.set_default_timeout(1e3 * PATIENCE)
     page.goto(f"{studio.url}&fixedDpr={COARSE}")
     page.get_by_role("tab", name="Pose").wait_for(timeout=1e3 * PATIENCE)
-    until(lambda: set(studio.server.get_clients()) - before, page)
-    until(lambda: set(studio.panel.pose.own) == set(studio.server.get_clients()), page)
-    page.viewer = max(set(studio.server.get_clients()) - before)
+    until(lambda: set(studio.session.server.get_clients()) - before, page)
+    until(lambda: set(studio.panel.pose.own) == set(studio.session.server.get_clients()), page)
+    page.viewer = max(set(studio.session.server.get_clients()) - before)
     return page
 
 
@@ -38,7 +38,7 @@ def until(true: Callable[[], object], page: Any, seconds: float = PATIENCE) -> N
 
 def seen_at(studio: Any, page: Any, place: Any) -> tuple[float, ...]:
     """Where in the window a place of the world is [pixels]; its picture may be drawn in fewer."""
-    camera, size = studio.server.get_clients()[page.viewer].camera, page.viewport_size
+    camera, size = studio.session.server.get_clients()[page.viewer].camera, page.viewport_size
     inside = poise.Rotation(camera.wxyz).matrix.T @ (np.asarray(place) - camera.position)
     focus = 0.5 * size["height"] / np.tan(0.5 * camera.fov)
     return tuple(0.5 * np.array([size["width"], size["height"]]) + focus * inside[:2] / inside[2])
@@ -46,7 +46,7 @@ def seen_at(studio: Any, page: Any, place: Any) -> tuple[float, ...]:
 
 def grip_at(studio: Any, page: Any, handle: str) -> tuple[float, ...]:
     """Where a grip is in the window."""
-    return seen_at(studio, page, studio.grips.find_place(handle))
+    return seen_at(studio, page, studio.session.grips.find_place(handle))
 
 
 def hover(studio: Any, page: Any, handle: str) -> tuple[float, float]:

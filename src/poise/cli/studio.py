@@ -49,7 +49,7 @@ def studio_command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the address as JSON.")] = False,
 ) -> None:
     """Pose a body in the browser, or play and edit a clip: handles, pins, methods, lessons, a race. Ctrl-C stops it."""
-    from poise.studio.opening import find_body
+    from poise.studio.showable import find_body
     from poise.studio.web.studio import Studio
 
     with report_errors("studio"):
@@ -76,7 +76,7 @@ def studio_command(
 
 def find_other_body(onto: str | None) -> str | None:
     """Return the file or the name of the second body; for a folder, the body inside it."""
-    from poise.studio.opening import find_body
+    from poise.studio.showable import find_body
 
     return str(find_body(Path(onto), onto)) if onto is not None and Path(onto).is_dir() else onto
 

@@ -27,6 +27,10 @@ class RigHistory:
     def __init__(self, first: Snapshot) -> None:
         self.now = first
         self.solution: Solution | None = None
+        self._done: list[Snapshot] = []
+        self._undone: list[Snapshot] = []
+        self._open: set[tuple[str, str]] = set()
+        self._begun: bool | None = None  # inside `begin`: whether its snapshot is recorded already
         self.mark_start()
 
     def undo(self) -> bool:
@@ -54,10 +58,8 @@ class RigHistory:
     def mark_start(self) -> None:
         """Make this moment the start: `reset` returns to it, and `undo` does not go beyond it."""
         self._first = replace(self.now, dragged=())
-        self._done: list[Snapshot] = []
-        self._undone: list[Snapshot] = []
-        self._open: set[tuple[str, str]] = set()
-        self._begun: bool | None = None  # inside `begin`: whether its snapshot is recorded already
+        self._done, self._undone = [], []
+        self.commit()
 
     def change(self, verb: str, what: str = "", **fields: Any) -> None:
         """Record the current snapshot, then change some of its fields."""

@@ -1,20 +1,5 @@
-"""The studio: a body in the browser, to be dragged.
+"""The studio: a body in the browser, to be dragged. Pictures are in `poise.pictures`, pages in `poise.pages`."""
 
-Pictures and pages have rooms of their own, `poise.pictures` and `poise.pages`; their names can be had here as well.
-"""
-
-from poise.pages import Page, show
-from poise.pictures import Camera, Picture, plot, plot_history, plot_pose, plot_race
 from poise.studio.web.studio import Studio
 
-__all__ = [
-    "Camera",
-    "Page",
-    "Picture",
-    "Studio",
-    "plot",
-    "plot_history",
-    "plot_pose",
-    "plot_race",
-    "show",
-]
+__all__ = ["Studio"]

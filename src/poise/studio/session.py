@@ -23,7 +23,6 @@ from poise.model import Model
 from poise.solvers.report.explanation import Explanation
 from poise.studio.clips.edits import Editing
 from poise.studio.clips.player import Player
-from poise.studio.opening import Opening, Showable, read_opening
 from poise.studio.puppet import FrameResult, Puppet
 from poise.studio.scene.appearance import Scenery
 from poise.studio.scene.body_view import BodyView
@@ -31,6 +30,7 @@ from poise.studio.scene.grips import Grips
 from poise.studio.scene.map_view import MapView
 from poise.studio.scene.mesh_parts import make_dress
 from poise.studio.scene.objects_view import ObjectsView
+from poise.studio.showable import Opening, Showable, read_opening
 from poise.studio.web.gate import Gate
 from poise.studio.web.meter import Meter
 from poise.studio.web.viser_server import start_server
@@ -66,7 +66,7 @@ class Watcher(Protocol):
         """Explain why a handle is missed."""
 
 
-class Session(Scenery):
+class Session:
     """A body in the scene of a server, and the thread that moves it.
 
     Attributes:
@@ -77,6 +77,7 @@ class Session(Scenery):
         grips: Its handles in the scene.
         player: The clip that is open.
         editing: What is done to it.
+        scenery: The stage, its colours and cameras.
         objects_view: The objects that move with it.
         meter: Figures of the last frames.
         listeners: Called after every frame, with what it came to and the transforms of all frames of the model.
@@ -84,17 +85,19 @@ class Session(Scenery):
         watcher: Who is told what happens; None until there is a panel.
         lock: Held while the scene or the panel is changed.
         last: The last frame.
+        stopped: Whether the studio is closing: nothing is shown any more.
         show_limits: Whether parts are lit whose joint stands at the end of its range.
     """
 
+    puppet: Puppet
+    view: BodyView
     grips: Grips
     last: FrameResult
 
     def __init__(
         self, opening: Opening, gate: Gate, *, host: str, port: int, shadows: bool, dark: bool = False
     ) -> None:
-        super().__init__(start_server(host, port, "Poise", gate), shadows=shadows, dark=dark)
-        self.gate = gate
+        self.server, self.gate = start_server(host, port, "Poise", gate), gate
         self.host, self.port = host, self.server.get_port()
         self.meter = Meter()
         self.listeners: list[Callable[[FrameResult, Floats], None]] = []
@@ -103,21 +106,27 @@ class Session(Scenery):
         self.lock = threading.RLock()
         self.player = Player(self.start_at, self.lock)
         self.editing = Editing(self.player, lambda: self.puppet, self.lock)
+        self.scenery = Scenery(self.server, self.player, lambda: self.stopped, shadows=shadows, dark=dark)
         self.show_limits = True
         self._wake = threading.Event()
         self._event: float | None = None
-        self._stopping = False
+        self.stopped = False
         self._asked = 0
         self._bodies = 0
         self._uploads = mkdtemp(prefix="poise-upload-")  # with a folder for each file that a viewer sent
         self._remove_uploads = weakref.finalize(self, shutil.rmtree, self._uploads, ignore_errors=True)
         self._folder = ""  # of the file that is shown
-        self.map_view = MapView(self)
-        self.objects_view = ObjectsView(self)
+        self.map_view = MapView(self.scenery)
+        self.objects_view = ObjectsView(self.scenery)
         self._mount(opening)
         self._thread = threading.Thread(target=self._run, name="poise-studio", daemon=True)
 
     # ------------------------------------------------------------------------------------------ what is asked
+
+    @property
+    def model(self) -> Model:
+        """The body."""
+        return self.puppet.model
 
     @property
     def pose(self) -> Pose:
@@ -173,7 +182,7 @@ class Session(Scenery):
         """Open a motion of the body that is shown, and play it."""
         if motion is not None:
             self.player.open(motion)
-            self.set_stage()
+            self.scenery.set_stage()
             self.player.play()
 
     def undo(self) -> bool:
@@ -209,7 +218,7 @@ class Session(Scenery):
     def stop(self) -> None:
         """Close the studio."""
         with self.lock:  # whoever shows something does so before, or not at all
-            self._stopping = True
+            self.stopped = True
         self.player.stop()
         self.editing.cancel()
         self._wake.set()
@@ -239,11 +248,11 @@ class Session(Scenery):
             self._bodies += 1  # every body has names of its own: late messages never reach the next one
             T = model.fk(self.puppet.q)
             self.view = BodyView(self.server.scene, f"/body_{self._bodies}", model)
-            self.set_see_through(self.see_through)
+            self.scenery.show_body(self.puppet, self.view)
             self.grips = Grips(self.server, self.puppet, self.view, f"/beside_{self._bodies}", self.touch, self._select)
             self.view.show(T)
             self.grips.show(T, self.last)
-            self.set_stage()
+            self.scenery.set_stage()
         self.look_notes: tuple[str, ...] = ()
         self._touched = False  # whether a hand has taken a handle since
         if has_own_look(model):
@@ -262,13 +271,13 @@ class Session(Scenery):
 
     def _put_on(self, model: Model, number: int, *, camera: bool) -> None:
         """Dress the body in its own meshes, and tell the viewers which could not be had; once."""
-        if self._bodies != number or self._stopping or self.view.dressed is not None:
+        if self._bodies != number or self.stopped or self.view.dressed is not None:
             return
         dress = make_dress(model)
         if dress is not None:
             with self.server.atomic():
                 self.view.dress(dress)
-                self.set_stage(camera=camera)
+                self.scenery.set_stage(camera=camera)
         if not self.look_notes:
             self.look_notes = find_look(model).notes
             for client in self.server.get_clients().values():
@@ -285,7 +294,7 @@ class Session(Scenery):
             if client.client_id not in self.server.get_clients():
                 return  # gone already
             self._tell_missing(client)
-            self.welcome(client)
+            self.scenery.welcome(client)
             if self.watcher is not None:
                 self.watcher.join(client)
 
@@ -305,9 +314,9 @@ class Session(Scenery):
     def _run(self) -> None:
         """Wait, solve until the body stands still, have it explained what is missed, wait."""
         explained = True
-        while not self._stopping:
+        while not self.stopped:
             woken = self._wake.wait(timeout=None if explained else PATIENCE)
-            if self._stopping:
+            if self.stopped:
                 return
             if not woken:
                 explained = True
@@ -324,7 +333,7 @@ class Session(Scenery):
         """Ask why, which takes a while; drop the answer where something else has been asked meanwhile."""
         found = self.puppet.explain()
         with self.lock:
-            if found is not None and asked == self._asked and not self._stopping and self.watcher is not None:
+            if found is not None and asked == self._asked and not self.stopped and self.watcher is not None:
                 self.watcher.explain(found)
 
     def _settle(self) -> None:
@@ -332,7 +341,7 @@ class Session(Scenery):
         for _ in range(400):
             moved = self._frame()
             settled = moved < SETTLED and not any(is_moving() for is_moving in self.movers)
-            if self._stopping or (settled and not self._wake.is_set()):
+            if self.stopped or (settled and not self._wake.is_set()):
                 self._keep_edit()
                 return
             self._wake.wait(timeout=1.0 / RATE)
@@ -341,7 +350,7 @@ class Session(Scenery):
     def _keep_edit(self) -> None:
         """Keep in the clip what was done to its pose by hand."""
         with self.lock:
-            if not self.puppet.held and not self._stopping:
+            if not self.puppet.held and not self.stopped:
                 self.editing.keep()
 
     def _frame(self) -> float:

@@ -31,7 +31,7 @@ from poise.studio.session import Session
 from poise.studio.web.background import Background
 from poise.studio.web.uploads import strip_folders, write_upload
 
-__all__ = ["Beside"]
+__all__ = ["SecondBody"]
 
 
 OPEN, SOLVE = "Opening the other body", "Carrying the clip over"
@@ -40,7 +40,7 @@ SOME = 12  # poses of a clip that the camera is to see
 
 
 @dataclass(frozen=True, eq=False)
-class Carried:
+class CarriedClip:
     """A clip that was carried over.
 
     Attributes:
@@ -56,7 +56,7 @@ class Carried:
     after: Quality
 
 
-class Beside:
+class SecondBody:
     """The other body.
 
     Attributes:
@@ -72,7 +72,7 @@ class Beside:
         self.session, self.background = session, Background()
         self.model: Model | None = None
         self.mapping: Mapping | None = None
-        self.carried: Carried | None = None
+        self.carried: CarriedClip | None = None
         self.view: BodyView | None = None
         self.chosen = ""
         self.changed: list[Callable[[], None]] = []
@@ -181,12 +181,7 @@ class Beside:
         self._tell()
         self._go_on()
 
-    def find_again(self) -> None:
-        """Find the mapping anew, without what was corrected."""
-        if self.clip is not None and self.model is not None:
-            self.mend(find_mapping(self.clip.model, self.model))
-
-    def _take(self, carried: Carried) -> None:
+    def _take(self, carried: CarriedClip) -> None:
         """Show what came out."""
         with self.session.lock:
             if self.session.stopped or carried.result.motion.model is not self.model:
@@ -215,7 +210,7 @@ class Beside:
         else:
             motion, floor = self.carried.result.motion, self.carried.result.contacts.floor or 0.0
         size = self.session.puppet.size + measure_size(self.model, np.array(self.model.rest))
-        self._world = place_beside(self.clip, motion, (self.session.floor, floor), size)
+        self._world = place_beside(self.clip, motion, (self.session.scenery.floor, floor), size)
         self.follow()
 
     def follow(self, T: Floats | None = None) -> None:
@@ -274,7 +269,7 @@ class Beside:
         poses = np.array(self.model.rest)[None] if motion is None else motion.q[:: max(1, len(motion) // SOME)]
         points = [view.sample_points(self._world @ self.model.fk(q)) for q in poses]
         point_camera(
-            session.server, session.model, session.puppet.size, np.concatenate([session.find_points(), *points])
+            session.server, session.model, session.puppet.size, np.concatenate([session.scenery.find_points(), *points])
         )
 
     def _tell(self) -> None:
@@ -310,7 +305,7 @@ def match_body(clip: Motion, model: Model) -> tuple[Model, Mapping]:
 
 def carry_clip(
     clip: Motion, model: Model, mapping: Mapping | None, ledger: Contacts | None, progress: Callable[[int, int], object]
-) -> Carried:
+) -> CarriedClip:
     """Carry a clip over, and measure it before and after."""
     result = retarget(clip, model, mapping, contacts="auto" if ledger is None else ledger, progress=progress)
-    return Carried(clip, result, quality(clip, contacts=ledger), result.quality)
+    return CarriedClip(clip, result, quality(clip, contacts=ledger), result.quality)

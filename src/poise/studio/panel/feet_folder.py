@@ -9,8 +9,8 @@ from typing import Any
 from poise.errors import PoiseError
 from poise.motion import Contact, Contacts, Quality
 from poise.studio.clips.timeline import add_contact, move_contact, remove_contact
+from poise.studio.markup import SMALL
 from poise.studio.panel.charts import make_table
-from poise.studio.panel.markup import SMALL
 from poise.studio.session import Session
 
 __all__ = ["FeetFolder", "tabulate_quality"]

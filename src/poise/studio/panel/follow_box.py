@@ -31,7 +31,7 @@ class FollowBox:
         self.box.on_update(lambda _: self.begin())
         session.player.changed.append(self.hear)
         session.listeners.append(self.show)
-        session.looked.append(self.put)
+        session.scenery.looked.append(self.put)
         session.server.on_client_disconnect(self.leave)
         self.hear("motion")
 
@@ -63,7 +63,7 @@ class FollowBox:
     def make_chase(self, camera: Any) -> Chase:
         """Make a chase of the clip that is open."""
         session = self.session
-        lowest = session.floor + ABOVE * session.puppet.size
+        lowest = session.scenery.floor + ABOVE * session.puppet.size
         return Chase(camera, self._way, session.model.up_direction, lowest)
 
     def begin(self) -> None:

@@ -33,9 +33,8 @@ COPY = (
 class JointsTab:
     """The panel of joints and numbers; made inside the tab that holds it."""
 
-    def __init__(self, session: Session) -> None:
-        self.session = session
-        self.rings = Rings(session)
+    def __init__(self, session: Session, rings: Rings) -> None:
+        self.session, self.rings = session, rings
         self.rings.chosen.append(self.find_joint)
         gui: Any = session.server.gui
         self.handle = gui.add_dropdown("Handle", tuple(session.grips.frames))

@@ -10,6 +10,7 @@ import numpy as np
 from poise.arrays import Floats
 from poise.errors import PoiseError
 from poise.spatial import Rotation
+from poise.studio.markup import PLAIN, SMALL, fill
 from poise.studio.panel.charts import describe_step, draw_bars, draw_errors
 from poise.studio.panel.lesson import (
     Wanderer,
@@ -20,7 +21,6 @@ from poise.studio.panel.lesson import (
     take_step,
     trace_error,
 )
-from poise.studio.panel.markup import PLAIN, SMALL, fill
 from poise.studio.puppet import FrameResult
 from poise.studio.scene.grips import COLORS
 from poise.studio.session import Session

@@ -8,15 +8,16 @@ from typing import Any
 from numpy.typing import NDArray
 
 from poise.errors import PoiseError
+from poise.studio.clips.second_body import SecondBody
 from poise.studio.clips.timeline import cut_clip
+from poise.studio.downloads import find_motion_kind, list_motion_kinds, make_motion_file, name_motion_file
+from poise.studio.markup import PLAIN
 from poise.studio.panel.feet_folder import FeetFolder
 from poise.studio.panel.keys_folder import KeysFolder
-from poise.studio.panel.markup import PLAIN
 from poise.studio.panel.progress_bar import WorkBar
 from poise.studio.panel.retarget_folder import CarryFolder
 from poise.studio.panel.timeline_picture import draw_marker, draw_timeline
 from poise.studio.puppet import FrameResult
-from poise.studio.saving import find_motion_kind, list_motion_kinds, make_motion_file, name_motion_file
 from poise.studio.scene.ghost import Ghost
 from poise.studio.session import Session
 from poise.studio.web.throttle import Pace
@@ -30,8 +31,9 @@ OFTEN = 1.0 / 15.0  # [s] between two pictures of the marker
 class MotionTab:
     """The panel of the clip; made inside the tab that holds it."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, second_body: SecondBody) -> None:
         self.session, self.player, self.editing = session, session.player, session.editing
+        self.second_body = second_body
         gui: Any = session.server.gui
         self.about = gui.add_html(NOTHING)
         self.picture = gui.add_html("", visible=False)
@@ -46,7 +48,7 @@ class MotionTab:
         self.bar = WorkBar(session, self.editing.background, self.editing.cancel)
         self.feet = FeetFolder(session)
         self.keys = KeysFolder(session)
-        self.carry = CarryFolder(session)
+        self.carry = CarryFolder(session, second_body)
         with gui.add_folder("Save", expand_by_default=False):
             self.kind = gui.add_dropdown("Clip as", tuple(list_motion_kinds(session.model)))
             self.save = gui.add_button("Save clip", disabled=True, hint="What is seen, with all edits")
@@ -195,6 +197,6 @@ class MotionTab:
         """Forget the motion, which was another body's."""
         self.record.value = self.ghost_on.value = False
         self.ghost.show(False)
-        self.carry.beside.remove()
+        self.second_body.remove()
         self.kind.options = tuple(list_motion_kinds(self.session.model))
         self.kind.value = find_motion_kind(self.session.model)

@@ -13,7 +13,7 @@ from typing import Any
 
 from poise.pictures.body.flesh import Color
 from poise.solvers.report.explanation import CauseKind, Explanation, WayOutKind
-from poise.studio.drive import Drive
+from poise.studio.clips.second_body import SecondBody
 from poise.studio.panel.failure_help import PAGE, find_reason
 from poise.studio.panel.follow_box import FollowBox
 from poise.studio.panel.joints_tab import JointsTab
@@ -26,7 +26,9 @@ from poise.studio.panel.solver_tab import SolverTab
 from poise.studio.puppet import FrameResult
 from poise.studio.scene.grips import COLORS
 from poise.studio.scene.planar_marks import PlanarMarks
+from poise.studio.scene.rings import Rings
 from poise.studio.session import Session
+from poise.studio.styles.learner import StyleLearner
 
 __all__ = ["Panel"]
 
@@ -70,8 +72,8 @@ WRONG = (Topic.MISSED, Topic.WHY, Topic.REFUSED)
 class Panel:
     """All of the panel."""
 
-    def __init__(self, session: Session) -> None:
-        self.session = session
+    def __init__(self, session: Session, second_body: SecondBody, styles: StyleLearner) -> None:
+        self.session, self.rings = session, Rings(session)
         gui = session.server.gui
         self._said = ""
         self._topic = Topic.HELP
@@ -81,9 +83,9 @@ class Panel:
         self.legend = gui.add_html(draw_legend())
         self.tabs = gui.add_tab_group()
         with self.tabs.add_tab("Pose"):
-            self.pose = PoseTab(session)
+            self.pose = PoseTab(session, styles)
         with self.tabs.add_tab("Joints"):
-            self.joints = JointsTab(session)
+            self.joints = JointsTab(session, self.rings)
         with self.tabs.add_tab("Solver"):
             self.solver = SolverTab(session)
         with self.tabs.add_tab("Learn"):
@@ -91,16 +93,15 @@ class Panel:
         with self.tabs.add_tab("Race"):
             self.race = RaceTab(session)
         with self.tabs.add_tab("Motion"):
-            self.motion = MotionTab(session)
+            self.motion = MotionTab(session, second_body)
             self.follow = FollowBox(session)
-            self.keys = Keys(session, self.joints.rings)
-            self.drive = Drive(session, self.follow, self.keys)
+            self.keys = Keys(session, self.rings)
         self.figures = gui.add_html(shrink_words("&nbsp;"))
         self.planar = PlanarMarks(session)
 
     def change_body(self) -> None:
         """Turn every tab to another body."""
-        for tab in (self.pose, self.joints, self.solver, self.learn, self.race, self.motion, self.drive, self.planar):
+        for tab in (self.pose, self.joints, self.solver, self.learn, self.race, self.motion, self.planar):
             tab.change_body()
         self.say(Topic.HELP, HELP + KEYBOARD, CALM)
 
@@ -109,7 +110,7 @@ class Panel:
         self.pose.select(viewer, name)
         self.learn.select(name)
         self.joints.select(name)
-        self.joints.rings.put_away(viewer)
+        self.rings.put_away(viewer)
 
     def join(self, client: Any) -> None:
         """Give a viewer who has come a folder of their own."""
@@ -118,7 +119,7 @@ class Panel:
     def leave(self, viewer: int) -> None:
         """Forget a viewer who has left."""
         self.pose.leave(viewer)
-        self.joints.rings.put_away(viewer)
+        self.rings.put_away(viewer)
 
     def say(self, topic: Topic, text: str, color: Color) -> None:
         """Say something at the top; it is sent only if it is new."""

@@ -6,10 +6,11 @@ from typing import Any
 
 from poise import models
 from poise.errors import PoiseError
-from poise.studio.panel.markup import PLAIN, fill
+from poise.studio.downloads import find_kind, list_kinds, make_file, name_file
+from poise.studio.markup import PLAIN, fill
 from poise.studio.panel.style_folder import StyleFolder
-from poise.studio.saving import find_kind, list_kinds, make_file, name_file
 from poise.studio.session import Session
+from poise.studio.styles.learner import StyleLearner
 from poise.studio.web.uploads import open_upload
 
 __all__ = ["PoseTab"]
@@ -21,7 +22,7 @@ LEVELS = {"usual": None, "first": 0, "second": 1, "third": 2, "last": 4}
 class PoseTab:
     """The panel of the body and its handles; made inside the tab that holds it."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, styles: StyleLearner) -> None:
         self.session = session
         gui: Any = session.server.gui
         self.body = gui.add_dropdown("Body", self.list_bodies(), initial_value=session.model.name)
@@ -30,7 +31,7 @@ class PoseTab:
         self.history = gui.add_button_group("Change", ("Undo", "Redo"))
         self.whole = gui.add_button_group("Body", ("Mirror", "Reset"))
         self.let_go = gui.add_button("Release all", hint="No handle is pinned or placed any more")
-        self.style = StyleFolder(session)
+        self.style = StyleFolder(session, styles)
         with gui.add_folder("Frozen joints", expand_by_default=False):
             self.joint = gui.add_dropdown("Joint", self.list_joints(), hint="A frozen joint does not move by one bit")
             self.frozen = gui.add_checkbox("Frozen", False)
@@ -48,8 +49,10 @@ class PoseTab:
             self.look = gui.add_button_group("Look from", ("Fit", "Front", "Side", "Top"))
             self.show_handles = gui.add_checkbox("Handles", True)
             self.x_ray = gui.add_checkbox("See through the body", False, hint="Handles inside of it are seen and taken")
-            self.shadows = gui.add_checkbox("Shadows", session.shadows, hint="Off is lighter where there is no GPU")
-            self.dark = gui.add_checkbox("Dark", session.dark)
+            self.shadows = gui.add_checkbox(
+                "Shadows", session.scenery.shadows, hint="Off is lighter where there is no GPU"
+            )
+            self.dark = gui.add_checkbox("Dark", session.scenery.dark)
             self.show_limits = gui.add_checkbox("Light joints at their limit", True)
             self.symmetric = gui.add_checkbox("Both sides together", False, hint="Drag one hand and the other follows")
         self.own: dict[int, dict[str, Any]] = {}
@@ -81,10 +84,10 @@ class PoseTab:
         self.thaw.on_click(lambda _: self.freeze(frozenset()))
         self.save.on_click(self.on_save)
         self.show_handles.on_update(lambda _: self.on_view())
-        self.look.on_click(lambda event: self.session.look(self.look.value.lower(), event.client))
-        self.dark.on_update(lambda _: self.session.darken(self.dark.value))
-        self.x_ray.on_update(lambda _: self.session.set_see_through(self.x_ray.value))
-        self.shadows.on_update(lambda _: self.session.relight(self.shadows.value))
+        self.look.on_click(lambda event: self.session.scenery.look(self.look.value.lower(), event.client))
+        self.dark.on_update(lambda _: self.session.scenery.darken(self.dark.value))
+        self.x_ray.on_update(lambda _: self.session.scenery.set_see_through(self.x_ray.value))
+        self.shadows.on_update(lambda _: self.session.scenery.relight(self.shadows.value))
         self.symmetric.on_update(lambda e: self.try_to(e.client, self.on_symmetric))
         self.show_limits.on_update(lambda _: self.on_limits())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from poise.studio.panel.markup import SMALL, fill
+from poise.studio.markup import SMALL, fill
 from poise.studio.session import Session
 from poise.studio.web.background import Background
 

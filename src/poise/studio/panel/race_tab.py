@@ -12,8 +12,8 @@ from poise.errors import PoiseError
 from poise.methods import find_method, names
 from poise.pictures.body.flesh import Color
 from poise.pictures.front import find_front
+from poise.studio.markup import PLAIN
 from poise.studio.panel.charts import make_table
-from poise.studio.panel.markup import PLAIN
 from poise.studio.puppet import FrameResult, Puppet
 from poise.studio.scene.body_view import BodyView
 from poise.studio.scene.grips import COLORS
@@ -121,7 +121,7 @@ class RaceTab:
         self.wide = all_of_them
         T = self.session.model.fk(self.session.puppet.q)
         bodies = [self.session.view, *(racer.view for racer in self.racers)]
-        self.session.show_points(np.concatenate([body.sample_points(T) for body in bodies]))
+        self.session.scenery.show_points(np.concatenate([body.sample_points(T) for body in bodies]))
 
     def find_place(self, k: int) -> Floats:
         """Return where the k-th stands: left and right of the body by turns, and a little behind it."""

@@ -7,11 +7,11 @@ from typing import Any
 
 from poise.errors import PoiseError
 from poise.studio.clips.pairs import mend_pair
-from poise.studio.clips.second_body import Beside
+from poise.studio.clips.second_body import SecondBody
+from poise.studio.downloads import list_motion_kinds, make_motion_file, name_motion_file
+from poise.studio.markup import SMALL
 from poise.studio.panel.feet_folder import tabulate_quality
-from poise.studio.panel.markup import SMALL
 from poise.studio.panel.progress_bar import WorkBar
-from poise.studio.saving import list_motion_kinds, make_motion_file, name_motion_file
 from poise.studio.session import Session
 
 __all__ = ["CarryFolder"]
@@ -26,19 +26,19 @@ class CarryFolder:
     """The other body in the panel.
 
     Attributes:
-        beside: The other body.
+        second_body: The other body.
         picked: What was clicked of the first body, while the second click is waited for.
     """
 
-    def __init__(self, session: Session) -> None:
-        self.session, self.beside = session, Beside(session)
+    def __init__(self, session: Session, second_body: SecondBody) -> None:
+        self.session, self.second_body = session, second_body
         self.picked = ""
         gui: Any = session.server.gui
         with gui.add_folder("Carry to another body", expand_by_default=False):
             self.words = gui.add_html(SMALL.format(HOW))
             self.body = gui.add_dropdown("Onto", (CHOOSE, *BUILT_IN), initial_value=CHOOSE)
             self.file = gui.add_upload_button("Open another body …", hint="URDF, MJCF, BVH, glTF, VRM; or a ZIP of it")
-            self.bar = WorkBar(session, self.beside.background, self.beside.background.cancel)
+            self.bar = WorkBar(session, self.second_body.background, self.second_body.background.cancel)
             self.part = gui.add_dropdown(
                 "Part", (CHOOSE,), hint="The red line shows which parts are taken for the same"
             )
@@ -57,40 +57,40 @@ class CarryFolder:
     def listen(self) -> None:
         """Tie every button to what it does."""
         self.body.on_update(lambda event: self.on_body() if event.client else None)
-        self.file.on_upload(lambda _: self.beside.open_upload(self.file.value.name, self.file.value.content))
+        self.file.on_upload(lambda _: self.second_body.open_upload(self.file.value.name, self.file.value.content))
         self.part.on_update(lambda event: self.on_part() if event.client else None)
         self.source.on_update(lambda event: self.on_pair(event.client) if event.client else None)
         self.target.on_update(lambda event: self.on_pair(event.client) if event.client else None)
         self.click.on_click(lambda event: self.on_click(event.client))
-        self.again.on_click(lambda _: self.beside.solve())
-        self.lines.on_update(lambda _: self.beside.show_lines(self.lines.value))
+        self.again.on_click(lambda _: self.second_body.solve())
+        self.lines.on_update(lambda _: self.second_body.show_lines(self.lines.value))
         self.save.on_click(self.on_save)
         self.leave.on_click(lambda _: self.on_leave())
-        self.beside.changed.append(self.show)
-        self.beside.background.changed.append(self.show_report)
+        self.second_body.changed.append(self.show)
+        self.second_body.background.changed.append(self.show_report)
         self.session.player.changed.append(lambda what: self.show_report() if what == "motion" else None)
 
     # ------------------------------------------------------------------------------------------ showing
 
     def show(self) -> None:
         """Show the other body's part of the panel, where there is one."""
-        beside = self.beside
-        there = beside.model is not None
+        second_body = self.second_body
+        there = second_body.model is not None
         for each in (self.part, self.source, self.target, self.click, self.again, self.lines, self.kind, self.save):
             each.visible = there
         self.leave.visible = there
-        if beside.model is not None and beside.mapping is not None:
-            roles = tuple(pair.role for pair in beside.mapping)
+        if second_body.model is not None and second_body.mapping is not None:
+            roles = tuple(pair.role for pair in second_body.mapping)
             self.part.options = roles
-            self.part.value = beside.chosen if beside.chosen in roles else roles[0]
-            self.source.options, self.target.options = self.session.model.frames, beside.model.frames
-            self.kind.options = tuple(list_motion_kinds(beside.model))
+            self.part.value = second_body.chosen if second_body.chosen in roles else roles[0]
+            self.source.options, self.target.options = self.session.model.frames, second_body.model.frames
+            self.kind.options = tuple(list_motion_kinds(second_body.model))
             self.show_pair()
         self.show_report()
 
     def show_pair(self) -> None:
         """Show which frames play the chosen part."""
-        mapping = self.beside.mapping
+        mapping = self.second_body.mapping
         if mapping is not None and self.part.value in mapping:
             pair = mapping.find(self.part.value)
             self.source.value, self.target.value = pair.source, pair.target
@@ -99,16 +99,16 @@ class CarryFolder:
         """Say what goes on, what went wrong, or how good the result is."""
         if self.session.stopped:
             return
-        beside = self.beside
-        busy = beside.background.task is not None
+        second_body = self.second_body
+        busy = second_body.background.task is not None
         nothing = self.session.player.motion is None
         self.body.disabled = self.file.disabled = nothing or busy
-        self.again.disabled, self.save.disabled = busy, beside.carried is None
+        self.again.disabled, self.save.disabled = busy, second_body.carried is None
         self.words.content = SMALL.format(NO_CLIP if nothing else self.describe())
-        if beside.carried is None or busy:
+        if second_body.carried is None or busy:
             self.report.content = ""
         else:
-            carried = beside.carried
+            carried = second_body.carried
             said = html.escape(carried.result.why()).replace("\n", "<br>")
             self.report.content = tabulate_quality(("source", "here"), (carried.before, carried.after)) + SMALL.format(
                 said
@@ -116,37 +116,37 @@ class CarryFolder:
 
     def describe(self) -> str:
         """Say what stands there, and what to do next."""
-        beside, picked = self.beside, self.picked
-        refused = beside.background.refused
+        second_body, picked = self.second_body, self.picked
+        refused = second_body.background.refused
         if refused:
             return html.escape(refused)
-        if beside.model is None:
+        if second_body.model is None:
             return HOW
         if picked:
             return f"Now click the part of the other body that is <b>{html.escape(picked)}</b>."
-        if beside.stale:
+        if second_body.stale:
             return "The clip has changed since: press Solve again."
-        if beside.carried is None or beside.mapping is None or beside.model is None:
+        if second_body.carried is None or second_body.mapping is None or second_body.model is None:
             return "…"
-        scale = beside.carried.result.scale
-        name = html.escape(beside.model.name)
-        return f"<b>{name}</b>: {len(beside.mapping)} parts, 1 m of the path is {scale:.2f} m here."
+        scale = second_body.carried.result.scale
+        name = html.escape(second_body.model.name)
+        return f"<b>{name}</b>: {len(second_body.mapping)} parts, 1 m of the path is {scale:.2f} m here."
 
     # ------------------------------------------------------------------------------------------ what is asked
 
     def on_body(self) -> None:
-        """Show a built-in body beside the first."""
+        """Show a built-in body second_body the first."""
         if self.body.value in BUILT_IN:
-            self.beside.open("humanoid", scale=BUILT_IN[self.body.value])
+            self.second_body.open("humanoid", scale=BUILT_IN[self.body.value])
 
     def on_part(self) -> None:
         """Show the pair of a part."""
-        self.beside.choose(self.part.value)
+        self.second_body.choose(self.part.value)
         self.show_pair()
 
     def on_pair(self, client: Any) -> None:
         """Take what the two lists say for the chosen part."""
-        mapping, role = self.beside.mapping, self.part.value
+        mapping, role = self.second_body.mapping, self.part.value
         if mapping is None or role not in mapping:
             return
         pair = mapping.find(role)
@@ -156,7 +156,7 @@ class CarryFolder:
 
     def on_click(self, client: Any) -> None:
         """Wait for a click on a part of the first body, then for one on the other."""
-        view = self.beside.view
+        view = self.second_body.view
         if view is None:
             return
         self.picked = ""
@@ -168,7 +168,7 @@ class CarryFolder:
 
     def on_first(self, frame: str, client: Any) -> None:
         """Note what was clicked of the first body."""
-        view = self.beside.view
+        view = self.second_body.view
         if view is not None:
             self.picked = frame
             self.show_report()
@@ -176,11 +176,11 @@ class CarryFolder:
 
     def on_second(self, frame: str, client: Any) -> None:
         """Make the two that were clicked a pair."""
-        beside, picked = self.beside, self.picked
+        second_body, picked = self.second_body, self.picked
         self.picked = ""
-        if beside.mapping is None or beside.model is None:
+        if second_body.mapping is None or second_body.model is None:
             return
-        bodies, mapping = (self.session.model, beside.model), beside.mapping
+        bodies, mapping = (self.session.model, second_body.model), second_body.mapping
 
         def mend() -> None:
             mended = mend_pair(mapping, bodies, (picked, frame))
@@ -192,8 +192,8 @@ class CarryFolder:
 
     def mend(self, mapping: Any, role: str) -> None:
         """Take another mapping, and carry the clip over again."""
-        self.beside.chosen = role
-        self.beside.mend(mapping)
+        self.second_body.chosen = role
+        self.second_body.mend(mapping)
 
     def try_to(self, client: Any, do: Any) -> None:
         """Do something; the viewer who asked is told in words what went wrong."""
@@ -206,7 +206,7 @@ class CarryFolder:
 
     def on_save(self, event: Any) -> None:
         """Hand the result to the viewer who asked."""
-        carried, kind = self.beside.carried, self.kind.value
+        carried, kind = self.second_body.carried, self.kind.value
         if carried is not None:
             motion = carried.result.motion
 
@@ -220,5 +220,5 @@ class CarryFolder:
         """Take the other body away."""
         self.picked, self.body.value = "", CHOOSE
         self.session.view.stop_picking()
-        self.beside.remove()
-        self.session.set_stage()
+        self.second_body.remove()
+        self.session.scenery.set_stage()

@@ -81,7 +81,7 @@ class Keys:
         """Return what a key does; None where there is nothing to do it to."""
         session, player = self.session, self.session.player
         if name in VIEWS:
-            return lambda: session.look(name, client)
+            return lambda: session.scenery.look(name, client)
         chosen = session.grips.chosen.get(-1 if client is None else client.client_id)
         if name in ("pin", "plant", "release"):
             do = getattr(session.puppet, name)
@@ -96,7 +96,7 @@ class Keys:
             "out": lambda: player.set_part(end=player.seconds),
             "release_all": session.puppet.release,
             "away": lambda: self.rings.put_away(-1 if client is None else client.client_id),
-            "x-ray": lambda: session.set_see_through(not session.see_through),
+            "x-ray": lambda: session.scenery.set_see_through(not session.scenery.see_through),
             "help": lambda: show_help(client),
         }
         return actions[name]
@@ -120,6 +120,6 @@ def show_help(client: Any) -> None:
         client.gui.add_html(describe_keys())
         client.gui.add_html(
             "<div style='font-size:12px;margin-top:6px'>Ctrl K finds them by name. W A S D Q E and the arrows move the "
-            "camera; I J K L walk, with Drive by keys in Motion.</div>"
+            "camera.</div>"
         )
         client.gui.add_button("Close").on_click(lambda _: window.close())

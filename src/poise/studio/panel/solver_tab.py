@@ -8,7 +8,7 @@ from typing import Any
 from poise.errors import PoiseError
 from poise.methods import Method, find_method, names
 from poise.methods.ccd import ORDERS
-from poise.studio.panel.markup import PLAIN, fill
+from poise.studio.markup import PLAIN, fill
 from poise.studio.session import Session
 
 __all__ = ["SolverTab"]

@@ -9,11 +9,11 @@ from typing import Any
 
 from poise.formats import save
 from poise.goals import Style
-from poise.studio.panel.markup import SMALL
+from poise.studio.markup import SMALL
 from poise.studio.panel.progress_bar import WorkBar
 from poise.studio.session import Session
 from poise.studio.styles.clips import Clip
-from poise.studio.styles.learning import Styling
+from poise.studio.styles.learner import StyleLearner
 
 __all__ = ["StyleFolder"]
 
@@ -25,11 +25,11 @@ class StyleFolder:
     """The style of the body; made inside the tab that holds it.
 
     Attributes:
-        styling: What is learned.
+        styles: What is learned.
     """
 
-    def __init__(self, session: Session) -> None:
-        self.session, self.styling = session, Styling(session)
+    def __init__(self, session: Session, styles: StyleLearner) -> None:
+        self.session, self.styles = session, styles
         gui: Any = session.server.gui
         with gui.add_folder("Style", expand_by_default=False):
             self.words = gui.add_html(SMALL.format(HOW))
@@ -37,7 +37,7 @@ class StyleFolder:
                 "Open clips …", hint="BVH, glTF, VRM, a table, AMASS, a saved style; one by one, or a ZIP of several"
             )
             self.here = gui.add_button("Learn from the clip that is open", visible=False)
-            self.bar = WorkBar(session, self.styling.background, self.styling.background.cancel)
+            self.bar = WorkBar(session, self.styles.background, self.styles.background.cancel)
             self.share = gui.add_slider(
                 "Rest to Style", 0.0, 1.0, 0.05, 0.0, visible=False, hint="0: your own pose. 1: as in the clips"
             )
@@ -50,27 +50,27 @@ class StyleFolder:
 
     def listen(self) -> None:
         """Tie every button to what it does."""
-        self.file.on_upload(lambda _: self.styling.open_upload(self.file.value.name, self.file.value.content))
+        self.file.on_upload(lambda _: self.styles.open_upload(self.file.value.name, self.file.value.content))
         self.here.on_click(lambda _: self.on_here())
         self.share.on_update(lambda event: self.on_share() if event.client else None)
         self.save.on_click(self.on_save)
-        self.forget.on_click(lambda _: self.styling.forget())
-        self.styling.changed.append(self.show)
-        self.styling.background.changed.append(self.show)
+        self.forget.on_click(lambda _: self.styles.forget())
+        self.styles.changed.append(self.show)
+        self.styles.background.changed.append(self.show)
         self.session.player.changed.append(lambda what: self.show() if what == "motion" else None)
 
     def show(self) -> None:
         """Show what was learned, and the slider where there is a style."""
         if self.session.stopped:
             return
-        styling = self.styling
-        style, busy = styling.style, styling.background.task is not None
-        self.words.content = SMALL.format(describe_clips(styling.clips, style, styling.background.refused))
+        styles = self.styles
+        style, busy = styles.style, styles.background.task is not None
+        self.words.content = SMALL.format(describe_clips(styles.clips, style, styles.background.refused))
         self.here.visible, self.here.disabled = self.session.player.motion is not None, busy
         self.share.visible = self.save.visible = style is not None
-        self.forget.visible = bool(styling.clips)
-        if self.share.value != styling.share:
-            self.share.value = styling.share
+        self.forget.visible = bool(styles.clips)
+        if self.share.value != styles.share:
+            self.share.value = styles.share
 
     # ------------------------------------------------------------------------------------------ what is asked
 
@@ -78,22 +78,22 @@ class StyleFolder:
         """Learn from the clip that is open, with its edits."""
         motion = self.session.player.motion
         if motion is not None:
-            self.styling.open(motion, "this clip")
+            self.styles.open(motion, "this clip")
 
     def on_share(self) -> None:
         """Lean the body as far as the slider says."""
-        self.styling.share = self.share.value
+        self.styles.share = self.share.value
 
     def on_save(self, event: Any) -> None:
         """Hand the style to the viewer who asked."""
-        style = self.styling.style
+        style = self.styles.style
         if style is not None:
             name = f"{Path(self.session.model.name).stem or 'body'}_style.npz"
             event.client.send_file_download(name, write_style(style), save_immediately=True)
 
     def change_body(self) -> None:
         """Forget the style of the body before."""
-        self.styling.forget()
+        self.styles.forget()
 
 
 def write_style(style: Style) -> bytes:

@@ -30,13 +30,16 @@ MOST_POSES = 120  # of a clip that are looked at to find its place on the stage
 class Scenery:
     """The scene of a server, around one body.
 
-    Attributes:
+    Args:
         server: The server of viser.
+        player: The clip that is open.
+        is_stopped: Returns whether the studio is closing.
+        shadows: Whether the body casts shadows.
+        dark: Whether everything is shown dark.
+
+    Attributes:
         puppet: The body without the browser.
         view: The body in the scene.
-        player: The clip that is open.
-        dark: Whether everything is shown dark.
-        shadows: Whether the body casts any.
         floor: The height of the ground [m].
         see_through: Whether the body is drawn so that handles inside of it are seen.
         looked: Called with a viewer and the view that its camera is given.
@@ -44,11 +47,17 @@ class Scenery:
 
     puppet: Puppet
     view: BodyView
-    player: Player
-    _stopping = False
 
-    def __init__(self, server: viser.ViserServer, *, shadows: bool, dark: bool) -> None:
-        self.server, self.shadows, self.dark = server, shadows, dark
+    def __init__(
+        self,
+        server: viser.ViserServer,
+        player: Player,
+        is_stopped: Callable[[], bool],
+        *,
+        shadows: bool,
+        dark: bool,
+    ) -> None:
+        self.server, self.player, self.is_stopped, self.shadows, self.dark = server, player, is_stopped, shadows, dark
         self.see_through = False
         self.floor = 0.0
         self.looked: list[Callable[[Any, View], None]] = []
@@ -59,10 +68,10 @@ class Scenery:
         """The body."""
         return self.puppet.model
 
-    @property
-    def stopped(self) -> bool:
-        """Whether the studio is closing: nothing is shown any more."""
-        return self._stopping
+    def show_body(self, puppet: Puppet, view: BodyView) -> None:
+        """Show another body."""
+        self.puppet, self.view = puppet, view
+        self.set_see_through(self.see_through)
 
     def relight(self, shadows: bool) -> None:
         """Light the stage with shadows, or without."""
@@ -125,7 +134,7 @@ class Scenery:
         self.put_camera(client, self.find_points(), find_direction(self.model, "fit"))
 
         def lift() -> None:
-            if not self.stopped and client.client_id in self.server.get_clients():
+            if not self.is_stopped() and client.client_id in self.server.get_clients():
                 keep_above(client, self.model, self.floor, self.puppet.size)
 
         check = Pace(lift, CAMERA_PAUSE)

@@ -8,7 +8,7 @@ import numpy as np
 
 from poise.batch import ReachMap
 from poise.pictures.maps.faces import find_faces, group_faces
-from poise.studio.panel.markup import PLAIN
+from poise.studio.markup import PLAIN
 from poise.studio.scene.appearance import Scenery
 from poise.studio.scene.stage import find_direction, point_camera
 
@@ -18,8 +18,8 @@ __all__ = ["MapView"]
 class MapView:
     """The map that is shown, if any, and its folder in the panel."""
 
-    def __init__(self, session: Scenery) -> None:
-        self._session, self._server = session, session.server
+    def __init__(self, scenery: Scenery) -> None:
+        self._scenery, self._server = scenery, scenery.server
         self.map: ReachMap | None = None
         self._nodes: list[Any] = []
         self._folder: Any = None
@@ -46,14 +46,14 @@ class MapView:
             control.on_update(lambda _: self.draw())
         self.draw()
         if len(found.points):
-            point_camera(self._server, self._session.model, self._session.puppet.size, found.points)
+            point_camera(self._server, self._scenery.model, self._scenery.puppet.size, found.points)
 
     def draw(self) -> None:
         """Draw the map as the controls say."""
         if self.map is None:
             return
-        away = find_direction(self._session.model, "fit")
-        away[self._session.model.up_axis] = 0.0
+        away = find_direction(self._scenery.model, "fit")
+        away[self._scenery.model.up_axis] = 0.0
         axis = int(np.argmax(np.abs(away)))
         cut = (axis, int(np.sign(away[axis]))) if self.open.value else None
         faces = find_faces(self.map, least=float(self.least.value), cut=cut)

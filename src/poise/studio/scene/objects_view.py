@@ -28,34 +28,34 @@ class ObjectsView:
         nodes: Their nodes.
     """
 
-    def __init__(self, session: Scenery) -> None:
-        self._session = session
+    def __init__(self, scenery: Scenery) -> None:
+        self._scenery = scenery
         self.shown: tuple[Object, ...] = ()
         self.nodes: list[Any] = []
         self._movers = Movers((), fine=FINE, length=1.0)
         self._made = 0
-        session.player.changed.append(lambda what: self.change() if what == "motion" else None)
+        scenery.player.changed.append(lambda what: self.change() if what == "motion" else None)
 
     def change(self) -> None:
         """Show the objects of another clip; those of an edited one go on."""
-        motion = self._session.player.motion
+        motion = self._scenery.player.motion
         things = () if motion is None else motion.objects
-        if self._session.stopped or describe_all(things) == describe_all(self.shown):
+        if self._scenery.is_stopped() or describe_all(things) == describe_all(self.shown):
             self.shown = things
             return
-        with self._session.server.atomic():
+        with self._scenery.server.atomic():
             for node in self.nodes:
                 node.remove()
             self._made += 1
             self.shown, self.nodes = things, [self._add(k, each) for k, each in enumerate(things)]
-            self._movers = Movers(self.nodes, fine=FINE, length=self._session.model.length)
+            self._movers = Movers(self.nodes, fine=FINE, length=self._scenery.model.length)
             self.follow()
 
     def follow(self) -> None:
         """Put all of them where they are at the time of the clip."""
-        motion = self._session.player.motion
+        motion = self._scenery.player.motion
         if motion is not None and self.nodes and len(motion.objects) == len(self.nodes):
-            places = [sample_object(motion, each, self._session.player.seconds) for each in motion.objects]
+            places = [sample_object(motion, each, self._scenery.player.seconds) for each in motion.objects]
             self._movers.show(np.array(places))
 
     def _add(self, k: int, thing: Object) -> Any:
@@ -63,7 +63,7 @@ class ObjectsView:
         piece = make_thing(place_object(thing))
         corners = np.asarray(piece.patch.vertices, np.float64) @ piece.matrix[:3, :3].T + piece.matrix[:3, 3]
         red, green, blue, opacity = thing.color
-        return self._session.server.scene.add_mesh_simple(
+        return self._scenery.server.scene.add_mesh_simple(
             f"/objects_{self._made}/{k}",
             corners.astype(np.float32),
             piece.patch.triangles,

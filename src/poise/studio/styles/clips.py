@@ -19,7 +19,7 @@ from poise.goals import Style
 from poise.kinematics import Motion
 from poise.model import Model
 from poise.motion import retarget
-from poise.studio.opening import CLIPS, TABLES
+from poise.studio.showable import CLIPS, TABLES
 from poise.studio.web.uploads import unpack_all
 
 __all__ = ["Clip", "StyleSource", "learn_style", "prepare_clip", "read_clips"]

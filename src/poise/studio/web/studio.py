@@ -9,19 +9,22 @@ from pathlib import Path
 
 from poise.errors import FormatError, InvalidValue
 from poise.goals import Style
-from poise.kinematics import Motion
+from poise.kinematics import Motion, Pose
 from poise.model import Model
-from poise.studio.clips.second_body import read_body
-from poise.studio.opening import Opening, Showable, read_opening
+from poise.studio.clips.second_body import SecondBody, read_body
 from poise.studio.panel.panel import Panel
+from poise.studio.puppet import Puppet
 from poise.studio.session import Session
+from poise.studio.showable import Opening, Showable, read_opening
 from poise.studio.styles.clips import StyleSource
+from poise.studio.styles.learner import StyleLearner
 from poise.studio.web.gate import EVERYWHERE, Gate
+from poise.studio.web.meter import Meter
 
 __all__ = ["Studio"]
 
 
-class Studio(Session):
+class Studio:
     """A body in the browser.
 
         studio = Studio("humanoid")
@@ -43,10 +46,10 @@ class Studio(Session):
         allow_origin: Origins of a proxy through which the studio is used, such as "https://hub.example".
 
     Attributes:
-        gate: Who may connect; `gate.token` is the secret in the address.
-        puppet: What is held, pinned and asked: the body without the browser.
-        panel: The panel beside it.
-        meter: Figures of the last frames.
+        session: The body in the scene of a server, and the thread that moves it.
+        panel: The panel next to it.
+        second_body: The body that the clip is carried to.
+        styles: The style that is learned from clips.
     """
 
     def __init__(
@@ -65,22 +68,62 @@ class Studio(Session):
         opening = read_opening(model)
         other = None if onto is None else read_other(opening, onto)  # refused before a page is served
         clips = list_sources(style)
-        super().__init__(opening, gate, host=host, port=port, shadows=shadows, dark=dark)
-        self.watcher = self.panel = Panel(self)
-        self.map_view.show(opening.map)
-        self.start()
-        self.play(opening.motion)
+        self.session = Session(opening, gate, host=host, port=port, shadows=shadows, dark=dark)
+        self.second_body, self.styles = SecondBody(self.session), StyleLearner(self.session)
+        self.session.watcher = self.panel = Panel(self.session, self.second_body, self.styles)
+        self.session.map_view.show(opening.map)
+        self.session.start()
+        self.session.play(opening.motion)
         if other is not None:
             self.carry(other)
         for clip in clips:
             self.learn_style(clip)
+
+    # ------------------------------------------------------------------------------------------ the body
+
+    @property
+    def model(self) -> Model:
+        """The body."""
+        return self.session.model
+
+    @property
+    def puppet(self) -> Puppet:
+        """The body without the browser: its pose, pins and targets."""
+        return self.session.puppet
+
+    @property
+    def pose(self) -> Pose:
+        """The current pose; set it, and the browser shows it."""
+        return self.session.pose
+
+    @pose.setter
+    def pose(self, pose: Pose) -> None:
+        self.session.pose = pose
+
+    def show(self, thing: Showable) -> None:
+        """Show another body, pose or motion in the same window; a table moves the body that is shown.
+
+        Raises:
+            FormatError: The file cannot be read; the old body stays.
+        """
+        self.session.show(thing)
+
+    def undo(self) -> bool:
+        """Undo the last change, of the clip if one is open; return whether there was one."""
+        return self.session.undo()
+
+    def redo(self) -> bool:
+        """Repeat the change that was undone last; return whether there was one."""
+        return self.session.redo()
+
+    # ------------------------------------------------------------------------------------------ clips
 
     def learn_style(self, clip: StyleSource) -> None:
         """Learn from a motion, a file of clips or a saved style, beside those before: what is dragged looks like them.
 
         It is learned in the background; what came of it is shown in the panel, under Style.
         """
-        self.panel.pose.style.styling.open(clip)
+        self.styles.open(clip)
 
     def carry(self, onto: Model | str | PathLike[str]) -> bool:
         """Carry the clip that is open over to another body, which stands beside the first; return whether it began.
@@ -88,15 +131,41 @@ class Studio(Session):
         Raises:
             InvalidValue: No clip is open.
         """
-        if self.player.motion is None:
+        if self.session.player.motion is None:
             raise InvalidValue(f"{self.model.name!r} has no motion that could be carried over: open a clip.")
-        return self.panel.motion.carry.beside.open(onto)
+        return self.second_body.open(onto)
+
+    # ------------------------------------------------------------------------------------------ the server
+
+    @property
+    def gate(self) -> Gate:
+        """Who may connect; `gate.token` is the secret in the address."""
+        return self.session.gate
+
+    @property
+    def port(self) -> int:
+        """The port on which it listens."""
+        return self.session.port
+
+    @property
+    def meter(self) -> Meter:
+        """Figures of the last frames."""
+        return self.session.meter
 
     @property
     def url(self) -> str:
         """The address to open, with the token that lets its viewer in."""
-        shown = "127.0.0.1" if self.host in EVERYWHERE else f"[{self.host}]" if ":" in self.host else self.host
+        host = self.session.host
+        shown = "127.0.0.1" if host in EVERYWHERE else f"[{host}]" if ":" in host else host
         return f"http://{shown}:{self.port}/?token={self.gate.token}"
+
+    def wait(self) -> None:
+        """Wait until Ctrl-C."""
+        self.session.wait()
+
+    def stop(self) -> None:
+        """Close the studio."""
+        self.session.stop()
 
     def __enter__(self) -> Studio:
         return self

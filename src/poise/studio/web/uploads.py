@@ -14,9 +14,9 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from poise.errors import FormatError, FormatWarning
 from poise.formats.zips import DAMAGES, open_member
-from poise.studio.opening import find_body
-from poise.studio.saving import pose_from_json
+from poise.studio.downloads import pose_from_json
 from poise.studio.session import Session
+from poise.studio.showable import find_body
 
 __all__ = ["open_upload", "strip_folders", "unpack", "unpack_all"]
 

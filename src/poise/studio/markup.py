@@ -1,4 +1,4 @@
-"""Words in the panel, as HTML of ours in which names of others stay text.
+"""Text of the panel as HTML, in which foreign names are escaped.
 
 The panel has no markdown: viser renders HTML in it, and reads the files that an image in it names.
 """
@@ -14,5 +14,5 @@ SMALL = "<div style='font-size:12px;padding:2px 10px;line-height:1.4'>{}</div>"
 
 
 def fill(template: str, *texts: str) -> str:
-    """Fill a template of ours with texts of anybody: names, errors, notes."""
+    """Fill a template with escaped texts: names, errors, notes."""
     return template.format(*map(html.escape, texts))

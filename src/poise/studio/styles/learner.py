@@ -18,12 +18,12 @@ from poise.studio.styles.clips import Clip, StyleSource, learn_style, prepare_cl
 from poise.studio.web.background import Background
 from poise.studio.web.uploads import strip_folders
 
-__all__ = ["Styling"]
+__all__ = ["StyleLearner"]
 
 LEARN = "Learning the style"
 
 
-class Styling:
+class StyleLearner:
     """Learns a style, and lets the body lean to it.
 
     Attributes:

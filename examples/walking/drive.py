@@ -1,23 +1,22 @@
-"""Drive: four keys walk the figure over the stage, in real time.
+"""Walk a figure over the stage of the studio with four keys, in real time: `python drive.py [BODY]`.
 
-A browser tells here that a key was pressed, again and again while it is held, and not that it was let go. So a key
+The browser reports that a key is pressed, again and again while it is held, but not that it was released. So a key
 holds for a moment after it was heard last, and while any key is heard all that hold go on: who walks ahead and then
 turns, walks on.
 """
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from typing import Any
 
 import numpy as np
+from walker import SLOW, Walker
 
 from poise.kinematics.carriers import find_root
-from poise.studio.panel.follow_box import FollowBox
-from poise.studio.panel.shortcuts import Keys
-from poise.studio.session import Session
-from poise.studio.walker import SLOW, Walker
+from poise.studio import Studio
 
 __all__ = ["DRIVE_KEYS", "Drive"]
 
@@ -35,16 +34,16 @@ HINT = "I ahead, K back, J left, L right"
 
 
 class Drive:
-    """The box that says whether keys drive, and the thread that walks; made inside the tab that holds it.
+    """A checkbox in the panel of a studio that lets keys drive, and the thread that walks.
 
     Attributes:
         heard: When each key was heard last (`time.perf_counter`).
         walker: The figure that walks; None while nobody drives it.
     """
 
-    def __init__(self, session: Session, follow: FollowBox, keys: Keys) -> None:
-        self.session, self.follow, self.keys = session, follow, keys
-        gui: Any = session.server.gui
+    def __init__(self, studio: Studio) -> None:
+        self.session, self.panel = studio.session, studio.panel
+        gui: Any = self.session.server.gui
         with gui.add_folder("Walk", expand_by_default=False):
             self.box = gui.add_checkbox("Drive by keys", False, hint=HINT)
             self.steps = gui.add_button_group("Go", tuple(label for label, _ in DRIVE_KEYS.values()))
@@ -55,24 +54,22 @@ class Drive:
         self._trail = np.zeros((0, 3))
         self.box.on_update(lambda _: self.switch(self.box.value))
         self.steps.on_click(lambda _: self.press_label(self.steps.value))
-        self.change_body()
 
     # ------------------------------------------------------------------------------------------ keys
 
-    def change_body(self) -> None:
-        """Turn to another body, which stands until somebody drives it."""
-        self.switch(False)
+    def can_walk(self) -> bool:
+        """Return whether the body has a free root and two feet."""
         stands = sum(handle.stands for handle in self.session.puppet.handles.values())
-        self.box.disabled = stands < 2 or find_root(self.session.model) is None
-        self.steps.visible = not self.box.disabled
+        return stands > 1 and find_root(self.session.model) is not None
 
     def switch(self, on: bool) -> None:
-        """Let keys drive, or not."""
+        """Let keys drive, or not; a body that cannot walk is not driven."""
+        on = on and self.can_walk()
         if self.box.value != on:
             self.box.value = on
         if on == self._on.is_set():
             return
-        self.keys.commands["in"].disabled = on  # its key drives meanwhile
+        self.panel.keys.commands["in"].disabled = on  # its key drives meanwhile
         for command in self._commands:
             command.remove()
         self._commands = [self.add_command(key, label) for key, (label, _) in DRIVE_KEYS.items()] if on else []
@@ -118,8 +115,12 @@ class Drive:
     def run(self) -> None:
         """Walk until it is switched off."""
         before = time.perf_counter()
+        model = self.session.model
         while self._on.is_set() and not self.session.stopped:
             now = time.perf_counter()
+            if self.session.model is not model:  # another body was opened
+                self.switch(False)
+                break
             self.go(now - before)
             before = now
             time.sleep(max(1.0 / RATE - (time.perf_counter() - now), 0.0))
@@ -133,11 +134,11 @@ class Drive:
             if puppet.held or session.player.playing or not self._on.is_set():
                 self.walker = None
                 return
-            if self.walker is None or self.walker.model is not session.model:
+            if self.walker is None:
                 if not (ahead or turn):
                     return
                 self.walker, self._trail = Walker(session.model, puppet.q), np.zeros((0, 3))
-                self.follow.begin_trail()
+                self.panel.follow.begin_trail()
             walker = self.walker
             puppet.turn_joint("walk", walker.step(seconds, ahead, turn))
             if not (ahead or turn) and not walker.swinging and np.abs(walker.speed).max() < SLOW and walker.settled:
@@ -148,10 +149,17 @@ class Drive:
     def show_trail(self, walker: Walker) -> None:
         """Take the cameras along."""
         self._trail = np.concatenate([self._trail[1 - TRAIL :], walker.find_place()[None]])
-        self.follow.follow_trail(self._trail)
+        self.panel.follow.follow_trail(self._trail)
 
     def end(self) -> None:
         """Let the body stand where it came to: the whole walk is one change."""
         if self.walker is not None:
             self.walker = None
             self.session.puppet.end_turn()
+
+
+if __name__ == "__main__":
+    with Studio(sys.argv[1] if len(sys.argv) > 1 else "humanoid") as studio:
+        Drive(studio)
+        print(f"Open {studio.url}, tick 'Drive by keys' below 'Walk', then: {HINT}.")
+        studio.wait()

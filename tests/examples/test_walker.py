@@ -6,11 +6,11 @@ import time
 
 import numpy as np
 import pytest
+from walker import Walker
 
 import poise
 from poise.errors import InvalidValue
 from poise.spatial import Rotation
-from poise.studio.walker import Walker
 
 DT = 1.0 / 30.0
 BODIES = ("humanoid", "quadruped")
@@ -88,10 +88,12 @@ def test_what_has_no_feet_cannot_walk() -> None:
 @pytest.mark.slow
 def test_four_keys_drive_the_body_in_the_studio() -> None:
     pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
+    from drive import Drive
+
     from poise.studio import Studio
 
     with Studio("humanoid", port=18065, shadows=False) as studio:
-        drive, start = studio.panel.drive, studio.puppet.q.copy()
+        drive, start = Drive(studio), studio.puppet.q.copy()
         drive.switch(True)
         assert studio.panel.keys.commands["in"].disabled
         drive.press("I")
@@ -108,5 +110,9 @@ def test_four_keys_drive_the_body_in_the_studio() -> None:
         assert not studio.panel.keys.commands["in"].disabled
         assert studio.undo()
         assert studio.puppet.q == pytest.approx(start)  # a walk is one change
+        drive.switch(True)
         studio.show("panda")
-        assert drive.box.disabled
+        while drive.box.value and time.monotonic() < end:
+            time.sleep(0.02)
+        drive.switch(True)
+        assert not drive.box.value, "an arm does not walk"

@@ -1,4 +1,4 @@
-"""A figure that walks where it is driven: footsteps on the floor, and inverse kinematics for the legs between.
+"""Walk a figure: footsteps on the floor, and inverse kinematics for the legs between them.
 
 The body and every foot have a place on the floor: x, y and a heading h [m, m, rad]. A foot that stands where the body
 stands is where it was at first, T = G(x, y, h) T0; what a body in motion leaves behind is made up in steps:

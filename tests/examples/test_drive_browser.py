@@ -11,7 +11,9 @@ from studio_page import PATIENCE, SIZE, open_page, until
 
 pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
 
-from poise.studio.web.studio import Studio
+from drive import Drive
+
+from poise.studio import Studio
 
 pytestmark = pytest.mark.browser
 
@@ -33,15 +35,15 @@ def hold(page: Any, keys: str, done: Any) -> None:
 
 def test_keys_walk_the_body_over_the_stage(browser: Any) -> None:
     with Studio("humanoid", port=18095, shadows=False) as studio:
+        drive = Drive(studio)
         page = open_page(browser, studio)
         page.set_default_timeout(1e3 * PATIENCE)
-        page.get_by_role("tab", name="Motion").click()
         page.get_by_text("Walk", exact=True).click()
         page.get_by_label("Drive by keys").click()
-        until(lambda: studio.panel.drive.box.value, page)
+        until(lambda: drive.box.value, page)
         page.mouse.click(8, SIZE["height"] - 8)  # keys are for the stage
-        drive, start = studio.panel.drive, studio.pose.position("pelvis")
-        camera = studio.server.get_clients()[page.viewer].camera
+        start = studio.pose.position("pelvis")
+        camera = studio.session.server.get_clients()[page.viewer].camera
         eye = np.array(camera.position)
         hold(page, "i", lambda: studio.pose.position("pelvis")[2] - start[2] > 0.5)
         hold(page, "ij", lambda: drive.walker is not None and drive.walker.at[2] > 0.5)
