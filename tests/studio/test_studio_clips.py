@@ -15,8 +15,10 @@ import poise
 from lying_zips import HELD, make_lying_zip, measure_peak
 from poise.errors import FormatError
 from poise.studio import Studio
+from poise.studio.clips.edits import Editing
 from poise.studio.clips.player import Player
-from poise.studio.clips.timeline import ClipState
+from poise.studio.clips.timeline import ClipState, cut_clip
+from poise.studio.puppet import Puppet
 from poise.studio.showable import read_opening
 from poise.studio.web.uploads import unpack
 from waiting import wait_until
@@ -99,6 +101,38 @@ def test_a_clip_that_does_not_loop_stops_at_the_out_point(player: Player, stand:
     assert wait_until(lambda: not player.playing)
     assert player.seconds == pytest.approx(0.5)
     assert np.array_equal(stand.q, seen(player).q[15])
+
+
+class TurnLock:
+    """A lock after each release of which another thread takes its turn."""
+
+    def __init__(self) -> None:
+        self.depth, self.turn = 0, lambda: None
+
+    def __enter__(self) -> None:
+        self.depth += 1
+
+    def __exit__(self, *_: object) -> None:
+        if self.depth == 1:
+            self.turn()  # which takes the lock once more
+        self.depth -= 1
+
+
+def test_a_frame_during_undo_and_redo_makes_no_key() -> None:
+    clip, lock = make_clip(), TurnLock()
+    puppet = Puppet(clip.model)
+    player = Player(puppet.start_at, lock)
+    editing = Editing(player, lambda: puppet, lock)
+    player.open(clip)
+    player.show_at(1.0)
+    assert editing.change(lambda state: cut_clip(state, 10, 50))
+    lock.turn = editing.keep  # as the thread of a session does after a frame
+    assert editing.undo()
+    assert editing.background.task is None
+    assert not editing.undo()
+    assert editing.redo()
+    assert editing.background.task is None
+    assert not editing.redo()
 
 
 # ------------------------------------------------------------------------------------------------ what is opened

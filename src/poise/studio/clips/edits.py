@@ -124,8 +124,7 @@ class Editing:
                 return True
             if puppet.undo():
                 return True
-            done = bool(player.timeline.undo())
-        return self._show_state(done)
+            return self._show_state(bool(player.timeline.undo()))
 
     def redo(self) -> bool:
         """Make the last thing again that was taken back."""
@@ -134,8 +133,7 @@ class Editing:
             again = self.find_puppet().redo()
             if again or timeline is None:
                 return again
-            done = self.background.task is None and bool(timeline.redo())
-        return self._show_state(done)
+            return self._show_state(self.background.task is None and bool(timeline.redo()))
 
     # ------------------------------------------------------------------------------------------ keys
 
@@ -215,6 +213,7 @@ class Editing:
             self.player.refresh(place=not waits)
 
     def _show_state(self, done: bool) -> bool:
+        """Show the clip after undo or redo; under the lock, or a frame in between would make a key of the old pose."""
         if done:
             self.compared, self.note, self._kept = None, "", None
             self.player.refresh()
