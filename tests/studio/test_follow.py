@@ -11,7 +11,7 @@ import poise
 from poise import Motion
 from poise.studio import Studio
 from poise.studio.panel.follow_box import find_place
-from poise.studio.scene.follow_camera import CATCH_UP, PAUSE, Chase, find_way, measure_travel, trace_root
+from poise.studio.scene.follow_camera import CATCH_UP_TIME, VIEWER_PAUSE, Chase, find_way, measure_travel, trace_root
 
 UP = np.array([0.0, 1.0, 0.0])
 
@@ -80,7 +80,7 @@ def test_a_camera_that_saw_the_whole_clip_brings_the_body_to_where_its_middle_wa
     chase.put(position, look_at)
     chase.go(way[0])
     assert camera.look_at == pytest.approx(look_at)  # no jump
-    time.sleep(6 * CATCH_UP)
+    time.sleep(6 * CATCH_UP_TIME)
     for place in (way[40], way[-1], way[0]):
         chase.go(place)
         assert camera.look_at - place == pytest.approx(look_at - (way[0] + way[-1]) / 2, abs=0.02)
@@ -133,12 +133,12 @@ def test_a_camera_that_its_viewer_moves_is_left_alone_and_then_goes_on_as_it_was
     for place in way[20:30]:
         chase.go(place)
         assert camera.position == pytest.approx(moved[0])
-    time.sleep(PAUSE + 0.05)
+    time.sleep(VIEWER_PAUSE + 0.05)
     wanted = look + (np.eye(3)[0] if how == "pan" else np.zeros(3))
     before = camera.position.copy()
     chase.go(way[30])
     assert camera.position == pytest.approx(before, abs=1e-3)  # it begins where it is, without a jump
-    time.sleep(5 * CATCH_UP)
+    time.sleep(5 * CATCH_UP_TIME)
     chase.go(way[31])
     assert camera.look_at == pytest.approx(way[31] + wanted, abs=0.02)
     assert camera.position - camera.look_at == pytest.approx(moved[0] - moved[1], abs=1e-9)

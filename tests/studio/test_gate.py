@@ -115,12 +115,12 @@ def test_its_own_page_scripts_and_allowed_proxies_get_the_scene(studio, origin):
 
 def test_a_large_message_ends_the_connection(studio):
     with open_socket(studio, max_size=None) as line:
-        line.send(b"\0" * (connections.MOST_SIZE + 1))
+        line.send(b"\0" * (connections.MAX_MESSAGE_BYTES + 1))
         assert find_ending(line) == 1009
 
 
 def test_a_flood_of_messages_ends_the_connection(studio, monkeypatch):
-    monkeypatch.setattr(connections, "MOST_MESSAGES", 20)  # a loaded machine is slow to send thousands
+    monkeypatch.setattr(connections, "MAX_MESSAGES", 20)  # a loaded machine is slow to send thousands
     note = msgspec.msgpack.encode({"type": "GuiUpdateMessage", "uuid": "nobody", "updates": {}})
     with open_socket(studio, max_size=None) as line:
         with suppress(ConnectionClosed):

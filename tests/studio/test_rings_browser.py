@@ -18,7 +18,7 @@ from studio_page import PATIENCE, SIZE, open_page, seen_at, until
 pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
 
 from poise.studio.scene.joint_turn import find_turning_joint
-from poise.studio.scene.rings import SCALE
+from poise.studio.scene.rings import RING_SIZE
 from poise.studio.web.studio import Studio
 
 pytestmark = pytest.mark.browser
@@ -71,7 +71,7 @@ def find_parts(studio: Studio, page: Any, camera: Any) -> dict[str, tuple[float,
 def find_arc(studio: Studio, page: Any, turn: Any) -> np.ndarray:
     """Places along the ring that is seen best, which lies between two axes [pixels]."""
     at = turn.place(studio.model.fk(studio.puppet.q))
-    reach = ARC * SCALE * studio.puppet.size
+    reach = ARC * RING_SIZE * studio.puppet.size
     angles = np.linspace(0.3, 1.3, 12)[:, None]
     arcs = []
     for a, b in [(0, 1)] if turn.hinge else [(0, 1), (1, 2), (2, 0)]:

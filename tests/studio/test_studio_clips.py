@@ -15,7 +15,7 @@ import poise
 from lying_zips import HELD, make_lying_zip, measure_peak
 from poise.errors import FormatError
 from poise.studio import Studio
-from poise.studio.clips.edits import Editing
+from poise.studio.clips.edits import ClipEditor
 from poise.studio.clips.player import Player
 from poise.studio.clips.timeline import ClipState, cut_clip
 from poise.studio.puppet import Puppet
@@ -122,7 +122,7 @@ def test_a_frame_during_undo_and_redo_makes_no_key() -> None:
     clip, lock = make_clip(), TurnLock()
     puppet = Puppet(clip.model)
     player = Player(puppet.start_at, lock)
-    editing = Editing(player, lambda: puppet, lock)
+    editing = ClipEditor(player, lambda: puppet, lock)
     player.open(clip)
     player.show_at(1.0)
     assert editing.change(lambda state: cut_clip(state, 10, 50))

@@ -16,7 +16,7 @@ from walks import make_walk
 
 pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
 
-from poise.studio.clips.keys import Key
+from poise.studio.clips.keys import PoseKey
 from poise.studio.clips.timeline import ClipState, cut_clip, lock_feet, put_keys
 from poise.studio.downloads import list_motion_kinds, make_motion_file
 from poise.studio.scene.objects_view import sample_object
@@ -81,7 +81,7 @@ def test_the_floor_lies_under_the_objects_too(studio):
 def test_edits_keep_the_objects_and_files_hold_them(scene, tmp_path: Path):
     state = ClipState(scene, scene, scene)
     pose = scene[10].replace({"elbow_l": -1.0}).q
-    keyed = put_keys(state, [Key(10, pose, names=("elbow_l",))])
+    keyed = put_keys(state, [PoseKey(10, pose, names=("elbow_l",))])
     for changed in (lock_feet(state), keyed, put_keys(keyed, ()), cut_clip(keyed, 5, 20)):
         assert [each.name for each in changed.motion.objects] == ["ball", "shelf"]
         assert len(changed.motion.objects[0].transforms) == len(changed.motion)

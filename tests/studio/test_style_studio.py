@@ -15,7 +15,7 @@ from bodies import random_model
 from poise.errors import FormatError, InvalidValue
 from poise.goals import Rest, Style
 from poise.studio.puppet import Puppet
-from poise.studio.styles.clips import Clip, is_alike, learn_style, prepare_clip, read_clips
+from poise.studio.styles.clips import StyleClip, is_alike, learn_style, prepare_clip, read_clips
 from waiting import wait_until
 from walkers import make_character
 from walks import make_walk
@@ -204,7 +204,7 @@ def test_one_frame_is_one_frame_and_too_few(slouch):
     assert clip.told.startswith("1 frame of")
     assert learn_style([clip], slouch.model) is None
     assert "two frames" in describe_clips([clip], None, "")
-    assert "two frames" not in describe_clips([Clip("broken", None, "cannot be read")], None, "")
+    assert "two frames" not in describe_clips([StyleClip("broken", None, "cannot be read")], None, "")
 
 
 # ---------------------------------------------------------------------------------------------------- the studio

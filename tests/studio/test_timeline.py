@@ -13,7 +13,7 @@ import pytest
 import poise
 from poise.errors import InvalidValue
 from poise.motion import Contacts, quality
-from poise.studio.clips.keys import Key, make_key
+from poise.studio.clips.keys import PoseKey, make_key
 from poise.studio.clips.timeline import (
     ClipState,
     Timeline,
@@ -71,7 +71,7 @@ def pull(puppet: Puppet, handle: str, by: tuple[float, float, float]) -> None:
         puppet.frame()
 
 
-def pull_key(state: ClipState, frame: int, handle: str, by: tuple[float, float, float]) -> Key:
+def pull_key(state: ClipState, frame: int, handle: str, by: tuple[float, float, float]) -> PoseKey:
     """Make a key by pulling a handle at a frame."""
     puppet = take(state, frame)
     pull(puppet, handle, by)
@@ -80,7 +80,7 @@ def pull_key(state: ClipState, frame: int, handle: str, by: tuple[float, float, 
     return key
 
 
-def lay(state: ClipState, *keys: Key) -> ClipState:
+def lay(state: ClipState, *keys: PoseKey) -> ClipState:
     """Lay keys on a clip, one after the other."""
     for key in keys:
         state = put_keys(state, merge_key(state, key))

@@ -16,7 +16,7 @@ from poise.rig.limbs.poles import find_knee_plane, find_pole_target
 from poise.rig.problem import NO_GOAL, Problems, name_aim, name_knee, name_pole, name_turn
 from poise.rig.snapshot import Blend, HandleGoal, Pole, Snapshot, set_entry
 from poise.rig.solver_factory import RigProblem
-from poise.rig.standing.feet import Foot
+from poise.rig.standing.feet import FootGeometry
 from poise.rig.standing.stance import name_flat, name_side
 from poise.rig.stuck import Stuck
 from poise.rig.targets import ease_gaze, ease_place
@@ -115,7 +115,7 @@ class Frames:
                     side = (1.0 - share) * self.problems.feet.find_side(name, q) + share * side
         return {name: ball, name_side(name): side, name_flat(name): stance.flat}
 
-    def find_foot_place(self, foot: Foot, q: Floats) -> Floats:
+    def find_foot_place(self, foot: FootGeometry, q: Floats) -> Floats:
         """Return the transform of a foot's toes; for a foot in one piece, of its ball."""
         place: Floats = np.array(self.model.fk(q, foot.toes or foot.frame))
         if foot.toes is None:

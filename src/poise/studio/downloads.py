@@ -1,4 +1,4 @@
-"""What the studio hands out: the pose, a picture, a page, a character, a motion file."""
+"""Downloads of the studio: the pose, a picture, a page, a character, a motion file."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ __all__ = [
 ]
 
 KINDS = {"Pose": ".json", "Picture": ".png", "HTML": ".html", "GLB": ".glb", "BVH": ".bvh"}
-OWN = {".vrm": "VRM", ".gltf": "glTF"}  # kinds that only a body has that came from one
-MOVING = ("HTML", "GLB", "BVH", "VRM", "glTF")  # kinds that hold a motion where there is one
+SOURCE_KINDS = {".vrm": "VRM", ".gltf": "glTF"}  # kinds that only a body has that came from one
+MOTION_KINDS = ("HTML", "GLB", "BVH", "VRM", "glTF")  # kinds that hold a motion where there is one
 MOTIONS = {"BVH": ".bvh", "GLB": ".glb", "Page (HTML)": ".html", "Table (CSV)": ".csv", "Table (NPZ)": ".npz"}
-STYLED = {"Unitree (CSV)": "unitree", "GMR (NPZ)": "gmr"}  # as others write the motions of robots
+ROBOT_STYLES = {"Unitree (CSV)": "unitree", "GMR (NPZ)": "gmr"}  # as others write the motions of robots
 RENDER_WAIT = 30.0  # [s]
 
 
 def list_kinds(model: Model) -> dict[str, str]:
     """List the kinds of files that a body can be saved as, each with its ending."""
     own = Path(model.source).suffix.lower()
-    return {**KINDS, **({OWN[own]: own} if own in OWN else {})}
+    return {**KINDS, **({SOURCE_KINDS[own]: own} if own in SOURCE_KINDS else {})}
 
 
 def find_kind(model: Model) -> str:
@@ -62,7 +62,7 @@ def name_file(session: Session, kind: str) -> str:
 
 
 def make_file(session: Session, kind: str, client: Any = None) -> bytes:
-    """Make a file of what is seen, and return its bytes.
+    """Return the bytes of a file of the current pose or clip.
 
     Args:
         session: Whose body.
@@ -77,7 +77,7 @@ def make_file(session: Session, kind: str, client: Any = None) -> bytes:
     if kind == "Picture":
         return take_picture(client)
     motion = session.player.motion
-    thing = motion if motion is not None and kind in MOVING else session.pose
+    thing = motion if motion is not None and kind in MOTION_KINDS else session.pose
     if kind == "HTML":
         return show(thing, browser=False).html.encode()
     with tempfile.TemporaryDirectory() as folder:
@@ -89,9 +89,9 @@ def make_file(session: Session, kind: str, client: Any = None) -> bytes:
 def list_motion_kinds(model: Model) -> dict[str, str]:
     """List the kinds of files that a motion of a body can be saved as, each with its ending, its own first."""
     own, root = Path(model.source).suffix.lower(), find_root(model)
-    kinds = {**MOTIONS, **({OWN[own]: own} if own in OWN else {})}
+    kinds = {**MOTIONS, **({SOURCE_KINDS[own]: own} if own in SOURCE_KINDS else {})}
     if root is not None and root.slide.kind == "free":
-        kinds |= {kind: STYLES[style] for kind, style in STYLED.items()}
+        kinds |= {kind: STYLES[style] for kind, style in ROBOT_STYLES.items()}
     return dict(sorted(kinds.items(), key=lambda kind: kind[1] != own))
 
 
@@ -118,12 +118,12 @@ def make_motion_file(motion: Motion, kind: str) -> bytes:
         return show(motion, browser=False).html.encode()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"motion{ending}"
-        save(motion, path, style=STYLED.get(kind))
+        save(motion, path, style=ROBOT_STYLES.get(kind))
         return path.read_bytes()
 
 
 def take_picture(client: Any) -> bytes:
-    """Take a picture of what a viewer sees, without the panel, as PNG."""
+    """Return a PNG of a viewer's view, without the panel."""
     try:
         import imageio.v3 as imageio
     except ImportError:
@@ -143,7 +143,7 @@ def pose_to_json(pose: Pose) -> str:
 
 
 def pose_from_json(model: Model, text: str) -> Pose:
-    """Read what `pose_to_json` wrote, on a body that has its joints.
+    """Read the JSON of `pose_to_json`, for a body that has its joints.
 
     Raises:
         InvalidValue: It is no pose of this body.

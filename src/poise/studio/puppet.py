@@ -24,16 +24,16 @@ from poise.studio.settings import Settings, StudioSolvers
 __all__ = ["FrameResult", "Puppet", "Settings"]
 
 
-SEEN = 1.5e-3  # of L: a handle that is farther off than this is missed (2 mm on a person)
-SEEN_TURN = 0.02  # [rad]
-STRIDE = 0.1  # of the size of the body: how far a method of one level is asked to go at once
-LEANING = " style"  # what was moved last, if it was the slider of the style: no joint has this name
-SIGHT = 1.0  # [rad] from straight ahead: farther to the side the head does not follow
+MISSED_DISTANCE = 1.5e-3  # of L: a handle that is farther off than this is missed (2 mm on a person)
+MISSED_ANGLE = 0.02  # [rad]
+TARGET_STRIDE = 0.1  # of the size of the body: how far a method of one level is asked to go at once
+STYLE_SLIDER = " style"  # what was moved last, if it was the slider of the style: no joint has this name
+SIGHT_ANGLE = 1.0  # [rad] from straight ahead: farther to the side the head does not follow
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FrameResult:
-    """What one frame of the studio came to.
+    """The result of one frame of the studio.
 
     Attributes:
         q: The pose.
@@ -55,7 +55,7 @@ class FrameResult:
 
 
 class Puppet:
-    """A rig, and what the viewers' hands ask of it.
+    """A rig, and the targets that viewers give it.
 
     Hands only write down what they want, and `frame` does it. A lock keeps frames and changes apart.
 
@@ -145,7 +145,7 @@ class Puppet:
         self.still = False
 
     def let_go(self, handle: str) -> None:
-        """Let go of a handle, as the mouse is up: a pin is pinned where it came to, another handle stays there."""
+        """Release a handle (mouse up): a pin is pinned where it is now, another handle stays there."""
         with self.lock:
             if self.held.pop(handle, None) is None:
                 return
@@ -161,7 +161,7 @@ class Puppet:
             self.rig.pin(handle)
 
     def plant(self, handle: str) -> None:
-        """Plant a foot where it is, and pin what is no foot."""
+        """Plant a foot where it is; other handles are pinned."""
         with self.lock:
             (self.rig.plant if self.handles[handle].stands else self.rig.pin)(handle)
 
@@ -197,14 +197,14 @@ class Puppet:
             return self.rig.history.redo()
 
     def reset(self) -> None:
-        """Go back to the first pose, with what was pinned then."""
+        """Return to the first pose and its pins."""
         with self.lock:
             self.held, self.still = {}, True
             self.rig.history.reset()
             self.rest_here()
 
     def place(self, q: ArrayLike) -> None:
-        """Put the whole body at q: pins follow, targets are let go."""
+        """Put the whole body at q: pins follow, targets are released."""
         with self.lock:
             self.still = True
             self.rig.pose = Pose(self.model, q)
@@ -218,7 +218,7 @@ class Puppet:
             self.rig.history.mark_start()
 
     def turn_joint(self, name: str, q: ArrayLike) -> None:
-        """Put the body at q, as a slider with this name says; all of its moves are one change."""
+        """Put the body at q, as set by the slider of this name; all of its moves are one change."""
         with self.lock:
             if name != self._turned:
                 self.rig.history.commit()
@@ -227,13 +227,13 @@ class Puppet:
             self.place(q)
 
     def end_turn(self) -> None:
-        """End the turn of a joint: what is done to it next is another change."""
+        """End the turn of a joint: the next turn is another change."""
         with self.lock:
             self.rig.history.commit()
             self._turned = ""
 
     def send(self, handle: str, target: Floats) -> None:
-        """Ask a handle to a place or a transform that was typed; a pin is pinned there."""
+        """Set the target of a handle that was typed, a point or a transform; a pin is pinned there."""
         with self.lock:
             self.held.pop(handle, None)
             self.pulled.add(handle)
@@ -249,7 +249,7 @@ class Puppet:
         self.rig.solvers.rest = Rest(self.rig.q)
 
     def stand_at(self, q: Floats) -> None:
-        """Put the body at q and keep everything that is asked: for single steps."""
+        """Put the body at q and keep all targets: for single steps."""
         with self.lock:
             self.still = True
             self.rig.state.move_body(q)
@@ -261,15 +261,15 @@ class Puppet:
             self.use(StudioSolvers(replace(self.settings, **settings)))
 
     def lean(self, **settings: Any) -> None:
-        """Change the style, or how far the body leans to it; what is asked of the body is then served in that style.
+        """Change the style or its share; targets are then served in that style.
 
         A body of which nothing is asked stays as it was put. All of a slider's moves are one change.
         """
         with self.lock:
             if not self.still and not self.held:
-                if self._turned != LEANING:
+                if self._turned != STYLE_SLIDER:
                     self.rig.history.commit()
-                    self._turned = LEANING
+                    self._turned = STYLE_SLIDER
                 self.rig.history.begin()
                 self.rig.state.move_body(self.rig.q)
             self.use(StudioSolvers(replace(self.settings, **settings)))
@@ -317,7 +317,7 @@ class Puppet:
         for name, target in out.items():
             place = target if target.ndim == 1 else target[:3, 3]
             here = self.transform(name)[:3, 3]
-            share = min(1.0, STRIDE * self.size / max(self.measure_gap(name, target), 1e-12))
+            share = min(1.0, TARGET_STRIDE * self.size / max(self.measure_gap(name, target), 1e-12))
             place[:] = here + share * (place - here)
         return out
 
@@ -335,7 +335,7 @@ class Puppet:
             self.rig.look_at(heads[0], self.turn_into_sight(heads[0], seen if seen.ndim == 1 else seen[:3, 3]))
 
     def turn_into_sight(self, head: str, place: Floats) -> Floats:
-        """Return the place, or one beside it where the body would have to turn round to see it."""
+        """Return the point, or one nearer to the front if the body would have to turn round to see it."""
         root = next((h.frame for h in self.handles.values() if h.kind == "body"), None)
         if root is None:
             return place
@@ -346,21 +346,21 @@ class Puppet:
         line = place - eye
         far = float(np.linalg.norm(line))
         along = float(front @ line) / max(far, 1e-9)
-        if along >= np.cos(SIGHT):
+        if along >= np.cos(SIGHT_ANGLE):
             return place
         across = line / max(far, 1e-9) - along * front
         out: Floats = eye + far * (
-            np.cos(SIGHT) * front + np.sin(SIGHT) * across / max(float(np.linalg.norm(across)), 1e-9)
+            np.cos(SIGHT_ANGLE) * front + np.sin(SIGHT_ANGLE) * across / max(float(np.linalg.norm(across)), 1e-9)
         )
         return out
 
     def find_missed(self, errors: Mapping[str, tuple[float, float]]) -> frozenset[str]:
         """Find the handles that are visibly off their targets."""
-        far = SEEN * self.model.length
-        return frozenset(n for n, (metres, radians) in errors.items() if metres > far or radians > SEEN_TURN)
+        far = MISSED_DISTANCE * self.model.length
+        return frozenset(n for n, (metres, radians) in errors.items() if metres > far or radians > MISSED_ANGLE)
 
     def solve(self, start: Floats | None = None, *, flat: bool = False, **options: Any) -> Solution:
-        """Solve everything that is asked to the end, from where the body is unless `start` says so.
+        """Solve the current problem to the end, from the current pose unless `start` is given.
 
         For explanations and curves: the body does not move. `flat` puts all goals on one level.
         """
@@ -371,7 +371,7 @@ class Puppet:
         return solver.solve(at if start is None else start, targets)
 
     def explain(self) -> Explanation | None:
-        """Explain why a handle is not where it was asked to be; None if all are."""
+        """Explain why a handle misses its target; None if all are reached."""
         try:
             solution = self.solve()
             return None if solution.reached else solution.explanation

@@ -1,8 +1,8 @@
-"""What is shown in the browser and the thread that moves it: a body on a stage, its handles, a clip.
+"""A session of the studio: a body on a stage, its handles, a clip, and the thread that moves it.
 
 One thread solves. The browser's messages only say what is wanted and wake it; it solves, shows the pose, sends it at
 once, and goes on until the body has settled. Several viewers look at one body; `poise.studio.scene.grips` says how they
-share it. The panel is built on top of this, in `poise.studio.panel.panel`; what a session tells it is a `Watcher`.
+share it. The panel (`poise.studio.panel.panel`) is built on top of this and listens as a `Watcher`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from poise.formats.meshes.looks import find_look, has_own_look
 from poise.kinematics import Motion, Pose
 from poise.model import Model
 from poise.solvers.report.explanation import Explanation
-from poise.studio.clips.edits import Editing
+from poise.studio.clips.edits import ClipEditor
 from poise.studio.clips.player import Player
 from poise.studio.puppet import FrameResult, Puppet
 from poise.studio.scene.appearance import Scenery
@@ -38,14 +38,14 @@ from poise.studio.web.viser_server import start_server
 __all__ = ["SETTLED", "Session", "Watcher"]
 
 
-RATE = 60.0  # frames in a second while the body settles
+SETTLING_RATE = 60.0  # frames in a second while the body settles
 SETTLED = 2e-4  # [rad] less than this in a frame is standing still
-QUICK = 0.6  # [s] that opening a body waits for its meshes
-PATIENCE = 0.35  # [s] of standing still with a handle missed before why() is asked
+MESH_WAIT = 0.6  # [s] that opening a body waits for its meshes
+EXPLAIN_DELAY = 0.35  # [s] of standing still with a handle missed before why() is asked
 
 
 class Watcher(Protocol):
-    """Who is told what happens in a session."""
+    """A listener of a session."""
 
     def change_body(self) -> None:
         """Show another body."""
@@ -54,13 +54,13 @@ class Watcher(Protocol):
         """Show the handle that a viewer touched."""
 
     def join(self, client: Any) -> None:
-        """Show a viewer who has come what is theirs alone."""
+        """Show a new viewer their own controls."""
 
     def leave(self, viewer: int) -> None:
         """Forget a viewer who has left."""
 
     def report(self, frame: FrameResult, refused: str) -> None:
-        """Report a frame; `refused` says why the method does not serve what is asked."""
+        """Report a frame; `refused` is the reason why the method cannot serve the goals."""
 
     def explain(self, explanation: Explanation) -> None:
         """Explain why a handle is missed."""
@@ -105,7 +105,7 @@ class Session:
         self.watcher: Watcher | None = None
         self.lock = threading.RLock()
         self.player = Player(self.start_at, self.lock)
-        self.editing = Editing(self.player, lambda: self.puppet, self.lock)
+        self.editing = ClipEditor(self.player, lambda: self.puppet, self.lock)
         self.scenery = Scenery(self.server, self.player, lambda: self.stopped, shadows=shadows, dark=dark)
         self.show_limits = True
         self._wake = threading.Event()
@@ -198,7 +198,7 @@ class Session:
         return done
 
     def touch(self, event: float | None = None) -> None:
-        """Ask for a frame. `event` is when the mouse asked for it (`time.perf_counter`)."""
+        """Request a frame. `event` is the time of the mouse event (`time.perf_counter`)."""
         if event is not None and self.player.playing:
             self.player.stop()  # a hand stops the clip
         if event is not None:
@@ -258,7 +258,7 @@ class Session:
         if has_own_look(model):
             read = threading.Event()
             threading.Thread(target=self._read_look, args=(model, self._bodies, read), daemon=True).start()
-            if read.wait(QUICK):  # a small body is dressed before anybody sees it
+            if read.wait(MESH_WAIT):  # a small body is dressed before anybody sees it
                 with self.lock:
                     self._put_on(model, self._bodies, camera=True)
 
@@ -289,7 +289,7 @@ class Session:
             client.add_notification("Not all of the body can be drawn", note, auto_close_seconds=20.0)
 
     def _welcome(self, client: Any) -> None:
-        """Show a viewer who has come the stage and the panel; several come one after the other."""
+        """Show a new viewer the stage and the panel; several are served one after another."""
         with self.lock:
             if client.client_id not in self.server.get_clients():
                 return  # gone already
@@ -312,10 +312,10 @@ class Session:
     # ------------------------------------------------------------------------------------------ the thread
 
     def _run(self) -> None:
-        """Wait, solve until the body stands still, have it explained what is missed, wait."""
+        """Wait, solve until the body is still, have misses explained, wait."""
         explained = True
         while not self.stopped:
-            woken = self._wake.wait(timeout=None if explained else PATIENCE)
+            woken = self._wake.wait(timeout=None if explained else EXPLAIN_DELAY)
             if self.stopped:
                 return
             if not woken:
@@ -330,25 +330,25 @@ class Session:
             explained = not self.last.missed
 
     def _explain(self, asked: int) -> None:
-        """Ask why, which takes a while; drop the answer where something else has been asked meanwhile."""
+        """Explain misses, which takes a while; drop the answer if the targets have changed meanwhile."""
         found = self.puppet.explain()
         with self.lock:
             if found is not None and asked == self._asked and not self.stopped and self.watcher is not None:
                 self.watcher.explain(found)
 
     def _settle(self) -> None:
-        """Make frame after frame until nothing moves; what the mouse asks meanwhile is served at once."""
+        """Make frames until nothing moves; mouse events are served at once."""
         for _ in range(400):
             moved = self._frame()
             settled = moved < SETTLED and not any(is_moving() for is_moving in self.movers)
             if self.stopped or (settled and not self._wake.is_set()):
                 self._keep_edit()
                 return
-            self._wake.wait(timeout=1.0 / RATE)
+            self._wake.wait(timeout=1.0 / SETTLING_RATE)
             self._wake.clear()
 
     def _keep_edit(self) -> None:
-        """Keep in the clip what was done to its pose by hand."""
+        """Keep changes of the pose by hand in the clip."""
         with self.lock:
             if not self.puppet.held and not self.stopped:
                 self.editing.keep()

@@ -25,9 +25,9 @@ from poise.studio.styles.postures import mix_postures
 
 __all__ = ["Settings", "StudioSolvers"]
 
-PINS = 0  # the level of pins
+PIN_LEVEL = 0  # the level of pins
 PIN_WEIGHT = 30.0  # of pins, where a method knows one level
-STEPS = 25  # most steps of a frame
+MAX_FRAME_STEPS = 25  # most steps of a frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Settings:
     method: Method = field(default_factory=lambda: find_method("auto"))
     limit_handling: str = "active"
     step_limit: float = 0.2
-    max_steps: int = STEPS
+    max_steps: int = MAX_FRAME_STEPS
     stiffness: Mapping[str, float] = field(default_factory=dict)
     weights: Mapping[str, float] = field(default_factory=dict)
     levels: Mapping[str, int] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class Settings:
 
 
 class StudioSolvers:
-    """Makes the solvers of a rig as the settings say.
+    """The function that makes the solvers of a rig, by the settings of the panel.
 
     Attributes:
         settings: How the body is solved.
@@ -127,7 +127,7 @@ class StudioSolvers:
         return (*given, Clearance()) if self.settings.clearance else given
 
     def change_goals(self, model: Model, goals: tuple[Goal, ...]) -> list[Goal]:
-        """Return the goals as the panel says: weights, levels, the style; no balance where it is switched off."""
+        """Return the goals by the settings of the panel: weights, levels, the style, balance."""
         weights, levels, style = self.settings.weights, self.settings.levels, self.settings.style
         out: list[Goal] = []
         for goal in goals:
@@ -166,6 +166,6 @@ def fit_goals(method: Method, model: Model, goals: list[Goal], flat: bool = Fals
             if kind != "posture" or isinstance(goal, Style):
                 left_out.append(goal.name or goal.default_name)
             continue
-        pinned = isinstance(goal, Reach) and goal.priority == PINS
+        pinned = isinstance(goal, Reach) and goal.priority == PIN_LEVEL
         kept.append(replace(goal, priority=0, weight=np.multiply(goal.weight, PIN_WEIGHT if pinned else 1.0).tolist()))
     return kept, left_out

@@ -1,4 +1,4 @@
-"""What can be opened: a body, a pose, a motion, a reach map, a built-in name, or a file that holds any of these."""
+"""Things that the studio can open: a body, a pose, a motion, a reach map, a built-in name, or a file of these."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Opening", "Showable", "find_body", "read_opening"]
 
 Showable: TypeAlias = "Model | Pose | Motion | ReachMap | str | PathLike[str]"
 
-CLIPS = (".bvh", ".glb", ".gltf", ".vrm")  # a body, and perhaps a motion
+CLIP_SUFFIXES = (".bvh", ".glb", ".gltf", ".vrm")  # a body, and perhaps a motion
 BODIES = (
     ".urdf",
     ".xacro",
@@ -31,13 +31,13 @@ BODIES = (
     ".vrm",
     ".gltf",
 )  # what a folder is opened for
-STILL = 1e-9  # of L a radian: a frame that moves less stands still
-TABLES = (".csv", ".npz", ".parquet")  # numbers of a body that is known
+LEAST_REACH = 1e-9  # of L a radian: a frame that moves less stands still
+TABLE_SUFFIXES = (".csv", ".npz", ".parquet")  # numbers of a body that is known
 
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What is to be shown.
+    """The body, pose, motion or map to show.
 
     Attributes:
         model: The body.
@@ -53,7 +53,7 @@ class Opening:
 
 
 def read_opening(thing: Showable, known: Model | None = None, within: str = "") -> Opening:
-    """Read what is to be shown; `known` is the body whose numbers a table holds.
+    """Read a body, pose, motion or map to show; `known` is the body that a table belongs to.
 
     Nothing outside of the folder `within` is opened, where one is given.
 
@@ -82,13 +82,13 @@ def free_rigid(model: Model) -> Model:
     """Return the body; on a free root where no joint of it takes any part anywhere, as of a drone with its rotors."""
     q = np.random.default_rng(0).uniform(-1.0, 1.0, model.nq) if model.nq == model.nv else np.array(model.rest)
     sways = (model.jacobian(q, frame)[:3] for frame in model.frames)
-    if any(float(np.abs(J).max(initial=0.0)) > STILL * model.length for J in sways):
+    if any(float(np.abs(J).max(initial=0.0)) > LEAST_REACH * model.length for J in sways):
         return model
     return add_free_root(model)
 
 
 def find_body(folder: Path, name: str) -> Path:
-    """Find the body in a folder: what lies least deep, robots before clips, and no scene around a body.
+    """Find the body in a folder: the least deep one, robots before clips, and no scene around a body.
 
     Raises:
         FormatError: There is none.
@@ -129,9 +129,9 @@ def open_motion(motion: Motion) -> Opening:
 def read_motion(path: Any, known: Model | None) -> Motion | None:
     """Read the motion of a file; None where it holds a body alone."""
     suffix = Path(path).suffix.lower()
-    if suffix in TABLES:
+    if suffix in TABLE_SUFFIXES:
         return load_motion(path, model=known)
-    if suffix not in CLIPS:
+    if suffix not in CLIP_SUFFIXES:
         return None
     try:
         return load_motion(path)

@@ -26,7 +26,7 @@ from poise.rig.ends import is_machine
 from poise.rig.places import ORIGIN, Place, find_place, make_triple
 from poise.rig.targets import find_ahead
 
-__all__ = ["Foot", "find_foot"]
+__all__ = ["FootGeometry", "find_foot"]
 
 EDGE_SHARE = 0.1  # of the length of a sole: so near to its foremost point is its front edge, to the last its rear edge
 REAR_NAMES = ("heel", "sole_3", "sole_4")
@@ -38,7 +38,7 @@ GUESSED_SOLE = ((1.6, -0.8), (0.5, -0.5))  # of the ankle's height, ahead and to
 
 
 @dataclass(frozen=True, slots=True)
-class Foot:
+class FootGeometry:
     """A foot of a body.
 
     Attributes:
@@ -67,7 +67,7 @@ class Foot:
         return (*self.front, *self.heel)
 
 
-def find_foot(model: Model, frame: str, q: Floats | None = None) -> Foot:
+def find_foot(model: Model, frame: str, q: Floats | None = None) -> FootGeometry:
     """Return the foot that a frame is on.
 
     Args:
@@ -102,7 +102,7 @@ def find_foot(model: Model, frame: str, q: Floats | None = None) -> Foot:
     else:
         ball_at = T[:3, :3].T @ (find_place(model, (toes, ORIGIN)) - T[:3, 3])
         front = [(toes, ORIGIN), *(p for p in points if parts[p[0]] == toes and p != (toes, ORIGIN))]
-    return Foot(
+    return FootGeometry(
         own,
         make_triple(ball_at),
         toes,
@@ -127,14 +127,14 @@ def split_sole(contacts: Sequence[ContactPoint], along: dict[Place, float]) -> t
     return [p for p in along if p in fore], [p for p in along if p in rear]
 
 
-def stand_on_point(model: Model, own: str, frame: str, places: list[Floats], up: Floats) -> Foot:
+def stand_on_point(model: Model, own: str, frame: str, places: list[Floats], up: Floats) -> FootGeometry:
     """Return a foot that is a point: its handle where that is on the ground, else the middle of what touches it."""
     T = model.fk(model.rest, own)
     handle = T[:3, :3].T @ (model.fk(model.rest, frame)[:3, 3] - T[:3, 3])
     low = min(float(place @ up) for place in places)
     ends = [place for place in places if float(place @ up) < low + LAYER * model.length]
     ball = handle if float(handle @ up) < low + LAYER * model.length else np.mean(ends, axis=0)
-    return Foot(own, make_triple(ball), None, None, make_triple(up), ((own, make_triple(ball)),), ())
+    return FootGeometry(own, make_triple(ball), None, None, make_triple(up), ((own, make_triple(ball)),), ())
 
 
 def is_line(model: Model, places: list[Floats], ahead: Floats) -> bool:

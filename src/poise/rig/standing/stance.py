@@ -22,10 +22,10 @@ from poise.model import Model
 from poise.rig.handle import Handle
 from poise.rig.levels import FLAT_WEIGHT, KEPT, PINS, find_pin_tolerance
 from poise.rig.places import Place, find_place
-from poise.rig.standing.feet import Foot, find_foot
+from poise.rig.standing.feet import FootGeometry, find_foot
 from poise.spatial import Rotation
 
-__all__ = ["Feet", "Flat", "Stance", "name_flat", "name_side"]
+__all__ = ["Feet", "Flat", "Foothold", "name_flat", "name_side"]
 
 RAISED_ANGLE = 0.25  # rad: a heel turned up by this angle carries nothing
 RAISED_COSINE = math.cos(RAISED_ANGLE)
@@ -38,7 +38,7 @@ class Flat(Orient):
     counts = False
 
 
-class Stance:
+class Foothold:
     """The place of a planted foot in the world, computed on first access.
 
     Attributes:
@@ -98,11 +98,11 @@ class Feet:
 
     def __init__(self, model: Model, handles: Mapping[str, Handle], q: Floats | None = None) -> None:
         self.model, self.handles, self.q = model, handles, q
-        self._feet: dict[str, Foot] = {}
+        self._feet: dict[str, FootGeometry] = {}
         self._lifts: dict[str, float] = {}
         self._soles: dict[str, tuple[list[str], Floats]] = {}
 
-    def __getitem__(self, handle: str) -> Foot:
+    def __getitem__(self, handle: str) -> FootGeometry:
         if handle not in self._feet:
             self._feet[handle] = find_foot(self.model, self.handles[handle].frame, self.q)
         return self._feet[handle]
@@ -175,7 +175,7 @@ class Feet:
             return list(foot.front)
         return [*foot.front, *(self.lift(foot, point) for point in foot.heel)]
 
-    def lift(self, foot: Foot, point: Place) -> Place:
+    def lift(self, foot: FootGeometry, point: Place) -> Place:
         """Return the point above a heel that is over the ball when the heel carries nothing any more."""
         T = self.model.fk(self.model.rest, foot.frame)
         own = T[:3, :3].T @ (find_place(self.model, point) - T[:3, 3])

@@ -1,4 +1,4 @@
-"""What is done to the clip that is open: one step of undo for each operation, and long work beside the page."""
+"""Edits of the open clip: one undo step for each operation, long work in the background."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from poise.motion import Quality
-from poise.studio.clips.keys import Key, is_same, make_key
+from poise.studio.clips.keys import PoseKey, is_same, make_key
 from poise.studio.clips.player import Player, sample
 from poise.studio.clips.timeline import (
     ClipState,
@@ -24,12 +24,12 @@ from poise.studio.clips.timeline import (
 from poise.studio.puppet import Puppet
 from poise.studio.web.background import Background
 
-__all__ = ["Editing"]
+__all__ = ["ClipEditor"]
 
 FIND, LOCK, KEY, COMPARE = "Finding contacts", "Locking feet", "Making a key", "Measuring"
 
 
-class Editing:
+class ClipEditor:
     """Edits the clip of a player.
 
     Attributes:
@@ -49,7 +49,7 @@ class Editing:
         self.compared: tuple[Quality, Quality] | None = None
         self.note = ""
         self._known: Timeline | None = None
-        self._pending: list[Key] = []  # keys that are not part of the clip yet
+        self._pending: list[PoseKey] = []  # keys that are not part of the clip yet
         self._kept: Any = None  # the pose that the last key was made of
         player.changed.append(self._watch)
         self.background.changed.append(self._go_on)
@@ -62,7 +62,7 @@ class Editing:
     # ------------------------------------------------------------------------------------------ operations
 
     def find_contacts(self) -> bool:
-        """Find what stands still; return whether it began."""
+        """Find the contacts of the clip; return whether the search began."""
         return self._start(FIND, lambda state, _: find_feet(state))
 
     def lock_feet(self) -> bool:
@@ -109,7 +109,7 @@ class Editing:
         return True
 
     def cancel(self) -> bool:
-        """End the work that goes on, and drop what it was about; return whether there was any."""
+        """Cancel the running work and drop its result; return whether there was any."""
         self._pending.clear()
         return self.background.cancel()
 
@@ -138,7 +138,7 @@ class Editing:
     # ------------------------------------------------------------------------------------------ keys
 
     def keep(self) -> None:
-        """Make a key of what was done to the pose by hand while the clip stood still."""
+        """Make a key of the pose that was changed by hand while the clip was paused."""
         with self.lock:
             state, player, puppet = self.state, self.player, self.find_puppet()
             if state is None or player.playing or player.recording or not self._differs():
@@ -220,14 +220,14 @@ class Editing:
         return done
 
     def _watch(self, what: str) -> None:
-        """Forget what was about another clip."""
+        """Forget the state of another clip."""
         if self.player.timeline is not self._known:
             self._known = self.player.timeline
             self.cancel()
             self.compared, self.note, self._kept = None, "", None
 
     def _go_on(self) -> None:
-        """Make the keys that were asked for while something else was done; drop them where they cannot be made."""
+        """Make the keys that wait; drop them if they cannot be made."""
         if self.background.task is not None:
             return
         if self.background.refused:

@@ -19,15 +19,15 @@ from poise.motion import Contact, Contacts
 from poise.solvers import solve
 from poise.studio.puppet import Puppet
 
-__all__ = ["Key", "ask_key", "is_loose", "is_same", "make_key"]
+__all__ = ["PoseKey", "ask_key", "is_loose", "is_same", "make_key"]
 
 
-SAME = 1e-6  # [rad, m] less than this is the pose of the clip itself
-EXACT = 1e-9  # [m] within which contacts and handles of a key hold
+SAME_POSE = 1e-6  # [rad, m] less than this is the pose of the clip itself
+KEY_TOLERANCE = 1e-9  # [m] within which contacts and handles of a key hold
 
 
 @dataclass(frozen=True, eq=False)
-class Key:
+class PoseKey:
     """A pose that was made by hand at one frame.
 
     Attributes:
@@ -47,11 +47,11 @@ class Key:
 
 def is_same(model: Model, q0: Floats, q1: Floats) -> bool:
     """Return whether two poses are one."""
-    return bool(np.abs(model.difference(q0, q1)).max(initial=0.0) < SAME)
+    return bool(np.abs(model.difference(q0, q1)).max(initial=0.0) < SAME_POSE)
 
 
-def make_key(puppet: Puppet, before: Floats, frame: int) -> Key | None:
-    """Return what was changed by hand at a frame; None where nothing was.
+def make_key(puppet: Puppet, before: Floats, frame: int) -> PoseKey | None:
+    """Return a key of the changes by hand at a frame, or None.
 
     Args:
         puppet: The body, as it is seen.
@@ -64,9 +64,9 @@ def make_key(puppet: Puppet, before: Floats, frame: int) -> Key | None:
     moved = list_moved(puppet, before)
     if not moved:
         turned = tuple(joint.name for joint in list_turned(model, before, q))
-        return Key(frame, q.copy(), names=turned)
+        return PoseKey(frame, q.copy(), names=turned)
     feet = frozenset(puppet.handles[name].frame for name in moved if puppet.handles[name].stands)
-    return Key(frame, q.copy(), tuple(ask_handle(puppet, name) for name in moved), feet, tuple(moved))
+    return PoseKey(frame, q.copy(), tuple(ask_handle(puppet, name) for name in moved), feet, tuple(moved))
 
 
 def list_moved(puppet: Puppet, before: Floats) -> list[str]:
@@ -76,33 +76,33 @@ def list_moved(puppet: Puppet, before: Floats) -> list[str]:
         target = puppet.find_target(name)
         if target is not None and (name in puppet.pulled or name in puppet.pins):
             change = np.abs(puppet.transform(name) - puppet.model.fk(before, handle.frame))
-            if (change[:3, 3] if target.ndim == 1 else change).max() > SAME:
+            if (change[:3, 3] if target.ndim == 1 else change).max() > SAME_POSE:
                 out.append(name)
     return out
 
 
 def ask_handle(puppet: Puppet, name: str) -> Goal:
-    """Return the goal that keeps a handle where it is seen: its place, and its rotation where that was asked."""
+    """Return the goal that keeps a handle where it is: its position, and its rotation if that has a target."""
     T, target = puppet.transform(name), puppet.find_target(name)
     whole = target is not None and target.ndim == 2
-    return Reach(puppet.handles[name].frame, T if whole else T[:3, 3], name=name, priority=1, tolerance=EXACT)
+    return Reach(puppet.handles[name].frame, T if whole else T[:3, 3], name=name, priority=1, tolerance=KEY_TOLERANCE)
 
 
 # ---------------------------------------------------------------------------------------------- for the clip
 
 
-def ask_key(clip: Motion, key: Key, standing: Contacts) -> list[Goal]:
-    """List the goals of a key's frame: every joint as it was seen, and what stands there exactly where it stood."""
+def ask_key(clip: Motion, key: PoseKey, standing: Contacts) -> list[Goal]:
+    """List the goals of a key's frame: every changed joint as it was seen, with contacts held exactly."""
     before = clip.q[key.frame]
     q = settle_pose(clip, key, standing)
     return [ask_joint(Pose(clip.model, q), joint) for joint in list_turned(clip.model, before, q)]
 
 
-def settle_pose(clip: Motion, key: Key, standing: Contacts) -> Floats:
+def settle_pose(clip: Motion, key: PoseKey, standing: Contacts) -> Floats:
     """Return the pose of a key: contacts of its frame held exactly, then its handles, and the rest as it was seen."""
     model, before = clip.model, clip.q[key.frame]
     goals: list[Goal] = [
-        Reach(c.frame, place_point(model, before, c), point=c.point, name=f"contact {k}", tolerance=EXACT)
+        Reach(c.frame, place_point(model, before, c), point=c.point, name=f"contact {k}", tolerance=KEY_TOLERANCE)
         for k, c in enumerate(standing.list_at(key.frame))
     ]
     return solve(model, [*goals, *key.goals, Rest(key.pose)], key.pose, restarts=0).q if goals else key.pose
@@ -118,12 +118,12 @@ def list_turned(model: Model, before: Floats, q: Floats) -> Iterator[Joint]:
     """Yield the joints that differ between two poses."""
     change = np.abs(model.difference(before, q))
     for joint in model.joints:
-        if joint.nv and not joint.mimic and change[joint.v].max() > SAME:
+        if joint.nv and not joint.mimic and change[joint.v].max() > SAME_POSE:
             yield joint
 
 
 def ask_joint(pose: Pose, joint: Joint) -> Goal:
-    """Return the goal that keeps one joint as it is, relative to what carries it."""
+    """Return the goal that keeps one joint as it is, relative to its parent."""
     T = pose.transform(joint.frame).matrix
     if joint.parent is None:
         return Reach(joint.frame, T, name=joint.name)
@@ -134,13 +134,13 @@ def ask_joint(pose: Pose, joint: Joint) -> Goal:
 
 
 def is_one_foot(model: Model, one: str, other: str) -> bool:
-    """Return whether one of two frames carries the other, or is fixed to what does."""
+    """Return whether one of two frames carries the other, or is fixed to a frame that does."""
     part = find_rigid_parts(model)
     above = [{part[frame] for frame in model.ancestors(name)} for name in (one, other)]
     return part[other] in above[0] or part[one] in above[1]
 
 
-def is_loose(clip: Motion, contact: Contact, key: Key) -> bool:
+def is_loose(clip: Motion, contact: Contact, key: PoseKey) -> bool:
     """Return whether a key moves the point of a contact itself: its foot was dragged, or joints were turned."""
     if not contact.start <= key.frame < contact.end:
         return False
@@ -149,4 +149,4 @@ def is_loose(clip: Motion, contact: Contact, key: Key) -> bool:
     if key.goals:
         return False
     ends = [place_point(clip.model, q, contact) for q in (clip.q[key.frame], key.pose)]
-    return bool(np.abs(ends[1] - ends[0]).max() > SAME)
+    return bool(np.abs(ends[1] - ends[0]).max() > SAME_POSE)

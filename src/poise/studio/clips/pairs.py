@@ -20,22 +20,22 @@ from poise.spatial import Rotation
 __all__ = ["choose_color", "find_role", "list_ends", "mend_pair", "place_beside"]
 
 
-TRUNK: Color = (122, 111, 208)
-LIMBS: dict[tuple[bool, str], Color] = {  # by whether it is an arm, and its side
+TRUNK_COLOR: Color = (122, 111, 208)
+LIMB_COLORS: dict[tuple[bool, str], Color] = {  # by whether it is an arm, and its side
     (True, "l"): (26, 157, 146),
     (True, "r"): (217, 130, 43),
     (False, "l"): (96, 164, 62),
     (False, "r"): (201, 86, 146),
 }
 ARM = ("clavicle", "shoulder", "elbow", "wrist", "hand")
-STILL = 0.3  # of a body's size: who goes less far stays in place
-GAP = 0.45  # of the sizes of both: how far beside each other they stand
+LEAST_TRAVEL = 0.3  # of a body's size: who goes less far stays in place
+BODY_GAP = 0.45  # of the sizes of both: how far beside each other they stand
 
 
 def choose_color(role: str) -> Color:
-    """Return the colour of a part: its limb says it."""
+    """Return the colour of a part, by its limb."""
     part, _, side = role.rpartition("_")
-    return LIMBS.get((part in ARM, side), TRUNK) if part else TRUNK
+    return LIMB_COLORS.get((part in ARM, side), TRUNK_COLOR) if part else TRUNK_COLOR
 
 
 def find_role(mapping: Mapping, model: Model, frame: str, *, source: bool) -> str | None:
@@ -53,7 +53,7 @@ def find_role(mapping: Mapping, model: Model, frame: str, *, source: bool) -> st
 
 
 def mend_pair(mapping: Mapping, bodies: tuple[Model, Model], frames: tuple[str, str]) -> Mapping:
-    """Return the mapping after two clicks: what was clicked of the source is what was clicked of the target.
+    """Return the mapping in which the two clicked parts are a pair.
 
     Args:
         mapping: Which frames are the same part.
@@ -99,7 +99,7 @@ def list_ends(mapping: Mapping, bodies: tuple[Model, Model], places: tuple[Float
 
 
 def place_beside(clip: Motion, carried: Motion, floors: tuple[float, float], size: float) -> Floats:
-    """Return the transform that puts a carried motion beside its source, upright, on the same floor, (4, 4).
+    """Return the transform that puts a carried motion next to its source, upright, on the same floor, (4, 4).
 
     Args:
         clip: The motion that was carried over.
@@ -111,7 +111,7 @@ def place_beside(clip: Motion, carried: Motion, floors: tuple[float, float], siz
     T = np.eye(4)
     T[:3, :3] = Rotation.between(carried.model.up_direction, up).matrix
     theirs, ours = find_path(clip), find_path(carried) @ T[:3, :3].T
-    shift = theirs[0] - ours[0] + GAP * size * find_across(clip.model, theirs, size)
+    shift = theirs[0] - ours[0] + BODY_GAP * size * find_across(clip.model, theirs, size)
     T[:3, 3] = shift - (shift @ up) * up + (floors[0] - floors[1]) * up
     return T
 
@@ -123,11 +123,11 @@ def find_path(clip: Motion) -> Floats:
 
 
 def find_across(model: Model, path: Floats, size: float) -> Floats:
-    """Return the direction beside the way that a body goes, or beside where it looks; a unit vector."""
+    """Return the direction across a body's path, or across its front if it stays in place; a unit vector."""
     up: Floats = model.up_direction
     way = path[-1] - path[0]
     way = way - (way @ up) * up
     far = float(np.linalg.norm(way))
-    ahead = way / far if far > STILL * size else np.roll(up, 1)
+    ahead = way / far if far > LEAST_TRAVEL * size else np.roll(up, 1)
     out: Floats = np.cross(up, ahead)
     return out

@@ -1,4 +1,4 @@
-"""A clip in the studio: what is played, at what time, and what is recorded while somebody drags."""
+"""The player of the studio: plays a clip, and records a drag."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from poise.studio.clips.timeline import Timeline
 __all__ = ["Player", "sample"]
 
 
-FPS = 30.0  # of what is recorded
-LONGEST = 120.0  # [s] of what is recorded
-RATE = 60.0  # poses in a second while it plays
-WHOLE = 1e-9  # of a frame: nearer than this, a time is that of a frame
+RECORDING_FPS = 30.0  # of what is recorded
+MAX_RECORDING_TIME = 120.0  # [s] of what is recorded
+PLAYING_RATE = 60.0  # poses in a second while it plays
+FRAME_TOLERANCE = 1e-9  # of a frame: nearer than this, a time is that of a frame
 
 
 class Player:
@@ -57,7 +57,7 @@ class Player:
 
     @property
     def motion(self) -> Motion | None:
-        """What is played, edits included; None before there is any."""
+        """The motion that is played, with its edits; None if no clip is open."""
         return None if self.timeline is None else self.timeline.state.motion
 
     @property
@@ -172,12 +172,12 @@ class Player:
             with self._lock:
                 if self._playing.is_set():
                     self.show_at(seconds)
-            time.sleep(max(1.0 / RATE - (time.perf_counter() - now), 0.0))
+            time.sleep(max(1.0 / PLAYING_RATE - (time.perf_counter() - now), 0.0))
         if timeline is self.timeline:
             self.stop()
 
     def tell(self, what: str) -> None:
-        """Tell everybody who listens that something has changed."""
+        """Call all listeners with the kind of change."""
         for listen in self.changed:
             listen(what)
 
@@ -185,7 +185,7 @@ class Player:
 
     @property
     def recording(self) -> bool:
-        """Whether what is seen is recorded."""
+        """Whether the poses that are shown are recorded."""
         return self._recorded is not None
 
     def record(self, q: Floats) -> None:
@@ -193,9 +193,9 @@ class Player:
         self._recorded = [(time.perf_counter(), q)]
 
     def watch(self, q: Floats) -> None:
-        """Add what is seen now to what is recorded."""
+        """Add the current pose to the recording."""
         kept = self._recorded
-        if kept is not None and time.perf_counter() - kept[0][0] < LONGEST:
+        if kept is not None and time.perf_counter() - kept[0][0] < MAX_RECORDING_TIME:
             kept.append((time.perf_counter(), q))
 
     def finish(self, model: Model) -> None:
@@ -211,7 +211,7 @@ class Player:
 def sample(motion: Motion, seconds: float) -> Floats:
     """Return the configuration at a time, between two poses where the time is."""
     at = min(seconds * motion.fps, len(motion) - 1.0)
-    if abs(at - round(at)) < WHOLE:
+    if abs(at - round(at)) < FRAME_TOLERANCE:
         return np.array(motion.q[round(at)])
     low = int(at)
     high = min(low + 1, len(motion) - 1)
@@ -224,6 +224,6 @@ def make_motion(model: Model, recorded: list[tuple[float, Floats]]) -> Motion | 
     if len(recorded) < 2:
         return None
     times = np.array([t for t, _ in recorded]) - recorded[0][0]
-    wanted = np.arange(0.0, times[-1], 1.0 / FPS)
+    wanted = np.arange(0.0, times[-1], 1.0 / RECORDING_FPS)
     rows = np.clip(np.searchsorted(times, wanted, side="right") - 1, 0, len(recorded) - 1)
-    return Motion(model, np.array([recorded[k][1] for k in rows]), FPS) if len(rows) > 1 else None
+    return Motion(model, np.array([recorded[k][1] for k in rows]), RECORDING_FPS) if len(rows) > 1 else None

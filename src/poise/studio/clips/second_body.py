@@ -1,4 +1,4 @@
-"""A clip carried over onto another body, which stands beside the first one and plays in step with it."""
+"""A clip carried over to a second body, which stands next to the first and plays in step with it."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from poise.studio.web.uploads import strip_folders, write_upload
 __all__ = ["SecondBody"]
 
 
-OPEN, SOLVE = "Opening the other body", "Carrying the clip over"
-CHOSEN = (222, 52, 60)
-SOME = 12  # poses of a clip that the camera is to see
+OPEN_TASK, SOLVE_TASK = "Opening the other body", "Carrying the clip over"
+CHOSEN_COLOR = (222, 52, 60)
+CAMERA_POSES = 12  # poses of a clip that the camera is to see
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ class CarriedClip:
 
 
 class SecondBody:
-    """The other body.
+    """The body that a clip is carried to.
 
     Attributes:
         model: The body; None where there is none.
@@ -97,12 +97,12 @@ class SecondBody:
     # ------------------------------------------------------------------------------------------ opening
 
     def open(self, thing: Model | str | PathLike[str], **options: Any) -> bool:
-        """Show another body beside the first, and carry the clip over to it; return whether that began."""
+        """Show another body next to the first, and carry the clip over to it; return whether that began."""
         clip = self.clip
         if clip is None:
             return False
         return self.background.start(
-            OPEN,
+            OPEN_TASK,
             lambda _: match_body(clip, read_body(thing, **options)),
             lambda found: self._mount(*found),
         )
@@ -120,7 +120,7 @@ class SecondBody:
                 warnings.simplefilter("ignore", FormatWarning)
                 return *match_body(clip, read_body(path, within=folder)), folder
 
-        return self.background.start(OPEN, work, lambda found: self._mount(*found))
+        return self.background.start(OPEN_TASK, work, lambda found: self._mount(*found))
 
     def remove(self) -> None:
         """Take the other body away."""
@@ -169,7 +169,7 @@ class SecondBody:
             return False
         ledger = state.contacts
         return self.background.start(
-            SOLVE, lambda progress: carry_clip(clip, model, mapping, ledger, progress), self._take
+            SOLVE_TASK, lambda progress: carry_clip(clip, model, mapping, ledger, progress), self._take
         )
 
     def mend(self, mapping: Mapping) -> None:
@@ -182,7 +182,7 @@ class SecondBody:
         self._go_on()
 
     def _take(self, carried: CarriedClip) -> None:
-        """Show what came out."""
+        """Show the result."""
         with self.session.lock:
             if self.session.stopped or carried.result.motion.model is not self.model:
                 return
@@ -192,7 +192,7 @@ class SecondBody:
             self._tell()
 
     def _go_on(self) -> None:
-        """Begin what waits."""
+        """Start the work that waits."""
         if self._wanted and self.background.task is None and not self.session.stopped:
             self._wanted = False
             self.solve()
@@ -200,7 +200,7 @@ class SecondBody:
     # ------------------------------------------------------------------------------------------ showing
 
     def _stand(self) -> None:
-        """Find where the other body stands: beside the first, on the same floor."""
+        """Place the second body next to the first, on the same floor."""
         if self.model is None or self.clip is None:
             return
         if self.carried is None:
@@ -244,7 +244,7 @@ class SecondBody:
         points = np.zeros((len(self.mapping), 2, 3), dtype=np.float32)
         usual = scene.add_line_segments(f"{name}/pairs", points, colors, thickness=2.0, thickness_units="screen")
         chosen = scene.add_line_segments(
-            f"{name}/chosen", points[:1], CHOSEN, thickness=5.0, thickness_units="screen", visible=False
+            f"{name}/chosen", points[:1], CHOSEN_COLOR, thickness=5.0, thickness_units="screen", visible=False
         )
         self._lines = [usual, chosen]
         self.follow()
@@ -266,7 +266,7 @@ class SecondBody:
         if view is None or self.model is None or session.stopped:
             return
         motion = None if self.carried is None else self.carried.result.motion
-        poses = np.array(self.model.rest)[None] if motion is None else motion.q[:: max(1, len(motion) // SOME)]
+        poses = np.array(self.model.rest)[None] if motion is None else motion.q[:: max(1, len(motion) // CAMERA_POSES)]
         points = [view.sample_points(self._world @ self.model.fk(q)) for q in poses]
         point_camera(
             session.server, session.model, session.puppet.size, np.concatenate([session.scenery.find_points(), *points])

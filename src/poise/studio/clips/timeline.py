@@ -16,7 +16,7 @@ from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.kinematics import Motion, MotionWithObjects
 from poise.motion import Contact, Contacts, Quality, contacts, edit, lock, quality
-from poise.studio.clips.keys import Key, ask_key, is_loose
+from poise.studio.clips.keys import PoseKey, ask_key, is_loose
 
 __all__ = [
     "ClipState",
@@ -37,7 +37,7 @@ __all__ = [
 
 Progress = Callable[[int, int], object]
 SPREAD = 0.5  # [s] that a key reaches before and after its frame, unless told
-SHORT = 0.15  # [s] before and after a frame: how long a contact is that is added by hand
+ADDED_CONTACT_TIME = 0.15  # [s] before and after a frame: how long a contact is that is added by hand
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class ClipState:
     base: Motion
     motion: Motion
     contacts: Contacts | None = None
-    keys: tuple[Key, ...] = ()
+    keys: tuple[PoseKey, ...] = ()
     spread: float = SPREAD
     done: str = ""
     note: str = ""
@@ -95,7 +95,7 @@ class Timeline:
         self._going_on, self._future, self.state = going_on, [], state
 
     def undo(self) -> str:
-        """Take the last operation back, and return what it was; "" where there was none."""
+        """Undo the last operation, and return its name; "" if there was none."""
         if not self._past:
             return ""
         self._future.append(self.state)
@@ -103,7 +103,7 @@ class Timeline:
         return undone
 
     def redo(self) -> str:
-        """Make the operation again that was taken back last, and return what it is; "" where there was none."""
+        """Repeat the operation that was undone last, and return its name; "" if there was none."""
         if not self._future:
             return ""
         self._past.append(self.state)
@@ -115,7 +115,7 @@ class Timeline:
 
 
 def find_feet(state: ClipState) -> ClipState:
-    """Find what stands still in the clip as it is seen.
+    """Find the contacts of the clip as it is seen.
 
     Raises:
         InvalidValue: The body has no feet that can be told.
@@ -164,7 +164,7 @@ def add_contact(state: ClipState, like: Contact, frame: int) -> ClipState:
     own = [c for c in ledger if (c.frame, c.point) == (like.frame, like.point)]
     if any(c.start <= frame < c.end for c in own):
         raise InvalidValue(f"{like.name} is in contact at {frame / ledger.fps:.2f} s already.")
-    some = max(1, round(SHORT * ledger.fps))
+    some = max(1, round(ADDED_CONTACT_TIME * ledger.fps))
     start = max([0, frame - some, *(c.end for c in own if c.end <= frame)])
     end = min([ledger.frames, frame + some + 1, *(c.start for c in own if c.start > frame)])
     place = state.motion[start:end].positions(like.frame, like.point).mean(axis=0)
@@ -189,7 +189,7 @@ def read_ledger(state: ClipState) -> Contacts:
 # ---------------------------------------------------------------------------------------------- keys
 
 
-def merge_key(state: ClipState, key: Key) -> tuple[Key, ...]:
+def merge_key(state: ClipState, key: PoseKey) -> tuple[PoseKey, ...]:
     """Return the keys with one more; at a frame that has one, its pose is replaced."""
     before = next((old for old in state.keys if old.frame == key.frame), None)
     if before is not None:
@@ -199,12 +199,14 @@ def merge_key(state: ClipState, key: Key) -> tuple[Key, ...]:
     return tuple(sorted((*others, key), key=lambda each: each.frame))
 
 
-def remove_key(state: ClipState, frame: int) -> tuple[Key, ...]:
+def remove_key(state: ClipState, frame: int) -> tuple[PoseKey, ...]:
     """Return the keys without the one of a frame."""
     return tuple(key for key in state.keys if key.frame != frame)
 
 
-def put_keys(state: ClipState, keys: Iterable[Key], progress: Progress | None = None, done: str = "Key") -> ClipState:
+def put_keys(
+    state: ClipState, keys: Iterable[PoseKey], progress: Progress | None = None, done: str = "Key"
+) -> ClipState:
     """Lay keys on the clip: each holds exactly at its frame, and spreads smoothly around it."""
     keys = tuple(keys)
     if not keys:
@@ -224,8 +226,8 @@ def set_spread(state: ClipState, spread: float, progress: Progress | None = None
     return put_keys(replace(state, spread=spread), state.keys, progress, "Spread")
 
 
-def find_standing(state: ClipState, keys: Iterable[Key]) -> Contacts:
-    """Return what keeps its path while keys are laid on the clip: all contacts but those that were moved by hand."""
+def find_standing(state: ClipState, keys: Iterable[PoseKey]) -> Contacts:
+    """Return the contacts that hold while keys are applied: all but those that were moved by hand."""
     try:
         ledger = contacts(state.base) if state.contacts is None else state.contacts
     except InvalidValue:
@@ -272,7 +274,7 @@ def measure_slip(motion: Motion, ledger: Contacts) -> Floats:
 
 
 def compare_quality(state: ClipState) -> tuple[Quality, Quality]:
-    """Return how good the original is and what is seen, both judged by the same contacts."""
+    """Return the quality of the original and of the edited clip, judged by the same contacts."""
     ledger = state.contacts
     if ledger is None:
         ledger = find_standing(replace(state, base=state.original), ())

@@ -16,7 +16,7 @@ __all__ = ["describe_step", "draw_bars", "draw_errors", "make_table"]
 
 
 WIDTH = 262
-MOST_COLUMNS = 6  # of J that are written in numbers
+MAX_COLUMNS = 6  # of J that are written in numbers
 EQUATIONS = {
     "transpose": "dq = &alpha; J<sup>T</sup> e",
     "gradient": "dq = &alpha; J<sup>T</sup> e",
@@ -110,7 +110,7 @@ def describe_step(model: Model, method: str, handle: str, step: OneStep | None) 
         return f"<div style='font-size:12px'>Drag {html.escape(handle)} first: it asks for nothing.</div>"
     names = name_velocities(model)
     used = np.nonzero(np.linalg.norm(step.J, axis=0) > 0)[0]
-    most = np.sort(used[np.argsort(-np.abs(step.dq[used]))[:MOST_COLUMNS]])
+    most = np.sort(used[np.argsort(-np.abs(step.dq[used]))[:MAX_COLUMNS]])
     some = "" if len(most) == len(used) else f", the {len(most)} that move most of"
     return (
         "<div style='padding:2px 8px;font-size:12px;line-height:1.5;font-variant-numeric:tabular-nums'>"
@@ -130,7 +130,7 @@ def millimetres(vector: Floats) -> str:
 
 
 def describe_damping(step: OneStep) -> str:
-    """Say the damping that was used, if any was."""
+    """Describe the damping that was used, if any."""
     return "" if step.damping is None else f", &lambda; = {step.damping:.3g} L"
 
 

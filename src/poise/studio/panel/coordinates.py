@@ -1,4 +1,4 @@
-"""The numbers of a pose, one by one: what each is called, its range, its value, and how it is set.
+"""The coordinates of a pose, one by one: name, range, value, and how each is set.
 
 A hinge has its angle, a slide its length. A ball or a free joint has a quaternion, whose numbers mean nothing one
 by one: it is shown as the rotation vector from its rest, in the axes of the part that turns.

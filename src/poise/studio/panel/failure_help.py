@@ -1,4 +1,4 @@
-"""The kinds of failure for somebody who meets one for the first time: what it is, what to do, where to read on."""
+"""Help with failures for beginners: what each kind is, what to do, where to read on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Feet that stand: contacts are found, corrected in a list, and held; what it is worth is shown in a table."""
+"""Foot contacts: found, corrected in a list, and locked; the quality is shown in a table."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class FeetFolder:
             self.ends.value = (contact.start / ledger.fps, contact.end / ledger.fps)
 
     def show_report(self) -> None:
-        """Show what the last operation said, or the table that was asked for."""
+        """Show the report of the last operation, or the quality table."""
         if self.session.stopped:
             return
         editing = self.editing
@@ -143,7 +143,7 @@ class FeetFolder:
             self.follow(like, frame, frame + 1)
 
     def edit(self, client: Any, do: Any, going_on: str = "") -> bool:
-        """Change the ledger, and return whether it was; the viewer is told why it could not be."""
+        """Change the ledger, and return whether that worked; otherwise the viewer gets the reason."""
         try:
             return self.editing.change(do, going_on)
         except PoiseError as error:
@@ -171,12 +171,12 @@ class FeetFolder:
 
 
 def describe_contact(line: int, contact: Contact, fps: float) -> str:
-    """Say a contact on one line."""
+    """Describe a contact on one line."""
     return f"{line + 1}. {contact.name} {contact.start / fps:.2f} to {contact.end / fps:.2f} s"
 
 
 def tabulate_quality(names: tuple[str, str], found: tuple[Quality | None, Quality | None]) -> str:
-    """Make a table of two clips: what was measured, in which unit, of one and of the other."""
+    """Make a table of the quality of two clips, with units."""
     rows = []
     for word, field, form in MEASURES:
         values = ["" if one is None else form.format(getattr(one, field)) for one in found]

@@ -1,4 +1,4 @@
-"""Follow: the box that says whether cameras go with the body while its clip plays."""
+"""The checkbox that lets cameras follow the body while its clip plays."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class FollowBox:
         self.hear("motion")
 
     def hear(self, what: str) -> None:
-        """Hear what the player does; a clip that travels farther than the body is long is followed."""
+        """Handle a change of the player; a clip that travels farther than the body is long is followed."""
         motion = self.session.player.motion
         if what == "playing":
             self.begin()
@@ -67,14 +67,14 @@ class FollowBox:
         return Chase(camera, self._way, session.model.up_direction, lowest)
 
     def begin(self) -> None:
-        """Let every camera keep the place beside the body that it has now."""
+        """Let every camera keep its current place relative to the body."""
         now = self.make_chase(None)
         for chase in list(self.chases.values()):
             chase.way, chase.up, chase.lowest = now.way, now.up, now.lowest
             chase.begin()
 
     def begin_trail(self) -> None:
-        """Let every camera keep its place beside a body that begins to walk, wherever it will go."""
+        """Let every camera keep its place relative to a body that begins to walk."""
         for chase in list(self.chases.values()):
             chase.begin()
 

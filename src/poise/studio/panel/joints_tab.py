@@ -21,9 +21,9 @@ from poise.studio.web.throttle import Pace
 __all__ = ["JointsTab"]
 
 
-EVERY = 0.2  # [s] between two looks at the numbers
-MOST = 160  # sliders
-COPY = (
+NUMBERS_PAUSE = 0.2  # [s] between two looks at the numbers
+MAX_SLIDERS = 160  # sliders
+COPY_SCRIPT = (
     "(async t=>{try{await navigator.clipboard.writeText(t)}catch(e){const a=document.createElement('textarea');"
     "a.value=t;document.body.appendChild(a);a.select();document.execCommand('copy');a.remove()}})(this.dataset.text);"
     "this.textContent='Copied';setTimeout(()=>this.textContent=this.dataset.label,1200)"
@@ -53,7 +53,7 @@ class JointsTab:
         self.handle.on_update(lambda event: self.take_place() if event.client is not None else None)
         self.go.on_click(lambda _: self.on_go())
         self.find.on_update(lambda _: self.filter())
-        self.pace = Pace(self.refresh, EVERY)
+        self.pace = Pace(self.refresh, NUMBERS_PAUSE)
         session.listeners.append(self.show)
         self.change_body()
 
@@ -69,7 +69,7 @@ class JointsTab:
         self.find.value = ""
         self.flat.visible = find_normal(session.model) is not None
         self.place.visible = not self.flat.visible
-        self.dials = find_dials(session.model, session.puppet.size)[:MOST]
+        self.dials = find_dials(session.model, session.puppet.size)[:MAX_SLIDERS]
         self.sliders = []
         with self.folder:
             for dial in self.dials:
@@ -110,7 +110,7 @@ class JointsTab:
         self.pose.content = describe_pose(self.dials, values, q)
 
     def filter(self) -> None:
-        """Show the sliders whose name has what was typed."""
+        """Show the sliders whose name contains the typed words."""
         words = self.find.value.lower().split()
         exact = any(dial.joint == self.find.value for dial in self.dials)
         for dial, slider in zip(self.dials, self.sliders, strict=True):
@@ -129,7 +129,7 @@ class JointsTab:
             self.take_place()
 
     def take_place(self) -> None:
-        """Write where the handle is into what can be typed."""
+        """Copy the place of the handle into the input fields."""
         if self.handle.value not in self.session.grips.frames:
             return
         T = self.session.puppet.transform(self.handle.value)
@@ -152,7 +152,7 @@ class JointsTab:
         self.session.touch()
 
     def on_go(self) -> None:
-        """Ask the handle to the place that was typed."""
+        """Move the handle to the place that was typed."""
         target, handle = np.eye(4), self.handle.value
         target[:3, 3] = self.find_place(handle)
         roll, pitch, yaw = (math.radians(x) for x in self.turn.value)
@@ -179,7 +179,7 @@ def unscale(dial: Dial, value: float) -> float:
 
 
 def describe_range(dial: Dial) -> str:
-    """Say how far a number goes."""
+    """Describe the range of a number."""
     if not dial.bounded:
         return "It has no range of its own"
     text = f"{dial.low:.3f} to {dial.high:.3f} {dial.unit}".rstrip()
@@ -197,7 +197,7 @@ def make_copy(label: str, text: str) -> str:
     look = "font-size:11px;padding:1px 8px;margin-right:6px;border:1px solid #9aa5b1;border-radius:4px;cursor:pointer;"
     look += "background:none;color:inherit"
     given = f'data-label="{html.escape(label)}" data-text="{html.escape(text, quote=True)}"'
-    return f'<button style="{look}" {given} onclick="{html.escape(COPY)}">{label}</button>'
+    return f'<button style="{look}" {given} onclick="{html.escape(COPY_SCRIPT)}">{label}</button>'
 
 
 def describe_handle(name: str, T: Floats) -> str:
@@ -214,7 +214,7 @@ def describe_handle(name: str, T: Floats) -> str:
 
 
 def describe_pose(dials: tuple[Dial, ...], values: Floats, q: Floats) -> str:
-    """Show all numbers, degrees beside radians, and a button that copies q."""
+    """Show all numbers, in degrees and radians, and a button that copies q."""
     rows = "".join(
         f"<tr><td>{html.escape(dial.name)}</td><td style='text-align:right'>{value:.4f}</td>"
         f"<td style='text-align:right'>{dial.unit if dial.slides else f'{math.degrees(value):.1f}&deg;'}</td></tr>"

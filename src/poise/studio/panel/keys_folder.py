@@ -1,10 +1,10 @@
-"""Keys: what was changed by hand at a frame, in a list."""
+"""Keys: the changes by hand at each frame, in a list."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from poise.studio.clips.keys import Key
+from poise.studio.clips.keys import PoseKey
 from poise.studio.clips.timeline import SPREAD
 from poise.studio.session import Session
 
@@ -33,7 +33,7 @@ class KeysFolder:
         self.editing.background.changed.append(self.show_busy)
 
     @property
-    def keys(self) -> tuple[Key, ...]:
+    def keys(self) -> tuple[PoseKey, ...]:
         """The keys of the clip."""
         state = self.editing.state
         return () if state is None else state.keys
@@ -52,7 +52,7 @@ class KeysFolder:
         self.show_busy()
 
     def show_busy(self) -> None:
-        """Let nothing be asked twice while a key is made."""
+        """Disable the controls while a key is made."""
         if self.session.stopped:
             return
         task = self.editing.background.task
@@ -79,12 +79,12 @@ class KeysFolder:
         keys = self.keys
         if not keys or self.list.value not in self.list.options:
             return None
-        key: Key = keys[self.list.options.index(self.list.value)]
+        key: PoseKey = keys[self.list.options.index(self.list.value)]
         return key.frame
 
 
-def describe_key(key: Key, fps: float) -> str:
-    """Say a key on one line."""
+def describe_key(key: PoseKey, fps: float) -> str:
+    """Describe a key on one line."""
     names = key.names
     told = ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "")
     return f"{key.frame / fps:.2f} s: {told}"

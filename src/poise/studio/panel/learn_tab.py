@@ -28,8 +28,8 @@ from poise.studio.session import Session
 __all__ = ["LearnTab"]
 
 
-EVERY = 0.1  # [s] between two looks at the bars
-LONG = 0.22  # of L: the longest arrow
+BARS_PAUSE = 0.1  # [s] between two looks at the bars
+LONGEST_ARROW = 0.22  # of L: the longest arrow
 ITALIC = PLAIN.format("<i>{}</i>")
 
 
@@ -81,7 +81,7 @@ class LearnTab:
         self.session.touch()
 
     def show(self, frame: FrameResult, T: Floats) -> None:
-        """Show what is switched on, after every frame."""
+        """Update the parts that are switched on, after every frame."""
         if self._busy is None and self.session.puppet.held:
             self._busy = frame.q
         elif not self.session.puppet.held:
@@ -90,7 +90,7 @@ class LearnTab:
         self.show_columns(frame.q)
         self.show_ball(frame.q, T)
         now = time.perf_counter()
-        if self.live.value and now - self._looked > EVERY:
+        if self.live.value and now - self._looked > BARS_PAUSE:
             self._looked = now
             name = self.session.puppet.handles[self.handle].frame
             values = find_ellipsoid(self.session.model, frame.q, name)[1] / self.session.model.length
@@ -99,7 +99,7 @@ class LearnTab:
             self.bars.visible = self.live.value
 
     def find_damping(self, q: Floats) -> tuple[float, float] | None:
-        """Find what damped the steps from the last look to this one; as before where nothing was to do."""
+        """Return the damping of the steps since the last update; unchanged if there were none."""
         before, self._before = self._before, q
         try:
             used = find_damping(self.session.puppet, q if before is None else before)
@@ -123,7 +123,9 @@ class LearnTab:
                 self._arrows = None
             return
         model = self.session.model
-        drawn = find_arrows(model, q, self.session.puppet.handles[self.handle].frame, LONG * self.session.puppet.size)
+        drawn = find_arrows(
+            model, q, self.session.puppet.handles[self.handle].frame, LONGEST_ARROW * self.session.puppet.size
+        )
         if self._arrows is not None and len(self._arrows.points) == len(drawn.points):
             self._arrows.points = drawn.points
             return
@@ -153,7 +155,7 @@ class LearnTab:
                 "/lesson/ball", radius=1.0, color=(120, 110, 220), opacity=0.28, subdivisions=4, cast_shadow=False,
                 receive_shadow=False,
             )  # fmt: skip
-        size = LONG * self.session.puppet.size / max(float(half[0]), 1e-12)
+        size = LONGEST_ARROW * self.session.puppet.size / max(float(half[0]), 1e-12)
         self._ball.scale = tuple(float(v) for v in np.maximum(size * half, 2e-3 * self.session.puppet.size))
         self._ball.wxyz = Rotation.from_matrix(axes).wxyz
         self._ball.position = T[model.frames.index(frame)][:3, 3]
@@ -171,7 +173,7 @@ class LearnTab:
         self.show_modes()
 
     def show_modes(self) -> None:
-        """Say how many directions there are, and what they keep."""
+        """Show the number of free directions and the goals that they keep."""
         walk = self.wanderer
         count = 0 if walk is None else walk.modes
         self.mode.max = max(count, 2)
@@ -196,14 +198,14 @@ class LearnTab:
     # ------------------------------------------------------------------------------------------ one iteration
 
     def on_mark(self) -> None:
-        """Go back to the rest pose and keep what is asked: single steps and the curve start there."""
+        """Return to the rest pose and keep all targets: single steps and the curve start there."""
         self.start = np.array(self.session.model.rest)
         self.go(self.start)
         self.words.content = ""
         self.draw_curve()
 
     def on_step(self) -> None:
-        """Take one iteration towards what is asked, and take it apart."""
+        """Take one iteration towards the targets, and show its parts."""
         puppet = self.session.puppet
         try:
             step = take_step(puppet, self.handle, puppet.q)
@@ -216,7 +218,7 @@ class LearnTab:
         self.draw_curve()
 
     def go(self, q: Floats) -> None:
-        """Put the body at q and keep what is asked of it."""
+        """Put the body at q and keep all targets."""
         self.session.puppet.stand_at(q)
         self.session.touch()
 
@@ -244,5 +246,5 @@ class LearnTab:
 
 
 def name_handle(handle: str) -> str:
-    """Say which handle all this is about."""
+    """Show the name of the handle in question."""
     return fill(PLAIN.format("About <b>{}</b>, the handle touched last."), handle)

@@ -1,4 +1,4 @@
-"""What a teacher shows of one frame: its Jacobian, its singular values, where it can move, and one step taken apart.
+"""The lesson about one frame: its Jacobian, singular values, possible motions, and one step in parts.
 
 J    velocity of the frame's place for each joint velocity, 3 x nv        [m/rad]
 s_i  its singular values: how far the place goes for a unit step along the i-th direction
@@ -35,8 +35,8 @@ __all__ = [
 ]
 
 
-FAINT = 0.02  # of the longest column: shorter ones are not drawn
-AT = 1e-6  # [rad, m] from the end of a range
+LEAST_COLUMN = 0.02  # of the longest column: shorter ones are not drawn
+LIMIT_TOLERANCE = 1e-6  # [rad, m] from the end of a range
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,7 +68,7 @@ def find_arrows(model: Model, q: Floats, frame: str, size: float) -> Arrows:
     J = model.jacobian(q, frame)[:3]
     length = np.linalg.norm(J, axis=0)
     longest = float(length.max(initial=0.0))
-    chosen = np.nonzero(length > FAINT * max(longest, 1e-12))[0]
+    chosen = np.nonzero(length > LEAST_COLUMN * max(longest, 1e-12))[0]
     start = np.array(model.fk(q, frame)[:3, 3])
     ends = start + size / max(longest, 1e-12) * J[:, chosen].T
     points = np.stack([np.broadcast_to(start, ends.shape), ends], axis=1).astype(np.float32)
@@ -102,7 +102,7 @@ def find_ellipsoid(model: Model, q: Floats, frame: str) -> tuple[Floats, Floats]
 
 
 def find_damping(puppet: Puppet, start: Floats) -> tuple[float, float] | None:
-    """Return the largest and the smallest lambda of the steps from `start` to what is asked, as they were made.
+    """Return the largest and the smallest lambda of the steps from `start` to the targets.
 
     In units of L, as singular values are. None where the method has no damping, or no step was left to make.
     """
@@ -130,7 +130,7 @@ def find_limited(model: Model, q: Floats) -> list[str]:
     """Return the joints that stand at the end of their range."""
     names, at, low, high = find_ranges(model)
     value = q[at]
-    hit = np.nonzero((value <= low + AT) | (value >= high - AT))[0]
+    hit = np.nonzero((value <= low + LIMIT_TOLERANCE) | (value >= high - LIMIT_TOLERANCE))[0]
     return list(dict.fromkeys(names[k] for k in hit))
 
 

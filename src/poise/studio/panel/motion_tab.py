@@ -25,7 +25,7 @@ from poise.studio.web.throttle import Pace
 __all__ = ["MotionTab"]
 
 NOTHING = PLAIN.format("No motion yet: open a BVH or glTF file in the first tab, or record what you drag.")
-OFTEN = 1.0 / 15.0  # [s] between two pictures of the marker
+MARKER_PAUSE = 1.0 / 15.0  # [s] between two pictures of the marker
 
 
 class MotionTab:
@@ -60,12 +60,12 @@ class MotionTab:
             )
             self.record = gui.add_checkbox("Record", False, hint="Keeps what you drag, 30 poses a second")
         self.ghost = Ghost(session)
-        self._mark = Pace(self.draw_marker, OFTEN)
+        self._mark = Pace(self.draw_marker, MARKER_PAUSE)
         self.listen()
         self.show("motion")
 
     def listen(self) -> None:
-        """Tie every button to what it does."""
+        """Connect the controls to their callbacks."""
         session = self.session
         self.record.on_update(lambda _: self.on_record())
         self.play.on_update(lambda event: self.on_play() if event.client is not None else None)
@@ -84,7 +84,7 @@ class MotionTab:
     # ------------------------------------------------------------------------------------------ showing
 
     def show(self, what: str) -> None:
-        """Show what the player does; it says what has changed."""
+        """Update the controls after a change of the player."""
         if self.session.stopped:
             return
         if what == "motion":
@@ -135,7 +135,7 @@ class MotionTab:
     # ------------------------------------------------------------------------------------------ what is asked
 
     def on_play(self) -> None:
-        """Start or stop, as the box says."""
+        """Start or stop the clip."""
         if self.play.value:
             self.player.play()
         else:
@@ -151,7 +151,7 @@ class MotionTab:
         self.player.set_part(float(start), float(end))
 
     def on_cut(self) -> None:
-        """Keep only what lies between the in and out points."""
+        """Keep only the part between the in and out points."""
         motion = self.player.motion
         if motion is not None:
             start, end = round(self.player.start * motion.fps), round(self.player.end * motion.fps) + 1
@@ -160,7 +160,7 @@ class MotionTab:
                 self.player.show_at(max(self.player.seconds - start / motion.fps, 0.0))
 
     def on_save(self, event: Any) -> None:
-        """Hand the clip to the viewer who asked, as it is seen."""
+        """Send the edited clip to the viewer."""
         motion, kind = self.player.motion, self.kind.value
         if motion is not None:
 
@@ -172,7 +172,7 @@ class MotionTab:
             self.try_to(event.client, make)
 
     def try_to(self, client: Any, do: Any) -> None:
-        """Do something; the viewer who asked is told in words what went wrong."""
+        """Call a function; if it raises, show the viewer the error."""
         try:
             do()
         except PoiseError as error:
@@ -180,7 +180,7 @@ class MotionTab:
                 client.add_notification("That did not work", str(error), auto_close_seconds=12.0, color="red")
 
     def on_record(self) -> None:
-        """Begin to record, or make a motion of what was seen."""
+        """Start recording, or open the recording as a motion."""
         if self.record.value:
             self.player.record(self.session.puppet.q)
             self.about.content = PLAIN.format("Recording: drag something.")

@@ -1,4 +1,4 @@
-"""The panel beside the body: what is wrong in words at the top, then tabs.
+"""The panel next to the body: errors in words at the top, then tabs.
 
 Everything in it is shared by all viewers but the folder of the chosen handle, which each viewer has alone.
 """
@@ -21,7 +21,7 @@ from poise.studio.panel.learn_tab import LearnTab
 from poise.studio.panel.motion_tab import MotionTab
 from poise.studio.panel.pose_tab import PoseTab
 from poise.studio.panel.race_tab import RaceTab
-from poise.studio.panel.shortcuts import Keys, describe_keys
+from poise.studio.panel.shortcuts import Shortcuts, describe_keys
 from poise.studio.panel.solver_tab import SolverTab
 from poise.studio.puppet import FrameResult
 from poise.studio.scene.grips import COLORS
@@ -45,18 +45,18 @@ STYLE = (
     "max-height:230px;overflow:auto;font-size:12.5px;line-height:1.45;padding:8px 10px;border-left:3px solid;"
     "border-radius:4px;margin:2px 9px"
 )
-THROUGH = (  # a notice lies over the stage: the mouse goes through it to the body, except to close it
+NOTICE_STYLE = (  # a notice lies over the stage: the mouse goes through it to the body, except to close it
     "<style>.mantine-Notification-root{pointer-events:none!important}"
     ".mantine-Notification-closeButton{pointer-events:auto!important}</style>"
 )
 CALM, ALARM, REFUSED = (24, 168, 156), (222, 52, 60), (245, 166, 35)  # read on white and on black
-TELLING = (CauseKind.PROVED, CauseKind.GIVES_WAY)  # what a reader wants before the figures
-LATER = (WayOutKind.UNPROVED, WayOutKind.TOLERANCE)  # what does not change what is asked
-EVERY = 0.25  # [s] between two looks at the figures
+FIRST_CAUSES = (CauseKind.PROVED, CauseKind.GIVES_WAY)  # what a reader wants before the figures
+LATER_WAYS_OUT = (WayOutKind.UNPROVED, WayOutKind.TOLERANCE)  # what does not change what is asked
+FIGURES_PAUSE = 0.25  # [s] between two looks at the figures
 
 
 class Topic(Enum):
-    """What the words at the top are about."""
+    """The topic of the message at the top."""
 
     HELP = auto()
     MISSED = auto()
@@ -66,7 +66,7 @@ class Topic(Enum):
     DONE = auto()
 
 
-WRONG = (Topic.MISSED, Topic.WHY, Topic.REFUSED)
+FAILURES = (Topic.MISSED, Topic.WHY, Topic.REFUSED)
 
 
 class Panel:
@@ -95,7 +95,7 @@ class Panel:
         with self.tabs.add_tab("Motion"):
             self.motion = MotionTab(session, second_body)
             self.follow = FollowBox(session)
-            self.keys = Keys(session, self.rings)
+            self.keys = Shortcuts(session, self.rings)
         self.figures = gui.add_html(shrink_words("&nbsp;"))
         self.planar = PlanarMarks(session)
 
@@ -113,7 +113,7 @@ class Panel:
         self.rings.put_away(viewer)
 
     def join(self, client: Any) -> None:
-        """Give a viewer who has come a folder of their own."""
+        """Give a new viewer a folder of their own."""
         self.pose.join(client)
 
     def leave(self, viewer: int) -> None:
@@ -122,7 +122,7 @@ class Panel:
         self.rings.put_away(viewer)
 
     def say(self, topic: Topic, text: str, color: Color) -> None:
-        """Say something at the top; it is sent only if it is new."""
+        """Show a message at the top; it is sent only if it has changed."""
         with self._lock:
             self._topic = topic
             if text != self._said:
@@ -130,11 +130,11 @@ class Panel:
                 self.status.content = frame_words(text, color)
 
     def explain(self, explanation: Explanation) -> None:
-        """Say why a handle is missed."""
+        """Show why a handle is missed."""
         self.say(Topic.WHY, "<b>Not everything can be reached.</b>" + describe_why(explanation), ALARM)
 
     def report(self, frame: FrameResult, refused: str) -> None:
-        """Say after every frame what is missed, and show the figures a few times a second."""
+        """Show after every frame which handles are missed, and the figures a few times a second."""
         if refused:
             self.say(
                 Topic.REFUSED, f"<b>This method does not serve what is asked.</b><br>{html.escape(refused)}", REFUSED
@@ -144,10 +144,10 @@ class Panel:
                 self.say(Topic.MISSED, f"<b>Missed:</b> {describe_missed(frame)}", ALARM)
         elif frame.note:
             self.say(Topic.NOTE, f"Reached; {html.escape(frame.note)}.", REFUSED)
-        elif (frame.errors and self.session.puppet.held) or self._topic in WRONG:
+        elif (frame.errors and self.session.puppet.held) or self._topic in FAILURES:
             self.say(Topic.DONE, DONE, CALM)
         now = time.perf_counter()
-        if now - self._figures_at > EVERY:
+        if now - self._figures_at > FIGURES_PAUSE:
             self._figures_at = now
             self.figures.content = shrink_words(describe_figures(self.session.meter.summarize()))
 
@@ -164,18 +164,18 @@ def shrink_words(text: str) -> str:
 
 
 def draw_legend() -> str:
-    """Draw what the colours of handles mean."""
+    """Draw the legend of the handle colours."""
     words = {name: {"held": "in hand", "limit": "at limit"}.get(name, name) for name in COLORS}
     dots = [
         "<span style='display:inline-flex;align-items:center;margin-right:6px'><span style='width:9px;height:9px;"
         f"border-radius:5px;background:rgb{COLORS[state]};margin-right:4px'></span>{word}</span>"
         for state, word in words.items()
     ]
-    return f"{THROUGH}<div style='font-size:11px;padding:2px 10px 6px;line-height:1.6'>{''.join(dots)}</div>"
+    return f"{NOTICE_STYLE}<div style='font-size:11px;padding:2px 10px 6px;line-height:1.6'>{''.join(dots)}</div>"
 
 
 def describe_why(explanation: Explanation) -> str:
-    """Say what stands in the way, what to do and where to read on; the figures behind it fold out."""
+    """Describe the obstacle, the remedy and the page to read; the figures fold out."""
     lines = [html.escape(line) for line in (explanation.summary, *(part.text for part in explanation.parts))]
     first = [html.escape(line) for line in choose_lines(explanation)]
     told = "".join(f"<div style='margin-top:5px'>{line}</div>" for line in first or lines[:1])
@@ -189,8 +189,8 @@ def describe_why(explanation: Explanation) -> str:
 
 def choose_lines(explanation: Explanation) -> list[str]:
     """Return the sentences that a reader wants before the figures, three at most."""
-    causes, ways = explanation.causes, [way for way in explanation.ways_out if way.kind not in LATER]
-    telling = [cause.text for cause in causes if cause.kind in TELLING] + [way.text for way in ways[:1]]
+    causes, ways = explanation.causes, [way for way in explanation.ways_out if way.kind not in LATER_WAYS_OUT]
+    telling = [cause.text for cause in causes if cause.kind in FIRST_CAUSES] + [way.text for way in ways[:1]]
     return (telling or [cause.text for cause in causes])[:3]
 
 
@@ -200,7 +200,7 @@ def describe_missed(frame: FrameResult) -> str:
 
 
 def describe_error(metres: float, radians: float) -> str:
-    """Say an error as people do."""
+    """Format an error with readable units."""
     far = f"{100 * metres:.1f} cm" if metres > 0.01 else f"{1000 * metres:.1f} mm"
     turn = f"{57.29578 * radians:.0f} degrees"
     return far if radians < 0.02 else f"{far} and {turn}" if metres > 1e-3 else turn

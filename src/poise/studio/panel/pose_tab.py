@@ -73,7 +73,7 @@ class PoseTab:
     # ------------------------------------------------------------------------------------------ listening
 
     def listen(self) -> None:
-        """Tie every button to what it does."""
+        """Connect the controls to their callbacks."""
         self.body.on_update(self.on_body)
         self.file.on_upload(self.on_file)
         self.history.on_click(lambda event: self.on_action(event.client, self.history.value))
@@ -92,7 +92,7 @@ class PoseTab:
         self.show_limits.on_update(lambda _: self.on_limits())
 
     def ask(self, do: Any, *given: Any) -> None:
-        """Do something and ask for a frame."""
+        """Call a function and request a frame."""
         do(*given)
         self.session.touch()
 
@@ -108,7 +108,7 @@ class PoseTab:
             self.tell(event.client, f"{given.name} is open.", self.describe_file(), "teal")
 
     def describe_file(self) -> str:
-        """Say what a viewer should know of the file that is open."""
+        """Describe the open file."""
         motion = self.session.player.motion
         told = [] if motion is None else [f"{len(motion)} poses, played in the Motion tab"]
         return "; ".join([*told, *self.session.model.notes[:3]])
@@ -154,7 +154,7 @@ class PoseTab:
             self.session.puppet.rig.symmetric = self.symmetric.value
 
     def on_save(self, event: Any) -> None:
-        """Hand a file to the viewer who asked."""
+        """Send a file to the viewer."""
         kind = self.kind.value
         client = event.client
 
@@ -166,7 +166,7 @@ class PoseTab:
             self.tell(client, f"{kind} saved.", "", "teal")
 
     def try_to(self, client: Any, do: Any) -> bool:
-        """Do something and return whether it worked; the viewer who asked is told in words what went wrong."""
+        """Call a function and return whether it worked; if it raises, show the viewer the error."""
         try:
             do()
         except PoiseError as error:
@@ -182,7 +182,7 @@ class PoseTab:
     # ------------------------------------------------------------------------------------------ one viewer's own
 
     def join(self, client: Any) -> None:
-        """Give a viewer who has come a folder for the handle that they choose."""
+        """Give a new viewer a folder for the handle that they choose."""
         names = tuple(self.session.grips.frames)
         with self.handle_place:
             own = {

@@ -1,4 +1,4 @@
-"""Long work in the panel: what goes on, how far it is, and a button that ends it."""
+"""The progress of long work in the panel, with a button that cancels it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class WorkBar:
         background.changed.append(self.show)
 
     def show(self) -> None:
-        """Show what goes on; nothing where nothing does."""
+        """Show the running work, if any."""
         if self.session.stopped:
             return
         task = self.background.task

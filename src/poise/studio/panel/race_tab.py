@@ -101,7 +101,7 @@ class RaceTab:
         session.movers.append(self.is_moving)
 
     def line_up(self) -> None:
-        """Put the chosen methods beside the body; none where the race is off."""
+        """Put the chosen methods next to the body; none if the race is off."""
         with self.session.lock:
             for racer in self.racers:
                 racer.remove()
@@ -171,6 +171,6 @@ class RaceTab:
 
 
 def describe_error(frame: FrameResult, names: list[str]) -> str:
-    """Say the largest error among some handles."""
+    """Format the largest error of some handles."""
     errors = [frame.errors[name][0] for name in names if name in frame.errors]
     return f"{1e3 * max(errors):.2f} mm" if errors else "-"

@@ -23,7 +23,7 @@ HOW = "The same motion on another body: parts, size, floor and contacts are foun
 
 
 class CarryFolder:
-    """The other body in the panel.
+    """The folder of the second body.
 
     Attributes:
         second_body: The other body.
@@ -55,7 +55,7 @@ class CarryFolder:
         self.show()
 
     def listen(self) -> None:
-        """Tie every button to what it does."""
+        """Connect the controls to their callbacks."""
         self.body.on_update(lambda event: self.on_body() if event.client else None)
         self.file.on_upload(lambda _: self.second_body.open_upload(self.file.value.name, self.file.value.content))
         self.part.on_update(lambda event: self.on_part() if event.client else None)
@@ -73,7 +73,7 @@ class CarryFolder:
     # ------------------------------------------------------------------------------------------ showing
 
     def show(self) -> None:
-        """Show the other body's part of the panel, where there is one."""
+        """Show the controls of the second body, if there is one."""
         second_body = self.second_body
         there = second_body.model is not None
         for each in (self.part, self.source, self.target, self.click, self.again, self.lines, self.kind, self.save):
@@ -96,7 +96,7 @@ class CarryFolder:
             self.source.value, self.target.value = pair.source, pair.target
 
     def show_report(self) -> None:
-        """Say what goes on, what went wrong, or how good the result is."""
+        """Show progress, an error, or the quality of the result."""
         if self.session.stopped:
             return
         second_body = self.second_body
@@ -115,7 +115,7 @@ class CarryFolder:
             )
 
     def describe(self) -> str:
-        """Say what stands there, and what to do next."""
+        """Describe the second body, and the next step."""
         second_body, picked = self.second_body, self.picked
         refused = second_body.background.refused
         if refused:
@@ -145,7 +145,7 @@ class CarryFolder:
         self.show_pair()
 
     def on_pair(self, client: Any) -> None:
-        """Take what the two lists say for the chosen part."""
+        """Apply the two lists to the chosen part."""
         mapping, role = self.second_body.mapping, self.part.value
         if mapping is None or role not in mapping:
             return
@@ -167,7 +167,7 @@ class CarryFolder:
         self.session.view.pick(lambda frame: self.on_first(frame, client))
 
     def on_first(self, frame: str, client: Any) -> None:
-        """Note what was clicked of the first body."""
+        """Note the part of the first body that was clicked."""
         view = self.second_body.view
         if view is not None:
             self.picked = frame
@@ -196,7 +196,7 @@ class CarryFolder:
         self.second_body.mend(mapping)
 
     def try_to(self, client: Any, do: Any) -> None:
-        """Do something; the viewer who asked is told in words what went wrong."""
+        """Call a function; if it raises, show the viewer the error."""
         try:
             do()
         except (PoiseError, StopIteration) as error:
@@ -205,7 +205,7 @@ class CarryFolder:
                 client.add_notification("That did not work", told, auto_close_seconds=12.0, color="red")
 
     def on_save(self, event: Any) -> None:
-        """Hand the result to the viewer who asked."""
+        """Send the result to the viewer."""
         carried, kind = self.second_body.carried, self.kind.value
         if carried is not None:
             motion = carried.result.motion

@@ -1,4 +1,4 @@
-"""Keys: what can be done without the mouse. They are listed in viser's palette (Ctrl-K) and in the panel's help.
+"""Keyboard shortcuts, listed in viser's palette (Ctrl-K) and in the panel's help.
 
 Viser itself moves the camera by W, A, S, D, Q, E and the arrows; none of these is taken.
 """
@@ -13,12 +13,12 @@ from poise.studio.scene.rings import Rings
 from poise.studio.scene.stage import VIEWS
 from poise.studio.session import Session
 
-__all__ = ["KEYS", "Key", "Keys", "describe_keys"]
+__all__ = ["KEYS", "Shortcut", "Shortcuts", "describe_keys"]
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
-    """A key and what it does.
+class Shortcut:
+    """A key of the keyboard, and its action in words.
 
     Attributes:
         label: What it does, in words.
@@ -38,28 +38,28 @@ class Key:
 
 
 KEYS = {
-    "undo": Key("Undo", "Z", "cmd/ctrl"),
-    "redo": Key("Redo", "Z", "cmd/ctrl+shift"),
-    "play": Key("Play or stop the clip", "space"),
-    "next": Key("Next frame of the clip", "N"),
-    "previous": Key("Previous frame of the clip", "B"),
-    "in": Key("Play from here (in point)", "I"),
-    "out": Key("Play up to here (out point)", "O"),
-    "pin": Key("Pin the chosen handle", "P"),
-    "plant": Key("Plant the chosen foot", "T"),
-    "release": Key("Release the chosen handle", "R"),
-    "release_all": Key("Release all handles", "R", "shift"),
-    "fit": Key("Fit the view", "F"),
-    "front": Key("View from the front", "1"),
-    "side": Key("View from the side", "2"),
-    "top": Key("View from above", "3"),
-    "away": Key("Put the turning rings away", "escape"),
-    "x-ray": Key("See through the body", "X"),
-    "help": Key("Help", "H"),
+    "undo": Shortcut("Undo", "Z", "cmd/ctrl"),
+    "redo": Shortcut("Redo", "Z", "cmd/ctrl+shift"),
+    "play": Shortcut("Play or stop the clip", "space"),
+    "next": Shortcut("Next frame of the clip", "N"),
+    "previous": Shortcut("Previous frame of the clip", "B"),
+    "in": Shortcut("Play from here (in point)", "I"),
+    "out": Shortcut("Play up to here (out point)", "O"),
+    "pin": Shortcut("Pin the chosen handle", "P"),
+    "plant": Shortcut("Plant the chosen foot", "T"),
+    "release": Shortcut("Release the chosen handle", "R"),
+    "release_all": Shortcut("Release all handles", "R", "shift"),
+    "fit": Shortcut("Fit the view", "F"),
+    "front": Shortcut("View from the front", "1"),
+    "side": Shortcut("View from the side", "2"),
+    "top": Shortcut("View from above", "3"),
+    "away": Shortcut("Put the turning rings away", "escape"),
+    "x-ray": Shortcut("See through the body", "X"),
+    "help": Shortcut("Help", "H"),
 }
 
 
-class Keys:
+class Shortcuts:
     """Listens to the keys of all viewers."""
 
     def __init__(self, session: Session, rings: Rings) -> None:
@@ -71,14 +71,14 @@ class Keys:
             command.on_trigger(lambda event, name=name: self.press(name, event.client))
 
     def press(self, name: str, client: Any) -> None:
-        """Do what a key does, for the viewer who pressed it."""
+        """Run the action of a key, for the viewer who pressed it."""
         done = self.find_action(name, client)
         if done is not None:
             done()
             self.session.touch()
 
     def find_action(self, name: str, client: Any) -> Callable[[], object] | None:
-        """Return what a key does; None where there is nothing to do it to."""
+        """Return the action of a key, or None if it does not apply."""
         session, player = self.session, self.session.player
         if name in VIEWS:
             return lambda: session.scenery.look(name, client)

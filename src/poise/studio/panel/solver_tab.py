@@ -20,7 +20,7 @@ HANDLING = {
     "clamp": "clamp",
     "off": "off",
 }
-WORDS = {"stall_steps", "stall_ratio"}  # settings that a dragged body never needs
+HIDDEN_SETTINGS = {"stall_steps", "stall_ratio"}  # settings that a dragged body never needs
 CHOICES = {"order": ORDERS}
 
 
@@ -73,7 +73,11 @@ class SolverTab:
         gui = self.session.server.gui
         with self.place:
             for field in fields(method):
-                made = add_setting(gui, field.name, getattr(method, field.name)) if field.name not in WORDS else None
+                made = (
+                    add_setting(gui, field.name, getattr(method, field.name))
+                    if field.name not in HIDDEN_SETTINGS
+                    else None
+                )
                 if made is not None:
                     made.on_update(lambda _, key=field.name, thing=made: self.on_setting(key, thing.value))
                     self.inputs.append(made)
@@ -144,7 +148,7 @@ def add_setting(gui: Any, name: str, value: Any) -> Any:
 
 
 def quote_method(method: Method) -> str:
-    """Quote the first sentence of what the method's file says about itself."""
+    """Return the first sentence of a method's documentation."""
     import sys
 
     text = (sys.modules[type(method).__module__].__doc__ or "").strip().splitlines()[0]

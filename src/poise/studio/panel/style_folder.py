@@ -1,4 +1,4 @@
-"""Style in the panel: clips that are opened, what was learned of them, and a slider from the rest pose to the style."""
+"""Style in the panel: the open clips, what was learned, and a slider from the rest pose to the style."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from poise.goals import Style
 from poise.studio.markup import SMALL
 from poise.studio.panel.progress_bar import WorkBar
 from poise.studio.session import Session
-from poise.studio.styles.clips import Clip
+from poise.studio.styles.clips import StyleClip
 from poise.studio.styles.learner import StyleLearner
 
 __all__ = ["StyleFolder"]
 
 HOW = "Open clips, and what you drag looks like them: of this body, or of any other on two legs."
-LISTED = 6  # clips that are listed by name
+MAX_LISTED_CLIPS = 6  # clips that are listed by name
 
 
 class StyleFolder:
@@ -49,7 +49,7 @@ class StyleFolder:
         self.show()
 
     def listen(self) -> None:
-        """Tie every button to what it does."""
+        """Connect the controls to their callbacks."""
         self.file.on_upload(lambda _: self.styles.open_upload(self.file.value.name, self.file.value.content))
         self.here.on_click(lambda _: self.on_here())
         self.share.on_update(lambda event: self.on_share() if event.client else None)
@@ -60,7 +60,7 @@ class StyleFolder:
         self.session.player.changed.append(lambda what: self.show() if what == "motion" else None)
 
     def show(self) -> None:
-        """Show what was learned, and the slider where there is a style."""
+        """Show the clips, and the slider if there is a style."""
         if self.session.stopped:
             return
         styles = self.styles
@@ -81,11 +81,11 @@ class StyleFolder:
             self.styles.open(motion, "this clip")
 
     def on_share(self) -> None:
-        """Lean the body as far as the slider says."""
+        """Apply the slider of the style."""
         self.styles.share = self.share.value
 
     def on_save(self, event: Any) -> None:
-        """Hand the style to the viewer who asked."""
+        """Send the style to the viewer."""
         style = self.styles.style
         if style is not None:
             name = f"{Path(self.session.model.name).stem or 'body'}_style.npz"
@@ -102,13 +102,13 @@ def write_style(style: Style) -> bytes:
         return save(style, Path(folder) / "style.npz").read_bytes()
 
 
-def describe_clips(clips: list[Clip], style: Style | None, refused: str) -> str:
-    """Say what was learned from which clips, and what could not be."""
+def describe_clips(clips: list[StyleClip], style: Style | None, refused: str) -> str:
+    """Describe the clips that were learned, and those that failed."""
     if not clips:
         return html.escape(refused) or HOW
-    lines = [f"<b>{html.escape(clip.name)}</b>: {html.escape(clip.told)}" for clip in clips[:LISTED]]
-    if len(clips) > LISTED:
-        lines.append(f"and {len(clips) - LISTED} more")
+    lines = [f"<b>{html.escape(clip.name)}</b>: {html.escape(clip.told)}" for clip in clips[:MAX_LISTED_CLIPS]]
+    if len(clips) > MAX_LISTED_CLIPS:
+        lines.append(f"and {len(clips) - MAX_LISTED_CLIPS} more")
     if refused:
         lines.append(html.escape(refused))
     frames = sum(len(clip.motion) for clip in clips if clip.motion is not None)

@@ -16,18 +16,18 @@ from poise.studio.clips.timeline import ClipState, measure_slip
 __all__ = ["draw_marker", "draw_timeline"]
 
 
-MOST_POINTS = 400  # of a curve
+MAX_POINTS = 400  # of a curve
 TALL, ROW = 58, 13  # [px] of the plot of slip, and of a row of bars
 LEFT, RIGHT = 52, 14  # [px] beside the plot
 GREY, NOW = "#8a94a0", "#0d8078"
-SIDES = {"l": ("#1a9d92", "#6cc9c0"), "r": ("#d9822b", "#f0b878")}  # of heels, of other points
-OTHERS = ("#7a6fd0", "#c05f9c", "#5b8fd6", "#8a9a3a")
-MOST_ROWS = 8
+SIDE_COLORS = {"l": ("#1a9d92", "#6cc9c0"), "r": ("#d9822b", "#f0b878")}  # of heels, of other points
+OTHER_COLORS = ("#7a6fd0", "#c05f9c", "#5b8fd6", "#8a9a3a")
+MAX_ROWS = 8
 FACE = "font-size:10.5px;line-height:1.2;font-variant-numeric:tabular-nums"
 
 
 def draw_timeline(state: ClipState, part: tuple[float, float], chosen: int | None = None) -> str:
-    """Draw a clip: slip of the original and of what is seen, a bar for each contact, a diamond for each key.
+    """Draw a clip: slip of the original and of the edited clip, a bar for each contact, a diamond for each key.
 
     Args:
         state: The clip.
@@ -73,7 +73,7 @@ def draw_hint(state: ClipState) -> str:
 
 
 def draw_plot(state: ClipState) -> str:
-    """Draw slip over time: the original in grey, what is seen in green."""
+    """Draw slip over time: the original in grey, the edited clip in green."""
     assert state.contacts is not None
     now = measure_slip(state.motion, state.contacts)
     before = measure_slip(state.original, state.contacts) if state.edited else None
@@ -101,7 +101,7 @@ def write_number(value: float) -> str:
 
 def draw_curve(values: Floats, top: float, color: str) -> str:
     """Draw one curve; where it has more points than the picture, the largest of each stretch is drawn."""
-    stretches = np.array_split(np.arange(len(values)), min(len(values), MOST_POINTS))
+    stretches = np.array_split(np.arange(len(values)), min(len(values), MAX_POINTS))
     x = [1000.0 * float(own.mean()) / max(len(values) - 1, 1) for own in stretches]
     y = [98.0 - 94.0 * float(values[own].max()) / top for own in stretches]
     points = " ".join(f"{a:.0f},{b:.1f}" for a, b in zip(x, y, strict=True))
@@ -112,13 +112,13 @@ def draw_curve(values: Floats, top: float, color: str) -> str:
 def name_rows(ledger: Contacts) -> list[str]:
     """Name the points of a ledger, left before right, each once."""
     names = sorted({contact.name for contact in ledger}, key=lambda name: (name.rpartition("_")[2], name))
-    return names[:MOST_ROWS]
+    return names[:MAX_ROWS]
 
 
 def choose_color(name: str, row: int) -> str:
-    """Return the colour of a contact point: its side says it, and whether it is a heel."""
+    """Return the colour of a contact point, by its side and whether it is a heel."""
     part, _, side = name.rpartition("_")
-    return SIDES[side][part != "heel"] if side in SIDES else OTHERS[row % len(OTHERS)]
+    return SIDE_COLORS[side][part != "heel"] if side in SIDE_COLORS else OTHER_COLORS[row % len(OTHER_COLORS)]
 
 
 def draw_rows(ledger: Contacts, length: int, chosen: int | None) -> list[str]:
@@ -159,7 +159,7 @@ def draw_keys(state: ClipState, length: int) -> str:
 
 
 def shade_outside(part: tuple[float, float], duration: float) -> str:
-    """Shade what lies before the in point and after the out point."""
+    """Shade the parts before the in point and after the out point."""
     start, end = (100.0 * min(max(at / max(duration, 1e-9), 0.0), 1.0) for at in part)
     box = "position:absolute;top:0;bottom:0;background:#8a94a04d"
     left = f"<div style='{box};left:0;width:{start:.2f}%'></div>" if start > 0.0 else ""

@@ -24,7 +24,7 @@ __all__ = ["Scenery"]
 
 BRAND, DARK_BRAND = (9, 96, 90), (38, 170, 158)
 CAMERA_PAUSE = 0.25  # [s] after which a camera below the floor is lifted: a hand may still be moving it
-MOST_POSES = 120  # of a clip that are looked at to find its place on the stage
+MAX_SAMPLED_POSES = 120  # of a clip that are looked at to find its place on the stage
 
 
 class Scenery:
@@ -102,7 +102,7 @@ class Scenery:
             self.show_points(points)
 
     def show_points(self, points: Floats) -> None:
-        """Let every viewer see all points, those who are there and those who will come."""
+        """Let present and future viewers see all points."""
         point_camera(self.server, self.model, self.puppet.size, points)
         for client in self.server.get_clients().values():
             self.put_camera(client, points, find_direction(self.model, "fit"))
@@ -130,7 +130,7 @@ class Scenery:
         self.view.fade(0.35 if on else None)
 
     def welcome(self, client: Any) -> None:
-        """Place the camera of a viewer who has come, as the window's shape asks, and keep it above the floor."""
+        """Place the camera of a new viewer, by the shape of their window, and keep it above the floor."""
         self.put_camera(client, self.find_points(), find_direction(self.model, "fit"))
 
         def lift() -> None:
@@ -145,6 +145,6 @@ class Scenery:
         motion = self.player.motion
         if motion is None:
             return self.view.sample_points(self.model.fk(self.puppet.q))
-        rows = np.unique(np.linspace(0, len(motion) - 1, MOST_POSES).round().astype(int))
+        rows = np.unique(np.linspace(0, len(motion) - 1, MAX_SAMPLED_POSES).round().astype(int))
         body = [self.view.sample_points(self.model.fk(motion.q[k])) for k in rows]
         return np.concatenate([*body, outline_beside(motion)])

@@ -59,7 +59,7 @@ def make_arrow(axis: int, unit: float, sign: float = 1.0) -> tuple[NDArray[np.fl
 def add_arrows(
     client: viser.ClientHandle, above: str, puppet: Puppet, frame: str, pull: Callable[[int, Any], None]
 ) -> None:
-    """Add three arrows under a node of one viewer's scene; `pull` is told which one is dragged."""
+    """Add three arrows under a node of one viewer's scene; `pull` is called with the one that is dragged."""
     unit = UNIT * puppet.size
     signs = find_outward_signs(puppet.model, frame, puppet.q, unit)
     for axis, color in enumerate(COLORS):

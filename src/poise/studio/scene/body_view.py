@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["BodyView"]
 
 
-DEEPEST = 16  # parts that hang on one another; longer chains are laid flat
+MAX_NODE_DEPTH = 16  # parts that hang on one another; longer chains are laid flat
 
 
 class BodyView:
@@ -88,11 +88,11 @@ class BodyView:
             self.dressed.fade(self._opacity)
 
     def find_carrier(self, frame: str | None) -> int:
-        """Find the part that a frame is fixed to or hangs on; -1 for none, and for what hangs on a very long chain."""
+        """Return the part that a frame is fixed to or hangs on; -1 for none, and below a very long chain."""
         for above in [] if frame is None else self.model.ancestors(frame):
             for k, part in enumerate(self.flesh):
                 if part.frame == above and self.names[k]:
-                    return k if self.names[k].count("/") < DEEPEST else -1
+                    return k if self.names[k].count("/") < MAX_NODE_DEPTH else -1
         return -1
 
     def find_node(self, frame: str) -> tuple[str, Floats] | None:
@@ -105,7 +105,7 @@ class BodyView:
         return None
 
     def show(self, T: Floats) -> None:
-        """Move every part: T has all frames of the model, (frames, 4, 4). What has not moved is not sent."""
+        """Move every part: T has all frames of the model, (frames, 4, 4). Parts that have not moved are not sent."""
         self._places = T
         if self.dressed is not None:
             self.dressed.show(T)
@@ -163,7 +163,7 @@ class BodyView:
             node.remove_click_callback("all")
 
     def find_clicked(self, origin: Floats, direction: Floats) -> str | None:
-        """Find the frame that moves what a ray meets first; None where it meets nothing.
+        """Return the frame that moves the first part on a ray, or None.
 
         Flesh is met as long as flesh is seen: the meshes of the file may still be on their way.
         """

@@ -1,4 +1,4 @@
-"""The camera goes with a walk: while a clip plays, every viewer's camera keeps its place beside the body's root.
+"""Cameras that follow a walk: while a clip plays, each keeps its place relative to the body's root.
 
 The way that it goes is known before the clip plays: that of the root, smoothed over time, so that the camera neither
 lags nor bobs, and stands at the beginning again when the clip does. Where a viewer moves the camera, it is left alone
@@ -20,18 +20,18 @@ from poise.model import Model
 __all__ = ["Chase", "find_way", "measure_travel"]
 
 
-SMOOTH = 0.3  # [s] over which the way of the camera is smoothed
-PAUSE = 0.3  # [s] for which a camera is left alone after a viewer moved it
-MOVED = 0.02  # of its distance: a camera that is so far from where it was put was moved by its viewer
-CATCH_UP = 0.4  # [s] in which a camera that was left alone comes after the body
-LATE = 1.0  # [s] for which a browser may still report what was before its camera was put
+SMOOTHING_TIME = 0.3  # [s] over which the way of the camera is smoothed
+VIEWER_PAUSE = 0.3  # [s] for which a camera is left alone after a viewer moved it
+VIEWER_MOVE = 0.02  # of its distance: a camera that is so far from where it was put was moved by its viewer
+CATCH_UP_TIME = 0.4  # [s] in which a camera that was left alone comes after the body
+REPORT_DELAY = 1.0  # [s] for which a browser may still report what was before its camera was put
 ABOVE = 0.02  # of the body's size: how far above the floor a camera stays
 
 
 def find_way(motion: Motion) -> Floats:
     """Return where the camera goes with a clip, up to an offset, (frames, 3): the way of the root, smoothed."""
     way = trace_root(motion)
-    width = SMOOTH * motion.fps
+    width = SMOOTHING_TIME * motion.fps
     reach = min(int(np.ceil(3.0 * width)), len(way) - 1)
     if reach < 1:
         return way
@@ -63,7 +63,7 @@ def measure_travel(motion: Motion) -> float:
 
 
 class Chase:
-    """One viewer's camera beside a body that travels.
+    """One viewer's camera that follows a body.
 
     The camera looks at `way + look` from `arm` away. What a browser reports of it may be seconds old, but it lies on
     that line then; what does not was moved by the viewer, whose arm and shift are taken over.
@@ -86,18 +86,18 @@ class Chase:
     def put(self, position: Floats, look_at: Floats) -> None:
         """Take the place that the camera is given now."""
         self._put, self._begun, self._moved = (np.array(position), np.array(look_at)), False, False
-        self._free, self._believed = 0.0, time.perf_counter() + LATE
+        self._free, self._believed = 0.0, time.perf_counter() + REPORT_DELAY
 
     def begin(self) -> None:
         """Take the place that the camera has when it goes next."""
         self._begun = False
 
     def notice(self) -> None:
-        """Look at what the browser reports: where the viewer has moved the camera, leave it alone for a moment."""
+        """Handle a camera update of the browser: if the viewer moved it, leave it alone for a moment."""
         now, position, look_at = time.perf_counter(), np.array(self.camera.position), np.array(self.camera.look_at)
         if now < self._believed:
             return
-        near = MOVED * float(np.linalg.norm(position - look_at))
+        near = VIEWER_MOVE * float(np.linalg.norm(position - look_at))
         if not self._begun:
             if self._put is not None and np.abs(np.stack(self._put) - (position, look_at)).max() > near:
                 self._put = None
@@ -110,10 +110,10 @@ class Chase:
         if strayed and (again or now < self._free):  # one report alone may be half of an old one
             self.arm = position - look_at
             self.look = self.look + (look_at - at if shifted else 0.0)
-            self._free, self._moved = now + PAUSE, True
+            self._free, self._moved = now + VIEWER_PAUSE, True
 
     def go(self, place: Floats) -> None:
-        """Put the camera beside a place of the way."""
+        """Put the camera at its place relative to a point of the path."""
         now = time.perf_counter()
         if now < self._free:
             return
@@ -122,7 +122,7 @@ class Chase:
         elif self._moved:  # the body has gone on meanwhile: the camera comes after it
             self._catch_up(np.array(self.camera.look_at), place, now)
         else:
-            self._drift = self._drift * np.exp(-(now - self._before) / CATCH_UP)
+            self._drift = self._drift * np.exp(-(now - self._before) / CATCH_UP_TIME)
         self._before, self._moved = now, False
         look_at = place + self.look + self._drift
         self.camera.position = self.keep_above(look_at + self.arm)
@@ -140,8 +140,8 @@ class Chase:
             self._drift = np.zeros(3)
 
     def _catch_up(self, look_at: Floats, place: Floats, now: float) -> None:
-        """Begin where the camera looks, and come to where it shall look without a jump."""
-        self._drift, self._caught_up = look_at - place - self.look, now + 3 * CATCH_UP + LATE
+        """Move from the current view to the wanted one without a jump."""
+        self._drift, self._caught_up = look_at - place - self.look, now + 3 * CATCH_UP_TIME + REPORT_DELAY
 
     def keep_above(self, position: Floats) -> Floats:
         """Return a place of the camera that is not below the floor."""

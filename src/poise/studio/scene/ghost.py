@@ -18,7 +18,7 @@ FAINT = 0.3
 
 
 class Ghost:
-    """The body of the original clip beside, or rather inside of, the one that is seen."""
+    """The body of the original clip, see-through, at the same frame."""
 
     def __init__(self, session: Session) -> None:
         self.session = session

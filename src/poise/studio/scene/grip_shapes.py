@@ -1,4 +1,4 @@
-"""What handles look like: bubbles around hands and feet, a halo over the head, a belt around the hips, diamonds."""
+"""Shapes of handles: bubbles around hands and feet, a halo over the head, a belt around the hips, diamonds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from poise.model import Model
 from poise.rig import Handle
 from poise.spatial import Rotation
 
-__all__ = ["UNIT", "Look", "shape_grip"]
+__all__ = ["UNIT", "GripShape", "shape_grip"]
 
 Triangles = tuple[NDArray[np.float32], NDArray[np.uint32]]
 
@@ -22,8 +22,8 @@ UNIT = 0.04  # of L
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Look:
-    """How a handle is drawn: a mesh, moved by an offset in the frame's own axes."""
+class GripShape:
+    """The shape of a handle."""
 
     vertices: NDArray[np.float32]
     faces: NDArray[np.uint32]
@@ -31,7 +31,7 @@ class Look:
     opacity: float
 
 
-def shape_grip(model: Model, handle: Handle, q: Floats, size: float) -> Look:
+def shape_grip(model: Model, handle: Handle, q: Floats, size: float) -> GripShape:
     """Shape the grip of a handle: a bubble, a halo, a belt or a diamond.
 
     Bubbles are around hands and feet, the halo over the head, the belt around the pelvis, diamonds at knees and elbows.
@@ -46,23 +46,23 @@ def shape_grip(model: Model, handle: Handle, q: Floats, size: float) -> Look:
         wide = float(np.linalg.norm(hips[0] - hips[1]))
         middle = inside @ (np.mean(hips, axis=0) + 0.22 * wide * up - T[:3, 3])
         vertices, faces = make_ring(1.12 * wide, 0.2 * unit)
-        return Look((vertices @ (inside @ turn_upright(up)).T).astype(np.float32), faces, middle, 0.9)
+        return GripShape((vertices @ (inside @ turn_upright(up)).T).astype(np.float32), faces, middle, 0.9)
     if handle.kind == "gaze" and "head_top" in model.roles:
         top = model.fk(q, model.roles["head_top"])[:3, 3]
         vertices, faces = make_ring(1.25 * unit, 0.2 * unit)
         offset = inside @ (top + 0.75 * unit * up - T[:3, 3])
-        return Look((vertices @ (inside @ turn_upright(up)).T).astype(np.float32), faces, offset, 0.9)
+        return GripShape((vertices @ (inside @ turn_upright(up)).T).astype(np.float32), faces, offset, 0.9)
     if handle.kind == "pole":
         ahead = front if handle.name.startswith("knee") else -front
         vertices, faces = make_diamond(0.55 * unit)
-        return Look(vertices, faces, inside @ (1.75 * unit * ahead), 0.9)
+        return GripShape(vertices, faces, inside @ (1.75 * unit * ahead), 0.9)
     person = handle.name.startswith(("hand_", "foot_"))
     radius = (
         1.3 * unit if person else min(1.3 * unit, max(1.9 * measure_thickness(model, handle.frame, unit), 0.45 * unit))
     )
     vertices, faces = make_ball(radius)
     lift = 0.55 * unit if handle.name.startswith("foot_") else 0.0
-    return Look(vertices, faces, inside @ (lift * up), 0.5)
+    return GripShape(vertices, faces, inside @ (lift * up), 0.5)
 
 
 def measure_thickness(model: Model, frame: str, default: float) -> float:

@@ -1,4 +1,4 @@
-"""Handles in the scene: what is seen of them, and what a mouse does to them.
+"""Handles in the scene: how they are drawn, and how the mouse moves them.
 
 Drag a grip and the body follows in the plane of the screen; click it to pin it or to let it go. The grip that a viewer
 touched last wears a gizmo, which that viewer alone sees: arrows and rings move and turn it along one axis. A grip
@@ -154,7 +154,7 @@ class Grips:
         self.touch(now)
 
     def keep_rotation(self, name: str, target: Floats) -> Floats:
-        """Return the target of a dragged handle: feet, the head and what is pinned keep their rotation."""
+        """Return the target of a dragged handle: feet, the head and pins keep their rotation."""
         handle = self.puppet.handles[name]
         if name not in self.puppet.fixed and not handle.stands and handle.kind != "gaze":
             return target
@@ -185,7 +185,7 @@ class Grips:
         self.touch(time.perf_counter())
 
     def turn(self, name: str, event: Any) -> None:
-        """Move or turn a handle with its gizmo: position and rotation are asked."""
+        """Move or turn a handle with its gizmo: position and rotation become its target."""
         now = time.perf_counter()
         viewer = -1 if event.client_id is None else event.client_id
         if event.phase == "start":
@@ -227,7 +227,7 @@ class Grips:
         self.touch(now)
 
     def leave(self, viewer: int) -> None:
-        """Let go of what a viewer held who has left."""
+        """Release the handles of a viewer who has left."""
         for name in [name for name, owner in self.owners.items() if owner == viewer]:
             self.end(name)
         self.turning.discard(viewer)
@@ -335,7 +335,7 @@ def is_moved(model: Model, frame: str) -> bool:
 
 
 def read_gizmo(gizmo: Any, handle: Handle) -> Floats:
-    """Return what a gizmo asks: a transform, or a place alone for a pole."""
+    """Return the target of a gizmo: a transform, or a point for a pole."""
     T = np.eye(4)
     T[:3, :3] = Rotation(gizmo.wxyz).matrix
     T[:3, 3] = gizmo.position

@@ -1,4 +1,4 @@
-"""One joint in somebody's hand: where its rings are, and the pose that they ask for (forward kinematics)."""
+"""One joint that is turned by rings: where the rings are, and the pose that they set (forward kinematics)."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class MapView:
             point_camera(self._server, self._scenery.model, self._scenery.puppet.size, found.points)
 
     def draw(self) -> None:
-        """Draw the map as the controls say."""
+        """Draw the map with the settings of the controls."""
         if self.map is None:
             return
         away = find_direction(self._scenery.model, "fit")

@@ -28,10 +28,10 @@ from poise.studio.scene.rigid_skins import split_stiff
 __all__ = ["Dress", "RigidPart", "SkinPart", "make_dress"]
 
 
-COLORS = 5  # of one texture
-ALL_COLORS = 10  # of all skins of a body: each is a mesh with bones of its own
-MOST_SKINNED = 80_000  # triangles: viser is given a table of vertices by bones
-EVEN = 1e-3  # scales that differ by less are one
+MAX_TEXTURE_COLORS = 5  # of one texture
+MAX_COLORS = 10  # of all skins of a body: each is a mesh with bones of its own
+MAX_SKIN_TRIANGLES = 80_000  # triangles: viser is given a table of vertices by bones
+EQUAL_SCALE = 1e-3  # scales that differ by less are one
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,8 +101,10 @@ def cut_dress(model: Model) -> Dress | None:
     if not pieces:
         return None
     pieces = [part for piece in pieces for part in split_stiff(piece)]
-    skins = refine_all(thin_all([piece for piece in pieces if piece.skin is not None], MOST_SKINNED), MOST_SKINNED)
-    rigid = refine_all([piece for piece in pieces if piece.skin is None], MOST_SKINNED)
+    skins = refine_all(
+        thin_all([piece for piece in pieces if piece.skin is not None], MAX_SKIN_TRIANGLES), MAX_SKIN_TRIANGLES
+    )
+    rigid = refine_all([piece for piece in pieces if piece.skin is None], MAX_SKIN_TRIANGLES)
     found = {name_opacity(piece): [p for p in skins if name_opacity(p) == name_opacity(piece)] for piece in skins}
     parts = [replace(part, opacity=opacity) for opacity, some in found.items() for part in gather_skins(model, some)]
     return Dress(tuple(gather_rigid(rigid)), tuple(parts))
@@ -119,7 +121,7 @@ def refine_all(pieces: list[Piece], most: int) -> list[Piece]:
 
 
 def name_opacity(piece: Piece) -> float | None:
-    """Return the opacity of a piece in steps of a twentieth; None for one that hides what is behind."""
+    """Return the opacity of a piece in steps of a twentieth; None if it is opaque."""
     opacity = find_opacity(piece.patch.material)
     return None if opacity == 1.0 else max(round(20.0 * opacity), 1) / 20.0
 
@@ -139,7 +141,7 @@ def gather_rigid(pieces: list[Piece]) -> list[RigidPart]:
     for piece in pieces:
         points = np.asarray(piece.patch.vertices, np.float64) @ piece.matrix[:3, :3].T + piece.matrix[:3, 3]
         flip = np.linalg.det(piece.matrix[:3, :3]) < 0.0
-        number, colors = color_vertices(piece.patch, COLORS)
+        number, colors = color_vertices(piece.patch, MAX_TEXTURE_COLORS)
         for k, rgb in enumerate(colors):
             faces = piece.patch.triangles[number == k].astype(np.int64)
             used, order = np.unique(faces, return_inverse=True)
@@ -184,7 +186,7 @@ def gather_skins(model: Model, pieces: list[Piece]) -> list[SkinPart]:
     """Return the skinned pieces by colour, all pieces of a colour together."""
     bones = Bones([], [], {})
     parts = [bind_piece(model, piece, bones) for piece in pieces]
-    sorted_by_color = [color_vertices(piece.patch, COLORS) for piece in pieces]
+    sorted_by_color = [color_vertices(piece.patch, MAX_TEXTURE_COLORS) for piece in pieces]
     palette, choice = join_colors([colors for _, colors in sorted_by_color], pieces)
     out = []
     for k, rgb in enumerate(palette):
@@ -229,10 +231,10 @@ def find_binding(binds: Floats) -> tuple[Floats, Floats] | None:
     linear = binds[:, :3, :3]
     sizes = np.cbrt(np.linalg.det(linear))
     size = float(np.median(sizes))
-    if not np.abs(size) > 1e-12 or np.abs(sizes - size).max() > EVEN * abs(size):
+    if not np.abs(size) > 1e-12 or np.abs(sizes - size).max() > EQUAL_SCALE * abs(size):
         return None
     gram = np.einsum("kji,kjl->kil", linear, linear) / size**2
-    if np.abs(gram - np.eye(3)).max() > 2 * EVEN:
+    if np.abs(gram - np.eye(3)).max() > 2 * EQUAL_SCALE:
         return None
     scale = np.array([size, abs(size), abs(size)])  # a mirrored skin is mirrored back at binding
     C = np.diag([*scale, 1.0]) @ np.linalg.inv(binds)
@@ -246,7 +248,7 @@ def join_colors(colors: list[Floats], pieces: list[Piece]) -> tuple[Floats, list
     every = np.concatenate([np.zeros((0, 3)), *colors])
     first: list[int] = []
     far = np.full(len(every), np.inf)
-    while len(first) < ALL_COLORS and len(every) and float(far.max()) > 0.004:
+    while len(first) < MAX_COLORS and len(every) and float(far.max()) > 0.004:
         first.append(int(np.argmax(far)))
         far = np.minimum(far, ((every - every[first[-1]]) ** 2).sum(axis=1))
     palette = every[first] if first else np.array([PLAIN[:3]])

@@ -23,8 +23,8 @@ __all__ = ["DressedView"]
 
 Carry = Callable[[str], tuple[str, Floats] | None]
 
-MOST = 0.6  # of a skin's bones: the frame that carries so many carries the skin
-FINE = 1e-5  # turns [rad] and slides [of the body's length] that are too small to be seen
+CARRIED_SHARE = 0.6  # of a skin's bones: the frame that carries so many carries the skin
+LEAST_VISIBLE_MOVE = 1e-5  # turns [rad] and slides [of the body's length] that are too small to be seen
 
 
 class DressedView:
@@ -71,8 +71,10 @@ class DressedView:
         self.bone_rows = np.array([place[frame] for part in dress.skins for frame in part.frames], np.int64)
         on = [-1 if frame is None else place[frame] for frame in self.carriers]
         self.carrier_rows = np.repeat(np.array(on, np.int64), [len(part.frames) for part in dress.skins])
-        self.movers = Movers([*nodes, *held.values()], fine=FINE, length=model.length)
-        self.bones = Movers([bone for skin in self.skins for bone in skin.bones], fine=FINE, length=model.length)
+        self.movers = Movers([*nodes, *held.values()], fine=LEAST_VISIBLE_MOVE, length=model.length)
+        self.bones = Movers(
+            [bone for skin in self.skins for bone in skin.bones], fine=LEAST_VISIBLE_MOVE, length=model.length
+        )
         self.lit: dict[int, Color] = {}
 
     def show(self, T: Floats) -> None:
@@ -96,7 +98,7 @@ class DressedView:
             node.opacity = part.opacity if opacity is None else opacity * (part.opacity or 1.0)
 
     def pick(self, tell: Callable[[str], None], find: Callable[[Floats, Floats], str | None]) -> None:
-        """Wait for a click, and tell which frame moves what was clicked; `find` says so of a ray through a skin."""
+        """Wait for a click, and report the frame that moves the clicked part; `find` does so for a skin."""
 
         def end(frame: str, event: Any) -> None:
             self.stop_picking()
@@ -147,7 +149,7 @@ def find_carrier(model: Model, frames: Sequence[str]) -> str | None:
     for frame in frames:
         for above in model.ancestors(frame):
             count[above] = count.get(above, 0) + 1
-    most = [name for name, n in count.items() if n > MOST * len(frames)]
+    most = [name for name, n in count.items() if n > CARRIED_SHARE * len(frames)]
     return max(most, key=lambda name: len(model.ancestors(name)), default=None)
 
 

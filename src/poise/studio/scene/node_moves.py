@@ -22,7 +22,7 @@ Send = Callable[[tuple[float, ...]], None]
 
 
 class Movers:
-    """Nodes or bones of viser that are moved together; what has not moved is not sent.
+    """Nodes or bones of viser that are moved together; those that have not moved are not sent.
 
     Args:
         handles: What viser gave for them.
@@ -61,7 +61,7 @@ def send_rows(senders: list[Send], values: Floats, chosen: NDArray[np.bool_]) ->
 
 
 def make_sender(handle: Any, what: str) -> Send:
-    """Return what sends a handle's `wxyz` or `position`: a message as viser makes it, or its setter."""
+    """Return a function that sends a handle's `wxyz` or `position`: by a message of viser, or by its setter."""
     try:
         return make_quick_sender(handle, what)
     except (ImportError, AttributeError, TypeError):
@@ -69,7 +69,7 @@ def make_sender(handle: Any, what: str) -> Send:
 
 
 def make_quick_sender(handle: Any, what: str) -> Send:
-    """Return what queues the message of a setter of viser's; raises where viser is not built as it is known here."""
+    """Return a function that queues the message of a viser setter; raises if viser has another structure."""
     from viser import _messages as messages
 
     state = handle._impl

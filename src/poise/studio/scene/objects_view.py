@@ -1,4 +1,4 @@
-"""The objects of a motion in the scene: what hands hold, and what stands around. They move with the clip."""
+"""The objects of a motion in the scene: held in hands, or standing around. They move with the clip."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from poise.studio.scene.node_moves import Movers
 
 __all__ = ["ObjectsView", "sample_object"]
 
-FINE = 1e-6  # turns [rad] and slides [of the body's length] that are too small to be seen
+LEAST_VISIBLE_MOVE = 1e-6  # turns [rad] and slides [of the body's length] that are too small to be seen
 
 
 class ObjectsView:
@@ -32,7 +32,7 @@ class ObjectsView:
         self._scenery = scenery
         self.shown: tuple[Object, ...] = ()
         self.nodes: list[Any] = []
-        self._movers = Movers((), fine=FINE, length=1.0)
+        self._movers = Movers((), fine=LEAST_VISIBLE_MOVE, length=1.0)
         self._made = 0
         scenery.player.changed.append(lambda what: self.change() if what == "motion" else None)
 
@@ -48,7 +48,7 @@ class ObjectsView:
                 node.remove()
             self._made += 1
             self.shown, self.nodes = things, [self._add(k, each) for k, each in enumerate(things)]
-            self._movers = Movers(self.nodes, fine=FINE, length=self._scenery.model.length)
+            self._movers = Movers(self.nodes, fine=LEAST_VISIBLE_MOVE, length=self._scenery.model.length)
             self.follow()
 
     def follow(self) -> None:
@@ -75,7 +75,7 @@ class ObjectsView:
 
 
 def describe_all(things: tuple[Object, ...]) -> list[tuple[Any, ...]]:
-    """Return what of objects is seen, their paths aside."""
+    """Return the appearance of objects, without their paths."""
     return [(each.name, each.shape, each.color) for each in things]
 
 

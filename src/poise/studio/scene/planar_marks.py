@@ -1,4 +1,4 @@
-"""What is written beside a planar arm: its axes, the angle of every joint, the length of every bone, a target cross."""
+"""Labels of a planar arm: its axes, the angle of every joint, the length of every bone, a target cross."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from poise.studio.session import Session
 __all__ = ["PlanarMarks"]
 
 
-MOST = 12  # joints whose angles are written
-LIFT = 0.02  # of the size of the body: above it, so that it is seen
+MAX_ANGLES = 12  # joints whose angles are written
+MARK_LIFT = 0.02  # of the size of the body: above it, so that it is seen
 
 
 class PlanarMarks:
-    """Marks beside a body that moves in a plane; none beside another."""
+    """Marks next to a body that moves in a plane; none for others."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -38,7 +38,7 @@ class PlanarMarks:
             node.remove()
         self.nodes, self.angles, self.cross = [], [], None
         model = self.session.model
-        if not is_planar(model) or not 0 < len(find_angles(model, np.array(model.rest))) <= MOST:
+        if not is_planar(model) or not 0 < len(find_angles(model, np.array(model.rest))) <= MAX_ANGLES:
             return
         size, scene = self.session.puppet.size, self.session.server.scene
         for k, _ in enumerate(find_angles(model, np.array(model.rest))):
@@ -64,7 +64,7 @@ class PlanarMarks:
         if not self.angles:
             return
         puppet = self.session.puppet
-        lift = np.array([0.0, 0.0, LIFT * puppet.size])
+        lift = np.array([0.0, 0.0, MARK_LIFT * puppet.size])
         for label, (place, angle) in zip(self.angles, find_angles(puppet.model, frame.q), strict=True):
             label.position = tuple(place + lift)
             label.text = f"{math.degrees(angle):.0f}°"

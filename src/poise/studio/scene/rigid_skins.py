@@ -10,7 +10,7 @@ from poise.model.geometry.looks import Piece
 
 __all__ = ["split_stiff"]
 
-WHOLE = 1.0 - 1e-4  # of a vertex's weight on one bone: the others do not show
+RIGID_WEIGHT = 1.0 - 1e-4  # of a vertex's weight on one bone: the others do not show
 
 
 def split_stiff(piece: Piece) -> list[Piece]:
@@ -22,7 +22,7 @@ def split_stiff(piece: Piece) -> list[Piece]:
     bone = np.take_along_axis(skin.joints, heaviest[:, None], 1)[:, 0]
     corners = bone[patch.triangles]
     used = np.unique(patch.triangles)
-    if (corners != corners[:, :1]).any() or (skin.weights[used].max(axis=1) < WHOLE).any():
+    if (corners != corners[:, :1]).any() or (skin.weights[used].max(axis=1) < RIGID_WEIGHT).any():
         return [piece]
     out = []
     for k in np.unique(corners[:, 0]).tolist():

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Rings"]
 
-AFTER = 0.4  # [s] after a part was picked in which a click on the scene is the same one
-SCALE = 0.18  # of the body's size
+SAME_CLICK_TIME = 0.4  # [s] after a part was picked in which a click on the scene is the same one
+RING_SIZE = 0.18  # of the body's size
 
 
 class Rings:
@@ -65,7 +65,7 @@ class Rings:
         """Give the part that a ray meets its rings; put them away where it meets none."""
         session = self.session
         held = viewer in session.grips.owners.values()
-        if session.view.picking or held or time.perf_counter() - session.view.picked < AFTER:
+        if session.view.picking or held or time.perf_counter() - session.view.picked < SAME_CLICK_TIME:
             self.put_away(viewer)  # the click was meant for something else
             return
         frame = session.view.find_clicked(origin, direction)
@@ -94,7 +94,7 @@ class Rings:
         at = turn.place(self.session.model.fk(self.session.puppet.q))
         node = client.scene.add_transform_controls(
             "/rings",
-            scale=SCALE * self.session.puppet.size,
+            scale=RING_SIZE * self.session.puppet.size,
             line_width=4.0,
             depth_test=False,
             opacity=0.9,

@@ -21,11 +21,11 @@ __all__ = ["VIEWS", "View", "find_direction", "find_view", "keep_above", "light_
 PALE = ((240, 242, 244), (214, 219, 224), (190, 197, 204))  # ground, and its thin and thick lines
 DARK = ((34, 37, 41), (52, 57, 63), (74, 81, 89))
 WARM, COOL = (255, 248, 238), (214, 228, 255)
-NARROW = 0.9  # width of a window by its height below which it is narrow
+NARROW_ASPECT = 0.9  # width of a window by its height below which it is narrow
 VIEWS = ("fit", "front", "side", "top")
-NEAR, FAR = 2e-3, 100.0  # of what is shown: how near and how far the camera sees
+NEAR_PLANE, FAR_PLANE = 2e-3, 100.0  # of what is shown: how near and how far the camera sees
 FOV = 0.72  # [rad] from the lower to the upper edge of the picture
-AIR = 0.84  # of the free part of the picture: how much a body takes at most
+FILL_SHARE = 0.84  # of the free part of the picture: how much a body takes at most
 GROUND = {"y": "xz", "z": "xy", "x": "yz"}
 
 
@@ -97,7 +97,7 @@ def find_direction(model: Model, name: str) -> Floats:
 
 
 def find_view(model: Model, size: float, points: Floats, away: Floats, aspect: float = 1.6) -> View:
-    """Return the nearest view that shows all points from a direction, beside the panel and with some air around.
+    """Return the nearest view that shows all points from a direction, next to the panel and with a margin.
 
     A point at r to the right, a above and t towards the camera of the middle is seen at (r / w + c d) / (d - t) and
     a / (h (d - t)), with d the distance, h and w = aspect h half the picture's height and width at distance one, and c
@@ -134,29 +134,29 @@ def find_view(model: Model, size: float, points: Floats, away: Floats, aspect: f
 
 
 def find_free(aspect: float) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the middle and half the size of what the panel leaves free, across and upwards; the picture is -1 to 1.
+    """Return the centre and half size of the area beyond the panel, across and upwards; the picture is -1 to 1.
 
     The panel lies over the right of a wide window, and over the lower half of a narrow one.
     """
-    if aspect > NARROW:
+    if aspect > NARROW_ASPECT:
         covered = min(0.46 / aspect, 0.45)  # it is as wide as it is, whatever the window
-        return (-covered, AIR * (1.0 - covered)), (0.0, AIR)
-    return (0.0, AIR), (0.45, AIR * 0.55)
+        return (-covered, FILL_SHARE * (1.0 - covered)), (0.0, FILL_SHARE)
+    return (0.0, FILL_SHARE), (0.45, FILL_SHARE * 0.55)
 
 
 def point_camera(server: viser.ViserServer, model: Model, size: float, points: Floats) -> None:
-    """Place the camera in front of the body, slightly above and to one side, for viewers who will come."""
+    """Place the camera of future viewers in front of the body, slightly above and to one side."""
     up, away = tuple(model.up_direction), find_direction(model, "fit")
     view = find_view(model, size, points, away)
     camera = server.initial_camera
     camera.position, camera.look_at, camera.up, camera.fov = tuple(view.position), tuple(view.look_at), up, FOV
-    camera.near, camera.far = NEAR * view.size, FAR * view.size
+    camera.near, camera.far = NEAR_PLANE * view.size, FAR_PLANE * view.size
 
 
 def move_camera(client: viser.ClientHandle, model: Model, view: View) -> None:
     """Move one viewer's camera."""
     client.camera.up_direction = tuple(model.up_direction)
-    client.camera.near, client.camera.far = NEAR * view.size, FAR * view.size
+    client.camera.near, client.camera.far = NEAR_PLANE * view.size, FAR_PLANE * view.size
     client.camera.position, client.camera.look_at = tuple(view.position), tuple(view.look_at)
 
 

@@ -19,19 +19,21 @@ from poise.goals import Style
 from poise.kinematics import Motion
 from poise.model import Model
 from poise.motion import retarget
-from poise.studio.showable import CLIPS, TABLES
+from poise.studio.showable import CLIP_SUFFIXES, TABLE_SUFFIXES
 from poise.studio.web.uploads import unpack_all
 
-__all__ = ["Clip", "StyleSource", "learn_style", "prepare_clip", "read_clips"]
+__all__ = ["StyleClip", "StyleSource", "learn_style", "prepare_clip", "read_clips"]
 
 StyleSource: TypeAlias = "Motion | Style | str | PathLike[str]"
-MOST_CLIPS = 200  # of one file
-ALIKE = 0.05  # radians, and of the body's size: bodies whose poses differ by less take each other's numbers
-POSES = 3  # drawn by chance, in which two bodies are compared
+MAX_CLIPS = 200  # of one file
+SAME_BODY_TOLERANCE = (
+    0.05  # radians, and of the body's size: bodies whose poses differ by less take each other's numbers
+)
+COMPARED_POSES = 3  # drawn by chance, in which two bodies are compared
 
 
 @dataclass(frozen=True, eq=False)
-class Clip:
+class StyleClip:
     """A clip that a style is learned from.
 
     Attributes:
@@ -68,9 +70,11 @@ def read_clips(thing: StyleSource, model: Model, folder: str = "") -> list[tuple
             return read_clips(path, model, inside)
     if path.suffix.lower() == ".zip" and zipfile.is_zipfile(path):
         unpack_all(path.read_bytes(), Path(folder), path.name)
-        found = sorted(one for one in Path(folder).rglob("*") if one.suffix.lower() in (*CLIPS, *TABLES))
+        found = sorted(
+            one for one in Path(folder).rglob("*") if one.suffix.lower() in (*CLIP_SUFFIXES, *TABLE_SUFFIXES)
+        )
         if not found:
-            kinds = ", ".join((*CLIPS, *TABLES))
+            kinds = ", ".join((*CLIP_SUFFIXES, *TABLE_SUFFIXES))
             raise FormatError(f"holds no clip; it should have a file ending in {kinds}.", path.name)
         return [clip for one in found for clip in read_clips(one, model)]
     with warnings.catch_warnings():
@@ -83,7 +87,7 @@ def read_file(path: Path, model: Model) -> list[Motion | Style]:
     suffix = path.suffix.lower()
     if suffix == ".npz" and is_style(path):
         return [Style.load(path)]
-    if suffix in TABLES:
+    if suffix in TABLE_SUFFIXES:
         try:
             return [load_motion(path, model=model)]
         except FormatError:
@@ -91,7 +95,7 @@ def read_file(path: Path, model: Model) -> list[Motion | Style]:
     if suffix == ".bvh":
         return [load_motion(path)]
     found: list[Motion | Style] = [load_motion(path)]
-    for number in range(1, MOST_CLIPS):
+    for number in range(1, MAX_CLIPS):
         try:
             found.append(load_motion(path, clip=number))
         except FormatError:  # there are no more
@@ -100,7 +104,7 @@ def read_file(path: Path, model: Model) -> list[Motion | Style]:
 
 
 def is_style(path: Path) -> bool:
-    """Return whether a file holds a style, or what is left of one."""
+    """Return whether a file holds a style, complete or damaged."""
     try:
         with zipfile.ZipFile(path) as packed:
             return {"shares.npy", "neighbours.npy"} <= set(packed.namelist())
@@ -108,27 +112,27 @@ def is_style(path: Path) -> bool:
         return False
 
 
-def prepare_clip(name: str, given: Motion | Style, model: Model, progress: Callable[[int, int], object]) -> Clip:
-    """Bring a clip onto the body that is shown; what cannot be brought there says why."""
+def prepare_clip(name: str, given: Motion | Style, model: Model, progress: Callable[[int, int], object]) -> StyleClip:
+    """Carry a clip over to the body that is shown; if that fails, the clip has the reason."""
     try:
         if isinstance(given, Style):
             return prepare_style(name, given, model, progress)
         if is_alike(given.model, model):
-            return Clip(name, Motion(model, given.q, given.fps), f"{count_frames(len(given))} of this body")
+            return StyleClip(name, Motion(model, given.q, given.fps), f"{count_frames(len(given))} of this body")
         carried = retarget(given, model, progress=progress)
-        return Clip(name, carried.motion, f"{count_frames(len(given))}, carried over from {given.model.name!r}")
+        return StyleClip(name, carried.motion, f"{count_frames(len(given))}, carried over from {given.model.name!r}")
     except PoiseError as error:
-        return Clip(name, None, str(error))
+        return StyleClip(name, None, str(error))
 
 
-def prepare_style(name: str, style: Style, model: Model, progress: Callable[[int, int], object]) -> Clip:
+def prepare_style(name: str, style: Style, model: Model, progress: Callable[[int, int], object]) -> StyleClip:
     """Take the frames of a style that was saved."""
     q = np.concatenate([frames.q for _, frames in style.parts])
     clip = prepare_clip(name, Motion(style.model, q, 30.0), model, progress)
     if clip.motion is None or not is_alike(style.model, model):
         return clip
     own = style if style.model == model else None
-    return Clip(name, clip.motion, f"a style of {count_frames(len(style))} of this body", own)
+    return StyleClip(name, clip.motion, f"a style of {count_frames(len(style))} of this body", own)
 
 
 def count_frames(many: int) -> str:
@@ -148,19 +152,19 @@ def is_alike(one: Model, other: Model) -> bool:
     if joints[0] != joints[1] or one.frames != other.frames:
         return False
     size = max(one.length, other.length, 1e-12)
-    if abs(one.length - other.length) > ALIKE * size:
+    if abs(one.length - other.length) > SAME_BODY_TOLERANCE * size:
         return False
-    poses = [np.array(one.rest), *one.random(np.random.default_rng(0), POSES)]
+    poses = [np.array(one.rest), *one.random(np.random.default_rng(0), COMPARED_POSES)]
     for T, T_other in ((one.fk(q), other.fk(q)) for q in poses):
         places = [t[:, :3, 3] - t[0, :3, 3] for t in (T, T_other)]
         turns = np.abs(T[:, :3, :3] - T_other[:, :3, :3]).max()
-        if np.abs(places[0] - places[1]).max() > ALIKE * size or turns > ALIKE:
+        if np.abs(places[0] - places[1]).max() > SAME_BODY_TOLERANCE * size or turns > SAME_BODY_TOLERANCE:
             return False
     return True
 
 
-def learn_style(clips: Iterable[Clip], model: Model) -> Style | None:
-    """Learn a style from clips; a saved one that is alone is taken as it is. None where there is nothing to learn."""
+def learn_style(clips: Iterable[StyleClip], model: Model) -> Style | None:
+    """Learn a style from clips, or None; a single saved style is returned as it is."""
     found = [clip for clip in clips if clip.motion is not None]
     if len(found) == 1 and found[0].style is not None:
         return found[0].style

@@ -1,4 +1,4 @@
-"""The style of the body in the studio: clips that viewers open are read, carried over and learned beside the page."""
+"""The style of the body in the studio: clips are read, carried over and learned in the background."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from poise.errors import FormatError, InvalidValue, PoiseError
 from poise.goals import Style
 from poise.kinematics import Motion
 from poise.studio.session import Session
-from poise.studio.styles.clips import Clip, StyleSource, learn_style, prepare_clip, read_clips
+from poise.studio.styles.clips import StyleClip, StyleSource, learn_style, prepare_clip, read_clips
 from poise.studio.web.background import Background
 from poise.studio.web.uploads import strip_folders
 
@@ -24,7 +24,7 @@ LEARN = "Learning the style"
 
 
 class StyleLearner:
-    """Learns a style, and lets the body lean to it.
+    """The style of the body, learned from clips.
 
     Attributes:
         clips: What has been opened, in order; with what is to be said of it.
@@ -34,7 +34,7 @@ class StyleLearner:
 
     def __init__(self, session: Session) -> None:
         self.session, self.background = session, Background()
-        self.clips: list[Clip] = []
+        self.clips: list[StyleClip] = []
         self.changed: list[Callable[[], None]] = []
         self._waiting: list[tuple[str, Callable[[], list[tuple[str, Motion | Style]]]]] = []
         self.background.changed.append(self._go_on)
@@ -46,7 +46,7 @@ class StyleLearner:
 
     @property
     def share(self) -> float:
-        """How far the body leans from its own pose (0) to the style (1); set it, and what is asked is served so."""
+        """The share of the style, from 0 (the own pose) to 1 (the style); setting it moves the body."""
         return self.session.puppet.settings.share
 
     @share.setter
@@ -60,7 +60,7 @@ class StyleLearner:
     # ------------------------------------------------------------------------------------------ what is opened
 
     def open(self, thing: StyleSource, name: str = "") -> None:
-        """Learn from a motion, a file of clips or a saved style too, beside what was opened before."""
+        """Learn from a motion, a file of clips or a saved style, in addition to those before."""
         model = self.session.model
         told = name if isinstance(thing, (Motion, Style)) else Path(thing).name
         self._wait_for(told, lambda: [(name or own, clip) for own, clip in read_clips(thing, model)])
@@ -96,20 +96,20 @@ class StyleLearner:
         self._go_on()
 
     def _go_on(self) -> None:
-        """Begin with what waits, where nothing else goes on."""
+        """Start the work that waits, if no other is running."""
         if self.session.stopped or self.background.task is not None or not self._waiting:
             return
         waiting, self._waiting = self._waiting, []
         model, before = self.session.model, list(self.clips)
 
-        def work(progress: Any) -> tuple[list[Clip], Style | None]:
+        def work(progress: Any) -> tuple[list[StyleClip], Style | None]:
             clips = [*before, *(clip for name, read in waiting for clip in open_clips(name, read, model, progress))]
             return clips, learn_style(clips, model)
 
         if not self.background.start(LEARN, work, lambda found: self._use(model, *found)):
             self._waiting = [*waiting, *self._waiting]
 
-    def _use(self, model: Any, clips: list[Clip], style: Style | None) -> None:
+    def _use(self, model: Any, clips: list[StyleClip], style: Style | None) -> None:
         """Let the body move in a style from now on, unless it is another body by now."""
         with self.session.lock:
             if self.session.stopped or model is not self.session.model:
@@ -128,17 +128,17 @@ class StyleLearner:
 
 def open_clips(
     name: str, read: Callable[[], list[tuple[str, Motion | Style]]], model: Any, progress: Any
-) -> list[Clip]:
-    """Read clips and bring them onto the body; a file that cannot be read is a clip that says so."""
+) -> list[StyleClip]:
+    """Read clips and carry them over to the body; a file that cannot be read is a clip with the reason."""
     try:
         found = read()
     except PoiseError as error:
-        return [Clip(name, None, getattr(error, "message", str(error)))]
+        return [StyleClip(name, None, getattr(error, "message", str(error)))]
     return [prepare_clip(own, clip, model, progress) for own, clip in found]
 
 
 def hide_folders(words: str, folders: tuple[str, ...]) -> str:
-    """Take the folders of this machine out of what a viewer is told."""
+    """Remove the folders of this machine from a message to a viewer."""
     for folder in folders:
         words = words.replace(f"{folder}/", "")
     return words

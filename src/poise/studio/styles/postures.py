@@ -1,4 +1,4 @@
-"""What the body in the studio rests in: its own pose, a style that was learned from clips, or something between.
+"""The rest posture in the studio: the own pose, a style that was learned from clips, or a mixture.
 
     cost  (1 - s) sum_i g_i(s) (q_i - rest_i)^2 + s k style(q),     g_i(s) = g_i^(1 - s) (k p_i)^s
 

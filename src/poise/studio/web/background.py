@@ -1,4 +1,4 @@
-"""Long work beside the page: one piece at a time, in a thread of its own, with progress and a way to end it early."""
+"""Long work in the background: one task at a time, in its own thread, with progress and cancellation."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Background:
 
     @property
     def task(self) -> Task | None:
-        """The work that goes on; None where there is none."""
+        """The running work, or None."""
         return self._task
 
     def start(
@@ -79,7 +79,7 @@ class Background:
         return True
 
     def cancel(self) -> bool:
-        """End the work that goes on, and return whether there was any; what it finds is not used."""
+        """Cancel the running work, and return whether there was any; its result is dropped."""
         with self._lock:
             task = self._task
             if task is None or task.claimed:

@@ -18,10 +18,10 @@ from poise.studio.web.gate import Gate
 
 __all__ = ["list_options"]
 
-MOST_SIZE = 16 << 20  # [bytes] of a message; a file comes in parts of 0.5 MiB, a picture of the window whole
-MOST_MESSAGES = 2000  # at once, refilled within 2 s; a drag sends about 125 in a second
-MOST_BYTES = 300 << 20  # at once, refilled within 60 s: enough for the largest ZIP that is unpacked
-TOO_MUCH = 1008  # the close code of a policy violation
+MAX_MESSAGE_BYTES = 16 << 20  # [bytes] of a message; a file comes in parts of 0.5 MiB, a picture of the window whole
+MAX_MESSAGES = 2000  # at once, refilled within 2 s; a drag sends about 125 in a second
+MAX_BYTES = 300 << 20  # at once, refilled within 60 s: enough for the largest ZIP that is unpacked
+POLICY_VIOLATION = 1008  # the close code of a policy violation
 TITLE = b"<title>Viser</title>"
 OURS = b"""<title>Poise studio</title>
 <style>
@@ -85,13 +85,13 @@ class BoundedConnection(ServerConnection):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.messages, self.bytes = Allowance(MOST_MESSAGES, 2.0), Allowance(MOST_BYTES, 60.0)
+        self.messages, self.bytes = Allowance(MAX_MESSAGES, 2.0), Allowance(MAX_BYTES, 60.0)
 
     async def recv(self, decode: bool | None = None) -> Any:
         """Receive a message, or end the connection."""
         message = await super().recv(decode)
         if not (self.messages.spend(1) and self.bytes.spend(len(message))):
-            self.ending = asyncio.create_task(self.close(TOO_MUCH, "too many messages"))
+            self.ending = asyncio.create_task(self.close(POLICY_VIOLATION, "too many messages"))
             while True:  # drop the rest until it is closed, which raises
                 await super().recv()
         return message
@@ -111,7 +111,7 @@ def list_options(gate: Gate, serve_page: Callable[[ServerConnection, Request], R
             return page
         return respond(HTTPStatus.OK, bytes(page.body).replace(TITLE, OURS, 1).replace(b"<head>", SCRIPT, 1))
 
-    return {"process_request": answer, "max_size": MOST_SIZE, "create_connection": BoundedConnection}
+    return {"process_request": answer, "max_size": MAX_MESSAGE_BYTES, "create_connection": BoundedConnection}
 
 
 def respond(status: HTTPStatus, body: bytes) -> Response:

@@ -21,7 +21,7 @@ class Meter:
         self.frames: deque[float] = deque(maxlen=400)
 
     def add(self, solve: float, event: float | None) -> None:
-        """Count a frame that went out: how long its solve took, and when the mouse asked for it (`perf_counter`).
+        """Count a frame: the time of its solve, and the time of the mouse event (`perf_counter`).
 
         `event` is None where no mouse asked.
         """

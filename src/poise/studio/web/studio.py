@@ -119,14 +119,14 @@ class Studio:
     # ------------------------------------------------------------------------------------------ clips
 
     def learn_style(self, clip: StyleSource) -> None:
-        """Learn from a motion, a file of clips or a saved style, beside those before: what is dragged looks like them.
+        """Learn from a motion, a file of clips or a saved style, in addition to those before.
 
         It is learned in the background; what came of it is shown in the panel, under Style.
         """
         self.styles.open(clip)
 
     def carry(self, onto: Model | str | PathLike[str]) -> bool:
-        """Carry the clip that is open over to another body, which stands beside the first; return whether it began.
+        """Carry the open clip over to another body, next to the first; return whether that began.
 
         Raises:
             InvalidValue: No clip is open.
@@ -182,7 +182,7 @@ class Studio:
 
 
 def list_sources(style: Iterable[StyleSource] | StyleSource | None) -> list[StyleSource]:
-    """Return what a style is learned from.
+    """Return the sources of a style.
 
     Raises:
         InvalidValue: Something is no clip.

@@ -10,7 +10,7 @@ __all__ = ["Pace"]
 
 
 class Pace:
-    """Does something at most once in `every` seconds, and always once after it was asked for last."""
+    """A function that is called at most once in `every` seconds, and always once after the last request."""
 
     def __init__(self, do: Callable[[], None], every: float) -> None:
         self._do, self._every = do, every
@@ -19,7 +19,7 @@ class Pace:
         self._timer: threading.Timer | None = None
 
     def ask(self) -> None:
-        """Ask for it: it is done now, or a little later."""
+        """Request a call: now, or a little later."""
         with self._lock:
             wait = self._next - time.perf_counter()
             if wait > 0.0:
@@ -29,7 +29,7 @@ class Pace:
         self._do()
 
     def ask_later(self) -> None:
-        """Ask for it: it is done after `every` seconds."""
+        """Request a call after `every` seconds."""
         with self._lock:
             self._start(self._every)
 

@@ -1,4 +1,4 @@
-"""Files that a viewer opens: a body, a motion, a saved pose, or a ZIP of a file with what belongs to it.
+"""Files that a viewer uploads: a body, a motion, a saved pose, or a ZIP of a file and its resources.
 
 They are read from a folder of their own, which is thrown away when another body is opened. Nothing of a ZIP leaves that
 folder, and it is unpacked only as far as it is bounded.
@@ -20,19 +20,19 @@ from poise.studio.showable import find_body
 
 __all__ = ["open_upload", "strip_folders", "unpack", "unpack_all"]
 
-MOST_FILES = 2000
-MOST_BYTES = 256 << 20  # of all files of a ZIP together, unpacked
-PIECE = 1 << 18  # bytes that are unpacked at once
+MAX_FILES = 2000
+MAX_UNPACKED_BYTES = 256 << 20  # of all files of a ZIP together, unpacked
+CHUNK_BYTES = 1 << 18  # bytes that are unpacked at once
 
 
 def strip_folders(name: str) -> str:
-    """Return a file's own name: what a browser sends may be no path."""
+    """Return the file name alone: browsers may not send paths."""
     last = PurePosixPath(PureWindowsPath(name).name).name
     return last if last not in ("", ".", "..") else "file"
 
 
 def open_upload(session: Session, name: str, content: bytes) -> None:
-    """Show what is in a file.
+    """Show the contents of a file.
 
     Raises:
         FormatError: It cannot be read; what is shown stays.
@@ -50,7 +50,7 @@ def open_upload(session: Session, name: str, content: bytes) -> None:
 
 
 def write_upload(folder: Path, name: str, content: bytes) -> Path:
-    """Write a file to its folder, a ZIP unpacked, and return the path of what is to be opened."""
+    """Write a file to its folder, unpacking a ZIP, and return the path of the body."""
     if name.lower().endswith(".zip"):
         return unpack(content, folder, name)
     path = folder / name
@@ -70,7 +70,7 @@ def show_file(session: Session, path: Path, folder: str) -> None:
 
 
 def unpack(content: bytes, folder: Path, name: str) -> Path:
-    """Unpack a ZIP into a folder and return its body: the one that lies least deep, by name where there are several.
+    """Unpack a ZIP into a folder and return its body: the least deep one, then by name.
 
     Raises:
         FormatError: It is no ZIP, it is too large, a name in it leads out of it, or it holds no body.
@@ -93,7 +93,7 @@ def unpack_all(content: bytes, folder: Path, name: str) -> None:
                 path = folder / info.filename
                 path.parent.mkdir(parents=True, exist_ok=True)
                 with open_member(packed, info) as stream, path.open("wb") as file:
-                    shutil.copyfileobj(stream, file, PIECE)
+                    shutil.copyfileobj(stream, file, CHUNK_BYTES)
     except DAMAGES as error:
         raise FormatError(f"cannot be unpacked: {error}.", name) from None
 
@@ -101,9 +101,9 @@ def unpack_all(content: bytes, folder: Path, name: str) -> None:
 def check_zip(files: list[zipfile.ZipInfo], folder: Path, name: str) -> None:
     """Refuse a ZIP that is too large or whose names lead out of it."""
     total = sum(info.file_size for info in files)
-    if len(files) > MOST_FILES or total > MOST_BYTES:
+    if len(files) > MAX_FILES or total > MAX_UNPACKED_BYTES:
         size = f"{len(files)} files of {total / 2**20:.0f} MiB"
-        raise FormatError(f"holds {size}; {MOST_FILES} files of {MOST_BYTES >> 20} MiB are the most.", name)
+        raise FormatError(f"holds {size}; {MAX_FILES} files of {MAX_UNPACKED_BYTES >> 20} MiB are the most.", name)
     for info in files:
         inside = (folder / info.filename).resolve().is_relative_to(folder.resolve())
         link = (info.external_attr >> 16) & 0o170000 == 0o120000
