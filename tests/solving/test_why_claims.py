@@ -98,7 +98,7 @@ def test_what_a_proof_rules_out_is_not_tried(monkeypatch: pytest.MonkeyPatch) ->
     tried: list[WayOutKind] = []
     own = relax.try_relaxation
 
-    def watched(solution: poise.Solution, way: relax.Relaxation) -> relax.Trial | None:
+    def watched(solution: poise.Solution, way: relax.Relaxation) -> relax.RelaxedAnswer | None:
         tried.append(way.kind)
         return own(solution, way)
 

@@ -99,7 +99,9 @@ class DeviceProblem:
     @cached_property
     def _call(self) -> np.dtype[Any]:
         """The layout of the kernels' argument (kernels/loop/gpu_call.h)."""
-        return np.dtype(core.device_call(len(self.tables[0]["goals"])))
+        layout: Any = core.device_call(len(self.tables[0]["goals"]))
+        call: np.dtype[Any] = np.dtype(layout)
+        return call
 
     def source(self, single: tuple[bool, ...], names: tuple[str, ...]) -> str:
         """Return the whole source of some kernels, for targets, and last for starts, that are float or double."""
