@@ -150,7 +150,7 @@ def test_a_written_pose_is_a_start(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("humanoid",), "nothing was asked for"),
+        (("humanoid",), "no goal is given"),
         (("humanoid", "--reach", "hand_l", "1", "2"), "give a frame and 3 or 7 numbers"),
         (("humanoid", "--reach", "hnad_l", *BALL), "hnad_l"),
         (("humanoit", "--reach", "hand_l", *BALL), "humanoit"),

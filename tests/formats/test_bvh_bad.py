@@ -55,7 +55,7 @@ DEEP = "HIERARCHY\n" + "".join(
 BAD: dict[str, tuple[str | bytes, int | None, str]] = {
     "empty": ("", 1, "'hierarchy'"),
     "blank": (" \n\n", None, "'hierarchy'"),
-    "another format": ("<robot/>", 1, "'<robot/>' stands there"),
+    "another format": ("<robot/>", 1, "'<robot/>' follows"),
     "binary": (b"\x00\x01\x02\xff" * 50, 1, "NUL"),
     "NUL in a name": (swap("Arm", "A\0rm"), 6, "NUL"),
     "NUL in the motion": (swap("5 6 7", "5 \0 7"), 19, "is not a number"),
@@ -64,7 +64,7 @@ BAD: dict[str, tuple[str | bytes, int | None, str]] = {
     "joint without root": (swap("ROOT", "JOINT"), 2, "outside of ROOT"),
     "root inside": (swap("JOINT", "ROOT"), 6, "inside of a joint"),
     "no name": (swap("JOINT Arm", "JOINT"), 6, "no name"),
-    "no opening brace": (swap("Arm\n  {", "Arm"), 7, "'OFFSET' stands there"),
+    "no opening brace": (swap("Arm\n  {", "Arm"), 7, "'OFFSET' follows"),
     "no closing brace": (swap("  }\n}\nMOTION", "  }\nMOTION"), 2, "never closed"),
     "no closing brace of an end": (swap("0.5 0 0\n    }", "0.5 0 0\n"), 2, "never closed"),
     "one brace too many": (swap("}\nMOTION", "}\n}\nMOTION"), 16, "outside of any joint"),

@@ -44,7 +44,7 @@ def test_a_urdf_that_calls_macros_of_others_is_read_without_them(tmp_path: Path)
     text = f'{head}<xacro:sensors_of_somebody side="left"/></robot>'
     model = load(tmp_path, text)
     assert model.frames == ("base",)
-    assert any("macros were passed over" in note and "sensors_of_somebody" in note for note in model.notes)
+    assert any("macros were ignored" in note and "sensors_of_somebody" in note for note in model.notes)
     with pytest.raises(FormatError, match="'side' is not defined"):  # a number that hangs on the macros
         load(tmp_path, text.replace('<link name="base"/>', '<link name="base_${side}"/>'))
     with pytest.raises(FormatError, match="no macro is named 'sensors_of_somebody'"):  # a file that calls itself xacro

@@ -151,7 +151,7 @@ def test_rounded_times_are_an_even_beat(tmp_path: Path) -> None:
 
 def test_a_column_twice_among_many_is_found_in_time(tmp_path: Path) -> None:
     names = ",".join(f"c{i}" for i in range(90_000))
-    with within(20), pytest.raises(FormatError, match="'c7' stand there more than once"):
+    with within(20), pytest.raises(FormatError, match="'c7' occur more than once"):
         poise.load_motion(written(tmp_path, "a.csv", f"{names},c7\n"))
 
 

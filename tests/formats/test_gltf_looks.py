@@ -202,7 +202,7 @@ def test_a_file_that_is_gone_is_told_of(tmp_path: Path) -> None:
     path.unlink()
     look = find_look(model)
     assert look.pieces == ()
-    assert "not there" in look.notes[0]
+    assert "missing" in look.notes[0]
 
 
 def test_bodies_without_a_file_have_no_look() -> None:

@@ -146,7 +146,7 @@ def test_an_upload_reads_nothing_outside_of_itself(reference: str, tmp_path, mon
     folder = path.parents[1]
     look = find_look(load_within(path, folder))
     assert {piece.frame for piece in look.pieces} == {"base", "upper", "lower"}
-    assert "uploaded" in look.notes[0]
+    assert "upload" in look.notes[0]
     (folder / "link.glb").symlink_to(tmp_path / "elsewhere" / "hand_description" / "hand.glb")
     path.write_text(made.ROBOT.replace("package://hand_description/hand.glb", "../link.glb"))
     assert "hand" not in {piece.frame for piece in find_look(load_within(path, folder)).pieces}, "nor through a link"

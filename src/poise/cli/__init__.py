@@ -1,4 +1,4 @@
-"""The command line: `poise info`, `poise convert`, `poise race`. Other verbs arrive with what they show."""
+"""The command line: `poise info`, `poise solve`, `poise studio` and others; `app` lists them."""
 
 from __future__ import annotations
 

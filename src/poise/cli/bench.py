@@ -1,4 +1,4 @@
-"""`poise bench`: a minute of figures to keep, and to compare with those of another day.
+"""`poise bench`: a minute of timings, to save and compare later.
 
 In the repository, `make bench` compares Poise with other libraries. This compares Poise with itself: the same work on
 the same machine, before and after a change. Every line is the least time of many short rounds, which other work on

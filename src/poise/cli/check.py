@@ -43,7 +43,7 @@ def check_command(
             listed = "; ".join(f"{number} {one.title}" for number, one in EXERCISES.items())
             raise InvalidValue(f"there is no exercise {exercise}. There are: {listed}.")
         if not solution.is_file():
-            raise FormatError("there is no such file. Type: poise check 3 my_solution.py", str(solution))
+            raise FormatError("the file does not exist. Type: poise check 3 my_solution.py", str(solution))
         if not time_limit > 0.0:
             raise InvalidValue(f"--time-limit is {time_limit}; it is a positive number of seconds.")
     code, words = judge_in_child(exercise, solution, seed, time_limit)
@@ -64,7 +64,7 @@ def judge_in_child(exercise: int, solution: Path, seed: int, time_limit: float) 
             ended = subprocess.run(words, check=False, timeout=time_limit, stdout=ERRORS, stdin=subprocess.DEVNULL)
         except subprocess.TimeoutExpired:
             name = EXERCISES[exercise].function
-            return 1, f"{name} in {solution} was still running after {time_limit:g} s: is there a loop without an end?"
+            return 1, f"{name} in {solution} was still running after {time_limit:g} s: does it loop forever?"
         if not told.exists():
             return 1, f"{solution} ended the process itself (exit code {ended.returncode}) before it had answered."
         code, said = json.loads(told.read_text("utf-8"))

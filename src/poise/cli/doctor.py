@@ -1,4 +1,4 @@
-"""`poise doctor`: what is installed, what this machine can do, and what to type for the rest. It imports no extra."""
+"""`poise doctor`: installed packages, features of this machine, commands for the rest. Imports no extra."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`poise info` and `poise convert`: what is in a file, and the same in another format."""
+"""`poise info` and `poise convert`: describe a file, and convert it."""
 
 from __future__ import annotations
 

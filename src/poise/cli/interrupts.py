@@ -1,7 +1,7 @@
-"""Ctrl-C, wherever it comes.
+"""Ctrl-C during imports and destructors.
 
-Python drops an exception that is raised where nothing can be: in a destructor, or in the callback of a weak reference,
-of which every import calls one. A KeyboardInterrupt that is lost so is raised again a moment later.
+Python drops exceptions in destructors and in callbacks of weak references, and every import calls one. A
+KeyboardInterrupt that is lost there is raised again a moment later.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["install_interrupt_hook"]
 
-SOON = 0.01  # s: the callback is over by then
+DELAY = 0.01  # s, after which the callback is over
 
 
 def install_interrupt_hook() -> None:
@@ -27,7 +27,7 @@ def install_interrupt_hook() -> None:
         if not issubclass(dropped.exc_type, KeyboardInterrupt):
             before(dropped)
             return
-        again = threading.Timer(SOON, signal.raise_signal, (signal.SIGINT,))
+        again = threading.Timer(DELAY, signal.raise_signal, (signal.SIGINT,))
         again.daemon = True
         again.start()
 

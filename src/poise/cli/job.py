@@ -1,4 +1,4 @@
-"""`poise job`: work on more rows or clips than one call takes, that may be killed and goes on."""
+"""`poise job`: large jobs on rows or clips, which can be killed and resumed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`poise retarget`: one motion, or a folder of them, carried over onto another body."""
+"""`poise retarget`: retarget one motion, or a folder of them, onto another body."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def retarget_command(
         body = poise.load(model, base="free")
         parts = None if mapping is None else motion.Mapping.load(mapping)
         if person is not None and parts is not None:
-            raise InvalidValue("--person and --mapping both say which frames are meant; give one of them.")
+            raise InvalidValue("--person and --mapping both choose frames; give one of them.")
         if person is not None:
             parts = motion.Mapping.between(given.model, body, person)
         carried = motion.retarget(given, body, parts, mode=mode, progress=progress)

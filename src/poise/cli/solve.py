@@ -123,7 +123,7 @@ def solve_command(
             *([Balance(split_names(balance))] if balance else []),
         ]
         if not goals:
-            raise InvalidValue("nothing was asked for. Type: poise solve humanoid --reach hand_l 0.4 1.2 0.3")
+            raise InvalidValue("no goal is given. Type: poise solve humanoid --reach hand_l 0.4 1.2 0.3")
         named = adjust_goals(goals, read_settings(weight, "--weight"), read_settings(priority, "--priority"))
         options: dict[str, Any] = {"method": method, "mode": mode, "max_steps": max_steps, "seed": seed}
         options["restarts"] = int(restarts) if restarts.isdecimal() else restarts

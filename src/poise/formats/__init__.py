@@ -1,7 +1,7 @@
 """Files in, files out: `load` a body, `load_motion`, `save`; one format a module, each with its reader and writer.
 
-Readers keep the file's numbers, refuse what is malformed with a `FormatError` (path, line, what to do), and read what
-is merely odd with a `FormatWarning` and a line in `model.notes`. Writers leave nothing half-written.
+Readers keep the file's numbers. They reject malformed files with a `FormatError` (path, line, what to do), and read odd
+ones with a `FormatWarning` and a line in `model.notes`. Writers never leave incomplete files.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def save(
     Args:
         thing: A `Model`, `Motion`, `Pose`, `Solution` or `Track`; `Contacts` as JSON, a `ReachMap` as NPZ.
         path: The file to write; its folder must exist.
-        overwrite: False refuses to replace a file.
+        overwrite: False raises if the file exists.
         like: A file whose character (mesh, materials, skin) the pose or motion is put into; glTF only.
         style: Layout of a robot's motion: "unitree" (CSV) or "gmr" (NPZ); see `poise.formats.tables.robot_csv`.
 
@@ -199,8 +199,8 @@ def warn_of_objects(thing: Any, module: Any) -> None:
     """Warn about the objects of a motion, which only glTF can hold."""
     if isinstance(thing, Motion) and thing.objects and module.NAME != "glTF":
         names = ", ".join(repr(each.name) for each in thing.objects)
-        told = f"{module.NAME} holds the body alone, and not {names}; save a .glb to keep both."
-        warnings.warn(told, FormatWarning, stacklevel=3)
+        text = f"{module.NAME} holds the body alone, and not {names}; save a .glb to keep both."
+        warnings.warn(text, FormatWarning, stacklevel=3)
 
 
 def choose_writer(thing: Any, path: str) -> tuple[str, Any]:

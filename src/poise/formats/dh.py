@@ -179,7 +179,7 @@ def read_model(source: Source, options: ReadOptions) -> Model:
     convention = read_statement(lines, "convention", source)
     if convention is None:
         source.note_oddity(
-            "does not say its convention; it was read as standard. Write: # convention: standard (or modified)"
+            "does not state its convention; it was read as standard. Write: # convention: standard (or modified)"
         )
     elif convention not in CONVENTIONS:
         raise source.make_error(f"its convention is {quote(convention)}; it must be standard or modified.")
@@ -254,7 +254,7 @@ def read_columns(source: Source, cells: Sequence[str], line: int) -> list[tuple[
         raise source.make_error(f"its first line names a column twice: {quote_names(known)}.", line)
     for cell, (name, _) in zip(cells, columns, strict=True):
         if not name:
-            source.note_oddity(f"the column {quote(cell)} means nothing in a DH table; it was passed over", line)
+            source.note_oddity(f"the column {quote(cell)} is not a column of a DH table; it was ignored", line)
     return columns
 
 

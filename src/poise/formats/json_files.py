@@ -135,5 +135,5 @@ def read_kind(path: str | PathLike[str], kind: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise FormatError(f"is not JSON: {error}.", str(path)) from None
     if not isinstance(values, dict) or values.get("kind") != kind:
-        raise FormatError(f'holds something else: it must say "kind": "{kind}".', str(path))
+        raise FormatError(f'is of another kind: it must contain "kind": "{kind}".', str(path))
     return values

@@ -1,4 +1,4 @@
-"""Which module reads or writes which file: by its suffix, and by its content where the suffix leaves it open.
+"""The list of formats: a file's format is found by its suffix, and by its content if the suffix is ambiguous.
 
 A format is a module of this package with `NAME`, `SUFFIXES`, `looks_like(head)` and some of `read_model`,
 `read_motion`, `write_model`, `write_motion`, `write_pose`, `write_solution`, `write_values`, `write_arrays`.
@@ -98,7 +98,9 @@ def find_writer(path: str, verb: str, what: str = "") -> Module:
         if suffix in module.SUFFIXES and hasattr(module, verb):
             return module
     what = what or verb.removeprefix("write_")
-    reason = f"a {what} cannot be saved as {suffix}" if suffix else "cannot tell the format: the path has no suffix"
+    reason = (
+        f"a {what} cannot be saved as {suffix}" if suffix else "cannot determine the format: the path has no suffix"
+    )
     raise FormatError(f"{reason}. Formats for a {what}: {name_formats(verb)}.", path)
 
 

@@ -1,4 +1,4 @@
-"""The roles of a body that was read: those that its file states, and those that its names and its shape tell."""
+"""The roles of a loaded body: those that its file states, and those found by names and shape."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from poise.model.spec import JointSpec
 
 __all__ = ["give_roles", "read_names"]
 
-SURE = 0.35  # a role that is less sure is told by `poise.roles` and not given to the model
-WHOLE = 12  # a file that states as many roles has stated all of them
-PLAIN = 0.9  # names as sure as this need no evidence of shape
+MIN_CERTAINTY = 0.35  # less certain roles are listed by `poise.roles` and not given to the model
+ALL_ROLES = 12  # a file that states as many roles has stated all of them
+CERTAIN = 0.9  # names of this certainty need no evidence of shape
 
 
 def give_roles(model: Model, source: Source) -> Model:
@@ -37,26 +37,30 @@ def list_new_roles(model: Model, notes: Sequence[str]) -> tuple[dict[str, str], 
     """List the roles that a model does not have yet, and its new notes, including one on these roles."""
     found, how = find_new_roles(model)
     more = " more" if model.roles else ""
-    told = [f"roles: {len(found)}{more} {how}"] if found or (how and not model.roles) else []
-    return found, [*notes, *told]
+    lines = [f"roles: {len(found)}{more} {how}"] if found or (how and not model.roles) else []
+    return found, [*notes, *lines]
 
 
 def find_new_roles(model: Model) -> tuple[dict[str, str], str]:
     """Return the roles that a model does not have yet, and their source; empty if there are none."""
     names = find_roles(model)
-    if names.confidence >= PLAIN and names.scheme != "words" and not names.missing:
+    if names.confidence >= CERTAIN and names.scheme != "words" and not names.missing:
         new = {role: frame for role, frame in names.roles.items() if role not in model.roles}
         return new, f"from {names.scheme} names, certainty {names.confidence:.2f}"
-    if len(model.roles) >= WHOLE:
+    if len(model.roles) >= ALL_ROLES:
         return {}, ""
     found = roles(model)
     if not found.kind and names.confidence < ENOUGH:
         return {}, ""
-    new = {role.role: role.frame for role in found.found if role.role not in model.roles and role.certainty >= SURE}
+    new = {
+        role.role: role.frame
+        for role in found.found
+        if role.role not in model.roles and role.certainty >= MIN_CERTAINTY
+    }
     by_name = {"": "", "words": "names read word by word"}.get(found.scheme, f"{found.scheme} names")
     by_shape = f"its shape ({found.kind})" if found.kind else ""
-    told = " and ".join(words for words in (by_name, by_shape) if words)
-    return new, f"from {told}, certainty {found.certainty:.2f}"
+    sources = " and ".join(words for words in (by_name, by_shape) if words)
+    return new, f"from {sources}, certainty {found.certainty:.2f}"
 
 
 def read_names(builder: ModelBuilder) -> RoleReport:

@@ -1,8 +1,8 @@
-"""What a reader is given: a file's bytes, read once and bounded, and how it says what is wrong or odd with them.
+"""The input of a reader: a file's bytes, read once and bounded, with its errors and notes.
 
-Files are hostile until read. A reader never opens anything itself: `Source.open` refuses what is not a plain file or
-is too large, `Source.find_sibling` refuses references that lead out of the file's folder, `parse_number` takes decimal
-numbers and nothing else, `poise.formats.xml.parse_xml` refuses entities and bounds depth and count.
+Files are untrusted. A reader never opens anything itself: `Source.open` rejects anything but plain files of limited
+size, `Source.find_sibling` rejects references that lead out of the file's folder, `parse_number` accepts decimals only,
+and `poise.formats.xml.parse_xml` rejects entities and bounds depth and count.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from poise.model.geometry.looks import LookSource
 __all__ = ["MAX_BYTES", "MAX_NAME_LENGTH", "ReadOptions", "Source", "look_source", "parse_number", "parse_numbers"]
 
 MAX_BYTES = 1 << 29
-"""Files above this are refused before they are read [bytes]."""
+"""Larger files are rejected before they are read [bytes]."""
 
 MAX_NOTES = 40
 """A file with more oddities than this gets a count of the rest."""
@@ -199,14 +199,14 @@ def explain_missing(path: str) -> str:
     where = Path(path)
     folder = where.parent
     if not folder.is_dir():
-        return f"is not there, and neither is the folder {str(folder.absolute())!r}."
+        return f"is missing, and so is the folder {str(folder.absolute())!r}."
     try:
         names = [entry.name for entry, _ in zip(folder.iterdir(), range(2000), strict=False) if entry.is_file()]
     except OSError:
         names = []
     close = difflib.get_close_matches(where.name, names, n=3, cutoff=0.6)
     hint = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
-    return f"is not there; looked in {str(folder.absolute())!r}.{hint}"
+    return f"is missing; searched {str(folder.absolute())!r}.{hint}"
 
 
 def parse_number(text: str, what: str, source: Source, line: int | None = None) -> float:

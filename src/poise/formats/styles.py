@@ -49,5 +49,5 @@ def read_style(path: str | PathLike[str]) -> tuple[list[tuple[float, Motion]], d
         parts = [(float(share), Motion(model, arrays[f"q{k}"])) for k, share in enumerate(shares)]
         rest = {name: float(arrays[name]) for name in ("neighbours", "weight")}
     except (PoiseError, KeyError, TypeError, ValueError) as error:
-        raise FormatError(f"is no whole style: {error}.", source.path) from None
+        raise FormatError(f"is not a complete style: {error}.", source.path) from None
     return parts, rest

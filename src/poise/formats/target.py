@@ -1,4 +1,4 @@
-"""Where a file is written: next to its target under another name, and renamed when it is complete."""
+"""Atomic writing: a file is written under another name next to its target, then renamed."""
 
 from __future__ import annotations
 

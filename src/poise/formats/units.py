@@ -1,4 +1,4 @@
-"""A body in other units, or with another axis up: what `scale=` and `up=` do to a model that was read."""
+"""Units and axes of a body: the options `scale=` and `up=` of `load`."""
 
 from __future__ import annotations
 

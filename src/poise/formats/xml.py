@@ -1,7 +1,7 @@
-"""XML read from strangers: a tree whose elements know their lines, with no way to reach out or to blow up.
+"""Untrusted XML: a bounded tree with the line of every element, without entities or external files.
 
 Python's own expat does the parsing and this module makes the tree: unlike `xml.etree` and lxml, that leaves every
-declaration of an entity in our hands (all are refused, so nothing expands and nothing is fetched), counts depth and
+declaration of an entity in our hands (all are rejected, so nothing expands and nothing is fetched), counts depth and
 elements while they come, and needs no package. `tests/formats/test_formats_source.py` holds it.
 """
 
@@ -25,7 +25,7 @@ MAX_TEXT_LENGTH = 1 << 20  # letters that are handed over at once: the numbers o
 
 _TAG = re.compile(rb"<([A-Za-z_][\w:.-]*)")
 BLANKS = (b" ", b"\t", b"\r", b"\n")
-_ENDS = {b"<!--": b"-->", b"<?": b"?>", b"<!": b">"}  # what is no element, and how it ends
+_ENDS = {b"<!--": b"-->", b"<?": b"?>", b"<!": b">"}  # other markup, and its end
 
 
 class Element(ET.Element):
@@ -86,7 +86,7 @@ class _Builder:
 
     def entity(self, name: str, *_: object) -> None:
         raise self.source.make_error(
-            f"declares the entity {name[:40]!r}; entities are refused. Write what it stands for where it is used.",
+            f"declares the entity {name[:40]!r}; entities are not allowed. Write its value instead.",
             self.parser.CurrentLineNumber,
         )
 
@@ -123,7 +123,7 @@ def move_declaration(source: Source) -> bytes:
     if not at or end < 2 or not data.startswith(b"<?xml", at):
         return source.data
     what = "comments" if data[:at].strip() else "white space"
-    source.note_oddity(f"begins with {what} before its XML declaration; it was passed over", 1)
+    source.note_oddity(f"begins with {what} before its XML declaration; it was ignored", 1)
     return data[at:end] + data[:at] + data[end:]
 
 
@@ -186,7 +186,7 @@ def explain(error: expat.ExpatError) -> str:
     words = expat.ErrorString(error.code)
     if error.code == expat.errors.codes[expat.errors.XML_ERROR_NO_ELEMENTS]:
         return "has no element: it is cut off, or holds comments only."
-    return f"is not well-formed XML: {words} (column {error.offset + 1}). Is the file whole?"
+    return f"is not well-formed XML: {words} (column {error.offset + 1}). Is the file complete?"
 
 
 def strip_prefix(name: str) -> str:

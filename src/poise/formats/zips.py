@@ -1,4 +1,4 @@
-"""Members of ZIP archives, read so that an archive that lies about its sizes cannot fill the memory."""
+"""Members of ZIP archives, read without trusting their declared sizes."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""The body of a job as JSON: by its built-in name, in its own words, or by the file that it was read from.
+"""The body of a job as JSON: a built-in name, a full description, or the file that it was read from.
 
-`key` is a hash of all that the body is, so that one that has changed since is told, whichever way it is kept:
+`key` is a hash of the whole body, which detects a change in all three cases:
 
     {"name": "panda", "key": "5f0c...", "built_in": true}
     {"name": "arm", "key": "91ab...", "described": {...}, "file": "arm.urdf", "sha256": "77d1..."}
     {"name": "g1", "key": "0be2...", "file": "g1.xml", "sha256": "c3f0...", "load": {"base": "free"}}
 
 The second needs no other file: it runs on machines that do not have the URDF. The third is for work that reads more
-than the tree of joints, such as the soles of the feet in the meshes beside the file.
+than the tree of joints, such as the soles of the feet in the meshes next to the file.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def describe_body(model: Model, *, with_files: bool) -> dict[str, Any]:
 
     Args:
         model: The body.
-        with_files: Whether the work needs the meshes beside the body's file.
+        with_files: Whether the work needs the meshes next to the body's file.
     """
     words: dict[str, Any] = {"name": model.name, "key": hash_model(model)}
     if model.name in models.names() and models.build(model.name) == model:
@@ -121,7 +121,7 @@ def check_unchanged(words: dict[str, Any]) -> None:
     if "sha256" in words and file.is_file() and hash_file(file) != words["sha256"]:
         raise ModelMismatch(
             f"{name_body(words)} has changed since the job was made, so that its answers would not fit those that are "
-            'there. Make the job again and give another folder; or go on with the body as it was: remove "file" from '
+            'there. Make the job again and give another folder; or continue with the old body: remove "file" from '
             "the job's JSON, which holds the body itself."
         )
 

@@ -1,4 +1,4 @@
-"""The folder that a job writes into: exactly once, without a service, whatever is killed whenever.
+"""The output folder of a job: every part is written exactly once, even if runs are killed.
 
     _job.json                                    the job and its inputs, written first; a folder belongs to one job
     5f0c9a...-poses+a-00003.parquet              a part: the job's hash, the input, its row group
@@ -159,7 +159,7 @@ class JobFolder:
         target = self.path / name
         temporary = target.with_name(f".{self.tag}-{os.getpid()}-{target.name}")
         try:
-            with self.report_disk_errors("all that was done before stays, and the next run goes on from there"):
+            with self.report_disk_errors("finished parts are kept, and the next run continues from there"):
                 target.parent.mkdir(parents=True, exist_ok=True)
                 yield temporary
                 sync(temporary)

@@ -1,6 +1,6 @@
-"""What a job is given: Parquet files, in pieces of one row group each; or clips, a piece each.
+"""The inputs of a job: Parquet files, by row groups; or clips.
 
-A piece is what is done at once, or not at all. Nothing of a table is read here but its footer.
+A row group or a clip is done completely or not at all. Only the footers of tables are read here.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def list_inputs(
     found = [each for one in several for each in find_files(fspath(one), suffixes)]
     if not found:
         raise FormatError(
-            f"no file is there: give {' or '.join(suffixes)} files, a folder of them, or a pattern.", str(given)
+            f"no file was found: give {' or '.join(suffixes)} files, a folder of them, or a pattern.", str(given)
         )
     by_name: dict[str, Input] = {}
     for each in found:

@@ -1,4 +1,4 @@
-"""Job: work on more rows than memory holds, that may be killed at any moment and goes on.
+"""Job: work on more rows than fit into memory, which can be killed at any time and resumed.
 
     job = Job(model, Reach("tool0", Transform()), {"restarts": 20})
     job.run("targets/*.parquet", "out/")

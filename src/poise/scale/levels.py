@@ -1,4 +1,4 @@
-"""The instruction level of a job: on another the last bits of an answer may differ, so it belongs to the job's hash."""
+"""The instruction level of a job: part of its hash, because it changes the last bits of answers."""
 
 from __future__ import annotations
 

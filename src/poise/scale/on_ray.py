@@ -1,7 +1,7 @@
-"""The rows of a job on Ray Data: one solver an actor, prepared once, with the threads that the actor was given.
+"""The rows of a job on Ray Data: one solver per actor, prepared once, with as many threads as the actor has cores.
 
-Ray has its own way to lose machines and go on, and its own checkpoints; nothing of a run's folder is used here. Flat
-columns and large batches keep what Ray costs small.
+Ray recovers from lost machines and has its own checkpoints, so the folder of a run is not used. Flat columns and large
+batches keep Ray's overhead small.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def map_on_ray(
     names = dataset.schema().names
     if "id" not in names:
         raise FormatError(
-            "has no column 'id', and Ray keeps no order: add one, so that answers can be told apart.", WHERE
+            "has no column 'id', and Ray keeps no order: add one, so that answers can be identified.", WHERE
         )
     wanted = ["id", *job.prepare().list_columns(names, WHERE)]
     if checkpoint is not None:

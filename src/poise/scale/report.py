@@ -80,18 +80,18 @@ class Report:
 def list_figures(figures: dict[str, dict[str, Any]]) -> list[str]:
     """Return a table of clips: how far feet slip and drift, float and sink [mm], and how abruptly joints move.
 
-    Of many clips those whose feet slip most are told; the table of all figures lies in the folder.
+    Of many clips, those with the largest foot slip are listed; the folder has the table of all figures.
     """
     if not figures:
         return []
-    told = list(figures.items())
-    if len(told) > MAX_CLIPS:
-        told = sorted(told, key=lambda item: -(item[1]["slip_max"] or 0.0))[:MAX_CLIPS]
-    width = max(len("clip"), *(len(name) for name, _ in told)) + 2
+    listed = list(figures.items())
+    if len(listed) > MAX_CLIPS:
+        listed = sorted(listed, key=lambda item: -(item[1]["slip_max"] or 0.0))[:MAX_CLIPS]
+    width = max(len("clip"), *(len(name) for name, _ in listed)) + 2
     lines = [f"  {'clip':<{width}}" + "".join(f"{title:>10}" for title, _, _ in COLUMNS)]
-    for name, each in told:
+    for name, each in listed:
         numbers = ("-" if each[key] is None else f"{each[key]:.{decimals}f}" for _, key, decimals in COLUMNS)
         lines.append(f"  {name:<{width}}" + "".join(f"{number:>10}" for number in numbers))
-    if len(figures) > len(told):
-        lines.append(f"  ... and {len(figures) - len(told):,} more whose feet slip less")
+    if len(figures) > len(listed):
+        lines.append(f"  ... and {len(figures) - len(listed):,} more whose feet slip less")
     return lines

@@ -86,8 +86,8 @@ def run_rows(job: Any, inputs: Any, out: Any, shard: Any, threads: int | None, p
 
 def describe_failures(failed: dict[str, str], done: int) -> str:
     """Return a message that lists unreadable inputs, and says that the rest is done."""
-    told = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
-    return f"{told} All else of this run is done ({done} rows), and stays."
+    reasons = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
+    return f"{reasons} The rest of this run is done ({done} rows) and kept."
 
 
 # ------------------------------------------------------------------------------------------------ what is there

@@ -56,7 +56,7 @@ def read_clip(source: Source, data: bytes, start: int, channels: int) -> BvhClip
         key = "frames" if found.group(1).lower() == b"frames" else "time"
         line = find_line(data, found.start(1))
         if key in values:
-            raise source.make_error(f"MOTION says its {found.group(1).decode()} twice.", line)
+            raise source.make_error(f"MOTION gives its {found.group(1).decode()} twice.", line)
         values[key] = found.group(2).decode("latin-1"), line
         start = found.end()
     text, line = values["frames"]

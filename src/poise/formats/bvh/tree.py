@@ -85,7 +85,7 @@ class Tokens:
         """Consume this word, or raise for another one."""
         word, line = self.take()
         if word.lower() != wanted:
-            found = f"{quote(word)} stands there" if word else "the file ends"
+            found = f"{quote(word)} follows" if word else "the file ends"
             raise self.source.make_error(f"{after} needs {wanted!r} next, but {found}.", line)
         return line
 
@@ -111,7 +111,7 @@ def read_tree(source: Source, text: str) -> list[BvhNode]:
             if len(nodes) > MAX_JOINTS or len(path) > MAX_DEPTH:
                 raise source.make_error(f"has more than {MAX_JOINTS} joints, or {MAX_DEPTH} inside each other.", line)
         elif not path:
-            raise source.make_error(f"{quote(word)} stands outside of any joint; ROOT or MOTION belongs here.", line)
+            raise source.make_error(f"{quote(word)} is outside of any joint; expected ROOT or MOTION.", line)
         elif key in ("end", "endsite"):
             ends += 1
             if ends > MAX_JOINTS:
@@ -133,7 +133,7 @@ def read_tree(source: Source, text: str) -> list[BvhNode]:
     if not nodes:
         raise source.make_error("has no ROOT, so no body.", words.take()[1])
     if roots > 1:
-        source.note_oddity(f"has {roots} ROOTs; all of them stand in the world of one model")
+        source.note_oddity(f"has {roots} ROOTs; all of them become roots of one model")
     make_unique_names(source, nodes)
     return nodes
 
@@ -141,9 +141,9 @@ def read_tree(source: Source, text: str) -> list[BvhNode]:
 def check_place(source: Source, key: str, path: list[int], line: int) -> int:
     """Return 1 for a root and 0 for a joint, or raise if it is in the wrong place."""
     if key == "joint" and not path:
-        raise source.make_error("JOINT stands outside of ROOT; the first joint must be a ROOT.", line)
+        raise source.make_error("JOINT is outside of ROOT; the first joint must be a ROOT.", line)
     if key == "root" and path:
-        raise source.make_error("ROOT stands inside of a joint; write JOINT, or close the joints before it.", line)
+        raise source.make_error("ROOT is inside of a joint; write JOINT, or close the joints before it.", line)
     return int(key == "root")
 
 
@@ -227,7 +227,7 @@ def read_channel(words: Tokens, what: str, count: int) -> BvhChannel:
     found = _CHANNEL.fullmatch(word.lower())
     if not found:
         known = "Xposition Yposition Zposition Xrotation Yrotation Zrotation"
-        raise words.source.make_error(f"{what}: the count is {count}, and {quote(word)} is none of {known}.", line)
+        raise words.source.make_error(f"{what}: the count is {count}, and {quote(word)} is not one of {known}.", line)
     return BvhChannel("xyz".index(found.group(1)), found.group(2) == "rotation")
 
 

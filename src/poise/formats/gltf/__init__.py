@@ -1,7 +1,7 @@
 """glTF 2.0, GLB and VRM (0.x and 1.0): characters and their clips, read and written.
 
-`body` says how nodes become joints, `clips` how keys become frames, `writing` how a pose or a motion goes back into the
-character's own file, `skeleton` how any body becomes a bare one. No package beyond numpy is needed.
+`body` turns nodes into joints, `clips` keys into frames; `writer` writes a pose or a motion into the character's own
+file, `skeleton` writes any body as a bare skeleton. Only numpy is needed.
 """
 
 from __future__ import annotations

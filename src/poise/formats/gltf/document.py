@@ -28,7 +28,7 @@ Object = dict[str, Any]
 MAGIC = b"glTF"
 JSON, BIN = 0x4E4F534A, 0x004E4942
 MAX_ITEMS = 1_000_000
-"""Entries of one list of the JSON above which the file is refused."""
+"""Entries of one list of the JSON above which the file is rejected."""
 
 MAX_NUMBERS = 80_000_000
 """Numbers that are taken out of the buffers of one file, all accessors together."""
@@ -150,7 +150,9 @@ class Document:
         else:
             data = self.read_resource(uri, f"{where}.uri")
         if len(data) < length:
-            raise self.fail(where, f"says {length} bytes and has {len(data)}; the file is cut short. Export it again.")
+            raise self.fail(
+                where, f"declares {length} bytes and has {len(data)}; the file is cut short. Export it again."
+            )
         return data
 
     def read_resource(self, uri: Any, where: str) -> bytes:
@@ -235,9 +237,7 @@ def read_chunks(source: Source) -> tuple[bytes, bytes | None, list[tuple[int, by
     if version != 2:
         raise source.make_error(f"is a GLB of version {version}; version 2 is read. Convert it with gltf-pipeline.")
     if length > len(source.data):
-        raise source.make_error(
-            f"says it has {length} bytes and has {len(source.data)}; it is cut short. Fetch it again."
-        )
+        raise source.make_error(f"declares {length} bytes and has {len(source.data)}; it is cut short. Fetch it again.")
     if length < len(source.data):
         source.note_oddity(f"{len(source.data) - length} bytes follow the end of the GLB; they were ignored")
     chunks = list(split_chunks(source, length))
@@ -257,7 +257,7 @@ def split_chunks(source: Source, length: int) -> Iterator[tuple[int, bytes]]:
         size, kind = struct.unpack_from("<II", source.data, at)
         if at + 8 + size > length:
             raise source.make_error(
-                f"the chunk at byte {at} says {size} bytes where {length - at - 8} are left; fetch the file again."
+                f"the chunk at byte {at} declares {size} bytes where {length - at - 8} are left; fetch the file again."
             )
         yield kind, source.data[at + 8 : at + 8 + size]
         at += 8 + size

@@ -18,7 +18,7 @@ __all__ = ["find_frame_times"]
 USUAL = (30.0, 24.0, 25.0, 60.0, 50.0, 48.0, 72.0, 90.0, 100.0, 120.0, 144.0, 150.0, 200.0, 240.0, 250.0, 500.0, 1000.0)
 OTHERWISE = 60.0
 MAX_NUMBERS = 60_000_000
-"""Numbers in the q of one motion above which a clip is refused: half a gigabyte."""
+"""Numbers in the q of one motion above which a clip is rejected: half a gigabyte."""
 MAX_FRAMES = 100_000
 """Frames that a few keys may be spread over; more only where there are keys for them."""
 DENSE = 20.0  # a rate above this is taken as it is; below, a usual one is made of it

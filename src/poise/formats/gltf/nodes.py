@@ -21,10 +21,10 @@ __all__ = ["GltfNode", "find_nearest_turn", "find_world_matrices", "read_nodes"]
 
 
 MAX_NODES = 20_000
-"""Nodes above which a file is refused: building a body of that many takes seconds."""
+"""Nodes above which a file is rejected: building a body of that many takes seconds."""
 LARGEST = 1e15
-"""Numbers of a node above this are refused: their products leave the range of doubles."""
-UNIT = 1e-3  # a quaternion whose length is off by more than this is told of
+"""Numbers of a node above this are rejected: their products leave the range of doubles."""
+UNIT = 1e-3  # quaternions whose length is off by more are reported
 
 
 @dataclass(frozen=True, slots=True)

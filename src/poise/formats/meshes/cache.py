@@ -1,4 +1,4 @@
-"""The files of a body's meshes, each found and read once, and no more of them than a body may have."""
+"""The mesh files of a body: each is found and read once, up to a number of triangles."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from poise.model.geometry.shapes import Shape
 
 __all__ = ["MeshCache", "place_mesh"]
 
-MAX_TRIANGLES_READ = 12_000_000  # triangles of one body that are read before it is thinned
+MAX_TRIANGLES_READ = 12_000_000  # triangles of one body that are read before decimation
 
 
 class MeshCache:

@@ -1,4 +1,4 @@
-"""What every reader of meshes asks of numbers: finite vertices, triangles of vertices that exist."""
+"""Checks of all mesh readers: finite vertices, triangles with valid vertex indices."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["MAX_TRIANGLES", "check_triangles", "check_vertices", "join_corners",
 
 
 MAX_TRIANGLES = 4_000_000
-"""Triangles of one file above which it is refused."""
+"""Files with more triangles are rejected."""
 
-LARGEST = 1e9  # a vertex farther away than this is none
+LARGEST = 1e9  # coordinate of a vertex
 
 
 def check_vertices(source: Source, values: NDArray[np.floating], what: str = "vertex") -> NDArray[np.float32]:

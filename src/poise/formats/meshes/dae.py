@@ -1,7 +1,7 @@
 """DAE (COLLADA 1.4 and 1.5): the meshes of its scene, where its nodes put them, with the colours and images on them.
 
 Read over our own XML, which opens nothing and bounds everything. The unit of the file is brought to metres; its up axis
-is told and left alone: whether it is meant is seen on the whole robot (`up_axes`). Morphs and skins are passed over (a
+is returned and not applied: the whole robot shows whether it is right (`up_axes`). Morphs and skins are ignored (a
 skinned mesh stands as it was bound). Format: Khronos, COLLADA Digital Asset Schema 1.4.1. How faces find their image:
 `mesh_dae_paint`.
 """
@@ -67,7 +67,7 @@ class DaeScene:
 def read_dae(source: Source, album: ImageCache | None = None) -> tuple[list[Patch], str]:
     """Read all meshes of the scene, in metres, and the up axis that the file states, "x", "y" or "z".
 
-    Where there is no scene, the meshes are those of the library.
+    Without a scene, all meshes of the library are read.
     """
     root = parse_xml(source)
     if strip_prefix(root.tag) != "COLLADA":
@@ -314,7 +314,7 @@ def list_corners(scene: DaeScene, faces: Element, sizes: NDArray[np.int64]) -> N
         counts = list_children(faces, "vcount")
         sizes = read_numbers(scene.source, counts[0].text if counts else "", "a <vcount>").astype(np.int64)
         if len(sizes) and (sizes.min() < 0 or int(sizes.sum()) > count):
-            raise scene.source.make_error("a <vcount> asks for more corners than there are.", faces.sourceline)
+            raise scene.source.make_error("a <vcount> has more corners than <p>.", faces.sourceline)
     return make_fans(flat[: int(sizes.sum())], sizes)
 
 

@@ -1,7 +1,7 @@
-"""Images that a mesh names: found next to it and kept as bytes; only what draws decodes them.
+"""Images of a mesh: found next to it and kept as bytes, which only the drawing code decodes.
 
-PNG, JPEG and WebP are taken, as every browser does. A mesh often names an image by the path that it had on its maker's
-machine: where that leads nowhere, the name alone is looked for next to the mesh.
+PNG, JPEG and WebP are supported, as in every browser. A mesh often has the path of an image on its author's machine: if
+it does not exist, the file name is searched next to the mesh.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How a body looks: `find_look(model)` reads its meshes, when somebody wants to see them and not before.
+"""The appearance of a body: `find_look(model)` reads its meshes on first use.
 
-Loading a model opens no mesh. What is read here is kept with the model, at most 200,000 triangles of it; what was not
-found or could not be read is in `Look.notes`, once, with where it was looked for.
+Loading a model opens no mesh. The look is cached with the model, with at most 200,000 triangles. Missing and unreadable
+files are reported once in `Look.notes`, with the paths that were searched.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from poise.model.memo import MemoSlot
 __all__ = ["find_look", "has_own_look", "list_seen", "name_missing_meshes", "shows_body"]
 
 MAX_NOTES = 6
-SHOWN = 0.25  # of the places of joints: with shapes on fewer parts a body is not drawn by them alone
-FEWEST = 4  # places: of a body with fewer, whatever its file has is drawn
-SAME = 1e-3  # of L: joints that are nearer are in one place
+SHOWN_SHARE = 0.25  # of the joint positions that need shapes, for a body to be drawn by its collision shapes
+MIN_PLACES = 4  # joint positions; a body with fewer is drawn by any shapes
+SAME_PLACE = 1e-3  # relative to L: joints closer than this share a position
 PLAIN = Look()
 LOOK = MemoSlot[Look]("look")
 
@@ -131,9 +131,9 @@ def shows_body(model: Model, shapes: list[Shape]) -> bool:
     parts, T = find_rigid_parts(model), model.fk(model.rest)
     served = {parts[shape.frame] for shape in shapes}
     for joint in (joint for joint in model.joints if joint.nv and not joint.locked):
-        place = tuple(np.round(T[model.frames.index(joint.frame)][:3, 3] / (SAME * model.length or 1.0)).tolist())
+        place = tuple(np.round(T[model.frames.index(joint.frame)][:3, 3] / (SAME_PLACE * model.length or 1.0)).tolist())
         places[place] = places.get(place, False) or parts[joint.frame] in served
-    return len(places) < FEWEST or sum(places.values()) >= SHOWN * len(places)
+    return len(places) < MIN_PLACES or sum(places.values()) >= SHOWN_SHARE * len(places)
 
 
 def list_meshes(model: Model, use: str) -> list[Shape]:

@@ -1,4 +1,4 @@
-"""OBJ: vertices, faces of any number of corners, and the colours and images of its MTL file; the rest is passed over.
+"""OBJ: vertices, faces of any number of corners, and the colours and images of its MTL file; the rest is ignored.
 
 Format: Wavefront Technologies, Object Files (.obj), 1995.
 """
@@ -111,7 +111,7 @@ def read_corners(source: Source, faces: list[bytes], seen: NDArray[np.int64]) ->
 def read_colors(source: Source, name: str, album: ImageCache | None) -> dict[str, Material]:
     """Read the colours and images of an MTL file next to the OBJ; none if it is missing.
 
-    An image is drawn as it is: what stands beside it as the colour is often black or grey, and multiplied by nobody.
+    An image is drawn as it is: the colour next to it is often black or grey, and other programs ignore it.
     """
     try:
         text = Source.open(source.find_sibling(name), limit=MAX_MTL_BYTES).data

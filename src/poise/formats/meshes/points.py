@@ -1,4 +1,4 @@
-"""Where the meshes of a body's frames are: bare vertices, for who wants to know how far a foot reaches."""
+"""Vertices of the meshes on a body's frames, for contact points such as soles."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["read_points"]
 def read_points(model: Model, frames: Collection[str]) -> dict[str, Floats]:
     """Return the vertices of the meshes on some frames, each in its frame [m]; skips unreadable meshes.
 
-    Collision meshes are taken where a frame has any: they are what touches the ground.
+    Collision meshes come first: they touch the ground.
     """
     about = model._attached.look
     if about is None:

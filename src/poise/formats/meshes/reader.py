@@ -109,7 +109,7 @@ def read_stl(source: Source) -> list[Patch]:
             raise source.make_error(f"has {len(data)} bytes; an STL has at least 84. It is cut short.")
         if 84 + 50 * count > len(data):
             raise source.make_error(
-                f"says {count} triangles and has bytes for {(len(data) - 84) // 50}; it is cut short."
+                f"declares {count} triangles and has bytes for {(len(data) - 84) // 50}; it is cut short."
             )
         if count > MAX_TRIANGLES:
             raise source.make_error(f"has {count} triangles; at most {MAX_TRIANGLES} are read.")

@@ -1,6 +1,6 @@
-"""The files that an MJCF model wants: meshes become stand-ins, attached models are prepared like the model itself.
+"""The files of an MJCF model: meshes become stand-ins, attached models are prepared like the model itself.
 
-MuJoCo's compiler is handed bytes under names of our own and opens no file. A mesh is a small tetrahedron around its
+MuJoCo's compiler gets bytes under names of our own and opens no file. A mesh is a small tetrahedron around its
 origin; the true file is read only where a body's mass comes from it, from the model's own folder or where ``..`` leads.
 """
 
@@ -37,7 +37,7 @@ MAX_MESH_BYTES = 1 << 26  # of all meshes read for their mass
 MESHES = (".stl", ".obj", ".msh")
 SOLID = ("sphere", "capsule", "cylinder", "box", "ellipsoid")
 
-# wide, because the file's scale makes it smaller: the compiler refuses a mesh without volume
+# large, because the file's scale shrinks it: the compiler rejects a mesh without volume
 TETRAHEDRON = b"""v -10000 -10000 -10000
 v 10000 10000 -10000
 v 10000 -10000 10000
@@ -72,7 +72,7 @@ class Assets:
         use_meshes: Whether masses may come from the true files.
         files: Bytes by the names that the XML has for them.
         meshes: Which mesh a name means.
-        textures: The image of each texture, "" where it is none that can be laid on a mesh. MuJoCo is handed a row of
+        textures: The image of each texture, "" for one that cannot be drawn on a mesh. MuJoCo gets a row of
             pixels for each, as long as its place in this list (from 1): so it is found again, whatever it is called.
         massless: Whether some geom lost its mass with its mesh.
         used: Whether a true file was read.

@@ -121,7 +121,7 @@ class BodyReader:
             say = self.source.note if m.ngeom or m.nsite else self.source.note_oddity
             say("has no bodies; the model is the world alone")
         if m.nmocap:
-            self.source.note("mocap bodies stand where the file puts them")
+            self.source.note("mocap bodies stay where the file puts them")
         for i in range(1, m.nbody):
             self.add_body(i)
         for i, name in enumerate(self.names.sites):

@@ -1,9 +1,9 @@
-"""The door to MuJoCo's compiler, which runs in a process of its own.
+"""MuJoCo's compiler, run in a process of its own.
 
 A file can make it crash, hang or take all memory, and after some failures it hangs on the next file (seen with 4.0: a
 `model` asset without a file); it also writes to the terminal. So a second interpreter compiles, one for all loads of a
 session, with a bound on time and memory; it costs no more than importing MuJoCo here would. Where no second interpreter
-can be had (a frozen program) the compiler runs in this one.
+exists (a frozen program) the compiler runs in this one.
 """
 
 from __future__ import annotations

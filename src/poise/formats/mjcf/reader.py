@@ -32,7 +32,7 @@ SUFFIXES = (".xml", ".mjcf")
 NOT_KINEMATIC = ("actuator", "sensor", "tendon", "contact", "custom", "deformable", "visual", "statistic")
 SETTINGS = ("option", "flag", "statistic", "global", "quality", "headlight", "map", "scale", "rgba")
 UNKNOWN = re.compile(r"unrecognized attribute: '(\w+)'\s*Element '(\w+)'")
-MAX_OUTDATED_SETTINGS = 20  # settings of other versions that are left out before the file is refused
+MAX_OUTDATED_SETTINGS = 20  # unknown settings that are dropped before the file is rejected
 
 
 def looks_like(head: bytes) -> bool:
@@ -44,7 +44,7 @@ def read_model(source: Source, options: ReadOptions) -> Model:
     """Read the body that an MJCF file describes.
 
     Raises:
-        FormatError: Not MJCF, something that MuJoCo refuses, an include that is missing or outside the folder.
+        FormatError: Not MJCF, something that MuJoCo rejects, an include that is missing or outside the folder.
         MissingExtra: MuJoCo is not installed.
     """
     arrays, assets = compile_safely(source, options.within)
@@ -90,7 +90,7 @@ def compile_with(source: Source, assets: Assets, within: str) -> SimpleNamespace
     problem = compile_tolerantly(source, root, assets)
     if isinstance(problem, str) and "mass and inertia of moving bodies" in problem:
         root[-1].attrib.update(boundmass="1e-12", boundinertia="1e-12")
-        source.note_oddity("some moving bodies have no mass; MuJoCo would refuse them, here they move all the same")
+        source.note_oddity("some moving bodies have no mass; MuJoCo would reject them; here they are kept")
         problem = compile_model(serialize(root)[0], assets.files)
     if isinstance(problem, str) and folder.dropped:
         complete = problem
@@ -100,7 +100,7 @@ def compile_with(source: Source, assets: Assets, within: str) -> SimpleNamespace
     if isinstance(problem, str):
         raise explain(folder, root, problem)
     if folder.dropped:
-        source.note_oddity(f"left out, with what depends on it: {', '.join(sorted(folder.dropped))}")
+        source.note_oddity(f"ignored, with everything that depends on it: {', '.join(sorted(folder.dropped))}")
     return problem
 
 
@@ -130,7 +130,7 @@ def explain(folder: MjcfFiles, root: Element, problem: str) -> FormatError:
     meant = re.search(r"Element '(\w+)'", problem)
     if element is not None and meant and meant[1] != element.tag:
         element = None
-    advice = f"MuJoCo refuses it: {quote(words, 300)[1:-1]}."
+    advice = f"MuJoCo rejects it: {quote(words, 300)[1:-1]}."
     return folder.main.make_error(advice) if element is None else folder.make_error(element, advice)
 
 

@@ -1,4 +1,4 @@
-"""MJCF made safe before MuJoCo's compiler sees it: one tree, no file left for it to open, nothing that can grow.
+"""Sanitised MJCF for MuJoCo's compiler: one tree, no file left to open, no unbounded sizes.
 
 Includes are resolved here, each once: files in the model's folder, or above it where ``..`` leads to one with MJCF's
 suffix. So are attached models. `sanitize` then takes out what kinematics does not need and what costs memory or wants
@@ -40,9 +40,9 @@ MAX_FILES = 200
 MAX_BYTES = 1 << 26  # of included XML, in all
 MAX_BODIES = 5_000  # after replicate, composite, flexcomp and attach; MuJoCo's compiler takes seconds for these
 MAX_COPIES = 25_000  # elements, likewise
-MAX_COUNT = 1_000_000  # the largest size that any element may ask for
+MAX_COUNT = 1_000_000  # the largest size of any element
 NO_FILE = "made by a plugin"
-NOT_THERE = "is not there, or is not a plain file; looked next to"
+NOT_THERE = "is missing, or is not a plain file; searched next to"
 BEGIN, END = b"<mujoco", b"</mujoco>"
 EXTRA_END = re.compile(rb"</mujoco>\s*</mujoco>\s*\Z")
 XML = (".xml", ".mjcf")  # what an include may climb out of the folder to
@@ -221,7 +221,7 @@ def check_numbers(folder: MjcfFiles, element: Element) -> None:
             raise folder.make_error(element, f"{key} is {quote(value)}; every number must be one.")
         if key in FINITE and element.tag in PLACED and any(map(math.isinf, numbers)):
             raise folder.make_error(
-                element, f"{key} is {quote(value)}; it must be finite. Leave a range out if there is none."
+                element, f"{key} is {quote(value)}; it must be finite. Omit the range of an unlimited joint."
             )
         is_range = key == "range" and element.tag == "joint" and element.get("limited") != "false"
         if is_range and len(numbers) == 2 and numbers[0] > numbers[1]:

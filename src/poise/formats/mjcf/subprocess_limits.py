@@ -1,4 +1,4 @@
-"""Files that are programs are run in a Python process of its own, with bounds on time and memory: its surroundings."""
+"""The environment of the process that runs MuJoCo's compiler."""
 
 from __future__ import annotations
 

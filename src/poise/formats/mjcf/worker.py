@@ -1,8 +1,8 @@
-"""MuJoCo's compiler in a process of its own: reads requests from its input, writes answers to its output.
+"""The process that runs MuJoCo's compiler: reads requests from its input, writes answers to its output.
 
-It imports nothing of Poise, because its text is run by a bare interpreter (see `mjcf_compiler`). Requests and answers
+It imports nothing of Poise, because its text is run by a bare interpreter (see `compiler`). Requests and answers
 are ``npz`` files without pickles, each after its length in eight bytes: a request has the XML and the assets, an answer
-the arrays of the compiled model and its names, or what MuJoCo says against it.
+the arrays of the compiled model and its names, or MuJoCo's error.
 """
 
 from __future__ import annotations

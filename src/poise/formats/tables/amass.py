@@ -107,7 +107,7 @@ def read_poses(source: Source, arrays: dict[str, NDArray[np.float64]]) -> Floats
             raise source.make_error(f"root_orient {root.shape} and pose_body {body.shape} do not go together.")
         poses = np.concatenate([root, body], axis=1)
     if poses is None:
-        raise source.make_error(f"has no array 'poses'; of what is read it has {quote_names(arrays) or 'nothing'}.")
+        raise source.make_error(f"has no array 'poses'; of the known arrays it has {quote_names(arrays) or 'nothing'}.")
     if poses.ndim != 2 or poses.shape[1] not in WIDTHS or not len(poses):
         raise source.make_error(f"poses is {poses.shape}; it must be (frames, {' or '.join(map(str, WIDTHS))}).")
     return read_reals(source, "poses", poses)[:, : 3 * BODY].reshape(-1, BODY, 3)

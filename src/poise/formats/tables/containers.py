@@ -131,7 +131,7 @@ def check_header(source: Source, names: list[str], line: int) -> None:
         raise source.make_error(f"has {len(names)} columns; at most {MAX_COLUMNS} are read.", line)
     if len(set(names)) < len(names):
         twice = [name for name, count in Counter(names).items() if count > 1]
-        raise source.make_error(f"columns {quote_names(twice)} stand there more than once.", line)
+        raise source.make_error(f"columns {quote_names(twice)} occur more than once.", line)
 
 
 def split_blocks(source: Source, rows: Any, width: int, start: int) -> Iterator[tuple[int, list[list[str]]]]:
@@ -173,7 +173,7 @@ def read_block(source: Source, names: list[str], block: tuple[int, list[list[str
 def join_blocks(source: Source, name: str, parts: list[Column]) -> Column:
     """Return one column from its blocks, all of one type."""
     if len({part.dtype.kind for part in parts if len(part)}) > 1:
-        raise source.make_error(f"column {quote(name)} holds numbers and words; it must be one of them.")
+        raise source.make_error(f"column {quote(name)} mixes numbers and text.")
     return np.concatenate([part for part in parts if len(part)] or parts)
 
 

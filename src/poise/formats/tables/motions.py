@@ -142,7 +142,7 @@ def open_table(source: Source) -> Table:
         except (ValueError, RecursionError):
             facts = None
     if not isinstance(facts, dict):
-        raise source.make_error("what it says of itself under 'poise' is not a JSON object.")
+        raise source.make_error("its metadata under 'poise' is not a JSON object.")
     return Table(columns, facts)
 
 

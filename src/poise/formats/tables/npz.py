@@ -2,7 +2,7 @@
 
 `numpy.load` trusts the sizes that a header declares and allocates them. Here every member is held against what the
 archive holds before memory is reserved, pickles are never read, nothing is ever extracted to the disk, and an
-archive that grows out of proportion is refused.
+archive that grows out of proportion is rejected.
 """
 
 from __future__ import annotations

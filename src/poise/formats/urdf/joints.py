@@ -82,7 +82,7 @@ def read_joint(source: Source, element: Element) -> JointElement:
         arguments["lower"], arguments["upper"] = read_range(source, line, limit, kind, where)
     elif kind == "continuous" and any(limit.get(side) for side in ("lower", "upper")):
         source.note_oddity(
-            f"{where} is continuous and has a range; a continuous joint has none, so it was passed over", line
+            f"{where} is continuous and has a range; a continuous joint has none, so it was ignored", line
         )
     if "mimic" in inside:
         arguments.update(read_mimic(source, inside["mimic"], numbers["mimic"], kind, where))
@@ -145,7 +145,7 @@ def read_range(
         return None, None
     for side in ("lower", "upper"):
         if side not in limit:
-            source.note_oddity(f"{where} has no {side} limit; it was read as 0, as the specification says", line)
+            source.note_oddity(f"{where} has no {side} limit; it was read as 0, as specified", line)
     lower, upper = limit.get("lower", 0.0), limit.get("upper", 0.0)
     if lower > upper:
         raise source.make_error(f"{where}: its lower limit {lower:g} is above its upper {upper:g}; swap them.", line)

@@ -1,4 +1,4 @@
-"""The links of a URDF: mass, shapes, colours; and what links and joints share, origins and names."""
+"""The links of a URDF: mass, shapes, colours; and the origins and names that joints have too."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def list_children(
         if tag not in known:
             if tag not in foreign and ":" not in tag:
                 source.note_oddity(
-                    f"{where}: <{quote(tag)[1:-1]}> is not part of URDF; it was passed over", child.sourceline
+                    f"{where}: <{quote(tag)[1:-1]}> is not part of URDF; it was ignored", child.sourceline
                 )
         elif found.setdefault(tag, child) is not child:
             if tag in FIRST_COUNTS:
@@ -223,7 +223,7 @@ def find_geometry(source: Source, element: Element, geometry: Element | None, wh
     """Return the element inside <geometry>."""
     inside = [child for child in geometry if ":" not in child.tag] if geometry is not None else []
     if not inside:
-        source.note_oddity(f"{where} has no geometry; it was passed over", element.sourceline)
+        source.note_oddity(f"{where} has no geometry; it was ignored", element.sourceline)
         return None
     if len(inside) > 1:
         source.note_oddity(f"{where} has {len(inside)} geometries; only <{inside[0].tag}> was read", element.sourceline)
@@ -254,7 +254,7 @@ def read_solid(source: Source, element: Element, where: str) -> Box | Capsule | 
             return Mesh(read_required(source, element, "filename", where), read_mesh_scale(element, triple))
     except PoiseError as error:
         raise source.make_error(f"{where}: {error}", line) if not hasattr(error, "path") else error from error
-    source.note_oddity(f"{where} is a <{quote(element.tag)[1:-1]}>, which URDF does not have; it was passed over", line)
+    source.note_oddity(f"{where} is a <{quote(element.tag)[1:-1]}>, which URDF does not have; it was ignored", line)
     return None
 
 

@@ -155,15 +155,15 @@ class PackageFinder:
         first = f"{count} {more if count > 1 else one} not found: {some}."
         names = {m[2] for name in self.missing if (m := re.match(r"(package|model):///*([^/]*)", name))}
         if self.within is not None:
-            return f"{first} Only what was uploaded with the file is looked at."
+            return f"{first} Only files of the same upload are searched."
         looked = [str(self.folder)]
         if not names:
-            return f"{first} Looked next to the file, in {looked[0]!r}."
+            return f"{first} Searched next to the file, in {looked[0]!r}."
         looked = [f"in and above {looked[0]!r}", *(repr(folder) for folder in self.about.packages)]
         looked += ["in ROS_PACKAGE_PATH" if os.environ.get("ROS_PACKAGE_PATH") else "(ROS_PACKAGE_PATH is not set)"]
         one = sorted(names)[0]
         return (
-            f"{first} Looked for the package {one!r} {', '.join(looked)}. Say where it is:"
+            f"{first} Searched for the package {one!r} {', '.join(looked)}. Say where it is:"
             f' poise.load(path, package_path=["folder that holds {one}"]) or --package-path.'
         )
 

@@ -1,15 +1,15 @@
 """URDF, the Unified Robot Description Format of ROS: links and joints in XML (wiki.ros.org/urdf/XML).
 
 Links become frames, joints keep their names, and a joint's frame is its child link. The reader is ours, not
-yourdfpy's or urdfdom's: it needs no package, knows the line of every element, opens no mesh and nothing else, and tells
-what is contradictory (refused) from what is merely odd (read, with a note).
+yourdfpy's or urdfdom's: it needs no package, knows the line of every element, opens no other file, and
+separates contradictions (rejected) from oddities (read, with a note).
 
 | in the file | here |
 |---|---|
 | revolute, continuous, prismatic, fixed | the same |
 | floating | free: x y z, then a quaternion wxyz |
 | planar | planar, `axis` its normal: x, y, angle |
-| no `<axis>` | (1, 0, 0), as the specification says |
+| no `<axis>` | (1, 0, 0), as specified |
 | `<mimic>` | a follower; chains are followed to their leader, in any order of the file |
 | `<limit>` missing, or without lower and upper | no range, with a warning; where one of them is missing it is 0 |
 | `<inertial>` | mass and its centre; the inertia itself is checked and not kept |
@@ -67,9 +67,7 @@ def read_model(source: Source, options: ReadOptions) -> Model:
         except FormatError as error:
             if not stands_alone(source, root):
                 raise
-            source.note_oddity(
-                f"its macros were passed over, with all that they would add ({error.message.rstrip('.')})"
-            )
+            source.note_oddity(f"its macros were ignored, with everything they would add ({error.message.rstrip('.')})")
     if strip_prefix(root.tag) != "robot":
         raise source.make_error(
             f"its root is <{root.tag}>{name_other_format(root)}; a URDF begins with <robot>.", root.sourceline
@@ -150,7 +148,7 @@ def collect(source: Source, root: Element) -> tuple[dict[str, LinkElement], dict
         elif strip_prefix(tag) == "include":
             source.note_oddity(f"<{tag}> was not followed: a URDF is one file", element.sourceline)
         elif tag not in IGNORED and ":" not in tag:
-            source.note_oddity(f"<{quote(tag)[1:-1]}> is not part of URDF; it was passed over", element.sourceline)
+            source.note_oddity(f"<{quote(tag)[1:-1]}> is not part of URDF; it was ignored", element.sourceline)
     if not links:
         macros = any("macros were expanded" in note for note in source.notes)
         hint = " Its macros make none; load the file that calls them." if macros else ""
@@ -217,7 +215,7 @@ def with_leader(source: Source, joint: JointElement, joints: dict[str, JointElem
         reason = str(name_not_found("joint", leader, joints))
         raise source.make_error(f"joint {joint.name!r} mimics a joint that is missing: {reason}", joint.line)
     source.note_oddity(
-        f"joint {joint.name!r} mimics {leader!r}, which is not there; it was read as {meant[0]!r}", joint.line
+        f"joint {joint.name!r} mimics {leader!r}, which does not exist; it was read as {meant[0]!r}", joint.line
     )
     return replace(joint, arguments={**joint.arguments, "mimic": (meant[0], ratio, offset)})
 
@@ -281,7 +279,7 @@ def warn_of_held_leaders(source: Source, model: Model, joints: dict[str, JointEl
         lower, upper = (joint.arguments.get(side) for side in ("lower", "upper"))
         if model.lower[at] == model.upper[at] and (lower is None or lower != upper):
             words = f"joint {leader!r} can only be {model.lower[at] + 0.0:g}"
-            source.note_oddity(f"{words}: the ranges of the joints that mimic it leave it no other value", joint.line)
+            source.note_oddity(f"{words}: the ranges of its mimic joints allow no other value", joint.line)
 
 
 def find_line(error: PoiseError, joints: dict[str, JointElement]) -> int | None:

@@ -1,14 +1,13 @@
-"""Which way is up in the DAE files of a robot: as they say, or as the axes of its links are.
+"""The up axis of a robot's DAE files: applied, or ignored because the vertices are in the link's axes already.
 
-A DAE says which of its axes is up. Some robots mean it: a file that says Y has its vertices in axes of which y is up,
-and its links lie scattered where that is passed over (iCub). Others say Y over vertices that are in the link's axes
-already, and scatter where it is heeded (Unitree's H2); programs that show robots do the one or the other. What is meant
-is seen on the whole robot, whose links touch one another at the joints. The gap of a reading is
+A DAE file states its up axis. For some robots it must be applied, or the links lie scattered (iCub); for others it must
+be ignored (Unitree's H2). Viewers do the one or the other. The whole robot decides, because its links touch one another
+at the joints. The gap of a reading is
 
     sum over links, over the joints on a link, of the distance from the joint to the nearest box around a mesh of it,
 
-in the rest pose; the joints on a link are its own origin and those of the frames that hang on it. The axis is heeded,
-in all files of the robot, where that makes the gap clearly smaller; files that say Z mean the same either way.
+in the rest pose; the joints on a link are its own origin and those of its child frames. The axis is applied, in all
+files of the robot, if that makes the gap clearly smaller; for files that state Z both readings agree.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ from poise.model.memo import MemoSlot
 __all__ = ["describe_reading", "find_turn"]
 
 
-CLEAR = 0.7  # of the gap with the axis passed over: the gap with it heeded is smaller where it is meant
-SMALL = 0.01  # of the body's length: a difference between gaps that tells nothing
+CLEAR_RATIO = 0.7  # an applied axis must shrink the gap to less than this share
+SMALL_GAP = 0.01  # relative to the body's length: smaller differences between gaps do not count
 TURNS = {
     "x": np.array([[0.0, -1, 0, 0], [0, 0, -1, 0], [1, 0, 0, 0], [0, 0, 0, 1]]),
     "y": np.array([[1.0, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, 0], [0, 0, 0, 1]]),
@@ -42,14 +41,14 @@ class AxisReading:
     """Whether the up axes that a robot's files state were applied.
 
     Attributes:
-        heeded: Whether the files are turned as they say.
+        applied: Whether the stated axes are applied.
         passed: The gap with the axes passed over [m].
-        turned: The gap with the axes heeded [m].
-        matters: Whether the two tell anything.
+        turned: The gap with the axes applied [m].
+        matters: Whether the two differ enough.
         axes: What the files say is up.
     """
 
-    heeded: bool = False
+    applied: bool = False
     passed: float = 0.0
     turned: float = 0.0
     matters: bool = False
@@ -63,7 +62,7 @@ def find_turn(model: Model, shelf: MeshCache, file: MeshFile) -> Floats:
     """Return the rotation of a file's vertices before scale and placement, (4, 4)."""
     if file.up == "z":
         return TURNS["z"]
-    return TURNS[file.up if find_reading(model, shelf).heeded else "z"]
+    return TURNS[file.up if find_reading(model, shelf).applied else "z"]
 
 
 def find_reading(model: Model, shelf: MeshCache) -> AxisReading:
@@ -77,7 +76,7 @@ def describe_reading(model: Model, shelf: MeshCache) -> list[str]:
     if not reading.matters:
         return []
     gaps = sorted((reading.passed, reading.turned))
-    done = "they were turned so" if reading.heeded else "that was passed over"
+    done = "they were turned so" if reading.applied else "that was ignored"
     why = f"the links then lie at their joints (gaps of {gaps[0]:.2g} m in all; else {gaps[1]:.2g} m)"
     return [f"its DAE files say that {reading.axes} is up: {done}, because {why}"]
 
@@ -88,17 +87,17 @@ def choose_reading(model: Model, shelf: MeshCache) -> AxisReading:
         shapes = [shape for shape in model.shapes if isinstance(shape.shape, Mesh)]
         links = open_links(shelf, [shape for shape in shapes if (shape.use == "collision") == (use == "collision")])
         if links:
-            passed, turned = (measure_gaps(model, links, heeded) for heeded in (False, True))
-            matters = abs(passed - turned) > SMALL * model.length
+            passed, turned = (measure_gaps(model, links, applied) for applied in (False, True))
+            matters = abs(passed - turned) > SMALL_GAP * model.length
             axes = sorted({file.up.upper() for meshes in links.values() for _, file in meshes if file.up != "z"})
-            return AxisReading(matters and turned < CLEAR * passed, passed, turned, matters, " or ".join(axes))
+            return AxisReading(matters and turned < CLEAR_RATIO * passed, passed, turned, matters, " or ".join(axes))
     return AxisReading()
 
 
 def open_links(shelf: MeshCache, shapes: list[Shape]) -> dict[str, list[tuple[Shape, MeshFile]]]:
     """Return the meshes of all links that have a file with another up axis than z."""
-    told = [s for s in shapes if is_dae(s) and (file := shelf.open(s)) is not None and file.up != "z"]
-    found: dict[str, list[tuple[Shape, MeshFile]]] = {shape.frame: [] for shape in told}
+    turned = [s for s in shapes if is_dae(s) and (file := shelf.open(s)) is not None and file.up != "z"]
+    found: dict[str, list[tuple[Shape, MeshFile]]] = {shape.frame: [] for shape in turned}
     for shape in shapes:
         file = shelf.open(shape) if shape.frame in found else None
         if file is not None:
@@ -111,7 +110,7 @@ def is_dae(shape: Shape) -> bool:
     return isinstance(shape.shape, Mesh) and shape.shape.path.lower().endswith(".dae")
 
 
-def measure_gaps(model: Model, links: dict[str, list[tuple[Shape, MeshFile]]], heeded: bool) -> float:
+def measure_gaps(model: Model, links: dict[str, list[tuple[Shape, MeshFile]]], applied: bool) -> float:
     """Return the total distance of the joints on some links from the meshes of those links [m]."""
     T = dict(zip(model.frames, model.fk(model.rest), strict=True))
     gap = 0.0
@@ -119,14 +118,14 @@ def measure_gaps(model: Model, links: dict[str, list[tuple[Shape, MeshFile]]], h
         hung = [name for name in model.frames if model.ancestors(name)[1:2] == [link]]
         places = np.array([T[name][:3, 3] for name in (link, *hung)])
         joints = (places - T[link][:3, 3]) @ T[link][:3, :3]
-        far = [measure_distances(shape, file, joints, heeded) for shape, file in meshes]
+        far = [measure_distances(shape, file, joints, applied) for shape, file in meshes]
         gap += float(np.min(far, axis=0).sum())
     return gap
 
 
-def measure_distances(shape: Shape, file: MeshFile, points: Floats, heeded: bool) -> Floats:
+def measure_distances(shape: Shape, file: MeshFile, points: Floats, applied: bool) -> Floats:
     """Return the distances of points of a link from the bounding box of a mesh, in its file's axes [m]."""
-    matrix = place_mesh(shape) @ TURNS[file.up if heeded else "z"]
+    matrix = place_mesh(shape) @ TURNS[file.up if applied else "z"]
     vertices = np.concatenate([np.asarray(patch.vertices, np.float64) for patch in file.patches])
     into = np.linalg.pinv(matrix)
     inside = points @ into[:3, :3].T + into[:3, 3]
