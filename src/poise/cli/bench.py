@@ -19,13 +19,12 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
 import poise
 from poise.batch import BatchSolver
 from poise.cli.demo import follow, make_goals
-from poise.cli.shared import describe_system, report_errors, report_written
+from poise.cli.shared import describe_system, report_errors, report_written, show_progress
 from poise.errors import InvalidValue
 from poise.goals import Reach
 
@@ -173,13 +172,10 @@ WORKS: dict[str, Callable[[], Work]] = {
 def measure(works: dict[str, Callable[[], Work]], seconds: float) -> dict[str, float]:
     """Return microseconds per call, the least of the rounds, with a progress bar on a terminal."""
     found = {}
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed} of {task.total}"))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("measuring", total=len(works))
-        for name, prepare in works.items():
-            progress.update(task, description=name)
+    with show_progress("measuring") as progress:
+        for k, (name, prepare) in enumerate(works.items()):
+            progress(k, len(works), name)
             found[name] = find_least_time(prepare(), seconds)
-            progress.advance(task)
     return found
 
 

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
 
 import poise
 from poise import motion
 from poise.cli.files import Clip, For, Scale, Up, load_one_motion, read_options
-from poise.cli.shared import Body, report_errors, report_written
+from poise.cli.shared import Body, report_errors, report_written, show_progress
 from poise.cli.waypoints import read_path
 from poise.formats.registry import find_writer
 from poise.formats.target import check_target
@@ -28,7 +24,6 @@ __all__ = [
     "lock_command",
     "print_quality",
     "quality_command",
-    "show_progress",
     "track_command",
 ]
 
@@ -56,7 +51,7 @@ def lock_command(
     as_json: AsJson = False,
 ) -> None:
     """Lock the feet of a clip to the ground: no sliding, floating or sinking."""
-    with report_errors("lock"), show_progress("locking") as progress:
+    with report_errors("lock"), show_progress("locking", "frames") as progress:
         check_out(out)
         given = load_one_motion(file, read_options(base="fixed", scale=scale, up=up), clip, model)
         ledger = "auto" if contacts is None else motion.Contacts.load(contacts)
@@ -100,7 +95,7 @@ def track_command(
     as_json: AsJson = False,
 ) -> None:
     """Follow a path with a frame of a body. Exit code 1 if a row is missed."""
-    with report_errors("track"), show_progress("tracking") as progress:
+    with report_errors("track"), show_progress("tracking", "frames") as progress:
         check_out(out)
         targets = read_path(path)
         track = motion.track(poise.load(model), Reach(frame, targets), fps=fps, mode=mode, progress=progress)
@@ -126,12 +121,3 @@ def print_quality(found: dict[str, motion.Quality], as_json: bool) -> None:
         return
     for name, each in found.items():
         typer.echo(f"{name}\n{each}\n")
-
-
-@contextmanager
-def show_progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a progress bar on a terminal while frames are solved."""
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed} of {task.total} frames"))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(what, total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)

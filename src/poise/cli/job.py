@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from shutil import rmtree
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from poise.cli.files import read_options
-from poise.cli.shared import report_errors
+from poise.cli.shared import report_errors, show_progress
 from poise.motion import Mapping
 from poise.scale import Job, Report
 from poise.scale.maps import MAP
 
-__all__ = ["AsJson", "Shard", "Threads", "print_report", "run_command", "show_command", "show_job_progress"]
+__all__ = [
+    "AsJson",
+    "Shard",
+    "Threads",
+    "print_report",
+    "run_command",
+    "show_command",
+]
 
 File = Annotated[Path, typer.Argument(help="The job file written by poise.save.")]
 Shard = Annotated[
@@ -40,7 +44,7 @@ def run_command(
     """Run the remaining work; can be killed and resumed. Exit code 1 if a clip could not be read."""
     with report_errors("job run"):
         job = Job.load(file)
-        with show_job_progress(job.work) as progress:
+        with show_progress(job.work) as progress:
             report = job.run(inputs, out, shard=shard, threads=threads, progress=progress)
     print_report(report, as_json)
 
@@ -74,7 +78,7 @@ def retarget_folder(
         if mapping is not None:
             chosen["mapping"] = Mapping.load(mapping)
         job = Job.retarget(model, **{key: value for key, value in chosen.items() if value is not None})
-        with show_job_progress("clips") as progress:
+        with show_progress("clips") as progress:
             report = job.run(folder, out, threads=threads, progress=progress)
     print_report(report, as_json)
 
@@ -92,13 +96,3 @@ def print_report(report: Report, as_json: bool) -> None:
     typer.echo(json.dumps(report.to_dict(), indent=2) if as_json else str(report))
     if report.failed:
         raise typer.Exit(1)
-
-
-@contextmanager
-def show_job_progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a progress bar on a terminal, with the remaining time."""
-    count = TextColumn("{task.completed:,} of {task.total:,}")
-    columns = (TextColumn("{task.description}"), BarColumn(), count, TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(what, total=1)
-        yield lambda done, total: progress.update(task, completed=done, total=total)

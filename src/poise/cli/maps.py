@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import numpy as np
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 import poise
 from poise.cli.files import Base, Packages, Scale, Tool, Up, load_all, read_options
 from poise.cli.job import run_map_job
-from poise.cli.shared import Body, report_errors, report_written
+from poise.cli.shared import Body, report_errors, report_written, show_progress
 from poise.errors import FormatError
 from poise.scale import Job
 
@@ -50,7 +46,7 @@ def map_command(
             raise FormatError("a map is saved as arrays: give the path the suffix .npz.", str(out))
         options = read_options(base=base, scale=scale, up=up, package_path=package_path)
         body, _ = load_all(model, options, None, None, tool)
-        with show_progress("mapping") as progress:
+        with show_progress("mapping", "poses") as progress:
             job = Job.reach_map(
                 body,
                 body.frames[-1] if frame is None else frame,
@@ -82,17 +78,3 @@ def draw(found: poise.ReachMap, path: Path) -> None:
         poise.show(found, path, browser=False)
     else:
         poise.plot(found, path)
-
-
-@contextmanager
-def show_progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a progress bar on a terminal while poses are solved."""
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.completed:,.0f} of {task.total:,.0f} poses"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(what, total=1, visible=False)
-        yield lambda done, total: progress.update(task, completed=done, total=total, visible=True)

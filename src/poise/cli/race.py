@@ -8,11 +8,10 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
 import poise
-from poise.cli.shared import Body, complete_method, report_errors, report_written
+from poise.cli.shared import Body, complete_method, report_errors, report_written, show_progress
 from poise.methods import names
 from poise.pages import show
 from poise.pictures import plot
@@ -60,14 +59,11 @@ def race_command(
 
 def race_all(model: poise.Model, frame: str | None, methods: list[str], options: dict[str, Any]) -> Race:
     """Run one method after the other, with a progress bar on a terminal."""
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed} of {task.total}"))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("racing", total=len(methods))
-        runs = []
-        for name in methods:
-            progress.update(task, description=f"racing {name}")
+    runs = []
+    with show_progress("racing") as progress:
+        for k, name in enumerate(methods):
+            progress(k, len(methods), f"racing {name}")
             runs.append(race(model, frame, methods=[name], **options))
-            progress.advance(task)
     return Race(runs[0].model, runs[0].frame, runs[0].problems, tuple(racer for run in runs for racer in run.racers))
 
 

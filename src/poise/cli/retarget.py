@@ -9,10 +9,10 @@ import typer
 
 import poise
 from poise import motion
-from poise.cli.clips import WITH_SKIN, AsJson, print_quality, show_progress
+from poise.cli.clips import WITH_SKIN, AsJson, print_quality
 from poise.cli.files import Clip, Scale, Up, load_one_motion, read_options
 from poise.cli.job import Threads, retarget_folder
-from poise.cli.shared import report_errors, report_written
+from poise.cli.shared import report_errors, report_written, show_progress
 from poise.errors import InvalidValue
 
 __all__ = ["retarget_command"]
@@ -48,7 +48,7 @@ def retarget_command(
         choices = {"suffix": suffix, "style": style, "up": up}
         retarget_folder(file, model, out, choices, mapping, scale, threads, as_json)
         return
-    with report_errors("retarget"), show_progress("solving") as progress:
+    with report_errors("retarget"), show_progress("solving", "frames") as progress:
         given = load_one_motion(file, read_options(base="fixed", scale=scale, up=up), clip, None)
         body = poise.load(model, base="free")
         parts = None if mapping is None else motion.Mapping.load(mapping)

@@ -1,15 +1,17 @@
-"""Helpers shared by all commands: error reports, shell completion."""
+"""Helpers shared by all commands: error reports, progress bars, shell completion."""
 
 from __future__ import annotations
 
 import platform
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from os import PathLike
 from typing import Annotated
 
 import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 import poise
 from poise.errors import FormatWarning, PoiseError
@@ -22,6 +24,7 @@ __all__ = [
     "describe_system",
     "report_errors",
     "report_written",
+    "show_progress",
 ]
 
 
@@ -42,6 +45,20 @@ def report_errors(verb: str) -> Iterator[None]:
 def describe_system() -> str:
     """Return the system and its release, like `platform.platform`, which would start a process."""
     return f"{platform.system()} {platform.release()} {platform.machine()}"
+
+
+@contextmanager
+def show_progress(what: str, unit: str = "") -> Iterator[Callable[..., None]]:
+    """Show a progress bar on a terminal; yield a function of (done, total), and perhaps another text."""
+    count = TextColumn(f"{{task.completed:,.0f}} of {{task.total:,.0f}} {unit}")
+    columns = (TextColumn("{task.description}"), BarColumn(), count, TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(what, total=1, visible=False)
+
+        def report(done: int, total: int, text: str = what) -> None:
+            progress.update(task, completed=done, total=total, description=text, visible=True)
+
+        yield report
 
 
 def report_written(path: str | PathLike[str]) -> None:
