@@ -29,7 +29,7 @@ FPS = 30
 
 
 def write_files(out: Path) -> None:
-    """Clips of bodies as GLB and, where a body can be told in BVH, as BVH; each with a table of expected places."""
+    """Write clips of bodies as GLB and, if BVH can hold the body, as BVH; each with a table of expected positions."""
     import poise
     from poise.formats import registry
 
@@ -39,17 +39,17 @@ def write_files(out: Path) -> None:
             old.unlink()
     for name in ("humanoid", "tree30", "panda"):
         model = poise.load(name)
-        motion = poise.Motion(model, wander(model), FPS)
+        motion = poise.Motion(model, make_motion(model), FPS)
         export(motion, out / f"{name}.glb")
         if name == "humanoid" and any(".bvh" in module.SUFFIXES for module in registry.list_formats()):
             export(motion, out / f"{name}.bvh")
-    character(out / "character_source.gltf")
+    make_character(out / "character_source.gltf")
     body = poise.load(out / "character_source.gltf")
-    export(poise.Motion(body, wander(body), FPS), out / "character.glb")
+    export(poise.Motion(body, make_motion(body), FPS), out / "character.glb")
 
 
-def wander(model: Any) -> np.ndarray:
-    """A smooth motion within the ranges that moves every joint."""
+def make_motion(model: Any) -> np.ndarray:
+    """Return a smooth motion within the ranges that moves every joint."""
     rng = np.random.default_rng(7)
     phase, size = rng.uniform(0, 2 * np.pi, model.nv), rng.uniform(0.1, 0.5, model.nv)
     steps = np.array([size * np.sin(phase + 2 * np.pi * k / FRAMES) for k in range(FRAMES)])
@@ -57,7 +57,7 @@ def wander(model: Any) -> np.ndarray:
 
 
 def export(motion: Any, path: Path) -> None:
-    """The file, and a JSON of where its frames are, z up."""
+    """Write the file, and a JSON with the positions of its frames, z up."""
     import poise
 
     poise.save(motion, path)
@@ -68,8 +68,8 @@ def export(motion: Any, path: Path) -> None:
     path.with_suffix(path.suffix + ".json").write_text(json.dumps(about))
 
 
-def character(path: Path) -> None:
-    """A tube bound to three bones under a scaled armature: a mesh, a skin and a material to come through untouched."""
+def make_character(path: Path) -> None:
+    """Write a tube bound to three bones under a scaled armature: a mesh, a skin and a material to be kept."""
     rings, around = 13, 12
     heights = np.linspace(0, 1.5, rings)
     angles = np.linspace(0, 2 * np.pi, around, endpoint=False)
@@ -122,9 +122,9 @@ def character(path: Path) -> None:
 # ------------------------------------------------------------------------------------------------ inside Blender
 
 
-def look(out: Path) -> None:
-    """Imports every file and compares; ends with 1 if a joint is missing or off."""
-    shim()
+def compare_files(out: Path) -> None:
+    """Import every file and compare; exit with 1 if a joint is missing or off."""
+    patch_blender()
     bad = 0
     print(f"{'file':24} {'joints':>6} {'frames':>6} {'worst [m]':>10}")
     for table in sorted(out.glob("*.json")):
@@ -133,13 +133,13 @@ def look(out: Path) -> None:
         wrong = worst > TOLERANCE or missing or not joints
         print(f"{path.name:24} {joints:6} {frames:6} {worst:10.2e} {'WRONG ' + ', '.join(missing) if wrong else 'ok'}")
         bad += bool(wrong)
-        picture(out / f"{path.name}.png")
+        draw_picture(out / f"{path.name}.png")
     sys.stdout.flush()
     sys.exit(1 if bad else 0)
 
 
-def shim() -> None:
-    """What Debian's Blender 3.4 needs on Python 3.11 with a new numpy."""
+def patch_blender() -> None:
+    """Patch Debian's Blender 3.4 for Python 3.11 with a new numpy."""
     plain = builtins.open
 
     def tolerant(file: Any, mode: str = "r", *args: Any, **more: Any) -> Any:
@@ -151,7 +151,7 @@ def shim() -> None:
 
 
 def compare(path: Path, expected: dict[str, Any]) -> tuple[int, int, float, list[str]]:
-    """Joints compared, frames, the worst distance, and names that are missing."""
+    """Return the number of compared joints and frames, the largest distance, and the missing names."""
     import bpy
 
     bpy.ops.wm.read_factory_settings(use_empty=True)
@@ -159,15 +159,15 @@ def compare(path: Path, expected: dict[str, Any]) -> tuple[int, int, float, list
     scene.render.fps = round(expected["fps"])
     if path.suffix == ".bvh":
         bpy.ops.import_anim.bvh(filepath=str(path), update_scene_fps=True, update_scene_duration=True)
-        first, names = 1, set(bones()) & set(expected["frames"])
+        first, names = 1, set(find_bones()) & set(expected["frames"])
     else:
         bpy.ops.import_scene.gltf(filepath=str(path))
         first, names = 0, set(expected["frames"])
     places, worst, seen = np.array(expected["places"]), 0.0, set[str]()
-    missing = sorted(names - set(bones()) - set(bpy.data.objects.keys()))
+    missing = sorted(names - set(find_bones()) - set(bpy.data.objects.keys()))
     for k in range(len(places)):
         scene.frame_set(first + k)
-        found = bones() | {
+        found = find_bones() | {
             item.name: item.matrix_world.translation for item in bpy.data.objects if item.type == "EMPTY"
         }
         seen = names & set(found)
@@ -176,26 +176,26 @@ def compare(path: Path, expected: dict[str, Any]) -> tuple[int, int, float, list
     return len(seen), len(places), worst, missing
 
 
-def bones() -> dict[str, Any]:
-    """Where each bone begins, in the world."""
+def find_bones() -> dict[str, Any]:
+    """Return the world position of the head of each bone."""
     import bpy
 
     arms = [item for item in bpy.data.objects if item.type == "ARMATURE"]
     return {bone.name: arm.matrix_world @ bone.head for arm in arms for bone in arm.pose.bones}
 
 
-def picture(path: Path) -> None:
-    """A small picture of what was imported, in its last frame, by Cycles on the CPU; bones as tubes."""
+def draw_picture(path: Path) -> None:
+    """Render the imported scene in its last frame, by Cycles on the CPU; bones as tubes."""
     import bpy
     from mathutils import Vector
 
-    corners = [Vector(place) for place in bones().values()] or [Vector((0, 0, 0))]
+    corners = [Vector(place) for place in find_bones().values()] or [Vector((0, 0, 0))]
     for item in [item for item in bpy.data.objects if item.type == "MESH"]:
         corners += [item.matrix_world @ Vector(corner) for corner in item.bound_box]
     for arm in [item for item in bpy.data.objects if item.type == "ARMATURE"]:
         for bone in arm.pose.bones:
             for end in [child.head for child in bone.children] or [bone.tail]:
-                stick(arm.matrix_world @ bone.head, arm.matrix_world @ end)
+                add_cylinder(arm.matrix_world @ bone.head, arm.matrix_world @ end)
     middle = sum(corners, Vector((0, 0, 0))) / len(corners)
     size = max([0.3, *((corner - middle).length for corner in corners)])
     camera = bpy.data.objects.new("camera", bpy.data.cameras.new("camera"))
@@ -215,8 +215,8 @@ def picture(path: Path) -> None:
     bpy.ops.render.render(write_still=True)
 
 
-def stick(start: Any, end: Any) -> None:
-    """A thin cylinder between two points."""
+def add_cylinder(start: Any, end: Any) -> None:
+    """Add a thin cylinder between two points."""
     import bpy
 
     along = end - start
@@ -226,7 +226,7 @@ def stick(start: Any, end: Any) -> None:
 
 
 def main() -> None:
-    """The first half, then the second in Blender."""
+    """Write the files here, then compare them in Blender."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("build/blender"))
     parser.add_argument("--blender", default="blender")
@@ -256,6 +256,6 @@ def main() -> None:
 
 if __name__ == "__main__":
     if "bpy" in sys.modules or "--" in sys.argv:
-        look(Path(sys.argv[sys.argv.index("--") + 1]))
+        compare_files(Path(sys.argv[sys.argv.index("--") + 1]))
     else:
         main()

@@ -63,16 +63,16 @@ def main() -> None:
         raise SystemExit(f"There is no cross build from {platform.machine()}; use {' or '.join(OTHER)}.")
     machine = OTHER[platform.machine()]
     compiler = find_compiler(machine)
-    if reason := debian.can_fetch():
+    if reason := debian.explain_missing_apt():
         raise SystemExit(reason)
     target = Target(PYTHON, machine)
-    headers = debian.header_folders(debian.unpack_headers(PYTHON, machine, BUILD / "debian"), PYTHON)
+    headers = debian.list_header_folders(debian.unpack_headers(PYTHON, machine, BUILD / "debian"), PYTHON)
     module = build_module(target, Toolchain(compiler, FLAGS), ROOT, headers, BUILD / machine)
     print(f"Built for {machine} by {compiler}, all levels.", flush=True)
     if options.build_only:
         return
     root = debian.unpack_python(PYTHON, machine, BUILD / "debian")
-    command = debian.interpreter(root, PYTHON, machine, BUILD / "debian")
+    command = debian.make_command(root, PYTHON, machine, BUILD / "debian")
     site, tests = make_site(machine, module), SHORT if options.short else LAWS
     compile_sources(root / "usr/lib" / f"python{PYTHON}", site)
     variables = {"PYTHONHOME": str(root / "usr"), "QEMU_CPU": "max"}

@@ -11,7 +11,15 @@ import shutil
 import subprocess
 from pathlib import Path
 
-__all__ = ["ARCHITECTURES", "SUITES", "can_fetch", "header_folders", "interpreter", "unpack_headers", "unpack_python"]
+__all__ = [
+    "ARCHITECTURES",
+    "SUITES",
+    "explain_missing_apt",
+    "list_header_folders",
+    "make_command",
+    "unpack_headers",
+    "unpack_python",
+]
 
 MIRROR = "http://deb.debian.org/debian"
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
@@ -20,8 +28,8 @@ ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 SUITES = {"3.11": "bookworm", "3.13": "trixie", "3.14": "forky"}
 
 
-def can_fetch() -> str | None:
-    """Why nothing can be fetched here, in words that say what to type; None where it can."""
+def explain_missing_apt() -> str | None:
+    """Return why nothing can be downloaded here, with the command to type; None if it can."""
     if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
         return "apt-get and dpkg-deb are missing; Pythons of other machines come from Debian's packages."
     if not KEYRING.exists():
@@ -30,7 +38,7 @@ def can_fetch() -> str | None:
 
 
 def unpack_headers(python: str, machine: str, store: Path) -> Path:
-    """The headers of a CPython for a processor.
+    """Download and unpack the headers of a CPython for a processor.
 
     Args:
         python: "3.11".
@@ -47,13 +55,13 @@ def unpack_headers(python: str, machine: str, store: Path) -> Path:
     return root
 
 
-def header_folders(root: Path, python: str) -> list[Path]:
-    """What to include: the second holds Python.h, the first the processor's pyconfig.h, which the second asks for."""
+def list_header_folders(root: Path, python: str) -> list[Path]:
+    """Return the include folders: the first holds the processor's pyconfig.h, the second Python.h."""
     return [root / "usr/include", root / "usr/include" / f"python{python}"]
 
 
 def unpack_python(python: str, machine: str, store: Path) -> Path:
-    """A Python that runs on a processor, with everything below it down to the C library.
+    """Download and unpack a Python for a processor, with its libraries down to the C library.
 
     Returns:
         The folder that stands for `/`.
@@ -66,17 +74,17 @@ def unpack_python(python: str, machine: str, store: Path) -> Path:
     return root
 
 
-def interpreter(root: Path, python: str, machine: str, store: Path) -> list[str]:
-    """The command that starts an unpacked Python: by its own loader, under qemu for another processor."""
+def make_command(root: Path, python: str, machine: str, store: Path) -> list[str]:
+    """Return the command that starts an unpacked Python: by its own loader, under qemu for another processor."""
     folders = [root / place / f"{machine}-linux-gnu" for place in ("lib", "usr/lib")]
     loader = next(path for folder in folders for path in sorted(folder.glob("ld-linux-*.so.*")))
     program = root / "usr/bin" / f"python{python}"
     command = [str(loader), "--library-path", ":".join(map(str, folders)), str(program)]
-    return command if machine == platform.machine() else [str(emulator(machine, store)), *command]
+    return command if machine == platform.machine() else [str(find_emulator(machine, store)), *command]
 
 
-def emulator(machine: str, store: Path) -> Path:
-    """qemu in user mode for a processor: the machine's own, or Debian's."""
+def find_emulator(machine: str, store: Path) -> Path:
+    """Return qemu in user mode for a processor: the machine's own, or Debian's."""
     name = f"qemu-{machine}-static"
     found = shutil.which(name)
     if found:
@@ -91,9 +99,9 @@ def emulator(machine: str, store: Path) -> Path:
 
 
 def download(packages: list[str], suite: str, machine: str, store: Path, *, dependencies: bool) -> list[Path]:
-    """The files of packages, with all that they depend on where asked."""
+    """Download packages, with their dependencies if wanted, and return the files."""
     state = store / f"apt-{suite}-{machine}"
-    options = apt_options(state, suite, ARCHITECTURES[machine])
+    options = list_apt_options(state, suite, ARCHITECTURES[machine])
     if not (state / "updated").exists():
         subprocess.run(["apt-get", "-q", *options, "update"], check=True)
         (state / "updated").touch()
@@ -107,8 +115,8 @@ def download(packages: list[str], suite: str, machine: str, store: Path, *, depe
     return sorted(folder.glob("*.deb"))
 
 
-def apt_options(state: Path, suite: str, architecture: str) -> list[str]:
-    """What gives apt-get a state of its own: sources, lists, a list of installed packages that is empty."""
+def list_apt_options(state: Path, suite: str, architecture: str) -> list[str]:
+    """Return options that give apt-get its own sources, lists, and empty list of installed packages."""
     for name in ("lists/partial", "cache/archives/partial"):
         (state / name).mkdir(parents=True, exist_ok=True)
     (state / "status").touch()
@@ -130,7 +138,7 @@ def apt_options(state: Path, suite: str, architecture: str) -> list[str]:
 
 
 def unpack(debs: list[Path], root: Path) -> None:
-    """Packages into a folder that stands for `/`; nothing of them is run."""
+    """Unpack packages into a folder that stands for `/`; nothing of them is run."""
     root.mkdir(parents=True, exist_ok=True)
     for deb in debs:
         subprocess.run(["dpkg-deb", "-x", str(deb), str(root)], check=True)

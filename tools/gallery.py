@@ -77,13 +77,13 @@ def is_scene(path: Path) -> bool:
 
 
 class Worker:
-    """A process that opens one file after another; a new one is started where it breaks down or takes too long."""
+    """A process that opens one file after another; it is restarted after a crash or a timeout."""
 
     def __init__(self) -> None:
         self.process: subprocess.Popen[str] | None = None
 
     def ask(self, path: Path, picture: Path) -> dict[str, Any]:
-        """Ask the questions of one file."""
+        """Return the answers for one file."""
         begun = time.monotonic()
         if self.process is None or self.process.poll() is not None:
             command = [sys.executable, __file__, "--serve", "."]
@@ -107,7 +107,7 @@ class Worker:
 
 
 def serve() -> None:
-    """Answer what the other process asks, line by line."""
+    """Answer the requests of the other process, line by line."""
     for line in sys.stdin:
         path, picture = json.loads(line)
         print(json.dumps(look_at(Path(path), Path(picture))), flush=True)
@@ -144,7 +144,7 @@ def look_at(path: Path, picture: Path) -> dict[str, Any]:
 
 
 def wait_for_look(studio: Any) -> str:
-    """Wait until the meshes have been read, and say what is drawn."""
+    """Wait until the meshes have been read, and return what is drawn."""
     from poise.formats.meshes.looks import find_look
 
     look = find_look(studio.model)
@@ -177,7 +177,7 @@ def draw(studio: Any, picture: Path) -> Any:
 
 
 def frame(studio: Any, _: Path) -> Any:
-    """Project every drawn vertex through the studio's first camera: inside, large enough, and on the floor."""
+    """Check that every drawn vertex is in the first camera's view, large enough, and on the floor."""
     points = list_drawn(studio)
     camera = studio.session.server.initial_camera
     eye, at, up = (np.array(x, float) for x in (camera.position, camera.look_at, camera.up))
@@ -223,7 +223,7 @@ def list_drawn(studio: Any) -> Floats:
 
 
 def drag(studio: Any, _: Path) -> Any:
-    """Pull a handle by a twelfth of the body's size; it must come at least half the way, and no bone may stretch."""
+    """Pull a handle by a twelfth of the body's size; check that it moves half the way and no bone stretches."""
     puppet = studio.puppet
     names = sorted(puppet.handles, key=lambda name: puppet.handles[name].kind != "end")
     if not names:

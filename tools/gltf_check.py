@@ -20,7 +20,7 @@ from poise.errors import FormatWarning
 
 
 def write_files(out: Path) -> list[Path]:
-    """Bare skeletons and a character, posed and moved, as GLB and as glTF, beside their source and elsewhere."""
+    """Write bare skeletons and a character, posed and moved, as GLB and glTF, next to their source and elsewhere."""
     files = []
     (out / "elsewhere").mkdir(parents=True, exist_ok=True)
     source = out / "character_source.gltf"

@@ -45,7 +45,7 @@ class Target:
 
     @property
     def soabi(self) -> str:
-        """What stands in the name of a module that is for this CPython alone."""
+        """The tag in the file name of a module for this CPython alone."""
         return f"cpython-{self.python.replace('.', '')}-{self.machine}-linux-gnu"
 
     @property
@@ -54,7 +54,7 @@ class Target:
         return "_core.abi3.so" if self.stable else f"_core.{self.soabi}.so"
 
     def serves(self, python: str) -> bool:
-        """Whether a CPython of that version imports the module."""
+        """Return whether a CPython of that version imports the module."""
         major, minor = map(int, python.split("."))
         return (major, minor) >= (3, 12) if self.stable else python == self.python
 

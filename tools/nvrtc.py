@@ -31,7 +31,7 @@ class CompileError(RuntimeError):
 
 @dataclass(frozen=True)
 class Resources:
-    """What one kernel takes on the device.
+    """The resources of one kernel on the device.
 
     Attributes:
         registers: 32-bit registers per thread (255 at most).
@@ -53,7 +53,7 @@ class Compiled(NamedTuple):
 
 
 def find_library() -> Path:
-    """Path of libnvrtc inside the installed package.
+    """Return the path of libnvrtc inside the installed package.
 
     Raises:
         NvrtcMissing: with the command to type.
@@ -73,7 +73,7 @@ def _library() -> ctypes.CDLL:
 
 
 def version() -> str:
-    """Release of the compiler, such as "13.0"."""
+    """Return the release of the compiler, such as "13.0"."""
     major, minor = ctypes.c_int(), ctypes.c_int()
     _check(_library().nvrtcVersion(ctypes.byref(major), ctypes.byref(minor)))
     return f"{major.value}.{minor.value}"
@@ -147,7 +147,7 @@ _USED = re.compile(r"Used (\d+) registers")
 
 
 def read_resources(log: str) -> dict[str, Resources]:
-    """Resources of each kernel, from the log of `--ptxas-options=-v`; called functions count towards their kernel."""
+    """Return the resources of each kernel from the log of `--ptxas-options=-v`, called functions included."""
     kernels: dict[str, Resources] = {}
     name = ""
     for line in log.splitlines():
@@ -168,7 +168,7 @@ def read_resources(log: str) -> dict[str, Resources]:
 
 
 def table(kernels: Mapping[str, Resources]) -> str:
-    """The resources as text, one kernel a line."""
+    """Return the resources as text, one kernel a line."""
     width = max([len("kernel"), *map(len, kernels)])
     rows = [f"{'kernel':<{width}}  registers  spill bytes  local bytes"]
     rows += [

@@ -45,7 +45,7 @@ def draw_row(axes: np.ndarray, clip: poise.Motion, frames: list[int], title: str
 
 
 def carry(clip: poise.Motion, path: str) -> tuple[poise.Motion | None, str]:
-    """Carry a clip over onto the body of a file; return the motion, or why there is none."""
+    """Retarget a clip onto the body of a file; return the motion, or the error."""
     name = f"{Path(path).parent.name}/{Path(path).name}"
     try:
         body = poise.load(path, base="free", scale="auto")

@@ -23,7 +23,7 @@ SLOW = 120_000  # [ms] software rendering may take
 
 
 def ask(studio: Studio, targets: Mapping[str, tuple[float, float, float]], *, hold: bool = False) -> None:
-    """Handles to places, and let go there unless they are held."""
+    """Drag handles to positions, and release them unless they are held."""
     for name, place in targets.items():
         studio.puppet.hold(name, np.array(place))
     studio.session.touch()
@@ -35,7 +35,7 @@ def ask(studio: Studio, targets: Mapping[str, tuple[float, float, float]], *, ho
 
 
 def shoot(page: Any, name: str) -> None:
-    """One picture."""
+    """Take one picture."""
     page.wait_for_timeout(5000)  # software rendering comes late
     from PIL import Image
 
@@ -46,14 +46,14 @@ def shoot(page: Any, name: str) -> None:
 
 
 def wait(true: Any, seconds: float = 300.0) -> None:
-    """Waits until something is true."""
+    """Wait until a condition is true."""
     end = time.monotonic() + seconds
     while not true() and time.monotonic() < end:
         time.sleep(0.05)
 
 
 def show_clip(page: Any, url: str) -> None:
-    """The Motion tab of a studio, with nothing in the way."""
+    """Open the Motion tab of a studio, with nothing in the way."""
     page.goto(url)
     page.get_by_role("tab", name="Motion").wait_for(timeout=SLOW)
     page.wait_for_timeout(3000)
@@ -63,7 +63,7 @@ def show_clip(page: Any, url: str) -> None:
 
 
 def shoot_timeline(page: Any) -> None:
-    """A walk whose feet were locked, with a key and its ghost."""
+    """Take a picture of a walk with locked feet, a key and its ghost."""
     with Studio(put_skate_in(make_walk()), port=18201) as studio:
         studio.session.player.stop()
         show_clip(page, studio.url)
@@ -83,7 +83,7 @@ def shoot_timeline(page: Any) -> None:
 
 
 def shoot_carry(page: Any) -> None:
-    """The same walk on a smaller body beside it."""
+    """Take a picture of the same walk on a smaller body next to it."""
     with Studio(make_walk(), port=18202) as studio:
         studio.session.player.stop()
         show_clip(page, studio.url)
@@ -100,7 +100,7 @@ def shoot_carry(page: Any) -> None:
 
 
 def shoot_clips() -> None:
-    """The pictures of clips."""
+    """Take the pictures of clips."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -112,7 +112,7 @@ def shoot_clips() -> None:
 
 
 def main() -> None:
-    """All pictures, one after the other; those of clips alone with `clips`."""
+    """Take all pictures, one after the other; with `clips`, those of clips alone."""
     shoot_clips()
     if "clips" in sys.argv[1:]:
         return

@@ -23,7 +23,7 @@ FRAME, SOLVES, STEP = "panda_hand_tcp", 1000, 1e-6
 
 
 def check_kinematics(model: poise.Model, rng: np.random.Generator) -> None:
-    """Rotations are rotations, rows do not depend on their neighbours, Jacobians are the differences of FK."""
+    """Check that rotations are orthogonal, rows independent, and Jacobians the differences of FK."""
     q = model.random(rng, 50)
     T, J = model.fk(q, FRAME), model.jacobian(q, FRAME)
     R = T[:, :3, :3]
@@ -38,15 +38,15 @@ def check_kinematics(model: poise.Model, rng: np.random.Generator) -> None:
 
 
 def check_answers(model: poise.Model, q: np.ndarray, reached: np.ndarray, targets: np.ndarray) -> None:
-    """What counts as reached is there, inside the limits, and all but one in a thousand is reached."""
+    """Check that answers reach their targets within the limits, all but one in a thousand."""
     assert reached.sum() >= 0.999 * len(targets)
     miss = np.linalg.norm(model.fk(q, FRAME)[:, :3, 3] - targets[:, :3, 3], axis=1)
     assert (miss[reached] < 2e-4).all()
     assert ((q >= model.lower) & (q <= model.upper)).all()
 
 
-def least_time(work: Callable[[], object], rounds: int = 3) -> float:
-    """The least CPU time of some rounds, in microseconds a solve."""
+def find_least_time(work: Callable[[], object], rounds: int = 3) -> float:
+    """Return the least CPU time of some rounds, in microseconds a solve."""
     spent = []
     for _ in range(rounds):
         begin = time.process_time()
@@ -74,9 +74,9 @@ def main() -> None:
         "module": str(native.core.__file__).rpartition("/")[2],
         "level": native.level(),
         "reached": f"{int(np.sum([s.reached for s in found]))} of {SOLVES}",
-        "us_a_solve": least_time(lambda: [solver.solve(targets={"hand": target}) for target in targets]),
-        "us_a_row": least_time(lambda: poise.solve_batch(model, [Reach(FRAME, targets[0], name="hand")], targets)),
-        "us_a_fk": least_time(lambda: [model.fk(model.rest, FRAME) for _ in range(SOLVES)]),
+        "us_a_solve": find_least_time(lambda: [solver.solve(targets={"hand": target}) for target in targets]),
+        "us_a_row": find_least_time(lambda: poise.solve_batch(model, [Reach(FRAME, targets[0], name="hand")], targets)),
+        "us_a_fk": find_least_time(lambda: [model.fk(model.rest, FRAME) for _ in range(SOLVES)]),
     }
     sys.stdout.write(json.dumps(facts) + "\n")
 

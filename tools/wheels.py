@@ -40,13 +40,13 @@ KINDS = (("3.11", False), ("3.13", True))
 
 
 def make_sdist() -> Path:
-    """The sdist in dist/."""
+    """Build the sdist in dist/."""
     python("-m", "build", "--sdist", "--no-isolation", "--outdir", DIST, ROOT)
-    return newest(DIST, "*.tar.gz")
+    return find_newest(DIST, "*.tar.gz")
 
 
 def unpack_sdist(sdist: Path, folder: Path) -> Path:
-    """The sdist's files, and none else, in a folder; files that did not change are left alone, so that builds go on."""
+    """Unpack exactly the sdist's files; unchanged files are kept, so that builds can continue."""
     with tarfile.open(sdist) as archive:
         files = {Path(m.name): archive.extractfile(m) for m in archive.getmembers() if m.isfile()}
         for path, held in files.items():
@@ -61,17 +61,17 @@ def unpack_sdist(sdist: Path, folder: Path) -> Path:
 
 
 def build_pattern(source: Path) -> Path:
-    """The wheel that this machine's compiler makes from the sdist."""
+    """Build the wheel of this machine's compiler from the sdist."""
     out = BUILD / "pattern"
     shutil.rmtree(out, ignore_errors=True)
     chosen = ("--no-build-isolation", "--no-deps", f"--config-settings=build-dir={BUILD / 'own'}", "--wheel-dir", out)
     python("-m", "pip", "wheel", "-q", *chosen, source)
-    return newest(out, "*.whl")
+    return find_newest(out, "*.whl")
 
 
 def build_wheel(target: Target, source: Path, pattern: Path) -> Path:
-    """One wheel of the release: compiled, packed, repaired."""
-    headers = debian.header_folders(debian.unpack_headers(target.python, target.machine, STORE), target.python)
+    """Build one wheel of the release: compile, pack, repair."""
+    headers = debian.list_header_folders(debian.unpack_headers(target.python, target.machine, STORE), target.python)
     zig = BUILD / "zig"
     module = build_module(target, make_zig(zig / "zig", target.machine), source, headers, zig / target.machine)
     raw = pack(pattern, module, target)
@@ -79,7 +79,7 @@ def build_wheel(target: Target, source: Path, pattern: Path) -> Path:
 
 
 def pack(pattern: Path, module: Path, target: Target) -> Path:
-    """The pattern with another module and its tag."""
+    """Return the pattern wheel with another module and its tag."""
     folder = BUILD / "packed" / f"{target.abi_tag}-{target.machine}"
     shutil.rmtree(folder, ignore_errors=True)
     with zipfile.ZipFile(pattern) as archive:
@@ -91,15 +91,15 @@ def pack(pattern: Path, module: Path, target: Target) -> Path:
     lines = [line for line in about.read_text("utf-8").splitlines() if line and not line.startswith("Tag:")]
     about.write_text("\n".join([*lines, f"Tag: {target.abi_tag}-linux_{target.machine}", ""]), "utf-8")
     python("-m", "wheel", "pack", folder / "files", "--dest-dir", folder)
-    return newest(folder, "*.whl")
+    return find_newest(folder, "*.whl")
 
 
 def repair(raw: Path, target: Target) -> Path:
-    """auditwheel's verdict that nothing newer than the promised glibc is needed, and the tag that says so."""
+    """Check with auditwheel that the promised glibc suffices, and set the wheel's tag."""
     out = BUILD / "repaired" / f"{target.abi_tag}-{target.machine}"
     shutil.rmtree(out, ignore_errors=True)
     python("-m", "auditwheel", "repair", "--wheel-dir", out, raw)  # named, a platform has to be this machine's own
-    wheel = newest(out, "*.whl")
+    wheel = find_newest(out, "*.whl")
     found = [int(minor) for minor in re.findall(rf"manylinux_2_(\d+)_{target.machine}", wheel.name)]
     if not found or min(found) > int(GLIBC.split(".")[1]):
         raise SystemExit(f"{wheel.name} needs a newer glibc than {GLIBC}, which is promised.")
@@ -110,7 +110,7 @@ def repair(raw: Path, target: Target) -> Path:
 
 
 def check_wheel(wheel: Path, target: Target, source: Path) -> None:
-    """Size, tag, dependencies, files, the stable ABI; the first that is wrong ends everything, in words."""
+    """Check size, tag, dependencies, files and the stable ABI; exit with a message at the first error."""
     if wheel.stat().st_size > MAX_BYTES:
         raise SystemExit(f"{wheel.name} has {wheel.stat().st_size} bytes; at most {MAX_BYTES} are allowed.")
     with zipfile.ZipFile(wheel) as archive:
@@ -119,15 +119,15 @@ def check_wheel(wheel: Path, target: Target, source: Path) -> None:
     needed = [line for line in Parser().parsestr(metadata).get_all("Requires-Dist", []) if "extra ==" not in line]
     if [line.split(">")[0].strip() for line in needed] != ["numpy"]:
         raise SystemExit(f"{wheel.name} depends on {needed}; numpy alone is allowed.")
-    missing = wanted_files(target, source) - set(names)
+    missing = list_wanted_files(target, source) - set(names)
     if missing:
         raise SystemExit(f"{wheel.name} lacks {sorted(missing)}.")
     if target.stable:
         python("-m", "abi3audit", "--strict", wheel)
 
 
-def wanted_files(target: Target, source: Path) -> set[str]:
-    """Every file of the package in the sdist, less what only a build needs, and the module with its stub."""
+def list_wanted_files(target: Target, source: Path) -> set[str]:
+    """Return the files of the package in the sdist without build files, and the module with its stub."""
     files = {str(path.relative_to(source / "src")) for path in (source / "src" / "poise").rglob("*") if path.is_file()}
     built = {f"poise/native/{target.module}", "poise/native/_core.pyi"}
     return {name for name in files if not name.endswith((".cpp", ".h.in"))} | built
@@ -137,7 +137,7 @@ def wanted_files(target: Target, source: Path) -> set[str]:
 
 
 def run_quick_tests(wheel: Path, pattern: Path) -> str:
-    """The wheel in an empty environment: the trial beside this machine's own compiler, and the quick tests."""
+    """Run the trial and the quick tests on the wheel in an empty environment, and time this machine's compiler."""
     home = BUILD / "empty"
     venv.create(home, clear=True, with_pip=True)
     own = home / "bin" / "python"
@@ -154,19 +154,19 @@ def run_quick_tests(wheel: Path, pattern: Path) -> str:
 
 
 def run_trial(wheel: Path, version: str, machine: str) -> str:
-    """The trial on a Python unpacked from Debian's packages, under qemu where the processor is another."""
+    """Run the trial on a Python from Debian's packages, under qemu for another processor."""
     root = debian.unpack_python(version, machine, STORE)
     site = BUILD / "sites" / f"{version}-{machine}"
     shutil.rmtree(site, ignore_errors=True)
     install_packages(site, version, machine, [wheel])
-    command = debian.interpreter(root, version, machine, STORE)
+    command = debian.make_command(root, version, machine, STORE)
     facts = trial(command, PYTHONHOME=str(root / "usr"), PYTHONPATH=str(site))
     where = "" if machine == platform.machine() else " under qemu"
     return f"{facts['reached']} solves on CPython {facts['python']} {machine}{where}, level {facts['level']}"
 
 
 def trial(command: Sequence[object], **variables: str) -> dict[str, str]:
-    """What `wheel_trial.py` finds; it is told nothing of this environment."""
+    """Run `wheel_trial.py` in a clean environment and return its figures."""
     environment = {"PATH": os.defpath, "PYTHONDONTWRITEBYTECODE": "1", **variables}
     words = [str(word) for word in (*command, TRIAL)]
     done = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True, env=environment, cwd=BUILD)
@@ -174,7 +174,7 @@ def trial(command: Sequence[object], **variables: str) -> dict[str, str]:
 
 
 def run_wheel(wheel: Path, target: Target, pattern: Path) -> list[str]:
-    """Everywhere this wheel was run, in words; empty where it was only built."""
+    """Run the wheel on every Python that it serves, and describe each run."""
     told = []
     here = f"{sys.version_info.major}.{sys.version_info.minor}"
     if target.machine == platform.machine() and target.serves(here):
@@ -195,8 +195,8 @@ def python(*words: object) -> None:
     subprocess.run([sys.executable, *map(str, words)], check=True, env={**os.environ, "PATH": path})
 
 
-def newest(folder: Path, pattern: str) -> Path:
-    """The file that was just made."""
+def find_newest(folder: Path, pattern: str) -> Path:
+    """Return the newest file."""
     return max(folder.glob(pattern), key=lambda path: path.stat().st_mtime)
 
 
@@ -205,7 +205,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--machine", choices=sorted(debian.ARCHITECTURES), help="this processor alone")
     machines = [m] if (m := parser.parse_args().machine) else sorted(debian.ARCHITECTURES)
-    if reason := debian.can_fetch():
+    if reason := debian.explain_missing_apt():
         raise SystemExit(reason)
     shutil.rmtree(DIST, ignore_errors=True)
     source = unpack_sdist(make_sdist(), BUILD / "source")

@@ -20,11 +20,11 @@ __all__ = ["check_command"]
 # What the child runs: its answer goes into a file, so that whatever the student prints is the student's.
 CHILD = (
     "import json, sys; from poise.textbook.exercises import judge_file;"
-    " told = judge_file(int(sys.argv[1]), sys.argv[2], int(sys.argv[3]));"
-    " open(sys.argv[4], 'w', encoding='utf-8').write(json.dumps(told))"
+    " result = judge_file(int(sys.argv[1]), sys.argv[2], int(sys.argv[3]));"
+    " open(sys.argv[4], 'w', encoding='utf-8').write(json.dumps(result))"
 )
 
-ERRORS = 2  # the error stream: what the student prints is no result
+ERRORS = 2  # the error stream, for the student's own output
 
 
 def check_command(
@@ -58,14 +58,14 @@ def check_command(
 def judge_in_child(exercise: int, solution: Path, seed: int, time_limit: float) -> tuple[int, str]:
     """Judge in a child process, so that endless loops can be stopped and crashes do no harm."""
     with TemporaryDirectory() as folder:
-        told = Path(folder) / "told.json"
-        words = [sys.executable, "-c", CHILD, str(exercise), str(solution), str(seed), str(told)]
+        result = Path(folder) / "result.json"
+        words = [sys.executable, "-c", CHILD, str(exercise), str(solution), str(seed), str(result)]
         try:
             ended = subprocess.run(words, check=False, timeout=time_limit, stdout=ERRORS, stdin=subprocess.DEVNULL)
         except subprocess.TimeoutExpired:
             name = EXERCISES[exercise].function
             return 1, f"{name} in {solution} was still running after {time_limit:g} s: does it loop forever?"
-        if not told.exists():
+        if not result.exists():
             return 1, f"{solution} ended the process itself (exit code {ended.returncode}) before it had answered."
-        code, said = json.loads(told.read_text("utf-8"))
+        code, said = json.loads(result.read_text("utf-8"))
     return code, said

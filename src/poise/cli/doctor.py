@@ -47,8 +47,8 @@ def doctor_command(
         typer.echo(json.dumps(facts, indent=2))
         return
     console = Console(highlight=False)
-    for key, told in list_facts(facts):
-        console.print(f"[bold]{key:9}[/bold] {escape(told)}", soft_wrap=True)
+    for key, text in list_facts(facts):
+        console.print(f"[bold]{key:9}[/bold] {escape(text)}", soft_wrap=True)
     console.print(make_table(facts["extras"]))
 
 

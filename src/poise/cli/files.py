@@ -66,8 +66,8 @@ def info_command(
     console = Console(highlight=False)
     for key, value in list_facts(body, motion).items():
         if key not in ("joints", "notes", "nq", "nv") and value not in (None, [], {}, ""):
-            told = write_roles(value) if key == "roles" else write_value(value) + UNITS.get(key, "")
-            console.print(f"[bold]{key:8}[/bold] {escape(told)}", soft_wrap=True)
+            text = write_roles(value) if key == "roles" else write_value(value) + UNITS.get(key, "")
+            console.print(f"[bold]{key:8}[/bold] {escape(text)}", soft_wrap=True)
     if body.joints:
         console.print(make_joint_table(body))
     for note in list_facts(body, motion)["notes"]:
@@ -106,7 +106,7 @@ def read_options(
     try:
         number: float | str = "auto" if scale == "auto" else float(scale)
     except ValueError:
-        number = scale  # refused by its name
+        number = scale  # `load` raises for it
     packages = {"package_path": package_path} if package_path else {}
     return {"base": base, "scale": number, "up": up, **packages}
 

@@ -39,7 +39,7 @@ def map_command(
 ) -> None:
     """Map the reach of a frame: per voxel, the share of orientations reached, proved out of reach, or undecided.
 
-    It runs as a job, with its parts in a folder beside the map: killed and typed again, it goes on.
+    It runs as a job that can be killed and resumed, with its parts in a folder next to the map.
     """
     with report_errors("map"):
         if out.suffix != ".npz":

@@ -41,7 +41,7 @@ def retarget_command(
 ) -> None:
     """Retarget a motion onto another body: finds matching parts, scale, floor and contacts.
 
-    A folder is carried over clip by clip, as a job: killed and typed again, it goes on.
+    A folder is retargeted clip by clip, as a job that can be killed and resumed.
     """
     if Path(file).is_dir():
         reject_clip_options(page, mode, person)

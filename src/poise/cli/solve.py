@@ -175,9 +175,9 @@ def read_settings(several: list[str] | None, option: str) -> dict[str, float]:
 def adjust_goals(goals: list[Goal], weights: dict[str, float], levels: dict[str, float]) -> list[Goal]:
     """Return the goals with their weights and priorities, by the names they have in a solution."""
     names = list(name_goals(goals))
-    for asked in (*weights, *levels):
-        if asked not in names:
-            raise name_not_found("goal", asked, names)
+    for name in (*weights, *levels):
+        if name not in names:
+            raise name_not_found("goal", name, names)
     out = []
     for name, goal in zip(names, goals, strict=True):
         level = levels.get(name, goal.priority)
@@ -197,8 +197,8 @@ def read_start(model: Model, start: str | None) -> Any:
     if not path.is_file():
         raise name_not_found("pose or file", start, list(model.poses))
     try:
-        told = json.loads(path.read_text("utf-8"))
-        q, joints = told.get("q"), told.get("joints")
+        values = json.loads(path.read_text("utf-8"))
+        q, joints = values.get("q"), values.get("joints")
         if q is None and joints is None:
             raise KeyError(path)
     except (ValueError, KeyError, TypeError, AttributeError):

@@ -26,8 +26,8 @@ def read_path(path: Path) -> Floats:
     names = [name.strip() for name in lines[0][1]] if lines else []
     wanted = [*PLACE, *(TURN if "qw" in names else ())]
     if len(lines) < 2 or any(names.count(name) != 1 for name in wanted):
-        told = ", ".join(names) if names else "none"
-        raise FormatError(f"must have columns {', '.join(wanted)}, each once, and a row; it has: {told}.", str(path))
+        found = ", ".join(names) if names else "none"
+        raise FormatError(f"must have columns {', '.join(wanted)}, each once, and a row; it has: {found}.", str(path))
     places = [names.index(name) for name in wanted]
     values = np.array([read_row(path, line, row, len(names), places) for line, row in lines[1:]])
     if len(wanted) == len(PLACE):

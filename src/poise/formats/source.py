@@ -26,7 +26,7 @@ MAX_BYTES = 1 << 29
 MAX_NOTES = 40
 """A file with more oddities than this gets a count of the rest."""
 
-# no digit can be taken in two ways, so that a long one that is not a number is refused in one pass
+# unambiguous, so that a long text that is not a number is rejected in one pass
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
 _PLAIN = re.compile(r"[0-9eE+.\s-]*", re.ASCII)
 MAX_NUMBER_LENGTH = 1000
@@ -45,7 +45,7 @@ class ReadOptions:
         up: "y" or "z": the axis that shall point up; the body is turned there. None leaves the file's own.
         clip: Which animation of the file: its name or its number; None for the first.
         model: The body that a motion is for, where the file has none.
-        package_path: Folders in which the packages of a robot's meshes are looked for.
+        package_path: Folders that are searched for the packages of a robot's meshes.
         within: The folder outside of which nothing is opened that the file names; "" for no such bound.
     """
 

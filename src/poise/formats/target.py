@@ -45,7 +45,7 @@ def replace_file(path: str | os.PathLike[str], *, overwrite: bool = True) -> Ite
     The temporary name keeps the suffix and the folder, so that the rename is one step of the file system.
 
     Raises:
-        FormatError: `check_target` refuses it, or it cannot be written.
+        FormatError: `check_target` rejects it, or it cannot be written.
     """
     target, text = check_target(path, overwrite=overwrite), os.fspath(path)
     import secrets  # slow to load, and only for writing

@@ -25,7 +25,7 @@ class QualityClips:
         up: Of `load_motion`.
     """
 
-    suffix = ""  # of what is written beside the figures: nothing
+    suffix = ""  # writes no file in addition to the figures
 
     def __init__(self, scale: float | str = 1.0, up: str | None = None) -> None:
         self.scale, self.up = scale, up

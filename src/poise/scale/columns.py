@@ -2,11 +2,11 @@
 
     id                                          whatever names a row; its number among all rows where there is none
     x y z  qw qx qy qz                          a place [m] and a rotation; with several goals or frames, "hand_l.x"
-    value                                       of goals that ask for a distance [m] or an angle [rad]
+    value                                       the target of a distance [m] or an angle [rad]
     q0 q1 ...                                   a pose: the start of a search, the argument of FK, the answer
     reached status steps searches               how a row ended
     error.<goal>.m  error.<goal>.rad            what is left of a goal
-    answer                                      0, 1, ... where a job asks for several answers a row
+    answer                                      0, 1, ... if a job has several answers a row
 
 No lists and no tensors: every reader of Parquet knows such columns, and reads them quickly.
 """
@@ -53,7 +53,7 @@ class TargetColumns:
 
     Attributes:
         goal: The goal's name.
-        op: What it asks for.
+        op: The kind of its target.
         columns: Their names in the table.
     """
 

@@ -44,7 +44,7 @@ def read_shard(given: Any) -> Shard:
     "3/64" or (3, 64). Schedulers count from 0 or from 1, so 0/64 and 64/64 are the same one.
 
     Raises:
-        InvalidValue: It is no shard.
+        InvalidValue: It is not a shard.
     """
     if given is None:
         return 0, 1

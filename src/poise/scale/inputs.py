@@ -7,28 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from glob import has_magic, iglob
 from hashlib import sha256
 from os import PathLike, fspath
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from poise.errors import FormatError, InvalidValue, MissingExtra
+from poise.errors import FormatError, InvalidValue
+from poise.formats.tables import containers
 
 __all__ = ["Input", "RowGroup", "hash_row_group", "list_inputs", "list_row_groups", "list_rows", "load_parquet"]
 
 TABLES = (".parquet", ".pq")
 CHUNK = 1 << 20
 
-
-def load_parquet() -> tuple[Any, Any]:
-    """Return pyarrow and its Parquet module."""
-    try:
-        import pyarrow
-        from pyarrow import parquet as door
-    except ImportError as error:
-        raise MissingExtra('jobs read and write Parquet: pip install "poise[scale]"') from error
-    return pyarrow, door
+load_parquet = partial(containers.load_parquet, "scale")
 
 
 @dataclass(frozen=True)
@@ -128,7 +122,7 @@ def list_row_groups(inputs: Sequence[Input]) -> list[RowGroup]:
     """List the row groups of tables, all in order.
 
     Raises:
-        FormatError: A file is no Parquet file, or a damaged one.
+        FormatError: A file is not a Parquet file, or is damaged.
     """
     out: list[RowGroup] = []
     first = 0

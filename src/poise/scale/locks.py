@@ -36,8 +36,8 @@ class Lock:
         try:
             acquire(self._handle, shared)
         except BlockingIOError:
-            said = os.pread(self._handle, 200, 0).decode("utf-8", "replace").strip() if hasattr(os, "pread") else ""
-            self.holder = f" ({said})" if said else ""
+            owner = os.pread(self._handle, 200, 0).decode("utf-8", "replace").strip() if hasattr(os, "pread") else ""
+            self.holder = f" ({owner})" if owner else ""
             os.close(self._handle)
         except OSError:
             pass  # no locks here

@@ -1,6 +1,6 @@
 """A reach map as a job: pieces of the grid, a part each, and one map at the end.
 
-5f0c9a...-00003.npz        a part: how many orientations of its voxels are reached, proved, asked
+5f0c9a...-00003.npz        a part: how many orientations of its voxels are reached, proved out of reach, tried
 map.npz                    the whole map, as `poise.save` writes it
 _manifest.json             last
 """
@@ -69,10 +69,10 @@ def run_map(job: Any, inputs: Any, out: Any, shard: Any, threads: int | None, pr
     )
 
 
-def split_map(asked: MapQuery) -> Iterator[MapQuery]:
+def split_map(query: MapQuery) -> Iterator[MapQuery]:
     """Yield the query in pieces, whose size depends on the map alone."""
-    for piece in asked.cut(POSES):
-        yield replace(asked, places=asked.places[piece], numbers=asked.numbers[piece])
+    for piece in query.cut(POSES):
+        yield replace(query, places=query.places[piece], numbers=query.numbers[piece])
 
 
 def shift(progress: Any, before: int, total: int) -> Any:

@@ -49,8 +49,8 @@ def map_on_ray(
         batch_size: Rows that an actor is given at once.
         num_cpus: Cores of an actor: so many threads solve there.
         num_gpus: GPUs of an actor; 1 for a job on a GPU unless given.
-        concurrency: How many actors, or (least, most); unless given, as many as there is room for beside one core,
-            which Ray needs to read and write with.
+        concurrency: How many actors, or (least, most); by default as many as fit, leaving one core for Ray to read
+            and write with.
         checkpoint: A folder, or a path in a bucket, that all nodes reach: rows that were written by `write_parquet` are
             noted there, and a second run leaves them out (Ray's own CheckpointConfig). The dataset must then be one
             that Ray reads from files and writes to files, and `id` unique.
@@ -112,7 +112,7 @@ class RayWorker:
 
     Args:
         job: The job.
-        num_cpus: The cores that the actor was given: libraries with threads of their own are not told by Ray.
+        num_cpus: The cores of the actor, which Ray does not pass on to libraries with their own threads.
     """
 
     def __init__(self, job: Any, num_cpus: float) -> None:
@@ -121,7 +121,7 @@ class RayWorker:
         self.work = job.prepare(max(1, round(num_cpus)))
 
     def __call__(self, table: Any) -> Any:
-        """Return the answers of a table; in slices, so that memory stays bounded beside Ray's own."""
+        """Return the answers of a table; in slices, so that memory stays bounded."""
         import pyarrow
 
         slices = [table.slice(first, ROWS) for first in range(0, max(1, table.num_rows), ROWS)]

@@ -48,7 +48,7 @@ class SolveRows:
 
     Args:
         model: The body.
-        goals: What is asked for; columns hold the targets of each row.
+        goals: The goals; columns hold the targets of each row.
         options: As `solve_batch` takes them.
         device: "cpu" or "gpu".
         threads: How many threads; one per core unless given.
@@ -63,12 +63,12 @@ class SolveRows:
 
     def find_targets(self, names: Sequence[str], where: str) -> list[TargetColumns]:
         """List the goals whose targets a table with these columns has."""
-        asked = self.solver.rows.items()
-        found = [TargetColumns.find(goal, row, names, self._alone, where) for goal, row in asked]
+        goals = self.solver.rows.items()
+        found = [TargetColumns.find(goal, row, names, self._alone, where) for goal, row in goals]
         if not (out := [each for each in found if each is not None]):
             wanted = "; ".join(
                 f"{'' if self._alone else goal + '.'}{' '.join(NEEDED[row.op])}"
-                for goal, row in asked
+                for goal, row in goals
                 if row.op in NEEDED
             )
             raise FormatError(f"has no target: it needs the columns {wanted}, and {list_known_columns(names)}", where)

@@ -62,7 +62,7 @@ class Columns:
         """Return q of every frame, (frames, nq); overwrites the rows."""
         plain = np.array_equal(self.order, np.arange(rows.shape[1]))
         q = rows if plain else rows[:, self.order]
-        with np.errstate(over="ignore"):  # what is infinite then is refused by the motion
+        with np.errstate(over="ignore"):  # `Motion` rejects infinite numbers
             q *= self.factor
         return q
 

@@ -34,7 +34,7 @@ SUFFIXES = (".bvh",)
 
 MAX_HIERARCHY_BYTES = 1 << 24  # bytes before the word MOTION
 SHOWN = 100  # pairs of frames of a clip that show a body
-NOTHING = 0.01  # of the longest offset: positions below the root that are no larger replace none
+SMALL_POSITION = 0.01  # relative to the longest offset: smaller positions below the root keep the offsets
 _MOTION = re.compile(rb"(?:^|[\n}])[ \t]*(MOTION)(?=\s|$)", re.IGNORECASE)
 
 
@@ -151,7 +151,7 @@ def keep_offsets(source: Source, nodes: list[BvhNode], rows: NDArray[np.float64]
             columns += [column for column, _ in slides]
             values += [value for _, value in slides]
         at += len(channels)
-    if not columns or float(np.abs(rows[:, columns]).max()) > NOTHING * float(np.abs(values).max()):
+    if not columns or float(np.abs(rows[:, columns]).max()) > SMALL_POSITION * float(np.abs(values).max()):
         return rows
     source.note("its position channels below the root are next to zero throughout; they were added to the offsets")
     out = rows.copy()

@@ -150,7 +150,7 @@ class RowReader:
         """Read `count` numbers of a block; raise with the line for a word that is not a number."""
         if block.translate(None, _DIGITS):
             found = _FOREIGN.search(block)
-            self._refuse(block, found.start() if found else 0)
+            self._reject_word(block, found.start() if found else 0)
         try:
             values = read_numbers(block, count)
         except ValueError:
@@ -166,9 +166,9 @@ class RowReader:
         except ValueError:
             fine = False
         if not fine:
-            self._refuse(block, place)
+            self._reject_word(block, place)
 
-    def _refuse(self, block: bytes, place: int) -> None:
+    def _reject_word(self, block: bytes, place: int) -> None:
         """Raise for the word around a place."""
         first = place
         while first and not block[first - 1 : first].isspace():
@@ -207,14 +207,14 @@ class RowReader:
         """Check that there are as many numbers as declared, in rows."""
         if self.count == frames * self.channels:
             if self.astray and 2 * self.whole > self.lines:
-                self._refuse_row()
+                self._reject_row()
             if self.astray:
                 self.source.note_oddity(
                     "its lines do not end where frames do; the numbers were read one after the other", line
                 )
             return
         if self.odd is not None and 2 * self.whole > self.lines - 1 and self.count % max(self.channels, 1):
-            self._refuse_row()
+            self._reject_row()
         if not self.channels:
             raise self.source.make_error(f"has {self.count} numbers of motion, but no joint has channels.", self.line)
         found, rest = divmod(self.count, self.channels)
@@ -225,7 +225,7 @@ class RowReader:
         wanted = f"{frames} frames of {self.channels} channels"
         raise self.source.make_error(f"declares {wanted} (line {line}), but holds {found} frames{more}.", self.line)
 
-    def _refuse_row(self) -> None:
+    def _reject_row(self) -> None:
         assert self.odd is not None
         line, size = self.odd
         raise self.source.make_error(f"this row has {size} numbers; the hierarchy has {self.channels} channels.", line)

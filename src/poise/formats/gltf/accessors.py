@@ -105,7 +105,7 @@ def read_accessor(document: Document, i: int, kind: str, where: str, *, integers
         document: The file.
         i: Which accessor.
         kind: The `type` that it must have.
-        where: The element that asks, for messages.
+        where: The element that refers to it, for messages.
         integers: Whether normalised integers are allowed as well as floats.
     """
     at, accessor = f"accessors[{i}]", document.read_items("accessors")[i]

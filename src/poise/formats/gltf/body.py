@@ -11,7 +11,7 @@ ball. Above all joints it is free, and counts so too.
 scale is even), the node's matrix ``[R P, t]`` becomes the motion ``[Y R G, A t]``: G a half turn or nothing that takes
 the signs of a mirroring P, Y nothing unless A is uneven. Its own stretch is ``A' = (Y R G)^T A R P``. With even scales,
 mirrored ones included, that is exact in every pose. Under an uneven scale a turning bone would change its length; it is
-exact in the file's own pose only, which is told.
+exact in the file's own pose only, with a note.
 """
 
 from __future__ import annotations
@@ -134,8 +134,8 @@ def find_moving(
 ) -> tuple[set[int], set[int]]:
     """Return the nodes that some clip rotates, and those that one translates, away from the file's pose.
 
-    Every key of every clip is read for it, so a clip that cannot be is refused with its body; one that is packed is
-    told of and passed over.
+    Every key of every clip is read, so an unreadable clip is an error of its body; a packed one is noted and
+    ignored.
     """
     turning: set[int] = set()
     sliding: set[int] = set()

@@ -266,7 +266,7 @@ def split_chunks(source: Source, length: int) -> Iterator[tuple[int, bytes]]:
 def parse(source: Source, data: bytes, where: str) -> Object:
     """Return the root object of the JSON text; rejects repeated keys, NaN and bottomless nesting."""
 
-    def refuse(word: str) -> NoReturn:
+    def reject(word: str) -> NoReturn:
         raise source.make_error(f"the JSON holds {word}, which is not a JSON number; export it again.")
 
     def unique(pairs: list[tuple[str, Any]]) -> Object:
@@ -279,7 +279,7 @@ def parse(source: Source, data: bytes, where: str) -> Object:
 
     place = f"{where}: " if where else ""
     try:
-        root = json.loads(data.decode("utf-8"), object_pairs_hook=unique, parse_constant=refuse)
+        root = json.loads(data.decode("utf-8"), object_pairs_hook=unique, parse_constant=reject)
     except UnicodeDecodeError as error:
         raise source.make_error(f"{place}byte {error.start} is not UTF-8, as the JSON of glTF must be.") from None
     except json.JSONDecodeError as error:

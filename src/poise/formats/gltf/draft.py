@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 
 from poise.errors import FormatError, FormatWarning
 from poise.formats.gltf.document import BIN, JSON, Document, Object
+from poise.formats.meshes.images import find_kind
 
 __all__ = ["GltfDraft", "write_parts"]
-
-MIMES = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"RIFF": "image/webp", b"\xabKTX": "image/ktx2"}
 
 
 class GltfDraft:
@@ -148,7 +147,7 @@ def find_mime(image: Object, data: bytes) -> str:
     if isinstance(image.get("mimeType"), str):
         return str(image["mimeType"])
     by_name = "image/jpeg" if unquote(image["uri"]).lower().endswith((".jpg", ".jpeg")) else "image/png"
-    return next((mime for head, mime in MIMES.items() if data.startswith(head)), by_name)
+    return find_kind(data) or by_name
 
 
 # ------------------------------------------------------------------------------------------------ GLB

@@ -25,6 +25,7 @@ from poise.formats.gltf.document import Document, read_document, read_own_extras
 from poise.formats.gltf.frame_times import find_frame_times
 from poise.formats.gltf.nodes import GltfNode, find_nearest_turn, find_world_matrices, read_nodes
 from poise.formats.gltf.skins import SkinJoints, read_bones, read_skins
+from poise.formats.quaternions import steady_signs
 from poise.formats.roles import give_roles
 from poise.formats.source import ReadOptions, Source, look_source
 from poise.kinematics import Motion
@@ -245,13 +246,6 @@ def check_same_body(model: Model, options: ReadOptions, source: Source) -> Model
             f"moves other joints than those of model {given.name!r}; leave model= out, then retarget."
         )
     return given
-
-
-def steady_signs(wxyz: Floats) -> Floats:
-    """Return the same rotations with continuous signs."""
-    along = np.einsum("ij,ij->i", wxyz[1:], wxyz[:-1])
-    flips = np.concatenate([[1.0], np.cumprod(np.where(along < 0, -1.0, 1.0))])
-    return np.asarray(wxyz * flips[:, None])
 
 
 def note_animated_scales(

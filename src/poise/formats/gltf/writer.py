@@ -19,6 +19,7 @@ from poise.formats.gltf.draft import GltfDraft, write_parts
 from poise.formats.gltf.reader import Character, read_body
 from poise.formats.gltf.skeleton import find_node_parents, make_bare_skeleton, warn_of_lost_values
 from poise.formats.gltf.things import Moved, add_things
+from poise.formats.quaternions import steady_signs
 from poise.formats.source import ReadOptions, Source
 from poise.kinematics import Motion, Pose
 from poise.model import Model
@@ -254,7 +255,4 @@ def add_clip(parts: GltfDraft, moved: list[Moved], frames: int, fps: float) -> N
 
 def convert_to_xyzw(turns: Floats) -> Floats:
     """Return quaternions xyzw of rotations over the frames, without jumps of sign."""
-    wxyz = Rotation.from_matrix(turns).wxyz
-    along = np.einsum("ij,ij->i", wxyz[1:], wxyz[:-1])
-    flips = np.concatenate([[1.0], np.cumprod(np.where(along < 0, -1.0, 1.0))])
-    return np.asarray((wxyz * flips[:, None])[:, [1, 2, 3, 0]])
+    return np.asarray(steady_signs(Rotation.from_matrix(turns).wxyz)[:, [1, 2, 3, 0]])

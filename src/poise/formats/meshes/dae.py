@@ -87,8 +87,8 @@ def read_dae(source: Source, album: ImageCache | None = None) -> tuple[list[Patc
 
 def read_up(root: Element) -> str:
     """Return the up axis that the file states; "z", which changes nothing, by default."""
-    said = [up.text or "" for asset in list_children(root, "asset") for up in list_children(asset, "up_axis")]
-    return next((word[0].lower() for word in map(str.strip, said) if word in ("X_UP", "Y_UP", "Z_UP")), "z")
+    axes = [up.text or "" for asset in list_children(root, "asset") for up in list_children(asset, "up_axis")]
+    return next((word[0].lower() for word in map(str.strip, axes) if word in ("X_UP", "Y_UP", "Z_UP")), "z")
 
 
 def read_unit(source: Source, root: Element) -> float:

@@ -85,8 +85,8 @@ def list_readers(album: ImageCache) -> dict[str, Callable[[Source], tuple[list[P
 
     silent: dict[str, Callable[[Source], list[Patch]]] = {".glb": read_still, ".gltf": read_still}
     silent |= {".stl": read_stl, ".msh": read_msh, ".obj": partial(read_obj, album=album)}
-    told = {suffix: partial(read_silent, read=read) for suffix, read in silent.items()}
-    return {**told, ".dae": partial(read_dae, album=album)}
+    with_up = {suffix: partial(read_silent, read=read) for suffix, read in silent.items()}
+    return {**with_up, ".dae": partial(read_dae, album=album)}
 
 
 def read_silent(source: Source, read: Callable[[Source], list[Patch]]) -> tuple[list[Patch], str]:

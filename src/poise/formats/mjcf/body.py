@@ -148,7 +148,7 @@ class BodyReader:
         above = int(m.body_parentid[i])
         parent: str | None = self.base if above == 0 and self.base else self.names.bodies[above]
         mass: Row = {"mass": float(m.body_mass[i]), "center": np.array(m.body_ipos[i])}
-        if mass["mass"] <= 1e-11:  # the least that the compiler was told to give
+        if mass["mass"] <= 1e-11:  # the compiler's lower bound, see `reader`
             mass = {}
         if self.is_free(i):
             joint = int(m.body_jntadr[i])

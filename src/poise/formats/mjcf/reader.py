@@ -75,8 +75,8 @@ def compile_safely(source: Source, within: str) -> tuple[SimpleNamespace, Assets
 def compile_with(source: Source, assets: Assets, within: str) -> SimpleNamespace:
     """Return MuJoCo's model of the file.
 
-    What it refuses in parts that have nothing to do with kinematics is only taken out where something else was
-    taken out before; bodies that weigh nothing are let through with a warning, because they can still move.
+    Elements unrelated to kinematics that MuJoCo rejects are removed only if other elements were removed before. Bodies
+    without mass are kept with a warning, because they can still move.
     """
     folder = MjcfFiles(source, within, opened={Path(source.path).resolve()})
     root = gather(folder, source, Origin(source))

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from poise import models
 from poise.arrays import Floats
+from poise.formats.quaternions import steady_signs
 from poise.formats.source import ReadOptions, Source, quote, quote_names
 from poise.formats.tables.npz import read_arrays
 from poise.kinematics import Motion
@@ -72,7 +73,7 @@ def read_motion(source: Source, options: ReadOptions) -> Motion:
     """Read the motion on the built-in humanoid.
 
     Raises:
-        FormatError: No archive, arrays that are missing or of wrong shapes, or another model asked for.
+        FormatError: No archive, arrays that are missing or of wrong shapes, or a model other than the humanoid.
     """
     model = models.build("humanoid")
     if options.model is not None and options.model != model:
@@ -91,7 +92,7 @@ def read_motion(source: Source, options: ReadOptions) -> Motion:
         block = slice(first, first + BLOCK)
         q[block] = retarget(model, poses[block], scale * trans[block], up)
     root = model.joint("pelvis").q
-    q[:, root][:, 3:] *= find_signs(q[:, root][:, 3:])[:, None]
+    q[:, root][:, 3:] = steady_signs(q[:, root][:, 3:])
     return Motion(model, q, fps)
 
 
@@ -260,9 +261,3 @@ def clamp_angle(angle: Floats, low: float, high: float) -> Floats:
     around = middle + np.remainder(angle - middle + np.pi, 2.0 * np.pi) - np.pi
     inside: Floats = np.clip(around, low, high)
     return inside
-
-
-def find_signs(wxyz: Floats) -> Floats:
-    """Return signs that keep a sequence of quaternions continuous."""
-    turns = np.einsum("ij,ij->i", wxyz[1:], wxyz[:-1]) < 0.0
-    return np.cumprod(np.concatenate([[1.0], np.where(turns, -1.0, 1.0)]))

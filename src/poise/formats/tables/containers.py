@@ -201,7 +201,7 @@ def is_fact(name: str) -> bool:
 def read_npz(source: Source) -> tuple[Columns, str]:
     """Read an archive with `q` and `columns`; with `q` alone, columns are numbered."""
     members = list_members(source)
-    of_robots = "q" not in members and set(OF_ROBOTS) <= members  # what stands beside them may be no numbers at all
+    of_robots = "q" not in members and set(OF_ROBOTS) <= members  # other members may not be numbers
     arrays = read_arrays(source, {*OF_ROBOTS, "fps"} if of_robots else None)
     held = quote_names(f"{name} {array.shape}" for name, array in arrays.items()) or "none"
     names, q = arrays.pop("columns", None), arrays.pop("q", None)
@@ -237,13 +237,13 @@ def join_arrays(source: Source, parts: list[Column], held: str) -> Column:
 # ------------------------------------------------------------------------------------------------ Parquet
 
 
-def load_parquet() -> tuple[Any, Any]:
-    """Return pyarrow and its Parquet module."""
+def load_parquet(extra: str = "formats") -> tuple[Any, Any]:
+    """Return pyarrow and its Parquet module; `extra` is the one to install."""
     try:
         import pyarrow
         from pyarrow import parquet as door
     except ImportError as error:
-        raise MissingExtra('Parquet needs pyarrow: pip install "poise[formats]"') from error
+        raise MissingExtra(f'Parquet needs pyarrow: pip install "poise[{extra}]"') from error
     return pyarrow, door
 
 

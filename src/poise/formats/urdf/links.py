@@ -74,7 +74,7 @@ def list_children(
 ) -> dict[str, Element]:
     """Return the children by tag; a repeated tag is noted, or rejected if it matters and they differ.
 
-    Those in `foreign` and in namespaces belong to other programs and are left out; what nobody knows is said.
+    Those in `foreign` and in namespaces belong to other programs and are ignored; unknown ones are noted.
     """
     found: dict[str, Element] = {}
     for child in element:

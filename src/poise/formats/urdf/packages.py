@@ -1,6 +1,6 @@
 """Where the mesh is that a robot's file names: ``package://name/meshes/link.stl``, ``file://``, or a path.
 
-A package is looked for, in this order, in the folders that `package_path=` names, above the file (a folder of its
+A package is searched, in this order, in the folders that `package_path=` names, above the file (a folder of its
 name, or next to one), in ROS_PACKAGE_PATH and AMENT_PREFIX_PATH, and among installed Python packages
 (`example-robot-data` brings its robots so). Where no folder has its name, the rest of the path is tried from the
 folders right above the file: people rename what they download. Only files with a mesh's suffix are looked at, and,
@@ -23,7 +23,7 @@ __all__ = ["PackageFinder"]
 
 SCHEME = re.compile(r"(package|model|file)://", re.IGNORECASE)
 PACKAGE_NAME = re.compile(rb"<name>\s*([\w.-]{1,200})\s*</name>")
-HIGHEST = 12  # folders above the file that are looked at
+HIGHEST = 12  # folders above the file that are searched
 NEAR = 4  # of them, those from which a path without its package is tried
 LONGEST = 4096
 

@@ -42,7 +42,7 @@ class AxisReading:
 
     Attributes:
         applied: Whether the stated axes are applied.
-        passed: The gap with the axes passed over [m].
+        passed: The gap with the axes ignored [m].
         turned: The gap with the axes applied [m].
         matters: Whether the two differ enough.
         axes: What the files say is up.

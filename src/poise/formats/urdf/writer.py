@@ -41,7 +41,7 @@ def write_model(model: Model, target: Path) -> None:
     """Write the model to a file.
 
     Raises:
-        FormatError: The model has names that XML cannot hold or URDF not tell apart, or a ball joint with a cone.
+        FormatError: The model has names that XML cannot hold or that URDF readers confuse, or a ball joint with a cone.
     """
     root = _Writer(model).write_robot()
     ET.indent(root)
