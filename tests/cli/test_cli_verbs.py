@@ -216,7 +216,7 @@ def test_bench_refuses_what_it_cannot_read(tmp_path: Path) -> None:
 
 
 def test_a_shell_completes_bodies_and_methods() -> None:
-    from poise.cli.shared import complete_body, complete_method
+    from poise.cli.console import complete_body, complete_method
 
     assert complete_body("hu") == ["humanoid"]
     assert set(complete_method("s")) >= {"svd", "sdls"}

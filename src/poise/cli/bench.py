@@ -23,8 +23,8 @@ from rich.table import Table
 
 import poise
 from poise.batch import BatchSolver
+from poise.cli.console import describe_system, report_errors, report_written, show_progress
 from poise.cli.demo import follow, make_goals
-from poise.cli.shared import describe_system, report_errors, report_written, show_progress
 from poise.errors import InvalidValue
 from poise.goals import Reach
 

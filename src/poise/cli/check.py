@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from poise.cli.shared import report_errors
+from poise.cli.console import report_errors
 from poise.errors import FormatError, InvalidValue
 from poise.textbook.exercises import EXERCISES
 

@@ -10,8 +10,8 @@ import typer
 
 import poise
 from poise import motion
+from poise.cli.console import Body, report_errors, report_written, show_progress
 from poise.cli.files import Clip, For, Scale, Up, load_one_motion, read_options
-from poise.cli.shared import Body, report_errors, report_written, show_progress
 from poise.cli.waypoints import read_path
 from poise.formats.registry import find_writer
 from poise.formats.target import check_target

@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 
 import poise
-from poise.cli.shared import report_errors
+from poise.cli.console import report_errors
 from poise.errors import MissingExtra
 from poise.goals import Balance, LookAt, Reach, Rest
 from poise.goals.goal import Goal

@@ -20,7 +20,7 @@ from rich.table import Table
 
 import poise
 from poise import native
-from poise.cli.shared import describe_system
+from poise.cli.console import describe_system
 
 __all__ = ["PURPOSES", "doctor_command"]
 

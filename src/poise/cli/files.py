@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 import poise
-from poise.cli.shared import Body, report_errors
+from poise.cli.console import Body, report_errors
 from poise.errors import FormatError
 from poise.formats import registry
 from poise.formats.meshes.looks import name_missing_meshes

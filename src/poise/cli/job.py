@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
+from poise.cli.console import report_errors, show_progress
 from poise.cli.files import read_options
-from poise.cli.shared import report_errors, show_progress
 from poise.motion import Mapping
 from poise.scale import Job, Report
 from poise.scale.maps import MAP

@@ -10,9 +10,9 @@ import numpy as np
 import typer
 
 import poise
+from poise.cli.console import Body, report_errors, report_written, show_progress
 from poise.cli.files import Base, Packages, Scale, Tool, Up, load_all, read_options
 from poise.cli.job import run_map_job
-from poise.cli.shared import Body, report_errors, report_written, show_progress
 from poise.errors import FormatError
 from poise.scale import Job
 

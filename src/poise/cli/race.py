@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 import poise
-from poise.cli.shared import Body, complete_method, report_errors, report_written, show_progress
+from poise.cli.console import Body, complete_method, report_errors, report_written, show_progress
 from poise.methods import names
 from poise.pages import show
 from poise.pictures import plot

@@ -10,9 +10,9 @@ import typer
 import poise
 from poise import motion
 from poise.cli.clips import WITH_SKIN, AsJson, print_quality
+from poise.cli.console import report_errors, report_written, show_progress
 from poise.cli.files import Clip, Scale, Up, load_one_motion, read_options
 from poise.cli.job import Threads, retarget_folder
-from poise.cli.shared import report_errors, report_written, show_progress
 from poise.errors import InvalidValue
 
 __all__ = ["retarget_command"]

@@ -17,7 +17,7 @@ import typer
 from typer.core import TyperCommand
 
 import poise
-from poise.cli.shared import Body, complete_method, report_errors, report_written
+from poise.cli.console import Body, complete_method, report_errors, report_written
 from poise.errors import FormatError, InvalidValue, name_not_found
 from poise.formats.registry import knows_suffix
 from poise.goals import Balance, LookAt, Reach, Rest

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import typer
 
 import poise
+from poise.cli.console import Body, report_errors
 from poise.cli.files import Base, Clip, Packages, Tool, Up, load_all, read_options
-from poise.cli.shared import Body, report_errors
 
 __all__ = ["studio_command"]
 

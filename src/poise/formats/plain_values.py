@@ -156,7 +156,7 @@ def decode_frame(values: Mapping[str, Any]) -> FrameSpec:
 def decode_joint(values: Mapping[str, Any]) -> JointSpec:
     """Return a joint; files from earlier versions lack `cone`, `locked`, `length` and `path`."""
     kind, cone, path = values["kind"], values.get("cone"), values.get("path")
-    given = {field.name: values.get(field.name) for field in fields(JointSpec)} | {
+    given: dict[str, Any] = {field.name: values.get(field.name) for field in fields(JointSpec)} | {
         "offset": decode_offset(values["offset"]),
         "axis": values["axis"] if any(values["axis"]) else None,
         "axis2": values["axis2"] if any(values["axis2"]) else None,
