@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import poise
-from poise.anatomy.bones import find_roles, roles_of_bone
-from poise.anatomy.bones.schemes import CORE, SCHEMES, Scheme
+from poise.anatomy.bone_names.matcher import find_bone_roles, find_roles
+from poise.anatomy.bone_names.schemes import CORE, SCHEMES, Scheme
 from poise.formats.roles import give_roles
 from poise.formats.source import Source
 from poise.model import ModelBuilder
@@ -175,9 +175,9 @@ def test_roles_reach_the_model() -> None:
 
 
 def test_one_bone() -> None:
-    assert roles_of_bone("VRM", "leftHand") == ("wrist_l", "hand_l")
-    assert roles_of_bone("VRM", "tail") == ()
-    assert roles_of_bone("nobody", "leftHand") == ()
+    assert find_bone_roles("VRM", "leftHand") == ("wrist_l", "hand_l")
+    assert find_bone_roles("VRM", "tail") == ()
+    assert find_bone_roles("nobody", "leftHand") == ()
 
 
 @pytest.mark.slow

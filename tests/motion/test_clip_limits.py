@@ -227,7 +227,7 @@ def test_the_work_of_a_lock_is_bounded(body, speed, skating, monkeypatch):
     monkeypatch.setattr(lock_file, "solve_whole", count)
     out = lock(make_dog(20) if body == "dog" else skating[:30], limits=Speed(speed))
     assert measure_rates(out.motion)[0].max() <= speed * (1.0 + 1e-12)
-    assert len(counts) <= lock_file.ROUNDS * lock_file.SHIFTS
+    assert len(counts) <= lock_file.RELEASE_ROUNDS * lock_file.SHIFT_ROUNDS
     assert max(counts) <= (40 if body == "dog" else 96)
 
 

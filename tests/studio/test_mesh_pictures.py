@@ -271,10 +271,10 @@ def test_what_a_page_holds_is_the_body(influences: int, tmp_path: Path) -> None:
 
 
 def test_bodies_that_look_alike_are_packed_once(tmp_path: Path) -> None:
-    from poise.pages.scene import Scene
+    from poise.pages.scene import PageScene
 
     model = poise.load(made.robot(tmp_path), package_path=[tmp_path / "elsewhere"])
-    scene = Scene(model.up)
+    scene = PageScene(model.up)
     for k in range(3):
         scene.add_body(model, np.array(model.rest)[None], offset=np.array([k, 0.0, 0.0]), color=(0.1, 0.2, 0.3))
     data = scene.to_data()

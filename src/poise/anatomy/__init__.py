@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from poise.anatomy.bones import RoleMatch, RoleReport, find_roles
+from poise.anatomy.bone_names.matcher import RoleMatch, RoleReport, find_roles
 from poise.anatomy.contacts import ContactPoint
 from poise.anatomy.report import Role, Roles
 from poise.anatomy.role_search import roles

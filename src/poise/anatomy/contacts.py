@@ -8,7 +8,7 @@ Of a foot and its toes, in the pose in which the body stands (`standing`: of a c
 
 A foot that stands on an edge of a flat box has the lower face of that for its sole: many robots do not stand flat with
 all joints at 0. A foot that stands on a point has sole_1 alone. A skeleton has no sole: its toe is the end of the foot,
-its heel lies behind the ankle by BEHIND of the way to the toe (that of a paw under it), both at the height of the
+its heel lies behind the ankle by HEEL_SHARE of the way to the toe (that of a paw under it), both at the height of the
 lowest place. A palm is the middle of the hand, or of what is beyond the elbow.
 """
 
@@ -20,7 +20,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from poise.anatomy.outlines import CORNERS, half_extent
+from poise.anatomy.outlines import CORNERS, find_half_extent
 from poise.anatomy.parts import Body
 from poise.anatomy.stance_frames import stand_on
 from poise.arrays import Floats
@@ -29,10 +29,10 @@ from poise.model import Box, Capsule, Model, Sphere
 
 __all__ = ["ContactPoint", "find_contacts"]
 
-LAYER = 0.01  # of the body's height
-EDGE = 0.15  # of the length of a sole: what belongs to its front or rear edge
-BEHIND = 0.3
-TILTED = np.cos(np.radians(30.0))  # a flat box that is tilted no farther is a sole
+SOLE_LAYER = 0.01  # of the body's height
+SOLE_EDGE = 0.15  # of the length of a sole: what belongs to its front or rear edge
+HEEL_SHARE = 0.3
+MOST_TILT_COSINE = np.cos(np.radians(30.0))  # a flat box that is tilted no farther is a sole
 FEET = ("l", "r", "fl", "fr", "hl", "hr")
 
 
@@ -69,7 +69,7 @@ def find_contacts(model: Model, roles: Mapping[str, str], body: Body, ahead: Flo
         foot = roles.get(f"foot_{side}") or roles.get(f"ankle_{side}") or roles.get(f"knee_{side}")
         if foot is not None:
             stands = stand_on(body, roles, foot) if roles.get(f"toe_{side}", foot) != foot else body
-            found.update(Foot(model, roles, stands, owners, side, foot, ahead, tall).touch())
+            found.update(FootSole(model, roles, stands, owners, side, foot, ahead, tall).touch())
     for side in "lr":
         hand = roles.get(f"hand_{side}") or roles.get(f"wrist_{side}") or roles.get(f"elbow_{side}")
         if hand is not None and f"shoulder_{side}" in roles:
@@ -80,7 +80,7 @@ def find_contacts(model: Model, roles: Mapping[str, str], body: Body, ahead: Flo
 def find_touch(model: Model, roles: Mapping[str, str], body: Body, ahead: Floats, foot: str) -> list[ContactPoint]:
     """Find the contact points of a frame that no role says is a foot, as if it were one."""
     owners = {name: part.index for part in body.parts for name in part.frames}
-    return list(Foot(model, roles, body, owners, "", foot, ahead, body.tall).touch().values())
+    return list(FootSole(model, roles, body, owners, "", foot, ahead, body.tall).touch().values())
 
 
 def list_points(model: Model, body: Body, frames: list[str]) -> tuple[Floats, str]:
@@ -91,7 +91,7 @@ def list_points(model: Model, body: Body, frames: list[str]) -> tuple[Floats, st
     solids = []
     own = [shape for shape in model.shapes if shape.frame in frames]
     for shape in [shape for shape in own if shape.use != "visual"] or own:
-        half = half_extent(shape.shape)
+        half = find_half_extent(shape.shape)
         if half is not None:
             T = body.places[shape.frame] @ shape.offset.matrix
             if isinstance(shape.shape, (Sphere, Capsule)):  # round: its lowest place, not the corner of a box around it
@@ -121,13 +121,13 @@ def find_slab(model: Model, body: Body, frames: list[str], lowest: Floats) -> Fl
         thin = int(np.argmax(np.abs(up)))
         face = CORNERS[CORNERS[:, thin] * up[thin] < 0.0] * half @ T[:3, :3].T + T[:3, 3]
         apart = np.linalg.norm(face[:, None] - lowest, axis=2).min()
-        if abs(up[thin]) > TILTED and half[thin] == half.min() and apart < LAYER * half.max():
+        if abs(up[thin]) > MOST_TILT_COSINE and half[thin] == half.min() and apart < SOLE_LAYER * half.max():
             return np.array(face)
     return lowest
 
 
 @dataclass
-class Foot:
+class FootSole:
     """A foot whose sole is looked for."""
 
     model: Model
@@ -148,16 +148,16 @@ class Foot:
         across = np.cross(self.body.up, ahead)
         heights = points @ self.body.up
         floor = float(heights.min())
-        sole = points[heights < floor + LAYER * self.tall]
+        sole = points[heights < floor + SOLE_LAYER * self.tall]
         if evidence == "bones":
             sole = self.lay_sole(points, floor, ahead)
-        elif np.ptp(sole @ ahead) < LAYER * self.tall and len(self.side) < 2:
+        elif np.ptp(sole @ ahead) < SOLE_LAYER * self.tall and len(self.side) < 2:
             sole = find_slab(self.model, self.body, frames, sole)
         along = sole @ ahead
         span = float(np.ptp(along))
-        front, rear = sole[along >= along.max() - EDGE * span], sole[along <= along.min() + EDGE * span]
+        front, rear = sole[along >= along.max() - SOLE_EDGE * span], sole[along <= along.min() + SOLE_EDGE * span]
         out = {}
-        if span < LAYER * self.tall:  # it stands on a point
+        if span < SOLE_LAYER * self.tall:  # it stands on a point
             name = f"sole_1_{self.side}"
             return {name: self.fix(name, sole.mean(axis=0), evidence)}
         for name, edge, end in ((f"toe_{self.side}", front, along.max()), (f"heel_{self.side}", rear, along.min())):
@@ -165,7 +165,7 @@ class Foot:
             if given is not None and self.model.frame(given).joint is None:  # a frame that marks the place itself
                 out[name] = ContactPoint(name, given, (0.0, 0.0, 0.0), "frame")
             else:
-                at = middle(edge, across)
+                at = find_edge_middle(edge, across)
                 out[name] = self.fix(name, at + (end - at @ ahead) * ahead, evidence)
         if evidence != "bones":
             ways = (ahead + across, ahead - across, -ahead - across, -ahead + across)
@@ -192,7 +192,7 @@ class Foot:
         far = float(((points - at) @ ahead).max())
         down = (floor - self.body.height(at)) * self.body.up
         back = float(((points - at) @ ahead).min())
-        behind = BEHIND if len(self.side) < 2 else 0.0  # an animal on four legs stands on its toes
+        behind = HEEL_SHARE if len(self.side) < 2 else 0.0  # an animal on four legs stands on its toes
         rear = back if back < -0.05 * max(far, 1e-12) else -behind * far
         return np.array([at + down + far * ahead, at + down + rear * ahead])
 
@@ -223,7 +223,7 @@ def find_palm(
     return ContactPoint(f"palm_{side}", own.frame, map_into(body, own.frame, place), evidence)
 
 
-def middle(points: Floats, across: Floats) -> Floats:
+def find_edge_middle(points: Floats, across: Floats) -> Floats:
     """Return the middle of an edge: halfway between its ends."""
     along = points @ across
     return np.array(0.5 * (points[int(np.argmin(along))] + points[int(np.argmax(along))]))

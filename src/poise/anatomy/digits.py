@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from poise.anatomy.limbs import Limb
+from poise.anatomy.limbs import LimbChain
 from poise.anatomy.parts import Body
 
 __all__ = ["name_digits"]
@@ -12,11 +12,11 @@ __all__ = ["name_digits"]
 FINGERS = ("index", "middle", "ring", "little")
 
 
-def name_digits(body: Body, limb: Limb, side: str, sure: float) -> dict[str, tuple[str, float, str]]:
+def name_digits(body: Body, limb: LimbChain, side: str, sure: float) -> dict[str, tuple[str, float, str]]:
     """Name the bones of the fingers of a hand that has three or more: thumb_1_l, index_2_r."""
     if limb.last is None:
         return {}
-    branches = [straight(body, k) for k in body.children[limb.last] if body.parts[k].turns]
+    branches = [follow_first_branch(body, k) for k in body.children[limb.last] if body.parts[k].turns]
     if not 3 <= len(branches) <= 5:
         return {}
     thumb, row = split_thumb(body, limb.last, branches)
@@ -27,7 +27,7 @@ def name_digits(body: Body, limb: Limb, side: str, sure: float) -> dict[str, tup
     return found
 
 
-def straight(body: Body, first: int) -> list[int]:
+def follow_first_branch(body: Body, first: int) -> list[int]:
     """List the parts from one outwards, along the first way."""
     out = [first]
     while body.children[out[-1]]:

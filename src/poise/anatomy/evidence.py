@@ -8,27 +8,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from poise.anatomy.bones import CORE, RoleReport
-from poise.anatomy.bones.words import MANY, roles_by_words
-from poise.anatomy.limbs import Limb
-from poise.anatomy.report import Role, order_of
-from poise.anatomy.shape import Guess, Shape
+from poise.anatomy.bone_names.matcher import CORE, RoleReport
+from poise.anatomy.bone_names.words import SHARED_WORD_CONFIDENCE, find_word_roles
+from poise.anatomy.limbs import LimbChain
+from poise.anatomy.report import Role, find_table_place
+from poise.anatomy.shape import BodyShape, Guess
 from poise.model import Model
 from poise.names import find_side
 
-__all__ = ["Weighed", "weigh"]
+__all__ = ["RoleDecisions", "weigh_evidence"]
 
 ENDS = ("hand", "foot", "head", "toe", "heel", "fingertip")  # roles that a frame fixed to the part may play
 GROUPS = {"hip": "upper", "shoulder": "upper", "clavicle": "upper", "foot": "last", "ankle": "last"} | {
     "hand": "last",
     "wrist": "last",
 }
-SURE = 0.28  # below this a word says nothing
+LEAST_WORD_CONFIDENCE = 0.28  # below this a word says nothing
 Claims = dict[str, dict[str, tuple[float, str]]]
 
 
 @dataclass
-class Weighed:
+class RoleDecisions:
     """Roles that were found, where names and shape disagree, and whether names say that it looks the other way."""
 
     found: list[Role] = field(default_factory=list)
@@ -36,18 +36,18 @@ class Weighed:
     turned: bool = False
 
 
-def weigh(model: Model, names: RoleReport, shape: Shape) -> tuple[Weighed, Shape]:
+def weigh_evidence(model: Model, names: RoleReport, shape: BodyShape) -> tuple[RoleDecisions, BodyShape]:
     """Weigh what names say against what the shape says; return the roles, and the shape with the names' sides."""
-    out = Weighed()
+    out = RoleDecisions()
     strong = names.is_known
     shape = follow_sides(shape, out)
     claims = list_claims(names) if strong else read_claims(model, shape)
-    if strong and contradicts(names, shape):
+    if strong and do_contradict(names, shape):
         out.disagreements.append("in its rest pose the body does not look as it is named; give a clip of it: clip=")
         shape = replace(shape, kind="", roles={}, limbs={}, notes=())
     parts = {name: part.index for part in shape.body.parts for name in part.frames}
     taken = {guess.frame: role for role, guess in shape.roles.items()}
-    for role in sorted({*claims, *shape.roles}, key=order_of):
+    for role in sorted({*claims, *shape.roles}, key=find_table_place):
         judge = Judge(role, claims.get(role, {}), shape, parts, taken, strong)
         decided = judge.decide(out.disagreements)
         if decided is not None:
@@ -55,7 +55,7 @@ def weigh(model: Model, names: RoleReport, shape: Shape) -> tuple[Weighed, Shape
     return out, shape
 
 
-def contradicts(names: RoleReport, shape: Shape) -> bool:
+def do_contradict(names: RoleReport, shape: BodyShape) -> bool:
     """Tell whether a shape has most of the main roles on other parts than the names: then the pose tells nothing."""
     parts = {name: part.index for part in shape.body.parts for name in part.frames}
     both = [
@@ -69,26 +69,30 @@ def list_claims(names: RoleReport) -> Claims:
     return {match.role: {match.frame: (match.confidence, match.why)} for match in names.matches}
 
 
-def read_claims(model: Model, shape: Shape) -> Claims:
+def read_claims(model: Model, shape: BodyShape) -> Claims:
     """List what the words of frames claim, and of joints where their frame's name says nothing."""
     claims: Claims = {}
     legs = shape.kind in ("quadruped", "many legs")
     for name in model.frames:
         joint = model.frame(name).joint
-        roles, sure = roles_by_words(name)
+        roles, sure = find_word_roles(name)
         if not roles and joint is not None:
-            roles, sure = roles_by_words(joint)
+            roles, sure = find_word_roles(joint)
             sure *= 0.9
         for role in roles:
-            if sure >= SURE and not (legs and role[-2:] in ("_l", "_r") and shape.stance and not shape.stance.arms):
+            if sure >= LEAST_WORD_CONFIDENCE and not (
+                legs and role[-2:] in ("_l", "_r") and shape.stance and not shape.stance.arms
+            ):
                 claims.setdefault(role, {})[name] = (sure, "by its name")
-    for role in [role for role, frames in claims.items() if max(sure for sure, _ in frames.values()) < MANY]:
+    for role in [
+        role for role, frames in claims.items() if max(sure for sure, _ in frames.values()) < SHARED_WORD_CONFIDENCE
+    ]:
         if len(claims[role]) > 3:  # arm_1 to arm_7: each of them is called so
             del claims[role]
     return claims
 
 
-def follow_sides(shape: Shape, out: Weighed) -> Shape:
+def follow_sides(shape: BodyShape, out: RoleDecisions) -> BodyShape:
     """Return the shape with left and right as the names say, where they say it."""
     agree = against = 0
     for limb_name, limb in shape.limbs.items():
@@ -102,11 +106,11 @@ def follow_sides(shape: Shape, out: Weighed) -> Shape:
     out.turned = True
     why = "" if shape.facing is None else f", by {shape.facing.why}"
     out.disagreements.append(f"what names call left is right by shape{why}; the names were followed")
-    roles = {swap(role): replace(guess, certainty=0.8 * guess.certainty) for role, guess in shape.roles.items()}
-    return replace(shape, roles=roles, limbs={swap(name): limb for name, limb in shape.limbs.items()})
+    roles = {swap_role(role): replace(guess, certainty=0.8 * guess.certainty) for role, guess in shape.roles.items()}
+    return replace(shape, roles=roles, limbs={swap_role(name): limb for name, limb in shape.limbs.items()})
 
 
-def swap(role: str) -> str:
+def swap_role(role: str) -> str:
     """Return the role on the other side."""
     return role[:-1] + {"l": "r", "r": "l"}[role[-1]] if role[-1] in "lr" and "_" in role else role
 
@@ -117,7 +121,7 @@ class Judge:
 
     role: str
     claims: dict[str, tuple[float, str]]
-    shape: Shape
+    shape: BodyShape
     parts: dict[str, int]
     taken: dict[str, str]
     strong: bool
@@ -172,7 +176,7 @@ class Judge:
 
     def is_called_so(self, frame: str) -> bool:
         """Tell whether a frame's own words are the role, as a chest's that a tool would look for among the spines."""
-        return self.role in roles_by_words(frame)[0]
+        return self.role in find_word_roles(frame)[0]
 
     @property
     def part(self) -> str:
@@ -180,7 +184,7 @@ class Judge:
         return self.role.rpartition("_")[0] or self.role
 
     @property
-    def limb(self) -> Limb | None:
+    def limb(self) -> LimbChain | None:
         """The limb that the role belongs to; None for the trunk."""
         part, _, side = self.role.rpartition("_")
         kind = "arm" if part in ("clavicle", "shoulder", "elbow", "wrist", "hand") else "leg"

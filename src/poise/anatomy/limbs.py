@@ -14,17 +14,17 @@ from itertools import pairwise
 
 import numpy as np
 
-from poise.anatomy.parts import Body, Part
+from poise.anatomy.parts import Body, BodyPart
 from poise.arrays import Floats
 
-__all__ = ["Limb", "read_limb"]
+__all__ = ["LimbChain", "read_limb"]
 
-BONE = 1.35  # of the other bone of a limb: how long one is at most
-STRAIGHT = 0.985  # the cosine between two pieces of one bone
+LONGEST_BONE_RATIO = 1.35  # of the other bone of a limb: how long one is at most
+STRAIGHT_COSINE = 0.985  # the cosine between two pieces of one bone
 
 
 @dataclass(frozen=True, slots=True)
-class Limb:
+class LimbChain:
     """A limb, from the trunk outwards; parts by number, None where there is none.
 
     Attributes:
@@ -48,20 +48,20 @@ class Limb:
     wheel: bool
 
 
-def read_limb(body: Body, first: int, across: Floats) -> Limb:
+def read_limb(body: Body, first: int, across: Floats) -> LimbChain:
     """Read a limb that begins with a part; `across` is the normal of the middle plane."""
-    chain, end = follow(body, first)
+    chain, end = follow_longest_branch(body, first)
     parts = [body.parts[k] for k in chain]
     wheel = is_wheel(body, parts, across)
     hand = find_fork(body, chain)
     whole = hand == len(chain) - 1 or parts[hand].axis is None  # the hands of robots may be as long as their arms
     middle = find_middle(parts[: hand + 1], end if whole else parts[hand].place, body.size)
     if middle is None:
-        return Limb(chain, None, chain[-1], None, None, None, end, wheel)
+        return LimbChain(chain, None, chain[-1], None, None, None, end, wheel)
     last, beyond = find_last(parts[: hand + 1], middle, find_upper(parts, middle, end), end)
     upper = find_upper(parts, middle, parts[last].place if last is not None else end)
     girdle = upper - 1 if upper > 0 and parts[upper - 1].turns > 1 else None
-    return Limb(
+    return LimbChain(
         chain=chain,
         girdle=None if girdle is None else chain[girdle],
         upper=chain[upper],
@@ -73,12 +73,14 @@ def read_limb(body: Body, first: int, across: Floats) -> Limb:
     )
 
 
-def follow(body: Body, first: int) -> tuple[tuple[int, ...], Floats]:
+def follow_longest_branch(body: Body, first: int) -> tuple[tuple[int, ...], Floats]:
     """Follow the longest branch from a part to its end; return the parts on it and the place where it ends."""
     length: dict[int, tuple[float, int | None]] = {}
     for k in reversed(body.list_below(first)):
-        steps = [(length[c][0] + distance(body.parts[c].place, body.parts[k].place), c) for c in body.children[k]]
-        own = distance(tip_of(body, body.parts[k]), body.parts[k].place)
+        steps = [
+            (length[c][0] + measure_distance(body.parts[c].place, body.parts[k].place), c) for c in body.children[k]
+        ]
+        own = measure_distance(find_tip(body, body.parts[k]), body.parts[k].place)
         longest = max(steps, key=lambda step: (step[0], -step[1]), default=(-1.0, None))
         length[k] = longest if steps and longest[0] > 0.0 else (own, None)
         if steps and longest[0] < 0.5 * own and is_light(body, k):
@@ -86,7 +88,7 @@ def follow(body: Body, first: int) -> tuple[tuple[int, ...], Floats]:
     chain = [first]
     while (following := length[chain[-1]][1]) is not None:
         chain.append(following)
-    return tuple(chain), tip_of(body, body.parts[chain[-1]])
+    return tuple(chain), find_tip(body, body.parts[chain[-1]])
 
 
 def is_light(body: Body, part: int) -> bool:
@@ -95,17 +97,17 @@ def is_light(body: Body, part: int) -> bool:
     return rest <= 0.3 * body.parts[part].mass
 
 
-def tip_of(body: Body, part: Part) -> Floats:
+def find_tip(body: Body, part: BodyPart) -> Floats:
     """Return the place of a part that is farthest from its joint; from its mass where no frame or shape tells."""
     off = np.linalg.norm(part.ends - part.place, axis=1)
     far = np.array(part.ends[int(np.argmax(off))])
     if not part.mass or body.children[part.index]:
         return far
     beyond = part.place + 2.0 * (find_center(body, part) - part.place)
-    return beyond if distance(beyond, part.place) > float(off.max()) else far
+    return beyond if measure_distance(beyond, part.place) > float(off.max()) else far
 
 
-def find_center(body: Body, part: Part) -> Floats:
+def find_center(body: Body, part: BodyPart) -> Floats:
     """Return the centre of mass of a part, in the world."""
     total = np.zeros(3)
     for name in part.frames:
@@ -114,12 +116,12 @@ def find_center(body: Body, part: Part) -> Floats:
     return np.array(total / part.mass)
 
 
-def distance(a: Floats, b: Floats) -> float:
+def measure_distance(a: Floats, b: Floats) -> float:
     """Return the distance of two places [m]."""
     return float(np.linalg.norm(a - b))
 
 
-def lever(part: Part, to: Floats) -> float:
+def measure_lever(part: BodyPart, to: Floats) -> float:
     """Return how far a place is from a joint's axis; from its centre where it turns about several."""
     offset = to - part.place
     return float(np.linalg.norm(offset if part.axis is None else np.cross(part.axis, offset)))
@@ -127,31 +129,31 @@ def lever(part: Part, to: Floats) -> float:
 
 def find_fork(body: Body, chain: tuple[int, ...]) -> int:
     """Find where a limb ends and its fingers begin, by its place in the chain: the first fork near its end."""
-    steps = [distance(body.parts[a].place, body.parts[b].place) for a, b in pairwise(chain)]
+    steps = [measure_distance(body.parts[a].place, body.parts[b].place) for a, b in pairwise(chain)]
     far = np.cumsum([0.0, *steps])
     for i, k in enumerate(chain[:-1]):
         rest = far[-1] - far[i]
-        long = [c for c in body.children[k] if reach_of(body, c) > 0.25 * rest]
+        long = [c for c in body.children[k] if measure_reach(body, c) > 0.25 * rest]
         many = len(long) > 1 or len(body.children[k]) > 2
         if i and (many or not body.parts[chain[i + 1]].turns) and far[i] > 0.6 * far[-1]:
             return i
     return len(chain) - 1
 
 
-def reach_of(body: Body, part: int) -> float:
+def measure_reach(body: Body, part: int) -> float:
     """Return how far a branch reaches beyond its first joint [m]."""
     at = body.parts[part].place
-    return max(distance(end, at) for k in body.list_below(part) for end in body.parts[k].ends)
+    return max(measure_distance(end, at) for k in body.list_below(part) for end in body.parts[k].ends)
 
 
-def find_middle(parts: list[Part], end: Floats, size: float) -> int | None:
+def find_middle(parts: list[BodyPart], end: Floats, size: float) -> int | None:
     """Find the joint that bends the limb most, by its place in the chain; None where none does.
 
     The end is that of the last joint: what is beyond it, such as a long tool, counts half.
     """
     root, last = parts[0].place, parts[-1].place
     levers = {
-        i: min(lever(p, root), lever(p, last) + 0.5 * lever(parts[-1], end))
+        i: min(measure_lever(p, root), measure_lever(p, last) + 0.5 * measure_lever(parts[-1], end))
         for i, p in enumerate(parts)
         if i and p.turns
     }
@@ -159,46 +161,50 @@ def find_middle(parts: list[Part], end: Floats, size: float) -> int | None:
     return best if best is not None and levers[best] > 0.02 * size else None
 
 
-def find_upper(parts: list[Part], middle: int, end: Floats) -> int:
+def find_upper(parts: list[BodyPart], middle: int, end: Floats) -> int:
     """Find the part that carries the middle joint; of bones with several angles the one of a bone's length."""
     above = middle - 1
     if parts[above].turns < 2:
         return above
     knee = parts[middle].place
-    lower = distance(end, knee)
-    long = [i for i in range(above, -1, -1) if distance(parts[i].place, knee) > 0.5 * lower]
+    lower = measure_distance(end, knee)
+    long = [i for i in range(above, -1, -1) if measure_distance(parts[i].place, knee) > 0.5 * lower]
     found = next((i for i in long if parts[i].turns > 1), above)
     while (
         found
         and is_straight(parts[found - 1 : found + 1], knee)
-        and distance(parts[found - 1].place, knee) < BONE * lower
+        and measure_distance(parts[found - 1].place, knee) < LONGEST_BONE_RATIO * lower
     ):
         found -= 1  # a bone in two pieces, that its twist may be shared
     return found
 
 
-def find_last(parts: list[Part], middle: int, upper: int, end: Floats) -> tuple[int | None, int | None]:
+def find_last(parts: list[BodyPart], middle: int, upper: int, end: Floats) -> tuple[int | None, int | None]:
     """Find the foot or hand and what is beyond it: the last joint of the group at the end of the lower bone."""
     at = parts[middle].place
-    long = min(distance(parts[upper].place, at), distance(end, at))
-    far = [i for i in range(middle + 1, len(parts)) if distance(parts[i].place, at) > 0.45 * long and parts[i].turns]
-    while len(far) > 1 and is_half(parts, middle, far[0], upper):
+    long = min(measure_distance(parts[upper].place, at), measure_distance(end, at))
+    far = [
+        i
+        for i in range(middle + 1, len(parts))
+        if measure_distance(parts[i].place, at) > 0.45 * long and parts[i].turns
+    ]
+    while len(far) > 1 and is_twist_joint(parts, middle, far[0], upper):
         far = far[1:]
     if not far:
         tail = [i for i in range(middle + 1, len(parts)) if parts[i].turns]
         return (tail[-1] if tail else None), None
     bone = parts[far[-1]].place - at
-    last = next((i for i in far if not twists(parts[i], bone)), far[0])
+    last = next((i for i in far if not is_twist_hinge(parts[i], bone)), far[0])
     group = [parts[last]]
     for i in range(last + 1, len(parts)):
-        if not joins(parts[i], group, bone):
+        if not belongs_to_group(parts[i], group, bone):
             break
         last = i
         group.append(parts[i])
     return last, (last + 1 if last + 1 < len(parts) else None)
 
 
-def is_straight(parts: list[Part], to: Floats) -> bool:
+def is_straight(parts: list[BodyPart], to: Floats) -> bool:
     """Tell whether two joints with several angles and a place lie in one line, in this order."""
     one, other = parts
     first, second = other.place - one.place, to - other.place
@@ -207,40 +213,42 @@ def is_straight(parts: list[Part], to: Floats) -> bool:
         one.turns > 1
         and other.turns > 1
         and min(sizes) > 0.0
-        and float(first @ second) > STRAIGHT * sizes[0] * sizes[1]
+        and float(first @ second) > STRAIGHT_COSINE * sizes[0] * sizes[1]
     )
 
 
-def is_half(parts: list[Part], middle: int, at: int, upper: int) -> bool:
+def is_twist_joint(parts: list[BodyPart], middle: int, at: int, upper: int) -> bool:
     """Tell whether a joint is in the middle of the lower bone, that its twist may be shared, and not at its end."""
     if at + 1 >= len(parts) or not is_straight([parts[middle], parts[at]], parts[at + 1].place):
         return False
-    whole = distance(parts[at + 1].place, parts[middle].place)
-    share = distance(parts[at].place, parts[middle].place) / whole
-    return 0.3 < share < 0.7 and whole < 1.1 * BONE * distance(parts[upper].place, parts[middle].place)
+    whole = measure_distance(parts[at + 1].place, parts[middle].place)
+    share = measure_distance(parts[at].place, parts[middle].place) / whole
+    return 0.3 < share < 0.7 and whole < 1.1 * LONGEST_BONE_RATIO * measure_distance(
+        parts[upper].place, parts[middle].place
+    )
 
 
-def joins(part: Part, group: list[Part], bone: Floats) -> bool:
+def belongs_to_group(part: BodyPart, group: list[BodyPart], bone: Floats) -> bool:
     """Tell whether a hinge belongs to the joints of a wrist or an ankle: four at most, and each about its own axis.
 
     A twist about the bone may come twice, as in a wrist that rolls, pitches and rolls. Toes turn as the ankle does.
     """
     if part.axis is None or group[0].axis is None or len(group) >= 4:
         return False
-    others = group[-1 if twists(part, bone) else 0 :]
+    others = group[-1 if is_twist_hinge(part, bone) else 0 :]
     return all(one.axis is not None and abs(float(one.axis @ part.axis)) < 0.7 for one in others)
 
 
-def twists(part: Part, bone: Floats) -> bool:
+def is_twist_hinge(part: BodyPart, bone: Floats) -> bool:
     """Tell whether a hinge turns about the length of a bone."""
     return part.axis is not None and abs(float(part.axis @ bone)) > 0.8 * float(np.linalg.norm(bone))
 
 
-def is_wheel(body: Body, parts: list[Part], across: Floats) -> bool:
+def is_wheel(body: Body, parts: list[BodyPart], across: Floats) -> bool:
     """Tell whether a limb ends in a wheel: a hinge across the body, without a range, that turns about its own mass."""
     last = parts[-1]
     joint = last.joint
     if joint is None or last.axis is None or body.children[last.index] or abs(float(last.axis @ across)) < 0.9:
         return False
     center = find_center(body, last) if last.mass else last.ends.mean(axis=0)
-    return bool(np.isinf(joint.lower) and np.isinf(joint.upper)) and lever(last, center) < 0.01 * body.size
+    return bool(np.isinf(joint.lower) and np.isinf(joint.upper)) and measure_lever(last, center) < 0.01 * body.size

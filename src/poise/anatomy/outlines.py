@@ -12,12 +12,12 @@ from poise.arrays import Floats
 from poise.model import Box, Capsule, Cylinder, Model, Sphere
 from poise.model.geometry.shapes import Geometry
 
-__all__ = ["CORNERS", "half_extent", "outline"]
+__all__ = ["CORNERS", "find_half_extent", "list_corners"]
 
 CORNERS = np.array(list(product((-1.0, 1.0), repeat=3)))
 
 
-def half_extent(solid: Geometry) -> Floats | None:
+def find_half_extent(solid: Geometry) -> Floats | None:
     """Return half the edges of the box around a solid, in its own axes; None for a mesh, which is not opened here."""
     if isinstance(solid, Sphere):
         return np.full(3, solid.radius)
@@ -28,12 +28,12 @@ def half_extent(solid: Geometry) -> Floats | None:
     return 0.5 * np.array(solid.size) if isinstance(solid, Box) else None
 
 
-def outline(model: Model, world: NDArray[Any]) -> dict[str, Floats]:
+def list_corners(model: Model, world: NDArray[Any]) -> dict[str, Floats]:
     """Return the corners of all plain solids by frame, in the world, given where all frames are."""
     found: dict[str, list[Floats]] = {}
     index = {name: i for i, name in enumerate(model.frames)}
     for shape in model.shapes:
-        half = half_extent(shape.shape)
+        half = find_half_extent(shape.shape)
         if half is not None:
             T = world[index[shape.frame]] @ shape.offset.matrix
             found.setdefault(shape.frame, []).append(CORNERS * half @ T[:3, :3].T + T[:3, 3])

@@ -11,17 +11,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from poise.anatomy.outlines import outline
+from poise.anatomy.outlines import list_corners
 from poise.arrays import Floats
 from poise.model import Joint, Model
 
-__all__ = ["Body", "Floats", "Part", "list_parts"]
+__all__ = ["Body", "BodyPart", "Floats", "list_parts"]
 
-FLAT = 1e-6  # of the body's size: frames within such a height are at one height
+FLAT_HEIGHT = 1e-6  # of the body's size: frames within such a height are at one height
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class BodyPart:
     """A rigid piece of a body.
 
     Attributes:
@@ -67,7 +67,7 @@ class Body:
     """
 
     model: Model
-    parts: tuple[Part, ...]
+    parts: tuple[BodyPart, ...]
     children: tuple[tuple[int, ...], ...]
     places: dict[str, Floats]
     up: Floats
@@ -83,7 +83,7 @@ class Body:
         """How far apart the lowest and the highest frame are [m]; the size of a body that lies flat."""
         heights = [self.height(T[:3, 3]) for T in self.places.values()]
         tall = max(heights) - min(heights)
-        return tall if tall > FLAT * self.size else self.size
+        return tall if tall > FLAT_HEIGHT * self.size else self.size
 
     def list_below(self, part: int) -> list[int]:
         """List a part and all that hang on it, parents first."""
@@ -114,11 +114,11 @@ def list_parts(model: Model, q: ArrayLike, up: Floats) -> Body:
         frame = model.frame(name)
         joint = None if frame.joint is None else model.joint(frame.joint)
         own = owner[frame.parent]
-        owner[name] = name if own is None or moves(joint) else own
+        owner[name] = name if own is None or is_moving(joint) else own
         members.setdefault(str(owner[name]), []).append(name)
     numbers = {name: i for i, name in enumerate(members)}
-    outlines = outline(model, world)
-    parts: list[Part] = []
+    outlines = list_corners(model, world)
+    parts: list[BodyPart] = []
     for name, frames in members.items():
         above = model.frame(name).parent
         parent = -1 if above is None else numbers[str(owner[above])]
@@ -133,25 +133,25 @@ def list_parts(model: Model, q: ArrayLike, up: Floats) -> Body:
     return Body(model, tuple(parts), tuple(map(tuple, children)), places, up, size if size > 0.0 else 1.0)
 
 
-def moves(joint: Joint | None) -> bool:
+def is_moving(joint: Joint | None) -> bool:
     """Tell whether a joint makes a part of its own."""
     return joint is not None and joint.kind != "fixed" and not joint.locked
 
 
 def make_part(
     model: Model, index: int, frames: list[str], parent: int, places: dict[str, Floats], outlines: dict[str, Floats]
-) -> Part:
+) -> BodyPart:
     """Make one part from the frames that move together."""
     name = model.frame(frames[0]).joint
     joint = None if name is None else model.joint(name)
-    joint = joint if moves(joint) else None
+    joint = joint if is_moving(joint) else None
     slides = 0 if joint is None else sum(joint.slides)
     turns = 0 if joint is None else sum(joint.turns)
     T = places[frames[0]]
     hinge = joint is not None and turns == 1 and slides == 0
     axis = T[:3, :3] @ np.asarray(joint.axis) if hinge and joint is not None else None
     ends = np.concatenate([[places[f][:3, 3] for f in frames], *(outlines[f] for f in frames if f in outlines)])
-    return Part(
+    return BodyPart(
         index=index,
         frame=frames[0],
         parent=parent,

@@ -9,46 +9,49 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.anatomy.parts import Body, list_parts
-from poise.anatomy.shape import Shape, read_shape
-from poise.anatomy.symmetry import Symmetry, find_symmetry
+from poise.anatomy.shape import BodyShape, read_shape
+from poise.anatomy.symmetry import BodySymmetry, find_symmetry
 from poise.arrays import Floats
 from poise.model import Model
 
 __all__ = ["read_best_shape"]
 
-FRAMES = 6  # of a clip that are looked at
-WORTH = {"biped": 3.0, "quadruped": 3.0, "many legs": 2.5, "two arms": 1.5, "": 0.0}
-CLEAR = 0.95  # how alike two sides are in a pose that needs no other beside it
+CLIP_FRAMES = 6  # of a clip that are looked at
+KIND_SCORES = {"biped": 3.0, "quadruped": 3.0, "many legs": 2.5, "two arms": 1.5, "": 0.0}
+CLEAR_LIKENESS = 0.95  # how alike two sides are in a pose that needs no other beside it
 
 
-def read_best_shape(model: Model, frames: Floats | None = None) -> Shape:
+def read_best_shape(model: Model, frames: Floats | None = None) -> BodyShape:
     """Read the shape of a body in the pose that shows it best: on its legs, its sides alike, its head above."""
-    poses = [model.rest, *([] if frames is None else [frames[i] for i in sample(len(frames))]), *model.poses.values()]
-    seen = Poses(model, poses)
+    some = [] if frames is None else [frames[i] for i in sample_frames(len(frames))]
+    poses = [model.rest, *some, *model.poses.values()]
+    seen = PoseReader(model, poses)
     best = seen.read(0, model.up_direction)
-    most = rate(best)
-    if most >= CLEAR * WORTH["biped"] or (frames is None and best.kind == "two arms" and not unread(best)):
+    most = score_shape(best)
+    if most >= CLEAR_LIKENESS * KIND_SCORES["biped"] or (
+        frames is None and best.kind == "two arms" and not has_unread_limbs(best)
+    ):
         return best
     for pose, up, handicap in list_views(model, len(poses)):
         shape = seen.read(pose, up)
-        worth = rate(shape) - handicap
+        worth = score_shape(shape) - handicap
         if handicap and "head" not in shape.roles:
             continue  # another way up is believed where a head is above
         if worth > most + 1e-9:
             best, most = shape, worth
-        if most >= CLEAR * WORTH["biped"]:
+        if most >= CLEAR_LIKENESS * KIND_SCORES["biped"]:
             break
     return best
 
 
-class Poses:
-    """Poses of a model, each read for several up directions; its parts and its middle plane are found once."""
+class PoseReader:
+    """PoseReader of a model, each read for several up directions; its parts and its middle plane are found once."""
 
     def __init__(self, model: Model, poses: Sequence[ArrayLike]) -> None:
         self.model, self.poses = model, poses
-        self.found: dict[int, tuple[Body, Symmetry | None]] = {}
+        self.found: dict[int, tuple[Body, BodySymmetry | None]] = {}
 
-    def read(self, pose: int, up: Floats) -> Shape:
+    def read(self, pose: int, up: Floats) -> BodyShape:
         """Read the shape of the body in a pose."""
         if pose not in self.found:
             body = list_parts(self.model, self.poses[pose], up)
@@ -57,16 +60,20 @@ class Poses:
         return read_shape(replace(body, up=up), symmetry)
 
 
-def rate(shape: Shape) -> float:
+def score_shape(shape: BodyShape) -> float:
     """Return how much a shape tells: what it stands on, how alike its sides are, whether arms and a head are above."""
     if shape.stance is None:
         return 0.0
     limbs = shape.stance.legs or ([shape.stance.arms] if shape.stance.arms else [])
     alike = min((limb.pair.alike for limb in limbs), default=0.0)
-    return (WORTH[shape.kind] + 0.5 * ("head" in shape.roles)) * alike**2 if alike < CLEAR else WORTH[shape.kind] + 0.5
+    return (
+        (KIND_SCORES[shape.kind] + 0.5 * ("head" in shape.roles)) * alike**2
+        if alike < CLEAR_LIKENESS
+        else KIND_SCORES[shape.kind] + 0.5
+    )
 
 
-def unread(shape: Shape) -> bool:
+def has_unread_limbs(shape: BodyShape) -> bool:
     """Tell whether long pairs of limbs are left over that are neither legs nor arms."""
     if shape.symmetry is None or shape.stance is None:
         return True
@@ -86,6 +93,6 @@ def list_views(model: Model, poses: int) -> Iterator[tuple[int, Floats, float]]:
             yield pose, up, 0.5
 
 
-def sample(count: int) -> list[int]:
+def sample_frames(count: int) -> list[int]:
     """List a few frames of a clip, the first among them."""
-    return sorted({int(i) for i in np.linspace(0, count - 1, min(FRAMES, count))})
+    return sorted({int(i) for i in np.linspace(0, count - 1, min(CLIP_FRAMES, count))})

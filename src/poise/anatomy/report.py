@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from poise.anatomy.bones import CORE
+from poise.anatomy.bone_names.matcher import CORE
 from poise.anatomy.contacts import ContactPoint, find_contacts
 from poise.anatomy.parts import Body
 from poise.anatomy.stance_frames import stand_on
 from poise.arrays import Floats
 from poise.errors import name_not_found
 
-__all__ = ["Role", "Roles", "order_of"]
+__all__ = ["Role", "Roles", "find_table_place"]
 
 TRUNK = ("pelvis", "spine_1", "spine_2", "chest", "upper_chest", "neck", "head", "head_top", "eyes", "jaw")
 LIMBS = (
@@ -150,7 +150,7 @@ class Roles(Mapping[str, str]):
         return "\n".join(lines)
 
 
-def order_of(role: str) -> tuple[int, int, str, str]:
+def find_table_place(role: str) -> tuple[int, int, str, str]:
     """Return where a role stands in a table: trunk, then limbs from the body outwards, then fingers."""
     if role in TRUNK:
         return 0, TRUNK.index(role), "", role

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from poise.anatomy.bones import find_roles
-from poise.anatomy.evidence import weigh
+from poise.anatomy.bone_names.matcher import find_roles
+from poise.anatomy.evidence import weigh_evidence
 from poise.anatomy.poses import read_best_shape
-from poise.anatomy.report import Role, Roles, order_of
-from poise.anatomy.shape import NO_LEGS, Shape
+from poise.anatomy.report import Role, Roles, find_table_place
+from poise.anatomy.shape import NO_LEGS, BodyShape
 from poise.arrays import Floats
 from poise.errors import InvalidValue, ModelMismatch
 from poise.kinematics import Motion
@@ -52,17 +52,17 @@ def roles(model: Model, clip: Motion | None = None) -> Roles:
 def search_roles(model: Model, frames: Floats | None) -> Roles:
     """Find the roles by names and by shape, seen in the rest pose or in frames of a clip, (frames, nq)."""
     names, shape = find_roles(model), read_best_shape(model, frames)
-    weighed, shape = weigh(model, names, shape)
+    weighed, shape = weigh_evidence(model, names, shape)
     found = keep_stated(model, weighed.found)
-    shape = settle_kind(shape, {role.role: role.frame for role in found})
+    shape = correct_kind(shape, {role.role: role.frame for role in found})
     return Roles(
         model_name=model.name,
         kind=shape.kind,
         scheme=names.scheme if names.is_known else "words" if any("name" in role.evidence for role in found) else "",
-        found=tuple(sorted(found, key=lambda role: order_of(role.role))),
+        found=tuple(sorted(found, key=lambda role: find_table_place(role.role))),
         notes=tuple(note for note in shape.notes if note.split()[0] not in {role.role for role in found}),
         disagreements=tuple(weighed.disagreements),
-        facing=look_of(shape, weighed.turned),
+        facing=find_look_direction(shape, weighed.turned),
         _seen=(model, shape.body),
     )
 
@@ -76,7 +76,7 @@ def keep_stated(model: Model, found: list[Role]) -> list[Role]:
     return [*kept, *given]
 
 
-def settle_kind(shape: Shape, found: dict[str, str]) -> Shape:
+def correct_kind(shape: BodyShape, found: dict[str, str]) -> BodyShape:
     """Return the shape of a biped where one pair of limbs was seen, its arms, and legs are named or given beside them.
 
     Legs are not seen in a pose in which they reach no ground, or are no images of each other, as in a stride.
@@ -88,7 +88,7 @@ def settle_kind(shape: Shape, found: dict[str, str]) -> Shape:
     return replace(shape, kind="biped", notes=tuple(note for note in shape.notes if not note.startswith(NO_LEGS)))
 
 
-def look_of(shape: Shape, turned: bool) -> tuple[float, float, float] | None:
+def find_look_direction(shape: BodyShape, turned: bool) -> tuple[float, float, float] | None:
     """Return the way that a body looks; None where its shape has no middle plane. Names may have turned it round."""
     if shape.facing is None:
         return None

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from poise.anatomy.digits import name_digits
-from poise.anatomy.facing import Facing, find_facing
-from poise.anatomy.limbs import Limb
+from poise.anatomy.limbs import LimbChain
+from poise.anatomy.look_direction import Facing, find_facing
 from poise.anatomy.parts import Body
-from poise.anatomy.stance import Limbs, Stance, find_stance, is_star
-from poise.anatomy.symmetry import Symmetry
+from poise.anatomy.stance import BodyStance, Limbs, find_stance, is_star
+from poise.anatomy.symmetry import BodySymmetry
 from poise.anatomy.trunk import read_trunk
 
-__all__ = ["NO_LEGS", "Guess", "Shape", "read_shape"]
+__all__ = ["NO_LEGS", "BodyShape", "Guess", "read_shape"]
 
 NO_LEGS = "it has no legs"
 
@@ -29,7 +29,7 @@ class Guess:
 
 
 @dataclass(frozen=True)
-class Shape:
+class BodyShape:
     """What the shape of a body tells.
 
     Attributes:
@@ -47,26 +47,26 @@ class Shape:
     notes: tuple[str, ...]
     body: Body
     facing: Facing | None = None
-    symmetry: Symmetry | None = None
-    stance: Stance | None = None
-    limbs: dict[str, Limb] = field(default_factory=dict)
+    symmetry: BodySymmetry | None = None
+    stance: BodyStance | None = None
+    limbs: dict[str, LimbChain] = field(default_factory=dict)
 
 
-def read_shape(body: Body, symmetry: Symmetry | None) -> Shape:
+def read_shape(body: Body, symmetry: BodySymmetry | None) -> BodyShape:
     """Read the roles of a body from its shape in a pose."""
     if symmetry is None or abs(float(symmetry.normal @ body.up)) > 0.5:
-        return Shape("", {}, ("it has no two limbs that are mirror images, left and right",), body)
+        return BodyShape("", {}, ("it has no two limbs that are mirror images, left and right",), body)
     stance = find_stance(body, symmetry)
     if is_star(body, symmetry, stance):
-        return Shape("", {}, ("its limbs are alike all round, as those of a star: none is a leg or an arm",), body)
+        return BodyShape("", {}, ("its limbs are alike all round, as those of a star: none is a leg or an arm",), body)
     facing = find_facing(body, symmetry, stance)
     legs = sorted(stance.legs, key=lambda limbs: float(body.parts[limbs.pair.first].place @ facing.forward))
     kind = {0: "two arms" if stance.arms else "", 1: "biped", 2: "quadruped"}.get(len(legs), "many legs")
     if stance.lone:
         kind, lone = "many legs", {k for leg in stance.lone for k in body.list_below(leg)}
         symmetry = replace(symmetry, trunk=tuple(k for k in symmetry.trunk if k not in lone))
-    limbs: dict[str, Limb] = {}
-    for suffix, pair in zip(suffixes(len(legs)), legs, strict=False):
+    limbs: dict[str, LimbChain] = {}
+    for suffix, pair in zip(list_suffixes(len(legs)), legs, strict=False):
         limbs.update(name_sides(body, facing, pair, "leg", suffix))
     if stance.arms is not None:
         limbs.update(name_sides(body, facing, stance.arms, "arm", ""))
@@ -83,15 +83,15 @@ def read_shape(body: Body, symmetry: Symmetry | None) -> Shape:
     elif not legs:
         notes.append(f"{NO_LEGS}: no pair of limbs reaches the ground below its trunk")
     guesses = {role: Guess(frame, round(min(sure, 1.0), 3), why) for role, (frame, sure, why) in roles.items()}
-    return Shape(kind, guesses, tuple(notes), body, facing, symmetry, stance, limbs)
+    return BodyShape(kind, guesses, tuple(notes), body, facing, symmetry, stance, limbs)
 
 
-def suffixes(count: int) -> tuple[str, ...]:
+def list_suffixes(count: int) -> tuple[str, ...]:
     """Return what is written before the side of each pair of legs, from behind: h and f for four legs."""
     return {1: ("",), 2: ("h", "f"), 3: ("h", "m", "f")}.get(count, tuple(f"{k}" for k in range(1, count + 1)))
 
 
-def name_sides(body: Body, facing: Facing, limbs: Limbs, part: str, before: str) -> dict[str, Limb]:
+def name_sides(body: Body, facing: Facing, limbs: Limbs, part: str, before: str) -> dict[str, LimbChain]:
     """Name the two limbs of a pair by their sides: leg_l and leg_r, leg_fl and leg_fr."""
     across = body.parts[limbs.pair.first].place - body.parts[limbs.pair.second].place
     if np.linalg.norm(across) < 1e-3 * body.size:
@@ -111,7 +111,9 @@ REASONS = {
 }
 
 
-def name_joints(body: Body, name: str, limb: Limb, sure: float, notes: list[str]) -> dict[str, tuple[str, float, str]]:
+def name_joints(
+    body: Body, name: str, limb: LimbChain, sure: float, notes: list[str]
+) -> dict[str, tuple[str, float, str]]:
     """Name the joints of a limb, leg_l or arm_r; what is missing goes to the notes."""
     kind, side = name.split("_")
     table = LEG if kind == "leg" else ARM
@@ -145,7 +147,7 @@ def name_joints(body: Body, name: str, limb: Limb, sure: float, notes: list[str]
     return found
 
 
-def find_end_frame(body: Body, limb: Limb) -> str | None:
+def find_end_frame(body: Body, limb: LimbChain) -> str | None:
     """Find a frame that is fixed to the last part of a limb far from its joint, such as the foot of a robot dog."""
     last = body.parts[limb.chain[-1]]
     upper = body.parts[limb.upper].place

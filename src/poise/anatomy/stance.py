@@ -10,34 +10,34 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from poise.anatomy.bones.words import words_of
-from poise.anatomy.limbs import Limb, read_limb
+from poise.anatomy.bone_names.words import split_name
+from poise.anatomy.limbs import LimbChain, read_limb
 from poise.anatomy.parts import Body
-from poise.anatomy.symmetry import Branches, Pair, Symmetry
+from poise.anatomy.symmetry import BodySymmetry, Branches, LimbPair
 
-__all__ = ["Limbs", "Stance", "find_stance", "is_star", "path_between"]
+__all__ = ["BodyStance", "Limbs", "find_path", "find_stance", "is_star"]
 
-GROUND = 0.12  # of the body's height: how near to its lowest place a foot is
-ARM_TURNS = 4  # angles of an arm at least, on a body without legs
-LEG_TURNS = 2  # angles of a leg at least: the jaws of a gripper have fewer
+GROUND_LAYER = 0.12  # of the body's height: how near to its lowest place a foot is
+LEAST_ARM_ANGLES = 4  # angles of an arm at least, on a body without legs
+LEAST_LEG_ANGLES = 2  # angles of a leg at least: the jaws of a gripper have fewer
 ARM_WORDS = frozenset(("shoulder", "elbow", "wrist"))
 LEG_WORDS = frozenset(("hip", "thigh", "knee", "shin", "calf", "ankle", "foot", "leg"))
-LONG = 0.15  # of the body's height: how long a leg or an arm is at least
-LIKE_A_LEG = 0.8  # how alike a leg without a partner and one of a pair are at least
-FLOATING = 2  # slides between the world and the trunk of a body that may be anywhere: a lift has one
+LEAST_LIMB_LENGTH = 0.15  # of the body's height: how long a leg or an arm is at least
+LEAST_LEG_LIKENESS = 0.8  # how alike a leg without a partner and one of a pair are at least
+FLOATING_SLIDES = 2  # slides between the world and the trunk of a body that may be anywhere: a lift has one
 
 
 @dataclass(frozen=True, slots=True)
 class Limbs:
     """A pair of limbs as read."""
 
-    pair: Pair
-    first: Limb
-    second: Limb
+    pair: LimbPair
+    first: LimbChain
+    second: LimbChain
 
 
 @dataclass(frozen=True, slots=True)
-class Stance:
+class BodyStance:
     """What a body stands on and what it reaches with.
 
     Attributes:
@@ -57,37 +57,39 @@ class Stance:
     lone: tuple[int, ...] = ()
 
 
-def find_stance(body: Body, symmetry: Symmetry) -> Stance:
+def find_stance(body: Body, symmetry: BodySymmetry) -> BodyStance:
     """Find the legs and arms among the pairs of a body."""
-    world = list_apart(body, symmetry)
+    world = list_detached_roots(body, symmetry)
     joints = [body.height(part.place) for part in body.parts if part.index not in world]
     across = symmetry.normal
     limbs = [
         Limbs(pair, read_limb(body, pair.first, across), read_limb(body, pair.second, across))
         for pair in symmetry.pairs
     ]
-    lows = [lowest(body, limb) for limb in limbs]
+    lows = [find_lowest_height(body, limb) for limb in limbs]
     floor, top = min([*joints, *lows]), max([*joints, *(body.height(limb.first.end) for limb in limbs)])
     height = max(top - floor, 1e-9)
-    small = [limb for limb in limbs if limb.first.wheel and limb.pair.length < LONG * height]
+    small = [limb for limb in limbs if limb.first.wheel and limb.pair.length < LEAST_LIMB_LENGTH * height]
     wheels = tuple(k for limb in small for k in (limb.pair.first, limb.pair.second))
-    long = [limb for limb in limbs if limb.pair.length > LONG * max(height, body.size) and limb not in small]
-    legs = [limb for limb in long if stands(body, long, limb, floor, height)]
-    if len(legs) > 1 and not stand_together(body, legs, height):
-        legs = [min(legs, key=lambda limb: lowest(body, limb) - 0.1 * limb.pair.length)]
+    long = [
+        limb for limb in limbs if limb.pair.length > LEAST_LIMB_LENGTH * max(height, body.size) and limb not in small
+    ]
+    legs = [limb for limb in long if is_pair_of_legs(body, long, limb, floor, height)]
+    if len(legs) > 1 and not begin_at_one_height(body, legs, height):
+        legs = [min(legs, key=lambda limb: find_lowest_height(body, limb) - 0.1 * limb.pair.length)]
     if len(legs) == 1 and are_called_arms(body, legs[0]):
         legs = []
     arms = [limb for limb in long if limb not in legs]
-    reach = max(arms, key=lambda limb: arm_score(body, limb, legs), default=None)
+    reach = max(arms, key=lambda limb: score_arms(body, limb, legs), default=None)
     if reach is not None and not legs and are_fingers(body, reach):
         reach = None
-    return Stance(tuple(legs), reach, wheels, height, floor, find_lone_legs(body, legs, floor, height))
+    return BodyStance(tuple(legs), reach, wheels, height, floor, find_lone_legs(body, legs, floor, height))
 
 
-def list_apart(body: Body, symmetry: Symmetry) -> set[int]:
+def list_detached_roots(body: Body, symmetry: BodySymmetry) -> set[int]:
     """List the roots that stand apart from a floating body; a body that is fixed to its root stands on that."""
     above = {k for pair in symmetry.pairs for k in body.list_above(pair.trunk)}
-    if sum(body.parts[k].slides for k in above) < FLOATING:
+    if sum(body.parts[k].slides for k in above) < FLOATING_SLIDES:
         return set()
     return {part.index for part in body.parts if part.parent < 0 and part.joint is None and len(part.frames) == 1}
 
@@ -101,34 +103,34 @@ def find_lone_legs(body: Body, legs: list[Limbs], floor: float, height: float) -
         k: min(body.height(end) for j in body.list_below(k) for end in body.parts[j].ends)
         for k in list_leg_twins(body, legs, taken)
     }
-    return tuple(k for k, low in lows.items() if low - floor <= GROUND * height)
+    return tuple(k for k, low in lows.items() if low - floor <= GROUND_LAYER * height)
 
 
 def list_leg_twins(body: Body, legs: Iterable[Limbs], paired: set[int]) -> list[int]:
     """List the branches next to the legs that are as long and have as many joints, excluding the paired ones."""
     branches = Branches(body)
     others = {k: limb.pair.first for limb in legs for k in body.children[limb.pair.trunk] if k not in paired}
-    return [k for k, leg in others.items() if branches.compare(k, leg) > LIKE_A_LEG]
+    return [k for k, leg in others.items() if branches.compare(k, leg) > LEAST_LEG_LIKENESS]
 
 
-def is_star(body: Body, symmetry: Symmetry, stance: Stance) -> bool:
+def is_star(body: Body, symmetry: BodySymmetry, stance: BodyStance) -> bool:
     """Return whether the legs are arms of a star: an unpaired limb off the ground equals them."""
     paired = {k for pair in symmetry.pairs for k in (pair.first, pair.second)}
     return len(stance.legs) == 1 and not set(list_leg_twins(body, stance.legs, paired)) <= set(stance.lone)
 
 
-def lowest(body: Body, limbs: Limbs) -> float:
+def find_lowest_height(body: Body, limbs: Limbs) -> float:
     """Return the height of the lowest joint or end of a pair."""
     places = [body.parts[k].place for limb in (limbs.first, limbs.second) for k in limb.chain]
     return min(body.height(place) for place in [*places, limbs.first.end, limbs.second.end])
 
 
-def stands(body: Body, limbs: list[Limbs], limb: Limbs, floor: float, height: float) -> bool:
+def is_pair_of_legs(body: Body, limbs: list[Limbs], limb: Limbs, floor: float, height: float) -> bool:
     """Tell whether a pair carries the body: it ends at the ground, well below where it begins and below the trunk."""
-    if sum(body.parts[k].turns for k in limb.first.chain) < LEG_TURNS:
+    if sum(body.parts[k].turns for k in limb.first.chain) < LEAST_LEG_ANGLES:
         return False
-    low, begin = lowest(body, limb), body.height(body.parts[limb.pair.first].place)
-    if low - floor > GROUND * height or begin - low < max(0.4 * limb.pair.length, LONG * height):
+    low, begin = find_lowest_height(body, limb), body.height(body.parts[limb.pair.first].place)
+    if low - floor > GROUND_LAYER * height or begin - low < max(0.4 * limb.pair.length, LEAST_LIMB_LENGTH * height):
         return False
     places = [body.parts[k].place for k in list_core(body, limbs)]
     heights = [body.height(place) for place in places]
@@ -145,7 +147,7 @@ def are_called_arms(body: Body, limbs: Limbs) -> bool:
         word
         for part in parts
         for name in (part.frame, part.joint.name if part.joint else "")
-        for word in words_of(name)
+        for word in split_name(name)
     }
     return bool(words & ARM_WORDS) and not words & LEG_WORDS
 
@@ -154,19 +156,19 @@ def list_core(body: Body, limbs: list[Limbs]) -> set[int]:
     """List the parts of the trunk between the pairs; with one pair all that it hangs on, down to a fixed base."""
     hubs = [limb.pair.trunk for limb in limbs]
     if len(set(hubs)) > 1:
-        return {k for hub in hubs for k in path_between(body, hubs[0], hub)[1:]}
+        return {k for hub in hubs for k in find_path(body, hubs[0], hub)[1:]}
     fixed = body.parts[body.list_above(hubs[0])[-1]].joint is None
     return {k for k in body.list_above(hubs[0]) if fixed and body.parts[k].joint and not body.parts[k].free}
 
 
-def stand_together(body: Body, legs: list[Limbs], height: float) -> bool:
+def begin_at_one_height(body: Body, legs: list[Limbs], height: float) -> bool:
     """Tell whether several pairs of legs begin at about one height, as those of a quadruped do."""
     begins = [body.height(body.parts[limb.pair.first].place) for limb in legs]
     lengths = [limb.pair.length for limb in legs]
     return max(begins) - min(begins) < 0.35 * height and min(lengths) > 0.6 * max(lengths)
 
 
-def arm_score(body: Body, limb: Limbs, legs: list[Limbs]) -> float:
+def score_arms(body: Body, limb: Limbs, legs: list[Limbs]) -> float:
     """Return how much a pair looks like arms: long, bent in the middle, begun above the legs."""
     score = limb.pair.length * (1.0 if limb.first.middle is not None else 0.3)
     if legs:
@@ -177,7 +179,7 @@ def arm_score(body: Body, limb: Limbs, legs: list[Limbs]) -> float:
 
 def are_fingers(body: Body, limbs: Limbs) -> bool:
     """Tell whether a pair without legs below is two fingers of a hand or a gripper: few joints, or many beside it."""
-    if sum(body.parts[k].turns for k in limbs.first.chain) < ARM_TURNS:
+    if sum(body.parts[k].turns for k in limbs.first.chain) < LEAST_ARM_ANGLES:
         return True
     begin = body.parts[limbs.pair.trunk].place
     far = {
@@ -187,7 +189,7 @@ def are_fingers(body: Body, limbs: Limbs) -> bool:
     return sum(reach > 0.6 * far[limbs.pair.first] for reach in far.values()) > 3
 
 
-def path_between(body: Body, a: int, b: int) -> list[int]:
+def find_path(body: Body, a: int, b: int) -> list[int]:
     """List the parts on the way from one part to another, both included."""
     up, down = body.list_above(a), body.list_above(b)
     meet = next(k for k in up if k in down) if set(up) & set(down) else None

@@ -14,9 +14,9 @@ from poise.anatomy.parts import Body, list_parts
 
 __all__ = ["stand_on"]
 
-HIGH = 0.85  # of how high the hips mostly are: lower, the body sits or lies
-LOW = 0.02  # of the body's height above where a foot is lowest
-SLOW = 0.5  # of those frames, in which it moves least
+HIP_HEIGHT_SHARE = 0.85  # of how high the hips mostly are: lower, the body sits or lies
+FOOT_HEIGHT = 0.02  # of the body's height above where a foot is lowest
+SLOW_SHARE = 0.5  # of those frames, in which it moves least
 
 
 def stand_on(body: Body, roles: Mapping[str, str], foot: str) -> Body:
@@ -32,12 +32,12 @@ def stand_on(body: Body, roles: Mapping[str, str], foot: str) -> Body:
     own = next(part.index for part in body.parts if foot in part.frames)
     below = np.array([at[name] for k in body.list_below(own) for name in body.parts[k].frames])
     hips = (heights[:, at[roles["pelvis"]]] if "pelvis" in roles else heights.max(axis=1)) - floor
-    high = np.flatnonzero(hips >= HIGH * np.percentile(hips, 95.0))
+    high = np.flatnonzero(hips >= HIP_HEIGHT_SHARE * np.percentile(hips, 95.0))
     feet = heights[:, below].mean(axis=1)
     tall = float(np.percentile(np.ptp(heights, axis=1), 90.0))
-    low = high[feet[high] <= np.percentile(feet[high], 5.0) + LOW * tall]
+    low = high[feet[high] <= np.percentile(feet[high], 5.0) + FOOT_HEIGHT * tall]
     speeds = np.linalg.norm(after[low][:, below, :3, 3] - T[low][:, below, :3, 3], axis=2).max(axis=1)
-    slow = low[np.argsort(speeds, kind="stable")[: max(1, round(SLOW * len(low)))]]
+    slow = low[np.argsort(speeds, kind="stable")[: max(1, round(SLOW_SHARE * len(low)))]]
     ups = np.einsum("tji,j->ti", T[slow, at[foot], :3, :3], body.up)
     best = int(slow[int(np.argmax(ups @ np.median(ups, axis=0)))])
     return list_parts(model, clip[2 * best], body.up)

@@ -17,17 +17,17 @@ import numpy as np
 from poise.anatomy.parts import Body
 from poise.arrays import Floats
 
-__all__ = ["Branches", "Pair", "Symmetry", "find_symmetry"]
+__all__ = ["BodySymmetry", "Branches", "LimbPair", "find_symmetry"]
 
-ALIKE = 0.6  # how alike two branches must be to be a pair
-NEAR = 0.12  # of the body's size: how far from its image a branch may begin
-FAR_IMAGE = 0.55  # above -log(ALIKE): the exponent of `fit_images` at which no pair is alike
+LEAST_LIKENESS = 0.6  # how alike two branches must be to be a pair
+IMAGE_DISTANCE = 0.12  # of the body's size: how far from its image a branch may begin
+FAR_IMAGE = 0.55  # above -log(LEAST_LIKENESS): the exponent of `fit_images` at which no pair is alike
 MOST_PLANES = 40
 MOST_COMPARED = 64  # branches of one part, the longest
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class LimbPair:
     """Two limbs that are mirror images: the part that carries them, where they begin, how alike and how long."""
 
     trunk: int
@@ -38,13 +38,13 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Symmetry:
+class BodySymmetry:
     """The middle plane of a body, `normal @ x == offset`, its trunk, its pairs of limbs and what has no partner."""
 
     normal: Floats
     offset: float
     trunk: tuple[int, ...]
-    pairs: tuple[Pair, ...]
+    pairs: tuple[LimbPair, ...]
     odd: tuple[int, ...]
     score: float
 
@@ -101,7 +101,7 @@ class Branches:
         return sorted(sorted(siblings, key=lambda k: -self.reach[k])[:MOST_COMPARED])
 
 
-def find_symmetry(body: Body) -> Symmetry | None:
+def find_symmetry(body: Body) -> BodySymmetry | None:
     """Find the middle plane of a body; None where nothing is paired."""
     branches = Branches(body)
     found = [mirror_body(body, branches, normal, offset) for normal, offset in list_planes(body, branches)]
@@ -121,8 +121,8 @@ def list_planes(body: Body, branches: Branches) -> list[tuple[Floats, float]]:
             if np.linalg.norm(across) < 1e-3 * body.size:
                 across = branches.middles[a] - branches.middles[b]
             wide = float(np.linalg.norm(across))
-            if alike > ALIKE and wide > 1e-3 * body.size:
-                normal = square(across / wide)
+            if alike > LEAST_LIKENESS and wide > 1e-3 * body.size:
+                normal = snap_to_axis(across / wide)
                 middle = 0.25 * (body.parts[a].place + body.parts[b].place + branches.middles[a] + branches.middles[b])
                 planes.append((alike * length, normal, float(normal @ middle)))
     planes.sort(key=lambda plane: -plane[0])
@@ -137,17 +137,17 @@ def list_planes(body: Body, branches: Branches) -> list[tuple[Floats, float]]:
     return kept
 
 
-def square(normal: Floats) -> Floats:
+def snap_to_axis(normal: Floats) -> Floats:
     """Return a direction, its largest number positive; the world axis itself where it is within three degrees."""
     largest = int(np.argmax(np.abs(normal)))
     normal = normal * np.sign(normal[largest])
     return np.array(np.eye(3)[largest]) if normal[largest] > 0.9986 else normal
 
 
-def mirror_body(body: Body, branches: Branches, normal: Floats, offset: float) -> Symmetry:
+def mirror_body(body: Body, branches: Branches, normal: Floats, offset: float) -> BodySymmetry:
     """Pair the branches of a body in a plane, from its root outwards."""
     trunk: list[int] = []
-    pairs: list[Pair] = []
+    pairs: list[LimbPair] = []
     odd: list[int] = []
     roots = [part.index for part in body.parts if part.parent < 0]
     waiting = list(roots)
@@ -158,13 +158,13 @@ def mirror_body(body: Body, branches: Branches, normal: Floats, offset: float) -
         pairs += found
         odd += single
         waiting += middle
-    score = sum(pair.length * pair.alike for pair in pairs) * (0.7 + 0.6 * share_of_hinges(body, pairs, normal))
-    return Symmetry(normal, offset, tuple(trunk), tuple(pairs), tuple(odd), score)
+    score = sum(pair.length * pair.alike for pair in pairs) * (0.7 + 0.6 * measure_hinge_share(body, pairs, normal))
+    return BodySymmetry(normal, offset, tuple(trunk), tuple(pairs), tuple(odd), score)
 
 
 def pair_children(
     body: Body, branches: Branches, at: int, normal: Floats, offset: float
-) -> tuple[list[Pair], list[int], list[int]]:
+) -> tuple[list[LimbPair], list[int], list[int]]:
     """Pair what hangs on a part of the trunk; return the pairs, what lies in the plane, and what is odd."""
     children = list(body.children[at])
     aside = {k: float(normal @ branches.middles[k]) - offset for k in children}
@@ -173,13 +173,13 @@ def pair_children(
         for a, b in list_near_images(body, branches, branches.list_longest(children), normal, offset)
         if aside[a] * aside[b] < 0.0
     ]
-    pairs: list[Pair] = []
+    pairs: list[LimbPair] = []
     for alike, a, b in sorted(scored, reverse=True):
-        if alike > ALIKE and a in aside and b in aside:
+        if alike > LEAST_LIKENESS and a in aside and b in aside:
             length = 0.5 * float(branches.reach[a] + branches.reach[b])
-            pairs.append(Pair(at, a, b, alike, length))
+            pairs.append(LimbPair(at, a, b, alike, length))
             del aside[a], aside[b]
-    near = 0.5 * NEAR * body.size
+    near = 0.5 * IMAGE_DISTANCE * body.size
     alone = len(children) == 1  # a root that stands apart from its body
     middle = [k for k in aside if alone or abs(float(normal @ body.parts[k].place) - offset) < near]
     return pairs, middle, [k for k in aside if k not in middle]
@@ -192,7 +192,7 @@ def list_near_images(
     if len(siblings) < 2:
         return []
     off = np.zeros((len(siblings), len(siblings)))
-    for places, scale in ((body.joint_places, NEAR), (branches.middles, 4.0 * NEAR)):
+    for places, scale in ((body.joint_places, IMAGE_DISTANCE), (branches.middles, 4.0 * IMAGE_DISTANCE)):
         at = places[siblings]
         images = at - 2.0 * np.outer(at @ normal - offset, normal)
         off += ((images[:, None] - at) ** 2).sum(axis=2) / (scale * body.size) ** 2
@@ -203,13 +203,13 @@ def list_near_images(
 def fit_images(body: Body, branches: Branches, a: int, b: int, normal: Floats, offset: float) -> float:
     """Return how well a branch is the image of another: as alike as it is, less where it begins elsewhere."""
     image = body.parts[a].place - 2.0 * (normal @ body.parts[a].place - offset) * normal
-    off = float(np.linalg.norm(image - body.parts[b].place)) / (NEAR * body.size)
+    off = float(np.linalg.norm(image - body.parts[b].place)) / (IMAGE_DISTANCE * body.size)
     middle = branches.middles[a] - 2.0 * (normal @ branches.middles[a] - offset) * normal
-    far = float(np.linalg.norm(middle - branches.middles[b])) / (4.0 * NEAR * body.size)
+    far = float(np.linalg.norm(middle - branches.middles[b])) / (4.0 * IMAGE_DISTANCE * body.size)
     return branches.compare(a, b) * float(np.exp(-(off**2) - far**2))
 
 
-def share_of_hinges(body: Body, pairs: list[Pair], normal: Floats) -> float:
+def measure_hinge_share(body: Body, pairs: list[LimbPair], normal: Floats) -> float:
     """Return how far the hinges of the paired limbs lie across the body, as knees and elbows do: 0 to 1."""
     axes = [body.parts[k].axis for pair in pairs for k in body.list_below(pair.first)]
     across = [abs(float(axis @ normal)) for axis in axes if axis is not None]

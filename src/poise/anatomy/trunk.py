@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import numpy as np
 
-from poise.anatomy.facing import Facing
-from poise.anatomy.limbs import distance
+from poise.anatomy.limbs import measure_distance
+from poise.anatomy.look_direction import Facing
 from poise.anatomy.parts import Body
-from poise.anatomy.stance import Limbs, Stance, path_between
-from poise.anatomy.symmetry import Symmetry
+from poise.anatomy.stance import BodyStance, Limbs, find_path
+from poise.anatomy.symmetry import BodySymmetry
 from poise.arrays import Floats
 
 __all__ = ["read_trunk"]
 
-CROWN = 0.085  # of the body's height: a bone of this length above the neck ends at the top of the head
+CROWN_LENGTH = 0.085  # of the body's height: a bone of this length above the neck ends at the top of the head
 
 Found = dict[str, tuple[str, float, str]]
 
 
 def read_trunk(
-    body: Body, symmetry: Symmetry, stance: Stance, facing: Facing, legs: list[Limbs], kind: str, notes: list[str]
+    body: Body,
+    symmetry: BodySymmetry,
+    stance: BodyStance,
+    facing: Facing,
+    legs: list[Limbs],
+    kind: str,
+    notes: list[str],
 ) -> Found:
     """Find pelvis, spine, chest, neck and head."""
     hind = legs[0].pair.trunk if legs else None
@@ -32,7 +38,7 @@ def read_trunk(
     if fore is not None:
         carries = "arms" if stance.arms else "fore legs"
         found["chest"] = (body.parts[fore].frame, sure * (0.9 if fore != hind else 0.6), f"it carries the {carries}")
-    path = [] if hind is None or fore is None else path_between(body, hind, fore)
+    path = [] if hind is None or fore is None else find_path(body, hind, fore)
     spine = [k for k in path[1:] if body.parts[k].turns or k == fore]
     if spine:
         found["spine_1"] = (body.parts[spine[0]].frame, 0.9 * sure, "the first part above the pelvis")
@@ -51,16 +57,23 @@ def read_trunk(
 
 
 def read_head(
-    body: Body, symmetry: Symmetry, stance: Stance, facing: Facing, top: int, hind: int | None, kind: str, sure: float
+    body: Body,
+    symmetry: BodySymmetry,
+    stance: BodyStance,
+    facing: Facing,
+    top: int,
+    hind: int | None,
+    kind: str,
+    sure: float,
 ) -> Found:
     """Find neck and head: the middle branch beyond the arms that reaches highest, or farthest ahead."""
-    core = set(path_between(body, hind, top)) if hind is not None else {top}
+    core = set(find_path(body, hind, top)) if hind is not None else {top}
     core |= set(body.list_above(top))
     starts = [k for k in symmetry.trunk if body.parts[k].parent in core and k not in core and body.parts[k].turns]
     if hind is not None and hind != top:
         starts = [k for k in starts if body.parts[k].parent != hind]
     ahead = facing.forward if kind in ("quadruped", "many legs") else 0.0 * facing.forward
-    rises = {k: [float(p @ (body.up + 2.0 * ahead)) for p in places_below(body, k)] for k in starts}
+    rises = {k: [float(p @ (body.up + 2.0 * ahead)) for p in list_places_below(body, k)] for k in starts}
     begin = {k: float(body.parts[k].place @ (body.up + 2.0 * ahead)) for k in starts}
     best = max(starts, key=lambda k: max(rises[k]), default=None)
     if best is None or max(rises[best]) - begin[best] < -0.02 * stance.height:
@@ -83,16 +96,20 @@ def end_at_head(body: Body, chain: list[int], height: float) -> list[int]:
     while len(chain) > 1 and body.parts[chain[-1]].mass < 0.05 * heavy:
         chain = chain[:-1]
     last = body.parts[chain[-1]]
-    crown = distance(last.place, body.parts[chain[-2]].place) if len(chain) > 2 else 0.0
-    return chain[:-1] if crown > CROWN * height and len(last.frames) == 1 and not body.children[last.index] else chain
+    crown = measure_distance(last.place, body.parts[chain[-2]].place) if len(chain) > 2 else 0.0
+    return (
+        chain[:-1]
+        if crown > CROWN_LENGTH * height and len(last.frames) == 1 and not body.children[last.index]
+        else chain
+    )
 
 
-def places_below(body: Body, part: int) -> list[Floats]:
+def list_places_below(body: Body, part: int) -> list[Floats]:
     """List the places of all frames at and under a part."""
     return [end for k in body.list_below(part) for end in body.parts[k].ends]
 
 
-def follow_middle(body: Body, symmetry: Symmetry, first: int) -> list[int]:
+def follow_middle(body: Body, symmetry: BodySymmetry, first: int) -> list[int]:
     """Follow the middle of the body from a part outwards, as long as one way leads on; twigs do not count."""
     chain = [first]
     while True:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from poise.anatomy import roles
-from poise.anatomy.bones import ENOUGH, RoleReport, find_roles
+from poise.anatomy.bone_names.matcher import LEAST_REPORT_CONFIDENCE, RoleReport, find_roles
 from poise.formats.source import Source
 from poise.model import Model, ModelBuilder
 from poise.model.derive import with_late_roles
@@ -50,7 +50,7 @@ def find_new_roles(model: Model) -> tuple[dict[str, str], str]:
     if len(model.roles) >= ALL_ROLES:
         return {}, ""
     found = roles(model)
-    if not found.kind and names.confidence < ENOUGH:
+    if not found.kind and names.confidence < LEAST_REPORT_CONFIDENCE:
         return {}, ""
     new = {
         role.role: role.frame

@@ -8,7 +8,7 @@ from poise.arrays import Floats
 from poise.formats.units import scale_motion
 from poise.kinematics import Motion
 from poise.motion import Retargeted
-from poise.pages.scene import Color, Scene
+from poise.pages.scene import Color, PageScene
 from poise.spatial import Rotation
 
 __all__ = ["show_both"]
@@ -17,7 +17,7 @@ LONGEST = 4000  # frames of a page
 SOURCE: Color = (0.80, 0.72, 0.60)
 
 
-def show_both(carried: Retargeted) -> Scene:
+def show_both(carried: Retargeted) -> PageScene:
     """Show the body that moved beside the one that the motion was carried to.
 
     It is shown as large as its path was scaled: so both go in step and stay side by side, and a source in centimetres
@@ -27,7 +27,7 @@ def show_both(carried: Retargeted) -> Scene:
     every = -(-len(motion) // LONGEST)
     model = motion.model
     title = f"{carried.mapping.source} on {carried.mapping.target}"
-    scene = Scene(model.up, len(motion.q[::every]), motion.fps / every, title=title, note=str(carried.scales))
+    scene = PageScene(model.up, len(motion.q[::every]), motion.fps / every, title=title, note=str(carried.scales))
     turn = Rotation.between(source.model.up_direction, model.up_direction).matrix
     paths = find_places(source[::every]) @ turn.T, find_places(motion[::every])
     offset = set_beside(paths[0], paths[1], model.up_axis, 0.3 * model.length)
@@ -55,7 +55,7 @@ def set_beside(source: Floats, result: Floats, up: int, gap: float) -> Floats:
     return offset
 
 
-def go_along(scene: Scene, places: Floats, up: int, edge: float) -> None:
+def go_along(scene: PageScene, places: Floats, up: int, edge: float) -> None:
     """Let the camera go along with both bodies over the ground, (frames, points, 3), slowly enough for the eye."""
     middles = places.mean(axis=1)
     middles[:, up] = 0.0

@@ -20,7 +20,7 @@ from poise.pictures.bounds import sample_outline
 from poise.pictures.front import find_turn
 from poise.spatial import Rotation
 
-__all__ = ["BODY", "Scene"]
+__all__ = ["BODY", "PageScene"]
 
 Color = tuple[float, float, float]
 
@@ -32,7 +32,7 @@ MOST_OUTLINES = 400  # frames of which the outline of meshes is looked at
 
 
 @dataclass
-class Scene:
+class PageScene:
     """A page's content while it is gathered; `data()` is what the viewer reads.
 
     Attributes:

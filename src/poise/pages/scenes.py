@@ -14,10 +14,10 @@ from poise.model import Model
 from poise.model.geometry.looks import Patch, Piece
 from poise.motion import Retargeted, Track
 from poise.pages.pairs import show_both
-from poise.pages.scene import BODY, Color, Scene
+from poise.pages.scene import BODY, Color, PageScene
 from poise.pictures.body.solids import make_capsule, place_object
 from poise.pictures.maps.faces import find_faces, group_faces
-from poise.pictures.marks import Mark, find_marks
+from poise.pictures.marks import GoalMark, find_marks
 from poise.pictures.plots import COLORS, trace_goals
 from poise.solvers.race import Race, Racer
 from poise.solvers.report.show import HEAD, list_rows, write_headline
@@ -31,7 +31,7 @@ MANY = (*COLORS, "#882255", "#44AA99", "#AA4499", "#117733", "#DDCC77", "#332288
 AXES: tuple[Color, ...] = ((0.86, 0.30, 0.24), (0.25, 0.66, 0.32), (0.22, 0.46, 0.86))
 
 
-def make_scene(thing: Any) -> Scene:
+def make_scene(thing: Any) -> PageScene:
     """Make the scene of whatever it is."""
     if isinstance(thing, Solution):
         return show_solution(thing)
@@ -55,21 +55,21 @@ def make_scene(thing: Any) -> Scene:
     raise InvalidValue(f"show does not know how to show {thing!r}; it shows: {kinds}.")
 
 
-def show_pose(pose: Pose) -> Scene:
+def show_pose(pose: Pose) -> PageScene:
     """Show a body standing still."""
-    scene = Scene(pose.model.up, title=pose.model.name, note=f"{pose.model.nv} degrees of freedom")
+    scene = PageScene(pose.model.up, title=pose.model.name, note=f"{pose.model.nv} degrees of freedom")
     scene.add_body(pose.model, pose.q[None])
     return scene
 
 
-def show_motion(motion: Motion) -> Scene:
+def show_motion(motion: Motion) -> PageScene:
     """Show a body in motion; very long ones are thinned."""
     if not len(motion):
         raise InvalidValue("the motion has no frames; there is nothing to show.")
     every = -(-len(motion) // LONGEST)
     q, fps = motion.q[::every], motion.fps / every
     note = f"{len(motion)} frames at {motion.fps:g} a second" + (f", one in {every} shown" if every > 1 else "")
-    scene = Scene(motion.model.up, len(q), fps, title=motion.model.name, note=note)
+    scene = PageScene(motion.model.up, len(q), fps, title=motion.model.name, note=note)
     scene.add_body(motion.model, q)
     for thing in motion.objects:
         red, green, blue, opacity = thing.color
@@ -78,17 +78,17 @@ def show_motion(motion: Motion) -> Scene:
     return scene
 
 
-def show_track(track: Track) -> Scene:
+def show_track(track: Track) -> PageScene:
     """Show a solved clip, with what it misses in words."""
     scene = show_motion(track.motion)
     scene.words = "" if track.reached.all() else track.why()
     return scene
 
 
-def show_map(found: ReachMap) -> Scene:
+def show_map(found: ReachMap) -> PageScene:
     """Show a reach map, cut open, around its body."""
     up = "z" if found.model is None else found.model.up
-    scene = Scene(up, title=f"Reach of {found.frame}", note=str(found).splitlines()[0])
+    scene = PageScene(up, title=f"Reach of {found.frame}", note=str(found).splitlines()[0])
     if found.model is not None:
         scene.add_body(found.model, np.array(found.model.rest)[None])
     height = "xyz".index(up)
@@ -107,12 +107,12 @@ def show_map(found: ReachMap) -> Scene:
 # ------------------------------------------------------------------------------------------------ solutions
 
 
-def show_solution(solution: Solution) -> Scene:
+def show_solution(solution: Solution) -> PageScene:
     """Show the body and its goals; if the solve was recorded, the search plays."""
     history = solution.history
     recorded = history is not None and len(history) > 1
     q = trace_search(solution) if recorded else solution.q[None]
-    scene = Scene(
+    scene = PageScene(
         solution.model.up, len(q), 6.0, title=solution.model.name, note=write_headline(solution), stepwise=recorded
     )
     scene.add_body(solution.model, q)
@@ -125,7 +125,7 @@ def show_solution(solution: Solution) -> Scene:
     return scene
 
 
-def show_answers(solutions: list[Solution]) -> Scene:
+def show_answers(solutions: list[Solution]) -> PageScene:
     """Show answers one after the other, with the targets that each was given: what a solver did while it was dragged.
 
     Raises:
@@ -137,7 +137,7 @@ def show_answers(solutions: list[Solution]) -> Scene:
     q = np.array([part.q for part in solutions])[:LONGEST]
     middle = 1e6 * float(np.median([part.seconds for part in solutions]))
     note = f"{len(solutions)} frames, solved one after the other, {middle:.0f} us each (median)"
-    scene = Scene(last.model.up, len(q), 30.0, title=last.model.name, note=note)
+    scene = PageScene(last.model.up, len(q), 30.0, title=last.model.name, note=note)
     scene.add_body(last.model, q)
     add_goals(scene, solutions[:LONGEST], q)
     scene.table = {"head": list(HEAD), "rows": [list(row) for row in list_rows(last)]}
@@ -156,7 +156,7 @@ def make_curve(name: str, values: Floats, k: int) -> dict[str, Any]:
     return {"name": name, "color": MANY[k % len(MANY)], "values": [float(f"{x:.3g}") for x in values]}
 
 
-def add_goals(scene: Scene, solutions: list[Solution], q: Floats) -> None:
+def add_goals(scene: PageScene, solutions: list[Solution], q: Floats) -> None:
     """Add the goals of the last solution as small solids; what hangs on the body, or is moved, rides on tracks."""
     solution = solutions[-1]
     L = min(solution.model.length, 2.0)
@@ -195,7 +195,7 @@ def trace_targets(solutions: list[Solution]) -> dict[str, Floats]:
     return ways
 
 
-def add_place(scene: Scene, mark: Mark, size: float, color: Color, track: int) -> None:
+def add_place(scene: PageScene, mark: GoalMark, size: float, color: Color, track: int) -> None:
     """Add a ball at the target, a cross of axes where the rotation counts, a line to the frame where it was missed."""
     target, held = mark.points
     if track >= 0:
@@ -214,7 +214,7 @@ def add_place(scene: Scene, mark: Mark, size: float, color: Color, track: int) -
     scene.corners += [target[None] - size, target[None] + size]
 
 
-def add_mass(scene: Scene, solution: Solution, q: Floats, mark: Mark, size: float, color: Color) -> None:
+def add_mass(scene: PageScene, solution: Solution, q: Floats, mark: GoalMark, size: float, color: Color) -> None:
     """Add the centre of mass, and the plumb line below it."""
     height = solution.model.up_axis
     places = np.repeat(np.eye(4)[None], len(q), axis=0)
@@ -228,17 +228,17 @@ def add_mass(scene: Scene, solution: Solution, q: Floats, mark: Mark, size: floa
     add_line(scene, len(scene.tracks) - 2, np.zeros(3), drop, 0.16 * size, color)
 
 
-def find_up(scene: Scene) -> int:
+def find_up(scene: PageScene) -> int:
     """Return which coordinate is height."""
     return "xyz".index(scene.up)
 
 
-def add_line(scene: Scene, track: int, a: Floats, b: Floats, radius: float, color: Color) -> None:
+def add_line(scene: PageScene, track: int, a: Floats, b: Floats, radius: float, color: Color) -> None:
     """Add a thin capsule."""
     scene.add_solid(make_capsule(None, a, b, radius), track, color, mark=True)
 
 
-def add_ball(scene: Scene, track: int, at: Floats, radius: float, color: Color) -> None:
+def add_ball(scene: PageScene, track: int, at: Floats, radius: float, color: Color) -> None:
     """Add a ball."""
     scene.add_solid(make_capsule(None, at, at, radius), track, color, mark=True)
 
@@ -252,7 +252,7 @@ def read_color(text: str) -> Color:
 # ------------------------------------------------------------------------------------------------ races
 
 
-def show_race(race: Race) -> Scene:
+def show_race(race: Race) -> PageScene:
     """Show all methods side by side on one problem, step by step.
 
     Raises:
@@ -266,7 +266,9 @@ def show_race(race: Race) -> Scene:
     # a few methods crawl for hundreds of steps: the page plays until nearly all have arrived
     frames = min(max(map(len, paths)), 240)
     note = f"{race.frame} to one of {race.problems} targets, {len(watched)} methods"
-    scene = Scene(model.up, frames, max(8.0, frames / 12.0), title=f"A race: {race.model}", note=note, stepwise=True)
+    scene = PageScene(
+        model.up, frames, max(8.0, frames / 12.0), title=f"A race: {race.model}", note=note, stepwise=True
+    )
     scene.azimuth, scene.elevation = 0.0, 0.5
     places = place_in_rows(model, [path[:frames] for path in paths])
     for k, ((racer, solution), path) in enumerate(zip(watched, paths, strict=True)):
@@ -291,7 +293,7 @@ def place_in_rows(model: Model, paths: list[Floats]) -> list[Floats]:
     return places
 
 
-def add_racer(scene: Scene, racer: Racer, solution: Solution, path: Floats, k: int, offset: Floats) -> None:
+def add_racer(scene: PageScene, racer: Racer, solution: Solution, path: Floats, k: int, offset: Floats) -> None:
     """Add one body with its target and its curve."""
     r, g, b = read_color(MANY[k % len(MANY)])
     soft: Color = (0.45 * r + 0.55 * BODY[0], 0.45 * g + 0.55 * BODY[1], 0.45 * b + 0.55 * BODY[2])

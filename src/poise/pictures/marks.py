@@ -14,7 +14,7 @@ from poise.arrays import Floats
 from poise.goals.goal import ANGULAR, BALANCE, COM, LOOK, POSE, POSITION, GoalRows
 from poise.solvers.solution import Solution
 
-__all__ = ["MISSED", "REACHED", "Mark", "find_marks", "outline_hull"]
+__all__ = ["MISSED", "REACHED", "GoalMark", "find_marks", "outline_hull"]
 
 
 REACHED = "#009E73"
@@ -22,7 +22,7 @@ MISSED = "#D55E00"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Mark:
+class GoalMark:
     """A goal to be drawn.
 
     Attributes:
@@ -50,19 +50,19 @@ class Mark:
         return REACHED if self.reached else MISSED
 
 
-def find_marks(solution: Solution) -> list[Mark]:
+def find_marks(solution: Solution) -> list[GoalMark]:
     """Return the marks of a solution's goals, in its pose."""
-    marks: list[Mark] = []
+    marks: list[GoalMark] = []
     for name, rows in solution.list_rows().items():
         served = is_within(solution, name, rows)
         if rows.op in (POSITION, POSE) and not rows.ranged and (rows.weight[:3] > 0).all():
             marks.append(mark_place(solution, name, rows, served))
         elif rows.op == LOOK:
             eye, target = place_point(solution, rows.frame, rows.point), place_target(solution, rows)
-            marks.append(Mark(name, "gaze", served, np.stack([eye, target]), rows.frame, axis=rows.axis))
+            marks.append(GoalMark(name, "gaze", served, np.stack([eye, target]), rows.frame, axis=rows.axis))
         elif rows.op == COM:
             mass = solution.model.center_of_mass(solution.q)
-            marks.append(Mark(name, "mass", served, np.stack([mass, mass])))
+            marks.append(GoalMark(name, "mass", served, np.stack([mass, mass])))
         elif rows.op == BALANCE:
             marks += mark_balance(solution, name, rows, served)
     return marks
@@ -89,17 +89,17 @@ def place_target(solution: Solution, rows: GoalRows) -> Floats:
     return place_point(solution, rows.base, np.array(rows.target[9:12]))
 
 
-def mark_place(solution: Solution, name: str, rows: GoalRows, served: bool) -> Mark:
+def mark_place(solution: Solution, name: str, rows: GoalRows, served: bool) -> GoalMark:
     """Mark a point, or a point with a cross of axes."""
     points = np.stack([place_target(solution, rows), place_point(solution, rows.frame, rows.point)])
     axes = None
     if rows.op == POSE:
         carried = np.eye(3) if rows.base is None else solution.model.fk(solution.q, rows.base)[:3, :3]
         axes = carried @ np.array(rows.target[:9]).reshape(3, 3)
-    return Mark(name, "place", served, points, rows.frame, axes)
+    return GoalMark(name, "place", served, points, rows.frame, axes)
 
 
-def mark_balance(solution: Solution, name: str, rows: GoalRows, served: bool) -> list[Mark]:
+def mark_balance(solution: Solution, name: str, rows: GoalRows, served: bool) -> list[GoalMark]:
     """Mark the outline of the supports on the ground, and the centre of mass above it."""
     up = solution.model.up_axis
     contacts = np.array([place_point(solution, frame, point) for frame, point in rows.points])
@@ -108,7 +108,7 @@ def mark_balance(solution: Solution, name: str, rows: GoalRows, served: bool) ->
     mass = solution.model.center_of_mass(solution.q)
     below = np.array(mass)
     below[up] = ground
-    return [Mark(name, "support", served, outline), Mark(name, "mass", served, np.stack([mass, below]))]
+    return [GoalMark(name, "support", served, outline), GoalMark(name, "mass", served, np.stack([mass, below]))]
 
 
 def outline_hull(points: Floats, up: int, height: float) -> Floats:

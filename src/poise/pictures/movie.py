@@ -43,7 +43,7 @@ SHARP = 1.0  # of a pixel of the movie: what its images are made of
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class MovieView:
     """What a movie shows: the camera, and the range of the picture.
 
     Attributes:
@@ -102,7 +102,7 @@ def thin(motion: Motion, fps: float) -> Motion:
     return motion[::every]
 
 
-def find_window(motion: Motion, camera: Camera | None) -> Window:
+def find_window(motion: Motion, camera: Camera | None) -> MovieView:
     """Find the view that holds the whole motion."""
     model = motion.model
     some = motion.q[:: -(-len(motion) // MOST_POSES)]
@@ -113,10 +113,10 @@ def find_window(motion: Motion, camera: Camera | None) -> Window:
     flat = view.project(places)
     low, high = flat.min(axis=0), flat.max(axis=0)
     edge = MARGIN * max(float((high - low).max()), 0.2 * model.length)
-    return Window(view, (low[0] - edge, high[0] + edge), (low[1] - edge, high[1] + edge))
+    return MovieView(view, (low[0] - edge, high[0] + edge), (low[1] - edge, high[1] + edge))
 
 
-def draw_frames(figure: Any, axes: Any, motion: Motion, window: Window, title: str, style: str) -> Iterator[Pixels]:
+def draw_frames(figure: Any, axes: Any, motion: Motion, window: MovieView, title: str, style: str) -> Iterator[Pixels]:
     """Draw frame after frame, (height, width, 3) each, of even height and width."""
     figure.set_dpi(DPI)
     figure.set_layout_engine("none")  # the layout is the same in every frame

@@ -25,7 +25,7 @@ from poise.pictures.body.solids import Solid, find_solids
 from poise.pictures.body.stick import Camera, draw_labels, draw_pose, draw_targets
 from poise.pictures.bounds import find_floor
 from poise.pictures.front import stand_before
-from poise.pictures.marks import Mark
+from poise.pictures.marks import GoalMark
 from poise.pictures.mesh_picture import draw_meshes
 from poise.solvers.race import Race
 from poise.solvers.solution import Solution
@@ -136,7 +136,7 @@ def draw_scene(
     *,
     ghosts: Sequence[Pose] = (),
     targets: Sequence[ArrayLike] = (),
-    marks: Sequence[Mark] = (),
+    marks: Sequence[GoalMark] = (),
     camera: Camera | None = None,
     color: str | None = None,
     style: str = "auto",

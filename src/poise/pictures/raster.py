@@ -77,7 +77,7 @@ class Canvas:
 
     def draw(self, number: int, sheet: Sheet) -> None:
         """Draw the triangles of a sheet, each pixel taken by what is nearest."""
-        rows = Rows.cut(self, sheet)
+        rows = PixelRows.cut(self, sheet)
         ends = np.cumsum(rows.count)
         start = 0
         while start < len(ends):
@@ -86,7 +86,7 @@ class Canvas:
             self._draw_some(number, sheet, rows, np.arange(start, stop))
             start = stop
 
-    def _draw_some(self, number: int, sheet: Sheet, rows: Rows, some: Any) -> None:
+    def _draw_some(self, number: int, sheet: Sheet, rows: PixelRows, some: Any) -> None:
         """Draw a few rows of triangles."""
         count = rows.count[some]
         along = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
@@ -109,7 +109,7 @@ class Canvas:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
+class PixelRows:
     """Triangles cut into rows of pixels: those whose barycentric coordinates a, b, 1 - a - b are all positive.
 
     Attributes:
@@ -131,7 +131,7 @@ class Rows:
     depth: Floats
 
     @classmethod
-    def cut(cls, canvas: Canvas, sheet: Sheet) -> Rows:
+    def cut(cls, canvas: Canvas, sheet: Sheet) -> PixelRows:
         """Cut the triangles of a sheet, those that can be seen."""
         corners = sheet.patch.triangles.astype(np.int64)
         p = ((sheet.flat - canvas.low) / canvas.step - 0.5)[corners]  # the centre of a pixel has whole numbers

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.anatomy.bones import ENOUGH
+from poise.anatomy.bone_names.matcher import LEAST_REPORT_CONFIDENCE
 from poise.errors import InvalidModel, InvalidValue, NameNotFound, ShapeMismatch
 from poise.formats.bvh.tree import BvhNode
 from poise.formats.names import reserve_name
@@ -119,7 +119,9 @@ def build_tree(source: Source, nodes: list[BvhNode], options: ReadOptions) -> tu
         first += len(channels)
     add_ends(source, builder, nodes, scale, taken)
     if options.scale == 1.0:
-        builder.units = state_unit(source, nodes if read_names(builder).confidence >= ENOUGH else [], up)
+        builder.units = state_unit(
+            source, nodes if read_names(builder).confidence >= LEAST_REPORT_CONFIDENCE else [], up
+        )
     builder.notes += source.notes
     return builder.build(), Columns(np.array(order, np.int64), np.array(factor))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from poise.anatomy.bones import roles_of_bone
+from poise.anatomy.bone_names.matcher import find_bone_roles
 from poise.arrays import Floats
 from poise.errors import FormatError, PoiseError
 from poise.formats.gltf.accessors import check_layout
@@ -120,7 +120,7 @@ def read_roles(bones: dict[str, int]) -> dict[str, int]:
     """Return the roles of the bones that a VRM names, as node numbers; the first bone of a role counts."""
     roles: dict[str, int] = {}
     for bone, node in bones.items():
-        for role in roles_of_bone("VRM", bone):
+        for role in find_bone_roles("VRM", bone):
             roles.setdefault(role, node)
     return roles
 

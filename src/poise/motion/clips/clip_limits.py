@@ -178,12 +178,14 @@ def repair(q: Floats, gaps: Floats, repairer: Repair, rates: Rates | None, froze
     later on: from a frame where every joint can stop, the next one keeps its limits.
     """
     model, out, broken = repairer.model, np.array(q), find_broken(repairer.model, q, gaps, rates)
-    unsafe = broken | (find_runaways(model, q, rates) & (np.arange(len(q)) < np.flatnonzero(broken).max(initial=-1)))
+    unsafe = broken | (find_unstoppable(model, q, rates) & (np.arange(len(q)) < np.flatnonzero(broken).max(initial=-1)))
     changed = np.zeros(len(q), dtype=bool)
     for t in range(len(q)):
         near = slice(max(t - 2, 0), t + 1)
         if not unsafe[t] and changed[near].any():
-            unsafe[t] = (find_broken(model, out[near], gaps[near], rates) | find_runaways(model, out[near], rates))[-1]
+            unsafe[t] = (find_broken(model, out[near], gaps[near], rates) | find_unstoppable(model, out[near], rates))[
+                -1
+            ]
         if frozen[t] or not unsafe[t]:
             continue
         velocity = model.difference(out[t - 2], out[t - 1]) * repairer.fps if t > 1 else None
@@ -192,7 +194,7 @@ def repair(q: Floats, gaps: Floats, repairer: Repair, rates: Rates | None, froze
     return out, changed
 
 
-def find_runaways(model: Model, q: Floats, rates: Rates | None) -> Flags:
+def find_unstoppable(model: Model, q: Floats, rates: Rates | None) -> Flags:
     """Return which frames a joint reaches too fast to stop before its range ends."""
     out = np.zeros(len(q), dtype=bool)
     if rates is not None and len(q) > 1:

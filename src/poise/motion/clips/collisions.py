@@ -14,7 +14,7 @@ from poise.native import core
 
 __all__ = ["Collisions", "find_collisions"]
 
-BLOCK = 256  # frames whose capsules are placed at once
+BLOCK_FRAMES = 256  # frames whose capsules are placed at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,11 +55,14 @@ def find_collisions(clip: Motion) -> Collisions | None:
     ends, radius = np.array([(c.a, c.b) for c in capsules]), np.array([c.radius for c in capsules])
     one, other = pairs[:, 0], pairs[:, 1]
     depths, which = np.empty(len(clip)), np.empty(len(clip), dtype=np.int64)
-    for first in range(0, len(clip), BLOCK):
-        T = model.fk(clip.q[first : first + BLOCK])[:, frames]
+    for first in range(0, len(clip), BLOCK_FRAMES):
+        T = model.fk(clip.q[first : first + BLOCK_FRAMES])[:, frames]
         x = np.einsum("fnij,nkj->fnki", T[:, :, :3, :3], ends) + T[:, :, None, :3, 3]
         a, b, c, d = (np.ascontiguousarray(x[:, i, k].reshape(-1, 3)) for i in (one, other) for k in (0, 1))
         gaps = core.segment_distances(a, b, c, d).reshape(len(T), -1) - radius[one] - radius[other]
-        depths[first : first + BLOCK], which[first : first + BLOCK] = -gaps.min(axis=1), gaps.argmin(axis=1)
+        depths[first : first + BLOCK_FRAMES], which[first : first + BLOCK_FRAMES] = (
+            -gaps.min(axis=1),
+            gaps.argmin(axis=1),
+        )
     deepest = pairs[which[int(np.argmax(depths))]]
     return Collisions(depths, (capsules[deepest[0]].frame, capsules[deepest[1]].frame))

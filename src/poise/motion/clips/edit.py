@@ -27,10 +27,10 @@ from poise.motion.contact.detector import contacts as find_contacts
 from poise.motion.contact.ledger import Contacts
 from poise.solvers.table import name_goals
 
-__all__ = ["edit", "refuse_postures"]
+__all__ = ["edit", "reject_postures"]
 
-HOLD = 1e-3  # a displacement costs little, its bends cost all
-FROZEN = 3  # frames beyond the spread that the solve sees, so that the change ends without a corner
+GUIDE_WEIGHT = 1e-3  # a displacement costs little, its bends cost all
+FROZEN_FRAMES = 3  # frames beyond the spread that the solve sees, so that the change ends without a corner
 
 
 def edit(
@@ -68,7 +68,9 @@ def edit(
     wanted = list_key_goals(part, {frame - a: goals for frame, goals in keys.items()})
     ledger = find_standing(clip, contacts)
     wanted += keep_paths(part, ledger, a)
-    answer = solve_whole(part, wanted, hold=HOLD, frozen=~moves[a:b], joints=joints, limits=rules, progress=progress)
+    answer = solve_whole(
+        part, wanted, hold=GUIDE_WEIGHT, frozen=~moves[a:b], joints=joints, limits=rules, progress=progress
+    )
     q = np.array(clip.q)
     q[a:b][moves[a:b]] = answer.q[moves[a:b]]
     broken = np.zeros(len(clip), dtype=bool)
@@ -88,7 +90,7 @@ def read_keys(clip: Motion, changes: Mapping[Any, Any]) -> dict[int, dict[str, G
         frame = read_frame(clip, when)
         given = [goals] if isinstance(goals, Goal) else list(goals)
         for name, goal in name_goals(given).items():
-            refuse_postures(name, goal)
+            reject_postures(name, goal)
             keys.setdefault(frame, {})[name] = goal
     return keys
 
@@ -106,7 +108,7 @@ def read_frame(clip: Motion, when: Any) -> int:
     )
 
 
-def refuse_postures(name: str, goal: Goal) -> None:
+def reject_postures(name: str, goal: Goal) -> None:
     """Refuse goals that have no rows of their own, or that only Python knows."""
     if isinstance(goal, (Rest, MidRange, Custom)):
         raise InvalidValue(f"{name!r} is a {type(goal).__name__} goal, which cannot be asked of the frames of a clip.")
@@ -121,7 +123,7 @@ def find_moving(frames: int, keys: Mapping[int, Any], reach: int) -> NDArray[np.
 def find_ends(moves: NDArray[np.bool_]) -> tuple[int, int]:
     """Return the stretch of frames that the solve sees."""
     found = np.flatnonzero(moves)
-    return max(int(found[0]) - FROZEN, 0), min(int(found[-1]) + 1 + FROZEN, len(moves))
+    return max(int(found[0]) - FROZEN_FRAMES, 0), min(int(found[-1]) + 1 + FROZEN_FRAMES, len(moves))
 
 
 def list_key_goals(part: Motion, keys: Mapping[int, Mapping[str, Goal]]) -> list[ClipGoal]:

@@ -21,8 +21,8 @@ from poise.solvers.table import combine_postures
 __all__ = ["FrameByFrame"]
 
 Key = tuple[str, Place]
-JUMP = 0.3  # rad in one frame: the pose took another branch
-CLIP = "clip"  # the posture that is moved from frame to frame
+BRANCH_JUMP = 0.3  # rad in one frame: the pose took another branch
+CLIP_POSTURE = "clip"  # the posture that is moved from frame to frame
 
 
 @dataclass(eq=False)
@@ -65,7 +65,7 @@ class FrameByFrame:
             first: The frame that is solved first, from its own pose: from there on to the end, then back to the
                 beginning.
         """
-        own: list[Goal] = [Rest(name=CLIP)] if postures is None else list(postures)
+        own: list[Goal] = [Rest(name=CLIP_POSTURE)] if postures is None else list(postures)
         gains, locked = weigh_joints(self.model, carry), find_locked(self.model)
         out, met = np.array(begin), np.zeros(len(begin), dtype=bool)
         within = {str(goal.name): goal.tolerances(self.model, False) for goal in self.goals}
@@ -105,9 +105,9 @@ class FrameByFrame:
             order = range(len(q) - 2, -1, -1) if way < 0 else range(1, len(q))
             for t in order:
                 beside = q[t - way]
-                if met[t - way] and (not met[t] or measure_jump(self.model, beside, q[t]) > JUMP):
+                if met[t - way] and (not met[t] or measure_jump(self.model, beside, q[t]) > BRANCH_JUMP):
                     solution = come_from(t, beside)
-                    if solution.reached and measure_jump(self.model, beside, solution.q) < JUMP:
+                    if solution.reached and measure_jump(self.model, beside, solution.q) < BRANCH_JUMP:
                         keep(t, solution)
 
     def solve(self, t: int, q: Floats, postures: Sequence[Goal], rest: Floats | None, gains: Floats) -> Solution:

@@ -22,7 +22,7 @@ from poise.kinematics import Motion
 from poise.kinematics.clip_edits import follow_branches
 from poise.limits import Limit
 from poise.motion.clips.clip_limits import part_limits, read_limits, read_number
-from poise.motion.clips.result import HOLDS, Released, Track, list_holding
+from poise.motion.clips.result import HOLD_ERROR, Released, Track, list_holding
 from poise.motion.clips.whole_clip import ClipAnswer, ClipGoal, Progress, solve_whole
 from poise.motion.contact.detector import contacts as find_contacts
 from poise.motion.contact.detector import find_runs
@@ -36,13 +36,13 @@ from poise.motion.contact.tilt import Tipping
 __all__ = ["LockOptions", "lock", "lock_places"]
 
 Key = tuple[str, Place]
-SHIFTS = 3  # rounds in which places are shifted to where the body came
-ROUNDS = 3  # rounds in which contacts that do not hold are let go
-NEAR = 0.05  # m: a point that never comes nearer to the floor cannot sink into it
-EXACT = 1e-9  # m: a place that is held so well stays as it is
-SAME = 1e-7  # m: places that move by no more are the same, and so would be what comes out
-NEARLY = 2e-3  # m: a contact that is off by no more is held on to all the same, and told
-TOLERANCE = 1e-5, 1e-3
+SHIFT_ROUNDS = 3  # rounds in which places are shifted to where the body came
+RELEASE_ROUNDS = 3  # rounds in which contacts that do not hold are let go
+FLOOR_DISTANCE = 0.05  # m: a point that never comes nearer to the floor cannot sink into it
+EXACT_HOLD = 1e-9  # m: a place that is held so well stays as it is
+SAME_PLACE = 1e-7  # m: places that move by no more are the same, and so would be what comes out
+MOST_RELEASE_ERROR = 2e-3  # m: a contact that is off by no more is held on to all the same, and told
+CONTACT_TOLERANCE = 1e-5, 1e-3
 
 
 @accept_former("clip", "contacts", "floor", ground="floor", steps="max_steps")
@@ -130,7 +130,7 @@ def hold_contacts(clip: Motion, ledger: Contacts, options: LockOptions) -> Track
     released: list[Released] = []
     q: Floats | None = None
     tipping = Tipping(clip.model, ledger) if options.tips else None
-    for _ in range(ROUNDS):
+    for _ in range(RELEASE_ROUNDS):
         ledger, q, errors, broken = shift_places(clip, ledger, q, options, tipping)
         kept, let_go = part_held(Motion(clip.model, q, clip.fps), ledger, errors, options)
         if not let_go:
@@ -138,7 +138,7 @@ def hold_contacts(clip: Motion, ledger: Contacts, options: LockOptions) -> Track
         far = max(errors[c.frame, c.point][c.start : c.end, 0].max() for c in ledger)
         released += let_go
         ledger = replace(ledger, intervals=tuple(kept))
-        if far <= NEARLY * options.size:
+        if far <= MOST_RELEASE_ERROR * options.size:
             break
     assert q is not None
     names = {contact.name: errors.get((contact.frame, contact.point)) for contact in ledger}
@@ -146,7 +146,7 @@ def hold_contacts(clip: Motion, ledger: Contacts, options: LockOptions) -> Track
     return Track(
         Motion(clip.model, q, clip.fps),
         {name: error for name, error in names.items() if error is not None},
-        dict.fromkeys(names, (options.size * TOLERANCE[0], TOLERANCE[1])),
+        dict.fromkeys(names, (options.size * CONTACT_TOLERANCE[0], CONTACT_TOLERANCE[1])),
         ledger,
         tuple(released),
         clip,
@@ -172,8 +172,8 @@ def shift_places(
     tips = tipping is not None and bool(tipping.edges)
     if tipping is not None and tips:
         ledger = fit_places(clip, tipping.raise_places(Motion(clip.model, q, clip.fps), ledger))
-    exact = options.size * (0.5 * HOLDS if options.limits else EXACT)
-    for round_ in range(SHIFTS):
+    exact = options.size * (0.5 * HOLD_ERROR if options.limits else EXACT_HOLD)
+    for round_ in range(SHIFT_ROUNDS):
         goals = list_goals(clip, ledger, tipping, options.size)
         if not goals and not options.limits:
             return ledger, q, {}, broken
@@ -183,16 +183,16 @@ def shift_places(
         errors = {key: answer.errors[:, i] for i, key in enumerate(keys)}
         off = [errors[c.frame, c.point][c.start : c.end, 0].max() for c in ledger]
         far = max(off, default=0.0)
-        if round_ + 1 == SHIFTS or (not tips and far <= exact) or (timed and far > 0.5 * before):
+        if round_ + 1 == SHIFT_ROUNDS or (not tips and far <= exact) or (timed and far > 0.5 * before):
             break
         before = far
         moved = Motion(clip.model, q, clip.fps)
         raised = ledger if tipping is None else tipping.raise_places(moved, ledger)
         shifted = tuple(
-            c if far <= EXACT * options.size else recentre(moved, c) for c, far in zip(raised, off, strict=True)
+            c if far <= EXACT_HOLD * options.size else recentre(moved, c) for c, far in zip(raised, off, strict=True)
         )
         fitted = fit_places(clip, replace(ledger, intervals=shifted))
-        if measure_shift(ledger, fitted) <= SAME * options.size:
+        if measure_shift(ledger, fitted) <= SAME_PLACE * options.size:
             break
         ledger = fitted
     return ledger, q, errors, broken
@@ -247,17 +247,20 @@ def list_goals(clip: Motion, ledger: Contacts, tipping: Tipping | None = None, s
         pull = float(np.abs(path @ up - targets[:, 9:] @ up).max())  # what is pulled down takes its neighbours along
         most = max(most, pull)
         above += raise_point(
-            frame, point, HalfSpace(floor * up, -up), (path @ up < floor + NEAR * size + pull) & (weights == 0.0)
+            frame,
+            point,
+            HalfSpace(floor * up, -up),
+            (path @ up < floor + FLOOR_DISTANCE * size + pull) & (weights == 0.0),
         )
     swinging, ground = list_swinging(clip.model, ledger, carried=tipping is not None)
     heights = [clip.positions(sole.frame, sole.point) @ up - ground for sole in swinging]
     edges = {edge.name: edge for side in "lr" for edge in find_edges(clip.model, side)}
     corners = [corner for sole in swinging if sole.name in edges for corner in edges[sole.name].corners]
     lowest = [*heights, *(clip.positions(corner.frame, corner.point) @ up - ground for corner in corners)]
-    if not held and all((height >= -SAME * size).all() for height in lowest):
+    if not held and all((height >= -SAME_PLACE * size).all() for height in lowest):
         return []  # nothing moves the body
     for sole, height in zip(swinging, heights, strict=True):
-        near = height < NEAR * size + most
+        near = height < FLOOR_DISTANCE * size + most
         above += raise_point(sole.frame, sole.point, HalfSpace(ground * up, -up), near)
         floors[sole.name] = ground + (edges[sole.name].stands if sole.name in edges else 0.0)
     return held + above + list_edge_goals(clip, ledger, floors, size, None if tipping is None else tipping.levels)
@@ -278,7 +281,7 @@ def part_held(
     shortest = max(2, round(0.1 * moved.fps))
     for contact in ledger:
         far = errors[contact.frame, contact.point][contact.start : contact.end, 0]
-        holds = far <= HOLDS * options.size
+        holds = far <= HOLD_ERROR * options.size
         for a, b in find_runs(holds):
             if b - a >= shortest or (b - a) == len(contact):
                 kept.append(replace(contact, start=contact.start + a, end=contact.start + b))

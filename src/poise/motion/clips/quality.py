@@ -40,7 +40,7 @@ from poise.motion.contact.soles import find_soles, measure_size
 __all__ = ["Quality", "quality"]
 
 Point = tuple[str, Place]
-FAST = 3.0 * np.pi  # rad/s
+FAST_JOINT_SPEED = 3.0 * np.pi  # rad/s
 UNKNOWN = "unknown: no feet found; name them with motion.contacts(clip, points=[...])"
 
 
@@ -272,7 +272,7 @@ def measure_joints(clip: Motion) -> dict[str, float]:
         "jerk_mean": float(jerks.mean()),
         "jerk_p95": float(np.percentile(jerks, 95.0)),
         "speed_max": float(np.abs(steps).max() * clip.fps),
-        "speed_share": float((np.abs(steps).max(axis=1) * clip.fps > FAST).sum() / len(clip)),
+        "speed_share": float((np.abs(steps).max(axis=1) * clip.fps > FAST_JOINT_SPEED).sum() / len(clip)),
         "limits_max": float(outside.max(initial=0.0)),
         "limits_share": float(at_end.mean()),
     }

@@ -19,8 +19,8 @@ from poise.solvers.time_step import bound_rates
 
 __all__ = ["Released", "Track", "list_holding"]
 
-HOLDS = 1e-5  # m: a lock that is further off does not hold
-ALMOST = 0.99  # of a bound: at it
+HOLD_ERROR = 1e-5  # m: a lock that is further off does not hold
+AT_BOUND_SHARE = 0.99  # of a bound: at it
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,9 @@ class Track:
                 return f"{len(self.contacts)} contacts were held."
             if not self.errors:
                 return f"Nothing is in contact in any of the {len(self.motion)} frames."
-            held = f" and {len(self.contacts)} contacts hold within {1e3 * HOLDS:g} mm" if len(self.contacts) else ""
+            held = (
+                f" and {len(self.contacts)} contacts hold within {1e3 * HOLD_ERROR:g} mm" if len(self.contacts) else ""
+            )
             return f"Every goal is reached in all {len(self.motion)} frames{held}."
         return "\n".join(lines)
 
@@ -159,9 +161,9 @@ def list_holding(motion: Motion, limits: Sequence[Limit], t: int, joints: Iterab
             continue
         if not joint.quaternion and is_at_end(q[t][joint.q], model.lower[joint.v], model.upper[joint.v]):
             out.append(f"{joint.name} at the end of its range")
-        elif (np.abs(around[:, joint.v]) > ALMOST * speed[joint.v]).any():
+        elif (np.abs(around[:, joint.v]) > AT_BOUND_SHARE * speed[joint.v]).any():
             out.append(f"{joint.name} as fast as it may be")
-        elif (np.abs(changes[:, joint.v]) > ALMOST * acceleration[joint.v]).any():
+        elif (np.abs(changes[:, joint.v]) > AT_BOUND_SHARE * acceleration[joint.v]).any():
             out.append(f"{joint.name} at its largest acceleration")
     return out
 

@@ -25,7 +25,7 @@ from poise.kinematics import Motion, Pose
 from poise.limits import Limit
 from poise.model import Model
 from poise.motion.clips.clip_limits import Rates, find_broken, part_limits, read_limits, read_number
-from poise.motion.clips.edit import refuse_postures
+from poise.motion.clips.edit import reject_postures
 from poise.motion.clips.lock import fill_places, list_goals, read_contacts
 from poise.motion.clips.result import Track
 from poise.motion.clips.whole_clip import ClipGoal, Progress, solve_whole
@@ -40,11 +40,11 @@ from poise.solvers.table import name_goals
 
 __all__ = ["track"]
 
-HOLD = 1e-6  # what a displacement from the first guess costs beside a goal's residual
-JUMP = 0.6  # rad in one frame: the pose took another branch
-PASSED = 1e-6  # weight of a waypoint without an answer: it is passed on the way between its neighbours
-MUCH_THE_SAME = 1.01  # ratio of two costs that leaves the choice to the frames that are reached
-CUTOFF = 3.0  # Hz of the guide: what is faster is told from it
+GUIDE_WEIGHT = 1e-6  # what a displacement from the first guess costs beside a goal's residual
+BRANCH_JUMP = 0.6  # rad in one frame: the pose took another branch
+UNANSWERED_WEIGHT = 1e-6  # weight of a waypoint without an answer: it is passed on the way between its neighbours
+SAME_COST_RATIO = 1.01  # ratio of two costs that leaves the choice to the frames that are reached
+GUIDE_CUTOFF = 3.0  # Hz of the guide: what is faster is told from it
 
 
 def track(
@@ -133,7 +133,7 @@ def choose_track(tracks: Sequence[Track], goals: Mapping[str, Goal]) -> Track:
 
     broken = [0 if track.broken is None else int(track.broken.sum()) for track in tracks]
     costs = np.where(np.array(broken) == min(broken), [measure(track) for track in tracks], np.inf)
-    near = [track for track, cost in zip(tracks, costs, strict=True) if cost <= MUCH_THE_SAME * costs.min()]
+    near = [track for track, cost in zip(tracks, costs, strict=True) if cost <= SAME_COST_RATIO * costs.min()]
     return max(near, key=lambda track: int(track.reached.sum()))
 
 
@@ -211,7 +211,7 @@ def guess_frames(
     q, reached = np.array(batch.q), np.array(batch.reached)
     solver = Solver(model, listed, limits=limits)
     for t in range(1, len(q)):
-        if np.abs(model.difference(q[t - 1], q[t])).max(initial=0.0) > JUMP:
+        if np.abs(model.difference(q[t - 1], q[t])).max(initial=0.0) > BRANCH_JUMP:
             again = solver.solve(q[t - 1], {name: path[t] for name, path in paths.items()})
             nearer = np.abs(model.difference(q[t - 1], again.q)).max() < np.abs(model.difference(q[t - 1], q[t])).max()
             if nearer and (again.reached or not reached[t]):
@@ -228,7 +228,7 @@ def pose_frames(
     for t in range(len(out)):
         before = out[max(t - 1, 0)]
         found = solver.solve(out[t] if t == 0 else before, {name: path[t] for name, path in paths.items()}).q
-        if t == 0 or np.abs(model.difference(before, found)).max(initial=0.0) <= JUMP:
+        if t == 0 or np.abs(model.difference(before, found)).max(initial=0.0) <= BRANCH_JUMP:
             out[t] = found
     return out
 
@@ -247,7 +247,9 @@ def solve_route(
         told = None if progress is None else shift_progress(progress, a, len(guess))
         own = {name: path[a:b] for name, path in paths.items()}
         parts.append(
-            solve_frames(guess[a:b], goals, own, None, smooth, told, weights=np.where(route.listed[a:b], 1.0, PASSED))
+            solve_frames(
+                guess[a:b], goals, own, None, smooth, told, weights=np.where(route.listed[a:b], 1.0, UNANSWERED_WEIGHT)
+            )
         )
     ((name, goal),) = goals.items()
     assert isinstance(goal, Reach)
@@ -291,16 +293,16 @@ def solve_frames(
     model, frames = guess.model, len(guess)
     wanted = []
     for name, goal in goals.items():
-        refuse_postures(name, goal)
+        reject_postures(name, goal)
         numbers = None if name not in paths else convert_path(model, goal, paths[name])
         wanted.append(ClipGoal(replace(goal, name=name), numbers, np.ones(frames) if weights is None else weights))
-    guide = guess.smoothed(CUTOFF) if frames > 2 else guess
+    guide = guess.smoothed(GUIDE_CUTOFF) if frames > 2 else guess
     ledger = Contacts((), frames, guess.fps)
     if contacts is not None:
         ledger = fill_places(guess, read_contacts(guess, contacts))
         wanted += list_goals(guess, ledger)
     answer = solve_whole(
-        guide, wanted, start=guess.q, hold=HOLD, smooth=smooth, limits=limits, steps=steps, progress=progress
+        guide, wanted, start=guess.q, hold=GUIDE_WEIGHT, smooth=smooth, limits=limits, steps=steps, progress=progress
     )
     names = list(goals)
     return Track(

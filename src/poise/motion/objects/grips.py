@@ -24,12 +24,14 @@ from poise.model.spec import FrameSpec
 from poise.motion.objects.palms import Palm, find_flesh, find_hand, find_palm
 from poise.spatial import Rotation, Transform
 
-__all__ = ["Grip", "Scene", "make_scene"]
+__all__ = ["GraspScene", "Grip", "make_scene"]
 
-TOUCH = 0.02  # of a person's size: a palm that is this near touches
-TALL = 1.6  # m that the frames of a person span
-SLIM = 0.5  # of the thickness of a hand: what its forearm counts beside the object that the hand lies flat on
-FLAT = (1.0, 1.0, 1.0, 1.0, 1.0, 0.0)  # all but the turn about the palm's normal
+TOUCH_DISTANCE = 0.02  # of a person's size: a palm that is this near touches
+PERSON_HEIGHT = 1.6  # m that the frames of a person span
+FOREARM_THICKNESS = (
+    0.5  # of the thickness of a hand: what its forearm counts beside the object that the hand lies flat on
+)
+FLAT_PALM_WEIGHTS = (1.0, 1.0, 1.0, 1.0, 1.0, 0.0)  # all but the turn about the palm's normal
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +76,7 @@ class Grip:
 
 
 @dataclass(frozen=True, eq=False)
-class Scene:
+class GraspScene:
     """A body, the objects in its hands, and how it holds them.
 
     Attributes:
@@ -116,7 +118,7 @@ class Scene:
             part = parts[grip.hand]
             if grip.goal.object is thing and part is not None:
                 thick = find_flesh(self.body, grip.hand)[1]
-                out[parts[self.body.frame(part).parent]] = SLIM * thick
+                out[parts[self.body.frame(part).parent]] = FOREARM_THICKNESS * thick
         return out
 
     def place_all(self, q: Floats) -> Floats:
@@ -125,7 +127,7 @@ class Scene:
         return np.concatenate([q, *things], axis=1)
 
 
-def make_scene(model: Model, grasps: Mapping[str, Grasp], frames: int, start: Floats) -> Scene:
+def make_scene(model: Model, grasps: Mapping[str, Grasp], frames: int, start: Floats) -> GraspScene:
     """Return the body with everything that it holds; start is its pose at the first frame, (nq,)."""
     objects: dict[str, Object] = {}
     for goal in grasps.values():
@@ -139,7 +141,7 @@ def make_scene(model: Model, grasps: Mapping[str, Grasp], frames: int, start: Fl
     for name, each in objects.items():
         things.add_joint(name_thing(model, each), None, "free", rest=write_coordinates(paths[name][0]), locked=True)
     gripping = add_objects(model, marks) if marks else model
-    return Scene(model, gripping, add_objects(gripping, things.build()._layout.specs), grips, objects, paths)
+    return GraspScene(model, gripping, add_objects(gripping, things.build()._layout.specs), grips, objects, paths)
 
 
 def name_thing(model: Model, thing: Object) -> str:
@@ -163,7 +165,7 @@ def find_grip(model: Model, goal: Grasp, T_world_thing: Floats, start: Floats) -
     offset = Transform(turn_z_to(palm.normal), palm.point)
     middle, out = goal.object.find_face(where)
     target = Transform(turn_z_to(-out), middle)
-    weight = float(np.asarray(goal.weight)) * np.array(FLAT)
+    weight = float(np.asarray(goal.weight)) * np.array(FLAT_PALM_WEIGHTS)
     return Grip(goal, hand, f"palm of {hand}", offset, target, weight, thing)
 
 
@@ -172,7 +174,7 @@ def find_where(model: Model, goal: Grasp, hand: str, T_world_thing: Floats, star
     palm = find_palm(model, hand)
     T = np.linalg.inv(T_world_thing) @ model.fk(start, hand)
     at = T[:3, :3] @ palm.point + T[:3, 3]
-    if goal.object.measure_distance(at) < TOUCH * model.length / TALL:
+    if goal.object.measure_distance(at) < TOUCH_DISTANCE * model.length / PERSON_HEIGHT:
         return Transform.from_matrix(T)
     return choose_face(model, goal.object, palm, T_world_thing, start, at)
 

@@ -13,7 +13,7 @@ from poise.goals import Goal
 from poise.motion.clips.clip_limits import part_limits
 from poise.motion.clips.frame_by_frame import FrameByFrame, weigh_joints
 from poise.motion.clips.result import Track
-from poise.motion.objects.grips import Scene
+from poise.motion.objects.grips import GraspScene
 from poise.solvers import Solution
 
 __all__ = ["HeldTrack"]
@@ -61,11 +61,11 @@ class HeldTrack(Track):
         return None
 
     def _make_solver(self) -> FrameByFrame:
-        scene: Scene = self.scene
+        scene: GraspScene = self.scene
         held = [grip.make_goal(name, grip.target, grip.thing) for name, grip in scene.grips.items()]
         return FrameByFrame(scene.whole, [*held, *self.goals], self.paths, self.contacts, part_limits(self.limits)[0])
 
     def _solve_alone(self, solver: FrameByFrame, t: int) -> Solution:
-        scene: Scene = self.scene
+        scene: GraspScene = self.scene
         q = np.concatenate([self.motion.q[t], scene.place_all(self.motion.q)[t, scene.body.nq :]])
         return solver.solve(t, q, (), None, weigh_joints(scene.whole, 1.0))

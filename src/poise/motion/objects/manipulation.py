@@ -34,20 +34,24 @@ from poise.motion.clips.result import Track
 from poise.motion.clips.whole_clip import ClipGoal, Progress, solve_whole
 from poise.motion.contact.ledger import Contact, Contacts
 from poise.motion.contact.soles import find_soles
-from poise.motion.objects.grips import Scene, make_scene
+from poise.motion.objects.grips import GraspScene, make_scene
 from poise.motion.objects.held_track import HeldTrack
 from poise.motion.retargeting.stream_solver import follow
 from poise.solvers.starts import read_start
 
 __all__ = ["handle", "read_rate"]
 
-HOLD = 1e-2  # what a displacement from the guide costs beside the residual of a goal that cannot be held exactly
-CUTOFF = 1.5  # Hz of the guide: a change of posture, from squatting to stooping, takes its time
+GUIDE_WEIGHT = (
+    1e-2  # what a displacement from the guide costs beside the residual of a goal that cannot be held exactly
+)
+GUIDE_CUTOFF = 1.5  # Hz of the guide: a change of posture, from squatting to stooping, takes its time
 CLIP_CUTOFF = 6.0  # Hz, where the body follows a clip
-CARRY = 1e-4  # of what it costs to carry the body elsewhere, where the posture is one pose: it squats, and goes along
-STANDS = 0.02  # m above the lowest point of the soles: stands too
-CLIP_CARRY = 30.0  # where the body follows a clip: it stays on its way
-FPS = 30.0  # where nobody says
+CARRY_WEIGHT = (
+    1e-4  # of what it costs to carry the body elsewhere, where the posture is one pose: it squats, and goes along
+)
+STANDING_HEIGHT = 0.02  # m above the lowest point of the soles: stands too
+CLIP_CARRY_WEIGHT = 30.0  # where the body follows a clip: it stays on its way
+DEFAULT_FPS = 30.0  # where nobody says
 
 
 def read_rate(fps: float | None, goals: Mapping[str, Goal], start: Any) -> float:
@@ -64,7 +68,7 @@ def read_rate(fps: float | None, goals: Mapping[str, Goal], start: Any) -> float
     told = {each.name: each.fps for each in objects if each.fps is not None}
     if len(set(told.values())) > 1:
         raise InvalidValue(f"objects have different frame rates, {told}; resample their paths, or give fps=.")
-    return next(iter(told.values()), start.fps if isinstance(start, Motion) else FPS)
+    return next(iter(told.values()), start.fps if isinstance(start, Motion) else DEFAULT_FPS)
 
 
 def handle(
@@ -89,7 +93,7 @@ def handle(
         return stream(scene, goals, paths, fps, start, ledger, limits, progress)
     rules = tuple(extend_limit(scene, limit) for limit in limits)
     guess, reached = guess_frames(scene, goals, paths, begin, ledger, rules, not isinstance(start, Motion))
-    cutoff = CLIP_CUTOFF if isinstance(start, Motion) else CUTOFF
+    cutoff = CLIP_CUTOFF if isinstance(start, Motion) else GUIDE_CUTOFF
     return solve_all(scene, goals, paths, guess, reached, ledger, rules, fps, cutoff, smooth, progress)
 
 
@@ -110,7 +114,7 @@ def stand(model: Model, begin: Floats, given: Contacts | str | None, fps: float)
     soles = {sole.name: (sole, clip[0].transform(sole.frame).apply(sole.point)) for sole in find_soles(model)}
     heights = {name: float(place @ model.up_direction) for name, (_, place) in soles.items()}
     floor = min(heights.values())
-    standing = [soles[name] for name, height in heights.items() if height <= floor + STANDS * model.length]
+    standing = [soles[name] for name, height in heights.items() if height <= floor + STANDING_HEIGHT * model.length]
     held = [
         Contact(sole.frame, 0, frames, place=tuple(place.tolist()), point=sole.point, name=sole.name)
         for sole, place in standing
@@ -118,7 +122,7 @@ def stand(model: Model, begin: Floats, given: Contacts | str | None, fps: float)
     return Contacts(tuple(held), frames, fps, floor)
 
 
-def fit_goal(scene: Scene, name: str, goal: Goal) -> Goal:
+def fit_goal(scene: GraspScene, name: str, goal: Goal) -> Goal:
     """Return another goal as the body with its palms takes it, by name."""
     if isinstance(goal, Custom):
         raise InvalidValue(f"{name!r} is a Custom goal, which cannot be asked of the frames of a clip.")
@@ -133,7 +137,7 @@ def fit_goal(scene: Scene, name: str, goal: Goal) -> Goal:
     return replace(goal, name=name)
 
 
-def extend_limit(scene: Scene, limit: Limit) -> Limit:
+def extend_limit(scene: GraspScene, limit: Limit) -> Limit:
     """Return a limit of the whole: a clearance keeps clear of the objects too."""
     if not isinstance(limit, Clearance):
         return limit
@@ -144,7 +148,7 @@ def extend_limit(scene: Scene, limit: Limit) -> Limit:
 
 
 def guess_frames(
-    scene: Scene,
+    scene: GraspScene,
     goals: Sequence[Goal],
     paths: Mapping[str, Floats],
     begin: Floats,
@@ -162,7 +166,7 @@ def guess_frames(
     if postures:
         q, reached = first.run(begin, postures=postures, first=easy)
     else:
-        q, reached = first.run(begin, rest=begin, carry=CARRY if still else CLIP_CARRY, first=easy)
+        q, reached = first.run(begin, rest=begin, carry=CARRY_WEIGHT if still else CLIP_CARRY_WEIGHT, first=easy)
     lasting = part_limits(limits)[0]
     if not any(isinstance(limit, ClearOfObjects) for limit in lasting):
         return scene.place_all(q), reached
@@ -170,7 +174,7 @@ def guess_frames(
     return clear.run(scene.place_all(q), rest=scene.place_all(q), carry=1.0, first=easy)
 
 
-def find_easiest(scene: Scene, held: Mapping[str, Floats], begin: Floats) -> int:
+def find_easiest(scene: GraspScene, held: Mapping[str, Floats], begin: Floats) -> int:
     """Return the frame that asks least of the pose at the start: the hands have the shortest way, all in all.
 
     From there the body goes on as it would by itself; what is far away is come to by small steps, and no knee that must
@@ -189,7 +193,7 @@ def free_limits(limits: Sequence[Limit]) -> list[Limit]:
     return [limit for limit in limits if not isinstance(limit, ClearOfObjects)]
 
 
-def list_goals_of_whole(scene: Scene, asked: Sequence[Goal]) -> list[Goal]:
+def list_goals_of_whole(scene: GraspScene, asked: Sequence[Goal]) -> list[Goal]:
     """List the goals with the grasps told from the objects, which are frames of the whole."""
     own = [grip.make_goal(name, grip.target, grip.thing) for name, grip in scene.grips.items()]
     return [*own, *asked[len(own) :]]
@@ -199,7 +203,7 @@ def list_goals_of_whole(scene: Scene, asked: Sequence[Goal]) -> list[Goal]:
 
 
 def solve_all(
-    scene: Scene,
+    scene: GraspScene,
     goals: Sequence[Goal],
     paths: Mapping[str, Floats],
     guess: Floats,
@@ -227,7 +231,7 @@ def solve_all(
     guide = clip.smoothed(cutoff) if len(clip) > 2 else clip
     begin = np.array(guide.q)
     begin[:, scene.body.nq :] = guess[:, scene.body.nq :]  # the objects are where they are
-    answer = solve_whole(guide, wanted, start=begin, hold=HOLD, smooth=smooth, limits=limits, progress=progress)
+    answer = solve_whole(guide, wanted, start=begin, hold=GUIDE_WEIGHT, smooth=smooth, limits=limits, progress=progress)
     q = np.ascontiguousarray(answer.q[:, : scene.body.nq])
     return HeldTrack(
         make_motion(scene, q, fps),
@@ -242,7 +246,7 @@ def solve_all(
     )
 
 
-def make_motion(scene: Scene, q: Floats, fps: float) -> MotionWithObjects:
+def make_motion(scene: GraspScene, q: Floats, fps: float) -> MotionWithObjects:
     """Return the motion of the body with its objects."""
     things = [each.move(scene.paths[name]) for name, each in scene.objects.items()]
     return MotionWithObjects(scene.body, q, fps, things)
@@ -258,7 +262,7 @@ def convert_path(model: Model, goal: Goal, path: Floats) -> Floats:
 
 
 def stream(
-    scene: Scene,
+    scene: GraspScene,
     goals: Sequence[Goal],
     paths: Mapping[str, Floats],
     fps: float,

@@ -22,7 +22,7 @@ from poise.names import find_side
 
 __all__ = ["Palm", "find_flesh", "find_hand", "find_palm"]
 
-LEAST = 1e-6  # of L: what is shorter has no direction
+SHORTEST_DIRECTION = 1e-6  # of L: what is shorter has no direction
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,7 +69,7 @@ def find_palm(model: Model, hand: str) -> Palm:
     turn = 1.0 if side == "l" else -1.0
     normal = turn * np.cross(along, find_thumb(model, hand, side, np.array(facing)))
     size = float(np.linalg.norm(normal))
-    out = T[:3, :3].T @ (normal / size if size > LEAST else T[:3, 2])
+    out = T[:3, :3].T @ (normal / size if size > SHORTEST_DIRECTION else T[:3, 2])
     middle, thick = find_flesh(model, hand)
     return Palm(hand, side, middle + thick * out, out, turn * np.cross(model.up_direction, facing))
 
@@ -82,7 +82,7 @@ def find_thumb(model: Model, hand: str, side: str, facing: Floats) -> Floats:
         return facing
     way = model.fk(model.rest, thumbs[-1])[:3, 3] - model.fk(model.rest, hand)[:3, 3]
     length = float(np.linalg.norm(way))
-    return np.asarray(way / length) if length > LEAST * model.length else facing
+    return np.asarray(way / length) if length > SHORTEST_DIRECTION * model.length else facing
 
 
 def find_hand_side(model: Model, hand: str) -> str:
@@ -98,7 +98,7 @@ def find_fingers(model: Model, hand: str) -> Floats:
     for name in model.ancestors(hand)[1:]:
         way = place[:3, 3] - model.fk(model.rest, name)[:3, 3]
         length = float(np.linalg.norm(way))
-        if length > LEAST * model.length:
+        if length > SHORTEST_DIRECTION * model.length:
             return np.asarray(way / length)
     return np.asarray(place[:3, 2])
 

@@ -21,18 +21,18 @@ from poise.goals.reach import Reach
 from poise.kinematics import Pose
 from poise.model import Model
 from poise.motion.paths.midpoints import find_broken
-from poise.motion.paths.routes import JUMP, Steps, choose_way
+from poise.motion.paths.routes import RECONFIGURATION_STEP, Steps, choose_way
 from poise.motion.paths.waypoints import Waypoints, find_waypoints
 from poise.solvers.starts import read_start
 
 __all__ = ["Route", "find_route"]
 
-TURN = 2.0 * np.pi
-MOST = 96  # answers of a waypoint, on the average: with more of them, fewer values
-SOME = 16  # one waypoint in so many is looked at for that
-NEAR = 9  # values around the way that was chosen, once more
-AROUND = 12  # waypoints around a reconfiguration to which answers are carried
-ROUNDS = 12  # of choosing a way and looking at its middles
+FULL_TURN = 2.0 * np.pi
+MEAN_ANSWERS = 96  # answers of a waypoint, on the average: with more of them, fewer values
+SAMPLE_STRIDE = 16  # one waypoint in so many is looked at for that
+NEAREST_VALUES = 9  # values around the way that was chosen, once more
+WAYPOINTS_AROUND_FLIP = 12  # waypoints around a reconfiguration to which answers are carried
+MOST_ROUNDS = 12  # of choosing a way and looking at its middles
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,11 +62,11 @@ def find_route(
         return None
     given = None if start is None else read_start(model, start, len(T))[0]
     waypoints = find_waypoints(model, goal, goal.rows(model), np.array(model.rest) if given is None else given)
-    return None if waypoints is None else Finder(model, goal, waypoints, T, given).find()
+    return None if waypoints is None else RouteFinder(model, goal, waypoints, T, given).find()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Finder:
+class RouteFinder:
     """One path: what is asked, and who lists its answers."""
 
     model: Model
@@ -87,9 +87,9 @@ class Finder:
         free = self.waypoints.axes[self.waypoints.free]
         half = free.half if free.slides else min(free.half, np.pi)
         spread = np.linspace(free.middle - half, free.middle + half, self.waypoints.values)
-        sample = self.T[::SOME]
+        sample = self.T[::SAMPLE_STRIDE]
         some = len(np.concatenate(self.waypoints.list_answers(sample, [spread] * len(sample))))
-        spread = spread[:: int(some / len(sample) / MOST) + 1]
+        spread = spread[:: int(some / len(sample) / MEAN_ANSWERS) + 1]
         answers = self.waypoints.list_answers(self.T, [spread] * len(self.T))
         route = self.choose(answers)
         if route is not None and route.flips:  # narrow arcs lie between the values
@@ -98,7 +98,7 @@ class Finder:
             return None
         width = float(spread[1] - spread[0])
         chosen = free.gain * route.q[:, free.q] + free.bias
-        around = np.clip(chosen[:, None] + np.linspace(-width, width, NEAR), free.lower, free.upper)
+        around = np.clip(chosen[:, None] + np.linspace(-width, width, NEAREST_VALUES), free.lower, free.upper)
         finer = self.choose(self.waypoints.list_answers(self.T, list(around)))
         return route if finer is None or len(finer.flips) > len(route.flips) else finer
 
@@ -108,12 +108,12 @@ class Finder:
         for flip in flips:
             for begin, step in ((flip - 1, 1), (flip, -1)):
                 seeds = answers[begin]
-                for t in range(begin + step, begin + step * (AROUND + 1), step):
+                for t in range(begin + step, begin + step * (WAYPOINTS_AROUND_FLIP + 1), step):
                     if not (0 <= t < len(self.T) and len(seeds)):
                         break
                     before = self.spread(seeds)
                     answer = solver.solve(self.T[t], before)
-                    near = np.abs(answer.q - before).max(axis=1) <= JUMP
+                    near = np.abs(answer.q - before).max(axis=1) <= RECONFIGURATION_STEP
                     seeds = self.gather(answer.q[answer.reached & near])
                     out[t] = np.concatenate([out[t], seeds])
         return out
@@ -142,8 +142,11 @@ class Finder:
         """Return answers with one more for each whole turn that a joint's range has room for."""
         for k in apart:
             axis = self.waypoints.axes[k]
-            low, high = np.ceil((axis.lower - values[:, k]) / TURN), np.floor((axis.upper - values[:, k]) / TURN)
-            copies = [values[(low <= m) & (m <= high)] + m * TURN * np.eye(len(self.waypoints.axes))[k]
+            low, high = (
+                np.ceil((axis.lower - values[:, k]) / FULL_TURN),
+                np.floor((axis.upper - values[:, k]) / FULL_TURN),
+            )
+            copies = [values[(low <= m) & (m <= high)] + m * FULL_TURN * np.eye(len(self.waypoints.axes))[k]
                       for m in range(int(low.min()), int(high.max()) + 1)]  # fmt: skip
             values = np.concatenate(copies)
         return values
@@ -158,7 +161,7 @@ class Finder:
             own = np.array([axis.gain * self.start[axis.q] + axis.bias for axis in self.waypoints.axes])
             first = np.linalg.norm(steps.subtract(own[:, None], layers[0].T), axis=0)
         solver = BatchSolver(self.model, self.goal, restarts=0)
-        for _ in range(ROUNDS):
+        for _ in range(MOST_ROUNDS):
             way, flips = choose_way(layers, steps, first)
             values = np.array([layers[k][way[k]] for k in range(len(layers))])
             jumps = self.find_middles(solver, values, frames, steps)
@@ -188,11 +191,14 @@ class Finder:
             for a, b in pairwise(ends):
                 own = np.unwrap(values[a:b, k])
                 near = axis.gain * self.begin[axis.q] + axis.bias if a == 0 else values[a - 1, k]
-                low, high = np.ceil((axis.lower - own.min()) / TURN), np.floor((axis.upper - own.max()) / TURN)
+                low, high = (
+                    np.ceil((axis.lower - own.min()) / FULL_TURN),
+                    np.floor((axis.upper - own.max()) / FULL_TURN),
+                )
                 if low > high:
                     stuck.append(k)
                     break
-                values[a:b, k] = own + TURN * np.clip(np.round((near - own[0]) / TURN), low, high)
+                values[a:b, k] = own + FULL_TURN * np.clip(np.round((near - own[0]) / FULL_TURN), low, high)
         return stuck
 
     def find_units(self) -> Floats:
@@ -202,10 +208,10 @@ class Finder:
     def find_periods(self, apart: Sequence[int]) -> Floats:
         """Return after how much each joint is the same again: a turn, where its range has room for it."""
         wide = [
-            not axis.slides and axis.upper - axis.lower >= TURN and k not in apart
+            not axis.slides and axis.upper - axis.lower >= FULL_TURN and k not in apart
             for k, axis in enumerate(self.waypoints.axes)
         ]
-        return np.where(wide, TURN, np.inf)
+        return np.where(wide, FULL_TURN, np.inf)
 
     def spread(self, values: Floats) -> Floats:
         """Return q (k, nq) of joints' values as they are."""

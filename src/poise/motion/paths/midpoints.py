@@ -14,15 +14,17 @@ from poise.arrays import Floats
 from poise.batch import BatchSolver
 from poise.goals import Reach
 from poise.model import Model
-from poise.motion.paths.routes import JUMP
+from poise.motion.paths.routes import RECONFIGURATION_STEP
 from poise.spatial import Rotation
 
 __all__ = ["bring_home", "find_broken", "find_jumps"]
 
-SMALL = 0.02  # a step that is smaller hides nothing [rad; slides: of L]
-HOME = 0.05  # a frame is moved hardly farther than this to its target, so that its neighbours stay neighbours
-HALF = 0.8  # of a step: a half of it that is longer shows a jump
-STRAY = 0.5  # of the way between two waypoints: how far a middle pose may be from the transform halfway
+SMALL_STEP = 0.02  # a step that is smaller hides nothing [rad; slides: of L]
+MOST_CORRECTION = (
+    0.05  # a frame is moved hardly farther than this to its target, so that its neighbours stay neighbours
+)
+MOST_HALF_SHARE = 0.8  # of a step: a half of it that is longer shows a jump
+MOST_STRAY_SHARE = 0.5  # of the way between two waypoints: how far a middle pose may be from the transform halfway
 
 
 def find_jumps(model: Model, goal: Reach, T: Floats, q: Floats) -> tuple[int, ...]:
@@ -42,7 +44,7 @@ def bring_home(
     out, left = q.copy(), errors.copy()
     metres, radians = goal.tolerances(model, False)
     solver = BatchSolver(model, goal, restarts=0)
-    for start, most in ((q, HOME), (listed, 3.0 * HOME)):
+    for start, most in ((q, MOST_CORRECTION), (listed, 3.0 * MOST_CORRECTION)):
         missed = np.flatnonzero((left[:, 0] > metres) | (left[:, 1] > radians))
         if not len(missed):
             break
@@ -60,17 +62,17 @@ def find_broken(solver: BatchSolver, goal: Reach, a: Floats, b: Floats, T_a: Flo
     unit = np.where(model.slides, model.length, 1.0)
     d = model.difference(a, b)
     size = np.abs(d / unit).max(axis=1)
-    large = np.flatnonzero(size > SMALL)
+    large = np.flatnonzero(size > SMALL_STEP)
     if not len(large):
         return set()
     start = model.integrate(a[large], 0.5 * d[large])
     answer = solver.solve(halve(T_a[large], T_b[large]), model.clamp(start))
     ways = [np.abs(model.difference(x[large], answer.q) / unit).max(axis=1) for x in (a, b)]
-    good = answer.reached & (np.maximum(*ways) <= HALF * size[large])
-    small = np.flatnonzero(~good & (size[large] <= JUMP))
+    good = answer.reached & (np.maximum(*ways) <= MOST_HALF_SHARE * size[large])
+    small = np.flatnonzero(~good & (size[large] <= RECONFIGURATION_STEP))
     one, middle, other = (place(model, goal, q[small]) for q in (a[large], start, b[large]))
     stray = measure_apart(halve(one, other), middle, model.length)
-    good[small] = stray <= STRAY * measure_apart(one, other, model.length)
+    good[small] = stray <= MOST_STRAY_SHARE * measure_apart(one, other, model.length)
     return {int(k) + 1 for k in large[~good]}
 
 

@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 
 from poise.arrays import Floats
 
-__all__ = ["JUMP", "Steps", "choose_way"]
+__all__ = ["RECONFIGURATION_STEP", "Steps", "choose_way"]
 
-ALIKE, DIGITS = (
+SAME_ANSWER, SAME_ANSWER_DIGITS = (
     1e-6,
     9,
 )  # steps and lengths nearer than that are the same: no way is chosen by the last bits of its answers
 MOST_KEPT = 4_000_000  # numbers of each kind, 64 megabytes together; longer paths are measured anew
-JUMP = 0.6  # a step that is larger is a reconfiguration, unless its middle shows that it is none
+RECONFIGURATION_STEP = 0.6  # a step that is larger is a reconfiguration, unless its middle shows that it is none
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,7 +43,7 @@ class Steps:
 
     units: Floats
     period: Floats
-    jump: float = JUMP
+    jump: float = RECONFIGURATION_STEP
     known: dict[tuple[int, int, int], bool] = field(default_factory=dict)
     kept: dict[int, tuple[Floats, Floats, Floats, Floats]] = field(default_factory=dict)
 
@@ -104,7 +104,7 @@ def choose_way(layers: Sequence[Floats], steps: Steps, first: Floats | None = No
     for t in range(1, len(layers)):
         size, _, flips = steps.measure(t, layers[t - 1], layers[t], length=False)
         _, count, worst = take_best(count[:, None] + flips, np.maximum(worst[:, None], np.where(flips, 0.0, size)))
-    most = float(worst[count == count.min()].min()) * (1.0 + ALIKE)
+    most = float(worst[count == count.min()].min()) * (1.0 + SAME_ANSWER)
     count, length = np.zeros(len(layers[0]), dtype=np.int64), np.zeros(len(layers[0])) if first is None else first
     back: list[NDArray[np.intp]] = []
     flipped: list[NDArray[np.bool_]] = []
@@ -112,7 +112,7 @@ def choose_way(layers: Sequence[Floats], steps: Steps, first: Floats | None = No
         size, far, flips = steps.measure(t, layers[t - 1], layers[t], length=True)
         barred = ~flips & (size > most)
         tried = np.where(barred, np.iinfo(np.int32).max, 0) + count[:, None] + flips
-        came, count, length = take_best(tried, np.round(length[:, None] + far, DIGITS), flips)
+        came, count, length = take_best(tried, np.round(length[:, None] + far, SAME_ANSWER_DIGITS), flips)
         back.append(came)
         flipped.append(flips[came, np.arange(len(came))])
     fewest = count == count.min()
@@ -134,6 +134,6 @@ def take_best(
     Of rows that cost the same one of `late` is taken: a reconfiguration that may wait waits.
     """
     fewest = count.min(axis=0)
-    asked = cost if late is None else cost - 0.1**DIGITS * 0.25 * late
+    asked = cost if late is None else cost - 0.1**SAME_ANSWER_DIGITS * 0.25 * late
     came = np.argmin(np.where(count == fewest, asked, np.inf), axis=0)
     return came, fewest, cost[came, np.arange(len(came))]

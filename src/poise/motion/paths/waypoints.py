@@ -25,9 +25,9 @@ from poise.reach.guesses import Guesses, find_guesses
 
 __all__ = ["Waypoints", "find_waypoints"]
 
-NEAR = 9  # values of the free joint at which arcs between the values are looked at
-CELLS = 4000  # that are looked at for arcs between the values
-ALIKE = 1e-3  # [rad or m] answers that are nearer to each other are one
+NEAREST_VALUES = 9  # values of the free joint at which arcs between the values are looked at
+MOST_ARC_CELLS = 4000  # that are looked at for arcs between the values
+SAME_ANSWER = 1e-3  # [rad or m] answers that are nearer to each other are one
 
 
 class Waypoints(Protocol):
@@ -56,12 +56,12 @@ def find_waypoints(model: Model, goal: Reach, rows: GoalRows, begin: Floats) -> 
     family = closed.family if isinstance(closed, ClosedGoal) else closed
     guesses = None if family is None else find_guesses(model, family, tuple(rows.point.tolist()), freedom)
     if guesses is not None:
-        return Guessed(guesses, rows, BatchSolver(model, goal, restarts=0), begin)
-    return Closed(closed, rows, begin) if isinstance(closed, ClosedGoal) else None
+        return SampledWaypoints(guesses, rows, BatchSolver(model, goal, restarts=0), begin)
+    return ClosedFormWaypoints(closed, rows, begin) if isinstance(closed, ClosedGoal) else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Closed:
+class ClosedFormWaypoints:
     """Waypoints of a chain with a closed form."""
 
     closed: ClosedGoal
@@ -90,13 +90,13 @@ class Closed:
         R, p = target[:9].copy(), target[9:12].copy()
         found = self.closed.form.branches(R, p, at, True)
         if not len(found) and self.free is not None:
-            between = np.unique(self.closed.form.arcs(R, p, 1e-4, CELLS)[:-1, 1:].mean(axis=1))
-            found = self.closed.form.branches(R, p, between[:: len(between) // NEAR + 1].copy(), True)
+            between = np.unique(self.closed.form.arcs(R, p, 1e-4, MOST_ARC_CELLS)[:-1, 1:].mean(axis=1))
+            found = self.closed.form.branches(R, p, between[:: len(between) // NEAREST_VALUES + 1].copy(), True)
         return np.asarray(found[:, 3 : 3 + len(self.axes)])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Guessed:
+class SampledWaypoints:
     """Waypoints of a chain with guesses."""
 
     guesses: Guesses
@@ -143,6 +143,6 @@ def drop_alike(values: Floats) -> Floats:
     """Return answers without those that are near another one before them."""
     kept: list[Floats] = []
     for one in values:
-        if all(np.abs(one - other).max() > ALIKE for other in kept):
+        if all(np.abs(one - other).max() > SAME_ANSWER for other in kept):
             kept.append(one)
     return np.array(kept).reshape(-1, values.shape[1])

@@ -15,7 +15,7 @@ from poise.arrays import Floats
 from poise.kinematics import Pose
 from poise.pictures.body.solids import Solid, find_solids
 from poise.pictures.body.stick import SHADOW, Camera
-from poise.pictures.marks import Mark, find_hull_corners
+from poise.pictures.marks import GoalMark, find_hull_corners
 
 __all__ = ["BODY", "GHOST", "draw_clay", "draw_marks"]
 
@@ -123,7 +123,7 @@ def find_hull(flat: Floats) -> Floats:
 # ------------------------------------------------------------------------------------------------ goals
 
 
-def draw_marks(axes: Any, marks: list[Mark], camera: Camera) -> None:
+def draw_marks(axes: Any, marks: list[GoalMark], camera: Camera) -> None:
     """Draw the goals of a solution: places with their plumb lines, gazes, supports, the centre of mass."""
     for mark in marks:
         flat = camera.project(mark.points)
@@ -141,7 +141,7 @@ def draw_marks(axes: Any, marks: list[Mark], camera: Camera) -> None:
             axes.plot(*flat[0], "+", color=mark.color, markersize=6, zorder=5)
 
 
-def draw_place(axes: Any, mark: Mark, camera: Camera) -> None:
+def draw_place(axes: Any, mark: GoalMark, camera: Camera) -> None:
     """Draw a ring with a dot at the target, and a line to the frame where it was missed."""
     target, held = camera.project(mark.points)
     if camera.floor is not None:

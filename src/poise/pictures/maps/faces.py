@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from poise.arrays import Floats
 from poise.batch import ReachMap
 
-__all__ = ["Faces", "choose_colors", "find_faces", "group_faces"]
+__all__ = ["VoxelFaces", "choose_colors", "find_faces", "group_faces"]
 
 TONES = 12  # colours of a map that is shown in patches
 STOPS = np.array(  # viridis (Smith, van der Walt, Firing 2015), at every eighth
@@ -28,7 +28,7 @@ CORNERS = {  # of a face across an axis, counter-clockwise seen from its far sid
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Faces:
+class VoxelFaces:
     """Squares between a voxel that is shown and one that is not.
 
     Attributes:
@@ -42,7 +42,7 @@ class Faces:
     shares: Floats
 
 
-def find_faces(found: ReachMap, *, least: float = 0.0, cut: tuple[int, int] | None = None) -> Faces:
+def find_faces(found: ReachMap, *, least: float = 0.0, cut: tuple[int, int] | None = None) -> VoxelFaces:
     """Return the outer faces of all voxels that reach more than a share of orientations.
 
     Args:
@@ -67,7 +67,7 @@ def find_faces(found: ReachMap, *, least: float = 0.0, cut: tuple[int, int] | No
             corners.append((found.origin + found.spacing * index)[:, None] + half * square)
             normals.append(np.broadcast_to(normal, (len(index), 3)))
             shares.append(found.reached[tuple(index.T)])
-    return Faces(np.concatenate(corners), np.concatenate(normals), np.concatenate(shares).astype(np.float64))
+    return VoxelFaces(np.concatenate(corners), np.concatenate(normals), np.concatenate(shares).astype(np.float64))
 
 
 def choose_colors(shares: Floats) -> Floats:
@@ -76,7 +76,7 @@ def choose_colors(shares: Floats) -> Floats:
     return np.stack([np.interp(shares, at, STOPS[:, k]) for k in range(3)], axis=-1)
 
 
-def group_faces(faces: Faces) -> Iterator[tuple[tuple[float, float, float], Floats, NDArray[np.uint32], Floats]]:
+def group_faces(faces: VoxelFaces) -> Iterator[tuple[tuple[float, float, float], Floats, NDArray[np.uint32], Floats]]:
     """Yield the faces of each tone as triangles: colour, vertices (n, 3), triangles (m, 3), normals (n, 3)."""
     tone = np.minimum((faces.shares * TONES).astype(int), TONES - 1)
     for k in np.unique(tone):

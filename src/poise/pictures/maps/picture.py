@@ -9,7 +9,7 @@ import numpy as np
 from poise.batch import ReachMap
 from poise.model.plane import is_planar
 from poise.pictures.body.stick import Camera
-from poise.pictures.maps.faces import Faces, choose_colors, find_faces
+from poise.pictures.maps.faces import VoxelFaces, choose_colors, find_faces
 from poise.pictures.plots import draw_scene, make_figure
 
 __all__ = ["draw_map"]
@@ -45,7 +45,7 @@ def choose_cut(camera: Camera, height: int) -> tuple[int, int]:
     return axis, int(-np.sign(depth[axis]))
 
 
-def draw_faces(axes: Any, faces: Faces, camera: Camera) -> None:
+def draw_faces(axes: Any, faces: VoxelFaces, camera: Camera) -> None:
     """Draw the faces that look to the viewer, the farthest first."""
     from matplotlib.collections import PolyCollection
 

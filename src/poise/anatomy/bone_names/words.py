@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from poise.names import split_side, split_words
 
-__all__ = ["MANY", "roles_by_words"]
+__all__ = ["SHARED_WORD_CONFIDENCE", "find_word_roles"]
 
 PARTS = {
     "pelvis": "pelvis hips hip root",
@@ -27,8 +27,17 @@ SIDED = {
     "ball toe": "toe toes toebase ball",
 }
 # how sure a word makes us: those that some people use for another joint count less
-VAGUE = {"arm": 0.5, "leg": 0.5, "shoulder": 0.6, "root": 0.4, "torso": 0.6, "hip": 0.6, "hips": 0.9, "waist": 0.6}
-MANY = 0.36  # as sure as a word is that all joints of a limb may share: arm_1 to arm_7
+VAGUE_WORD_CONFIDENCE = {
+    "arm": 0.5,
+    "leg": 0.5,
+    "shoulder": 0.6,
+    "root": 0.4,
+    "torso": 0.6,
+    "hip": 0.6,
+    "hips": 0.9,
+    "waist": 0.6,
+}
+SHARED_WORD_CONFIDENCE = 0.36  # as sure as a word is that all joints of a limb may share: arm_1 to arm_7
 NOISE = {
     "link",
     "body",
@@ -52,7 +61,7 @@ _MIDDLE = {word: role for role, words in PARTS.items() for word in words.split()
 _SIDED = {word: role for role, words in SIDED.items() for word in words.split()}
 
 
-def words_of(name: str) -> list[str]:
+def split_name(name: str) -> list[str]:
     """Return the words of a name in lower case, namespaces and numbers left out."""
     tail = re.split(r"[:|/]", name)[-1]
     return [word for word in split_words(tail) if not word.isdigit()]
@@ -65,14 +74,14 @@ def find_sided_word(words: Sequence[str]) -> tuple[str, list[str]]:
     return split_side(words)
 
 
-def roles_by_words(name: str) -> tuple[tuple[str, ...], float]:
+def find_word_roles(name: str) -> tuple[tuple[str, ...], float]:
     """Return the roles that a name suggests, and how strongly; none and 0 where it suggests nothing."""
-    side, words = find_sided_word(words_of(name))
+    side, words = find_sided_word(split_name(name))
     plain = [word for word in words if word not in NOISE]
     still = [word for word in plain if word not in MOTIONS]
     word = "".join(still)
     roles = (_SIDED if side else _MIDDLE).get(word, "")
     if not roles or (word == "hip" and not side):
         return (), 0.0
-    sure = 0.7 * VAGUE.get(word, 1.0) * (0.8 if len(still) < len(plain) else 1.0)
+    sure = 0.7 * VAGUE_WORD_CONFIDENCE.get(word, 1.0) * (0.8 if len(still) < len(plain) else 1.0)
     return tuple(f"{part}_{side}" if side else part for part in roles.split()), sure

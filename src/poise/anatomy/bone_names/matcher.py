@@ -10,15 +10,15 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from poise.anatomy.bones.schemes import CORE, PARENTS, SCHEMES, Scheme
-from poise.anatomy.bones.words import roles_by_words
+from poise.anatomy.bone_names.schemes import CORE, PARENTS, SCHEMES, Scheme
+from poise.anatomy.bone_names.words import find_word_roles
 from poise.model import Model
 
-__all__ = ["CORE", "ENOUGH", "RoleMatch", "RoleReport", "find_roles", "roles_of_bone"]
+__all__ = ["CORE", "LEAST_REPORT_CONFIDENCE", "RoleMatch", "RoleReport", "find_bone_roles", "find_roles"]
 
-ENOUGH = 0.4  # below this a report gives a model no roles
-LONGEST = 200  # letters of a name that may mean something
-SURE = 0.3  # below this a single match is dropped
+LEAST_REPORT_CONFIDENCE = 0.4  # below this a report gives a model no roles
+LONGEST_NAME = 200  # letters of a name that may mean something
+LEAST_MATCH_CONFIDENCE = 0.3  # below this a single match is dropped
 _ESCAPED = re.compile(r"FBXASC([01][0-9]{2})", re.ASCII)
 _NUMBERED = re.compile(r"_[0-9]{1,5}$", re.ASCII)
 _SEPARATORS = re.compile(r"[\s_.\-]+")
@@ -60,7 +60,7 @@ class RoleReport:
     @property
     def is_known(self) -> bool:
         """Whether they are the names of a known tool."""
-        return self.scheme not in ("", "words") and self.confidence >= ENOUGH
+        return self.scheme not in ("", "words") and self.confidence >= LEAST_REPORT_CONFIDENCE
 
     def __str__(self) -> str:
         lines = [f"{self.scheme or 'no'} names, confidence {self.confidence:.2f}, {len(self.matches)} roles"]
@@ -86,17 +86,17 @@ def find_roles(skeleton: Model | Mapping[str, str | None] | Iterable[str]) -> Ro
         parents = dict(skeleton)
     else:
         parents = dict.fromkeys(skeleton)
-    words = {name: unescape(name) for name in parents if len(name) <= LONGEST}
-    attempts = [report(parents, *match_words(words))]
+    words = {name: unescape(name) for name in parents if len(name) <= LONGEST_NAME}
+    attempts = [make_report(parents, *match_words(words))]
     for written in (words, drop_counts(words)) if are_counted(words) else (words,):
-        for prefix in prefixes(written.values()):
+        for prefix in list_prefixes(written.values()):
             plain = {name: strip_prefix(text, prefix) for name, text in written.items()}
-            attempts += [report(parents, scheme.name, match_scheme(plain, scheme)) for scheme in SCHEMES]
+            attempts += [make_report(parents, scheme.name, match_scheme(plain, scheme)) for scheme in SCHEMES]
     best = max(attempts, key=lambda r: (round(r.confidence, 6), len(r.matches), -len(r.unknown)))
     return best if best.matches else RoleReport("", 0.0, (), CORE, tuple(parents))
 
 
-def roles_of_bone(scheme: str, bone: str) -> tuple[str, ...]:
+def find_bone_roles(scheme: str, bone: str) -> tuple[str, ...]:
     """Return the roles of one bone in one table, such as ("VRM", "leftHand"); empty where it has none."""
     table = next((s for s in SCHEMES if s.name == scheme), None)
     return () if table is None else table.names.get(bone, ())
@@ -131,7 +131,7 @@ def strip_prefix(name: str, prefix: str) -> str:
     return tail[len(prefix) :] if prefix and tail.startswith(prefix) else tail
 
 
-def prefixes(names: Iterable[str]) -> list[str]:
+def list_prefixes(names: Iterable[str]) -> list[str]:
     """Return the prefixes that many names share, such as "mixamorig_", "DEF-" or "Bip01 ", and none at all."""
     tails = [strip_prefix(name, "") for name in names]
     counts: dict[str, int] = {}
@@ -174,20 +174,20 @@ def match_words(written: Mapping[str, str]) -> tuple[str, Found]:
     """Return the roles that words suggest; of equal ones the last frame wins, the outermost of several joints."""
     found: Found = {}
     for name, text in written.items():
-        roles, sure = roles_by_words(text)
+        roles, sure = find_word_roles(text)
         for role in roles:
             if role not in found or sure >= found[role][1]:
                 found[role] = (name, sure, "by its words")
     return "words", found
 
 
-def report(parents: Mapping[str, str | None], scheme: str, found: Found) -> RoleReport:
+def make_report(parents: Mapping[str, str | None], scheme: str, found: Found) -> RoleReport:
     """Return the report of an attempt, the tree checked."""
     matches = []
     for role, (frame, by_name, why) in found.items():
-        wrong = hangs_wrong(role, frame, found, parents)
+        wrong = is_misplaced(role, frame, found, parents)
         sure = 0.5 * by_name if wrong else by_name
-        if sure >= SURE:
+        if sure >= LEAST_MATCH_CONFIDENCE:
             reason = f"{why}, but it does not hang where it should" if wrong else why
             matches.append(RoleMatch(role, frame, round(sure, 3), reason))
     have = {match.role: match.confidence for match in matches}
@@ -198,7 +198,7 @@ def report(parents: Mapping[str, str | None], scheme: str, found: Found) -> Role
     return RoleReport(scheme, confidence, tuple(matches), missing, tuple(n for n in parents if n not in playing))
 
 
-def hangs_wrong(role: str, frame: str, found: Found, parents: Mapping[str, str | None]) -> bool:
+def is_misplaced(role: str, frame: str, found: Found, parents: Mapping[str, str | None]) -> bool:
     """Return whether the frame is not under the frame of the role above it, where parents are known."""
     part, _, side = role.rpartition("_")
     above = PARENTS.get(role) or (PARENTS.get(part, "") if side in ("l", "r") else "")

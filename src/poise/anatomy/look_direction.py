@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from poise.anatomy.limbs import Limb, distance, find_center
+from poise.anatomy.limbs import LimbChain, find_center, measure_distance
 from poise.anatomy.parts import Body
-from poise.anatomy.stance import Stance
-from poise.anatomy.symmetry import Symmetry
+from poise.anatomy.stance import BodyStance
+from poise.anatomy.symmetry import BodySymmetry
 from poise.arrays import Floats
 
 __all__ = ["Facing", "find_facing"]
@@ -28,7 +28,7 @@ class Facing:
     why: str
 
 
-def find_facing(body: Body, symmetry: Symmetry, stance: Stance) -> Facing:
+def find_facing(body: Body, symmetry: BodySymmetry, stance: BodyStance) -> Facing:
     """Find the way forward: across the middle plane's normal and up, its sign by the votes."""
     ahead = np.cross(symmetry.normal, body.up)
     ahead = ahead / max(float(np.linalg.norm(ahead)), 1e-12)
@@ -53,24 +53,28 @@ def find_facing(body: Body, symmetry: Symmetry, stance: Stance) -> Facing:
     return Facing(forward, np.cross(body.up, forward), certainty, " and ".join(for_it) or "a guess")
 
 
-def find_ankle(body: Body, limb: Limb) -> Floats:
+def find_ankle(body: Body, limb: LimbChain) -> Floats:
     """Return where the lower bone of a limb ends: at the first joint of its ankle or wrist; else the limb's own end."""
     if limb.last is None or limb.middle is None:
         return limb.end
     at, last = body.parts[limb.middle].place, body.parts[limb.last].place
     lower = limb.chain[limb.chain.index(limb.middle) + 1 : limb.chain.index(limb.last) + 1]
-    far = [body.parts[k].place for k in lower if distance(body.parts[k].place, at) > 0.8 * distance(last, at)]
+    far = [
+        body.parts[k].place
+        for k in lower
+        if measure_distance(body.parts[k].place, at) > 0.8 * measure_distance(last, at)
+    ]
     return far[0]
 
 
-def vote_by_feet(body: Body, legs: list[Limb], ahead: Floats) -> float:
+def vote_by_feet(body: Body, legs: list[LimbChain], ahead: Floats) -> float:
     """Return how far feet reach ahead of their ankles, -1 to 1."""
     votes = []
     for leg in legs:
         if leg.last is None or leg.middle is None:
             continue
         ankle, foot = find_ankle(body, leg), body.parts[leg.last]
-        long = distance(ankle, body.parts[leg.middle].place)
+        long = measure_distance(ankle, body.parts[leg.middle].place)
         ends = np.concatenate([body.parts[k].ends for k in body.list_below(leg.last)])
         along = (ends - ankle) @ ahead
         reach = float(along.max() + along.min())
@@ -80,7 +84,7 @@ def vote_by_feet(body: Body, legs: list[Limb], ahead: Floats) -> float:
     return float(np.mean(votes)) if votes else 0.0
 
 
-def vote_by_bends(body: Body, limbs: list[Limb], ahead: Floats, sign: int) -> float:
+def vote_by_bends(body: Body, limbs: list[LimbChain], ahead: Floats, sign: int) -> float:
     """Return whether middle joints bend as knees do (sign 1) or as elbows do (-1), -1 to 1.
 
     By the range of a hinge: the end goes back when a knee bends; else by the bend of the pose, the knee ahead.
@@ -106,7 +110,7 @@ def vote_by_bends(body: Body, limbs: list[Limb], ahead: Floats, sign: int) -> fl
     return float(np.clip(np.mean(votes), -1.0, 1.0)) if votes else 0.0
 
 
-def vote_by_head(body: Body, symmetry: Symmetry, stance: Stance, ahead: Floats) -> float:
+def vote_by_head(body: Body, symmetry: BodySymmetry, stance: BodyStance, ahead: Floats) -> float:
     """Return on which side of its legs the highest middle part of a quadruped is, -1 to 1: its head."""
     legs = np.array([body.parts[limb.pair.first].place for limb in stance.legs])
     center = legs.mean(axis=0)
