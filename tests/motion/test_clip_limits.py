@@ -203,7 +203,7 @@ def test_a_lock_keeps_speeds_exactly_and_tells_what_it_lets_go(skating, rules):
     for contact in out.contacts:
         path = out.motion.positions(contact.frame, contact.point)[contact.start : contact.end]
         assert np.abs(np.diff(path, axis=0)).max(initial=0.0) < 1e-5
-    assert bool(out.released) == ("let go" in out.why())
+    assert bool(out.released) == ("released" in out.why())
 
 
 def make_dog(frames):

@@ -30,7 +30,7 @@ from poise.model import Box, Capsule, Model, Sphere
 __all__ = ["ContactPoint", "find_contacts"]
 
 SOLE_LAYER = 0.01  # of the body's height
-SOLE_EDGE = 0.15  # of the length of a sole: what belongs to its front or rear edge
+SOLE_EDGE = 0.15  # of the length of a sole: the depth of its front and rear edge
 HEEL_SHARE = 0.3
 MOST_TILT_COSINE = np.cos(np.radians(30.0))  # a flat box that is tilted no farther is a sole
 FEET = ("l", "r", "fl", "fr", "hl", "hr")
@@ -44,7 +44,7 @@ class ContactPoint:
         name: What it is: heel_l, toe_r, sole_1_l, palm_r.
         frame: The frame that it is fixed to.
         point: Where on the frame [m].
-        evidence: What tells: "frame", "shapes", "mesh" or "bones".
+        evidence: "frame", "shapes", "mesh" or "bones".
     """
 
     name: str
@@ -60,7 +60,7 @@ POINT_READER = Hook[PointReader]()
 def find_contacts(model: Model, roles: Mapping[str, str], body: Body, ahead: Floats) -> dict[str, ContactPoint]:
     """Find the contact points of a body whose roles are known; `ahead` is where it looks in the pose of `body`.
 
-    Where that pose is not the rest pose, a foot with toes is looked at in the example pose in which it stands.
+    If that is not the rest pose, a foot with toes is read in the example pose in which it stands.
     """
     found: dict[str, ContactPoint] = {}
     owners = {name: part.index for part in body.parts for name in part.frames}
@@ -78,13 +78,13 @@ def find_contacts(model: Model, roles: Mapping[str, str], body: Body, ahead: Flo
 
 
 def find_touch(model: Model, roles: Mapping[str, str], body: Body, ahead: Floats, foot: str) -> list[ContactPoint]:
-    """Find the contact points of a frame that no role says is a foot, as if it were one."""
+    """Find the contact points of any frame, treated as a foot."""
     owners = {name: part.index for part in body.parts for name in part.frames}
     return list(FootSole(model, roles, body, owners, "", foot, ahead, body.tall).touch().values())
 
 
 def list_points(model: Model, body: Body, frames: list[str]) -> tuple[Floats, str]:
-    """List the places of what is fixed to some frames, in the world: solids, else meshes, else the frames.
+    """List the points fixed to some frames, in world coordinates: solids, else meshes, else the frames.
 
     Solids that are for the eye alone count where none is for contact.
     """
@@ -109,7 +109,7 @@ def list_points(model: Model, body: Body, frames: list[str]) -> tuple[Floats, st
 
 
 def find_slab(model: Model, body: Body, frames: list[str], lowest: Floats) -> Floats:
-    """Return the lower face of the flat box on whose edge a foot stands; the lowest places themselves where it is none.
+    """Return the lower face of the flat box on whose edge a foot stands, or `lowest` otherwise.
 
     A box is flat that is thinner upwards than both other ways.
     """
@@ -128,7 +128,7 @@ def find_slab(model: Model, body: Body, frames: list[str], lowest: Floats) -> Fl
 
 @dataclass
 class FootSole:
-    """A foot whose sole is looked for."""
+    """The search for the sole of a foot."""
 
     model: Model
     roles: Mapping[str, str]
@@ -175,7 +175,7 @@ class FootSole:
         return out
 
     def find_ahead(self) -> Floats:
-        """Return where the foot points to, level: to its toes where it has some, else where the body looks."""
+        """Return the level direction of the foot: towards its toes, else where the body faces."""
         toe = self.roles.get(f"toe_{self.side}") or self.roles.get(f"ball_{self.side}")
         up, at = self.body.up, self.body.places[self.frame][:3, 3]
         if toe is not None and toe != self.frame:

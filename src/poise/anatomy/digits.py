@@ -1,4 +1,4 @@
-"""Fingers by shape: the branches of a hand, the thumb beside the others."""
+"""Fingers by shape: the branches of a hand, and which of them is the thumb."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def name_digits(body: Body, limb: LimbChain, side: str, sure: float) -> dict[str
 
 
 def follow_first_branch(body: Body, first: int) -> list[int]:
-    """List the parts from one outwards, along the first way."""
+    """List the parts from one outwards, along first children."""
     out = [first]
     while body.children[out[-1]]:
         out.append(body.children[out[-1]][0])

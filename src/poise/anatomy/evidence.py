@@ -1,4 +1,4 @@
-"""Names and shape weighed against each other: who plays a role where both tell, and what is said where they differ.
+"""Names and shape weighed against each other: the frame of each role, and where they disagree.
 
 Names of a known tool are followed. Names read word by word are followed where they lie on the limb that the shape
 says; joints of one hip or ankle are one place, of which the shape knows the last. Left and right are as the names say.
@@ -23,13 +23,13 @@ GROUPS = {"hip": "upper", "shoulder": "upper", "clavicle": "upper", "foot": "las
     "hand": "last",
     "wrist": "last",
 }
-LEAST_WORD_CONFIDENCE = 0.28  # below this a word says nothing
+LEAST_WORD_CONFIDENCE = 0.28  # smaller ones are ignored
 Claims = dict[str, dict[str, tuple[float, str]]]
 
 
 @dataclass
 class RoleDecisions:
-    """Roles that were found, where names and shape disagree, and whether names say that it looks the other way."""
+    """The decided roles, the disagreements of names and shape, and whether the names reverse the facing."""
 
     found: list[Role] = field(default_factory=list)
     disagreements: list[str] = field(default_factory=list)
@@ -37,7 +37,7 @@ class RoleDecisions:
 
 
 def weigh_evidence(model: Model, names: RoleReport, shape: BodyShape) -> tuple[RoleDecisions, BodyShape]:
-    """Weigh what names say against what the shape says; return the roles, and the shape with the names' sides."""
+    """Decide the roles by names and shape; return them, and the shape with the sides of the names."""
     out = RoleDecisions()
     strong = names.is_known
     shape = follow_sides(shape, out)
@@ -56,7 +56,7 @@ def weigh_evidence(model: Model, names: RoleReport, shape: BodyShape) -> tuple[R
 
 
 def do_contradict(names: RoleReport, shape: BodyShape) -> bool:
-    """Tell whether a shape has most of the main roles on other parts than the names: then the pose tells nothing."""
+    """Return whether the shape puts most of the main roles on other parts than the names do."""
     parts = {name: part.index for part in shape.body.parts for name in part.frames}
     both = [
         (frame, shape.roles[role].frame) for role, frame in names.roles.items() if role in CORE and role in shape.roles
@@ -65,12 +65,12 @@ def do_contradict(names: RoleReport, shape: BodyShape) -> bool:
 
 
 def list_claims(names: RoleReport) -> Claims:
-    """List what the names of a known tool claim."""
+    """List the claims of a known tool's names."""
     return {match.role: {match.frame: (match.confidence, match.why)} for match in names.matches}
 
 
 def read_claims(model: Model, shape: BodyShape) -> Claims:
-    """List what the words of frames claim, and of joints where their frame's name says nothing."""
+    """List the claims of the words of frame names, or else of joint names."""
     claims: Claims = {}
     legs = shape.kind in ("quadruped", "many legs")
     for name in model.frames:
@@ -93,7 +93,7 @@ def read_claims(model: Model, shape: BodyShape) -> Claims:
 
 
 def follow_sides(shape: BodyShape, out: RoleDecisions) -> BodyShape:
-    """Return the shape with left and right as the names say, where they say it."""
+    """Return the shape with left and right as the names have them."""
     agree = against = 0
     for limb_name, limb in shape.limbs.items():
         for k in limb.chain:
@@ -117,7 +117,7 @@ def swap_role(role: str) -> str:
 
 @dataclass
 class Judge:
-    """Decides who plays one role."""
+    """The decision on one role, by the claims of names and the guess of the shape."""
 
     role: str
     claims: dict[str, tuple[float, str]]
@@ -127,7 +127,7 @@ class Judge:
     strong: bool
 
     def decide(self, disagreements: list[str]) -> Guess | None:
-        """Return the frame that plays the role, or None where nothing does."""
+        """Return the frame of the role, or None."""
         guess = self.shape.roles.get(self.role)
         if not self.claims:
             return None if guess is None else replace(guess, why=f"shape: {guess.why}")
@@ -140,7 +140,7 @@ class Judge:
         return self.agree(guess) or self.choose(guess, disagreements)
 
     def agree(self, guess: Guess) -> Guess | None:
-        """Return the guess where a name says the same, or means a frame fixed to the same part."""
+        """Return the guess if a name agrees with it or names a frame of the same part, or None."""
         most = max(sure for sure, _ in self.claims.values())
         alike = [name for name, (sure, _) in self.claims.items() if sure > 0.75 * most]
         same = [name for name in alike if self.parts.get(name) == self.parts[guess.frame]]
@@ -153,7 +153,7 @@ class Judge:
         return Guess(frame, 1.0 - (1.0 - sure) * (1.0 - guess.certainty), f"name and shape: {guess.why}")
 
     def choose(self, guess: Guess, disagreements: list[str]) -> Guess:
-        """Return the name's frame or the shape's where they differ, and say so unless they mean one place."""
+        """Choose between the name's frame and the shape's; record the disagreement unless both are one place."""
         frame = self.best_named()
         sure, _ = self.claims[frame]
         if self.same_place(frame, guess.frame):
@@ -175,7 +175,7 @@ class Judge:
         return Guess(frame if named else guess.frame, certainty, f"{winner}, against the {loser}")
 
     def is_called_so(self, frame: str) -> bool:
-        """Tell whether a frame's own words are the role, as a chest's that a tool would look for among the spines."""
+        """Return whether the words of a frame's name are the role."""
         return self.role in find_word_roles(frame)[0]
 
     @property
@@ -191,14 +191,14 @@ class Judge:
         return self.shape.limbs.get(f"{kind}_{side}") if part else None
 
     def best_named(self) -> str:
-        """Return the frame that is most surely called so; of several the outermost of the limb, else the last."""
+        """Return the frame with the surest name; of several, the outermost of the limb, else the last."""
         chain = self.limb.chain if self.limb is not None else ()
         order = {self.shape.body.parts[k].frame: i for i, k in enumerate(chain)}
         names = list(self.claims)
         return max(names, key=lambda name: (self.claims[name][0], order.get(name, -1), names.index(name)))
 
     def fits(self, frame: str) -> bool:
-        """Tell whether a frame lies where the role must be: on its limb, or on no limb at all."""
+        """Return whether a frame lies where the role must be: on its limb, or on no limb at all."""
         at = self.parts.get(frame)
         if not self.shape.limbs or at is None:
             return True
@@ -210,14 +210,14 @@ class Judge:
         return not any(at in limb.chain for limb in self.shape.limbs.values())
 
     def is_above_middle(self, frame: str) -> bool:
-        """Tell whether a frame is one of the joints of a hip or a shoulder, and the role as well."""
+        """Return whether a frame is one of the joints of a hip or a shoulder, and the role as well."""
         limb = self.limb
         if limb is None or limb.middle is None or GROUPS.get(self.part) != "upper":
             return False
         return self.parts.get(frame) in limb.chain[: limb.chain.index(limb.middle)]
 
     def same_place(self, named: str, guessed: str) -> bool:
-        """Tell whether two frames are joints of one ankle or wrist: the last of them counts."""
+        """Return whether two frames are joints of one ankle or wrist: the last of them counts."""
         limb = self.limb
         if limb is None or limb.middle is None or GROUPS.get(self.part) != "last":
             return False

@@ -19,13 +19,13 @@ from poise.arrays import Floats
 
 __all__ = ["LimbChain", "read_limb"]
 
-LONGEST_BONE_RATIO = 1.35  # of the other bone of a limb: how long one is at most
+LONGEST_BONE_RATIO = 1.35  # of the other bone of a limb
 STRAIGHT_COSINE = 0.985  # the cosine between two pieces of one bone
 
 
 @dataclass(frozen=True, slots=True)
 class LimbChain:
-    """A limb, from the trunk outwards; parts by number, None where there is none.
+    """A limb from the trunk outwards, by part numbers; None for missing parts.
 
     Attributes:
         chain: All its parts as far as its end.
@@ -92,13 +92,13 @@ def follow_longest_branch(body: Body, first: int) -> tuple[tuple[int, ...], Floa
 
 
 def is_light(body: Body, part: int) -> bool:
-    """Tell whether what hangs on a part weighs little beside it: a gear, a rod, a sensor."""
+    """Return whether the children of a part are light compared with it: a gear, a rod, a sensor."""
     rest = sum(body.parts[k].mass for k in body.list_below(part)[1:])
     return rest <= 0.3 * body.parts[part].mass
 
 
 def find_tip(body: Body, part: BodyPart) -> Floats:
-    """Return the place of a part that is farthest from its joint; from its mass where no frame or shape tells."""
+    """Return the place of a part farthest from its joint, by frames and shapes, else by its mass."""
     off = np.linalg.norm(part.ends - part.place, axis=1)
     far = np.array(part.ends[int(np.argmax(off))])
     if not part.mass or body.children[part.index]:
@@ -122,7 +122,7 @@ def measure_distance(a: Floats, b: Floats) -> float:
 
 
 def measure_lever(part: BodyPart, to: Floats) -> float:
-    """Return how far a place is from a joint's axis; from its centre where it turns about several."""
+    """Return the distance of a place from a joint's axis, or from its centre if it has several axes [m]."""
     offset = to - part.place
     return float(np.linalg.norm(offset if part.axis is None else np.cross(part.axis, offset)))
 
@@ -147,7 +147,7 @@ def measure_reach(body: Body, part: int) -> float:
 
 
 def find_middle(parts: list[BodyPart], end: Floats, size: float) -> int | None:
-    """Find the joint that bends the limb most, by its place in the chain; None where none does.
+    """Return the index in the chain of the joint that bends the limb most, or None.
 
     The end is that of the last joint: what is beyond it, such as a long tool, counts half.
     """
@@ -205,7 +205,7 @@ def find_last(parts: list[BodyPart], middle: int, upper: int, end: Floats) -> tu
 
 
 def is_straight(parts: list[BodyPart], to: Floats) -> bool:
-    """Tell whether two joints with several angles and a place lie in one line, in this order."""
+    """Return whether two joints with several angles and a place lie on a line, in this order."""
     one, other = parts
     first, second = other.place - one.place, to - other.place
     sizes = float(np.linalg.norm(first)), float(np.linalg.norm(second))
@@ -218,7 +218,7 @@ def is_straight(parts: list[BodyPart], to: Floats) -> bool:
 
 
 def is_twist_joint(parts: list[BodyPart], middle: int, at: int, upper: int) -> bool:
-    """Tell whether a joint is in the middle of the lower bone, that its twist may be shared, and not at its end."""
+    """Return whether the joint sits mid-bone (a forearm or shin twist), not at the wrist or ankle."""
     if at + 1 >= len(parts) or not is_straight([parts[middle], parts[at]], parts[at + 1].place):
         return False
     whole = measure_distance(parts[at + 1].place, parts[middle].place)
@@ -229,7 +229,7 @@ def is_twist_joint(parts: list[BodyPart], middle: int, at: int, upper: int) -> b
 
 
 def belongs_to_group(part: BodyPart, group: list[BodyPart], bone: Floats) -> bool:
-    """Tell whether a hinge belongs to the joints of a wrist or an ankle: four at most, and each about its own axis.
+    """Return whether a hinge belongs to the joints of a wrist or an ankle: four at most, and each about its own axis.
 
     A twist about the bone may come twice, as in a wrist that rolls, pitches and rolls. Toes turn as the ankle does.
     """
@@ -240,12 +240,12 @@ def belongs_to_group(part: BodyPart, group: list[BodyPart], bone: Floats) -> boo
 
 
 def is_twist_hinge(part: BodyPart, bone: Floats) -> bool:
-    """Tell whether a hinge turns about the length of a bone."""
+    """Return whether a hinge turns about the length of a bone."""
     return part.axis is not None and abs(float(part.axis @ bone)) > 0.8 * float(np.linalg.norm(bone))
 
 
 def is_wheel(body: Body, parts: list[BodyPart], across: Floats) -> bool:
-    """Tell whether a limb ends in a wheel: a hinge across the body, without a range, that turns about its own mass."""
+    """Return whether a limb ends in a wheel: a hinge across the body, unlimited, about its own centre of mass."""
     last = parts[-1]
     joint = last.joint
     if joint is None or last.axis is None or body.children[last.index] or abs(float(last.axis @ across)) < 0.9:

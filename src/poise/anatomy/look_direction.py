@@ -1,4 +1,4 @@
-"""Which way a body looks, and so which side is left: feet, knees, elbows and customs vote.
+"""The facing of a body, which decides left and right, by votes of feet, knees, elbows and convention.
 
 Up, forward and left are a right-handed triple: left = up x forward.
 """
@@ -20,7 +20,7 @@ __all__ = ["Facing", "find_facing"]
 
 @dataclass(frozen=True, slots=True)
 class Facing:
-    """The way forward, the way left, how sure that is (0.5 to 1), and what told."""
+    """The forward and left directions, their certainty (0.5 to 1), and the evidence."""
 
     forward: Floats
     left: Floats
@@ -29,7 +29,7 @@ class Facing:
 
 
 def find_facing(body: Body, symmetry: BodySymmetry, stance: BodyStance) -> Facing:
-    """Find the way forward: across the middle plane's normal and up, its sign by the votes."""
+    """Find the forward direction: normal x up of the middle plane, with the sign by votes."""
     ahead = np.cross(symmetry.normal, body.up)
     ahead = ahead / max(float(np.linalg.norm(ahead)), 1e-12)
     votes: list[tuple[float, str]] = []
@@ -111,7 +111,7 @@ def vote_by_bends(body: Body, limbs: list[LimbChain], ahead: Floats, sign: int) 
 
 
 def vote_by_head(body: Body, symmetry: BodySymmetry, stance: BodyStance, ahead: Floats) -> float:
-    """Return on which side of its legs the highest middle part of a quadruped is, -1 to 1: its head."""
+    """Return where the head of a quadruped (its highest middle part) is relative to its legs, -1 to 1."""
     legs = np.array([body.parts[limb.pair.first].place for limb in stance.legs])
     center = legs.mean(axis=0)
     carriers = {k for limb in stance.legs for k in body.list_above(limb.pair.trunk)}

@@ -1,4 +1,4 @@
-"""Where the shapes of a body end: the corners of the boxes around its solids, in the world."""
+"""The corners of the boxes around a body's solids, in world coordinates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CORNERS = np.array(list(product((-1.0, 1.0), repeat=3)))
 
 
 def find_half_extent(solid: Geometry) -> Floats | None:
-    """Return half the edges of the box around a solid, in its own axes; None for a mesh, which is not opened here."""
+    """Return the half extents of a solid's box in its own axes, or None for a mesh."""
     if isinstance(solid, Sphere):
         return np.full(3, solid.radius)
     if isinstance(solid, Capsule):
@@ -29,7 +29,7 @@ def find_half_extent(solid: Geometry) -> Floats | None:
 
 
 def list_corners(model: Model, world: NDArray[Any]) -> dict[str, Floats]:
-    """Return the corners of all plain solids by frame, in the world, given where all frames are."""
+    """List the box corners of all solids by frame, in world coordinates."""
     found: dict[str, list[Floats]] = {}
     index = {name: i for i, name in enumerate(model.frames)}
     for shape in model.shapes:

@@ -1,4 +1,4 @@
-"""The parts of a body as its shape alone tells them: rigid pieces, the joints between them, where they are.
+"""The parts of a body by shape: rigid pieces, the joints between them, and their places.
 
 A part begins at the joint that moves it; everything fixed to it belongs to it. Bones whose length a clip may change
 (`joint.locked`) count as fixed. Places are those of one pose, in the world.
@@ -17,7 +17,7 @@ from poise.model import Joint, Model
 
 __all__ = ["Body", "BodyPart", "Floats", "list_parts"]
 
-FLAT_HEIGHT = 1e-6  # of the body's size: frames within such a height are at one height
+FLAT_HEIGHT = 1e-6  # of the body's size: a lower body is flat
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,7 +134,7 @@ def list_parts(model: Model, q: ArrayLike, up: Floats) -> Body:
 
 
 def is_moving(joint: Joint | None) -> bool:
-    """Tell whether a joint makes a part of its own."""
+    """Return whether a joint begins a new part."""
     return joint is not None and joint.kind != "fixed" and not joint.locked
 
 

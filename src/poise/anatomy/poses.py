@@ -1,4 +1,4 @@
-"""In which pose, and which way up, a body shows best what it is: its rest pose, else a named pose, else a clip's."""
+"""The pose and up direction that show the anatomy best: the rest pose, a named pose, or a frame of a clip."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from poise.model import Model
 
 __all__ = ["read_best_shape"]
 
-CLIP_FRAMES = 6  # of a clip that are looked at
+CLIP_FRAMES = 6  # frames of a clip that are read
 KIND_SCORES = {"biped": 3.0, "quadruped": 3.0, "many legs": 2.5, "two arms": 1.5, "": 0.0}
-CLEAR_LIKENESS = 0.95  # how alike two sides are in a pose that needs no other beside it
+CLEAR_LIKENESS = 0.95  # likeness of two sides at which no other pose is tried
 
 
 def read_best_shape(model: Model, frames: Floats | None = None) -> BodyShape:
@@ -45,7 +45,7 @@ def read_best_shape(model: Model, frames: Floats | None = None) -> BodyShape:
 
 
 class PoseReader:
-    """PoseReader of a model, each read for several up directions; its parts and its middle plane are found once."""
+    """Shapes of a model in several poses and up directions; parts and middle plane are found once per pose."""
 
     def __init__(self, model: Model, poses: Sequence[ArrayLike]) -> None:
         self.model, self.poses = model, poses
@@ -61,7 +61,7 @@ class PoseReader:
 
 
 def score_shape(shape: BodyShape) -> float:
-    """Return how much a shape tells: what it stands on, how alike its sides are, whether arms and a head are above."""
+    """Score how clearly a pose shows the anatomy: stance, symmetry, arms and head."""
     if shape.stance is None:
         return 0.0
     limbs = shape.stance.legs or ([shape.stance.arms] if shape.stance.arms else [])
@@ -74,7 +74,7 @@ def score_shape(shape: BodyShape) -> float:
 
 
 def has_unread_limbs(shape: BodyShape) -> bool:
-    """Tell whether long pairs of limbs are left over that are neither legs nor arms."""
+    """Return whether long pairs of limbs remain that are neither legs nor arms."""
     if shape.symmetry is None or shape.stance is None:
         return True
     long = [pair for pair in shape.symmetry.pairs if pair.length > 0.2 * shape.body.size]

@@ -34,7 +34,7 @@ class Role:
         role: What it is, such as "hand_l".
         frame: The frame that plays it.
         certainty: How sure that is, 0 to 1.
-        evidence: What tells: the name, the shape, or both, and in what way.
+        evidence: The name, the shape, or both, with the reason.
     """
 
     role: str
@@ -45,16 +45,16 @@ class Role:
 
 @dataclass(frozen=True, repr=False)
 class Roles(Mapping[str, str]):
-    """The roles of a body: a mapping from role to frame, that says how it knows. Made by `poise.roles`.
+    """The roles of a body: a mapping from role to frame with its evidence. Made by `poise.roles`.
 
     Attributes:
-        model_name: Whose roles they are.
-        kind: "biped", "quadruped", "many legs", "two arms"; "" where the shape tells of none of them.
-        scheme: Whose bone names they are; "words" where names were read word by word, "" where they tell nothing.
+        model_name: The name of the body.
+        kind: "biped", "quadruped", "many legs", "two arms"; "" if the shape is none of them.
+        scheme: The tool whose bone names they are; "words" if names were read word by word, "" if they have no meaning.
         found: All roles, the trunk first.
-        notes: What is worth knowing: parts that have no frame of their own, wheels for legs, the way it looks.
-        disagreements: Where names and shape say different things, and which of them was followed.
-        facing: The way that the body looks, a unit vector of the world; None where its shape does not tell.
+        notes: Remarks: parts without a frame of their own, wheels in place of legs.
+        disagreements: Disagreements of names and shape, and which was followed.
+        facing: The direction that the body faces, a unit vector in world coordinates, or None if unknown.
     """
 
     model_name: str
@@ -64,7 +64,7 @@ class Roles(Mapping[str, str]):
     notes: tuple[str, ...] = ()
     disagreements: tuple[str, ...] = ()
     facing: tuple[float, float, float] | None = None
-    _seen: Any = field(default=None, compare=False)  # the model, and its parts in the pose that was looked at
+    _seen: Any = field(default=None, compare=False)  # the model, and its parts in the pose that was read
     _frames: dict[str, str] = field(init=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -88,7 +88,7 @@ class Roles(Mapping[str, str]):
         return hash((self.model_name, self.found))
 
     def get(self, role: str, default: Any = None) -> Any:
-        """Return the frame of a role, or `default` where nothing plays it."""
+        """Return the frame of a role, or `default`."""
         return self._frames.get(role, default)
 
     def role(self, name: str) -> Role:
@@ -106,7 +106,7 @@ class Roles(Mapping[str, str]):
 
     @cached_property
     def contacts(self) -> Mapping[str, ContactPoint]:
-        """Where the body touches the world: heel_l, toe_l, the corners sole_1_l to sole_4_l, palm_l, and their like.
+        """The contact points of the body: heel_l, toe_l, the corners sole_1_l to sole_4_l, palm_l, ...
 
         From the solids of feet and hands, else from their meshes (which are read now), else from the bones.
         """
@@ -114,23 +114,23 @@ class Roles(Mapping[str, str]):
         return MappingProxyType(find_contacts(model, self._frames, body, self._ahead))
 
     def stand_on(self, foot: str) -> Body:
-        """Return the body in the pose in which a foot stands: that which was looked at, or a frame of its clip."""
+        """Return the body in a pose in which a foot stands: the pose that was read, or an example pose."""
         return stand_on(self._seen[1], self._frames, foot)
 
     @property
     def _ahead(self) -> Floats:
-        """Where the body looks; any way that is level if nobody knows."""
+        """The facing of the body, or any level direction if it is unknown."""
         up: Floats = self._seen[1].up
         return up[[1, 2, 0]] if self.facing is None else np.array(self.facing)
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """The main roles of a figure on two legs that nothing plays."""
+        """The main roles of a biped that the body lacks."""
         return tuple(role for role in CORE if role not in self._frames)
 
     @property
     def certainty(self) -> float:
-        """The mean certainty of the main roles that are played, 0 to 1."""
+        """The mean certainty of the main roles that were found, 0 to 1."""
         main = [role.certainty for role in self.found if role.role in CORE] or [r.certainty for r in self.found]
         return sum(main) / len(main) if main else 0.0
 
@@ -151,7 +151,7 @@ class Roles(Mapping[str, str]):
 
 
 def find_table_place(role: str) -> tuple[int, int, str, str]:
-    """Return where a role stands in a table: trunk, then limbs from the body outwards, then fingers."""
+    """Return the sort key of a role in tables: trunk, then limbs from the body outwards, then fingers."""
     if role in TRUNK:
         return 0, TRUNK.index(role), "", role
     part, _, side = role.rpartition("_")

@@ -21,7 +21,7 @@ ROLES = MemoSlot[Roles]("roles")
 
 
 def roles(model: Model, clip: Motion | None = None) -> Roles:
-    """Find which frame of a body is its left hand, its head, its right knee, and say how surely and why.
+    """Find the frames of a body's parts, such as its left hand, head or right knee, with certainty and evidence.
 
     The names are held against the bone names of known tools and read word by word; the shape is read from the rest
     pose, or from a clip where the rest pose does not stand: the plane in which the body is its own image, the pairs of
@@ -68,7 +68,7 @@ def search_roles(model: Model, frames: Floats | None) -> Roles:
 
 
 def keep_stated(model: Model, found: list[Role]) -> list[Role]:
-    """Return the roles with those that the model states: its own frames, and none for those that it denies."""
+    """Return the roles corrected by those that the model states or denies."""
     stated = dict(model._attached.roles)
     kept = [role for role in found if stated.get(role.role, role.frame) == role.frame]
     have = {role.role for role in kept}
@@ -77,7 +77,7 @@ def keep_stated(model: Model, found: list[Role]) -> list[Role]:
 
 
 def correct_kind(shape: BodyShape, found: dict[str, str]) -> BodyShape:
-    """Return the shape of a biped where one pair of limbs was seen, its arms, and legs are named or given beside them.
+    """Return the shape as a biped if only arms were seen, but legs are named or stated.
 
     Legs are not seen in a pose in which they reach no ground, or are no images of each other, as in a stride.
     """
@@ -89,7 +89,7 @@ def correct_kind(shape: BodyShape, found: dict[str, str]) -> BodyShape:
 
 
 def find_look_direction(shape: BodyShape, turned: bool) -> tuple[float, float, float] | None:
-    """Return the way that a body looks; None where its shape has no middle plane. Names may have turned it round."""
+    """Return the facing of a body, reversed if its names say so, or None without a middle plane."""
     if shape.facing is None:
         return None
     x, y, z = (float(value) for value in (-shape.facing.forward if turned else shape.facing.forward))

@@ -1,4 +1,4 @@
-"""What a body's shape says of its roles: the frame of every role that it has, how surely, and why."""
+"""Roles by shape: the frame of each role, its certainty, and the reason."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Guess:
 
 @dataclass(frozen=True)
 class BodyShape:
-    """What the shape of a body tells.
+    """The anatomy of a body by its shape.
 
     Attributes:
         kind: "biped", "quadruped", "many legs", "two arms", or "" where it has no pairs of limbs.
@@ -87,7 +87,7 @@ def read_shape(body: Body, symmetry: BodySymmetry | None) -> BodyShape:
 
 
 def list_suffixes(count: int) -> tuple[str, ...]:
-    """Return what is written before the side of each pair of legs, from behind: h and f for four legs."""
+    """List the prefixes of sides for pairs of legs, hind legs first: h and f for four legs."""
     return {1: ("",), 2: ("h", "f"), 3: ("h", "m", "f")}.get(count, tuple(f"{k}" for k in range(1, count + 1)))
 
 
@@ -114,7 +114,7 @@ REASONS = {
 def name_joints(
     body: Body, name: str, limb: LimbChain, sure: float, notes: list[str]
 ) -> dict[str, tuple[str, float, str]]:
-    """Name the joints of a limb, leg_l or arm_r; what is missing goes to the notes."""
+    """Name the joints of a limb, leg_l or arm_r; missing parts are added to the notes."""
     kind, side = name.split("_")
     table = LEG if kind == "leg" else ARM
     found: dict[str, tuple[str, float, str]] = {}

@@ -1,4 +1,4 @@
-"""Which limbs are legs and which are arms: legs reach the ground, arms are at the other end of the trunk.
+"""Legs and arms by shape: legs reach the ground, arms are at the other end of the trunk.
 
 Of a body with arms alone they may hang down as legs do, and the shape cannot tell them apart: their names can.
 """
@@ -17,19 +17,19 @@ from poise.anatomy.symmetry import BodySymmetry, Branches, LimbPair
 
 __all__ = ["BodyStance", "Limbs", "find_path", "find_stance", "is_star"]
 
-GROUND_LAYER = 0.12  # of the body's height: how near to its lowest place a foot is
-LEAST_ARM_ANGLES = 4  # angles of an arm at least, on a body without legs
-LEAST_LEG_ANGLES = 2  # angles of a leg at least: the jaws of a gripper have fewer
+GROUND_LAYER = 0.12  # of the body's height: the height of a foot above the lowest place
+LEAST_ARM_ANGLES = 4  # of a body without legs
+LEAST_LEG_ANGLES = 2  # the jaws of a gripper have fewer
 ARM_WORDS = frozenset(("shoulder", "elbow", "wrist"))
 LEG_WORDS = frozenset(("hip", "thigh", "knee", "shin", "calf", "ankle", "foot", "leg"))
-LEAST_LIMB_LENGTH = 0.15  # of the body's height: how long a leg or an arm is at least
-LEAST_LEG_LIKENESS = 0.8  # how alike a leg without a partner and one of a pair are at least
+LEAST_LIMB_LENGTH = 0.15  # of the body's height
+LEAST_LEG_LIKENESS = 0.8  # of an unpaired leg to one of a pair
 FLOATING_SLIDES = 2  # slides between the world and the trunk of a body that may be anywhere: a lift has one
 
 
 @dataclass(frozen=True, slots=True)
 class Limbs:
-    """A pair of limbs as read."""
+    """A pair of limbs with the chain of each."""
 
     pair: LimbPair
     first: LimbChain
@@ -38,7 +38,7 @@ class Limbs:
 
 @dataclass(frozen=True, slots=True)
 class BodyStance:
-    """What a body stands on and what it reaches with.
+    """The legs, arms and wheels of a body.
 
     Attributes:
         legs: Pairs of legs: one of a biped, two of a quadruped, the hind ones first.
@@ -87,7 +87,7 @@ def find_stance(body: Body, symmetry: BodySymmetry) -> BodyStance:
 
 
 def list_detached_roots(body: Body, symmetry: BodySymmetry) -> set[int]:
-    """List the roots that stand apart from a floating body; a body that is fixed to its root stands on that."""
+    """List the roots that are detached from a floating body."""
     above = {k for pair in symmetry.pairs for k in body.list_above(pair.trunk)}
     if sum(body.parts[k].slides for k in above) < FLOATING_SLIDES:
         return set()
@@ -126,7 +126,7 @@ def find_lowest_height(body: Body, limbs: Limbs) -> float:
 
 
 def is_pair_of_legs(body: Body, limbs: list[Limbs], limb: Limbs, floor: float, height: float) -> bool:
-    """Tell whether a pair carries the body: it ends at the ground, well below where it begins and below the trunk."""
+    """Return whether a pair carries the body: it ends at the ground, well below where it begins and below the trunk."""
     if sum(body.parts[k].turns for k in limb.first.chain) < LEAST_LEG_ANGLES:
         return False
     low, begin = find_lowest_height(body, limb), body.height(body.parts[limb.pair.first].place)
@@ -138,7 +138,7 @@ def is_pair_of_legs(body: Body, limbs: list[Limbs], limb: Limbs, floor: float, h
 
 
 def are_called_arms(body: Body, limbs: Limbs) -> bool:
-    """Tell whether the names of a pair say that it is a pair of arms, which may well hang down to where legs would end.
+    """Return whether a pair is named as arms, which may hang down as far as legs.
 
     Animals have shoulders and elbows in their forelegs; a body on two legs stands on no pair that is called so.
     """
@@ -162,14 +162,14 @@ def list_core(body: Body, limbs: list[Limbs]) -> set[int]:
 
 
 def begin_at_one_height(body: Body, legs: list[Limbs], height: float) -> bool:
-    """Tell whether several pairs of legs begin at about one height, as those of a quadruped do."""
+    """Return whether several pairs of legs begin at about one height, as those of a quadruped do."""
     begins = [body.height(body.parts[limb.pair.first].place) for limb in legs]
     lengths = [limb.pair.length for limb in legs]
     return max(begins) - min(begins) < 0.35 * height and min(lengths) > 0.6 * max(lengths)
 
 
 def score_arms(body: Body, limb: Limbs, legs: list[Limbs]) -> float:
-    """Return how much a pair looks like arms: long, bent in the middle, begun above the legs."""
+    """Score a pair as arms: long, with a middle joint, and above the legs."""
     score = limb.pair.length * (1.0 if limb.first.middle is not None else 0.3)
     if legs:
         rise = body.height(body.parts[limb.pair.first].place) - body.height(body.parts[legs[0].pair.first].place)
@@ -178,7 +178,7 @@ def score_arms(body: Body, limb: Limbs, legs: list[Limbs]) -> float:
 
 
 def are_fingers(body: Body, limbs: Limbs) -> bool:
-    """Tell whether a pair without legs below is two fingers of a hand or a gripper: few joints, or many beside it."""
+    """Return whether a pair is two fingers of a hand or gripper: few joints, or many siblings."""
     if sum(body.parts[k].turns for k in limbs.first.chain) < LEAST_ARM_ANGLES:
         return True
     begin = body.parts[limbs.pair.trunk].place

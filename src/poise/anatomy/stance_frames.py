@@ -1,4 +1,4 @@
-"""In which example pose a foot stands, for bodies whose rest pose does not.
+"""Example poses in which a foot stands, for bodies whose rest pose does not stand.
 
 A clip may well begin in the middle of a step, and a foot in the air does not tell how its sole lies. So a frame is
 looked for in which the hips are high, the foot is low and hardly moves, and is turned as it mostly is there.
@@ -14,13 +14,13 @@ from poise.anatomy.parts import Body, list_parts
 
 __all__ = ["stand_on"]
 
-HIP_HEIGHT_SHARE = 0.85  # of how high the hips mostly are: lower, the body sits or lies
-FOOT_HEIGHT = 0.02  # of the body's height above where a foot is lowest
-SLOW_SHARE = 0.5  # of those frames, in which it moves least
+HIP_HEIGHT_SHARE = 0.85  # of the usual hip height: lower, the body sits or lies
+FOOT_HEIGHT = 0.02  # of the body's height, above the lowest height of the foot
+SLOW_SHARE = 0.5  # of those frames, the slowest
 
 
 def stand_on(body: Body, roles: Mapping[str, str], foot: str) -> Body:
-    """Return a body in the example pose in which a foot stands; as it is if its rest pose shows it already."""
+    """Return a body in the example pose in which a foot stands, or unchanged if its rest pose shows it."""
     model, clip = body.model, body.model.example_poses
     if clip is None or len(clip) < 2 or np.allclose(body.places[foot], model.fk(model.rest, foot)):
         return body

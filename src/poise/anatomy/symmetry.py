@@ -1,8 +1,8 @@
-"""Left and right by shape alone: the plane in which a body is its own image, its trunk, and its pairs of limbs.
+"""Mirror symmetry by shape: the middle plane of a body, its trunk, and its pairs of limbs.
 
 A branch of the tree and its image have the same lengths, whatever they are called; where they begin are mirror images
 on the part that carries both. The plane that pairs the greatest length of limbs is the body's middle plane. Parts in
-it are the trunk, with neck and tail; the branches beside it are paired, or odd.
+it are the trunk, with neck and tail; the other branches are paired, or odd.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from poise.arrays import Floats
 
 __all__ = ["BodySymmetry", "Branches", "LimbPair", "find_symmetry"]
 
-LEAST_LIKENESS = 0.6  # how alike two branches must be to be a pair
-IMAGE_DISTANCE = 0.12  # of the body's size: how far from its image a branch may begin
+LEAST_LIKENESS = 0.6  # of the two branches of a pair
+IMAGE_DISTANCE = 0.12  # of the body's size: the distance of a branch from its mirror image at which likeness fades
 FAR_IMAGE = 0.55  # above -log(LEAST_LIKENESS): the exponent of `fit_images` at which no pair is alike
 MOST_PLANES = 40
 MOST_COMPARED = 64  # branches of one part, the longest
@@ -28,7 +28,7 @@ MOST_COMPARED = 64  # branches of one part, the longest
 
 @dataclass(frozen=True, slots=True)
 class LimbPair:
-    """Two limbs that are mirror images: the part that carries them, where they begin, how alike and how long."""
+    """Two mirrored limbs: the part that carries them, their first parts, likeness and length."""
 
     trunk: int
     first: int
@@ -39,7 +39,7 @@ class LimbPair:
 
 @dataclass(frozen=True)
 class BodySymmetry:
-    """The middle plane of a body, `normal @ x == offset`, its trunk, its pairs of limbs and what has no partner."""
+    """The middle plane of a body, `normal @ x == offset`, with its trunk, pairs of limbs and unpaired limbs."""
 
     normal: Floats
     offset: float
@@ -65,7 +65,7 @@ class Branches:
             self.reach[part.index] = max([own, *(self.step(k) + self.reach[k] for k in body.children[part.index])])
 
     def step(self, part: int) -> float:
-        """Return how far a part's joint is from the joint that it hangs on."""
+        """Return the distance of a part's joint from its parent's joint [m]."""
         at = self.body.parts[part]
         return float(np.linalg.norm(at.place - self.body.parts[at.parent].place)) if at.parent >= 0 else 0.0
 
@@ -76,7 +76,7 @@ class Branches:
         return self.compared[a, b]
 
     def compare_paths(self, a: int, b: int) -> float:
-        """Compute `compare`."""
+        """Return the likeness of two branches, without the memo."""
         one, other = self.paths[a], self.paths[b]
         longest = max(self.reach[a], self.reach[b], 1e-3 * self.body.size)
         if len(one) == len(other):
@@ -102,7 +102,7 @@ class Branches:
 
 
 def find_symmetry(body: Body) -> BodySymmetry | None:
-    """Find the middle plane of a body; None where nothing is paired."""
+    """Find the middle plane of a body, or None if no limbs are paired."""
     branches = Branches(body)
     found = [mirror_body(body, branches, normal, offset) for normal, offset in list_planes(body, branches)]
     best = max(found, key=lambda one: one.score, default=None)
@@ -110,7 +110,7 @@ def find_symmetry(body: Body) -> BodySymmetry | None:
 
 
 def list_planes(body: Body, branches: Branches) -> list[tuple[Floats, float]]:
-    """List the planes between branches that are alike, the longest first; each once."""
+    """List the distinct mirror planes of similar branches, longest branches first."""
     planes: list[tuple[float, Floats, float]] = []
     for siblings in body.children:
         long = [k for k in siblings if len(siblings) <= 24 or branches.reach[k] >= 0.1 * body.size]
@@ -138,7 +138,7 @@ def list_planes(body: Body, branches: Branches) -> list[tuple[Floats, float]]:
 
 
 def snap_to_axis(normal: Floats) -> Floats:
-    """Return a direction, its largest number positive; the world axis itself where it is within three degrees."""
+    """Return a direction with its largest component positive, snapped to a world axis within three degrees."""
     largest = int(np.argmax(np.abs(normal)))
     normal = normal * np.sign(normal[largest])
     return np.array(np.eye(3)[largest]) if normal[largest] > 0.9986 else normal
@@ -165,7 +165,7 @@ def mirror_body(body: Body, branches: Branches, normal: Floats, offset: float) -
 def pair_children(
     body: Body, branches: Branches, at: int, normal: Floats, offset: float
 ) -> tuple[list[LimbPair], list[int], list[int]]:
-    """Pair what hangs on a part of the trunk; return the pairs, what lies in the plane, and what is odd."""
+    """Pair the children of a trunk part; return the pairs, the children in the plane, and the rest."""
     children = list(body.children[at])
     aside = {k: float(normal @ branches.middles[k]) - offset for k in children}
     scored = [
@@ -201,7 +201,7 @@ def list_near_images(
 
 
 def fit_images(body: Body, branches: Branches, a: int, b: int, normal: Floats, offset: float) -> float:
-    """Return how well a branch is the image of another: as alike as it is, less where it begins elsewhere."""
+    """Return how well a branch mirrors another: its likeness, reduced by the distance of the images."""
     image = body.parts[a].place - 2.0 * (normal @ body.parts[a].place - offset) * normal
     off = float(np.linalg.norm(image - body.parts[b].place)) / (IMAGE_DISTANCE * body.size)
     middle = branches.middles[a] - 2.0 * (normal @ branches.middles[a] - offset) * normal

@@ -91,7 +91,7 @@ def read_head(
 
 
 def end_at_head(body: Body, chain: list[int], height: float) -> list[int]:
-    """Leave out what hangs on a head: parts without weight, and the bone that ends at its crown."""
+    """Drop the parts beyond a head: those without weight, and the bone that ends at its crown."""
     heavy = max(body.parts[k].mass for k in chain)
     while len(chain) > 1 and body.parts[chain[-1]].mass < 0.05 * heavy:
         chain = chain[:-1]

@@ -1,4 +1,4 @@
-"""Bone names to roles: which frame of a character from elsewhere is the left hand, and how sure that is.
+"""Roles by bone names: which frame is the left hand, and with what confidence.
 
 The names of a skeleton are held against the tables of the tools that the field uses, and read word by word where no
 table fits; the best reading wins. A role whose frame hangs on the wrong part of the tree loses half its confidence.
@@ -16,9 +16,9 @@ from poise.model import Model
 
 __all__ = ["CORE", "LEAST_REPORT_CONFIDENCE", "RoleMatch", "RoleReport", "find_bone_roles", "find_roles"]
 
-LEAST_REPORT_CONFIDENCE = 0.4  # below this a report gives a model no roles
-LONGEST_NAME = 200  # letters of a name that may mean something
-LEAST_MATCH_CONFIDENCE = 0.3  # below this a single match is dropped
+LEAST_REPORT_CONFIDENCE = 0.4  # a report below it gives a model no roles
+LONGEST_NAME = 200  # letters; longer names are ignored
+LEAST_MATCH_CONFIDENCE = 0.3  # smaller ones are dropped
 _ESCAPED = re.compile(r"FBXASC([01][0-9]{2})", re.ASCII)
 _NUMBERED = re.compile(r"_[0-9]{1,5}$", re.ASCII)
 _SEPARATORS = re.compile(r"[\s_.\-]+")
@@ -36,7 +36,7 @@ class RoleMatch:
 
 @dataclass(frozen=True, slots=True)
 class RoleReport:
-    """What the names of a skeleton say.
+    """The roles of a skeleton by its names.
 
     Attributes:
         scheme: Whose names they are; "words" where no table fits, "" where nothing does.
@@ -97,7 +97,7 @@ def find_roles(skeleton: Model | Mapping[str, str | None] | Iterable[str]) -> Ro
 
 
 def find_bone_roles(scheme: str, bone: str) -> tuple[str, ...]:
-    """Return the roles of one bone in one table, such as ("VRM", "leftHand"); empty where it has none."""
+    """Return the roles of one bone in one table, such as ("VRM", "leftHand"), empty if unknown."""
     table = next((s for s in SCHEMES if s.name == scheme), None)
     return () if table is None else table.names.get(bone, ())
 
@@ -199,7 +199,7 @@ def make_report(parents: Mapping[str, str | None], scheme: str, found: Found) ->
 
 
 def is_misplaced(role: str, frame: str, found: Found, parents: Mapping[str, str | None]) -> bool:
-    """Return whether the frame is not under the frame of the role above it, where parents are known."""
+    """Return whether the frame is not a descendant of the frame of its parent role."""
     part, _, side = role.rpartition("_")
     above = PARENTS.get(role) or (PARENTS.get(part, "") if side in ("l", "r") else "")
     if above and above not in found:

@@ -1,4 +1,4 @@
-"""Who calls what how: the bone names of tools and data sets, and the roles they play.
+"""The bone names of tools and data sets, and the roles they play.
 
 A role names a place of a body as the built-in humanoid does: `hand_l`, `foot_r`, `pelvis`, `spine_1`. A bone's frame
 sits at its beginning, so the bone of the upper arm is at the shoulder and plays `shoulder_l`. A hand bone begins at the

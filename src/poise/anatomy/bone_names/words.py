@@ -26,7 +26,7 @@ SIDED = {
     "ankle foot": "foot ankle",
     "ball toe": "toe toes toebase ball",
 }
-# how sure a word makes us: those that some people use for another joint count less
+# confidence of words that are also used for other joints
 VAGUE_WORD_CONFIDENCE = {
     "arm": 0.5,
     "leg": 0.5,
@@ -37,7 +37,7 @@ VAGUE_WORD_CONFIDENCE = {
     "hips": 0.9,
     "waist": 0.6,
 }
-SHARED_WORD_CONFIDENCE = 0.36  # as sure as a word is that all joints of a limb may share: arm_1 to arm_7
+SHARED_WORD_CONFIDENCE = 0.36  # of a word that all joints of a limb share: arm_1 to arm_7
 NOISE = {
     "link",
     "body",
@@ -75,7 +75,7 @@ def find_sided_word(words: Sequence[str]) -> tuple[str, list[str]]:
 
 
 def find_word_roles(name: str) -> tuple[tuple[str, ...], float]:
-    """Return the roles that a name suggests, and how strongly; none and 0 where it suggests nothing."""
+    """Return the roles that a name suggests and the confidence, or () and 0."""
     side, words = find_sided_word(split_name(name))
     plain = [word for word in words if word not in NOISE]
     still = [word for word in plain if word not in MOTIONS]

@@ -1,9 +1,8 @@
-"""Limits over a whole clip: what the kernel is told of them, and the frames that it left outside, brought back.
+"""Limits over a whole clip: their bounds for the kernel, and the repair of frames that still break them.
 
-The kernel asks every limit with a margin, so that a clip that can keep them does. What is left over is made good along
-time: a frame that breaks a limit is solved again from the frame before it, as `Solver.step` does, with what it must
-hold above everything and its own pose below, until the clip is caught up with. Joint ranges, speeds and accelerations
-hold exactly in what comes out; where a frame can keep a limit in no way, it is told.
+The kernel keeps every limit with a margin. A frame that still breaks one is solved again from the frame before it, as
+`Solver.step` does, with its hard goals first and its own pose below them, until the clip is caught up. Joint ranges,
+speeds and accelerations hold exactly in the result; frames that cannot keep a limit are reported.
 """
 
 from __future__ import annotations
@@ -47,17 +46,17 @@ Flags = NDArray[np.bool_]
 NO_BOUND = 1e30  # the kernels' word for it
 MARGIN, LEAST_MARGIN = 1e-3, 1e-5  # share of a bound, and radians a frame: how far inside it the kernel stays
 ROUNDING = 1e-9  # share of a bound that a repaired frame stays inside it
-NEAR = 1e-12  # share of a bound, and radians: rounding of the positions that a rate is told from
+NEAR = 1e-12  # share of a bound, and radians: rounding of the positions that a rate is computed from
 FARTHEST = 1e6  # that a ground is from height 0
-LEAP = 100.0  # radians: no bound on what a repaired frame may move but the limits
+LEAP = 100.0  # radians: a step limit that never holds, for repaired frames
 
 
 @dataclass(frozen=True, eq=False)
 class Rates:
-    """How far each velocity may move from frame to frame, and by how much that may change.
+    """Bounds on the step of each velocity from frame to frame, and on its change.
 
     Attributes:
-        speed: Most in one frame, (nv,) [rad, m]; infinite where there is no bound.
+        speed: Most in one frame, (nv,) [rad, m]; infinite without a bound.
         acceleration: Most by which that changes from one frame to the next, (nv,).
     """
 
@@ -66,7 +65,7 @@ class Rates:
 
     @classmethod
     def read(cls, model: Model, limits: Sequence[Limit], fps: float) -> Rates | None:
-        """Return what limits about time say of a clip; None where they say nothing."""
+        """Return the rate bounds of a clip, or None without rate limits."""
         speed, acceleration = bound_rates(model, limits)
         if not (np.isfinite(speed).any() or np.isfinite(acceleration).any()):
             return None
@@ -100,7 +99,7 @@ def read_limits(limits: Iterable[Limit] | Limit) -> tuple[Limit, ...]:
 
 
 def read_number(value: Any, what: str, least: float = -np.inf, most: float = np.inf, words: str = "") -> float:
-    """Return a finite number between two others, or refuse it by its name, with the words that would do instead."""
+    """Return a finite number within bounds. Raises `InvalidValue` with the argument's name and what to give."""
     wanted = "a number" if least == -np.inf else f"a number, {least:g} or more"
     if words:
         wanted = f"{words} or a positive number, from {least:g} to {most:g}"
@@ -114,7 +113,7 @@ def read_number(value: Any, what: str, least: float = -np.inf, most: float = np.
 
 
 def read_floor(value: Any) -> float | None:
-    """Return a height of the ground, None where none is given; one too far away to stand on is refused."""
+    """Return the floor height, or None. Raises `InvalidValue` beyond 1e6."""
     if value is None:
         return None
     number = read_number(value, "floor")
@@ -124,13 +123,13 @@ def read_floor(value: Any) -> float | None:
 
 
 def part_limits(limits: Sequence[Limit]) -> tuple[list[Limit], list[Limit]]:
-    """Return the limits of a pose, and those about time."""
+    """Split limits into those on a pose and those on its rates."""
     return [limit for limit in limits if not limit.timed], [limit for limit in limits if limit.timed]
 
 
 @dataclass(eq=False)
 class Repair:
-    """Frames that are brought back, one after the other."""
+    """The solvers that bring frames back inside the limits, one after the other."""
 
     model: Model
     wanted: Sequence[ClipGoal]
@@ -145,7 +144,7 @@ class Repair:
         self.locked = find_locked(self.model)
 
     def find_solver(self, t: int) -> tuple[Solver, dict[str, Any]]:
-        """Return a solver of what a frame must hold, and its targets."""
+        """Return a solver of the hard goals of a frame, and their targets."""
         held = {i: each for i, each in enumerate(self.wanted) if each.hard and each.weights[t] > 0.0 and can_aim(each)}
         key = frozenset(held)
         if key not in self.solvers:
@@ -162,7 +161,7 @@ class Repair:
         solver, targets = self.find_solver(t)
         if before is not None and len(self.locked):
             before = np.array(before)
-            before[self.locked] = q[self.locked]  # what solvers leave alone is where the clip has it
+            before[self.locked] = q[self.locked]  # locked coordinates stay as in the clip
         if before is None:
             first = solver.with_options(replace(solver.options, limits=tuple(part_limits(self.limits)[0])))
             first.rest_at(q, self.gains)
@@ -205,7 +204,7 @@ def find_unstoppable(model: Model, q: Floats, rates: Rates | None) -> Flags:
 
 
 def find_broken(model: Model, q: Floats, gaps: Floats, rates: Rates | None) -> Flags:
-    """Return which frames break a limit, beside the frames before them."""
+    """Return which frames break a limit, given the frames before them."""
     bad = gaps < 0.0
     if rates is not None and len(q) > 1:
         fast, sudden = rates.find_broken(np.asarray(model.difference(q[:-1], q[1:])))
@@ -219,22 +218,22 @@ def ask_nothing(model: Model) -> Goal:
 
 
 def find_locked(model: Model) -> NDArray[np.intp]:
-    """Return where in q the coordinates are that solvers leave alone."""
+    """Return the indices in q of the coordinates that solvers do not move."""
     return np.array([k for j in model.joints if j.locked for k in range(j.q.start, j.q.stop)], dtype=np.intp)
 
 
 def can_aim(each: ClipGoal) -> bool:
-    """Whether what a frame must hold can be asked of that frame alone."""
+    """Return whether a goal can be solved for one frame alone."""
     return each.targets is None or isinstance(each.goal, Reach)
 
 
 def tighten(limits: Iterable[Limit]) -> list[Limit]:
-    """Return limits about time a rounding tighter than they are."""
+    """Return the rate limits, tightened by a rounding."""
     return [tighten_one(limit) if limit.timed else limit for limit in limits]
 
 
 def tighten_one(limit: Limit) -> Limit:
-    """Return a limit about time with every bound a rounding tighter."""
+    """Return a rate limit with every bound tightened by a rounding."""
     most = getattr(limit, "max", None)
     if isinstance(most, tuple):
         return replace(limit, max={name: [x * (1.0 - ROUNDING) for x in values] for name, values in most})  # type: ignore[call-arg]

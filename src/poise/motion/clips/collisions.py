@@ -1,4 +1,4 @@
-"""Collisions: how deep parts of a body are in each other, frame by frame, by the capsules of `Clearance`."""
+"""Self-collisions of a clip: penetration depths frame by frame, by the capsules of `Clearance`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BLOCK_FRAMES = 256  # frames whose capsules are placed at once
 
 @dataclass(frozen=True, eq=False)
 class Collisions:
-    """Parts of a body that are in each other.
+    """The self-collisions of a clip.
 
     Attributes:
         depths: How deep the two that are deepest in each other are at every frame, (frames,) [m]; below 0 apart.
@@ -31,18 +31,18 @@ class Collisions:
 
     @property
     def inside(self) -> NDArray[np.bool_]:
-        """At which frames two parts are in each other, (frames,)."""
+        """The frames with a self-collision, (frames,)."""
         found: NDArray[np.bool_] = self.depths > 0.0
         return found
 
     @property
     def worst(self) -> int:
-        """The frame at which two parts are deepest in each other."""
+        """The frame with the deepest self-collision."""
         return int(np.argmax(self.depths))
 
 
 def find_collisions(clip: Motion) -> Collisions | None:
-    """Find where parts of the body are in each other; None where it has no capsules.
+    """Find the self-collisions of a clip, or None if the body has no capsules.
 
     Pairs are those of `Clearance(pairs="auto")`: parts that are neither neighbours nor together in the rest pose.
     """

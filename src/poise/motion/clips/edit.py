@@ -29,8 +29,8 @@ from poise.solvers.table import name_goals
 
 __all__ = ["edit", "reject_postures"]
 
-GUIDE_WEIGHT = 1e-3  # a displacement costs little, its bends cost all
-FROZEN_FRAMES = 3  # frames beyond the spread that the solve sees, so that the change ends without a corner
+GUIDE_WEIGHT = 1e-3  # cost of a displacement relative to its bending
+FROZEN_FRAMES = 3  # fixed frames beyond the spread, for a smooth end of the change
 
 
 def edit(
@@ -51,11 +51,11 @@ def edit(
         spread: How far a change reaches before and after its frame [s]; frames beyond do not change by one bit.
         contacts: What stands still, and keeps the path that it has; "auto" finds it.
         joints: The only joints that may move; all of them unless given.
-        limits: More limits than the joints' own ranges. Frames that do not change are not asked to keep them.
+        limits: More limits than the joints' own ranges. Frames that do not change need not keep them.
         progress: Called with the frames that are done, and all of them.
 
     Raises:
-        InvalidValue: A frame is outside the clip, or a goal cannot be asked of a single frame.
+        InvalidValue: A frame is outside the clip, or a goal does not apply to a single frame.
     """
     if not isinstance(clip, Motion) or not len(clip):
         raise InvalidValue(f"clip is {clip!r}; it must be a poise.Motion with a frame.")
@@ -82,9 +82,7 @@ def edit(
 def read_keys(clip: Motion, changes: Mapping[Any, Any]) -> dict[int, dict[str, Goal]]:
     """Return the goals by frame and name."""
     if not isinstance(changes, Mapping) or not changes:
-        raise InvalidValue(
-            f"changes is {changes!r}; it must say what to change when: {{80: [Reach('hand_l', place)]}}."
-        )
+        raise InvalidValue(f"changes is {changes!r}; it must map frames to goals: {{80: [Reach('hand_l', place)]}}.")
     keys: dict[int, dict[str, Goal]] = {}
     for when, goals in changes.items():
         frame = read_frame(clip, when)
@@ -96,7 +94,7 @@ def read_keys(clip: Motion, changes: Mapping[Any, Any]) -> dict[int, dict[str, G
 
 
 def read_frame(clip: Motion, when: Any) -> int:
-    """Return the frame of a key: an index, or the one nearest to so many seconds."""
+    """Return the frame of a key, given as an index or in seconds."""
     if isinstance(when, Real) and not isinstance(when, bool):
         frame = int(when) if isinstance(when, Integral) else round(float(when) * clip.fps)
         frame += len(clip) if isinstance(when, Integral) and frame < 0 else 0
@@ -109,9 +107,9 @@ def read_frame(clip: Motion, when: Any) -> int:
 
 
 def reject_postures(name: str, goal: Goal) -> None:
-    """Refuse goals that have no rows of their own, or that only Python knows."""
+    """Reject goals without rows of their own, and goals written in Python."""
     if isinstance(goal, (Rest, MidRange, Custom)):
-        raise InvalidValue(f"{name!r} is a {type(goal).__name__} goal, which cannot be asked of the frames of a clip.")
+        raise InvalidValue(f"{name!r} is a {type(goal).__name__} goal, which does not apply to the frames of a clip.")
 
 
 def find_moving(frames: int, keys: Mapping[int, Any], reach: int) -> NDArray[np.bool_]:
@@ -121,7 +119,7 @@ def find_moving(frames: int, keys: Mapping[int, Any], reach: int) -> NDArray[np.
 
 
 def find_ends(moves: NDArray[np.bool_]) -> tuple[int, int]:
-    """Return the stretch of frames that the solve sees."""
+    """Return the range of frames that is solved."""
     found = np.flatnonzero(moves)
     return max(int(found[0]) - FROZEN_FRAMES, 0), min(int(found[-1]) + 1 + FROZEN_FRAMES, len(moves))
 
@@ -138,7 +136,7 @@ def list_key_goals(part: Motion, keys: Mapping[int, Mapping[str, Goal]]) -> list
 
 
 def find_standing(clip: Motion, contacts: Contacts | str) -> Contacts:
-    """Return the contacts of a clip; none where the body has no feet."""
+    """Return the contacts of a clip, empty if the body has no feet."""
     if contacts != "auto":
         return read_contacts(clip, contacts)
     try:
@@ -148,7 +146,7 @@ def find_standing(clip: Motion, contacts: Contacts | str) -> Contacts:
 
 
 def keep_paths(part: Motion, ledger: Contacts, first: int) -> list[ClipGoal]:
-    """List what stands on the ground: each point keeps its path where it is in contact."""
+    """List goals that keep the path of each point while it is in contact."""
     out = []
     for frame, point in list_keys(ledger):
         path = part.positions(frame, point)
@@ -167,7 +165,7 @@ def keep_paths(part: Motion, ledger: Contacts, first: int) -> list[ClipGoal]:
 def make_track(
     clip: Motion, edited: Motion, wanted: list[ClipGoal], errors: Floats, first: int, ledger: Contacts
 ) -> Track:
-    """Return what came out, with the errors of all goals over all frames of the clip."""
+    """Return the track, with the errors of all goals over all frames of the clip."""
     every, tolerances, asked = {}, {}, {}
     for i, each in enumerate(wanted):
         name = str(each.goal.name)

@@ -1,4 +1,4 @@
-"""Frames of a clip solved one after the other, each from the one before it; what stands on the ground comes first."""
+"""Frames of a clip solved one after the other, each from the one before it, contacts first."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from poise.solvers.table import combine_postures
 __all__ = ["FrameByFrame"]
 
 Key = tuple[str, Place]
-BRANCH_JUMP = 0.3  # rad in one frame: the pose took another branch
+BRANCH_JUMP = 0.3  # rad per frame: a larger step is a change of branch
 CLIP_POSTURE = "clip"  # the posture that is moved from frame to frame
 
 
 @dataclass(eq=False)
 class FrameByFrame:
-    """What is asked of every frame of a clip; a solver for each set of points that stand.
+    """The goals of every frame of a clip, with a solver for each set of contacts.
 
     Attributes:
         model: The body.
-        goals: What is asked, by their own names.
+        goals: The goals, by their own names.
         paths: By the name of a goal, its targets over time.
         ledger: What stands still; it comes before the goals.
         limits: Limits of a pose.
@@ -59,9 +59,9 @@ class FrameByFrame:
 
         Args:
             begin: A pose for each frame: the first is where the search begins, and joints that are locked follow them.
-            postures: What the body is like in what freedom is left, at every frame.
+            postures: Goals for the remaining freedom of every frame.
             rest: The pose of each frame that it stays near to, in place of postures, (frames, nq).
-            carry: The share of what it costs to carry the whole body from one place to another.
+            carry: The weight of moving the whole body from one place to another.
             first: The frame that is solved first, from its own pose: from there on to the end, then back to the
                 beginning.
         """
@@ -86,7 +86,7 @@ class FrameByFrame:
             if not solution.reached and rest is not None:
                 other = come_from(t, begin[t])
                 solution = other if other.reached else solution
-            if not solution.reached:  # a frame at the end of what can be reached may be lost to its posture
+            if not solution.reached:  # near the end of its reach a frame may be lost to its posture
                 other = self.solve(t, np.array(solution.q), (), None, gains)
                 solution = other if other.reached else solution
             keep(t, solution)
@@ -100,7 +100,7 @@ class FrameByFrame:
         come_from: Callable[[int, Floats], Solution],
         keep: Callable[[int, Solution], None],
     ) -> None:
-        """Bring frames onto the branch of what comes after or before them, where it jumps and they can follow it."""
+        """Bring frames onto the branch of their neighbours where the clip jumps and they can follow."""
         for way in (-1, 1):
             order = range(len(q) - 2, -1, -1) if way < 0 else range(1, len(q))
             for t in order:
@@ -125,7 +125,7 @@ class FrameByFrame:
         return solver.solve(q, targets)
 
     def make_solver(self, key: tuple[Key, ...], postures: Sequence[Goal]) -> Solver:
-        """Return a solver for one set of points that stand."""
+        """Return a solver for one set of contacts."""
         held: list[Goal] = [
             Reach(frame, (0.0, 0.0, 0.0), point=point, name=f"contact {i}") for i, (frame, point) in enumerate(key)
         ]
@@ -148,7 +148,7 @@ def measure_jump(model: Model, a: Floats, b: Floats) -> float:
 
 
 def weigh_joints(model: Model, carry: float) -> Floats:
-    """Return what leaving a pose costs each degree of freedom, (nv,): more where a joint is stiff.
+    """Return the weight of each degree of freedom for staying near a pose, (nv,): more for stiff joints.
 
     Limbs are used before the back, and the back before the whole body turns; `carry` is the share that is left of what
     it costs to carry the whole body from one place to another.

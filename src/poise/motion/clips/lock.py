@@ -1,9 +1,9 @@
-"""Lock: hold the contacts of a clip exactly, and change nothing else more than that needs.
+"""Lock: hold the contacts of a clip exactly, with the smallest change elsewhere.
 
 The displacement from the clip is made as small and as smooth over time as the contacts allow, root first, because a
 metre of it costs no more than a radian of a joint. A place that cannot be held for all of a contact is shifted to where
-the body came; what still does not hold is let go, and told. Kovar, Schreiner and Gleicher, Footskate cleanup for motion
-capture editing (2002), solve the same problem frame by frame.
+the body came; contacts that still do not hold are released and reported. Kovar, Schreiner and Gleicher, Footskate
+cleanup for motion capture editing (2002), solve the same problem frame by frame.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from poise.motion.contact.tilt import Tipping
 __all__ = ["LockOptions", "lock", "lock_places"]
 
 Key = tuple[str, Place]
-SHIFT_ROUNDS = 3  # rounds in which places are shifted to where the body came
-RELEASE_ROUNDS = 3  # rounds in which contacts that do not hold are let go
-FLOOR_DISTANCE = 0.05  # m: a point that never comes nearer to the floor cannot sink into it
-EXACT_HOLD = 1e-9  # m: a place that is held so well stays as it is
-SAME_PLACE = 1e-7  # m: places that move by no more are the same, and so would be what comes out
-MOST_RELEASE_ERROR = 2e-3  # m: a contact that is off by no more is held on to all the same, and told
-CONTACT_TOLERANCE = 1e-5, 1e-3
+SHIFT_ROUNDS = 3  # rounds in which places move to where the body brought them
+RELEASE_ROUNDS = 3  # rounds in which contacts that do not hold are released
+FLOOR_DISTANCE = 0.05  # m: points that stay farther above the floor cannot sink into it
+EXACT_HOLD = 1e-9  # m: a place that is held to within this is not moved
+SAME_PLACE = 1e-7  # m: smaller changes of a place do not count
+MOST_RELEASE_ERROR = 2e-3  # m: contacts with a smaller error are reported but stay held
+CONTACT_TOLERANCE = 1e-5, 1e-3  # m, rad
 
 
 @accept_former("clip", "contacts", "floor", ground="floor", steps="max_steps")
@@ -84,10 +84,10 @@ def lock(
 
 @dataclass(frozen=True, eq=False)
 class LockOptions:
-    """How a clip is to be locked: the options of `lock`, and what a shift of the root costs beside a turn.
+    """The options of `lock`, and the cost of a root translation relative to a rotation.
 
     `tips` says that places are on the floor itself, so that feet which cannot be laid flat are raised above it. All
-    tolerances grow with `size`, that of a giant beside a person.
+    tolerances grow with `size`, that of a giant relative to a person.
     """
 
     smooth: float
@@ -115,7 +115,7 @@ class LockOptions:
 
 
 def lock_places(clip: Motion, ledger: Contacts, options: LockOptions) -> Track:
-    """Return a clip with its contacts held where they are given, or where the clip has them."""
+    """Return a clip with its contacts held at their places, by default those of the clip."""
     ledger = fit_places(clip, fill_places(clip, ledger))
     if part_limits(options.limits)[1]:
         clip = Motion(clip.model, follow_branches(clip.model, clip.q), clip.fps)
@@ -123,9 +123,10 @@ def lock_places(clip: Motion, ledger: Contacts, options: LockOptions) -> Track:
 
 
 def hold_contacts(clip: Motion, ledger: Contacts, options: LockOptions) -> Track:
-    """Return the clip with its contacts held; those that do not hold are let go, in rounds.
+    """Return the clip with its contacts held; those that do not hold are released, in rounds.
 
-    What is off by next to nothing is told, and held on to as near as can be: a point that is free for one frame jumps.
+    Contacts that miss by less than `MOST_RELEASE_ERROR` are reported but not freed: a point that is free for one frame
+    jumps.
     """
     released: list[Released] = []
     q: Floats | None = None
@@ -159,9 +160,9 @@ def hold_contacts(clip: Motion, ledger: Contacts, options: LockOptions) -> Track
 def shift_places(
     clip: Motion, ledger: Contacts, start: Floats | None, options: LockOptions, tipping: Tipping | None = None
 ) -> tuple[Contacts, Floats, dict[Key, Floats], NDArray[np.bool_]]:
-    """Return the ledger with places that the body can hold together, the clip that does, and what is left over.
+    """Return the contacts at places that the body can hold together, the solved clip, and the remaining errors.
 
-    Last come the frames that break a limit all the same.
+    The last item flags the frames that still break a limit.
 
     Heel and toe of one foot are places that must fit each other: where they do not, each moves to the mean of where the
     body brought it.
@@ -213,7 +214,7 @@ def recentre(moved: Motion, contact: Contact) -> Contact:
 
 
 def measure_shift(before: Contacts, after: Contacts) -> float:
-    """Return how far the place that moved most is from where it was."""
+    """Return the largest change of a place [m]."""
     pairs = zip(before, after, strict=True)
     return max(
         (float(np.linalg.norm(np.subtract(b.place, a.place))) for a, b in pairs if a.place and b.place), default=0.0
@@ -226,7 +227,7 @@ def list_keys(ledger: Contacts) -> list[Key]:
 
 
 def list_goals(clip: Motion, ledger: Contacts, tipping: Tipping | None = None, size: float = 1.0) -> list[ClipGoal]:
-    """List what a ledger asks of every frame: points at their places, and no sole below the floor."""
+    """List the goals of a ledger: points at their places, and no sole below the floor."""
     up = clip.model.up_direction
     floors = {} if tipping is None else tipping.list_floors()
     held, above, most = [], [], 0.0
@@ -244,7 +245,9 @@ def list_goals(clip: Motion, ledger: Contacts, tipping: Tipping | None = None, s
         name = f"{frame} {point}"
         held.append(ClipGoal(Reach(frame, path[0], point=point, name=name), targets, weights, hard=True))
         floor = min(levels)
-        pull = float(np.abs(path @ up - targets[:, 9:] @ up).max())  # what is pulled down takes its neighbours along
+        pull = float(
+            np.abs(path @ up - targets[:, 9:] @ up).max()
+        )  # a point that is pulled down takes its neighbours along
         most = max(most, pull)
         above += raise_point(
             frame,
@@ -267,7 +270,7 @@ def list_goals(clip: Motion, ledger: Contacts, tipping: Tipping | None = None, s
 
 
 def raise_point(frame: str, point: Place, region: HalfSpace, near: NDArray[np.bool_]) -> list[ClipGoal]:
-    """List what keeps a point above the floor at the frames at which it is near; nothing where it never is."""
+    """List the goal that keeps a point above the floor in the frames where it is near, if any."""
     goal = Inside(frame, region, point=point, name=f"{frame} {point} above the floor")
     return [ClipGoal(goal, None, near.astype(np.float64), hard=True)] if near.any() else []
 
@@ -275,7 +278,7 @@ def raise_point(frame: str, point: Place, region: HalfSpace, near: NDArray[np.bo
 def part_held(
     moved: Motion, ledger: Contacts, errors: dict[Key, Floats], options: LockOptions
 ) -> tuple[list[Contact], list[Released]]:
-    """Part contacts into stretches that hold and stretches that do not, those with the reason."""
+    """Split contacts into ranges of frames that hold, and released ranges with their reasons."""
     kept: list[Contact] = []
     let_go: list[Released] = []
     shortest = max(2, round(0.1 * moved.fps))
@@ -295,14 +298,14 @@ def part_held(
 
 
 def explain(moved: Motion, contact: Contact, far: float, t: int, limits: Sequence[Limit]) -> str:
-    """Return why a contact does not hold at a frame: how far it is off, and what holds the joints above it."""
+    """Return why a contact does not hold at a frame: its error, and the limits that are active above it."""
     held = list_holding(moved, limits, t, moved.model.joints_above(contact.frame))
     by = f"it is {1e3 * far:.2f} mm out of reach"
-    return f"{by}, {' and '.join(held[:3])}" if held else f"{by} beside the other contacts"
+    return f"{by}, {' and '.join(held[:3])}" if held else f"{by} next to the other contacts"
 
 
 def read_contacts(clip: Motion, given: Contacts | str) -> Contacts:
-    """Return the contacts of a clip, found where they are to be found."""
+    """Return the given contacts of a clip, or detect them."""
     if isinstance(given, Contacts):
         if given.frames != len(clip):
             raise InvalidValue(f"contacts are of a clip of {given.frames} frames; this one has {len(clip)}.")
@@ -329,7 +332,7 @@ def fill_places(clip: Motion, ledger: Contacts) -> Contacts:
 
 
 def move_ground(ledger: Contacts, ground: float, up: Floats) -> Contacts:
-    """Return the ledger with everything that stands on the floor moved to another height."""
+    """Return the ledger with all contacts on the floor moved to another height."""
     shift = 0.0 if ledger.floor is None else ground - ledger.floor
 
     def lift(contact: Contact) -> Contact:

@@ -137,7 +137,7 @@ def quality(clip: Motion, source: Motion | None = None, *, contacts: Contacts | 
     Args:
         clip: The motion.
         source: What it was made from, of the same body or with frames of the same names: contacts are found there, and
-            distances told from it.
+            distances are measured from it.
         contacts: The contacts to judge by; found in the source, else in the clip.
 
     Raises:
@@ -172,7 +172,7 @@ def quality(clip: Motion, source: Motion | None = None, *, contacts: Contacts | 
 
 
 def has_feet(model: Model) -> bool:
-    """Return whether the points are known with which a body stands."""
+    """Return whether a body has known soles."""
     try:
         return bool(find_soles(model))
     except InvalidValue:
@@ -180,7 +180,7 @@ def has_feet(model: Model) -> bool:
 
 
 def find_ledger(clip: Motion, source: Motion | None, contacts: Contacts | None) -> Contacts:
-    """Return the contacts to judge by; none where the body has no feet."""
+    """Return the contacts to judge by, empty if the body has no feet."""
     if contacts is not None:
         return contacts
     try:
@@ -247,7 +247,7 @@ def find_lowest(model: Model, ledger: Contacts, stair: float) -> list[tuple[str,
 
 
 def find_lowest_corners(model: Model, lowest: dict[Point, float], floor: float | None) -> dict[Point, float]:
-    """Return how low the corners of soles may be; none where the floor is not known, nor for edges without a height."""
+    """Return the lowest allowed height of each sole corner; empty if the floor is unknown."""
     if floor is None:
         return {}
     known, out = find_roles(model).contacts, dict[Point, float]()
@@ -279,7 +279,7 @@ def measure_joints(clip: Motion) -> dict[str, float]:
 
 
 def measure_collisions(clip: Motion) -> tuple[float | None, float | None]:
-    """Return how deep parts of the body are in each other, and in how many frames; None where it has no capsules."""
+    """Return the deepest self-collision [mm] and the share of frames with one, or None without capsules."""
     found = find_collisions(clip)
     if found is None:
         return None, None
@@ -287,7 +287,7 @@ def measure_collisions(clip: Motion) -> tuple[float | None, float | None]:
 
 
 def measure_ranges(clip: Motion) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return how far each number is outside its range, and at which frames one is at an end of it."""
+    """Return how far each frame is outside its joint ranges, and which frames are at a bound."""
     model = clip.model
     outside, at_end = np.zeros(len(clip)), np.zeros(len(clip), dtype=bool)
     for joint in model.joints:
@@ -299,7 +299,7 @@ def measure_ranges(clip: Motion) -> tuple[Floats, NDArray[np.bool_]]:
 
 
 def list_inner(clip: Motion) -> list[int]:
-    """List the velocities that turn, without those of the root and without bones that are shifted."""
+    """List the angular velocities, excluding those of the root."""
     root = find_root(clip.model)
     carried = set() if root is None else {root.slide.name, root.turn.name}
     out: list[int] = []

@@ -1,4 +1,4 @@
-"""Track: a solved clip, with what was asked of it and what came of that."""
+"""Track: a solved clip with its goals and errors."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from poise.solvers.time_step import bound_rates
 
 __all__ = ["Released", "Track", "list_holding"]
 
-HOLD_ERROR = 1e-5  # m: a lock that is further off does not hold
-AT_BOUND_SHARE = 0.99  # of a bound: at it
+HOLD_ERROR = 1e-5  # m: largest error of a contact that holds
+AT_BOUND_SHARE = 0.99  # share of a bound from which it counts as reached
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Released:
     """A contact that could not be held, or not over all of its frames.
 
     Attributes:
-        contact: What was asked, over the frames that were let go.
+        contact: The contact, over the released frames.
         reason: Why, in words.
     """
 
@@ -47,9 +47,9 @@ class Track:
         contacts: The contacts that hold, exactly.
         released: Those that do not, with the reason.
         source: What the clip was made from; None where there was nothing.
-        asked: By the name of a goal, at which frames it is asked, (frames,); at all of them where nothing is said.
-        limits: The limits that were asked, beyond the joints' own ranges.
-        broken: Frames at which a limit could not be kept, (frames,); None where none was asked.
+        asked: The frames in which each goal applies, by its name, (frames,); all of them by default.
+        limits: The limits in addition to the joint ranges.
+        broken: Frames in which a limit could not be kept, (frames,), or None without limits.
         reconfigurations: Frames before which an arm takes another branch: among the answers that the waypoints of its
             path have, no way does without. Empty where nothing jumps, and where branches were not listed.
     """
@@ -67,7 +67,7 @@ class Track:
 
     @property
     def reached(self) -> NDArray[np.bool_]:
-        """At which frames every goal is within its tolerance, (frames,)."""
+        """The frames in which every goal is within its tolerance, (frames,)."""
         good = np.ones(len(self.motion), dtype=bool)
         for name in self.errors:
             good &= ~self._find_misses(name)
@@ -75,22 +75,22 @@ class Track:
 
     @property
     def impossible(self) -> int | None:
-        """The first frame that misses a goal or breaks a limit; None where all is well."""
+        """The first frame that misses a goal or breaks a limit, or None."""
         bad = ~self.reached if self.broken is None else ~self.reached | self.broken
         return int(np.argmax(bad)) if bad.any() else None
 
     @property
     def quality(self) -> Quality:
-        """How good the clip is, judged by its own contacts; see `poise.motion.quality`."""
+        """The quality of the clip, judged by its own contacts; see `poise.motion.quality`."""
         return quality(self.motion, self.source, contacts=self.contacts)
 
     def why(self) -> str:
-        """Return in one paragraph which frames miss what, and what was let go."""
+        """Return one paragraph on missed goals and released contacts."""
         lines = [f"{name}: {self._tell_misses(name)}" for name in self.errors if self._find_misses(name).any()]
         if self.broken is not None and self.broken.any():
-            told = tell_runs(find_runs(self.broken))
-            lines.append(f"A limit could not be kept in {int(self.broken.sum())} frames ({told}).")
-        lines += [f"{describe(r.contact, self.motion.fps)} was let go: {r.reason}" for r in self.released]
+            runs = tell_runs(find_runs(self.broken))
+            lines.append(f"A limit could not be kept in {int(self.broken.sum())} frames ({runs}).")
+        lines += [f"{describe(r.contact, self.motion.fps)} was released: {r.reason}" for r in self.released]
         if self.reconfigurations:
             without = "no way through the answers that were listed does without"
             lines.append(f"the arm takes another branch before {self._tell_flips()}; {without}.")
@@ -114,8 +114,8 @@ class Track:
 
     def _tell_flips(self) -> str:
         frames, fps = self.reconfigurations, self.motion.fps
-        told = ", ".join(f"{t} ({t / fps:.2f} s)" for t in frames[:3])
-        return f"frame{'s' * (len(frames) > 1)} {told}{', ...' * (len(frames) > 3)}"
+        listed = ", ".join(f"{t} ({t / fps:.2f} s)" for t in frames[:3])
+        return f"frame{'s' * (len(frames) > 1)} {listed}{', ...' * (len(frames) > 3)}"
 
     def _tell_misses(self, name: str) -> str:
         runs = find_runs(self._find_misses(name))
@@ -132,15 +132,15 @@ class Track:
         )
 
     def __repr__(self) -> str:
-        kind, let_go = type(self).__name__, f", {len(self.released)} let go" if self.released else ""
+        kind, released = type(self).__name__, f", {len(self.released)} released" if self.released else ""
         missed = f", {int((~self.reached).sum())} missed" if not self.reached.all() else ""
-        frames = f"{len(self.motion)} frames{missed}, {len(self.contacts)} contacts{let_go}"
+        frames = f"{len(self.motion)} frames{missed}, {len(self.contacts)} contacts{released}"
         return f"<{kind} of {self.motion.model.name!r}: {frames}>"
 
     def __str__(self) -> str:
         head = f"Track of {self.motion.model.name!r}: {len(self.motion)} frames, {len(self.contacts)} contacts held"
-        let_go = f", {len(self.released)} let go" if self.released else ""
-        return f"{head}{let_go}\n{self.quality}"
+        released = f", {len(self.released)} released" if self.released else ""
+        return f"{head}{released}\n{self.quality}"
 
 
 def tell_runs(runs: list[tuple[int, int]]) -> str:
@@ -149,7 +149,7 @@ def tell_runs(runs: list[tuple[int, int]]) -> str:
 
 
 def list_holding(motion: Motion, limits: Sequence[Limit], t: int, joints: Iterable[Joint] | None = None) -> list[str]:
-    """List what holds a body at a frame: joints at an end of their range, and those that are as fast as they may be."""
+    """List the active limits of a frame: joints at an end of their range or at their speed limit."""
     model, q = motion.model, motion.q
     speed, acceleration = bound_rates(model, [limit for limit in limits if limit.timed])
     out = []
@@ -169,5 +169,5 @@ def list_holding(motion: Motion, limits: Sequence[Limit], t: int, joints: Iterab
 
 
 def is_at_end(x: Floats, low: Floats, high: Floats) -> bool:
-    """Whether a joint is at an end of its range, or outside."""
+    """Return whether a joint is at an end of its range, or outside it."""
     return bool(((x <= low) | (x >= high)).any())

@@ -9,7 +9,7 @@ path (`branches`). In online mode frames come one by one, and none sees what fol
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -28,7 +28,7 @@ from poise.motion.clips.clip_limits import Rates, find_broken, part_limits, read
 from poise.motion.clips.edit import reject_postures
 from poise.motion.clips.lock import fill_places, list_goals, read_contacts
 from poise.motion.clips.result import Track
-from poise.motion.clips.whole_clip import ClipGoal, Progress, solve_whole
+from poise.motion.clips.whole_clip import ClipGoal, Progress, convert_path, solve_whole
 from poise.motion.contact.ledger import Contacts
 from poise.motion.objects.manipulation import handle, read_rate
 from poise.motion.paths.branches import Route, find_route
@@ -40,11 +40,11 @@ from poise.solvers.table import name_goals
 
 __all__ = ["track"]
 
-GUIDE_WEIGHT = 1e-6  # what a displacement from the first guess costs beside a goal's residual
-BRANCH_JUMP = 0.6  # rad in one frame: the pose took another branch
-UNANSWERED_WEIGHT = 1e-6  # weight of a waypoint without an answer: it is passed on the way between its neighbours
-SAME_COST_RATIO = 1.01  # ratio of two costs that leaves the choice to the frames that are reached
-GUIDE_CUTOFF = 3.0  # Hz of the guide: what is faster is told from it
+GUIDE_WEIGHT = 1e-6  # cost of a displacement from the first guess, relative to a goal's residual
+BRANCH_JUMP = 0.6  # rad per frame: a larger step is a change of branch
+UNANSWERED_WEIGHT = 1e-6  # weight of a waypoint without an answer, which is passed between its neighbours
+SAME_COST_RATIO = 1.01  # ratio of two costs that count as equal
+GUIDE_CUTOFF = 3.0  # Hz: the guide is the guess below this frequency
 
 
 def track(
@@ -66,13 +66,13 @@ def track(
         model: The body.
         goals: One goal or several. A target over time has one axis more than usual: `Reach("tcp", transforms)` with
             transforms (frames, 4, 4), or points (frames, 3). `Grasp(hand, object)` follows the path of its object.
-            Postures (`Rest`, `Style`, ...) say what frames look like in what freedom is left.
+            Postures (`Rest`, `Style`, ...) shape the remaining freedom.
         fps: Frames per second of the targets; those of the objects unless given, 30 where these say nothing either.
         targets: Targets over time by the name of a goal, (frames, ...), as in `solve_batch`.
         start: Where every frame's search begins, or the first frame in online mode; the rest pose unless given. With
             grasps also a clip, whose frames the body stays near to.
-        contacts: Points that stand exactly still; "auto" finds them: in what every frame would be by itself, or in
-            online mode in the frames so far; with grasps, the soles that stand at the start, to the end.
+        contacts: Points that stand exactly still. "auto" finds them in the frames solved one by one, or in online
+            mode in the frames so far; with grasps, the soles that stand at the start are held to the end.
         limits: More limits than the joints' own ranges: `Speed(2.0)`, `Acceleration(20.0)`, `Clearance()`, ... A
             clearance keeps clear of objects in hands too, all but the hands that hold them.
         smooth: Over how long changes spread; 1 is a tenth of a second.
@@ -80,7 +80,7 @@ def track(
         progress: Called with the frames that are done, and all of them.
 
     Raises:
-        InvalidValue: No target moves, an option is unknown, or a goal cannot be asked of the frames of a clip.
+        InvalidValue: No target moves, an option is unknown, or a goal does not apply to the frames of a clip.
         ShapeMismatch: Targets have different numbers of frames.
     """
     if mode not in ("clip", "online"):
@@ -90,43 +90,81 @@ def track(
     moving, frames = read_paths(named, targets or {}, start)
     for name, path in moving.items():
         named[name], moving[name] = move_to_world(model, named[name], path)
-    if any(isinstance(goal, Grasp) for goal in named.values()):
-        still = {name: aim_first(goal, moving.get(name)) for name, goal in named.items()}
-        given = read_limits(limits)
-        return handle(model, still, moving, frames, rate, start, contacts, given, smooth, mode, progress)
-    postures = {name: goal for name, goal in named.items() if isinstance(goal, Rest) and mode == "clip"}
-    named = {name: goal for name, goal in named.items() if name not in postures}
-    still = {name: aim_first(goal, moving.get(name)) for name, goal in named.items()}
-    rules = read_limits(limits)
+    rules, still = read_limits(limits), {name: aim_first(goal, moving.get(name)) for name, goal in named.items()}
+    if any(isinstance(goal, Grasp) for goal in still.values()):
+        return handle(model, still, moving, frames, rate, start, contacts, rules, smooth, mode, progress)
     start = start[0] if isinstance(start, Motion) else start
     if mode == "online":
         ledger = Contacts((), frames, rate) if contacts is None else check_contacts(contacts, frames)
         return follow(model, still, moving, rate, start, ledger, rules, progress)
-    lasting, timed = part_limits(rules)
-    route = None if contacts is not None or lasting or postures else find_route(model, still, moving, start)
+    postures = {name: goal for name, goal in still.items() if isinstance(goal, Rest)}
+    still = {name: goal for name, goal in still.items() if name not in postures}
+    clip = ClipTargets(model, still, moving, frames, rate, start, contacts, rules, smooth, progress)
+    return track_clip(clip, postures)
+
+
+@dataclass(frozen=True, eq=False)
+class ClipTargets:
+    """Goals and their targets over the frames of a clip, with the options of `track`."""
+
+    model: Model
+    goals: Mapping[str, Goal]
+    paths: Mapping[str, Floats]
+    frames: int
+    fps: float
+    start: ArrayLike | Pose | None
+    contacts: Contacts | str | None
+    limits: tuple[Limit, ...]
+    smooth: float
+    progress: Progress | None
+
+    def guess(self, limits: Sequence[Limit] = ()) -> Floats:
+        """Return a first guess of every frame."""
+        return guess_frames(self.model, self.goals, self.paths, self.start, limits)
+
+    def solve(self, guess: Floats, progress: Progress | None = None, steps: int | None = None) -> Track:
+        """Solve all frames at once from a guess."""
+        clip = Motion(self.model, guess, self.fps)
+        return solve_frames(
+            clip, self.goals, self.paths, self.contacts, self.smooth, progress, self.limits, steps=steps
+        )
+
+
+def track_clip(clip: ClipTargets, postures: Mapping[str, Goal]) -> Track:
+    """Track goals in clip mode: along the route of an arm if it has one, else from guesses of all frames."""
+    lasting, timed = part_limits(clip.limits)
+    plain = clip.contacts is None and not lasting and not postures
+    route = find_route(clip.model, clip.goals, clip.paths, clip.start) if plain else None
     if route is not None:
-        whole = solve_route(route, Motion(model, route.q, rate), still, moving, smooth, progress)
-        broken = find_broken(model, whole.motion.q, np.zeros(frames), Rates.read(model, timed, rate))
-        if not broken.any():  # else branches are chosen again, by a way that keeps to the speeds
-            return replace(whole, limits=rules, broken=broken if rules else None)
-    guess = guess_frames(model, still, moving, start, lasting) if route is None else route.q
+        guess = Motion(clip.model, route.q, clip.fps)
+        whole = solve_route(route, guess, clip.goals, clip.paths, clip.smooth, clip.progress)
+        rates = Rates.read(clip.model, timed, clip.fps)
+        broken = find_broken(clip.model, whole.motion.q, np.zeros(clip.frames), rates)
+        if not broken.any():  # otherwise branches are chosen again, within the speeds
+            return replace(whole, limits=clip.limits, broken=broken if clip.limits else None)
+    first = clip.guess(lasting) if route is None else route.q
     if postures:
-        guess = pose_frames(model, {**still, **postures}, moving, guess, lasting)
-    made = solve_frames(Motion(model, guess, rate), still, moving, contacts, smooth, progress, rules)
-    if not timed or contacts is not None or made.reached.all():
+        first = pose_frames(clip.model, {**clip.goals, **postures}, clip.paths, first, lasting)
+    made = clip.solve(first, clip.progress)
+    if not timed or clip.contacts is not None or made.reached.all():
         return made
+    return choose_track([made, *retry_from_start(clip, first[0], route is not None)], clip.goals)
+
+
+def retry_from_start(clip: ClipTargets, first: Floats, guess_too: bool) -> list[Track]:
+    """Solve all frames from the start pose, with and without steps, and from guesses if these were not used."""
+    frames = clip.frames
     rest = (
-        np.tile(guess[0], (frames, 1)) if start is None else np.asarray(model.clamp(read_start(model, start, frames)))
+        np.tile(first, (frames, 1))
+        if clip.start is None
+        else np.asarray(clip.model.clamp(read_start(clip.model, clip.start, frames)))
     )
-    tries = [(rest, None), (rest, 0)]
-    if route is not None:
-        tries.append((guess_frames(model, still, moving, start), None))
-    others = [solve_frames(Motion(model, q, rate), still, moving, None, smooth, None, rules, steps=n) for q, n in tries]
-    return choose_track([made, *others], still)
+    tracks = [clip.solve(rest), clip.solve(rest, steps=0)]
+    return [*tracks, clip.solve(clip.guess())] if guess_too else tracks
 
 
 def choose_track(tracks: Sequence[Track], goals: Mapping[str, Goal]) -> Track:
-    """Return the track that keeps limits best and costs least; of those that cost much the same, the best served."""
+    """Return the track with the fewest broken frames and the least cost; of equal costs, the most frames reached."""
 
     def measure(track: Track) -> float:
         return sum(float(((np.max(goals[k].weight) * e) ** 2).sum()) for k, e in track.errors.items())
@@ -140,7 +178,7 @@ def choose_track(tracks: Sequence[Track], goals: Mapping[str, Goal]) -> Track:
 def read_paths(
     named: Mapping[str, Goal], targets: Mapping[str, ArrayLike], start: Any = None
 ) -> tuple[dict[str, Floats], int]:
-    """Return the targets over time by the name of their goal, and how many frames they and objects have."""
+    """Return the targets over time by the name of their goal, and the number of frames."""
     for name in targets:
         if name not in named:
             raise name_not_found("goal", name, named)
@@ -155,8 +193,8 @@ def read_paths(
     if not lengths:
         raise InvalidValue("no target moves: give a goal an array with a row for each frame, or targets={name: array}.")
     if len(set(lengths.values())) > 1:
-        told = ", ".join(f"{name!r} {count}" for name, count in lengths.items())
-        raise ShapeMismatch(f"targets have different numbers of frames: {told}.")
+        counts = ", ".join(f"{name!r} {count}" for name, count in lengths.items())
+        raise ShapeMismatch(f"targets have different numbers of frames: {counts}.")
     for name, values in paths.items():
         if not np.isfinite(values).all():
             frame = int(np.argwhere(~np.isfinite(values))[0][0])
@@ -168,7 +206,7 @@ def read_paths(
 
 
 def check_contacts(given: Contacts | str, frames: int) -> Contacts | str:
-    """Return contacts for so many frames, or "auto"; refuse all else."""
+    """Return `Contacts` of `frames` frames, or "auto"; raise otherwise."""
     if isinstance(given, Contacts):
         if given.frames != frames:
             raise InvalidValue(f"contacts are of a clip of {given.frames} frames; the targets have {frames}.")
@@ -185,7 +223,7 @@ def aim_first(goal: Goal, path: Floats | None) -> Goal:
 
 
 def move_to_world(model: Model, goal: Goal, path: Floats) -> tuple[Goal, Floats]:
-    """Return a goal relative to a frame that never moves, and its targets, as they are in the world."""
+    """Return a goal relative to a fixed frame, and its targets, in world coordinates."""
     if not isinstance(goal, Reach) or goal.relative_to is None or not isinstance(goal.weight, float):
         return goal, path
     if path.ndim < 2 or path.shape[-1] == 2:  # one target, or targets in a plane
@@ -222,7 +260,7 @@ def guess_frames(
 def pose_frames(
     model: Model, goals: Mapping[str, Goal], paths: Mapping[str, Floats], guess: Floats, limits: Sequence[Limit]
 ) -> Floats:
-    """Return every frame as its postures would have it, along time: what is free in the whole clip stays near that."""
+    """Return every frame solved with its postures, along time: the guide of the remaining freedom."""
     solver = Solver(model, [replace(goal, name=name) for name, goal in goals.items()], limits=limits)
     out = np.array(guess)
     for t in range(len(out)):
@@ -241,16 +279,13 @@ def solve_route(
     smooth: float,
     progress: Progress | None,
 ) -> Track:
-    """Return the way of an arm along its path solved at once, each part between two reconfigurations by itself."""
+    """Solve the route of an arm, each part between two reconfigurations at once."""
     parts = []
     for a, b in pairwise((0, *route.flips, len(guess))):
-        told = None if progress is None else shift_progress(progress, a, len(guess))
+        report = None if progress is None else shift_progress(progress, a, len(guess))
         own = {name: path[a:b] for name, path in paths.items()}
-        parts.append(
-            solve_frames(
-                guess[a:b], goals, own, None, smooth, told, weights=np.where(route.listed[a:b], 1.0, UNANSWERED_WEIGHT)
-            )
-        )
+        weights = np.where(route.listed[a:b], 1.0, UNANSWERED_WEIGHT)
+        parts.append(solve_frames(guess[a:b], goals, own, None, smooth, report, weights=weights))
     ((name, goal),) = goals.items()
     assert isinstance(goal, Reach)
     whole = np.concatenate([part.motion.q for part in parts])
@@ -289,7 +324,7 @@ def solve_frames(
     weights: Floats | None = None,
     steps: int | None = None,
 ) -> Track:
-    """Return all frames solved at once, from a first guess of each; weights say how much each frame counts."""
+    """Solve all frames at once from a guess; `weights` are the weights of frames."""
     model, frames = guess.model, len(guess)
     wanted = []
     for name, goal in goals.items():
@@ -313,9 +348,3 @@ def solve_frames(
         limits=limits,
         broken=answer.broken,
     )
-
-
-def convert_path(model: Model, goal: Goal, path: Floats) -> Floats:
-    """Return the targets of a goal over time in the kernels' numbers, (frames, n)."""
-    convert = goal.rows(model).convert
-    return np.stack([np.asarray(convert(target), dtype=np.float64) for target in path])

@@ -2,9 +2,9 @@
 
     minimise  sum_t |w r(q_t)|^2 + hold |d_t|^2 + hold (tau fps)^4 |d_{t-1} - 2 d_t + d_{t+1}|^2,   d_t = q_t - guide_t
 
-Displacements d are told from a guide, so a clip keeps its style and its ends are free. The second difference counts per
-second, so 30 and 120 frames a second give the same motion; tau is the time over which a displacement spreads. Slides
-are measured in the body's length L.
+Displacements d are relative to a guide, so a clip keeps its style and its ends are free. The second difference counts
+per second, so 30 and 120 frames a second give the same motion; tau is the time over which a displacement spreads.
+Slides are measured in the body's length L.
 """
 
 from __future__ import annotations
@@ -25,19 +25,17 @@ from poise.motion.clips.clip_limits import Rates, Repair, ask_nothing, find_brok
 from poise.native import core
 from poise.solvers import Solver
 
-__all__ = ["ClipAnswer", "ClipGoal", "Progress", "solve_whole"]
+__all__ = ["ClipAnswer", "ClipGoal", "Progress", "convert_path", "solve_whole"]
 
 Progress = Callable[[int, int], object]
 SPREAD = 0.1  # s: tau of smooth=1
-MOST_FRAMES = 3000.0  # over which changes spread: the fourth power of more drowns what is asked in rounding
+MOST_FRAMES = 3000.0  # over which changes spread: the fourth power of more loses the goals in rounding
 WINDOW, OVERLAP = 2400, 200  # frames that are solved at once, and that two windows share
 ROUNDING = 1e-12  # of a gap
 STEPS = 24
-PATIENCE = 0.65  # what a surprise costs a stream beside a bone's direction, where both count alike
+PATIENCE = 0.65  # cost of an unexpected motion in a stream, relative to a bone's direction
 LEARN = 2.4  # of the share of a surprise that counts as speed where nothing swings: a little swing, and less lag
-STEPS_IN_TIME = (
-    200  # where speeds are bounded: what one frame may not do, its neighbours take over, one after the other
-)
+STEPS_IN_TIME = 200  # with speed limits: motion that one frame may not make is passed on to its neighbours
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +43,7 @@ class ClipGoal:
     """A goal over all frames of a clip.
 
     Attributes:
-        goal: What is asked; its own target holds at every frame unless there are targets.
+        goal: The goal; its own target holds in every frame unless there are targets.
         targets: The target of each frame in the kernels' numbers, (frames, n).
         weights: How much it counts at each frame, (frames,); 0 leaves it out.
         hard: Whether it is held exactly, before everything that is not.
@@ -59,7 +57,7 @@ class ClipGoal:
 
 @dataclass(frozen=True, eq=False)
 class ClipAnswer:
-    """What came out.
+    """The answer of `solve_whole`.
 
     Attributes:
         q: Configurations, (frames, nq).
@@ -91,11 +89,11 @@ def solve_whole(
     """Return the clip nearest to its guide that serves the goals.
 
     Args:
-        guide: What displacements are told from.
+        guide: The clip that displacements are relative to.
         wanted: The goals; their names must differ.
         start: Where to begin, (frames, nq); at the guide unless given.
-        hold: The cost of a displacement beside a goal's residual.
-        slide: What a slide by the body's length costs beside a turn by one radian.
+        hold: The cost of a displacement relative to a goal's residual.
+        slide: The cost of a slide by the body's length, relative to a turn by one radian.
         smooth: How far displacements spread over time; 1 is a tenth of a second.
         frozen: Frames that do not change by one bit, (frames,).
         joints: The only joints that may move.
@@ -183,6 +181,12 @@ class Kernel:
         return out.q, out.errors, out.gaps, out.systems
 
 
+def convert_path(model: Model, goal: Goal, path: Floats) -> Floats:
+    """Return the targets of a goal over time as kernel parameters, (frames, n)."""
+    convert = goal.rows(model).convert
+    return np.stack([np.asarray(convert(target), dtype=np.float64) for target in path])
+
+
 def cut_windows(frames: int) -> list[tuple[int, int, int]]:
     """List windows (first, one past the last, how many at the beginning are solved already)."""
     out, a, solved = [], 0, 0
@@ -196,12 +200,12 @@ def cut_windows(frames: int) -> list[tuple[int, int, int]]:
 
 
 def count_frames(smooth: float, fps: float) -> float:
-    """Return over how many frames changes spread: tau fps, or so many that more of them could not be told apart."""
+    """Return the width of an edit in frames, capped where more would make no difference."""
     return min(SPREAD * smooth * fps, MOST_FRAMES)
 
 
 def measure_units(model: Model) -> Floats:
-    """Return the square of what each velocity is measured in: 1 for turns, L^2 for slides, (nv,)."""
+    """Return the squared unit of each velocity: 1 for turns, L^2 for slides, (nv,)."""
     out = np.ones(model.nv)
     for joint in model.joints:
         if joint.nv and not joint.mimic:
@@ -210,7 +214,7 @@ def measure_units(model: Model) -> Floats:
 
 
 class AskedOfFrame(Protocol):
-    """What is asked of a frame.
+    """The goals of a frame.
 
     Attributes:
         numbers: Targets of the first goals, 12 numbers each; the others keep their own.
@@ -241,8 +245,8 @@ class Window:
 
     Args:
         model: The body.
-        goals: What is asked of a frame; their names must differ.
-        hold: The cost of a displacement beside a goal's residual.
+        goals: The goals of a frame, with different names.
+        hold: The cost of a displacement relative to a goal's residual.
         smooth: How far displacements spread over time.
         fps: Frames a second.
         joints: The only joints that may move.
@@ -308,7 +312,7 @@ class Window:
         )
 
     def keeps_limits(self, q: Floats) -> bool:
-        """Tell whether a pose that only the root was moved in keeps what limits there are, and the root's range."""
+        """Return whether a pose in which only the root moved keeps the limits and the root's range."""
         if self.fenced and np.abs(self.model.clamp(q) - q).max() > ROUNDING:
             return False
         if not self.limited:
@@ -317,7 +321,7 @@ class Window:
         return bool(still.gaps[0] >= -ROUNDING)
 
     def keep(self, q: Floats, guide: Floats) -> None:
-        """Keep the newest frame: the next ones are told from it."""
+        """Keep the newest frame as the reference of the next ones."""
         now = self.model.difference(guide, q)
         if self.displacement is not None:
             self.speed = self.speed + self.learn * (now - self.displacement - self.speed)

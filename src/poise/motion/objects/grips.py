@@ -1,4 +1,4 @@
-"""Grips: what each grasp asks, once it is known where its hand is on the object.
+"""Grips: the goals of grasps whose place on the object is known.
 
 A palm that lies flat on a face may turn there. So the hand gets a frame on the palm whose z axis is the palm's normal,
 and the goal leaves the turn about that axis free.
@@ -26,20 +26,18 @@ from poise.spatial import Rotation, Transform
 
 __all__ = ["GraspScene", "Grip", "make_scene"]
 
-TOUCH_DISTANCE = 0.02  # of a person's size: a palm that is this near touches
-PERSON_HEIGHT = 1.6  # m that the frames of a person span
-FOREARM_THICKNESS = (
-    0.5  # of the thickness of a hand: what its forearm counts beside the object that the hand lies flat on
-)
-FLAT_PALM_WEIGHTS = (1.0, 1.0, 1.0, 1.0, 1.0, 0.0)  # all but the turn about the palm's normal
+TOUCH_DISTANCE = 0.02  # of a person's size: a closer palm touches
+PERSON_HEIGHT = 1.6  # m: the span of the frames of a person
+FOREARM_THICKNESS = 0.5  # of the thickness of a hand: that of its forearm next to an object under the flat hand
+FLAT_PALM_WEIGHTS = (1.0, 1.0, 1.0, 1.0, 1.0, 0.0)  # all axes except the turn about the palm's normal
 
 
 @dataclass(frozen=True, eq=False)
 class Grip:
-    """A grasp that knows where its hand is.
+    """A grasp with its place on the object.
 
     Attributes:
-        goal: What was asked.
+        goal: The grasp.
         hand: The frame of the hand.
         frame: The frame that is held: the hand, or one on its palm.
         offset: From the hand to a frame on its palm; None where the hand itself is held.
@@ -63,7 +61,7 @@ class Grip:
         return np.asarray(path[:, :3, :3] @ self.target + path[:, :3, 3])
 
     def make_goal(self, name: str, target: Any, relative_to: str | None = None) -> Reach:
-        """Return what it asks of one frame."""
+        """Return its goal at one frame."""
         return Reach(
             self.frame,
             target,
@@ -83,7 +81,7 @@ class GraspScene:
         body: The body as it was given.
         gripping: The body with a frame on each palm that lies flat.
         whole: That, with a frame for each object, on a joint that solvers leave alone.
-        grips: By the name of a goal, what it asks.
+        grips: The grips by the names of their goals.
         objects: The objects by name.
         paths: Where each is at every frame, (frames, 4, 4).
     """
@@ -96,7 +94,7 @@ class GraspScene:
     paths: Mapping[str, Floats]
 
     def list_carried(self) -> tuple[CarriedObject, ...]:
-        """List the objects as parts of the whole, each with what it may touch."""
+        """List the objects as parts of the whole, each with the parts that may touch it."""
         return tuple(
             CarriedObject(each, name_thing(self.body, each), self.find_spared(each), self.find_next(each))
             for each in self.objects.values()
@@ -112,7 +110,7 @@ class GraspScene:
         )
 
     def find_next(self, thing: Object) -> dict[str | None, float]:
-        """Return the parts that carry the hands on an object, and how thick they count beside it."""
+        """Return the parts that carry the hands on an object, and their thickness next to it."""
         parts, out = find_rigid_parts(self.body), dict[str | None, float]()
         for grip in self.grips.values():
             part = parts[grip.hand]

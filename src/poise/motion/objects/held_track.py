@@ -1,4 +1,4 @@
-"""HeldTrack: a solved clip of a body and what it holds, which says at which frame that becomes impossible, and why."""
+"""HeldTrack: a solved clip of a body with objects in its hands."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class HeldTrack(Track):
 
     Attributes:
         scene: The body with its objects.
-        goals: What else is asked.
+        goals: The other goals.
         paths: Targets over time of those goals.
     """
 
@@ -35,12 +35,12 @@ class HeldTrack(Track):
 
     @property
     def impossible(self) -> int | None:
-        """The first frame that cannot be done by itself either; None where there is none."""
+        """The first frame that cannot be solved alone either, or None."""
         found = self._find_impossible()
         return None if found is None else found[0]
 
     def why(self) -> str:
-        """Return in one paragraph the first frame that is impossible and what is in the way, and all that is missed."""
+        """Return one paragraph on the first impossible frame, its cause, and all missed goals."""
         told = super().why()
         if self.reached.all() and (self.broken is None or not self.broken.any()):
             return told
@@ -51,7 +51,7 @@ class HeldTrack(Track):
         return f"Frame {t} ({t / self.motion.fps:.2f} s) is the first that is impossible: {solution.why()}\n{told}"
 
     def _find_impossible(self) -> tuple[int, Solution] | None:
-        """Return the first frame that fails by itself too, with what came of it."""
+        """Return the first frame that fails alone too, with its solution."""
         bad = ~self.reached if self.broken is None else ~self.reached | self.broken
         solver = self._make_solver()
         for t in np.flatnonzero(bad).tolist():

@@ -31,7 +31,7 @@ from poise.motion.clips.clip_limits import part_limits
 from poise.motion.clips.frame_by_frame import FrameByFrame
 from poise.motion.clips.lock import fill_places, list_goals
 from poise.motion.clips.result import Track
-from poise.motion.clips.whole_clip import ClipGoal, Progress, solve_whole
+from poise.motion.clips.whole_clip import ClipGoal, Progress, convert_path, solve_whole
 from poise.motion.contact.ledger import Contact, Contacts
 from poise.motion.contact.soles import find_soles
 from poise.motion.objects.grips import GraspScene, make_scene
@@ -41,24 +41,22 @@ from poise.solvers.starts import read_start
 
 __all__ = ["handle", "read_rate"]
 
-GUIDE_WEIGHT = (
-    1e-2  # what a displacement from the guide costs beside the residual of a goal that cannot be held exactly
-)
-GUIDE_CUTOFF = 1.5  # Hz of the guide: a change of posture, from squatting to stooping, takes its time
-CLIP_CUTOFF = 6.0  # Hz, where the body follows a clip
+GUIDE_WEIGHT = 1e-2  # cost of a displacement from the guide, relative to the residual of a soft goal
+GUIDE_CUTOFF = 1.5  # Hz of the guide, which makes changes of posture slow
+CLIP_CUTOFF = 6.0  # Hz, with a clip to follow
 CARRY_WEIGHT = (
     1e-4  # of what it costs to carry the body elsewhere, where the posture is one pose: it squats, and goes along
 )
-STANDING_HEIGHT = 0.02  # m above the lowest point of the soles: stands too
-CLIP_CARRY_WEIGHT = 30.0  # where the body follows a clip: it stays on its way
-DEFAULT_FPS = 30.0  # where nobody says
+STANDING_HEIGHT = 0.02  # m above the lowest sole point: points that stand too
+CLIP_CARRY_WEIGHT = 30.0  # with a clip to follow, which keeps its path
+DEFAULT_FPS = 30.0  # if neither the call nor an object has a rate
 
 
 def read_rate(fps: float | None, goals: Mapping[str, Goal], start: Any) -> float:
-    """Return the frames a second: as given; of a motion with objects else as they or the clip at the start say.
+    """Return the frame rate: as given, else that of the objects or the start clip, else 30.
 
     Raises:
-        InvalidValue: It is no rate, nothing tells of one, or objects have different ones.
+        InvalidValue: The rate is invalid, or objects have different ones.
     """
     objects = [goal.object for goal in goals.values() if isinstance(goal, Grasp)]
     if fps is None and not objects:
@@ -84,7 +82,7 @@ def handle(
     mode: str,
     progress: Progress | None,
 ) -> Track:
-    """Return the motion of a body and of what it holds; see `track`."""
+    """Return the motion of a body and of the objects it holds; see `track`."""
     begin = read_start(model, start, frames)
     scene = make_scene(model, {k: g for k, g in named.items() if isinstance(g, Grasp)}, frames, begin[0])
     ledger = stand(model, begin, contacts, fps)
@@ -98,7 +96,7 @@ def handle(
 
 
 def stand(model: Model, begin: Floats, given: Contacts | str | None, fps: float) -> Contacts:
-    """Return what stands still: as given, each at its place; "auto": the soles that stand at the start, to the end."""
+    """Return the contacts: as given, or for "auto" the soles that stand at the start, for all frames."""
     frames = len(begin)
     if given is None:
         return Contacts((), frames, fps)
@@ -123,9 +121,9 @@ def stand(model: Model, begin: Floats, given: Contacts | str | None, fps: float)
 
 
 def fit_goal(scene: GraspScene, name: str, goal: Goal) -> Goal:
-    """Return another goal as the body with its palms takes it, by name."""
+    """Return a goal rewritten for the body with its palm frames."""
     if isinstance(goal, Custom):
-        raise InvalidValue(f"{name!r} is a Custom goal, which cannot be asked of the frames of a clip.")
+        raise InvalidValue(f"{name!r} is a Custom goal, which does not apply to the frames of a clip.")
     if isinstance(goal, Balance):
         goal = replace(goal, support=[(frame, tuple(point)) for frame, point in goal.contacts(scene.body)])
     if isinstance(goal, Style) and scene.gripping is not scene.body:
@@ -175,7 +173,7 @@ def guess_frames(
 
 
 def find_easiest(scene: GraspScene, held: Mapping[str, Floats], begin: Floats) -> int:
-    """Return the frame that asks least of the pose at the start: the hands have the shortest way, all in all.
+    """Return the frame nearest to the start pose: the one with the shortest total way of the hands.
 
     From there the body goes on as it would by itself; what is far away is come to by small steps, and no knee that must
     bend begins straight.
@@ -189,12 +187,12 @@ def find_easiest(scene: GraspScene, held: Mapping[str, Floats], begin: Floats) -
 
 
 def free_limits(limits: Sequence[Limit]) -> list[Limit]:
-    """Return the limits that say nothing of objects, or the clearance of the body alone."""
+    """Return the limits without objects: clearances keep the body alone."""
     return [limit for limit in limits if not isinstance(limit, ClearOfObjects)]
 
 
 def list_goals_of_whole(scene: GraspScene, asked: Sequence[Goal]) -> list[Goal]:
-    """List the goals with the grasps told from the objects, which are frames of the whole."""
+    """List the goals, with the grasps relative to the frames of their objects."""
     own = [grip.make_goal(name, grip.target, grip.thing) for name, grip in scene.grips.items()]
     return [*own, *asked[len(own) :]]
 
@@ -252,12 +250,6 @@ def make_motion(scene: GraspScene, q: Floats, fps: float) -> MotionWithObjects:
     return MotionWithObjects(scene.body, q, fps, things)
 
 
-def convert_path(model: Model, goal: Goal, path: Floats) -> Floats:
-    """Return the targets of a goal over time in the kernels' numbers, (frames, n)."""
-    convert = goal.rows(model).convert
-    return np.stack([np.asarray(convert(target), dtype=np.float64) for target in path])
-
-
 # ------------------------------------------------------------------------------------------------ frame after frame
 
 
@@ -271,7 +263,7 @@ def stream(
     limits: Sequence[Limit],
     progress: Progress | None,
 ) -> Track:
-    """Return the motion in which no frame sees what follows it; objects are not kept clear of."""
+    """Return the motion solved online, without clearance from objects."""
     if any(isinstance(limit, Clearance) for limit in limits):
         raise InvalidValue("mode='online' does not keep objects clear of the body; leave Clearance out, or use 'clip'.")
     held = {name: grip.follow(scene.paths[grip.goal.object.name]) for name, grip in scene.grips.items()}

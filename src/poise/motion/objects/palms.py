@@ -22,7 +22,7 @@ from poise.names import find_side
 
 __all__ = ["Palm", "find_flesh", "find_hand", "find_palm"]
 
-SHORTEST_DIRECTION = 1e-6  # of L: what is shorter has no direction
+SHORTEST_DIRECTION = 1e-6  # of L: shorter vectors have no direction
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,7 +75,7 @@ def find_palm(model: Model, hand: str) -> Palm:
 
 
 def find_thumb(model: Model, hand: str, side: str, facing: Floats) -> Floats:
-    """Return the way from the hand to its thumb in the rest pose; where the body faces if it has none."""
+    """Return the direction from hand to thumb in the rest pose, or the body's facing without a thumb."""
     known = find_roles(model)
     thumbs = [known[role] for role in known if role.startswith("thumb") and find_side(role) == side]
     if not thumbs:
@@ -86,14 +86,14 @@ def find_thumb(model: Model, hand: str, side: str, facing: Floats) -> Floats:
 
 
 def find_hand_side(model: Model, hand: str) -> str:
-    """Return the side of the role that a frame plays, or that its name tells: "l", "r", or "" for none."""
+    """Return the side of a frame by its role or name: "l", "r" or ""."""
     played = [role for role, frame in find_roles(model).items() if frame == hand]
     sides = [find_side(name) for name in (*played, hand)]
     return next((side[0] for side in sides if side and side[0] in "lr"), "")
 
 
 def find_fingers(model: Model, hand: str) -> Floats:
-    """Return the way that the fingers point in the rest pose: on from what the hand hangs on, of length 1."""
+    """Return the unit direction of the fingers in the rest pose."""
     place = model.fk(model.rest, hand)
     for name in model.ancestors(hand)[1:]:
         way = place[:3, 3] - model.fk(model.rest, name)[:3, 3]

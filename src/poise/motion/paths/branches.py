@@ -1,8 +1,8 @@
-"""Branches along a path: which of its answers an arm takes at every waypoint, chosen over the whole path.
+"""Branch selection along a path: one IK answer per waypoint, chosen over the whole path.
 
 Every waypoint's answers are listed (`waypoints`): all branches, of seven joints at values of the free joint, and once
-more around the way that was chosen first. `ways` has what the best way is, `middles` whether its steps are what they
-seem; a step that is not is told so, and the way is chosen again.
+more around the route that was chosen first. `routes` defines the best route, `midpoints` checks its steps for hidden
+jumps; a step with a jump is marked as a reconfiguration, and the route is chosen again.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from poise.solvers.starts import read_start
 __all__ = ["Route", "find_route"]
 
 FULL_TURN = 2.0 * np.pi
-MEAN_ANSWERS = 96  # answers of a waypoint, on the average: with more of them, fewer values
-SAMPLE_STRIDE = 16  # one waypoint in so many is looked at for that
-NEAREST_VALUES = 9  # values around the way that was chosen, once more
-WAYPOINTS_AROUND_FLIP = 12  # waypoints around a reconfiguration to which answers are carried
-MOST_ROUNDS = 12  # of choosing a way and looking at its middles
+MEAN_ANSWERS = 96  # answers of a waypoint on average, which bounds the values of the free joint
+SAMPLE_STRIDE = 16  # waypoints per sample of that mean
+NEAREST_VALUES = 9  # values of the free joint around the chosen route, in the second pass
+WAYPOINTS_AROUND_FLIP = 12  # waypoints on each side to which answers are continued
+MOST_ROUNDS = 12  # of choosing a route and checking its midpoints
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,7 +53,7 @@ class Route:
 def find_route(
     model: Model, goals: Mapping[str, Goal], paths: Mapping[str, Floats], start: ArrayLike | Pose | None
 ) -> Route | None:
-    """Return the best way along a path of transforms; None for other goals, and chains without a list of answers."""
+    """Return the best route along a path of transforms, or None if the answers cannot be listed."""
     if len(goals) != 1 or set(goals) != set(paths):
         return None
     ((name, goal),) = goals.items()
@@ -67,7 +67,7 @@ def find_route(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RouteFinder:
-    """One path: what is asked, and who lists its answers."""
+    """The search for a route: the path, and the lists of answers of its waypoints."""
 
     model: Model
     goal: Reach
@@ -77,11 +77,11 @@ class RouteFinder:
 
     @property
     def begin(self) -> Floats:
-        """Where joints stand that the path does not move."""
+        """The values of the joints that the path does not move."""
         return np.array(self.model.rest) if self.start is None else self.start
 
     def find(self) -> Route | None:
-        """Return the best way; None where no waypoint has an answer."""
+        """Return the best route, or None if no waypoint has an answer."""
         if self.waypoints.free is None:
             return self.choose(self.waypoints.list_answers(self.T, [np.zeros(1)] * len(self.T)))
         free = self.waypoints.axes[self.waypoints.free]
@@ -103,7 +103,7 @@ class RouteFinder:
         return route if finer is None or len(finer.flips) > len(route.flips) else finer
 
     def carry_over(self, answers: Sequence[Floats], flips: Sequence[int]) -> list[Floats]:
-        """Return more answers around reconfigurations: those of the waypoints before and behind, carried along."""
+        """Add answers around reconfigurations, continued from the neighbouring waypoints."""
         out, solver = list(answers), BatchSolver(self.model, self.goal, restarts=0)
         for flip in flips:
             for begin, step in ((flip - 1, 1), (flip, -1)):
@@ -121,12 +121,12 @@ class RouteFinder:
     # -------------------------------------------------------------------------------------------- the way
 
     def choose(self, answers: Sequence[Floats]) -> Route | None:
-        """Return the best way through answers; joints that turn for ever are unwound, or their turns told apart."""
+        """Return the best route through the answers; continuous joints are unwound, or listed by whole turns."""
         listed = np.array([len(values) for values in answers])
         full = np.flatnonzero(listed)
         if not len(full):
             return None
-        apart: tuple[int, ...] = ()  # joints whose whole turns are told apart
+        apart: tuple[int, ...] = ()  # joints whose whole turns are listed as different answers
         for _ in range(len(self.waypoints.axes) + 1):
             layers = [self.tell_turns(answers[t], apart) for t in full.tolist()]
             way, flips, steps = self.walk(layers, full, apart)
@@ -139,7 +139,7 @@ class RouteFinder:
         return Route(q, tuple(int(full[k]) for k in flips), listed)
 
     def tell_turns(self, values: Floats, apart: Sequence[int]) -> Floats:
-        """Return answers with one more for each whole turn that a joint's range has room for."""
+        """Return the answers, repeated for each whole turn within a joint's range."""
         for k in apart:
             axis = self.waypoints.axes[k]
             low, high = (
@@ -154,7 +154,7 @@ class RouteFinder:
     def walk(
         self, layers: Sequence[Floats], frames: NDArray[np.intp], apart: Sequence[int]
     ) -> tuple[list[int], list[int], Steps]:
-        """Choose a way, look at its middles, and choose again until they all hold."""
+        """Choose a route, check its midpoints, and repeat until all of them hold."""
         steps = Steps(self.find_units(), self.find_periods(apart))
         first = None
         if self.start is not None:
@@ -173,7 +173,7 @@ class RouteFinder:
         return way, sorted(jumps), steps
 
     def find_middles(self, solver: BatchSolver, values: Floats, frames: NDArray[np.intp], steps: Steps) -> set[int]:
-        """Return the steps (from k - 1 to k) whose middle does not lie between them."""
+        """Return the steps (from k - 1 to k) whose midpoint pose does not lie between its ends."""
         if len(values) < 2:
             return set()
         d = steps.subtract(values[:-1].T, values[1:].T).T * steps.units
@@ -182,7 +182,7 @@ class RouteFinder:
         return find_broken(solver, self.goal, a, b, self.T[frames[:-1]], self.T[frames[1:]])
 
     def unwind(self, values: Floats, flips: Sequence[int], steps: Steps) -> list[int]:
-        """Bring joints that turn for ever onto a continuous way, in place; return those that leave their range so."""
+        """Unwind continuous joints in place; return those that leave their range by that."""
         stuck = []
         ends = [0, *flips, len(values)]
         for k, axis in enumerate(self.waypoints.axes):
@@ -202,11 +202,11 @@ class RouteFinder:
         return stuck
 
     def find_units(self) -> Floats:
-        """Return what one is of each joint's value."""
+        """Return the unit of each joint's value."""
         return np.array([self.model.length if axis.slides else 1.0 for axis in self.waypoints.axes])
 
     def find_periods(self, apart: Sequence[int]) -> Floats:
-        """Return after how much each joint is the same again: a turn, where its range has room for it."""
+        """Return the period of each joint: a full turn if its range has room for it."""
         wide = [
             not axis.slides and axis.upper - axis.lower >= FULL_TURN and k not in apart
             for k, axis in enumerate(self.waypoints.axes)
@@ -225,7 +225,7 @@ class RouteFinder:
         return np.stack([axis.gain * q[:, axis.q] + axis.bias for axis in self.waypoints.axes], axis=1)
 
     def fill(self, values: Floats, frames: NDArray[np.intp]) -> Floats:
-        """Return q of all frames; those without an answer lie between their neighbours."""
+        """Return q of all frames; those without an answer are interpolated."""
         known = self.spread(values)
         every = np.arange(len(self.T))
         return np.stack([np.interp(every, frames, known[:, i]) for i in range(self.model.nq)], axis=1)

@@ -1,4 +1,4 @@
-"""Middles of steps: whether a jump hides between two waypoints.
+"""Midpoints of steps, which reveal jumps between two waypoints.
 
 At the transform halfway between two waypoints, the pose is solved from the middle of both poses, without restarts. It
 must be reached, and lie between them: where the arm takes another branch, one of the halves is as long as the whole.
@@ -19,16 +19,14 @@ from poise.spatial import Rotation
 
 __all__ = ["bring_home", "find_broken", "find_jumps"]
 
-SMALL_STEP = 0.02  # a step that is smaller hides nothing [rad; slides: of L]
-MOST_CORRECTION = (
-    0.05  # a frame is moved hardly farther than this to its target, so that its neighbours stay neighbours
-)
-MOST_HALF_SHARE = 0.8  # of a step: a half of it that is longer shows a jump
-MOST_STRAY_SHARE = 0.5  # of the way between two waypoints: how far a middle pose may be from the transform halfway
+SMALL_STEP = 0.02  # rad (slides: of L): smaller steps hide no jump
+MOST_CORRECTION = 0.05  # rad: the largest correction of a frame towards its target
+MOST_HALF_SHARE = 0.8  # of a step: a longer half shows a jump
+MOST_STRAY_SHARE = 0.5  # of the distance of two waypoints: the largest error of a midpoint
 
 
 def find_jumps(model: Model, goal: Reach, T: Floats, q: Floats) -> tuple[int, ...]:
-    """Return the frames before which a motion jumps: halfway between two transforms no pose is between their poses."""
+    """Return the frames before which a motion jumps: the midpoint transform has no pose between the two."""
     if len(q) < 2:
         return ()
     return tuple(sorted(find_broken(BatchSolver(model, goal, restarts=0), goal, q[:-1], q[1:], T[:-1], T[1:])))
@@ -37,7 +35,7 @@ def find_jumps(model: Model, goal: Reach, T: Floats, q: Floats) -> tuple[int, ..
 def bring_home(
     model: Model, goal: Reach, T: Floats, q: Floats, errors: Floats, listed: Floats
 ) -> tuple[Floats, Floats]:
-    """Return poses and errors with frames that miss by little, for their neighbours' sake, brought to their targets.
+    """Return poses and errors with the frames that miss slightly brought to their targets.
 
     Each is solved from where it is, and where that leads nowhere from its pose in `listed`, which may be farther away.
     """
@@ -57,7 +55,7 @@ def bring_home(
 
 
 def find_broken(solver: BatchSolver, goal: Reach, a: Floats, b: Floats, T_a: Floats, T_b: Floats) -> set[int]:
-    """Return the steps k + 1, from a[k] to b[k], whose middle does not lie between them."""
+    """Return the steps k + 1, from a[k] to b[k], whose midpoint pose does not lie between them."""
     model = solver.model
     unit = np.where(model.slides, model.length, 1.0)
     d = model.difference(a, b)
@@ -77,13 +75,13 @@ def find_broken(solver: BatchSolver, goal: Reach, a: Floats, b: Floats, T_a: Flo
 
 
 def place(model: Model, goal: Reach, q: Floats) -> Floats:
-    """Return where the goal's frame stands in configurations, seen as its target is, (n, 4, 4)."""
+    """Return the transforms of the goal's frame, in the coordinates of its target, (n, 4, 4)."""
     T = model.fk(q, goal.frame)
     return T if goal.relative_to is None else np.linalg.solve(model.fk(q, goal.relative_to), T)
 
 
 def measure_apart(a: Floats, b: Floats, length: float) -> Floats:
-    """Return how far transforms are from others, (n,): distances as parts of `length` and angles [rad], added."""
+    """Return the distances between transforms, (n,): translation over `length` plus angle [rad]."""
     turn = Rotation.from_matrix(a[:, :3, :3]).inverse() @ Rotation.from_matrix(b[:, :3, :3])
     return np.asarray(np.linalg.norm(b[:, :3, 3] - a[:, :3, 3], axis=1) / length + turn.angle)
 

@@ -1,4 +1,4 @@
-"""Ways through layers of answers, one for each waypoint of a path.
+"""Shortest routes through layers of answers, one layer per waypoint.
 
 Best is the way with the fewest reconfigurations (steps that no continuous motion makes), of those the one whose largest
 step is least, of those the shortest, and of those the one that reconfigures last. They are found by dynamic
@@ -25,8 +25,8 @@ SAME_ANSWER, SAME_ANSWER_DIGITS = (
     1e-6,
     9,
 )  # steps and lengths nearer than that are the same: no way is chosen by the last bits of its answers
-MOST_KEPT = 4_000_000  # numbers of each kind, 64 megabytes together; longer paths are measured anew
-RECONFIGURATION_STEP = 0.6  # a step that is larger is a reconfiguration, unless its middle shows that it is none
+MOST_KEPT = 4_000_000  # numbers of each kind, 64 MB in all; longer paths are recomputed
+RECONFIGURATION_STEP = 0.6  # rad: a larger step is a reconfiguration unless its midpoint lies between its ends
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,7 +37,7 @@ class Steps:
         units: What one is of each joint, (n,): 1, or L for slides.
         period: After how much a joint is the same again, (n,); infinite where that is not so.
         jump: Steps above this are reconfigurations ...
-        known: ... but for those that were looked at: {(layer, from, to): whether it is one}.
+        known: Exceptions, found by their midpoints: {(layer, from, to): whether it is one}.
         kept: Sizes and lengths of the steps to a layer, with the two layers: a way is chosen many times.
     """
 
@@ -48,7 +48,7 @@ class Steps:
     kept: dict[int, tuple[Floats, Floats, Floats, Floats]] = field(default_factory=dict)
 
     def subtract(self, a: Floats, b: Floats) -> Floats:
-        """Return b - a by joint, (n, ...), the short way around for joints that turn for ever."""
+        """Return b - a by joint, (n, ...), the short way around for continuous joints."""
         d = b - a
         for k in np.flatnonzero(np.isfinite(self.period)):
             d[k] -= self.period[k] * np.round(d[k] / self.period[k])
@@ -93,7 +93,7 @@ class Steps:
 
 
 def choose_way(layers: Sequence[Floats], steps: Steps, first: Floats | None = None) -> tuple[list[int], list[int]]:
-    """Return the best way through layers of answers: the number of its answer in each, and where it reconfigures.
+    """Return the best route through layers of answers: an index per layer, and the reconfigurations.
 
     Args:
         layers: The answers of each waypoint, (k, n); none is empty.

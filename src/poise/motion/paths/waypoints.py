@@ -1,4 +1,4 @@
-"""What answers the waypoints of a path have: joints' values, of every branch, at values of the free joint.
+"""The IK answers of waypoints: joint values of every branch, at values of the free joint.
 
 A chain that has a closed form has them as they are. One that has guesses alone, six turns of any kind or nearly a
 family, is solved from each of them: those that reach are the answers, and there may be others.
@@ -25,13 +25,13 @@ from poise.reach.guesses import Guesses, find_guesses
 
 __all__ = ["Waypoints", "find_waypoints"]
 
-NEAREST_VALUES = 9  # values of the free joint at which arcs between the values are looked at
-MOST_ARC_CELLS = 4000  # that are looked at for arcs between the values
-SAME_ANSWER = 1e-3  # [rad or m] answers that are nearer to each other are one
+NEAREST_VALUES = 9  # values of the free joint near which arcs are searched
+MOST_ARC_CELLS = 4000  # cells of the search for arcs between the values
+SAME_ANSWER = 1e-3  # rad or m: closer answers are one answer
 
 
 class Waypoints(Protocol):
-    """Who lists the answers of waypoints."""
+    """A list of the answers of waypoints."""
 
     @property
     def axes(self) -> tuple[Axis, ...]:
@@ -43,14 +43,14 @@ class Waypoints(Protocol):
 
     @property
     def values(self) -> int:
-        """At how many values of the free joint answers are listed."""
+        """The number of values of the free joint at which answers are listed."""
 
     def list_answers(self, T: Floats, values: Sequence[Floats]) -> list[Floats]:
         """Return the answers of each transform, (k, n), at its values of the free joint."""
 
 
 def find_waypoints(model: Model, goal: Reach, rows: GoalRows, begin: Floats) -> Waypoints | None:
-    """Return who lists the answers of a goal for whole transforms; None where nobody can."""
+    """Return the lister of a goal's answers, or None if there is no closed form and no guesses."""
     freedom = Freedom(np.ones(model.nv, dtype=bool).tobytes(), True)
     closed = find_closed_form(model, rows, freedom)
     family = closed.family if isinstance(closed, ClosedGoal) else closed
@@ -133,14 +133,14 @@ class SampledWaypoints:
 
 
 def bring_inside(axes: Sequence[Axis], values: Floats, begin: Floats) -> Floats:
-    """Return joints' values by whole turns inside their ranges, and there near to where the path begins."""
+    """Return joint values shifted by whole turns into their ranges, near the start of the path."""
     near = [axis.gain * float(begin[axis.q]) + axis.bias for axis in axes]
     columns = [v if axis.slides else bring_near(v, axis, at) for v, axis, at in zip(values.T, axes, near, strict=True)]
     return np.stack(columns, axis=1)
 
 
 def drop_alike(values: Floats) -> Floats:
-    """Return answers without those that are near another one before them."""
+    """Return the answers without duplicates of earlier ones."""
     kept: list[Floats] = []
     for one in values:
         if all(np.abs(one - other).max() > SAME_ANSWER for other in kept):
