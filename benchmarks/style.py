@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 import poise
 from poise.arrays import Floats
 from poise.goals import Reach, Rest, Style
-from poise.goals.postures.pose_targets import Asked
 from poise.goals.postures.gaussian import Gaussian
+from poise.goals.postures.pose_targets import PoseTargets
 
 ACTIONS = ("bow", "bye", "guide", "run", "walk")
 STYLES = ("giant", "happy", "normal", "old", "proud", "tired")
@@ -63,7 +63,7 @@ class Mixture(Style):
     _: KW_ONLY
     clusters: int = CLUSTERS
 
-    def find_likely(self, model: poise.Model, asked: Asked, q: Floats) -> tuple[Gaussian, Floats]:
+    def find_likely(self, model: poise.Model, asked: PoseTargets, q: Floats) -> tuple[Gaussian, Floats]:
         """See Style.find_likely."""
         frames = self.parts[0][1]
         label = gather_clusters(frames.x, self.clusters)
