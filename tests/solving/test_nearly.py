@@ -7,7 +7,7 @@ import pytest
 
 import poise
 from general_arms import calibrate
-from poise.batch.guesses import Further
+from poise.batch.guesses import GuessSearch
 from poise.goals import Reach
 
 
@@ -111,7 +111,7 @@ def test_rows_that_are_full_are_not_searched_further(monkeypatch):
     model, rng = calibrate("ur5e", 1e-3), np.random.default_rng(21)
     T = model.fk(model.random(rng, 30), "tool")
     asked: list[int] = []
-    monkeypatch.setattr(Further, "search", lambda _, rows: asked.extend(rows))
+    monkeypatch.setattr(GuessSearch, "fill_rows", lambda _, rows: asked.extend(rows))
     batch = poise.solve_batch(model, Reach("tool", np.eye(4)), T, solutions=2, threads=1)
     d = batch.q[:, 0] - batch.q[:, 1]
     apart = np.abs(d - 2 * np.pi * np.round(d / (2 * np.pi))).max(axis=1) > 0.1  # else a row has one answer twice

@@ -123,7 +123,7 @@ def convert_one_by_one(name: str, value: Any, row: GoalRows) -> BatchRows:
 
 
 def read_starts(model: Model, starts: Any) -> BatchRows:
-    """Start (..., nq); the rest pose if there are none."""
+    """Return the starts (..., nq), by default the rest pose."""
     if starts is None:
         starts = model.rest
     elif isinstance(starts, (Pose, Motion)):

@@ -71,10 +71,10 @@ class CompletenessQuery:
             reached = codes[some] == CODES.index(Status.REACHED)
             if self.closed.free is None:
                 tolerance = find_tolerances(self.solver.model, self.solver.goals[self.solver.row_names[0]])
-                complete[some] = judge_six(self.closed, self.T[some], listed, reached, tolerance)
+                complete[some] = judge_branches(self.closed, self.T[some], listed, reached, tolerance)
             else:
                 limited = bool(self.solver.options.limits)
-                complete[some] = judge_seven(self.closed, self.T[some], listed, reached, limited)
+                complete[some] = judge_arcs(self.closed, self.T[some], listed, reached, limited)
         return complete.reshape(self.lead)
 
 
@@ -111,7 +111,9 @@ def find_alike(closed: ClosedGoal, listed: Floats, branches: Floats) -> Bools:
     return np.asarray(measure_apart(d, 1.0 / closed.reading[3]) <= DISTINCT)
 
 
-def judge_six(closed: ClosedGoal, T: Floats, listed: Floats, reached: Bools, tolerance: tuple[float, float]) -> Bools:
+def judge_branches(
+    closed: ClosedGoal, T: Floats, listed: Floats, reached: Bools, tolerance: tuple[float, float]
+) -> Bools:
     """Return which rows know every branch and have an answer for each that is inside within the tolerances."""
     zero, unit = np.zeros(7), np.ones(7)
     ask = (T[:, :9].copy(), T[:, 9:].copy(), np.zeros(1))
@@ -126,7 +128,7 @@ def judge_six(closed: ClosedGoal, T: Floats, listed: Floats, reached: Bools, tol
     return complete
 
 
-def judge_seven(closed: ClosedGoal, T: Floats, listed: Floats, reached: Bools, limited: bool) -> Bools:
+def judge_arcs(closed: ClosedGoal, T: Floats, listed: Floats, reached: Bools, limited: bool) -> Bools:
     """Return which rows know every arc and have an answer on each; with further limits, which have no arc."""
     complete = np.zeros(len(T), dtype=np.bool_)
     arcs = closed.form.whole_arcs(T[:, :9].copy(), T[:, 9:].copy(), FINEST, MOST_CELLS)
@@ -134,11 +136,11 @@ def judge_seven(closed: ClosedGoal, T: Floats, listed: Floats, reached: Bools, l
     for i, (first, end) in enumerate(zip([0, *(ends + 1)], ends, strict=False)):
         own = arcs[first:end]
         if arcs[end, 2] == 1.0 and not (limited and len(own)):
-            complete[i] = all_there(closed, T[i], own[:, 1:], listed[i][reached[i]])
+            complete[i] = has_every_arc(closed, T[i], own[:, 1:], listed[i][reached[i]])
     return complete
 
 
-def all_there(closed: ClosedGoal, T: Floats, arcs: Floats, listed: Floats) -> bool:
+def has_every_arc(closed: ClosedGoal, T: Floats, arcs: Floats, listed: Floats) -> bool:
     """Return whether each arc (branch, low, high) holds one of the poses."""
     values = listed[:, closed.free or 0]
     rows = closed.form.near(T[:9].copy(), T[9:].copy(), values.copy(), False, np.zeros(7), np.ones(7))

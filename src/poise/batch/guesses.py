@@ -55,10 +55,10 @@ def search_rows_further(
             return
         if found is not None:
             single = single or batch.make_single()
-            further = Further(batch, single, *found, [part.widen(lead) for part in parts], wide, outputs, rows)
-            lacking = further.find_lacking(some)
+            search = GuessSearch(batch, single, *found, [part.widen(lead) for part in parts], wide, outputs, rows)
+            lacking = search.find_lacking(some)
             for first in range(0, len(lacking), AT_ONCE):
-                further.search(lacking[first : first + AT_ONCE])
+                search.fill_rows(lacking[first : first + AT_ONCE])
 
 
 def stands_apart(batch: BatchSolver) -> bool:
@@ -84,8 +84,8 @@ def group_rows(batch: BatchSolver, begin: BatchRows, rows: Ints) -> Iterator[Int
         yield rows[group.ravel() == k]
 
 
-class Further:
-    """Searches of some rows of a batch."""
+class GuessSearch:
+    """Searches from guesses for rows of a batch."""
 
     def __init__(
         self,
@@ -116,7 +116,7 @@ class Further:
             again[full] |= self.measure.find_alike(q[:, :k], q[:, k, None]).any(axis=1)
         return np.asarray(rows[~full | again])
 
-    def search(self, rows: Ints) -> None:
+    def fill_rows(self, rows: Ints) -> None:
         """Search from every guess of some rows, and keep the nearest answers that differ."""
         which, values = self.guesses.find(self.T[rows])
         order = np.argsort(which, kind="stable")

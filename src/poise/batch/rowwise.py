@@ -1,4 +1,4 @@
-"""Row after row in Python: for methods that are driven from there."""
+"""Batches row by row, for methods that are driven from Python."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def explore_rowwise(
     outputs: Outputs,
     progress: Callable[[int, int], Any] | None,
 ) -> None:
-    """Do as `solve_rowwise` with several answers per row, nearest to its start first; NaN where there are fewer."""
+    """Fill `outputs` with several answers per row, nearest to its start first; NaN if there are fewer."""
     count = outputs.codes.shape[-1]
     q = outputs.q.reshape(rows, count, -1)
     errors = outputs.errors.reshape(rows, count, -1, 2)

@@ -45,7 +45,7 @@ IMAGINARY = 0.1  # an eigenvalue with a smaller imaginary part may be real
 
 
 class GeneralSix:
-    """Finds where poses of six turns may be.
+    """Guesses of the poses of six turns, from the roots of a polynomial.
 
     Args:
         axes: The axes, the innermost first.

@@ -8,7 +8,7 @@ __all__ = ["Clock"]
 
 
 class Clock:
-    """Counts the time of a call.
+    """The time that a call has used, and has left.
 
     Args:
         limit: Most seconds that it may take; None: as long as it takes.

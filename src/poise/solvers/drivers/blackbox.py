@@ -64,7 +64,7 @@ class Tried:
 
 
 class BlackBox:
-    """Stands where a native solver would: the same calls, the same answers."""
+    """A driver of SciPy's optimisers with the interface of `native.core.Solver`."""
 
     def __init__(self, model: Model, goals: Mapping[str, Goal], options: Options, method: Scipy) -> None:
         try:

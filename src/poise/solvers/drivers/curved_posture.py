@@ -44,7 +44,7 @@ SMALL = 1e-6  # radians, or lengths L: a shorter step counts as none
 
 
 class CurvedPosture:
-    """Stands where a native solver would: the same calls, the same answers."""
+    """A driver of curved postures with the interface of `native.core.Solver`."""
 
     takes_windows = True  # of how far one call may lead each velocity
 
@@ -64,7 +64,7 @@ class CurvedPosture:
         self._span = CONTINUOUS_SPAN if options.step_limit is None else options.step_limit
 
     def _read_places(self, rows: Mapping[str, GoalRows]) -> None:
-        """Note which of the goals' targets are places of points, and where they are among the numbers of all."""
+        """Find the targets that are places of points, and their numbers among all targets."""
         first = core.target_places(self._native)
         self._points = PoseTargets.read(tuple(rows.values())).points
         at = [first[name] + 9 + np.arange(3) for name, row in rows.items() if is_place(row)]

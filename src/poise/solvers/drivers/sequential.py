@@ -68,7 +68,7 @@ class Stage:
 
 
 class PartByPart:
-    """Stands where a native solver would: the same calls, the same answers."""
+    """A driver that solves part by part, with the interface of `native.core.Solver`."""
 
     def __init__(self, model: Model, goals: Mapping[str, Goal], options: Options, method: Sequential) -> None:
         rows = {name: goal.rows(model) for name, goal in goals.items() if not isinstance(goal, Rest)}
