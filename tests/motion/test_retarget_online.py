@@ -26,7 +26,7 @@ def find_standing(live, walk, frames):
     """Play a stream for some frames, and return a point that stands then."""
     for frame in walk.q[:frames]:
         live.step(frame)
-    return next(hold for hold in live.treading.holds if hold.place is not None)
+    return next(hold for hold in live.contacts.holds if hold.place is not None)
 
 
 def place(live, hold):
@@ -41,7 +41,7 @@ def test_what_is_let_go_comes_back_over_several_frames(walk, name):
     live, plain = Retargeter(walk.model, BODIES[name]()), Retargeter(walk.model, BODIES[name]())
     still = np.tile(walk.q[8], (40, 1))  # the source stands still
     hold, other = (find_standing(each, Motion(walk.model, still), 12) for each in (live, plain))
-    foot = [each for each in live.treading.holds if each.name[-1] == hold.name[-1] and each.place is not None]
+    foot = [each for each in live.contacts.holds if each.name[-1] == hold.name[-1] and each.place is not None]
     aside = 0.01 * live.model.length / 0.9 * np.array([1.0, 0.0, 0.0])
     for frame in still[12:20]:  # the foot is dragged aside, then cannot stand where it is
         for each in foot:

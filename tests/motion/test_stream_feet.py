@@ -8,7 +8,7 @@ from poise import Motion, Rotation
 from poise.limits import Clearance, HalfSpace
 from poise.limits.capsules import body_capsules
 from poise.motion import Retargeter, retarget
-from poise.motion.contact.height_filter import settle
+from poise.motion.contact.stream_contacts import follow_leg, settle
 from walkers import make_machine
 from walks import make_walk
 
@@ -38,9 +38,9 @@ def test_feet_land_where_bones_lead_them(walk, name):
     live, stood, off = Retargeter(walk.model, model), set[str](), []
     for frame in walk.q:
         live.step(frame)
-        now = {hold.name: hold for hold in live.treading.holds if hold.place is not None}
+        now = {hold.name: hold for hold in live.contacts.holds if hold.place is not None}
         for hold in (now[key] for key in now.keys() - stood):
-            way = hold.place - hold.leg.find_place(live.treading.targets)
+            way = hold.place - follow_leg(hold.leg, live.contacts.targets)
             off.append(np.linalg.norm(way - (way @ model.up_direction) * model.up_direction))
         stood = set(now)
     assert len(off) > 8

@@ -17,7 +17,7 @@ from poise.arrays import Floats, Ints
 from poise.model import Model
 from poise.spatial import Rotation
 
-__all__ = ["TURNS_FREELY", "SampleLayout", "Samples", "name_angles"]
+__all__ = ["TURNS_FREELY", "SampleLayout", "Samples", "choose_angles", "name_angles"]
 
 TURNS_FREELY = ("ball", "euler")
 
@@ -139,7 +139,11 @@ def name_angles(rotation: Rotation, order: str, near: Floats) -> Floats:
     A rotation has two triples of angles, (a, b, c) and (a + pi, pi - b, c + pi) (or -b where the first and the last
     axis are one), and each angle may be a whole turn off.
     """
-    first = rotation.to_euler(order)
+    return choose_angles(rotation.to_euler(order), order, near)
+
+
+def choose_angles(first: Floats, order: str, near: Floats) -> Floats:
+    """Return the Euler angles nearest to given ones of the rotations that have the angles `first`, (..., 3)."""
     middle = -first[..., 1] if order[0] == order[2] else np.pi - first[..., 1]
     second = np.stack([first[..., 0] + np.pi, middle, first[..., 2] + np.pi], axis=-1)
     both = [angles + 2.0 * np.pi * np.round((near - angles) / (2.0 * np.pi)) for angles in (first, second)]

@@ -99,7 +99,7 @@ class ContactDetector:
         """
         moved = np.full_like(places, np.inf) if self.last is None else places - self.last
         speeds = self.fps * np.sqrt((moved * moved).sum(axis=1))
-        self.slow = np.where(FOOT_RULE.begins(speeds, heights, size), self.slow + 1, 0)
+        self.slow = (self.slow + 1) * FOOT_RULE.begins(speeds, heights, size)
         stays = FOOT_RULE.stays(speeds, heights, size)
         self.standing = allowed & np.where(self.standing, stays, self.slow >= self.needed)
         self.last = places

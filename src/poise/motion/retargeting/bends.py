@@ -22,7 +22,15 @@ import numpy as np
 from poise.anatomy import Roles
 from poise.arrays import Floats
 from poise.model import Joint, Model
-from poise.motion.retargeting.bones import cross, find_axes, find_bone_start, make_axes, place_of, unit
+from poise.motion.retargeting.bones import (
+    PARALLEL_SINE,
+    cross,
+    find_axes,
+    find_bone_start,
+    lay_axes,
+    place_of,
+    unit,
+)
 
 __all__ = ["LIMBS", "Bends", "find_bend"]
 
@@ -30,7 +38,6 @@ LIMBS = {"hand": ("shoulder", "elbow", "wrist"), "foot": ("hip", "knee", "ankle"
 SOON = 10  # frames of a stream after which axes are looked at again
 BENT = 0.1  # sine of a bend that tells its axis
 GIVES = 0.2  # mean sine of the bends seen: below it a limb may be giving way against how it bends
-ALONG = 0.2  # sine between a bone and what it bends about: below it they tell no axes
 ONE_SIDED = 0.3  # of how far a hinge bends one way: a hinge that bends less than that the other way tells which it is
 LIKE = 0.5  # cosine between two axes about which a limb may bend: below it they are not the same bend
 
@@ -39,7 +46,6 @@ class Bends:
     """The axes about which the elbows and knees of a body bend, as they are seen.
 
     `seen` are the sums of their bends, `bent` in how many frames they were bent, `told` what the rest pose says.
-    `age` counts how often they were looked at anew: what is made of them is good as long as it stays.
     """
 
     def __init__(self, model: Model, names: Names[str, str], roles: Roles) -> None:
@@ -56,21 +62,20 @@ class Bends:
         self.index = np.array([[at[frame] for frame in limb] for limb in frames], dtype=np.int64).reshape(-1, 3).T
         self.told = [find_bend(model, names, *key) for key in self.known]
         self.ends = [End(model, names, roles, *key) for key in self.known]
-        self.age = 0
         self.forget()
 
     def forget(self) -> None:
         """Begin again: nothing has been seen to bend."""
         self.seen, self.bent = np.zeros((len(self.known), 3)), np.zeros(len(self.known))
         self.count, self.waiting = 0, list[Floats]()
-        self._look_again()
+        self.axes: dict[tuple[str, str], Floats | None] = {}
 
-    def watch(self, T: Floats) -> None:
-        """Look at how limbs bend at these frames of the body, (frames, parts, 4, 4)."""
+    def watch(self, T: Floats) -> bool:
+        """Take in frames of the body, (frames, parts, 4, 4), and return whether the axes were renewed."""
         self.count += len(T)
         self.waiting.append(T)
         if len(T) == 1 and self.count > SOON and self.count % SOON:
-            return  # nobody asks before the next look
+            return False
         T = T if len(self.waiting) == 1 else np.concatenate(self.waiting)
         self.waiting = []
         places = T[:, :, :3, 3]
@@ -80,11 +85,8 @@ class Bends:
         bend[~tells] = 0.0
         self.bent += tells.sum(axis=0)
         self.seen += (np.swapaxes(T[:, self.index[1], :3, :3], 2, 3) @ bend[..., None])[..., 0].sum(axis=0)
-        self._look_again()
-
-    def _look_again(self) -> None:
-        self.age += 1
-        self.axes: dict[tuple[str, str], Floats | None] = {}
+        self.axes = {}
+        return True
 
     def tell(self, end: str, side: str) -> Floats | None:
         """Return the axis about which a limb bends in the lower bone's axes: as was seen, else by the rest pose."""
@@ -119,14 +121,8 @@ class End:
         self.along = tell_along(model, names, roles, end, side)
 
     def lay_axes(self, bend: Floats) -> Floats | None:
-        """Return its axes in its frame: along it, and as near as can be to what its limb bends about.
-
-        `bend` is told in the lower bone's axes.
-        """
-        axis = self.lower @ bend
-        if self.along is None or np.linalg.norm(cross(self.along, unit(axis))) < ALONG:
-            return None
-        return np.array(self.own.T @ make_axes(axis, self.along))
+        """Return its axes in its frame for a bend axis in the lower bone's axes; None if nothing tells them."""
+        return None if self.along is None else lay_axes(self.own, self.lower @ bend, self.along)
 
 
 def list_frames(model: Model, names: Names[str, str], end: str, side: str) -> tuple[str, str, str]:
@@ -204,7 +200,7 @@ def is_one_sided(model: Model, frames: tuple[str, str, str], joint: Joint, line:
     """Tell whether a limb bends much farther one way than the other about a hinge along a line."""
     a, b, c = (place_of(model, frame) for frame in frames)
     upper, lower = (bone - (bone @ line) * line for bone in (unit(b - a), unit(c - b)))
-    if min(np.linalg.norm(upper), np.linalg.norm(lower)) < ALONG:
+    if min(np.linalg.norm(upper), np.linalg.norm(lower)) < PARALLEL_SINE:
         return True  # the limb turns about itself there
     bent = float(np.arctan2(line @ cross(upper, lower), upper @ lower))
     straight = float(model.rest[joint.q][0]) - bent

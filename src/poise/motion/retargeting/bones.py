@@ -16,6 +16,7 @@ from poise.model import Model
 
 __all__ = [
     "BONES",
+    "PARALLEL_SINE",
     "SHORT",
     "cross",
     "find_axes",
@@ -23,6 +24,7 @@ __all__ = [
     "find_bone_start",
     "find_limb_start",
     "find_middle",
+    "lay_axes",
     "make_axes",
     "measure_arms",
     "measure_legs",
@@ -34,6 +36,7 @@ __all__ = [
 BONES = (("hip", "knee"), ("knee", "ankle"), ("shoulder", "elbow"), ("elbow", "wrist"), ("clavicle", "shoulder"))
 ACROSS = 0.1  # sine between the ways to the left and up: below it they tell no axes
 ASIDE = 0.25  # of how far both limbs are apart where their bones are: what is farther from the other is aside
+PARALLEL_SINE = 0.2  # between a bone and its bend axis: below it they tell no axes
 SHORT = 1e-3  # of L: a bone that is shorter tells no direction
 OWN = np.cos(np.radians(30.0))  # an axis of a frame that is nearer than that to where the trunk goes is meant to be it
 
@@ -120,6 +123,22 @@ def make_axes(left: Floats, up: Floats) -> Floats:
     x = x / np.linalg.norm(x, axis=-1, keepdims=True)
     axes: Floats = np.stack([x, y, cross(x, y)], axis=-1)
     return axes
+
+
+def lay_axes(own: Floats, bend: Floats, along: Floats) -> Floats | None:
+    """Return the axes of a part in its frame: up along it, left as near as can be to an axis about which it bends.
+
+    Args:
+        own: How its frame is turned in the world, (3, 3).
+        bend: The axis in the world, of any length.
+        along: The way along the part in the world, of any length.
+
+    Returns None if the part has no length, or the axis is nearly along it.
+    """
+    length = float(np.linalg.norm(along))
+    if length <= 0.0 or np.linalg.norm(cross(along / length, bend)) < PARALLEL_SINE * np.linalg.norm(bend):
+        return None
+    return np.array(own.T @ make_axes(bend, along))
 
 
 def find_bone_start(model: Model, names: Names[str, str], root: str) -> str:

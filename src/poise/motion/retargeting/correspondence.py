@@ -18,7 +18,6 @@ from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.goals import Align, Goal, Orient, Reach
 from poise.kinematics.carriers import Root
-from poise.kinematics.samples import name_angles
 from poise.model import Model
 from poise.motion.clips.clip_limits import read_number
 from poise.motion.retargeting.bends import Bends
@@ -32,13 +31,13 @@ from poise.motion.retargeting.bones import (
     measure_legs,
     place_of,
 )
-from poise.motion.retargeting.clip_targets import Aims
-from poise.motion.retargeting.initial_poses import Guides, find_free
+from poise.motion.retargeting.goal_targets import GoalTargets
+from poise.motion.retargeting.initial_poses import InitialPoses, find_free
 from poise.motion.retargeting.mapping import Mapping
 from poise.motion.retargeting.trunks import find_head_axes, has_one_piece, list_tops
 from poise.spatial import Rotation
 
-__all__ = ["CarryOver", "Ground", "Scales", "read_scales"]
+__all__ = ["CarryOver", "Scales", "read_scales"]
 
 LEAST, MOST = 1e-6, 1e6  # of a scale: metres for micrometres, and the other way round
 
@@ -61,14 +60,6 @@ class Scales:
     def __str__(self) -> str:
         arms = "arms keep their directions" if self.arms is None else f"hands reach {self.arms:.3f} times as far"
         return f"1 m of the source's path is {self.path:.3f} m, {arms}"
-
-
-@dataclass(frozen=True, slots=True)
-class Ground:
-    """What a source stands on: the height of the floor, and of its ankles above it when it stands [m]."""
-
-    floor: float
-    ankle: float
 
 
 def read_scales(given: object, source: Model, theirs: Names[str, str], model: Model, ours: Names[str, str]) -> Scales:
@@ -100,7 +91,7 @@ def read_scales(given: object, source: Model, theirs: Names[str, str], model: Mo
 class CarryOver:
     """What one body's motion asks of another.
 
-    `goals` are asked of every frame, with `weights`; `aim` makes their targets, and `guide` where to begin.
+    `goals` are served at every frame; `targets` makes their targets, and `initial` the poses to start from.
     """
 
     def __init__(
@@ -138,81 +129,29 @@ class CarryOver:
         self._ask_bones()
         self._ask_stumps()
         self._ask_ends()
-        self._measure_root()
-        self.aims = Aims(self)
-        self.guides = Guides(self)
+        self.goals: list[Goal] = [goal for goal, _, _ in self.asked]
+        self.targets = GoalTargets(self)
+        self.initial = InitialPoses(self)
+        self._renew()
 
-    def _measure_root(self) -> None:
-        """Find how the frame of the root lies in the pelvis of the rest pose."""
-        rest = self.model.fk(self.model.rest, self.ours["pelvis"])
-        carrier = rest if self.root is None else self.model.fk(self.model.rest, self.root.frame)
-        self.own_pelvis = np.array(rest[:3, :3])
-        self.to_carrier = self.own_pelvis.T @ (carrier[:3, 3] - rest[:3, 3]) - self.own_middle
-        self.carrier = self.own_pelvis.T @ carrier[:3, :3]
+    def forget(self) -> None:
+        """Forget how the limbs of the source bend."""
+        self.bends.forget()
+        self._renew()
 
-    @property
-    def goals(self) -> list[Goal]:
-        """The goals."""
-        return [goal for goal, _, _ in self.asked]
-
-    @property
-    def weights(self) -> Floats:
-        """How much each counts, (goals,); nothing where it is not known yet how a limb bends."""
-        self.aims.refresh()
-        return self.aims.weights
-
-    def look(self, q: Floats) -> Floats:
-        """Return the transforms of the source's frames in the target's world, (frames, parts, 4, 4)."""
+    def watch(self, q: Floats) -> Floats:
+        """Take in frames of the source and return its transforms in the target's world, (frames, parts, 4, 4)."""
         T = np.array(self.source.fk(q))
         T[..., :3, :] = self.turn @ T[..., :3, :]
         if not self.moves:
             T[..., :3, :] = self._face_ahead(T)[:, None] @ T[..., :3, :]
+        if self.bends.watch(T):
+            self._renew()
         return T
 
-    def aim(self, T: Floats, ground: Ground) -> Floats:
-        """Return the targets of all goals in the kernels' numbers, (frames, goals, 12)."""
-        return self.aims.aim(T, ground)
-
-    def guide(self, T: Floats, targets: Floats, near: Floats | None = None) -> Floats:
-        """Return the target standing where the source is, and turned as it is, at every frame: (frames, nq).
-
-        Angles that have more than one name are told as they are in `near`, the guide of the frame before.
-        """
-        return self.guides.lead(T, targets, near)
-
-    def place(self, q: Floats, targets: Floats) -> Floats | None:
-        """Bring configurations to where hips are wanted; return how the root's frame is turned, (frames, 3, 3)."""
-        if self.root is None or not self.moves:
-            return None
-        assert self.aims.hips is not None
-        turns = np.tile(self.own_pelvis, (len(q), 1, 1))
-        if self.aims.pelvis is not None:
-            turns = targets[:, self.aims.pelvis, :9].reshape(-1, 3, 3)
-        places = targets[:, self.aims.hips, 9:] + turns @ self.to_carrier
-        turned: Floats = turns @ self.carrier
-        place_root(self.root, q, places, turned)
-        return turned
-
-    def find_end(self, end: str, side: str) -> str:
-        """Return the frame of the source's hand or foot."""
-        return self.theirs[f"wrist_{side}" if end == "hand" else f"foot_{side}"]
-
-    def find_hips(self, T: Floats) -> Floats:
-        """Return the middle of the source's hips, (frames, 3)."""
-        pelvis = T[:, self.at[self.theirs["pelvis"]]]
-        hips: Floats = pelvis[:, :3, 3] + pelvis[:, :3, :3] @ self.middle
-        return hips
-
-    def scale_hips(self, T: Floats, ground: Ground, hips: Floats) -> Floats:
-        """Return the path of the middle of the hips: shifts scaled, heights counted from the ankles when they stand.
-
-        `hips` is that of the source, (frames, 3).
-        """
-        up = self.model.up_direction
-        heights = self.scales.path * (hips @ up - ground.floor - ground.ankle) + self.ankle
-        path: Floats = self.scales.path * hips
-        path += np.outer(heights - path @ up, up)
-        return path
+    def _renew(self) -> None:
+        self.targets.refresh()
+        self.initial.refresh()
 
     def _ask_trunk(self) -> None:
         if self.moves:
@@ -286,18 +225,6 @@ class CarryOver:
         angle = np.arctan2(now @ side, now @ (np.cross(side, up)))
         turns: Floats = Rotation.from_axis_angle(up, -angle).matrix
         return turns
-
-
-def place_root(root: Root, q: Floats, places: Floats, turns: Floats) -> Floats:
-    """Return configurations with the carrier of the whole body at these places, turned so."""
-    base = root.base
-    q[:, root.slide.q.start : root.slide.q.start + 3] = (places - base[:3, 3]) @ base[:3, :3]
-    own = np.swapaxes(np.tile(base[:3, :3], (len(q), 1, 1)), 1, 2) @ turns
-    if root.turn.quaternion:
-        q[:, root.turn.q.stop - 4 : root.turn.q.stop] = Rotation.from_matrix(own).wxyz
-    else:
-        q[:, root.turn.q] = name_angles(Rotation.from_matrix(own), root.turn.order, q[:, root.turn.q])
-    return q
 
 
 def measure_ankle(names: Names[str, str], roles: Roles) -> float:

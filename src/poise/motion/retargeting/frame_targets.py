@@ -1,6 +1,6 @@
-"""What is asked of one frame of a stream, in the kernels' numbers: bones, points that stand, soles that lie flat.
+"""Targets of one frame of a stream, as the kernels read them: bones, points that stand, soles that lie flat.
 
-All of it lies in arrays that are made once; a frame writes its numbers into them.
+The arrays are made once; each frame writes its numbers into them.
 """
 
 from __future__ import annotations
@@ -8,98 +8,90 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from poise.arrays import Floats
 from poise.goals import Goal, HalfSpace, Inside, OnPlane, Reach
 from poise.goals.on_plane import pack_axis
-from poise.motion.contact.stream import Foothold, Treading
+from poise.motion.contact.footholds import Foothold
+from poise.motion.contact.stream_contacts import RELEASE_TURN_WEIGHT, StreamContacts
 from poise.motion.retargeting.correspondence import CarryOver
 
-__all__ = ["Asked"]
+__all__ = ["FrameTargets"]
 
-ABOVE = 0.1  # what keeping a corner above the floor counts in the first steps, in which the others settle
+CORNER_WEIGHT = 0.1  # of keeping a corner above the floor, in the first steps, in which the others settle
 
 
-class Asked:
-    """The goals of a stream, and what they ask of the newest frame.
+class FrameTargets:
+    """The goals of a stream and their targets at the newest frame.
 
     Attributes:
         goals: Those of bones and parts, then points that stand, edges that lie flat, corners that stay above the floor.
         numbers: Targets of all but the corners, (goals, 12).
-        weights: How much each goal counts, (goals,).
+        weights: The weights of the goals, (goals,).
         hard: Which of them are held exactly, (goals,): 1 or 0.
+        points: The rows of the points that stand.
     """
 
-    def __init__(self, carrying: CarryOver, treading: Treading) -> None:
-        self.carrying, self.treading, self.up = carrying, treading, carrying.model.up_direction
-        self.hips, self.aimed = carrying.aims.hips, np.zeros(3)
-        held = [Reach(h.frame, np.zeros(3), point=h.point, name=f"{h.name} stands") for h in treading.holds]
-        edges, corners = list_edges(self.up, treading.holds), list_corners(self.up, treading.holds)
+    def __init__(self, carrying: CarryOver, contacts: StreamContacts) -> None:
+        self.contacts, self.up = contacts, carrying.model.up_direction
+        self.goal_targets, self.own = carrying.targets, np.zeros((len(carrying.goals), 12))
+        holds = contacts.holds
+        held = [Reach(h.frame, np.zeros(3), point=h.point, name=f"{h.name} stands") for h in holds]
+        edges, corners = list_edges(self.up, holds), list_corners(self.up, holds)
         self.goals: list[Goal] = [*carrying.goals, *held, *(g for g, _ in edges), *(g for g, _ in corners)]
         ends = np.cumsum([len(carrying.goals), len(held), len(edges), len(corners)])
         self.first, self.first_edge, self.first_corner = int(ends[0]), int(ends[1]), int(ends[2])
+        self.points = slice(self.first, self.first_edge)
         self.numbers = np.zeros((self.first_corner, 12))
         self.numbers[:, [0, 4, 8]] = 1.0
         self.numbers[self.first_edge :] = pack_axis((0.0, 0.0, 0.0), tuple(self.up.tolist()))
         self.weights, self.hard = np.zeros(ends[3]), np.zeros(ends[3])
         self.hard[self.first_edge :] = 1.0
-        names = [hold.name for hold in treading.holds]
+        names = [hold.name for hold in holds]
         self.above = np.array([i for _, i in corners], dtype=np.int64)
         self.lying = [(i, find_other(names, names[i])) for _, i in edges]
 
-    def aim(self, targets: Floats) -> None:
-        """Write what bones and parts are asked for, (goals, 12)."""
-        self.numbers[: self.first] = targets
-        self.aimed = targets[self.hips, 9:]
-        self.weights[: self.first] = self.carrying.weights
+    def write(self, targets: Floats | None = None) -> None:
+        """Write the targets of bones and parts, (goals, 12), and those of feet; of feet alone if None."""
+        if targets is not None:
+            self.own = targets
+        self.numbers[: self.first], self.weights[: self.first] = self.own, self.goal_targets.weights
+        if self.goal_targets.hips is not None:
+            self.numbers[self.goal_targets.hips, 9:] += self.contacts.hip_shift
+        stands = np.array([hold.place is not None for hold in self.contacts.holds], dtype=bool)
+        self.hard[self.points] = stands
+        for i, hold in enumerate(self.contacts.holds, self.first):
+            place, weight = (hold.goal, hold.weight) if hold.place is None else (hold.place, 1.0)
+            self.weights[i] = 0.0 if place is None else weight
+            if place is not None:
+                self.numbers[i, 9:] = place
+            if hold.turned is not None and hold.leg is not None:
+                foot = hold.leg.rows[-1]
+                self.numbers[foot, :9] = hold.turned.ravel()
+                self.weights[foot] = RELEASE_TURN_WEIGHT * hold.weight + self.goal_targets.weights[foot]
+        self._lay_flat(stands)
+        self.weights[self.first_corner :] = CORNER_WEIGHT * (1.0 - stands[self.above])
 
-    def hold(self) -> None:
-        """Write which points stand and which fade, what lies flat and what stays above the floor."""
-        holds, a, b, c = self.treading.holds, self.first, self.first_edge, self.first_corner
-        if self.hips is not None:
-            self.numbers[self.hips, 9:] = self.aimed + self.treading.drag_hips()
-        stands = np.array([hold.place is not None for hold in holds], dtype=bool)
-        self.hard[a:b] = stands
-        for i, hold in enumerate(holds):
-            if hold.place is not None:
-                self.numbers[a + i, 9:], self.weights[a + i] = hold.place, 1.0
-            elif hold.goal is not None:
-                self.numbers[a + i, 9:], self.weights[a + i] = hold.goal, self.treading.weigh(hold)
-            else:
-                self.weights[a + i] = 0.0
-        for i, (own, other) in enumerate(self.lying, b):
-            hold = holds[own]
+    def _lay_flat(self, stands: NDArray[np.bool_]) -> None:
+        """Write which edges of soles lie flat; if heel and toe stand, one edge is enough."""
+        for i, (own, other) in enumerate(self.lying, self.first_edge):
+            hold = self.contacts.holds[own]
             if hold.place is None or hold.edge is None or (other is not None and stands[other]):
                 self.weights[i] = 0.0
             else:
                 level = float(hold.place @ self.up) + hold.edge.rises[0] + hold.tilt
                 self.numbers[i, 9:], self.weights[i] = level * self.up, 1.0
-        self.weights[c:] = ABOVE * (1.0 - stands[self.above])
-        self._turn_feet()
-
-    def _turn_feet(self) -> None:
-        """Ask feet that were let go to turn from how they stood to how they are asked to."""
-        for foot, hold in {hold.leg.rows[-1]: hold for hold in self.treading.holds if hold.fade and hold.leg}.items():
-            if hold.goal is not None and hold.turn is not None:
-                turned, weight = self.treading.turn_foot(hold)
-                self.numbers[foot, :9] = turned.ravel()
-                self.weights[foot] = weight + self.carrying.weights[foot]
-
-    def list_missed(self, errors: Floats, most: float) -> list[Foothold]:
-        """List the points that stand further than so far from where they are asked to; errors by goal, (goals, 2)."""
-        far = errors[self.first : self.first_edge, 0].tolist()
-        holds = self.treading.holds
-        return [h for h, off in zip(holds, far, strict=True) if h.place is not None and off > most]
 
 
 def find_other(names: Sequence[str], name: str) -> int | None:
-    """Return which point is the toe of a heel: where both stand, one edge that lies flat is enough."""
+    """Return the index of the toe of a heel, or None."""
     other = name.replace("heel", "toe")
     return names.index(other) if other != name and other in names else None
 
 
 def list_corners(up: Floats, holds: Sequence[Foothold]) -> list[tuple[Goal, int]]:
-    """List what keeps the corners of soles above the floor, or points without them, with the number of the point."""
+    """List the goals that keep corners of soles, or points without them, above the floor, each with its point."""
     out: list[tuple[Goal, int]] = []
     for i, hold in enumerate(holds):
         corners = zip(hold.edge.corners, hold.edge.rises, strict=True) if hold.edge else ((hold, 0.0),)
@@ -111,7 +103,7 @@ def list_corners(up: Floats, holds: Sequence[Foothold]) -> list[tuple[Goal, int]
 
 
 def list_edges(up: Floats, holds: Sequence[Foothold]) -> list[tuple[Goal, int]]:
-    """List what lays edges of soles flat, with the number of their middle."""
+    """List the goals that lay edges of soles flat, each with the index of its middle."""
     out: list[tuple[Goal, int]] = []
     for i, edge in enumerate(hold.edge for hold in holds):
         if edge is not None and edge.lies:

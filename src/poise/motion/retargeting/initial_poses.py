@@ -1,7 +1,7 @@
-"""Where to begin: joints that turn in all directions take the turns of the source's parts at once.
+"""Poses to start from: joints that turn in all directions take the turns of the source's parts at once.
 
-Bones are laid along the source's and turned about themselves by the axes about which limbs bend. What has hinges begins
-in the rest pose. The solve begins there, and is told from there.
+Bones are laid along the source's and turned about themselves by the axes about which limbs bend. Hinges start in the
+rest pose. The solve starts there, and displacements are measured from there.
 """
 
 from __future__ import annotations
@@ -16,24 +16,27 @@ import numpy as np
 from poise.arrays import Floats, Ints
 from poise.kinematics.carriers import Root
 from poise.kinematics.clip_edits import follow_branches
-from poise.kinematics.samples import TURNS_FREELY, name_angles
+from poise.kinematics.samples import TURNS_FREELY, choose_angles
 from poise.model import Joint, Model
-from poise.motion.retargeting.bends import ALONG, LIMBS, Bends
-from poise.motion.retargeting.bones import cross, find_axes, find_bone_start, make_axes, place_of
+from poise.motion.retargeting.bends import LIMBS, Bends
+from poise.motion.retargeting.bones import find_axes, find_bone_start, lay_axes, place_of
+from poise.motion.retargeting.goal_targets import LIMB_ENDS
 from poise.spatial import Rotation
+from poise.spatial.euler import find_euler_angles, read_order
 
 if TYPE_CHECKING:
     from poise.motion.retargeting.correspondence import CarryOver
 
-__all__ = ["Guides", "find_free"]
+__all__ = ["InitialPoses", "find_free"]
 
-ROOT, WORLD = -2, -1  # what carries a joint where no turned part does
-OF_GOALS = {"chest": "chest", "head": "head", "hand": "wrist_{}", "foot": "foot_{}"}
+JointGroup = tuple[str, "tuple[int, int, int] | None", Ints, Ints]
+ROOT, WORLD = -2, -1  # carriers of joints above which no part is turned
+PARTS_OF_GOALS = {"chest": "chest", "head": "head", **LIMB_ENDS}
 
 
 @dataclass(frozen=True, eq=False)
-class Wanted:
-    """How one part of the target is to be turned: as a goal's target says, or as a part of the source with a turn."""
+class TurnedPart:
+    """A part of the target that is turned as a goal's target says, or as a part of the source with a turn."""
 
     frame: str
     goal: int | None = None
@@ -41,107 +44,139 @@ class Wanted:
     turn: Floats | None = None
 
 
-class Guides:
-    """Poses to begin with: the target stands where the source is, turned as it is, its free joints turned with it."""
+class InitialPoses:
+    """Poses of the target where the source stands, turned as it is, with free joints turned like its parts."""
 
     def __init__(self, carrying: CarryOver) -> None:
         self.carrying, self.model, self.free = carrying, carrying.model, carrying.free
         rest = self.model.fk(self.model.rest)
         self.rest = {name: rest[i, :3, :3] for i, name in enumerate(self.model.frames)}
         self.order = {name: i for i, name in enumerate(self.model.frames)}
-        bends = carrying.bends, carrying.own_bends
-        self.bones = {
-            (end, side, which): tuple(Bone(each, end, side, which) for each in bends)
-            for end, side in carrying.own_bends.known
-            for which in (0, 1)
-            if (end, side) in carrying.bends.place and f"{LIMBS[end][which]}_{side}" in carrying.parts
-        }
+        self.root = carrying.root if carrying.moves else None
+        if self.root is not None:
+            self._measure_root(self.root)
+        self.bones = list(self._list_bones())
         self.clavicles = list(list_clavicles(carrying))
-        self.age = -1
+        self.plan: list[tuple[str, int | None, int]] | None = None
 
-    def lead(self, T: Floats, targets: Floats, near: Floats | None = None) -> Floats:
-        """Return configurations (frames, nq), with Euler angles in the branch of `near`, else of the rest pose."""
+    def _measure_root(self, root: Root) -> None:
+        """Find where the frame of the root is in the pelvis of the rest pose."""
+        pelvis, carrier = (self.model.fk(self.model.rest, f) for f in (self.carrying.ours["pelvis"], root.frame))
+        self.pelvis = np.array(pelvis[:3, :3])
+        self.to_carrier = self.pelvis.T @ (carrier[:3, 3] - pelvis[:3, 3]) - self.carrying.own_middle
+        self.carrier = self.pelvis.T @ carrier[:3, :3]
+        self.slide = slice(root.slide.q.start, root.slide.q.start + 3)
+
+    def make(self, T: Floats, targets: Floats, near: Floats | None = None) -> Floats:
+        """Return configurations (frames, nq), with Euler angles in the branch of `near`, else of the rest pose.
+
+        Args:
+            T: Transforms of the source, (frames, parts, 4, 4).
+            targets: Targets of the goals, (frames, goals, 12).
+            near: The initial pose of the frame before, (nq,).
+        """
         q = np.tile(self.model.rest if near is None else near, (len(targets), 1))
-        turns = self.carrying.place(q, targets)
+        if self.groups:
+            self._turn_joints(q, T, targets)
         if not self.free:
             return q
-        self._refresh()
-        if self.joints:
-            self._turn_joints(q, T, targets, turns)
         if len(q) > 1:
             q = follow_branches(self.model, q)
         return self.model.clamp(q)
 
-    def _turn_joints(self, q: Floats, T: Floats, targets: Floats, root: Floats | None) -> None:
-        turned = np.empty((len(q), len(self.joints) + 2, 3, 3))
+    def _turn_joints(self, q: Floats, T: Floats, targets: Floats) -> None:
+        turned = np.empty((len(q), len(self.between) + 1, 3, 3))
         turned[:, WORLD] = np.eye(3)
-        turned[:, ROOT] = np.eye(3) if root is None else root
-        turned[:, self.by_goal] = targets[:, self.goals, :9].reshape(len(q), -1, 3, 3)
-        turned[:, self.by_source] = T[:, self.sources, :3, :3] @ self.turns
-        own = Rotation.from_matrix(np.swapaxes(turned[:, self.above] @ self.between, 2, 3) @ turned[:, :ROOT])
-        for order, which, columns in self.groups:
-            each = own[:, which]
-            q[:, columns] = name_angles(each, order, q[:, columns]) if order else each.wxyz
+        turned[:, ROOT] = self._place_root(q, targets)
+        if self.plan:
+            turned[:, self.by_goal] = targets[:, self.goals, :9].reshape(len(q), -1, 3, 3)
+            turned[:, self.by_source] = T[:, self.sources, :3, :3] @ self.turns
+        own = np.swapaxes(turned[:, self.above] @ self.between, 2, 3) @ turned[:, :WORLD]
+        wxyz = Rotation.from_matrix(own).wxyz
+        for order, axes, which, columns in self.groups:
+            each = wxyz[:, which]
+            if axes is None:
+                q[:, columns] = each
+            else:
+                q[:, columns] = choose_angles(find_euler_angles(each, axes), order, q[:, columns])
 
-    def _refresh(self) -> None:
-        """Find which joints are turned, by what, and from where, as far as it is known how limbs bend."""
-        self.carrying.aims.refresh()
-        if self.age == self.carrying.bends.age:
-            return
-        self.age = self.carrying.bends.age
-        wanted = {each.frame: each for each in self._list_wanted() if each.frame in self.free}
-        frames = sorted(wanted, key=lambda name: self.order[name])
-        self.joints: list[Joint] = [self.free[frame] for frame in frames]
-        asked = [wanted[frame] for frame in frames]
-        goals = [i for i, each in enumerate(asked) if each.goal is not None]
-        sources = [i for i, each in enumerate(asked) if each.goal is None]
+    def _place_root(self, q: Floats, targets: Floats) -> Floats:
+        """Bring the hips to their targets and return how the frame of the root is turned, (..., 3, 3)."""
+        if self.root is None:
+            return np.eye(3)
+        hips, pelvis, base = self.carrying.targets.hips, self.carrying.targets.pelvis, self.root.base
+        assert hips is not None
+        turns = np.tile(self.pelvis, (len(q), 1, 1))
+        if pelvis is not None:
+            turns = targets[:, pelvis, :9].reshape(-1, 3, 3)
+        q[:, self.slide] = (targets[:, hips, 9:] + turns @ self.to_carrier - base[:3, 3]) @ base[:3, :3]
+        turned: Floats = turns @ self.carrier
+        return turned
+
+    def refresh(self) -> None:
+        """Read how parts are turned, as far as it is known how limbs bend, and lay out the arrays if parts changed."""
+        listed = self._list_parts() if self.free else ()
+        wanted = {part.frame: part for part in listed if part.frame in self.free}
+        parts = [wanted[frame] for frame in sorted(wanted, key=lambda name: self.order[name])]
+        plan = [(part.frame, part.goal, part.source) for part in parts]
+        if plan != self.plan:
+            self._lay_out(parts)
+            self.plan = plan
+        self.turns = np.array([part.turn for part in parts if part.goal is None]).reshape(-1, 3, 3)
+
+    def _lay_out(self, parts: list[TurnedPart]) -> None:
+        """Find which joints are turned by goals, which by parts of the source, and from where."""
+        goals = [i for i, part in enumerate(parts) if part.goal is not None]
+        sources = [i for i, part in enumerate(parts) if part.goal is None]
         self.by_goal, self.by_source = np.array(goals, dtype=np.int64), np.array(sources, dtype=np.int64)
-        self.goals = np.array([asked[i].goal for i in goals], dtype=np.int64)
-        self.sources = np.array([asked[i].source for i in sources], dtype=np.int64)
-        self.turns = np.array([asked[i].turn for i in sources]).reshape(-1, 3, 3)
-        found = [self._find_above(joint, frames) for joint in self.joints]
+        self.goals = np.array([parts[i].goal for i in goals], dtype=np.int64)
+        self.sources = np.array([parts[i].source for i in sources], dtype=np.int64)
+        frames, joints = [part.frame for part in parts], [self.free[part.frame] for part in parts]
+        found = [self._find_above(joint, frames) for joint in joints]
+        found.append((WORLD, np.eye(3) if self.root is None else self.root.base[:3, :3]))
         self.above = np.array([at for at, _ in found], dtype=np.int64)
-        self.between = np.array([turn for _, turn in found]).reshape(-1, 3, 3)
-        self.groups = list(self._group())
+        self.between = np.array([turn for _, turn in found])
+        self.groups = list(group_joints(joints if self.root is None else [*joints, self.root.turn]))
 
     def _find_above(self, joint: Joint, frames: list[str]) -> tuple[int, Floats]:
-        """Return which turned part carries a joint, or ROOT or WORLD, and how its base lies on that."""
+        """Return the index of the turned part that carries a joint, or ROOT or WORLD, and how its base lies on that."""
         offset = joint.offset.matrix[:3, :3]
         if joint.parent is None:
             return WORLD, offset
         base = self.rest[joint.parent] @ offset
-        root = self.carrying.root
         for each in self.model.joints_above(joint.parent):
             if each.frame in frames:
                 return frames.index(each.frame), self.rest[each.frame].T @ base
-            if root is not None and self.carrying.moves and each.frame == root.frame:
+            if self.root is not None and each.frame == self.root.frame:
                 return ROOT, self.rest[each.frame].T @ base
         return WORLD, base
 
-    def _group(self) -> Iterator[tuple[str, Ints, Ints]]:
-        """List joints with the same numbers: the order of their angles, which joints they are, and where in q."""
-        orders = ["" if joint.quaternion else joint.order for joint in self.joints]
-        for order in dict.fromkeys(orders):
-            which = [i for i, each in enumerate(orders) if each == order]
-            columns = [list(range(self.joints[i].q.start, self.joints[i].q.stop)) for i in which]
-            yield order, np.array(which, dtype=np.int64), np.array(columns, dtype=np.int64)
+    def _list_bones(self) -> Iterator[tuple[str, RestBone, Floats]]:
+        """List the limb bones of both bodies: the role, the source's bone and the axes of the target's."""
+        carrying = self.carrying
+        for end, side in carrying.own_bends.known:
+            for which in (0, 1):
+                role = f"{LIMBS[end][which]}_{side}"
+                if (end, side) in carrying.bends.place and role in carrying.parts:
+                    axes = RestBone(carrying.own_bends, end, side, which).lay_axes()
+                    if axes is not None:
+                        yield role, RestBone(carrying.bends, end, side, which), axes
 
-    def _list_wanted(self) -> Iterator[Wanted]:
-        """List parts with how they are to be turned; what comes later counts."""
+    def _list_parts(self) -> Iterator[TurnedPart]:
+        """List the parts that are turned; of two for one frame the later counts."""
         carrying = self.carrying
         for i, (_, kind, how) in enumerate(carrying.asked):
-            if kind in OF_GOALS and carrying.aims.weights[i] > 0.0:
-                yield Wanted(carrying.ours[OF_GOALS[kind].format(how)], goal=i)
+            if kind in PARTS_OF_GOALS and carrying.targets.weights[i] > 0.0:
+                yield TurnedPart(carrying.ours[PARTS_OF_GOALS[kind].format(how)], goal=i)
         yield from self.clavicles
-        for (end, side, which), (theirs, ours) in self.bones.items():
-            axes = theirs.lay_axes(), ours.lay_axes()
-            role = f"{LIMBS[end][which]}_{side}"
-            if axes[0] is not None and axes[1] is not None:
+        for role, bone, ours in self.bones:
+            theirs = bone.lay_axes()
+            if theirs is not None:
                 source = carrying.at[carrying.theirs[role]]
-                yield Wanted(carrying.ours[role], source=source, turn=axes[0] @ axes[1].T)
+                yield TurnedPart(carrying.ours[role], source=source, turn=theirs @ ours.T)
 
 
-class Bone:
+class RestBone:
     """The upper (0) or lower (1) bone of a limb in the rest pose."""
 
     def __init__(self, bends: Bends, end: str, side: str, which: int) -> None:
@@ -151,17 +186,26 @@ class Bone:
         self.lower, self.own = (model.fk(model.rest, names[roles[k]])[:3, :3] for k in (1, which))
         start = find_bone_start(model, names, roles[which])
         self.along = place_of(model, names[roles[which + 1]]) - place_of(model, start)
-        self.length = float(np.linalg.norm(self.along))
 
     def lay_axes(self) -> Floats | None:
-        """Return its axes in its frame: along it, and about what its limb bends; None where nothing tells."""
+        """Return the axes of the bone in its frame: along it, and about its limb's bend axis; None if unknown."""
         bend = self.bends.tell(self.end, self.side)
-        if bend is None or self.length <= 0.0:
-            return None
-        axis = self.lower @ bend
-        if np.linalg.norm(cross(self.along / self.length, axis)) < ALONG * np.linalg.norm(axis):
-            return None
-        return np.array(self.own.T @ make_axes(axis, self.along))
+        return None if bend is None else lay_axes(self.own, self.lower @ bend, self.along)
+
+
+def group_joints(joints: list[Joint]) -> Iterator[JointGroup]:
+    """Group joints by the order of their angles: the order, its axes, which joints, and their numbers in q."""
+    orders = ["" if joint.quaternion else joint.order for joint in joints]
+    for order in dict.fromkeys(orders):
+        which = [i for i, each in enumerate(orders) if each == order]
+        ends = [joints[i].q.stop for i in which]
+        columns = [list(range(end - (3 if order else 4), end)) for end in ends]
+        yield (
+            order,
+            read_order(order) if order else None,
+            np.array(which, dtype=np.int64),
+            np.array(columns, dtype=np.int64),
+        )
 
 
 def find_free(model: Model, root: Root | None) -> dict[str, Joint]:
@@ -174,14 +218,14 @@ def find_free(model: Model, root: Root | None) -> dict[str, Joint]:
     }
 
 
-def list_clavicles(carrying: CarryOver) -> Iterator[Wanted]:
+def list_clavicles(carrying: CarryOver) -> Iterator[TurnedPart]:
     """List how clavicles are turned."""
     for side in "lr":
         theirs = lay_clavicle(carrying.source, carrying.theirs, side)
         ours = lay_clavicle(carrying.model, carrying.ours, side)
         role = f"clavicle_{side}"
         if theirs is not None and ours is not None and role in carrying.parts:
-            yield Wanted(carrying.ours[role], source=carrying.at[carrying.theirs[role]], turn=theirs @ ours.T)
+            yield TurnedPart(carrying.ours[role], source=carrying.at[carrying.theirs[role]], turn=theirs @ ours.T)
 
 
 def lay_clavicle(model: Model, names: Names[str, str], side: str) -> Floats | None:
@@ -192,7 +236,4 @@ def lay_clavicle(model: Model, names: Names[str, str], side: str) -> Floats | No
     ahead = model.fk(model.rest, names["chest"])[:3, :3] @ axes[:, 2]
     frame = names[f"clavicle_{side}"]
     along = place_of(model, names[f"shoulder_{side}"]) - place_of(model, frame)
-    length = float(np.linalg.norm(along))
-    if length <= 0.0 or np.linalg.norm(cross(along / length, ahead)) < ALONG:
-        return None
-    return np.array(model.fk(model.rest, frame)[:3, :3].T @ make_axes(ahead, along))
+    return lay_axes(model.fk(model.rest, frame)[:3, :3], ahead, along)

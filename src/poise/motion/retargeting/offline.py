@@ -25,7 +25,8 @@ from poise.motion.contact.ledger import Contacts
 from poise.motion.contact.soles import measure_size
 from poise.motion.contact.transfer import carry_contacts, find_air, find_holds, measure_standing_ankle
 from poise.motion.retargeting.branch_joiner import Joining
-from poise.motion.retargeting.correspondence import CarryOver, Ground
+from poise.motion.retargeting.correspondence import CarryOver
+from poise.motion.retargeting.goal_targets import Ground
 from poise.motion.retargeting.mapping import Mapping
 from poise.motion.retargeting.online import carry_online
 from poise.motion.retargeting.options import check_clip, check_contacts, check_progress
@@ -106,15 +107,14 @@ def carry_freely(
     air: float = 0.0,
 ) -> Motion:
     """Return the motion as bones and parts ask for it, before its contacts are held; `air` is below its lowest sole."""
-    T = carrying.look(clip.q)
-    carrying.bends.forget()
-    carrying.bends.watch(T)
+    carrying.forget()
+    T = carrying.watch(clip.q)
     floor = 0.0 if ledger.floor is None else ledger.floor
-    targets = carrying.aim(T, Ground(floor, measure_standing_ankle(carrying, T, ledger) - floor - air))
-    guide = Motion(carrying.model, carrying.guide(T, targets), clip.fps)
+    targets = carrying.targets.make(T, Ground(floor, measure_standing_ankle(carrying, T, ledger) - floor - air))
+    guide = Motion(carrying.model, carrying.initial.make(T, targets), clip.fps)
     wanted = [
         ClipGoal(goal, targets[:, i], np.full(len(clip), weight))
-        for i, (goal, weight) in enumerate(zip(carrying.goals, carrying.weights, strict=True))
+        for i, (goal, weight) in enumerate(zip(carrying.goals, carrying.targets.weights, strict=True))
     ]
     answer = solve_whole(
         guide, wanted, hold=HOLD, smooth=SPREAD * smooth, joints=carrying.joints, steps=STEPS, progress=progress

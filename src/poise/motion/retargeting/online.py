@@ -22,11 +22,13 @@ from poise.motion.clips.clip_limits import part_limits, read_floor, read_limits,
 from poise.motion.clips.result import Track
 from poise.motion.clips.whole_clip import Progress, Window
 from poise.motion.contact.detector import find_runs
+from poise.motion.contact.footholds import Foothold
 from poise.motion.contact.ledger import Contact, Contacts
 from poise.motion.contact.soles import measure_size
-from poise.motion.contact.stream import Treading
-from poise.motion.retargeting.correspondence import CarryOver, Ground
-from poise.motion.retargeting.frame_targets import Asked
+from poise.motion.contact.stream_contacts import StreamContacts
+from poise.motion.retargeting.correspondence import CarryOver
+from poise.motion.retargeting.frame_targets import FrameTargets
+from poise.motion.retargeting.goal_targets import Ground
 from poise.motion.retargeting.mapping import Mapping
 from poise.motion.retargeting.options import read_frame
 from poise.motion.retargeting.result import HOLD, Retargeted, prepare, tell
@@ -77,12 +79,18 @@ class Retargeter:
         smooth = read_number(smooth, "smooth", 0.0)
         self.carrying: CarryOver = prepare(source, model, mapping, scale, joints)
         self.source, self.model, self.fps = source, model, check_rate(fps)
-        self.treading = Treading(self.carrying, self.fps)
-        self.floor = read_floor(floor)
-        self.asked = Asked(self.carrying, self.treading)
+        self.up, self.floor = model.up_direction, read_floor(floor)
+        self.contacts = StreamContacts(self.carrying, self.fps)
+        self.targets = FrameTargets(self.carrying, self.contacts)
         joints = self.carrying.joints
         self.window = Window(
-            self.carrying.model, self.asked.goals, hold=HOLD, smooth=smooth, fps=self.fps, joints=joints, limits=lasting
+            self.carrying.model,
+            self.targets.goals,
+            hold=HOLD,
+            smooth=smooth,
+            fps=self.fps,
+            joints=joints,
+            limits=lasting,
         )
         self.reset()
 
@@ -99,8 +107,8 @@ class Retargeter:
         self.q: Floats | None = None
         self.guide: Floats | None = None
         self.window.forget()
-        self.carrying.bends.forget()
-        self.treading.forget()
+        self.carrying.forget()
+        self.contacts.forget()
 
     def step(self, frame: ArrayLike | Pose) -> Pose:
         """Return the pose of the target for the next frame of the stream.
@@ -111,24 +119,24 @@ class Retargeter:
             InvalidValue: Something in it is no number, or not finite.
         """
         q = read_frame(frame, self.source)
-        T = self.carrying.look(q[None])
+        T = self.carrying.watch(q[None])
+        soles = self.contacts.find_source_places(T[0])
+        lowest = float((soles @ self.up).min()) if soles.size else 0.0
         if self.ground is None:
-            self._find_ground(q, T[0])
+            self._find_ground(q, T[0], lowest)
         else:
-            self._lower_ground(T[0])
+            self._lower_ground(lowest)
         assert self.ground is not None
-        self.carrying.bends.watch(T)
-        targets = self.carrying.aim(T, self.ground)
-        self.treading.watch(T[0], self.q, targets[0], self.ground.floor, self.size)
-        self.guide = self.carrying.guide(T, targets, self.guide)[0]
+        targets = self.carrying.targets.make(T, self.ground)
+        self.contacts.watch(soles, self.q, targets[0], self.ground.floor, self.size)
+        self.guide = self.carrying.initial.make(T, targets, self.guide)[0]
         self.q = self._solve(targets[0], self.guide)
         self.frames += 1
         return Pose(self.model, self.q)
 
-    def _find_ground(self, q: Floats, T: Floats) -> None:
-        up, carrying = self.model.up_direction, self.carrying
+    def _find_ground(self, q: Floats, T: Floats, lowest: float) -> None:
+        up, carrying = self.up, self.carrying
         self.size = measure_size(Motion(carrying.source, q[None], self.fps))
-        lowest = self.treading.find_lowest(T)
         at_zero = -ON_GROUND < lowest / self.size < AT_ZERO  # a foot that digs in says less than one that is above
         floor = (0.0 if at_zero else lowest) if self.floor is None else self.floor
         stands = abs(lowest - floor) < ON_GROUND * self.size
@@ -137,50 +145,55 @@ class Retargeter:
         ]
         self.ground = Ground(floor, float(min(ankles)) - (floor if stands else lowest) if ankles else 0.0)
 
-    def _lower_ground(self, T: Floats) -> None:
+    def _lower_ground(self, lowest: float) -> None:
         """Take the ground to be as low as feet that began above height 0 have come, and no lower than that.
 
         The hips are as high above it as they were: only what is said to stand depends on it.
         """
         assert self.ground is not None
         if self.floor is None and self.ground.floor > 0.0:
-            floor = max(0.0, min(self.ground.floor, self.treading.find_lowest(T)))
+            floor = max(0.0, min(self.ground.floor, lowest))
             self.ground = Ground(floor, self.ground.ankle + self.ground.floor - floor)
 
     def _solve(self, targets: Floats, guide: Floats) -> Floats:
         """Solve the next frame: with more steps where a contact is missed, and last without those out of reach."""
         start, steps = (guide, MORE_STEPS) if self.q is None else (self.q, STEPS)
-        self.asked.aim(targets)
-        self.asked.hold()
-        q, errors = self.window.solve(start, guide, self.asked, steps)
-        if self.asked.list_missed(errors, NEARLY * self.treading.giant):
-            q, errors = self.window.solve(start, guide, self.asked, MORE_STEPS)
-            far = self.asked.list_missed(errors, OUT_OF_REACH * self.treading.giant)
+        self.targets.write(targets)
+        q, errors = self.window.solve(start, guide, self.targets, steps)
+        if self._list_missed(errors, NEARLY):
+            q, errors = self.window.solve(start, guide, self.targets, MORE_STEPS)
+            far = self._list_missed(errors, OUT_OF_REACH)
             for hold in far:
-                self.treading.let_go(hold, self.q)
+                self.contacts.release(hold, self.q)
             if far:
-                self.asked.hold()
-                q, _ = self.window.solve(start, guide, self.asked, MORE_STEPS)
+                self.targets.write()
+                q, _ = self.window.solve(start, guide, self.targets, MORE_STEPS)
         q = self._stay_above(q, start, guide, steps)
         self.window.keep(q, guide)
         return q
+
+    def _list_missed(self, errors: Floats, most: float) -> list[Foothold]:
+        """List the points that stand and miss their places by more than `most` [m]; errors by goal, (goals, 2)."""
+        misses, most = errors[self.targets.points, 0].tolist(), most * self.contacts.giant
+        pairs = zip(self.contacts.holds, misses, strict=True)
+        return [hold for hold, off in pairs if hold.place is not None and off > most]
 
     def _stay_above(self, q: Floats, start: Floats, guide: Floats, steps: int) -> Floats:
         """Return a pose with no sole below the floor: points that stand are raised, and last the whole body is.
 
         Limits come first: a body that they do not let rise stays where it is.
         """
-        seen = self.treading.look(q)
-        if self.treading.lift(seen):
-            self.asked.hold()
-            q, _ = self.window.solve(start, guide, self.asked, steps)
-            seen = self.treading.look(q)
-        deepest = float(seen.depths.max(initial=0.0))
+        soles = self.contacts.look(q)
+        if self.contacts.lift(soles):
+            self.targets.write()
+            q, _ = self.window.solve(start, guide, self.targets, steps)
+            soles = self.contacts.look(q)
+        deepest = float(soles.depths.max(initial=0.0))
         if deepest > 0.0 and self.carrying.root is not None and self.carrying.moves:
-            lifted = lift_root(self.carrying.root, q, deepest * self.model.up_direction)
+            lifted = lift_root(self.carrying.root, q, deepest * self.up)
             if self.window.keeps_limits(lifted):
-                q, seen = lifted, self.treading.look(lifted)
-        self.treading.keep(seen)
+                q = lifted
+                self.contacts.look(q)
         return q
 
 
@@ -207,7 +220,7 @@ def carry_online(
     q, stood = np.empty((len(clip), model.nq)), list[list[Floats | None]]()
     for t, frame in enumerate(clip.q):
         q[t] = live.step(frame).q
-        stood.append(live.treading.list_standing())
+        stood.append(live.contacts.list_standing())
         if progress is not None:
             progress(t + 1, len(clip))
     ledger = list_contacts(stood, live, len(clip), clip.fps)
@@ -222,10 +235,10 @@ def list_contacts(stood: list[list[Floats | None]], live: Retargeter, frames: in
     stays where it is on the ground and rises with it, so the height of its place is a mean.
     """
     out, up = [], live.model.up_direction
-    for i, hold in enumerate(live.treading.holds):
+    for i, hold in enumerate(live.contacts.holds):
         places = np.array([np.full(3, np.nan) if each[i] is None else each[i] for each in stood]).reshape(-1, 3)
         for a, b in find_runs(~np.isnan(places[:, 0])):
-            most = live.treading.giant * (TIPPED if hold.tips else STILL)
+            most = live.contacts.giant * (TIPPED if hold.tips else STILL)
             for first, end in part_stays(places[a:b], up, most):
                 mean = places[a + first : a + end].mean(axis=0)
                 x, y, z = (mean if hold.tips else mean + (hold.stands - mean @ up) * up).tolist()

@@ -8,9 +8,9 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.model import Model
-from poise.motion.retargeting.bones import find_axes, find_bone_start, find_limb_start, find_middle, make_axes, place_of
+from poise.motion.retargeting.bones import find_axes, find_bone_start, find_limb_start, find_middle, place_of
 
-__all__ = ["find_head_axes", "has_one_piece", "list_tops", "watch_trunk"]
+__all__ = ["find_head_axes", "has_one_piece", "list_tops"]
 
 ONE_PIECE = 0.6  # of the trunk's length: a chest that is longer is all of it
 
@@ -41,12 +41,3 @@ def has_one_piece(model: Model, names: Names[str, str]) -> bool:
     base = T[:3, :3] @ find_middle(model, names) + T[:3, 3]
     whole = float(np.linalg.norm(top - base))
     return whole > 0.0 and float(np.linalg.norm(top - place_of(model, names["chest"]))) > ONE_PIECE * whole
-
-
-def watch_trunk(tops: list[str], left: Floats, chest: str, T: Floats, at: dict[str, int], hips: Floats) -> Floats:
-    """Return the axes of the whole trunk at every frame, (frames, 3, 3): up from the hips to where arms leave it.
-
-    `tops` are the frames where they do, and `left` is the way to the left in the axes of the chest.
-    """
-    top = 0.5 * (T[:, at[tops[0]], :3, 3] + T[:, at[tops[1]], :3, 3])
-    return make_axes(T[:, at[chest], :3, :3] @ left, top - hips)

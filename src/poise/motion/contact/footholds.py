@@ -1,0 +1,133 @@
+"""The points with which the target of a stream may stand, and where the targets of bones lead them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from poise.arrays import Floats
+from poise.motion.contact.edges import Edge, find_edges
+from poise.motion.contact.floors import list_soles
+from poise.motion.contact.soles import SolePoint
+from poise.motion.retargeting.bones import find_bone_start, place_of
+from poise.motion.retargeting.correspondence import CarryOver
+
+__all__ = ["Foothold", "Leg", "list_footholds", "measure_apart"]
+
+
+@dataclass(frozen=True, eq=False)
+class Leg:
+    """The way from the hips to a point of a foot, along the targets of bones.
+
+    Attributes:
+        rows: The rows of the targets of the hips, the pelvis, the thigh, the shank and the foot.
+        start: Where the leg begins, from the middle of the hips, in the pelvis' axes [m].
+        lengths: The lengths of the thigh and the shank [m].
+        point: The point of the foot, from the ankle, in the foot's axes [m].
+    """
+
+    rows: tuple[int, ...]
+    start: Floats
+    lengths: tuple[float, float]
+    point: Floats
+
+
+@dataclass(eq=False)
+class Foothold:
+    """A point of the target that may stand.
+
+    Attributes:
+        name: "heel_l", "toe_r".
+        source: The point of the source that it follows.
+        frame: The frame of the target that it is fixed to.
+        point: Its place in the frame's own axes [m].
+        foot: The frame of the foot.
+        leg: The way of bones to it; None if not all of them have targets.
+        edge: The edge of the sole that it is the middle of, if it has corners.
+        stands: Its height where the sole lies flat on the floor [m].
+        tips: Whether its foot cannot be laid flat: it stands on the lower corner of its edge.
+        place: Where it stands [m]; None while it does not.
+        tilt: How much higher than flat the corner of the edge is while it stands [m].
+        fade: Frames since it was released; 0 while it stands, or is free.
+        offset: How far from the target of bones it stood when it was released [m].
+        turn: The rotation of its foot against its target at that time, as a rotation vector in the foot's axes.
+        goal: Its target while it does not stand [m].
+        weight: The weight of that target.
+        turned: The target of its foot while it fades, (3, 3).
+        forced: Whether it was released because it could not stand: then it does not stand again until it has faded.
+        fall: The speed at which it comes to its height [m/s], downwards below 0.
+        tip: The speed of its tilt [m/s].
+        down: Whether it has come to its height, and its edge lies flat.
+    """
+
+    name: str
+    source: SolePoint
+    frame: str
+    point: tuple[float, float, float]
+    foot: str
+    leg: Leg | None = None
+    edge: Edge | None = None
+    stands: float = 0.0
+    tips: bool = False
+    place: Floats | None = None
+    tilt: float = 0.0
+    fade: int = 0
+    offset: Floats | None = None
+    turn: Floats | None = None
+    goal: Floats | None = None
+    weight: float = 0.0
+    turned: Floats | None = None
+    forced: bool = False
+    fall: float = 0.0
+    tip: float = 0.0
+    down: bool = False
+
+
+def list_footholds(carrying: CarryOver) -> list[Foothold]:
+    """List the points of the target that play the parts of the source's soles, each once."""
+    known, holds = carrying.roles[0].contacts, list[Foothold]()
+    edges = {edge.name: edge for side in "lr" for edge in find_edges(carrying.model, side)}
+    for sole in list_soles(carrying.source):
+        own, side = known.get(sole.name) or known.get(f"sole_1_{sole.name[-1:]}"), sole.name[-1:]
+        if own is None or any(own.point == h.point and own.frame == h.frame for h in holds):
+            continue
+        edge = edges.get(sole.name)
+        stands, tips = (0.0, False) if edge is None else (edge.stands, not edge.lies)
+        foot, leg = carrying.ours.get(f"foot_{side}", own.frame), find_leg(carrying, side, own.frame, own.point)
+        holds.append(Foothold(sole.name, sole, own.frame, own.point, foot, leg, edge, stands, tips))
+    return holds
+
+
+def find_leg(carrying: CarryOver, side: str, frame: str, point: tuple[float, float, float]) -> Leg | None:
+    """Return the way along the targets of bones to a point of a foot, or None if one of them has no target."""
+    at = {goal.name: i for i, goal in enumerate(carrying.goals)}
+    names = [
+        "hips",
+        "pelvis turned",
+        f"hip_{side} to knee_{side}",
+        f"knee_{side} to ankle_{side}",
+        f"foot_{side} turned",
+    ]
+    if any(name not in at for name in names):
+        return None
+    model, ours = carrying.model, carrying.ours
+    pelvis, foot, own = (model.fk(model.rest, name) for name in (ours["pelvis"], ours[f"foot_{side}"], frame))
+    start = place_of(model, find_bone_start(model, ours, f"hip_{side}"))
+    knee, ankle = place_of(model, ours[f"knee_{side}"]), place_of(model, ours[f"ankle_{side}"])
+    return Leg(
+        tuple(at[name] for name in names),
+        pelvis[:3, :3].T @ (start - pelvis[:3, 3]) - carrying.own_middle,
+        (float(np.linalg.norm(knee - start)), float(np.linalg.norm(ankle - knee))),
+        foot[:3, :3].T @ (own[:3, :3] @ np.array(point) + own[:3, 3] - ankle),
+    )
+
+
+def measure_apart(holds: list[Foothold]) -> dict[tuple[str, str], float]:
+    """Return the distance between each two points of one foot, by their names [m]."""
+    return {
+        (a.name, b.name): float(np.linalg.norm(np.array(a.point) - np.array(b.point)))
+        for a in holds
+        for b in holds
+        if a is not b and a.frame == b.frame
+    }
