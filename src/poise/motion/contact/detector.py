@@ -6,13 +6,15 @@ A contact begins where a point is slow and low for a while, and goes on while it
     goes on   speed < 0.2 m/s  and height < floor + 0.05 m,
 
 on a body of 1.75 m; thresholds grow with the body. The speed in a clip is the larger of the two one-sided differences
-and a contact starts where the point could already stay; a stream knows the backward difference only, and its contacts
-start when they are noticed. The floor of a clip is the 2nd percentile of the heights of all points; if heels and toes
-stand at different heights, each has its own floor by the same rule, up to 0.02 m higher.
+and a contact starts where the point could already stay; a stream knows backward differences only, of one frame and of
+1/30 s (frames of fast recordings are noisy), and its contacts start when they are noticed. The floor of a clip is the
+2nd percentile of the heights of all points; if heels and toes stand at different heights, each has its own floor by the
+same rule, up to 0.02 m higher.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from numbers import Real
@@ -30,6 +32,8 @@ from poise.motion.contact.soles import SolePoint, find_soles, measure_size
 __all__ = ["FOOT_RULE", "HAND_RULE", "ContactDetector", "ContactRule", "contacts", "find_runs", "measure_floor"]
 
 Flags = NDArray[np.bool_]
+MEAN_SPEED_S = 1 / 30  # over which a stream measures the mean speed: at 120 fps a millimetre of noise is 0.12 m/s
+MEAN_SPEED_WEIGHT = 1.5  # of the mean speed relative to the speed of one frame; the smaller of both counts
 FLOOR_PERCENTILE = 2.0  # of the heights of points that may stand
 KIND_FLOOR_RISE_M = 0.02  # the most by which the floor of heels, or of toes, is above the floor of all
 SAME_FLOOR_M = 0.03  # contacts whose heights differ by more stand on different floors
@@ -81,12 +85,13 @@ class ContactDetector:
 
     def __init__(self, points: int, fps: float, needed: int = 1) -> None:
         self.fps, self.needed = fps, needed
+        self.recent = deque[Floats](maxlen=max(1, round(MEAN_SPEED_S * fps)))
         self.standing, self.slow = np.zeros(points, dtype=bool), np.zeros(points, dtype=np.int64)
-        self.last: Floats | None = None
 
     def reset(self) -> None:
         """Forget all frames."""
-        self.standing[:], self.slow[:], self.last = False, 0, None
+        self.standing[:], self.slow[:] = False, 0
+        self.recent.clear()
 
     def watch(self, places: Floats, heights: Floats, size: float, allowed: Flags) -> Flags:
         """Take in one frame and return which points stand, (points,).
@@ -97,12 +102,14 @@ class ContactDetector:
             size: The size of the body relative to a person.
             allowed: The points that may stand, (points,).
         """
-        moved = np.full_like(places, np.inf) if self.last is None else places - self.last
-        speeds = self.fps * np.sqrt((moved * moved).sum(axis=1))
+        speeds = np.full(len(places), np.inf)
+        if self.recent:
+            now, mean = (np.sqrt(((places - each) ** 2).sum(axis=1)) for each in (self.recent[-1], self.recent[0]))
+            speeds = self.fps * np.minimum(now, MEAN_SPEED_WEIGHT / len(self.recent) * mean)
         self.slow = (self.slow + 1) * FOOT_RULE.begins(speeds, heights, size)
         stays = FOOT_RULE.stays(speeds, heights, size)
         self.standing = allowed & np.where(self.standing, stays, self.slow >= self.needed)
-        self.last = places
+        self.recent.append(places)
         return self.standing
 
     def release(self, point: int) -> None:

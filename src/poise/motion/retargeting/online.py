@@ -24,14 +24,13 @@ from poise.motion.clips.whole_clip import Progress, Window
 from poise.motion.contact.detector import find_runs
 from poise.motion.contact.footholds import Foothold
 from poise.motion.contact.ledger import Contact, Contacts
-from poise.motion.contact.soles import measure_size
 from poise.motion.contact.stream_contacts import StreamContacts
 from poise.motion.retargeting.correspondence import CarryOver
 from poise.motion.retargeting.frame_targets import FrameTargets
-from poise.motion.retargeting.goal_targets import Ground
 from poise.motion.retargeting.mapping import Mapping
 from poise.motion.retargeting.options import read_frame
 from poise.motion.retargeting.result import HOLD, Retargeted, prepare, tell
+from poise.motion.retargeting.stream_ground import StreamGround
 
 __all__ = ["Retargeter", "carry_online"]
 
@@ -40,8 +39,6 @@ MORE_STEPS = 40  # of the first frame, which has none before it, and where a con
 NEARLY = 1e-4  # m: a contact that is further off is worth more steps,
 OUT_OF_REACH = 2e-3  # m: and one that still is further off is let go
 STILL, TIPPED = 1e-4, 1e-3  # m along the ground: a sole that has not gone further, or one on a corner, stands still
-ON_GROUND = 0.1  # m on a body of 1.75 m: a stream whose first frame is no further from its floor stands on that
-AT_ZERO = 0.02  # m on a body of 1.75 m: and one whose first frame is no further above height 0 has its floor there
 
 
 class Retargeter:
@@ -56,9 +53,8 @@ class Retargeter:
         limits: More limits than the joints' own ranges.
         smooth: Over how long changes spread.
         fps: Frames a second of the stream.
-        floor: The height of the source's ground, in its own unit. Unless given it is 0 if the first frame stands
-            there, else where that stands; one that is above 0 may be in the air, so its ground is as low as its feet
-            came since.
+        floor: The height of the source's ground, in its own unit. Unless given it is guessed from the first frame and
+            corrected by the following ones (`StreamGround`).
     """
 
     def __init__(
@@ -79,7 +75,8 @@ class Retargeter:
         smooth = read_number(smooth, "smooth", 0.0)
         self.carrying: CarryOver = prepare(source, model, mapping, scale, joints)
         self.source, self.model, self.fps = source, model, check_rate(fps)
-        self.up, self.floor = model.up_direction, read_floor(floor)
+        self.up = model.up_direction
+        self.ground = StreamGround(self.carrying, self.fps, read_floor(floor))
         self.contacts = StreamContacts(self.carrying, self.fps)
         self.targets = FrameTargets(self.carrying, self.contacts)
         joints = self.carrying.joints
@@ -102,12 +99,11 @@ class Retargeter:
     def reset(self) -> None:
         """Begin again, as if no frame had come."""
         self.frames = 0
-        self.ground: Ground | None = None
-        self.size = 1.0
         self.q: Floats | None = None
         self.guide: Floats | None = None
         self.window.forget()
         self.carrying.forget()
+        self.ground.forget()
         self.contacts.forget()
 
     def step(self, frame: ArrayLike | Pose) -> Pose:
@@ -121,39 +117,13 @@ class Retargeter:
         q = read_frame(frame, self.source)
         T = self.carrying.watch(q[None])
         soles = self.contacts.find_source_places(T[0])
-        lowest = float((soles @ self.up).min()) if soles.size else 0.0
-        if self.ground is None:
-            self._find_ground(q, T[0], lowest)
-        else:
-            self._lower_ground(lowest)
-        assert self.ground is not None
-        targets = self.carrying.targets.make(T, self.ground)
-        self.contacts.watch(soles, self.q, targets[0], self.ground.floor, self.size)
+        ground = self.ground.watch(q, T[0], soles)
+        targets = self.carrying.targets.make(T, ground)
+        self.contacts.watch(soles, self.q, targets[0], ground.floor, self.ground.size)
         self.guide = self.carrying.initial.make(T, targets, self.guide)[0]
         self.q = self._solve(targets[0], self.guide)
         self.frames += 1
         return Pose(self.model, self.q)
-
-    def _find_ground(self, q: Floats, T: Floats, lowest: float) -> None:
-        up, carrying = self.up, self.carrying
-        self.size = measure_size(Motion(carrying.source, q[None], self.fps))
-        at_zero = -ON_GROUND < lowest / self.size < AT_ZERO  # a foot that digs in says less than one that is above
-        floor = (0.0 if at_zero else lowest) if self.floor is None else self.floor
-        stands = abs(lowest - floor) < ON_GROUND * self.size
-        ankles = [
-            T[carrying.at[carrying.theirs[n]], :3, 3] @ up for n in ("ankle_l", "ankle_r") if n in carrying.theirs
-        ]
-        self.ground = Ground(floor, float(min(ankles)) - (floor if stands else lowest) if ankles else 0.0)
-
-    def _lower_ground(self, lowest: float) -> None:
-        """Take the ground to be as low as feet that began above height 0 have come, and no lower than that.
-
-        The hips are as high above it as they were: only what is said to stand depends on it.
-        """
-        assert self.ground is not None
-        if self.floor is None and self.ground.floor > 0.0:
-            floor = max(0.0, min(self.ground.floor, lowest))
-            self.ground = Ground(floor, self.ground.ankle + self.ground.floor - floor)
 
     def _solve(self, targets: Floats, guide: Floats) -> Floats:
         """Solve the next frame: with more steps where a contact is missed, and last without those out of reach."""

@@ -1,0 +1,79 @@
+"""Streams recover: from a start in the air, from a T-pose above another floor, from limbs that bend the wrong way."""
+
+import numpy as np
+import pytest
+
+import poise
+from poise import Motion
+from poise.motion import retarget
+from walkers import make_character, make_machine
+from walks import make_walk
+
+BODIES = {"machine": make_machine, "child": lambda: poise.load("humanoid", scale=0.6)}
+
+
+@pytest.fixture(scope="module")
+def walk():
+    return make_walk(90).smoothed(3.0)
+
+
+def measure_hips(motion):
+    """The height of the pelvis at every frame, relative to that of the rest pose."""
+    model, pelvis = motion.model, poise.roles(motion.model)["pelvis"]
+    height = float(model.fk(model.rest, pelvis)[:3, 3] @ model.up_direction)
+    return motion.positions(pelvis) @ model.up_direction / height
+
+
+def measure_steps(motion, first):
+    """The largest turn of a joint from one frame to the next, without the root, after some frames."""
+    q = motion.q[first:]
+    return float(np.abs(motion.model.difference(q[:-1], q[1:]))[:, 6:].max())
+
+
+@pytest.mark.parametrize("scale", ["auto", 1.0])
+@pytest.mark.parametrize("height", [0.2, 0.6])
+def test_a_stream_that_begins_in_the_air_stands_upright_after_it_has_landed(walk, scale, height):
+    """Bones keep knees straight; where steps are scaled by a number, ankles follow the hips down."""
+    q, model = np.tile(walk.model.rest, (60, 1)), make_character()
+    q[:20, 1] += height * (1.0 - np.linspace(0.0, 1.0, 20) ** 2)
+    fall = Motion(walk.model, q, walk.fps)
+    whole, stream = (retarget(fall, model, scale=scale, mode=mode) for mode in ("clip", "online"))
+    assert abs(measure_hips(stream.motion)[-1] - measure_hips(whole.motion)[-1]) < 0.01
+    assert stream.contacts
+    assert measure_steps(stream.motion, 0) < 0.1
+
+
+@pytest.mark.parametrize("name", list(BODIES))
+def test_a_stream_that_begins_in_the_air_walks_on_as_the_whole_clip_does(walk, name):
+    q, model = np.array(walk.q), BODIES[name]()
+    q[:15, 1] += 0.6 * (1.0 - np.linspace(0.0, 1.0, 15) ** 2)
+    fall = Motion(walk.model, q, walk.fps)
+    whole, stream = (retarget(fall, model, mode=mode) for mode in ("clip", "online"))
+    assert np.abs(measure_hips(stream.motion)[25:] - measure_hips(whole.motion)[25:]).max() < 0.03
+    assert sum(len(contact) for contact in stream.contacts) > 100
+    assert measure_steps(stream.motion, 16) < 1.6 * measure_steps(whole.motion, 16)
+
+
+def record_like_cmu(walk):
+    """A walk at 120 frames a second on a floor that rises, with noise, after one frame of a T-pose below height 0."""
+    clip, rng = walk.resampled(120.0), np.random.default_rng(2)
+    q = np.array(clip.q)
+    q[:, 1] += np.linspace(0.02, 0.065, len(q)) + rng.normal(scale=4e-4, size=len(q))
+    q[:, [0, 2]] += rng.normal(scale=4e-4, size=(len(q), 2))
+    q[0] = clip.model.rest
+    q[0, 1] -= 0.03
+    q[0, 2] -= 0.3
+    return Motion(clip.model, q, clip.fps)
+
+
+@pytest.mark.parametrize("name", list(BODIES))
+def test_a_recording_with_a_t_pose_and_a_floor_that_is_not_level_has_contacts(walk, name):
+    clip, model = record_like_cmu(walk), BODIES[name]()
+    whole, stream = (retarget(clip, model, mode=mode) for mode in ("clip", "online"))
+    off = measure_hips(stream.motion)[60:] - measure_hips(whole.motion)[60:]
+    assert np.abs(off).max() < 0.05
+    held = np.zeros(len(clip), dtype=bool)
+    for contact in stream.contacts:
+        held[contact.start : contact.end] = True
+    assert held[60:].mean() > 0.4
+    assert measure_steps(stream.motion, 30) < 1.6 * measure_steps(whole.motion, 30)
