@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import poise
-from poise import Motion
+from poise import Motion, Rotation
 from poise.motion import retarget
 from walkers import make_character, make_machine
 from walks import make_walk
@@ -77,3 +77,29 @@ def test_a_recording_with_a_t_pose_and_a_floor_that_is_not_level_has_contacts(wa
         held[contact.start : contact.end] = True
     assert held[60:].mean() > 0.4
     assert measure_steps(stream.motion, 30) < 1.6 * measure_steps(whole.motion, 30)
+
+
+def bend_elbows(angles):
+    """A figure that stands and bends both elbows, by angles [rad] given once a second; negative: beyond straight."""
+    model, times = make_character(), np.arange(120) / 30.0
+    q, angle = np.tile(model.rest, (120, 1)), np.interp(times, np.arange(5.0), angles)
+    for side, sign in (("l", 1.0), ("r", -1.0)):
+        q[:, model.joint(f"shoulder_{side}").q] = Rotation.from_vector((-1.2 * sign, 0.0, 0.0)).wxyz
+        q[:, model.joint(f"elbow_{side}").q] = Rotation.from_vector(np.outer(-sign * angle, (0.0, 0.0, 1.0))).wxyz
+    return Motion(model, q, 30.0)
+
+
+@pytest.mark.parametrize("make", [make_machine, make_character, lambda: poise.load("humanoid")])
+@pytest.mark.parametrize("angles", [(-0.35, -0.35, 1.2, 1.2, 0.5), (0.3, -0.35, -0.35, -0.35, 1.5)])
+def test_a_limb_that_goes_beyond_straight_does_not_change_sides(make, angles):
+    clip, model = bend_elbows(angles), make()
+    whole, stream = (retarget(clip, model, mode=mode).motion for mode in ("clip", "online"))
+    assert measure_steps(stream, 0) < 1.3 * measure_steps(whole, 0)
+    assert np.abs(model.difference(stream.q, whole.q))[:, 6:].max() < 0.4
+
+
+def test_a_limb_that_bends_to_the_other_side_for_good_turns_there_slowly():
+    clip, model = bend_elbows((0.6, -1.2, -1.2, -1.2, -1.2)), make_character()
+    whole, stream = (retarget(clip, model, mode=mode).motion for mode in ("clip", "online"))
+    assert measure_steps(stream, 0) < 0.3
+    assert np.abs(model.difference(stream.q[-1], whole.q[-1]))[6:].max() < 0.1

@@ -31,12 +31,14 @@ from poise.motion.retargeting.bones import (
     place_of,
     unit,
 )
+from poise.spatial import Rotation
 
 __all__ = ["LIMBS", "Bends", "find_bend"]
 
 LIMBS = {"hand": ("shoulder", "elbow", "wrist"), "foot": ("hip", "knee", "ankle")}
 SOON = 10  # frames of a stream after which axes are looked at again
 BENT = 0.1  # sine of a bend that tells its axis
+HYPEREXTENSION_SINE = 0.5  # of a bend against the rest pose's: a stream takes a smaller one for a joint giving way
 GIVES = 0.2  # mean sine of the bends seen: below it a limb may be giving way against how it bends
 ONE_SIDED = 0.3  # of how far a hinge bends one way: a hinge that bends less than that the other way tells which it is
 LIKE = 0.5  # cosine between two axes about which a limb may bend: below it they are not the same bend
@@ -61,11 +63,17 @@ class Bends:
         frames = [list_frames(model, names, *key) for key in self.known]
         self.index = np.array([[at[frame] for frame in limb] for limb in frames], dtype=np.int64).reshape(-1, 3).T
         self.told = [find_bend(model, names, *key) for key in self.known]
+        self.told_axes = np.array([np.zeros(3) if told is None else told for told in self.told]).reshape(-1, 3)
         self.ends = [End(model, names, roles, *key) for key in self.known]
         self.forget()
 
-    def forget(self) -> None:
-        """Begin again: nothing has been seen to bend."""
+    def forget(self, turn_step: float | None = None) -> None:
+        """Start again: nothing has been seen to bend.
+
+        Args:
+            turn_step: Of a stream: the most that an axis turns in one frame when a limb changes sides [rad].
+        """
+        self.turn_step, self.turns_left = turn_step, dict[int, float]()
         self.seen, self.bent = np.zeros((len(self.known), 3)), np.zeros(len(self.known))
         self.count, self.waiting = 0, list[Floats]()
         self.axes: dict[tuple[str, str], Floats | None] = {}
@@ -75,24 +83,56 @@ class Bends:
         self.count += len(T)
         self.waiting.append(T)
         if len(T) == 1 and self.count > SOON and self.count % SOON:
-            return False
+            return self._turn_on()
         T = T if len(self.waiting) == 1 else np.concatenate(self.waiting)
         self.waiting = []
         places = T[:, :, :3, 3]
         a, b, c = (places[:, frames] for frames in self.index)
         bend = cross(unit(b - a), unit(c - b))
-        tells = np.linalg.norm(bend, axis=-1) > BENT
-        bend[~tells] = 0.0
+        sines = np.linalg.norm(bend, axis=-1)
+        own = (np.swapaxes(T[:, self.index[1], :3, :3], 2, 3) @ bend[..., None])[..., 0]
+        tells = sines > BENT
+        if self.turn_step is not None:
+            tells &= (sines > HYPEREXTENSION_SINE) | ((own * self.told_axes).sum(axis=-1) >= 0.0)
+        own[~tells] = 0.0
+        shown = [self.tell(*key) for key in self.known] if self.turn_step is not None else []
         self.bent += tells.sum(axis=0)
-        self.seen += (np.swapaxes(T[:, self.index[1], :3, :3], 2, 3) @ bend[..., None])[..., 0].sum(axis=0)
+        self.seen = self.seen + own.sum(axis=0)  # a new array: `shown` holds rows of the old one
+        self._turn_on()
+        for i, axis in enumerate(shown):
+            self._keep_side(i, axis)
+        self.axes = {}
+        return True
+
+    def _keep_side(self, i: int, shown: Floats | None) -> None:
+        """Let a limb whose axis was turned over come to the other side frame by frame, about its bone."""
+        axis, along = self._choose(i), self.ends[i].bone
+        if shown is None or axis is None or unit(axis) @ unit(shown) >= 0.0:
+            return
+        self.turns_left[i] = float(
+            np.arctan2(along @ cross(axis, shown), axis @ shown - (axis @ along) * (shown @ along))
+        )
+
+    def _turn_on(self) -> bool:
+        """Turn the axes that are on their way to the other side by one frame; return whether there are any."""
+        if not self.turns_left:
+            return False
+        step = self.turn_step or np.pi
+        self.turns_left = {i: left - np.copysign(step, left) for i, left in self.turns_left.items() if abs(left) > step}
         self.axes = {}
         return True
 
     def tell(self, end: str, side: str) -> Floats | None:
         """Return the axis about which a limb bends in the lower bone's axes: as was seen, else by the rest pose."""
         i = self.place.get((end, side))
-        if i is None:
-            return None
+        axis = None if i is None else self._choose(i)
+        if axis is None or i not in self.turns_left:
+            return axis
+        turned: Floats = Rotation.from_vector(self.turns_left[i] * self.ends[i].bone).apply(axis)
+        return turned
+
+    def _choose(self, i: int) -> Floats | None:
+        """Return the axis of a limb on the side that is known by now."""
         seen, told = self.seen[i], self.told[i]
         far = float(np.linalg.norm(seen))
         if far <= BENT:
@@ -118,6 +158,8 @@ class End:
         frame = names[f"wrist_{side}"] if end == "hand" else names.get(f"foot_{side}", names[f"ankle_{side}"])
         self.lower = model.fk(model.rest, names[f"{LIMBS[end][1]}_{side}"])[:3, :3]
         self.own = model.fk(model.rest, frame)[:3, :3]
+        middle, last = (names[f"{part}_{side}"] for part in LIMBS[end][1:])
+        self.bone = self.lower.T @ unit(place_of(model, last) - place_of(model, middle))
         self.along = tell_along(model, names, roles, end, side)
 
     def lay_axes(self, bend: Floats) -> Floats | None:

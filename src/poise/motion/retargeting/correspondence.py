@@ -134,9 +134,9 @@ class CarryOver:
         self.initial = InitialPoses(self)
         self._renew()
 
-    def forget(self) -> None:
-        """Forget how the limbs of the source bend."""
-        self.bends.forget()
+    def forget(self, turn_step: float | None = None) -> None:
+        """Forget how the limbs of the source bend; `turn_step` as in `Bends.forget`."""
+        self.bends.forget(turn_step)
         self._renew()
 
     def watch(self, q: Floats) -> Floats:

@@ -38,6 +38,7 @@ STEPS = 4
 MORE_STEPS = 40  # of the first frame, which has none before it, and where a contact asks for more
 NEARLY = 1e-4  # m: a contact that is further off is worth more steps,
 OUT_OF_REACH = 2e-3  # m: and one that still is further off is let go
+SIDE_TURN_RAD_S = 2.0  # of an elbow or knee whose bend turns out to be to the other side
 STILL, TIPPED = 1e-4, 1e-3  # m along the ground: a sole that has not gone further, or one on a corner, stands still
 
 
@@ -102,7 +103,7 @@ class Retargeter:
         self.q: Floats | None = None
         self.guide: Floats | None = None
         self.window.forget()
-        self.carrying.forget()
+        self.carrying.forget(SIDE_TURN_RAD_S / self.fps)
         self.ground.forget()
         self.contacts.forget()
 
