@@ -1,4 +1,4 @@
-"""What Poise raises. A message says what was given, what exists, and what to type.
+"""The exceptions of Poise. A message has the given value, the valid ones, and the fix to type.
 
     PoiseError
     |- NameNotFound (KeyError)        a frame, joint, goal, model or method that is not there
@@ -12,7 +12,7 @@
     |- MissingExtra (ImportError)     an optional package is not installed; the message has the command
     `- GoalsMissed (RuntimeError)     raised only by Solution.raise_if_missed()
 
-    FormatWarning (UserWarning)       a file that is odd but was read; says what was assumed
+    FormatWarning (UserWarning)       a file that is odd but was read, with the assumption made
     UnitWarning (UserWarning)         numbers that look like degrees where radians are meant
 
 Not reaching a goal is a result; misuse is an exception.
@@ -47,7 +47,7 @@ class PoiseError(Exception):
 
 
 class NameNotFound(PoiseError, KeyError):
-    """A name that is not there; `.name` is what was asked for, `.choices` what exists."""
+    """A name that does not exist; `.name` is the given one, `.choices` the existing ones."""
 
     def __init__(self, message: str, name: str = "", choices: tuple[str, ...] = ()) -> None:
         super().__init__(message)
@@ -78,7 +78,7 @@ class ModelMismatch(PoiseError, ValueError):
 
 
 class FormatError(PoiseError, ValueError):
-    """A file that cannot be read. `.path` and `.line` say where."""
+    """A file that cannot be read, with `.path` and `.line`."""
 
     def __init__(self, message: str, path: str = "", line: int | None = None) -> None:
         where = f"{path}:{line}: " if path and line is not None else f"{path}: " if path else ""
@@ -92,11 +92,11 @@ class FormatError(PoiseError, ValueError):
 
 
 class FormatWarning(UserWarning):
-    """A file is odd, and was read all the same; says what was assumed. `model.notes` has the same words."""
+    """A file is odd but was read; the message has the assumption made, as does `model.notes`."""
 
 
 class UnitWarning(UserWarning):
-    """Numbers that look like degrees were taken as the radians they are; the message has what to type."""
+    """Numbers that look like degrees were taken as radians; the message has the fix to type."""
 
 
 class MissingExtra(PoiseError, ImportError):
@@ -112,11 +112,11 @@ class SolverInUse(PoiseError, RuntimeError):
 
 
 class GoalsMissed(PoiseError, RuntimeError):
-    """Some goals were not reached; raised only when asked for."""
+    """Some goals were not reached; raised by `raise_if_missed` only."""
 
 
 def name_not_found(what: str, name: str, choices: Iterable[str]) -> NameNotFound:
-    """Return the error for an unknown name: it names the closest matches if there are any, else what exists."""
+    """Return the error for an unknown name, with the closest matches if there are any, else all names."""
     import difflib  # slow to load, and only for what went wrong
 
     known = tuple(sorted(choices))

@@ -1,4 +1,4 @@
-"""What names of body parts tell: their words, and the side that they are on.
+"""Names of body parts: their words, and their side.
 
 LeftHand, hand.L, l_hand     words hand and a side, "l"
 toe_fl                       front left: its other side is toe_fr
@@ -36,7 +36,7 @@ def split_side(words: Sequence[str]) -> tuple[str, list[str]]:
 
 
 def find_side(name: str) -> str:
-    """Return the side that a name is on: "l", "r", or "" where it says none."""
+    """Return the side of a name: "l", "r" or ""."""
     word = next(list_sides(name), None)
     if word is None:
         return ""
@@ -44,7 +44,7 @@ def find_side(name: str) -> str:
 
 
 def list_sides(name: str) -> Iterator[re.Match[str]]:
-    """Yield where a name says a side, the surest first: written out, a letter, a letter with a number behind it."""
+    """Yield the side markers in a name, surest first: a word, a letter, a letter followed by a number."""
 
     def judge(found: re.Match[str]) -> tuple[bool, bool]:
         return len(found.group()) < 4, name[found.end() : found.end() + 1].isdecimal()
@@ -58,7 +58,7 @@ def swap_side(name: str) -> str:
 
 
 def find_other_side(name: str, names: Container[str]) -> str | None:
-    """Return the one of `names` that is on the other side, as RightArm for LeftArm; None if there is none."""
+    """Return the one of `names` on the other side, as RightArm for LeftArm, or None."""
     return next((other for other in swap_each_side(name) if other in names), None)
 
 

@@ -143,7 +143,7 @@ REFUSED: list[tuple[Callable[[], Any], type[PoiseError], str]] = [
     (lambda: CenterOfMass((0, 0)), ShapeMismatch, "CenterOfMass: target"),
     (lambda: CenterOfMass((0, Range())), InvalidValue, "has 2 coordinates"),
     (lambda: Balance([]), InvalidValue, "support is empty"),
-    (lambda: Balance([3]), InvalidValue, "no support"),
+    (lambda: Balance([3]), InvalidValue, "not a support"),
     (lambda: Balance(["foot_l"], margin=-0.1), InvalidValue, "margin"),
     (lambda: Range(2.0, 1.0), InvalidValue, "must not be above"),
     (lambda: Range(NAN, 1.0), InvalidValue, "Range: low"),

@@ -173,5 +173,5 @@ def test_a_body_that_is_its_root_alone_has_no_style(kind):
     builder.add_joint("root", None, kind)
     stone = builder.build()
     clip = poise.Motion(stone, np.array([stone.integrate(stone.rest, 0.1 * k * np.ones(stone.nv)) for k in range(5)]))
-    with pytest.raises(InvalidValue, match="nothing moves but its root"):
+    with pytest.raises(InvalidValue, match="only the root and locked joints"):
         Style.fit(clip)

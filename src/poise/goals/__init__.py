@@ -1,4 +1,4 @@
-"""What a body can be asked for, one goal a file.
+"""Goals, one a file.
 
 Each loads when it is first used.
 """

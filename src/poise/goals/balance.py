@@ -111,8 +111,8 @@ def read_part(part: Any) -> Any:
     """Return one part of a support."""
     if isinstance(part, (tuple, list)):
         if len(part) != 2:
-            raise InvalidValue(f"Balance: {part!r} is no support; give a frame, or (frame, point).")
+            raise InvalidValue(f"Balance: {part!r} is not a support; give a frame, or (frame, point).")
         return get_name(part[0]), read_position(part[1], f"Balance: support {get_name(part[0])!r}: its point")
     if not isinstance(part, str) and not hasattr(part, "name"):
-        raise InvalidValue(f"Balance: {part!r} is no support; give a frame, or (frame, point).")
+        raise InvalidValue(f"Balance: {part!r} is not a support; give a frame, or (frame, point).")
     return get_name(part)

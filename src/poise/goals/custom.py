@@ -162,7 +162,7 @@ def make_trial_poses(model: Model) -> list[Floats]:
 
 
 def check_returned(values: Any, shape: tuple[int, ...], what: str) -> Floats:
-    """Return what a user's function returned, as float64 of that shape."""
+    """Return the value of a user's function as float64 of that shape."""
     try:
         out = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):

@@ -1,6 +1,6 @@
-"""Goal: what is asked of a body, with a weight and a priority; it may be missed.
+"""Goal: a wish about the pose of a body, with a weight and a priority; it may be missed.
 
-A goal says what it wants; `rows` says it again in the kernels' words. Targets are separate, so that a prepared
+A goal holds its target; `rows` translates it for the kernels. Targets are separate, so that a prepared
 solver takes new ones without being built again.
 """
 
@@ -58,7 +58,7 @@ class GoalRows:
         base: Name of the frame that the target is given in, or None for the world.
         point: Where on the frame [m, in the frame].
         weight: Six weights, [linear; angular]; zero where a component is free.
-        target: Rotation (9) and position (3); then what the operation or `ranged` adds.
+        target: Rotation (9) and position (3); then the numbers that the operation or `ranged` adds.
         exact: Whether the rotation rows need the exact derivative of the log (some axes free).
         convert: Any target that the goal accepts, to those numbers.
         point2: Where on the base [m, in the base].
@@ -95,12 +95,12 @@ class GoalRows:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Goal:
-    """What all goals have.
+    """The base class of goals.
 
     Attributes:
         weight: Importance among goals of the same priority: one number, or 3 or 6 (one for each component). The cost is
             sum |w r|^2 with r in units of the body's length L and in radians.
-        priority: 0 is served first, strictly; higher numbers in what freedom is left.
+        priority: 0 is served first, strictly; higher numbers use the freedom that is left.
         name: Its name in the solution; the frame's unless given.
         tolerance: When it counts as reached: a number [m; rad for rotations], or (metres, radians).
     """
@@ -195,7 +195,7 @@ def add_common_words(doc: str | None, words: Mapping[str, str]) -> str | None:
 
 
 def read_numbers(value: Any, what: str, wanted: str) -> NDArray[np.float64]:
-    """Return what was given as an array of its own, of any shape; refuse what is not numbers."""
+    """Return a copy as an array of any shape. Raises `InvalidValue` unless it is numeric."""
     try:
         return read_floats(value, 1, what)
     except InvalidValue:

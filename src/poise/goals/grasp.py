@@ -61,10 +61,10 @@ class Grasp(Goal):
         return self.hand
 
     def reach(self, model: Model) -> Reach:
-        """Return what it asks of one pose, where the object stands still.
+        """Return the goal for a single pose, with an object at rest.
 
         Raises:
-            InvalidValue: The object moves, or only a motion tells where the hand is on it.
+            InvalidValue: The object moves, or the grip depends on a motion.
         """
         if self.object.frames is not None:
             raise InvalidValue(
@@ -93,7 +93,7 @@ class Grasp(Goal):
 
 
 def read_where(where: Any, held: Object) -> Transform | NDArray[np.float64] | str | None:
-    """Return a transform, a point (3,), a face or None; refuse all else by name."""
+    """Return a transform, a point (3,), a face or None. Raises `InvalidValue` for anything else."""
     if where is None:
         return None
     if isinstance(where, str):

@@ -90,7 +90,7 @@ def read_region(region: Any) -> Box | Ball | tuple[HalfSpace, ...]:
 
 
 def describe_region(region: Box | Ball | tuple[HalfSpace, ...]) -> str:
-    """Return what kind of region it is, in words."""
+    """Describe the kind of a region."""
     return (
         f"{len(region)} HalfSpaces" if isinstance(region, tuple) else "a Box" if isinstance(region, Box) else "a Ball"
     )

@@ -3,7 +3,7 @@
     residual  r = [p_target - p;  log(R_target R^T)]      metres (in units of L) and radians, world axes
     Jacobian  J = [linear; angular] rows of the frame's world Jacobian at the point
 
-Uneven rotation weights are along the target's own axes (see Orient). A 3-vector asks for the position alone; a Range in
+Uneven rotation weights are along the target's own axes (see Orient). A 3-vector sets the position alone; a Range in
 place of a coordinate asks for anything between two values, and its row is the distance to the nearer one. With
 `relative_to`, the target is given in that frame and moves with it; uneven position weights and ranges are then along
 that frame's axes (of a transform: along its own axes):
@@ -186,7 +186,7 @@ def is_over_time(shape: tuple[int, ...]) -> bool:
 
 
 def refuse_shape(shape: tuple[int, ...]) -> None:
-    """Refuse arrays that are neither a point nor a transform, with what to type for what they may be."""
+    """Raise `ShapeMismatch` for arrays that are neither a point nor a transform, with the call to type."""
     if shape in ((3,), (4, 4)):
         return
     hint = MANY

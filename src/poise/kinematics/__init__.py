@@ -1,4 +1,4 @@
-"""Poses, motions, mirror images, what a pose can do, and regions of the world around it."""
+"""Poses, motions, mirror images, manipulability, and regions of the world."""
 
 from poise.kinematics.manipulability import Manipulability, manipulability
 from poise.kinematics.mirror import Mirror

@@ -41,7 +41,7 @@ class Root:
 
 
 def find_root(model: Model, frame: str | None = None) -> Root | None:
-    """Return the joints that carry the whole body freely, or None where it stands fixed or moves in part.
+    """Return the joints that carry the whole body freely, or None if it is fixed or only parts of it move.
 
     Where a file holds more than one body, `frame` says of which: that which it is a part of. Where it has more than one
     root above it, as files have that carry a node for the whole scene, the nearest is meant.

@@ -94,7 +94,7 @@ def follow_branches(model: Model, q: Floats) -> Floats:
 
 
 def smooth(model: Model, q: Floats, fps: float, cutoff_hz: float) -> Floats:
-    """Return configurations without what is faster than a cutoff: a Butterworth filter, run forwards and backwards.
+    """Low-pass filter configurations: a Butterworth filter, run forwards and backwards.
 
         |H(f)| = 1 / (1 + (f / f0)^4),   h(t) ~ exp(-w |t|) (cos w t + sin w |t|),   w = sqrt(2) pi f0
 

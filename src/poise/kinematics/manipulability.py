@@ -21,7 +21,7 @@ _ROWS = {"linear": slice(0, 3), "angular": slice(3, 6), "both": slice(0, 6)}
 
 @dataclass(frozen=True, slots=True)
 class Manipulability:
-    """What the singular values say.
+    """The singular values of a Jacobian and the measures made from them.
 
     Attributes:
         measure: Product of the singular values (Yoshikawa); 0 at a singularity.

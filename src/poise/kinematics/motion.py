@@ -151,7 +151,7 @@ class Motion(NotebookCell):
         return Motion(self.model, np.stack([mirror.reflect_pose(q, first) for q in self.q]), self.fps)
 
     def smoothed(self, cutoff_hz: float) -> Motion:
-        """Return the motion without what is faster than a cutoff frequency, without delay.
+        """Return the motion low-pass filtered, without delay.
 
         It is the low-pass filter of biomechanics: Butterworth, of second order, forwards and backwards; 6 Hz is usual
         for walking. Contacts slip a little: hold them again with `poise.motion.lock`.
@@ -172,7 +172,7 @@ class Motion(NotebookCell):
         """
         if not isinstance(other, Motion) or other.model != self.model:
             raise ModelMismatch(
-                f"only motions of one body can be joined, and {other!r} is none of {self.model.name!r}."
+                f"only motions of one body can be joined, and {other!r} is not a motion of {self.model.name!r}."
             )
         following = other if other.fps == self.fps else other.resampled(self.fps)
         overlap = self._count_overlap(
@@ -207,7 +207,7 @@ class Motion(NotebookCell):
 
 
 def check_rate(fps: object) -> float:
-    """Return a frame rate as a number, or refuse it."""
+    """Return a frame rate as a number. Raises `InvalidValue` unless it is positive."""
     try:
         rate = float(fps) if isinstance(fps, Real) else np.nan
     except OverflowError:

@@ -19,7 +19,7 @@ __all__ = ["Pose", "check_configuration", "check_model"]
 
 
 def check_model(model: object) -> None:
-    """Refuse what is no model, with what to type."""
+    """Raise `InvalidValue` for anything but a Model, with the call to type."""
     if not isinstance(model, Model):
         hint = f"; type: poise.load({model!r})" if isinstance(model, str) else ""
         raise ModelMismatch(f"model must be a poise.Model, not {type(model).__name__}{hint}.")
@@ -89,7 +89,7 @@ class Pose(NotebookCell):
         """Return the pose with some joints set: name to a number, or to as many as the joint has in q.
 
         Raises:
-            NameNotFound: There is no such joint.
+            NameNotFound: The model has no such joint.
             InvalidValue: The joint follows another one, or is fixed.
         """
         if not isinstance(joints, Mapping):

@@ -1,4 +1,4 @@
-"""Regions of the world: what a part of the body shall stay in, or keep away from. Metres, world coordinates.
+"""Regions of the world, for parts of the body to stay in or keep away from. Metres, world coordinates.
 
 A region is the set of points inside it, its surface included. A `Box`, `Sphere` or `Capsule` is the solid that may also
 be part of a body (`poise.model`), given with its place in the world.

@@ -106,7 +106,7 @@ class Symmetry:
         return None if other is None else self.model.joint(other)
 
     def _reflect(self, joint: Joint) -> Floats | None:
-        """Return the matrix from a joint's q to its partner's; None where they are no images of each other."""
+        """Return the matrix from a joint's q to its partner's; None if they are not mirror images."""
         other, S = self._find_partner(joint.name), self.local[joint.frame]
         if other is None or (joint.order and (self.q0[joint.q].any() or self.q0[other.q].any())):
             return None
@@ -179,7 +179,7 @@ def make_rest_pose(model: Model) -> Floats:
 
 
 def list_above(model: Model, joint: Joint) -> list[str]:
-    """List the joints that turn what a joint hangs on; those that only shift the whole body are left out."""
+    """List the rotating ancestors of a joint, excluding translations of the whole body."""
     above = [] if joint.parent is None else model.joints_above(joint.parent)
     return [one.name for one in above if one.kind != "translation3"]
 

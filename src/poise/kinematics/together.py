@@ -19,7 +19,7 @@ __all__ = ["MotionWithObjects"]
 
 
 class MotionWithObjects(Motion):
-    """A body moving, and objects that move with it; frozen. It is a `Motion` of the body wherever one is asked for.
+    """A motion of a body and of objects with it; frozen. It works wherever a `Motion` does.
 
     Shown, drawn and saved as glTF, the objects come along. Edits of time (slices, `resampled`, `warped`, `reversed`,
     `smoothed`) are edits of both; those that make another motion (`mirrored`, `joined`, `looped`) leave the body alone.
@@ -95,7 +95,7 @@ class MotionWithObjects(Motion):
         return self._edit(lambda motion: motion.reversed())
 
     def smoothed(self, cutoff_hz: float) -> MotionWithObjects:
-        """Return the motion without what is faster than a cutoff frequency; hands slip a little on what they hold."""
+        """Return the motion low-pass filtered; hands slip a little on the objects."""
         return self._edit(lambda motion: motion.smoothed(cutoff_hz))
 
     def _edit(self, change: Callable[[Motion], Motion]) -> MotionWithObjects:

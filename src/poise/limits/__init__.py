@@ -1,4 +1,4 @@
-"""Rules that are never broken in what a solver returns, one limit a file. Joint ranges hold without being named.
+"""Limits, one a file: rules that a solution never breaks. Joint ranges hold without being named.
 
 Each loads when it is first used.
 """

@@ -1,8 +1,8 @@
 """Acceleration: how fast joints may change their speed.
 
-    rule   |v_i - v_i before| <= max_i dt      radians per second squared; metres per second squared for what slides
+    rule   |v_i - v_i before| <= max_i dt      radians per second squared; metres per second squared for slides
 
-It is about time, so it holds in `Solver.step`, from one call to the next, and is refused in `solve`. A joint must also
+It is about time, so it holds in `Solver.step`, from one call to the next, and is rejected by `solve`. A joint must also
 be able to stop before its range ends: v_i <= sqrt(2 max_i (upper_i - q_i)).
 Source: Del Prete, Joint position and velocity bounds in discrete-time acceleration/torque control, 2018.
 """
@@ -38,7 +38,7 @@ class Acceleration(Limit):
         self.settle("acceleration", max=read_most(self.max, "Acceleration"))
 
     def bounds(self, model: Model) -> NDArray[np.float64]:
-        """Return the largest change of rate of every velocity, per second; infinite where there is no bound."""
+        """Return the largest change of rate of every velocity, per second; infinite if unbounded."""
         return bound_each(model, self.max, "Acceleration")
 
     def bound_rates(self, model: Model) -> RateBounds:

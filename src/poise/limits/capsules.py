@@ -59,7 +59,7 @@ def cover_solid(shape: Shape) -> BodyCapsule:
         across = np.delete(np.array(solid.size), longest)
         half, radius = cover_cylinder(float(np.linalg.norm(across)) / 2, solid.size[longest])
     else:
-        raise TypeError(f"{solid!r} is no solid.")
+        raise TypeError(f"{solid!r} is not a solid.")
     a, b = (make_triple(np.asarray(shape.offset.apply(sign * half * axis))) for sign in (-1.0, 1.0))
     return BodyCapsule(shape.frame, a, b, float(radius))
 

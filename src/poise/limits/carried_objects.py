@@ -2,7 +2,7 @@
 
     rule   gap(capsule, object) >= distance       metres, for every capsule of the body that does not hold the object
 
-The object is a frame of the model that is solved, on a joint that solvers leave alone; its q tells where it is. A box
+The object is a frame of the model that is solved, on a joint that solvers leave alone; its q places it. A box
 is kept clear of exactly, as are balls and capsules; a cylinder by the smallest capsule that covers it.
 """
 
@@ -33,13 +33,13 @@ Op = core.LimitOp
 
 @dataclass(frozen=True, eq=False)
 class CarriedObject:
-    """An object as a part of the model that is solved.
+    """An object as part of the solved model.
 
     Attributes:
         object: What it is.
         frame: The frame that it moves with.
-        spared: Rigid parts of the body that touch it: the hands that hold it, and what hangs on them.
-        next: The parts that carry those hands, and how thick they count beside the object [m]: a forearm is thicker
+        spared: Rigid parts of the body that may touch it: the hands that hold it, and the parts below them.
+        next: The parts that carry those hands, and their thickness next to the object [m]: a forearm is thicker
             than the hand that lies flat on it.
     """
 
@@ -49,12 +49,12 @@ class CarriedObject:
     next: Mapping[str | None, float] = field(default_factory=dict)
 
     def thin(self, capsule: BodyCapsule, part: str | None) -> BodyCapsule:
-        """Return a capsule of a part as thick as it counts beside the object."""
+        """Return a capsule of a part with its thickness next to the object."""
         most = self.next.get(part)
         return capsule if most is None or capsule.radius <= most else replace(capsule, radius=most)
 
     def cover(self) -> tuple[BodyCapsule, ...]:
-        """Return what tells the kernels where it is: a capsule, or the two that hold the axes of a box."""
+        """Return its capsules for the kernels: one, or the two that hold the axes of a box."""
         T, shape = self.object.offset, self.object.shape
         if isinstance(shape, Box):
             ends = [make_triple(np.asarray(T[:3, 3] + axis)) for axis in (np.zeros(3), *T[:3, :3].T)]
@@ -64,7 +64,7 @@ class CarriedObject:
 
 @dataclass(frozen=True)
 class ClearOfObjects(Clearance):
-    """A `Clearance` of a body, with objects added to what it keeps clear of.
+    """A `Clearance` of a body from itself, the world and objects.
 
     Attributes:
         body: The body without the objects, whose capsules are kept clear.

@@ -60,7 +60,7 @@ class Clearance(Limit):
         return body_capsules(model)
 
     def rows(self, model: Model, moves: NDArray[np.bool_]) -> LimitRows:
-        """Return a row for each pair of capsules, and for each capsule and what is in the world."""
+        """Return a row for each pair of capsules, and for each capsule and region of the world."""
         capsules, table = self.capsules(model), make_clearance_table(model, self)
         found, distance, unit = [], self.distance, model.length
 
@@ -113,7 +113,7 @@ def read_pairs(pairs: Any) -> Any:
     given = tuple(pairs)
     for pair in given:
         if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
-            raise InvalidValue(f"Clearance: {pair!r} is no pair of frames; write pairs=[('hand_l', 'head'), ...].")
+            raise InvalidValue(f"Clearance: {pair!r} is not a pair of frames; write pairs=[('hand_l', 'head'), ...].")
     return tuple((str(one), str(other)) for one, other in given)
 
 
@@ -165,7 +165,7 @@ def make_clearance_table(model: Model, clearance: Clearance) -> dict[str, Any]:
 
 
 def list_world_rules(table: Mapping[str, Any]) -> Iterator[tuple[core.LimitOp, int, tuple[float, ...], str]]:
-    """Yield what one capsule keeps clear of in the world: operation, end of the capsule, numbers, name."""
+    """Yield the rules of one capsule in the world: operation, end of the capsule, numbers, name."""
     for plane in table["halfspaces"].tolist():  # solid where n . x <= d
         for end in (0, 1):
             yield Op.PLANE, end, tuple(plane), "a half-space"

@@ -2,7 +2,7 @@
 
     rule   T_other^-1 T_frame = transform            to 1e-9 L metres and 1e-9 radians
 
-A body is a tree; what closes a loop in it (a four-bar linkage, a delta robot, two hands on one bar) is a rule between
+A body is a tree; a loop in it (a four-bar linkage, a delta robot, two hands on one bar) is closed by a rule between
 two of its frames. With three numbers in place of a transform only the point is held, as by a ball-and-socket.
 Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, chapter 8.
 """

@@ -40,7 +40,7 @@ class Cone(Limit):
 
     Attributes:
         joint: The ball joint.
-        swing: Half the opening of a round cone; or two angles, about the two directions beside the axis (x and y for
+        swing: Half the opening of a round cone; or two angles, about the two directions across the axis (x and y for
             axis z), which span an elliptic cone [rad].
         twist: Lowest and highest turn about the axis [rad].
         axis: The axis of twist, in the joint's own frame; that of the model's cone, or z, unless given.
@@ -75,12 +75,12 @@ class Cone(Limit):
         )
 
     def change_cones(self, model: Model, cones: Mapping[str, BallRange]) -> dict[str, BallRange]:
-        """Return the range of the joint, over what the model and the cones before this one say."""
+        """Return the range of the joint with this cone over those of the model and of earlier cones."""
         name = model.joint(self.joint).name
         return {name: self.range(model, cones.get(name))}
 
     def range(self, model: Model, base: BallRange | None = None) -> BallRange:
-        """Return the joint's range with this cone; what is not given here is the model's own (or that of `base`)."""
+        """Return the joint's range with this cone; omitted values are the model's own (or those of `base`)."""
         joint = model.joint(self.joint)
         if joint.kind != "ball":
             raise InvalidValue(f"Cone: joint {joint.name!r} is {joint.kind}; only ball joints have cones.")

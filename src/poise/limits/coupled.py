@@ -133,7 +133,7 @@ class Coupled(Limit):
 
 
 def find_unit(model: Model, row: CoupledRow) -> float:
-    """Return what a sum of coordinates is measured in: about what it changes by per radian, or per L of a slide.
+    """Return the unit of a sum of coordinates: about its change per radian, or per L of a slide.
 
     A power of two, so that nothing is rounded. No less than a sixteenth of its bounds, or rounding would be more than
     the hair's breadth that a pose keeps from them.
@@ -171,7 +171,7 @@ def find_coordinate(model: Model, name: str) -> tuple[Joint, int]:
 
 
 def name_parts(joint: Joint) -> dict[str, int]:
-    """Map what each coordinate of a joint is called to its place; a number, or an axis letter, is understood too."""
+    """Map the names of a joint's coordinates to their indices; numbers and axis letters work too."""
     names = {coordinate.name: k for k, coordinate in enumerate(joint.coordinates)}
     letters = {letter.lower(): k for k, letter in enumerate(joint.order)} if len(set(joint.order)) == 3 else {}
     return names | letters | {str(k): k for k in range(len(names))}

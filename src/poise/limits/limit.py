@@ -1,6 +1,6 @@
-"""Limit: a rule. It has no weight and no priority, and is never broken in what a solver returns.
+"""Limit: a rule without weight or priority that a solution never breaks.
 
-A limit says what it wants; `rows` says it again in the kernels' words, as `Goal.rows` does for a goal.
+`rows` translates a limit for the kernels, as `Goal.rows` does for a goal.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ROUNDING = 5e-13  # what a limit whose two ends are equal is opened by: an angle
 
 
 class LimitRow(NamedTuple):
-    """One number that must not be negative: what the kernels read, and what it is about.
+    """One number that must not be negative, as the kernels read it, with its name.
 
     What the numbers of an operation mean stands in `native/kernels/limits/limits.h`.
 
@@ -95,7 +95,7 @@ class LimitRows(NamedTuple):
 
 
 class RateBounds(NamedTuple):
-    """What a limit about time says of every velocity; None where it says nothing, infinite where there is no bound.
+    """The bounds of a limit about time on every velocity; None if it has none, infinite if unbounded.
 
     Attributes:
         speed: The largest rate, (nv,) [rad/s, m/s].
@@ -133,7 +133,7 @@ class Limit:
         return LimitRows()
 
     def bound_rates(self, model: Model) -> RateBounds:
-        """Return what a limit about time says of every velocity."""
+        """Return the bounds of a limit about time on every velocity."""
         return RateBounds()
 
     def change_cones(self, model: Model, cones: Mapping[str, BallRange]) -> dict[str, BallRange]:

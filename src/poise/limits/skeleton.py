@@ -128,7 +128,7 @@ class Skeleton:
         return bones
 
     def list_scenery(self) -> set[str | None]:
-        """Return the parts that only say where a body with a pelvis is in its scene."""
+        """Return the parts that only place a body with a pelvis in its scene."""
         pelvis = self.model.roles.get("pelvis")
         above = self.model.ancestors(pelvis)[1:] if pelvis else []
         carriers = {self.roots[name] for name in above} - {self.roots[pelvis]} if pelvis else set()

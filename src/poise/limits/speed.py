@@ -1,8 +1,8 @@
 """Speed: how fast joints may move.
 
-    rule   |v_i| <= max_i           radians per second; metres per second for what slides
+    rule   |v_i| <= max_i           radians per second; metres per second for slides
 
-It is about time, so it holds in `Solver.step`, where a time step is given, and is refused in `solve`.
+It is about time, so it holds in `Solver.step`, where a time step is given, and is rejected by `solve`.
 Source: Kanoun, Lamiraux and Wieber, 2011 (velocity bounds as box constraints of each step).
 """
 
@@ -42,7 +42,7 @@ class Speed(Limit):
         self.settle("speed", max=read_most(self.max, "Speed"))
 
     def bounds(self, model: Model) -> NDArray[np.float64]:
-        """Return the largest rate of every velocity; infinite where there is no bound."""
+        """Return the largest rate of every velocity; infinite if unbounded."""
         return bound_each(model, self.max, "Speed")
 
     def bound_rates(self, model: Model) -> RateBounds:

@@ -64,6 +64,6 @@ class CCD(Method):
             check_positive(self.turn_limit, "CCD: turn_limit")
 
     def settings(self) -> dict[str, Any]:
-        """Return what the kernels read; see Method.settings."""
+        """Return the kernel settings; see Method.settings."""
         options = np.array([float(self.order == "inside_out"), self.turn_limit, 0.0, 0.0])
         return {"damping": 0.0, "damping_floor": 0.0, "rounds": 0, "options": options}

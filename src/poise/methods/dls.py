@@ -43,5 +43,5 @@ class DLS(Method):
         check_positive(self.damping, "DLS: damping")
 
     def settings(self) -> dict[str, Any]:
-        """Return what the kernels read; see Method.settings."""
+        """Return the kernel settings; see Method.settings."""
         return {**super().settings(), "damping": self.damping}

@@ -46,5 +46,5 @@ class Gradient(Method):
             raise InvalidValue(f"Gradient: gain is {self.gain!r}; it must be below 2, above that steps lead uphill.")
 
     def settings(self) -> dict[str, Any]:
-        """Return what the kernels read; see Method.settings."""
+        """Return the kernel settings; see Method.settings."""
         return {**super().settings(), "options": np.array([self.gain, 0.0, 0.0, 0.0])}

@@ -46,5 +46,5 @@ class Halley(Method):
         check_positive(self.floor, "Halley: floor")
 
     def settings(self) -> dict[str, Any]:
-        """Return what the kernels read; see Method.settings."""
+        """Return the kernel settings; see Method.settings."""
         return {**super().settings(), "damping": self.damping, "damping_floor": self.floor}

@@ -5,9 +5,9 @@
 Quadratic near the goal (Whitney 1969, Resolved motion rate control). Rows that have no weight do not count, so a
 planar arm with two joints is square under Reach(frame, target, weight=(1, 1, 0)).
 
-Any other size is refused by name: there is no inverse. Where a limit takes a joint out of the step, or a pivot is
+Any other size is rejected: it has no inverse. Where a limit takes a joint out of the step, or a pivot is
 at rounding (a singular pose), the step is the least-squares one (see qr). Near singular poses steps are as long as
-the step limit lets them be. Stiffness says nothing here: the step is the only one there is.
+the step limit lets them be. Stiffness has no effect: there is only one such step.
 """
 
 from __future__ import annotations

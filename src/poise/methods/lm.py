@@ -50,5 +50,5 @@ class LM(Method):
         check_whole(self.rounds, "LM: rounds", least=0)
 
     def settings(self) -> dict[str, Any]:
-        """Return what the kernels read; see Method.settings."""
+        """Return the kernel settings; see Method.settings."""
         return {"damping": self.damping, "damping_floor": self.floor, "rounds": self.rounds, "options": np.zeros(4)}

@@ -1,6 +1,6 @@
 """Method: how a step is made.
 
-The arithmetic is in native/kernels; a method holds settings, documentation and what it supports.
+The arithmetic is in native/kernels; a method holds its settings, documentation and capabilities.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Method:
     scale_free: ClassVar[bool] = False  # whether only the proportions of weights and stiffness matter to it
     longest_step: ClassVar[float] = 1.0  # radians in one step, and times L metres, where no step_limit is given
 
-    # what it supports; the rest is refused by name
+    # what it supports; other problems are rejected
     joint_kinds: ClassVar[frozenset[str]] = frozenset({*KINDS, "mimic"})  # of the joints that move a goal
     goal_kinds: ClassVar[frozenset[str]] = frozenset({*(op.name.lower() for op in core.GoalOp), "posture"})
     levels: ClassVar[bool] = False  # goals of several priorities, and limits beyond joint ranges
@@ -53,7 +53,7 @@ class Method:
             raise InvalidValue(f"{what}: stall_ratio is {self.stall_ratio!r}; it must be above 0 and at most 1.")
 
     def settings(self) -> dict[str, Any]:
-        """Return what the kernels read: damping, damping_floor, rounds and up to four options."""
+        """Return the kernel settings: damping, damping_floor, rounds and up to four options."""
         return {"damping": 0.0, "damping_floor": 0.0, "rounds": 3, "options": np.zeros(4)}
 
     def refuse_body(self, model: Model, frames: Sequence[str], moves: NDArray[np.bool_]) -> str | None:
@@ -69,7 +69,7 @@ class Method:
 
 
 def check_positive(value: object, what: str, *, zero: bool = False) -> float:
-    """Return a finite number above zero (or zero, if that is allowed), or refuse it."""
+    """Return a finite number above zero (or zero, if allowed). Raises `InvalidValue` otherwise."""
     x = float(value) if is_number(value) else np.nan  # type: ignore[arg-type]
     if not np.isfinite(x) or x < 0 or (x == 0 and not zero):
         raise InvalidValue(f"{what} is {value!r}; it must be a number {'of 0 or more' if zero else 'above 0'}.")
@@ -77,14 +77,14 @@ def check_positive(value: object, what: str, *, zero: bool = False) -> float:
 
 
 def check_whole(value: object, what: str, *, least: int = 1) -> int:
-    """Return a whole number, `least` or more, or refuse it."""
+    """Return a whole number of at least `least`. Raises `InvalidValue` otherwise."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < least:
         raise InvalidValue(f"{what} is {value!r}; it must be a whole number, {least} or more.")
     return int(value)
 
 
 def check_flag(value: object, what: str) -> bool:
-    """Return True or False, and refuse what merely counts as one of them."""
+    """Return True or False. Raises `InvalidValue` for other truthy or falsy values."""
     if not isinstance(value, (bool, np.bool_)):
         raise InvalidValue(f"{what} is {value!r}; it must be True or False.")
     return bool(value)

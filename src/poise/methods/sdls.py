@@ -55,6 +55,6 @@ class SDLS(Method):
         check_flag(self.soft, "SDLS: soft")
 
     def settings(self) -> dict[str, Any]:
-        """Return what the kernels read; see Method.settings."""
+        """Return the kernel settings; see Method.settings."""
         clamp = 1e30 if self.target_clamp is None else self.target_clamp
         return {**super().settings(), "options": np.array([self.gamma_max, clamp, float(self.soft), 0.0])}

@@ -39,7 +39,7 @@ class Sequential(Method):
     Attributes:
         parts: Joint names of each part, in the order of solving; None reads root, spine and limbs from the tree.
         rounds: Most passes over the parts.
-        finish: Whether what is still missed is then solved with all parts at once.
+        finish: Whether goals that are still missed are then solved with all parts at once.
     """
 
     parts: Sequence[Sequence[str]] | None = None

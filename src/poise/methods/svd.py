@@ -45,5 +45,5 @@ class SVD(Method):
             )
 
     def settings(self) -> dict[str, Any]:
-        """Return what the kernels read; see Method.settings."""
+        """Return the kernel settings; see Method.settings."""
         return {**super().settings(), "options": np.array([self.threshold, 0.0, 0.0, 0.0])}

@@ -74,7 +74,7 @@ class TwoBone(Method):
             read_unit(self.pole, "TwoBone: pole")
 
     def settings(self) -> dict[str, Any]:
-        """Return what the kernels read; see Method.settings."""
+        """Return the kernel settings; see Method.settings."""
         pole = np.zeros(3) if self.pole is None else read_unit(self.pole, "TwoBone: pole")
         return {"damping": 0.0, "damping_floor": 0.0, "rounds": 0, "options": np.append(pole, self.soften)}
 

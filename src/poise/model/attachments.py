@@ -1,4 +1,4 @@
-"""What a model carries besides joints and frames, because files carry it: shapes, named poses, roles, up, units."""
+"""Attachments: what files add to joints and frames: shapes, named poses, roles, example poses, up axis, units."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ UNITS = ("m", "dm", "cm", "mm", "in", "ft", "unknown")
 
 @dataclass(frozen=True, slots=True)
 class Attachments:
-    """All of it, as it was added.
+    """The data that a model has in addition to joints and frames.
 
     Attributes:
         shapes: Solids, each fixed to a frame.
         poses: Name and configuration.
-        roles: Role and frame; an empty frame where it is said that nothing plays the role.
+        roles: Role and frame; an empty frame if no frame plays the role.
         up: The world's up axis.
         units: What lengths are in.
         example_poses: Configurations (frames, nq) from the clip that the file came with, in pairs of neighbouring
             frames. They show how the body stands and bends if its rest pose does not. None if there is no clip.
         subject: The body alone, if the model also holds objects or other people: roles and contact points are those of
             the subject. Otherwise None.
-        look: Where the files are that show the body; no part of what it is.
+        look: The files that show the body; not compared.
     """
 
     shapes: tuple[Shape, ...] = ()
@@ -77,7 +77,7 @@ class Attachments:
         )
 
     def key(self) -> tuple[Any, ...]:
-        """Return everything that makes it what it is, in a form that can be compared."""
+        """Return its content in a form that can be compared."""
         poses = tuple(
             (name, (np.asarray(q, np.float64) + 0.0).tobytes()) for name, q in sorted(self.poses, key=take_name)
         )
@@ -135,5 +135,5 @@ def make_unit(layout: Layout, q: Floats, what: str) -> None:
 
 
 def freeze_mapping(pairs: Sequence[tuple[str, Any]]) -> Mapping[str, Any]:
-    """Return a mapping that nobody can change."""
+    """Return a read-only mapping."""
     return MappingProxyType(dict(pairs))

@@ -93,7 +93,7 @@ class ModelBuilder:
             upper: Upper bound, likewise.
             rest: The joint's numbers in the rest pose; zero, brought into the range, unless given.
             mimic: (joint, ratio, offset): follow that joint instead of having a coordinate of one's own.
-            mass: Mass of what moves with the joint [kg].
+            mass: Mass that moves with the joint [kg].
             center: Centre of that mass in the joint's frame [m].
             stiffness: How much its motion is discouraged; 0 is neutral, the larger the less it moves in a step.
             cone: How far a ball joint may turn; None for no bound.

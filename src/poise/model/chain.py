@@ -26,14 +26,14 @@ __all__ = ["Axis", "Chain", "find_chain", "find_readings"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Axis:
-    """One turn or slide, as it stands while all are at zero.
+    """A rotation or slide axis, placed with all joints at zero.
 
     Attributes:
         joint: Name of the joint.
         h: Unit direction, in the world.
         p: A point on the axis [m].
         slides: Whether it slides; otherwise it turns.
-        lower: Least value, radians or metres; -inf where there is none.
+        lower: Least value [rad or m]; -inf if unbounded.
         upper: Largest value.
         q: Which number of q it reads.
         gain: v = gain q + bias.
@@ -84,7 +84,7 @@ class Chain:
     """The moving axes from the world to a frame, the innermost first, and where the frame is while they are at zero.
 
     Attributes:
-        axes: The axes. T: T_world_frame at zero. odd: Why the way is no chain of turns and slides; "" where it is.
+        axes: The axes. T: T_world_frame at zero. odd: Why the path is not a chain of rotations and slides, or "".
         still: Whether joints on the way stand as the configuration has them.
     """
 

@@ -16,7 +16,7 @@ ATTACHED = ("shapes", "named poses", "roles", "up axis", "units", "example poses
 
 
 def name_mismatch(given: Model, wanted: Model) -> str:
-    """Return "of model 'a', not of 'b'"; of two models of one name, what differs."""
+    """Return "of model 'a', not of 'b'"; for two models of one name, their first difference."""
     if given.name != wanted.name:
         return f"of model {given.name!r}, not of {wanted.name!r}"
     return f"of another model that is named {given.name!r} too: {find_difference(given, wanted)}"
@@ -41,7 +41,7 @@ def find_difference(one: Model, other: Model) -> str:
 
 
 def find_other_field(one: Any, other: Any) -> str:
-    """Return the first field in which two joints or frames differ; empty where there is none."""
+    """Return the first field in which two joints or frames differ, or ""."""
     if type(one) is not type(other):
         return "kind"
     for name in one.__slots__:

@@ -34,7 +34,7 @@ def is_doubtful(angle: float) -> bool:
 
 
 def advise_radians(angle: float) -> str:
-    """Return what to type instead of one such number."""
+    """Return the conversion to type for such a number."""
     return f"angles are in radians; for {angle:g} degrees type math.radians({angle:g}), for an array np.deg2rad(...)"
 
 

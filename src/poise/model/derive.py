@@ -40,7 +40,7 @@ ROLE_SLOTS = ("_attached", "notes", "roles")  # of a Model: those that hold its 
 
 
 def remodel(model: Model, specs: list[JointSpec | FrameSpec]) -> Model:
-    """Return a model of the same name and source made from other specs, with what still hangs on them."""
+    """Return a model of the same name and source made from other specs, with the attachments that still fit."""
     return reattach(model, carry_over(model, specs), specs=specs)
 
 
@@ -57,7 +57,7 @@ def reattach(
 
 
 def carry_over(model: Model, specs: Sequence[JointSpec | FrameSpec]) -> Attachments:
-    """Return what a model of these specs, all from `model`, keeps: what hangs on its frames, its part of each pose."""
+    """Return the attachments of a model made of some specs of `model`: on its frames, and its part of each pose."""
     frames = {spec.frame if isinstance(spec, JointSpec) else spec.name for spec in specs}
     own = [s.name for s in specs if isinstance(s, JointSpec) and not s.mimic and KINDS[s.kind].nq]
     old = model._attached
@@ -111,7 +111,7 @@ def with_subject(model: Model, subject: Model) -> Model:
 
 
 def add_objects(model: Model, specs: Sequence[JointSpec | FrameSpec]) -> Model:
-    """Return the model with joints and frames that are no part of its body; it has no named poses."""
+    """Return the model with joints and frames outside its body, and without named poses."""
     attached = replace(model._attached, poses=(), example_poses=None, subject=model)
     return reattach(model, attached, specs=[*model._layout.specs, *specs])
 
@@ -229,7 +229,7 @@ def draw_configurations(
 
 
 def read_shape(size: int | tuple[int, ...] | None) -> tuple[int, ...]:
-    """Return the leading axes that a size asks for."""
+    """Return the leading axes of a size."""
     try:
         lengths = () if size is None else (index(size),) if not isinstance(size, Iterable) else tuple(map(index, size))
     except TypeError:

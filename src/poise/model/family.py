@@ -55,7 +55,7 @@ FEWER_WAYS = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Family:
-    """What closed form a chain has.
+    """The closed form of a chain.
 
     Attributes:
         name: "spherical wrist", "spherical shoulder", "three parallel axes", "general six joints", or "none"; "nearly a
@@ -63,7 +63,7 @@ class Family:
         frame: Name of the frame.
         joints: Names of the joints that move it, the innermost first.
         free: Name of the joint that is scanned, of seven; None of six.
-        reason: Why there is no closed form; "" where there is one.
+        reason: Why the chain has no closed form; "" if it has one.
         point_error: How far a point of the frame is off for axes that were moved into the family [m].
         turn_error: The same of its rotation [rad].
         near: Whether the chain is only nearly in the family: its poses are guesses then, and nothing is proved.
@@ -111,7 +111,7 @@ class Six:
 def find_family(
     model: Tree, frame: str, moves: NDArray[np.bool_], q: Floats, *, limited: bool = True, table: Any = None
 ) -> Family:
-    """Return the family of the chain to a frame, or the reason why it has none."""
+    """Return the family of the chain to a frame, or the reason that it has no closed form."""
     name = model.frame(frame).name
     chain = find_chain(model, name, moves, q, limited=limited, table=table)
     joints = tuple(axis.joint for axis in chain.axes)
@@ -261,7 +261,7 @@ def find_nearest_point(axis: Axis, other: Axis) -> Floats:
 def span(axes: Sequence[Axis], end: Floats) -> float:
     """Return the length of the way along the axes' points to `end`, slides at their farthest [m].
 
-    A slide without an end counts nothing: how far it goes is bounded by what is asked, which is added to this.
+    An unbounded slide counts zero: the target bounds it, and its distance is added to this.
     """
     points = [axis.p for axis in axes] + [end]
     way = sum(float(np.linalg.norm(b - a)) for a, b in itertools.pairwise(points))
@@ -303,7 +303,7 @@ def moves_every_way(chain: Chain) -> bool:
 
 
 def describe_axes(axes: Sequence[Axis]) -> str:
-    """Say what was looked for and not found."""
+    """Describe the conditions of a family that the axes do not meet."""
     kinds = "".join("P" if axis.slides else "R" for axis in axes)
     return (
         f"of {kinds} no three neighbouring axes at an end meet in a point with two of the others parallel or meeting, "

@@ -1,4 +1,4 @@
-"""From what the builder was told to a tree: parents resolved, loops refused, mimic chains collapsed, indices given."""
+"""Compile a builder into a tree: resolve parents, reject loops, collapse mimic chains, assign indices."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def hang_on(spec: Spec, parent: str | None) -> Spec:
 
 
 def sort_depth_first(parents: tuple[int, ...], frames: tuple[str, ...]) -> tuple[int, ...]:
-    """Return all frames, parents first and each subtree together; refuse a loop by name."""
+    """Return all frames, parents first and each subtree together. Raises `InvalidModel` for a loop."""
     children: list[list[int]] = [[] for _ in range(len(parents) + 1)]
     for i, parent in enumerate(parents):
         children[parent].append(i)

@@ -1,4 +1,4 @@
-"""From a layout to what a model shows of itself: joints, frames, its length."""
+"""Make the joints, the frames and the length of a model from its layout."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def only_slides(kind: str) -> bool:
 
 
 def freeze_flags(flags: Iterable[bool]) -> NDArray[np.bool_]:
-    """Return the flags as an array that nobody can change."""
+    """Return the flags as a read-only array."""
     out = np.array(list(flags), dtype=bool)
     out.setflags(write=False)
     return out

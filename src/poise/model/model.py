@@ -44,23 +44,23 @@ class Model(NotebookCell):
         frames: Names of all frames, in the order of `fk`'s output; `frame(name)` is the `Frame` itself.
         joints: All joints, in the order of q: `Joint` objects, each equal to its name.
         rest: The rest pose.
-        lower: Lower bounds, length nv; -inf where there is none.
+        lower: Lower bounds, length nv; -inf if unbounded.
         upper: Upper bounds, length nv.
         stiffness: Stiffness of each degree of freedom.
         slides: Whether each degree of freedom is a length [m].
         turns: Whether each is an angle [rad]; the stretch of a scale joint is neither.
         mass: Total mass [kg].
         length: L, the longest path from the root [m]: the body's length scale.
-        source: The file or table it came from.
+        source: The file or table that it was read from.
         notes: What was assumed when it was read.
         shapes: Solids and meshes fixed to its frames.
         poses: Named configurations, such as a file's key poses.
-        roles: What its frames are on a body: role, such as "hand_l", to frame.
+        roles: Body part, such as "hand_l", to frame.
         example_poses: Configurations from the clip that its file came with, (frames, nq), in pairs of neighbouring
             frames: they show how it stands if its rest pose does not. None if there is no clip.
         subject: The body alone, if this model also holds objects or other people. Otherwise None.
         up: The world's up axis: "x", "y" or "z".
-        units: What its lengths are in: "m", or what the file says where its numbers were kept.
+        units: The unit of its lengths: "m", or that of the file if its numbers were kept.
         memo: Values computed from this model, kept to save time; copies start with an empty one.
     """
 
@@ -95,7 +95,7 @@ class Model(NotebookCell):
     memo: Memo
     _attached: Attachments
     _body: Body
-    _late: tuple[Model, derive.RoleFinder]  # roles nobody has used yet: the body without them, and who finds them
+    _late: tuple[Model, derive.RoleFinder]  # roles not used yet: the body without them, and their finder
     _layout: Layout
     _joints: dict[str, Joint]
     _frames: dict[str, Frame]
@@ -226,7 +226,7 @@ class Model(NotebookCell):
         return [self.joint(name) for name in carried if name is not None]
 
     def family(self, frame: str | Frame, joints: Sequence[str] | None = None) -> Family:
-        """Return which closed form the chain to a frame has, or why it has none; print it.
+        """Return the closed form of the chain to a frame, or why it has none. Prints as text.
 
         Args:
             frame: Name of the frame.
@@ -340,7 +340,7 @@ class Model(NotebookCell):
         return out
 
     def random(self, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Array:
-        """Draw configurations evenly from the ranges, (*size, nq); from within pi or L if there is no range.
+        """Draw configurations evenly from the ranges, (*size, nq); within pi or L if unbounded.
 
         Joints that are locked stand as in the rest pose.
         """
@@ -366,14 +366,14 @@ class Model(NotebookCell):
         return derive.add_spec(self, spec)
 
     def with_roles(self, roles: Mapping[str, str | Frame | None]) -> Model:
-        """The same body with some roles given anew; the others stay.
+        """Return the same body with some roles replaced.
 
         Args:
             roles: Role, such as "hand_l", to the frame that plays it, or to None where nothing does. What `poise.roles`
                 returns will do, and so does part of it, corrected.
 
         Raises:
-            NameNotFound: There is no such frame.
+            NameNotFound: The model has no such frame.
         """
         return derive.with_roles(self, roles)
 

@@ -50,7 +50,7 @@ def is_planar(model: Model) -> bool:
 
 
 def list_motions(model: Model) -> Iterator[tuple[str, Primitive, Floats]]:
-    """Yield the motions of all joints: the joint, what it does, and its axis in the world."""
+    """Yield the motions of all joints: the joint, the primitive, and its axis in the world."""
     T = model.fk(np.array(model.rest))
     for joint in model.joints:
         R = T[model.frames.index(joint.frame), :3, :3]

@@ -1,4 +1,4 @@
-"""What a builder was told, checked one by one: the source from which models are made and remade."""
+"""Specs: the checked joints and frames that models are made from."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class FrameSpec:
 
     @classmethod
     def make(cls, name: str, parent: Any, offset: Any, mass: float, center: ArrayLike) -> FrameSpec:
-        """Return the frame, or raise an error that names what is wrong with it."""
+        """Return the frame. Raises an error that names the invalid argument."""
         where = f"frame {name!r}"
         return cls(
             check_name(name, "frame"),
@@ -43,7 +43,7 @@ class FrameSpec:
         )
 
     def key(self) -> tuple[Any, ...]:
-        """Return everything that makes it what it is, in a form that can be compared."""
+        """Return its content in a form that can be compared."""
         return self.name, self.parent, self.offset, self.mass, (self.center + 0.0).tobytes()  # no zero has a sign
 
 
@@ -73,7 +73,7 @@ class JointSpec:
     path: Path | None = None
 
     def key(self) -> tuple[Any, ...]:
-        """Return everything that makes it what it is, in a form that can be compared."""
+        """Return its content in a form that can be compared."""
         fields = (getattr(self, name) for name in self.__slots__)
         return tuple((f + 0.0).tobytes() if isinstance(f, np.ndarray) else f for f in fields)
 
@@ -102,7 +102,7 @@ class JointSpec:
         length: float | None = None,
         path: Any = None,
     ) -> JointSpec:
-        """Return the joint, or raise an error that names what is wrong with it."""
+        """Return the joint. Raises an error that names the invalid argument."""
         check_name(name, "joint")
         where = f"joint {name!r}"
         check_kind(kind, where)
@@ -345,7 +345,7 @@ def check_cone(kind: str, cone: Any, where: str) -> BallRange | None:
 
 
 def check_locked(locked: Any, kind: str, follows: Mimic | None, where: str) -> bool:
-    """Tell whether solvers leave the joint alone, which only a joint with its own coordinate can ask for."""
+    """Return whether the joint is locked. Raises for a joint without a coordinate of its own."""
     if not isinstance(locked, (bool, np.bool_)):
         raise InvalidValue(f"{where}: locked is {locked!r}; it must be True or False.")
     if locked and KINDS[kind].nv == 0:

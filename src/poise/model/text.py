@@ -36,7 +36,7 @@ def indent_children(below: list[int], prefix: str) -> list[tuple[int, str, str]]
 
 
 def write_headline(model: Tree) -> str:
-    """Return the model's name, its size and what it carries."""
+    """Return the model's name, size and contents."""
     mass = f", {model.mass:.3g} kg" if model.mass else ""
     counts = ((len(model.shapes), "shape"), (len(model.poses), "named pose"))
     more = "".join(f", {n} {what}{'s' * (n != 1)}" for n, what in counts if n)

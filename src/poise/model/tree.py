@@ -1,4 +1,4 @@
-"""Tree: what is read of a model by those that describe it, and that the model itself calls."""
+"""Tree: read-only queries on a model, shared by `Model` and the modules that describe it."""
 
 from __future__ import annotations
 

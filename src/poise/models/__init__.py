@@ -1,7 +1,7 @@
 """The built-in bodies: ``poise.load("humanoid")`` without a file.
 
 `names` lists them, `build` makes one. Each body lives in a file of its own, imported the first time it is
-asked for, whose docstring names the published source of its dimensions.
+built, whose docstring names the published source of its dimensions.
 
 Conventions. Arms and the snake stand on z = 0 with z up, as their makers draw them. Figures (humanoid, hand,
 quadruped) are y-up: they face +z and have their left side at +x.

@@ -22,7 +22,7 @@ Vector = tuple[float, float, float]
 
 
 class Link(NamedTuple):
-    """One row: the joint, the frame it carries, where it sits, how far it turns, and what it weighs."""
+    """One row of the table: joint, frame, placement, range and mass."""
 
     joint: str
     frame: str

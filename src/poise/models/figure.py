@@ -109,10 +109,10 @@ def add_figure(
     marks: Iterable[Landmark],
     stance: Mapping[str, Angles],
 ) -> None:
-    """Add the parts and marks, and the right side of those whose names say left.
+    """Add the parts and landmarks, and the right side of those named left.
 
     Args:
-        builder: what they are added to; it has the root already.
+        builder: The builder, which has the root already.
         parts: middle and left parts.
         marks: middle and left marks.
         stance: rest angles of middle and left parts [degrees]; a part that is not named rests at zero.

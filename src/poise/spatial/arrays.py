@@ -26,7 +26,7 @@ def read_finite(x: object, tail: tuple[int, ...], name: str) -> Array:
 
 
 def read_reals(x: object, name: str) -> Array:
-    """Return a new float64 array of what was given, finite or not."""
+    """Return a new float64 array of the values, finite or not."""
     if type(x) is np.ndarray and x.dtype == np.float64:
         return x.copy()
     found = ""

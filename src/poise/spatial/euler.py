@@ -13,7 +13,7 @@ LOCKED = 1e-14  # sine or cosine of half the middle Euler angle below which the 
 
 
 def read_order(order: str) -> tuple[int, int, int]:
-    """Return the axes of an order such as "ZXY", by number, or refuse it."""
+    """Return the axes of an order such as "ZXY", by number. Raises `InvalidValue` for other text."""
     axes = tuple("XYZ".find(letter) for letter in str(order).upper())
     if len(axes) != 3 or -1 in axes or axes[0] == axes[1] or axes[1] == axes[2]:
         wanted = "three of the letters X, Y, Z, none twice in a row, such as 'ZXY'"

@@ -142,7 +142,7 @@ class Rotation:
 
     @property
     def axis(self) -> Array:
-        """The unit axis ``(..., 3)`` of the turn by ``angle``; z where there is no turn."""
+        """The unit axis ``(..., 3)`` of the turn by ``angle``; z for the identity."""
         vector = np.where(self._wxyz[..., :1] < 0.0, -self._wxyz[..., 1:], self._wxyz[..., 1:])
         still = np.all(vector == 0.0, axis=-1, keepdims=True)
         return _normalize(np.where(still, [0.0, 0.0, 1.0], vector))
@@ -248,10 +248,10 @@ class Rotation:
 
 
 def as_rotation(x: object, name: str = "rotation") -> Rotation:
-    """Return a Rotation of what was given: a Rotation, SciPy's, ``(..., 3, 3)`` matrices or wxyz ``(..., 4)``.
+    """Return a Rotation from a Rotation, SciPy's, ``(..., 3, 3)`` matrices or wxyz ``(..., 4)``.
 
     Raises:
-        ShapeMismatch: an array of another shape; the message says ``name``.
+        ShapeMismatch: an array of another shape; the message has ``name``.
         InvalidValue: not a rotation, or not numbers.
     """
     if isinstance(x, Rotation):

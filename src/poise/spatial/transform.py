@@ -237,13 +237,13 @@ class Transform:
 
 
 def as_transform(x: object, name: str = "target") -> Transform:
-    """Return a Transform of what was given.
+    """Return a Transform from any of its forms.
 
     One itself, matrices ``(..., 4, 4)``, translations ``(..., 3)``, or an object with ``.rotation`` and
     ``.translation`` (Pinocchio's SE3, SciPy's RigidTransform), ``.homogeneous`` or ``.as_matrix()``.
 
     Raises:
-        ShapeMismatch: an array of another shape; the message says ``name``.
+        ShapeMismatch: an array of another shape; the message has ``name``.
         InvalidValue: not a rigid motion, or not numbers.
     """
     if isinstance(x, Transform):
@@ -270,7 +270,7 @@ def as_transform(x: object, name: str = "target") -> Transform:
 
 
 def _read_field(x: object, field: str) -> object:
-    """Return what an object holds under a name; None if that is a method."""
+    """Return an attribute of an object; None if it is a method."""
     value = getattr(x, field, None)
     return None if callable(value) else value
 

@@ -1,4 +1,4 @@
-"""Comfort: joints away from the ends of their ranges, and a frame that can move well, in what the other goals leave.
+"""Comfort: keep joints away from the ends of their ranges and a frame well movable, in the freedom that goals leave.
 
     cost  sum_i gain_i (d_i / (1 - d_i^2))^2 / 3  -  manipulability * log m(q)
           d_i = (q_i - middle_i) / half_i, within +-0.999;   m^2 = det(J J^T / L^2 + 1e-6)
@@ -58,7 +58,7 @@ class Comfort(GeneralPosture, words=POSTURE):
             raise InvalidValue("Comfort: manipulability is of a frame; give frame=, such as the hand's.")
 
     def find_wanted(self, model: Model) -> Floats:
-        """Return the middle of every range; the rest pose where there is none."""
+        """Return the middle of every range; the rest pose for unbounded joints."""
         out = np.array(model.rest)
         for joint in model.joints:
             if joint.nv and not joint.quaternion:
@@ -101,7 +101,7 @@ class Comfort(GeneralPosture, words=POSTURE):
 
 
 def invert_halves(model: Model) -> Floats:
-    """Return 1 over half of each range; 0 where there is none, or nothing in it."""
+    """Return 1 over half of each range; 0 for an infinite or empty one."""
     half = halve_ranges(model)
     return np.divide(1.0, half, out=np.zeros(model.nv), where=np.isfinite(half) & (half > 0))
 

@@ -76,17 +76,17 @@ class Gaussian:
 
 @dataclass(frozen=True, eq=False)
 class DiagonalPosture:
-    """A diagonal posture beside a Gaussian, sum_v gain_v d_v^2 / 2 with d the difference from a wanted pose.
+    """A diagonal posture in addition to a Gaussian, sum_v gain_v d_v^2 / 2 with d the difference from a wanted pose.
 
     The kernels step as if the coordinates of the chart changed with the velocities everywhere as they do in one pose,
     K = dv/dx; the gradient is exact, and so is where the steps end:
 
-        D = K^T diag(gain) K;  what the Gaussian asks for counts B = (1 + S D)^-1;  both together have the spread B S
+        D = K^T diag(gain) K;  the weight of the Gaussian is B = (1 + S D)^-1;  both together have the spread B S
 
     Attributes:
         shrink: B, (d, d).
         spread: That of both together, (d, d).
-        loose: The spread of coordinates that the Gaussian says nothing about, (n + 3 r,).
+        loose: The spread of coordinates that the Gaussian does not cover, (n + 3 r,).
         pull: The gains, (nv,).
         wanted: The pose that it is drawn to, (nq,).
     """
@@ -99,7 +99,7 @@ class DiagonalPosture:
 
     @classmethod
     def join(cls, gaussian: Gaussian, q: Floats, pull: Floats, wanted: Floats) -> DiagonalPosture:
-        """Return what gains towards a wanted pose make of a Gaussian, with K as it is at q."""
+        """Combine gains towards a wanted pose with a Gaussian, with K as it is at q."""
         chart = gaussian.chart
         blocks = chart.native.blocks(q)
         turned = np.swapaxes(blocks, 1, 2)

@@ -1,4 +1,4 @@
-"""MidRange: keep joints near the middle of their ranges, in what freedom the other goals leave.
+"""MidRange: keep joints near the middle of their ranges, in the freedom that the other goals leave.
 
     cost  sum_i gain_i ((q_i - middle_i) / half_i)^power      half_i: half the range; joints without a range are free
 
@@ -34,7 +34,7 @@ class MidRange(Rest, words=POSTURE):
     default_name = "mid_range"
 
     def find_wanted(self, model: Model) -> NDArray[np.float64]:
-        """Return the middle of every range; the rest pose if there is none."""
+        """Return the middle of every range; the rest pose for unbounded joints."""
         out = np.array(model.rest)
         for joint in model.joints:
             if joint.nv and not joint.quaternion:

@@ -1,4 +1,4 @@
-"""PoseTargets: which points of a body goals ask for, and where they ask for them."""
+"""PoseTargets: the points of a body that goals place, and where."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Points = tuple[tuple[str, tuple[float, float, float]], ...]
 
 
 class PoseTargets(NamedTuple):
-    """What goals ask of a body's shape.
+    """The points that goals place, and their targets.
 
     Attributes:
         points: Frames, and points on them.
-        places: Where each is asked for, in the world, (points, 3).
+        places: Their targets in the world, (points, 3).
     """
 
     points: Points
@@ -28,14 +28,14 @@ class PoseTargets(NamedTuple):
 
     @classmethod
     def read(cls, rows: Sequence[GoalRows]) -> PoseTargets:
-        """Return what goals ask for as they were made."""
+        """Return the targets that the goals were made with."""
         asked = [row for row in rows if is_place(row)]
         points = tuple((str(row.frame), tuple(float(x) for x in row.point)) for row in asked)
         return cls(points, np.array([row.target[9:12] for row in asked]).reshape(-1, 3))  # type: ignore[arg-type]
 
 
 def is_place(row: GoalRows) -> bool:
-    """Return whether a goal asks for the place of a point in the world."""
+    """Return whether a goal places a point in the world."""
     return row.op in (POSITION, POSE) and row.base is None and bool((row.weight[:3] > 0).any())
 
 

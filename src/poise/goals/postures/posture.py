@@ -1,4 +1,4 @@
-"""GeneralPosture: what postures have in common whose cost is not a sum of squares, one a joint.
+"""GeneralPosture: the base of postures whose cost is not a sum of squares, one a joint.
 
     cost c(q),   gradient g = dc/dv,   H: a symmetric, positive semidefinite model of its second derivative
 
@@ -40,15 +40,15 @@ class GeneralPosture(Rest, words=POSTURE):
         """Return the gradient (nv,) and a positive semidefinite second derivative (nv, nv)."""
 
     def focus(self, model: Model, asked: PoseTargets, q: Floats) -> Any:
-        """Return what costs as this posture does for what is asked, seen from a pose; itself if that is no matter."""
+        """Return this posture specialised to the targets near `q`, or self if it does not depend on them."""
         return self
 
     def find_likely(self, model: Model, asked: PoseTargets, q: Floats) -> tuple[Gaussian, Floats] | None:
-        """Return the Gaussian that this posture is for what is asked, seen from a pose, and where to start; or None."""
+        """Return the Gaussian of this posture for the targets near `q`, and a start; None if it has none."""
         return None
 
     def find_seeds(self, model: Model, asked: PoseTargets, q: Floats, many: int = 4) -> Floats:
-        """Return poses from which to search again after a search that failed, (many, nq); none unless it knows some."""
+        """Return starts for a second search after one that failed, (up to many, nq)."""
         return np.zeros((0, model.nq))
 
 
@@ -71,5 +71,5 @@ def find_rest_slope(rest: Any, model: Model, q: Floats) -> tuple[Floats, Floats]
 
 
 def measure_units(model: Model) -> Floats:
-    """Return what one velocity is measured in: radians, or the body's length."""
+    """Return the unit of each velocity: 1 rad, or the body's length."""
     return np.where(model.slides, model.length, 1.0)

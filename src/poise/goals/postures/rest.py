@@ -1,4 +1,4 @@
-"""Rest: stay near a pose, in what freedom the other goals leave.
+"""Rest: stay near a pose, in the freedom that the other goals leave.
 
     cost  sum_i gain_i (q_i - rest_i)^power   radians, lengths in units of L; difference on the manifold for quaternions
 
@@ -74,7 +74,7 @@ class Rest(Goal, words=POSTURE):
         try:
             return np.array(Pose(model, self.pose).q)
         except (InvalidValue, ShapeMismatch) as error:
-            raise type(error)(f"Rest: pose is no Pose and no q of {model.name!r}: {error}") from None
+            raise type(error)(f"Rest: pose is neither a Pose nor a q of {model.name!r}: {error}") from None
 
     def gain(self, model: Model) -> NDArray[np.float64]:
         """Return the gain of every degree of freedom, the weight included."""

@@ -3,8 +3,8 @@
     cost  sum_k share_k (x(q) - m_k)^T S_k^-1 (x(q) - m_k) / 2
 
 x are the rotation vectors (and lengths) of the joints about the mean of all frames. m_k and S_k are the mean and the
-covariance of the frames nearest to what is asked: those whose asked points lie nearest to the targets, seen from the
-root of the body, the near ones counting more. The root itself is no style. Like Rest it lives strictly below the goals.
+covariance of the frames nearest to the targets: those whose points lie nearest to them, seen from the root of the body,
+the near ones counting more. The root is not part of a style. Like Rest, a Style lives strictly below the goals.
 Sources: Grochow, Martin, Hertzmann and Popovic, Style-based inverse kinematics, SIGGRAPH 2004 (the goal; its own model
 is in `poise.textbook`); Huang et al., Multi-variate Gaussian-based inverse kinematics, CGF 36(8), 2017.
 
@@ -87,7 +87,7 @@ class Style(GeneralPosture, words=POSTURE):
             neighbours: How many frames make a local Gaussian.
 
         Raises:
-            ModelMismatch: The clips are of several bodies, and no model says which of them is meant.
+            ModelMismatch: The clips are of several bodies, and `model` is not given.
         """
         clips = list(motions) if isinstance(motions, Iterable) and not isinstance(motions, Motion) else [motions]
         if not clips or not all(isinstance(clip, Motion) for clip in clips):
@@ -179,7 +179,7 @@ class Style(GeneralPosture, words=POSTURE):
         return out
 
     def focus(self, model: Model, asked: PoseTargets, q: Floats) -> Focus:
-        """Return the posture for what is asked: the Gaussian of the frames nearest to it, seen from q."""
+        """Return the posture for the targets: the Gaussian of the frames nearest to them, seen from q."""
         self._check(model)
         return Focus(self.find_likely(model, asked, q)[0])
 
@@ -200,7 +200,7 @@ class Style(GeneralPosture, words=POSTURE):
         return self.focus(model, NOTHING, q).find_slope(model, q)
 
     def find_seeds(self, model: Model, asked: PoseTargets, q: Floats, many: int = 4) -> Floats:
-        """Return starts for a search: the frames nearest to what is asked, with the root of q, (many, nq)."""
+        """Return starts for a search: the frames nearest to the targets, with the root of q, (many, nq)."""
         self._check(model)
         frames = self.parts[0][1]
         return frames.carry_frames(frames.find_near(asked, q, many)[0], q)
@@ -209,7 +209,7 @@ class Style(GeneralPosture, words=POSTURE):
         """Return how like the clips a pose is: the logarithm of its density among the frames most like it.
 
         Raises:
-            InvalidValue: It is no Pose.
+            InvalidValue: It is not a Pose.
             ModelMismatch: It is of another body.
         """
         if not isinstance(pose, Pose):
@@ -250,7 +250,7 @@ def read_shares(styles: Mapping[Style, float]) -> dict[Style, float]:
     """Return the styles of a blend that have a share, with shares that sum to 1.
 
     Raises:
-        InvalidValue: They are no styles with shares.
+        InvalidValue: It is not a mapping of styles to shares.
     """
     mix = dict(styles) if isinstance(styles, Mapping) else {}
     fine = all(isinstance(style, Style) and isinstance(share, Real) for style, share in mix.items())

@@ -1,4 +1,4 @@
-"""The frames of clips that a style is made of, and which of them are nearest to what is asked.
+"""The frames of clips that a style is made of, and the search for those nearest to the targets.
 
 Places are compared as the body sees them, in the axes of its root: where it stands and which way it faces is no style.
 The nearest frames are found by the kernels (`kernels/algebra/nearest.h`), in a tree that is made when points are asked
@@ -44,7 +44,7 @@ class StyleFrames:
         x: The coordinates that count, of all frames, (frames, d).
         root: The frame in whose axes places are compared; None where the body's base does not move.
         mean: Their mean pose as a configuration, (nq,).
-        carried: The numbers of q that are no style, those of the root and of locked joints.
+        carried: The numbers of q outside the style: those of the root and of locked joints.
         least: What every local spread holds: its share of that of all frames, and the floor, (d, d).
     """
 
@@ -71,7 +71,7 @@ class StyleFrames:
         root, held = find_root(model, parts)
         if len(held) == model.nv:
             raise InvalidValue(
-                f"Style.fit: of model {model.name!r} nothing moves but its root and locked joints, which are no style."
+                f"Style.fit: only the root and locked joints of {model.name!r} move, which are not part of a style."
             )
         chart = Chart.about(SampleLayout.read_model(model), mean, held)
         carried = [k for j in model.joints if j.nv and j.v.start in held for k in range(j.q.start, j.q.stop)]
@@ -103,7 +103,7 @@ class StyleFrames:
         return out
 
     def find_near(self, asked: PoseTargets, q: Floats, many: int) -> tuple[Ints, Floats]:
-        """Return the frames nearest to what is asked, seen from q, and how far; those most like q if no place is."""
+        """Return the frames nearest to the targets, seen from q, and their distances; or, without targets, to q."""
         if not asked.points:
             return self.find_alike(q, many)
         T = self.find_place(q)
@@ -147,7 +147,7 @@ class StyleFrames:
 
 
 def find_root(model: Model, parts: Sequence[Floats]) -> tuple[str | None, set[int]]:
-    """Return the frame that carries the whole body through the clips, and the velocities that are no style.
+    """Return the frame that carries the whole body through the clips, and the velocities outside the style.
 
     A body is carried by joints that slide in space and by turns that follow them, above everything else that moves.
     Files may hold several in a row, such as a node at the origin and hips that travel; the last that travels counts.

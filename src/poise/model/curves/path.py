@@ -124,7 +124,7 @@ class Path:
         )
 
     def key(self) -> tuple[Any, ...]:
-        """Return everything that makes it what it is, in a form that can be compared."""
+        """Return its content in a form that can be compared."""
         rest = self.shape, self.closed, self.follow, self.forward, self.up, self.corner
         return ((self.points + 0.0).tobytes(), *rest)
 

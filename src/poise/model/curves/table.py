@@ -140,7 +140,7 @@ def carry_frame(trace: Trace, forward: Floats, closed: bool) -> tuple[Floats, Fl
 
 
 def reflect_twice(trace: Trace) -> Floats:
-    """Return what each piece turns a frame by: a reflection between its ends, then one between its tangents."""
+    """Return the rotation of a frame along each piece: a reflection between its ends, then one between its tangents."""
     first = reflect_across(trace.place[:, 1] - trace.place[:, 0])
     second = reflect_across(trace.tangent[:, 1] - np.einsum("mij,mj->mi", first, trace.tangent[:, 0]))
     out: Floats = second @ first

@@ -1,4 +1,4 @@
-"""What a body looks like, as plain values: triangles of one material each, fixed to a frame or skinned to several.
+"""The appearance of a body as plain values: triangles of one material, fixed to a frame or skinned to several.
 
 A piece that is skinned moves by linear blend skinning,
 
@@ -8,7 +8,7 @@ with v a vertex, w_k up to eight weights that sum to one, and B_k the constant m
 (in glTF's words the inverse bind matrix, with the scale of the node). A rigid piece has one frame and no weights.
 Source: N. Magnenat-Thalmann et al., Joint-dependent local deformations, 1988; glTF 2.0, chapter 3.7.3.3.
 
-Nothing here opens a file: `LookSource` says where the files are, and `poise.formats.meshes.looks` reads them on demand.
+Nothing here opens a file: `LookSource` has the paths, and `poise.formats.meshes.looks` reads them on demand.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ INFLUENCES = 8
 
 @dataclass(frozen=True, slots=True)
 class LookSource:
-    """Where the files that show a body are.
+    """The files that show a body.
 
     Attributes:
         path: The body's own file, absolute.
         given: As the user wrote it.
         scale: Metres per unit, as the file was read.
-        up: The axis that was asked to point up.
+        up: The requested up axis.
         size: By how much the body was scaled since.
-        packages: Folders in which packages are looked for first.
+        packages: Folders that are searched for packages first.
         within: Nothing outside this folder is opened; "" for no such bound.
     """
 
@@ -67,7 +67,7 @@ class LookSource:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Texture:
-    """An image as its file has it; only what draws decodes it.
+    """An image as it is in its file, not decoded.
 
     Attributes:
         data: The bytes of a PNG or JPEG file.
@@ -80,12 +80,12 @@ class Texture:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Material:
-    """How a surface takes the light.
+    """The material of a surface.
 
     Attributes:
         color: Red, green, blue, opacity, 0 to 1, as a screen has them (sRGB).
         texture: The image that `color` is multiplied with; None for none.
-        cutout: Opacity below which nothing is drawn; None where opacity is not looked at.
+        cutout: Opacity below which nothing is drawn; None to ignore opacity.
         clear: Whether opacity lets shine through.
     """
 
@@ -102,7 +102,7 @@ class Patch:
     Attributes:
         vertices: (n, 3).
         triangles: Numbers of vertices, (m, 3), counter-clockwise from outside.
-        material: None where the mesh says nothing about it.
+        material: None if the mesh has no material.
         uv: Where in the texture each vertex is, (n, 2), v downwards; None for none.
         normals: (n, 3); None where they follow from the triangles around each vertex.
     """
@@ -150,12 +150,12 @@ class Piece:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Look:
-    """All that is known of how a body looks.
+    """The appearance of a body.
 
     Attributes:
         pieces: Empty where the file brings nothing to look at, or nothing of it was found.
         bare: Frames whose shape was to be a mesh that could not be had.
-        notes: What was left out, and where it was looked for.
+        notes: The files that are missing, and the folders that were searched.
         whole: How many triangles the files have, where they were thinned; else 0.
         assumed: How files were read that can be read in two ways.
     """
@@ -210,7 +210,7 @@ def deform_normals(piece: Piece, frames: Sequence[str], T: Any, points: Any) -> 
 
 
 def find_normals(vertices: Any, triangles: Any) -> Floats:
-    """Return unit normals of vertices, (n, 3): the mean of the faces around, by area; z where there are none."""
+    """Return unit normals of vertices, (n, 3): the mean of the faces around, by area; z for a vertex without faces."""
     points, corners = np.asarray(vertices, np.float64), np.asarray(triangles, np.int64)
     a, b, c = (points[corners[:, k]] for k in range(3))
     across = np.cross(b - a, c - a)

@@ -1,4 +1,4 @@
-"""Object: a thing that is no body, such as a box in two hands, along a path that is given.
+"""Object: a prop, such as a box in two hands, on a given path.
 
     T_world_object[t]     where it is at frame t; the same at all frames for one that stands still
 
@@ -28,7 +28,7 @@ FACES = ("+x", "-x", "+y", "-y", "+z", "-z")
 
 
 class Object:
-    """A thing that moves along a given path, to be held by hands; frozen.
+    """A prop that moves along a given path and can be held by hands; frozen.
 
     Args:
         shape: A Box, Sphere, Capsule or Cylinder of `poise.model`; a place that it has of its own is in the axes of the
@@ -44,12 +44,12 @@ class Object:
         shape: The solid.
         transforms: Where it is, read-only, (4, 4) or (frames, 4, 4).
         name: What it is called.
-        fps: Frames a second; None where nothing is said.
+        fps: Frames per second, or None if not given.
         color: Red, green, blue, opacity.
 
     Raises:
         InvalidValue: The shape is none that can be held, or a number cannot be.
-        ShapeMismatch: The path is no transform and no row of transforms.
+        ShapeMismatch: The path is neither a transform nor a row of transforms.
     """
 
     __slots__ = ("color", "fps", "name", "shape", "transforms")
@@ -118,7 +118,7 @@ class Object:
         if self.frames is None:
             return np.repeat(self.transforms[None], frames, axis=0)
         if self.frames != frames:
-            raise ShapeMismatch(f"the path of {self.name!r} has {self.frames} frames, and {frames} are asked for.")
+            raise ShapeMismatch(f"the path of {self.name!r} has {self.frames} frames, but {frames} are needed.")
         return np.array(self.transforms)
 
     def measure_distance(self, point: Any) -> float:
@@ -126,7 +126,7 @@ class Object:
 
         Raises:
             ShapeMismatch: The point has not three numbers.
-            InvalidValue: It is no numbers, or not finite.
+            InvalidValue: It is not numeric or not finite.
         """
         p, T = read_finite(point, (3,), "point"), self.offset
         if p.shape != (3,):
@@ -141,7 +141,7 @@ class Object:
         """Return the middle of a face of its solid, "+x" to "-z", and the way out of it, in its own axes, (3,).
 
         Raises:
-            InvalidValue: There is no such face.
+            InvalidValue: The object has no such face.
         """
         if face not in FACES:
             raise InvalidValue(f"{self.name!r} has no face {face!r}; it has {', '.join(FACES)}.")
@@ -176,7 +176,7 @@ def measure_distance(shape: Solid, p: Floats) -> float:
 
 
 def read_name(name: Any) -> str:
-    """Return the name of an object; refuse what is none."""
+    """Return the name of an object. Raises `InvalidValue` for anything but text."""
     if not isinstance(name, str) or not name:
         raise InvalidValue(f"Object: name is {name!r}; it must be text that is not empty.")
     return name
@@ -189,7 +189,7 @@ def read_path(given: Any, fps: Any, frame: str | None) -> tuple[NDArray[np.float
         fps = getattr(given, "fps", None) if fps is None else fps
         given = model.fk(q, model.frames[-1] if frame is None else frame)
     elif frame is not None:
-        raise InvalidValue(f"Object: frame is {frame!r}, and the path is no Motion that has frames; leave it out.")
+        raise InvalidValue(f"Object: frame is {frame!r}, but the path is not a Motion, which has frames; leave it out.")
     path = np.asarray(as_transform(given, "Object: transform").matrix, dtype=np.float64)
     if isinstance(given, np.ndarray) and given.shape == path.shape:
         path = np.asarray(given, dtype=np.float64)  # it was checked, and stays as it is to the last bit

@@ -34,7 +34,7 @@ class Shape:
         shape: Its geometry: Sphere, Capsule, Cylinder, Box or Mesh, at the origin.
         offset: From the frame to that origin.
         use: "visual", "collision" or "both".
-        color: Red, green, blue, opacity, each 0 to 1; None where the file says nothing.
+        color: Red, green, blue, opacity, each 0 to 1; None if the file has no colour.
     """
 
     frame: str
@@ -45,10 +45,10 @@ class Shape:
 
     @classmethod
     def make(cls, frame: Any, shape: Any, offset: Any, use: str, color: Sequence[float] | None) -> Shape:
-        """Return the shape; a place that the solid has of its own becomes part of the offset.
+        """Return the shape; the solid's own placement becomes part of the offset.
 
         Raises:
-            InvalidValue: Something about it cannot be; the message says what.
+            InvalidValue: An argument is invalid; the message names it.
             ShapeMismatch: The offset or the colour has too many or too few numbers.
         """
         name = getattr(frame, "name", frame)
@@ -66,7 +66,7 @@ class Shape:
 
 
 def check_color(color: ArrayLike | None, where: str) -> tuple[float, float, float, float] | None:
-    """Return three or four numbers as a colour, brought into 0 to 1; opaque unless said otherwise."""
+    """Return three or four numbers as a colour, clipped to 0 to 1; opaque by default."""
     if color is None:
         return None
     values = read_floats(color, 4, f"{where}: color")

@@ -1,4 +1,4 @@
-"""Solids: what a body is made of and what stands in the world, the same classes for both. Metres.
+"""Solids: shapes of bodies and obstacles in the world, the same classes for both. Metres.
 
 A solid is given by its sizes alone, as a part of a body is, or by its sizes and where it is, as a region of the world:
 
@@ -6,7 +6,7 @@ A solid is given by its sizes alone, as a part of a body is, or by its sizes and
     Box(size)                  Box(center, size, rotation=None)
     Capsule(radius, length)    Capsule(start, end, radius)
 
-Without a place it stands at the origin, a capsule along z. On a body `Shape` says where that origin is.
+Without a placement it is at the origin, a capsule along z. On a body, `Shape` places that origin.
 """
 
 from __future__ import annotations

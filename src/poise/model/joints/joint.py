@@ -39,13 +39,13 @@ class Mimic:
 
 @dataclass(frozen=True, slots=True)
 class BallRange:
-    """How far a ball joint may turn from q = (1, 0, 0, 0); None where it is free. Angles in radians.
+    """The range of a ball joint about q = (1, 0, 0, 0); None if free. Angles in radians.
 
     The turn is split into a twist about `axis` and a swing that carries the axis away from itself:
     ``R = R_swing R_twist``.
 
     Attributes:
-        swing: Half the opening of a round cone; or two angles, about the two directions beside the axis (x and y for
+        swing: Half the opening of a round cone; or two angles, about the two directions across the axis (x and y for
             axis z), which span an elliptic cone.
         twist: Lowest and highest turn about the axis.
         axis: The unit axis of twist, in the joint's own frame.
@@ -60,7 +60,7 @@ class BallRange:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Joint:
-    """One joint of a model. Equal to its name, so that `"elbow" in model.joints` works; printed, it says what it is.
+    """One joint of a model. Equal to its name, so that `"elbow" in model.joints` works.
 
     Attributes:
         name: The joint's own name.
@@ -68,7 +68,7 @@ class Joint:
         parent: The frame it hangs from; None for the world.
         frame: The frame that moves with it.
         offset: From the parent frame to the joint at q = 0.
-        axis: Unit axis in the joint's own frame (zeros where the kind has none).
+        axis: Unit axis in the joint's own frame (zeros for kinds without one).
         axis2: The second axis of a universal joint.
         order: Letters of an Euler joint, such as "ZXY"; empty otherwise.
         pitch: Metres per radian of a screw.

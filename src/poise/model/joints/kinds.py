@@ -59,7 +59,7 @@ class Coordinate:
 
     @property
     def unit(self) -> str:
-        """Return what it is measured in: m, rad, or nothing."""
+        """Return its unit: "m", "rad" or ""."""
         return "m" if self.slides else "" if self.factor else "rad"
 
 

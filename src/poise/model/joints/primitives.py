@@ -1,4 +1,4 @@
-"""From joints to what the kernels know: primitives that turn about or slide along their own z axis, or move freely.
+"""Expand joints into the primitives of the kernels, which turn about or slide along their own z axis, or move freely.
 
 Euler, universal, planar, translation3 and free joints become several primitives; a fixed joint becomes none. A mimic
 follower reads its leader's coordinate through gain and bias. Everything here happens once, when a model is built.
@@ -108,7 +108,7 @@ def make_kernel_table(layout: Layout) -> dict[str, Any]:
 
 
 def number_paths(paths: list[Path | None]) -> list[int]:
-    """Return the number of each primitive's curve among all curves; -1 where it has none."""
+    """Return the index of each primitive's curve among all curves, or -1."""
     numbers = iter(range(len(paths)))
     return [-1 if path is None else next(numbers) for path in paths]
 

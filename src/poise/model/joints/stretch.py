@@ -1,4 +1,4 @@
-"""Bones that lengthen: what a scale joint is told; and why there is no shear.
+"""Scale joints: bones that lengthen, and why shear is not supported.
 
 A scale joint moves its frame along its axis, to `length` times its coordinate from where the joint is: the frame is the
 far end of a bone, and the coordinate the bone's length over `length`. It moves what hangs below and deforms nothing:
@@ -22,7 +22,7 @@ from poise.model.joints.kinds import KINDS
 
 __all__ = ["check_kind", "check_length", "fill_bounds"]
 
-SHORTEST, LONGEST = 0.5, 2.0  # the range of a scale joint unless it is told
+SHORTEST, LONGEST = 0.5, 2.0  # the range of a scale joint unless given
 
 
 def check_kind(kind: Any, where: str) -> None:

@@ -14,7 +14,7 @@ __all__ = ["describe_joint", "print_joint"]
 
 
 def describe_joint(joint: Joint) -> str:
-    """Return a joint's kind, axis or order, range, what it follows, and whether solvers leave it alone."""
+    """Describe a joint: kind, axis or order, range, leader, and whether it is locked."""
     words = [joint.kind]
     if joint.order:
         words.append(joint.order)
@@ -71,13 +71,13 @@ def write_range(low: float, high: float, unit: str) -> str:
 
 
 def write_path(path: Path) -> str:
-    """Return what a curve is, in a few words."""
+    """Describe a curve in a few words."""
     closed = "closed " if path.closed else ""
     return f"a {closed}{path.shape} through {len(path.points)} points, {path.length:.4g} m"
 
 
 def write_cone(cone: BallRange) -> str:
-    """Return what bounds a ball joint, in radians."""
+    """Describe the range of a ball joint, in radians."""
     words = []
     if cone.swing is not None:
         words.append("swing " + " x ".join(f"{a:.4g}" for a in np.atleast_1d(cone.swing)))
