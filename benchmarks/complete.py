@@ -32,7 +32,6 @@ from decide import ARMS, near_edges
 from exact import SAME, ExactChain, differ, read_target
 
 import poise
-from poise.answers.complete_list import BRANCH, JOINTS, SLACKS
 from poise.goals import Orient, Reach
 from poise.reach.bounds import Freedom
 from poise.reach.closed_forms import ClosedGoal, find_closed_form
@@ -132,8 +131,8 @@ class Listed:
         form, n = self.arm.closed.form, len(self.arm.closed.axes)
         R, p, at = self.T[:3, :3].copy(), self.T[:3, 3].copy(), np.array([self.scan(values)])
         rows = form.near(R, p, at, False, np.zeros(7), np.ones(7))
-        off = self.arm.measure(values, rows[:, JOINTS][:, :n])
-        return set(rows[(off <= rows[:, SLACKS][:, :n] + room).all(axis=1), BRANCH].astype(int))
+        off = self.arm.measure(values, rows["joints"][:, :n])
+        return set(rows["branch"][(off <= rows["slacks"][:, :n] + room).all(axis=1)].tolist())
 
     def is_on_arc(self, branches: set[int], u: float, room: float) -> bool:
         """Whether a value of the free joint is on an arc of some of the branches."""
