@@ -84,7 +84,8 @@ class Branches:
         count = min(len(one), len(other))
         ends = 1.0 - 3.0 * abs(one[-1] - other[-1]) / longest
         whole = max(0.0, ends) * (count / max(len(one), len(other))) ** 0.5 * 0.8
-        off = np.abs(one[:count] - other[:count]).mean() / max(float(one[count - 1]), 1e-3 * self.body.size)
+        shared = max(one[count - 1], other[count - 1], 1e-3 * self.body.size)
+        off = np.abs(one[:count] - other[:count]).mean() / shared
         return float(max(whole, 0.75 * (1.0 - 3.0 * off) if count > 1 else 0.0))
 
     @cached_property
