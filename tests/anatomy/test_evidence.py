@@ -1,0 +1,95 @@
+"""Names against shape: agreement raises certainty, disagreement is reported, and sides follow the names."""
+
+from __future__ import annotations
+
+import pytest
+
+import poise
+from figures import Figure, Proportions
+from known_bodies import rename
+from poise.anatomy.evidence import swap_role
+from poise.model import Model
+
+PARTS = ("hip", "knee", "foot", "shoulder", "elbow", "hand")
+TRUNK = ("pelvis", "chest", "neck", "head")
+
+
+def name_figure(called: dict[str, str], seed: int = 0) -> tuple[Model, dict[str, str]]:
+    """Return a figure with other names for the frames of some roles, and the frames of all of its roles."""
+    model, roles = Figure(Proportions.draw(seed)).make()
+    names = {name: name for name in (*model.frames, *(joint.name for joint in model.joints))}
+    names |= {roles[role]: name for role, name in called.items()}
+    return rename(model, names), {role: names[frame] for role, frame in roles.items()}
+
+
+def call_all(side_words: tuple[str, str] = ("left", "right")) -> dict[str, str]:
+    """Return names in plain words for all roles with a side, and for the trunk."""
+    sides = list(zip("lr", side_words, strict=True))
+    return {f"{part}_{side}": f"{word}_{part}_link" for part in PARTS for side, word in sides} | {
+        part: f"{part}_link" for part in TRUNK
+    }
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_names_that_agree_raise_the_certainty(seed: int) -> None:
+    plain, named = (poise.roles(name_figure(called, seed)[0]) for called in ({}, call_all()))
+    for role in call_all():
+        assert named.role(role).certainty >= plain.role(role).certainty
+    assert named.role("knee_l").evidence.startswith("name and shape")
+    assert named.scheme == "words"
+    assert not named.disagreements
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_names_decide_the_sides(seed: int) -> None:
+    model, roles = name_figure(call_all(("right", "left")), seed)
+    found = poise.roles(model)
+    for role in ("knee_l", "hand_r", "hip_l"):
+        assert found[role] == roles[swap_role(role)]
+    assert found.facing == pytest.approx((-1.0, 0.0, 0.0), abs=1e-9)
+    assert any("left is right by shape" in words for words in found.disagreements)
+
+
+def test_a_wrong_name_is_reported() -> None:
+    called = call_all() | {"knee_l": "left_elbow_link", "elbow_l": "left_knee_link"}
+    model, roles = name_figure(called)
+    found = poise.roles(model)
+    assert found["knee_l"] == roles["knee_l"]
+    assert found["elbow_l"] == roles["elbow_l"]
+    assert any("left_knee_link" in words and "shape was followed" in words for words in found.disagreements)
+
+
+def test_one_name_is_enough_for_one_role() -> None:
+    model, roles = name_figure({"knee_l": "left_knee"})
+    found = poise.roles(model)
+    assert found["knee_l"] == "left_knee"
+    assert found.role("knee_l").certainty >= found.role("knee_r").certainty
+    assert found["knee_r"] == roles["knee_r"]
+
+
+def test_numbered_joints_of_an_arm_are_no_claim() -> None:
+    called = {"shoulder_l": "arm_l_1", "elbow_l": "arm_l_2", "hand_l": "arm_l_3"}
+    model, roles = name_figure(called)
+    found = poise.roles(model)
+    assert [found[role] for role in called] == [roles[role] for role in called]
+
+
+@pytest.mark.parametrize(
+    ("role", "other"), [("hand_l", "hand_r"), ("leg_fl", "leg_fr"), ("head", "head"), ("pelvis", "pelvis")]
+)
+def test_swapping_the_side_of_a_role_twice_changes_nothing(role: str, other: str) -> None:
+    assert swap_role(role) == other
+    assert swap_role(other) == role
+
+
+def test_the_names_of_a_tool_are_followed() -> None:
+    sides = {f"{part}_{s}": f"mixamorig:{word}{bone}" for s, word in (("l", "Left"), ("r", "Right")) for part, bone in (
+        ("hip", "UpLeg"), ("knee", "Leg"), ("foot", "Foot"), ("shoulder", "Arm"), ("elbow", "ForeArm"), ("hand", "Hand")
+    )}  # fmt: skip
+    model, roles = name_figure(
+        sides | {"pelvis": "mixamorig:Hips", "head": "mixamorig:Head", "chest": "mixamorig:Spine"}
+    )
+    found = poise.roles(model)
+    assert found.scheme == "Mixamo"
+    assert {role: found[role] for role in sides} == {role: roles[role] for role in sides}
+    assert found.certainty > 0.95
