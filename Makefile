@@ -142,11 +142,11 @@ blender-check: $(STAMPS)/poise
 sanitize:
 	@$(MAKE) --no-print-directory VENV=$(SANITIZE_VENV) sanitize-here
 
-# Linux wheels for x86-64 and arm64 from this machine, by zig; docs/releasing.md says what is built where.
+# Linux wheels for x86-64 and arm64 from this machine, by zig; RELEASING.md lists what is built where.
 wheels: $(STAMPS)/build $(STAMPS)/wheels
 	$(BIN)/python tools/wheels.py $(ARGS)
 
-# Both processors, every compiler, every rounding: docs/releasing.md says when each is run.
+# Both processors, every compiler, every rounding: see RELEASING.md.
 cross: $(STAMPS)/build
 	$(BIN)/python tools/cross.py $(ARGS)
 

@@ -3,7 +3,7 @@
     python tools/compilers.py                  # all of them; if one is missing, an error says what to type
     python tools/compilers.py g++-12 zig       # some
 
-The table that is printed goes into docs/releasing.md.
+The printed table goes into RELEASING.md.
 """
 
 from __future__ import annotations
