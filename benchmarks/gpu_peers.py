@@ -2,7 +2,7 @@
 
 pytorch_kinematics: pseudo-inverse steps of all targets and retries together, on the device that PyTorch has.
 PyRoki: Levenberg-Marquardt of 64 seeds a target for a few steps, then of the best 4 to the end, as its authors'
-benchmark does, on the device that JAX has. HJCD-IK has no package; docs/batch.md quotes what was measured of it.
+benchmark does, on the device that JAX has. HJCD-IK has no package; benchmarks/RESULTS.md quotes a measurement.
 """
 
 from __future__ import annotations

@@ -204,7 +204,7 @@ def path() -> Any:
 
 
 def make_path() -> Any:
-    """Return transforms across the front of an arm and back, as docs/maps.md has them."""
+    """Return transforms across the front of an arm and back, as in docs/families.md."""
     t = np.linspace(0.0, 2.0 * np.pi, 200)
     T = np.tile(np.eye(4), (len(t), 1, 1))
     T[:, :3, 3] = np.stack([0.35 * np.cos(t), np.full(200, 0.54), 0.79 + 0.05 * np.sin(2.0 * t)], axis=1)

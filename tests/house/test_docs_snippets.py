@@ -51,7 +51,7 @@ def words_and_numbers(text):
     return NUMBER.sub("#", rest).split(), [abs(float(number)) for number in NUMBER.findall(rest)]
 
 
-SLOW = {"mjcf.md", "pictures.md"}
+SLOW = {"files.md", "pictures.md"}
 RUN = [pytest.param(page, marks=pytest.mark.slow) if page.name in SLOW else page for page in PAGES]
 
 
