@@ -1,4 +1,4 @@
-"""The pictures of bodies in the documentation, drawn from what the pages' own snippets leave behind."""
+"""Draw the pictures of bodies in the documentation, from the variables of the pages' snippets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TINTS = (BODY, "#d6a77a", "#8fbf9f", "#b59fd0")
 
 
 def panels(poses: list[tuple[str, Any, list[Any]]], camera: Camera = FRONT) -> Any:
-    """Poses side by side at one scale, each with its name and the points it was asked for."""
+    """Draw poses side by side at one scale, each with its name and targets."""
     made, axes = make_figure(2.15 * len(poses) + 0.3, 3.9, panels=len(poses))
     for place, (name, pose, targets) in zip(np.atleast_1d(axes), poses, strict=True):
         draw_scene(place, pose, targets=targets, camera=camera)
@@ -38,13 +38,13 @@ def panels(poses: list[tuple[str, Any, list[Any]]], camera: Camera = FRONT) -> A
 
 
 def places(page: Names) -> Any:
-    """A point, a range, two hands on a bar."""
+    """Draw a point, a range, two hands on a bar."""
     point = page["pose"](Reach("hand_l", (0.3, 1.3, 0.4)))
     return panels([("Reach", point, [(0.3, 1.3, 0.4)]), ("Relative", page["hands"], [(0.15, 1.2, 0.4)])])
 
 
 def distances_planes_lines(page: Names) -> Any:
-    """A clap, a head near a place, a wall, a rod."""
+    """Draw a clap, a head near a place, a wall, a rod."""
     names = ("Distance of two hands", "Distance to a place", "OnPlane", "OnLine")
     poses = [page[name] for name in ("clap", "near", "wall", "rod")]
     made = panels(
@@ -58,7 +58,7 @@ def distances_planes_lines(page: Names) -> Any:
 
 
 def regions(page: Names) -> Any:
-    """A hand on a shelf, a hand in a bowl, a head below a beam."""
+    """Draw a hand on a shelf, a hand in a bowl, a head below a beam."""
     made = panels([("Inside a box, a ball; below 1.4 m", page["found"], [])])
     made.set_size_inches(4.2, 4.2)
     view, axes = FRONT.on(page["model"]), made.axes[0]
@@ -74,7 +74,7 @@ def regions(page: Names) -> Any:
 
 
 def draw_box(axes: Any, view: Camera, centre: tuple[float, ...], size: tuple[float, ...]) -> None:
-    """The edges of a box."""
+    """Draw the edges of a box."""
     signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
     corners = np.array(centre) + signs * np.array(size) / 2
     for a in range(8):
@@ -84,7 +84,7 @@ def draw_box(axes: Any, view: Camera, centre: tuple[float, ...], size: tuple[flo
 
 
 def directions(page: Names) -> Any:
-    """A flat hand, a gaze with an upright hand, a lean."""
+    """Draw a flat hand, a gaze with an upright hand, a lean."""
     named = (
         ("Orient within 0.2 rad", page["flat"], [(0.3, 1.0, 0.3)]),
         ("LookAt and Align", page["watch"], [(0.3, 1.3, 0.4)]),
@@ -97,7 +97,7 @@ def directions(page: Names) -> Any:
 
 
 def mass(page: Names) -> Any:
-    """The same reach without balance and with it."""
+    """Draw the same reach without and with balance."""
     model, feet = page["model"], page["feet"]
     goals = [*feet, page["far"], Rest()]
     made, (left, right) = make_figure(7.0, 4.2, panels=2)
@@ -118,7 +118,7 @@ def mass(page: Names) -> Any:
 
 
 def draw_mass(axes: Any, solution: Any, camera: Camera, supports: list[Any]) -> None:
-    """The plumb line from the centre of mass, and the outline of the feet."""
+    """Draw the plumb line of the centre of mass and the outline of the feet."""
     view = camera.on(solution.model)
     centre = solution.model.center_of_mass(solution.q)
     below = centre * (1, 0, 1)
@@ -145,7 +145,7 @@ GALLERIES = {
 
 
 def hero() -> Any:
-    """Four bodies, one library: each with goals that it reached."""
+    """Draw four bodies, each with goals that it reached."""
     made, axes = make_figure(10.4, 4.3, panels=4, widths=(1.25, 1.0, 1.25, 0.9))
     for place, (solution, camera), tint in zip(axes, heroes(), TINTS, strict=True):
         assert solution.reached
@@ -154,7 +154,7 @@ def hero() -> Any:
 
 
 def heroes() -> list[tuple[poise.Solution, Camera]]:
-    """What they are asked for."""
+    """Solve for four bodies; return each solution with its camera."""
     human = poise.load("humanoid")
     arm = poise.load("panda")
     down = np.diag([1.0, -1.0, -1.0, 1.0])
@@ -176,18 +176,18 @@ def heroes() -> list[tuple[poise.Solution, Camera]]:
 
 
 def demo() -> Any:
-    """What `poise demo` draws."""
+    """Draw the picture of `poise demo`."""
     model = poise.load("humanoid")
     return plot(poise.solve(model, make_goals(model)), camera=FRONT).figure
 
 
 def reach() -> Any:
-    """In how many orientations a Panda's hand reaches a place."""
+    """Draw in how many orientations a Panda's hand reaches each place."""
     return plot(poise.reach_map(poise.load("panda"), "panda_hand_tcp", 0.08, 16, 2)).figure
 
 
 def path() -> Any:
-    """An arm along transforms, and its joints over the waypoints."""
+    """Draw an arm along transforms, and its joints over the waypoints."""
     model, frame = poise.load("panda"), "panda_hand"
     T = make_path()
     track = poise.motion.track(model, Reach(frame, T), fps=30.0)
@@ -212,7 +212,7 @@ def make_path() -> Any:
 
 
 def strip() -> Any:
-    """A followed ball."""
+    """Draw a figure that follows a ball."""
     found = follow(poise.load("humanoid"))
     return plot(poise.Motion(found[0].model, [part.q for part in found], 30), camera=FRONT).figure
 

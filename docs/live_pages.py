@@ -1,7 +1,7 @@
-"""A hook of mkdocs: makes the pages of `poise.show` that the documentation embeds, site/live/*.html.
+"""MkDocs hook: create the embedded pages of `poise.show`, site/live/*.html.
 
-They are made while the site is built, so they cannot differ from what Poise does. Where Poise itself is not built, a
-page says so and shows its picture instead; the rest of the site needs no more than the sources.
+They are created with the site, so they always match the code. If Poise is not built, a page shows a picture instead;
+the rest of the site needs only the sources.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def follow_ball() -> Any:
-    """The built-in figure follows a ball with a hand and its eyes, its feet where they stand."""
+    """Follow a ball with a hand and the eyes, with planted feet."""
     import poise
     from poise.cli.demo import follow
 
@@ -22,7 +22,7 @@ def follow_ball() -> Any:
 
 
 def search_ball() -> Any:
-    """One search, step by step."""
+    """Record one search, step by step."""
     import poise
     from poise.cli.demo import make_goals
 
@@ -31,7 +31,7 @@ def search_ball() -> Any:
 
 
 def follow_path() -> Any:
-    """An arm draws a circle, its tool kept upright."""
+    """Draw a circle with an arm, keeping its tool upright."""
     import numpy as np
 
     import poise
@@ -50,7 +50,7 @@ def follow_path() -> Any:
 
 
 def crouch() -> Any:
-    """A dog lowers its body over four feet that stay."""
+    """Lower the body of a dog over four pinned feet."""
     import numpy as np
 
     import poise
@@ -67,7 +67,7 @@ def crouch() -> Any:
 
 
 def bend_snake() -> Any:
-    """A hundred joints find their target."""
+    """Reach a target with a hundred joints."""
     import poise
     from poise.goals import Reach
 
@@ -75,7 +75,7 @@ def bend_snake() -> Any:
 
 
 def race_methods() -> Any:
-    """All methods on the same targets, side by side."""
+    """Run several methods on the same targets."""
     import poise
     from poise.solvers import race
 
@@ -93,7 +93,7 @@ PAGES: dict[str, tuple[Callable[[], Any], str]] = {
 
 
 def on_post_build(config: Any) -> None:
-    """Make every page, or say why it is not there."""
+    """Create every page."""
     folder = Path(config["site_dir"]) / "live"
     folder.mkdir(parents=True, exist_ok=True)
     for name, (make, picture) in PAGES.items():
@@ -101,7 +101,7 @@ def on_post_build(config: Any) -> None:
 
 
 def make_page(make: Callable[[], Any], picture: str) -> str:
-    """Return the page, or a picture in its place if Poise is not built here."""
+    """Return the page, or a picture if Poise is not built."""
     try:
         import poise
         from poise.native import core  # noqa: F401

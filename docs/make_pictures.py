@@ -1,7 +1,7 @@
-"""Draws docs/pictures/*.png: type `python docs/make_pictures.py`, or name the pictures that you want.
+"""Draw docs/pictures/*.png: run `python docs/make_pictures.py`, optionally with names of pictures.
 
-The pictures of the galleries are drawn from what the pages' own snippets leave behind, so the two cannot differ.
-The race writes its table into docs/shelf.md too.
+The galleries are drawn from the variables of the pages' snippets, so pictures and snippets always agree. The race also
+writes its table into docs/shelf.md.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ Names = dict[str, Any]
 
 
 def singular(page: Names) -> Any:
-    """The first step against the bend, and the error by step from a nearly straight arm."""
+    """Plot the first step against the bend, and the error by step of a nearly straight arm."""
     made, (left, right) = make_figure(8.0, 3.6, panels=2)
     bends = np.geomspace(3e-4, 0.4, 60)
     for k, method in enumerate(page["methods"]):
@@ -65,7 +65,7 @@ def singular(page: Names) -> Any:
 
 
 def unreachable(page: Names) -> Any:
-    """The stretched arm, and the circle that it cannot leave."""
+    """Draw the stretched arm and the circle of its reach."""
     made, axes = make_figure(5.0, 4.2)
     solution = page["far"]
     turn = np.linspace(0, 2 * np.pi, 200)
@@ -77,7 +77,7 @@ def unreachable(page: Names) -> Any:
 
 
 def local_minimum(page: Names) -> Any:
-    """Where one search ended, and where a restart ended."""
+    """Draw the end of one search and of a restart."""
     made, (left, right) = make_figure(6.0, 4.0, panels=2)
     camera, target = Camera(azimuth=np.radians(-100), elevation=np.radians(15)), page["target"][:3, 3]
     draw_scene(left, page["stuck"].pose, targets=[target], camera=camera, color=MISSED)
@@ -90,7 +90,7 @@ def local_minimum(page: Names) -> Any:
 
 
 def limit_trap(page: Names) -> Any:
-    """The trapped arm, and the error over both angles with the search on it."""
+    """Draw the trapped arm, and the error over both angles with the search."""
     made, (left, right) = make_figure(8.2, 3.8, panels=2)
     trapped, freed = page["trapped"], page["freed"]
     draw_scene(left, trapped.pose, targets=[(1.25, 0, 0)], ghosts=[poise.Pose(trapped.model)], color=MISSED)
@@ -114,7 +114,7 @@ def limit_trap(page: Names) -> Any:
 
 
 def over_damped(page: Names) -> Any:
-    """Error by step for every damping."""
+    """Plot the error by step for every damping."""
     made, axes = make_figure(7.0, 3.8)
     draw_curves(axes, {name: read_errors(run)[:, 0, 0] for name, run in page["runs"].items()})
     axes.axhline(1e-4, color="#999999", linewidth=1, linestyle="--")
@@ -125,7 +125,7 @@ def over_damped(page: Names) -> Any:
 
 
 def solving() -> Any:
-    """The arm of the page on solving, and its error by step."""
+    """Draw the arm of the page on solving, and its error by step."""
     made, (left, right) = make_figure(7.6, 3.6, panels=2)
     model, target = poise.load("panda"), (0.4, 0.3, 0.5)
     solution = poise.solve(model, Reach("panda_hand_tcp", target), record=True)
@@ -135,7 +135,7 @@ def solving() -> Any:
 
 
 def branches() -> Any:
-    """The eight poses of the UR5e for one transform, told apart by what they bend."""
+    """Draw the eight poses of the UR5e for one transform."""
     model = poise.load("ur5e")
     q = np.array([0.5, -1.2, 1.4, -0.8, 1.1, 0.3])
     answers = poise.solve_all(model, Reach("tool0", model.fk(q, "tool0")), q)
@@ -150,7 +150,7 @@ def branches() -> Any:
 
 
 def arcs() -> Any:
-    """The arcs of the Panda's free joint, a row for each branch, and poses along the longest of them."""
+    """Draw the arcs of the Panda's free joint by branch, and poses along the longest arc."""
     model, frame = poise.load("panda"), "panda_hand_tcp"
     answers = poise.solve_all(model, Reach(frame, model.fk(model.rest, frame)))
     made, (left, right) = make_figure(9.0, 3.8, panels=2)
@@ -177,7 +177,7 @@ def arcs() -> Any:
 
 
 def umbrella() -> Any:
-    """The figure of examples/07_umbrella.py, and how its goals converge one level after the other."""
+    """Draw the figure of examples/07_umbrella.py, and the errors of its levels by step."""
     with redirect_stdout(None):
         names = run_path(str(DOCS.parent / "examples" / "07_umbrella.py"))
     model, solution = names["model"], names["solution"]
@@ -204,7 +204,7 @@ UMBRELLA = {
 
 
 def draw_canopy(axes: Any, pose: poise.Pose, camera: Camera) -> None:
-    """An umbrella's canopy around its tip: a rim and eight ribs."""
+    """Draw an umbrella's canopy around its tip: a rim and eight ribs."""
     T = pose.transform("umbrella").matrix
     turn = np.linspace(0, 2 * np.pi, 73)
     rim = np.stack([0.45 * np.cos(turn), 0.45 * np.sin(turn), np.full_like(turn, -0.18), np.ones_like(turn)])
@@ -227,7 +227,7 @@ PAGES: dict[str, dict[str, Callable[[Names], Any]]] = {"failures": FAILURES, **G
 
 
 def share_limits(*panels: Any) -> None:
-    """The same piece of the picture plane for all panels."""
+    """Give all panels the same limits."""
     for axis in ("x", "y"):
         all_of_them = [getattr(axes, f"get_{axis}lim")() for axes in panels]
         limits = min(low for low, _ in all_of_them), max(high for _, high in all_of_them)
@@ -236,7 +236,7 @@ def share_limits(*panels: Any) -> None:
 
 
 def draw_gallery(name: str, wanted: set[str]) -> None:
-    """Runs a page section by section, and draws each section's picture when its snippets have run."""
+    """Run a page section by section, and draw each section's picture after its snippets."""
     page = (DOCS / f"{name}.md").read_text("utf-8")
     names: Names = {"__name__": "docs"}
     for section in page.split("\n## "):
@@ -249,7 +249,7 @@ def draw_gallery(name: str, wanted: set[str]) -> None:
 
 
 def draw_race() -> None:
-    """The error curves of the solver shelf, and its table."""
+    """Draw the error curves of the solver methods, and write their table."""
     model = poise.load("panda")
     points, transforms = (quiet_race(model, rotation) for rotation in (False, True))
     slim(plot_race(points, PICTURES / "race.png"))
@@ -261,7 +261,7 @@ def draw_race() -> None:
 
 
 def quiet_race(model: poise.Model, rotation: bool) -> Race:
-    """The race, with the least mean time of several runs: other work on the machine only ever adds to it."""
+    """Return the race with the least mean time of several runs."""
     runs = [race(model, problems=200, recorded=50, rotation=rotation) for _ in range(5)]
     quickest = [
         min(racers, key=lambda racer: racer.microseconds) for racers in zip(*(r.racers for r in runs), strict=True)
@@ -270,14 +270,14 @@ def quiet_race(model: poise.Model, rotation: bool) -> Race:
 
 
 def race_table(points: Race, transforms: Race) -> str:
-    """Both races in Markdown, a line a method."""
+    """Return both races in Markdown, one line per method."""
     head = "| | points | steps | us | mult/step | transforms | steps | us | mult/step |\n|---|" + "---:|" * 8 + "\n"
     both = zip(points.racers, transforms.racers, strict=True)
     return head + "".join(f"| `{one.method}` | {figures(one)} | {figures(two)} |\n" for one, two in both)
 
 
 def figures(racer: Racer) -> str:
-    """One method's four cells; who refuses to race has them too."""
+    """Return the four cells of a method, also if it does not support the problem."""
     if racer.refused:
         return "refused | | |"
     count = "" if racer.arithmetic is None else str(racer.arithmetic)
@@ -285,7 +285,7 @@ def figures(racer: Racer) -> str:
 
 
 def slim(path: Path) -> None:
-    """Keeps 255 colours, more than a plot needs: a third of the size; fewer where that is still much."""
+    """Reduce a picture to 255 colours, or fewer if it is still large."""
     with Image.open(path) as image:
         full = image.convert("RGB")
     for colors in (255, 128, 64, 40):
@@ -295,7 +295,7 @@ def slim(path: Path) -> None:
 
 
 def draw_moving() -> None:
-    """Draw the README's first picture: a figure in the round, whose hand and eyes follow a ball on a wide way."""
+    """Draw the README's first picture: a figure whose hand and eyes follow a ball."""
     model = poise.load("humanoid")
     balls = trace_ball(40)
     feet = [Reach(foot, model.fk(model.rest, foot)) for foot in ("foot_l", "foot_r")]
@@ -312,14 +312,14 @@ def draw_moving() -> None:
 
 
 def trace_ball(count: int) -> list[tuple[float, float, float]]:
-    """A closed way before the figure: high on one side, low on the other."""
+    """Return a closed path in front of the figure."""
     turn = np.linspace(0.0, 2.0 * np.pi, count, endpoint=False)
     way = np.stack([0.32 + 0.33 * np.cos(turn), 1.25 + 0.38 * np.sin(turn), 0.42 + 0.12 * np.sin(2 * turn)], axis=1)
     return [(float(x), float(y), float(z)) for x, y, z in way]
 
 
 def draw_follower(pose: poise.Pose, ball: tuple[float, float, float]) -> Image.Image:
-    """One frame: the flesh of the figure with light and shade, and the ball with its shadow."""
+    """Draw one frame: the shaded figure, and the ball with its shadow."""
     from matplotlib.patches import Ellipse
 
     made, axes = make_figure(3.75, 4.5)

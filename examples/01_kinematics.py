@@ -1,4 +1,4 @@
-"""A body and its kinematics: load a figure, ask where its hand is and how it moves, then build an arm of your own."""
+"""Kinematics: load a figure, compute the position and velocity of its hand, then build an arm."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ import poise
 humanoid = poise.load("humanoid")
 print(humanoid)
 
-# Where is the left hand, and how fast does it move when the elbow turns at one radian a second?
+# Where is the left hand, and how fast does it move if the elbow turns at one radian per second?
 pose = poise.Pose(humanoid).replace({"elbow_l": -1.0})
 print("\nhand_l is at", pose.position("hand_l").round(3), "m")
 J = humanoid.jacobian(pose.q, "hand_l")
@@ -15,12 +15,12 @@ elbow = humanoid.joint("elbow_l")
 speed = np.linalg.norm(J[:3, elbow.v])
 print(f"the Jacobian is {J.shape[0]} x {J.shape[1]}; the elbow moves the hand at {speed:.3f} m/s per rad/s")
 
-# That speed is the distance from the elbow to the hand; a joint of the other arm does not move this hand at all.
+# The speed is the distance from elbow to hand; joints of the other arm do not move this hand.
 arm = np.linalg.norm(pose.position("hand_l") - pose.position("elbow_l"))
 assert abs(speed - arm) < 1e-12
 assert not J[:, humanoid.joint("elbow_r").v].any()
 
-# A body of your own: a turntable, a shoulder and an elbow.
+# Build a body: a turntable, a shoulder and an elbow.
 builder = poise.ModelBuilder("arm")
 builder.add_joint("turntable", None, "continuous", axis=(0, 0, 1))
 builder.add_joint("shoulder", "turntable", "revolute", axis=(0, 1, 0), offset=(0, 0, 0.3), lower=-2, upper=2)

@@ -1,4 +1,4 @@
-"""Four ways to miss a goal, and what the answer says about each: out of reach, a limit, a local minimum, no time."""
+"""Four ways to miss a goal, each explained: out of reach, a limit, a local minimum, no time."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ print(f"--- too far\n{far.why()}")
 assert far.status is poise.Status.UNREACHABLE
 assert far.proof is not None
 
-# a limit in the way: named, and tried without
+# a limit in the way: named, and tested without it
 builder = poise.ModelBuilder("arm")
 builder.add_joint("shoulder", None, "revolute", lower=-0.5, upper=0.5)
 builder.add_joint("elbow", "shoulder", "revolute", offset=(1, 0, 0), lower=0, upper=2.5, rest=0.2)
@@ -22,7 +22,7 @@ print(f"\n--- a limit\n{held.why()}")
 assert [limit.joint for limit in held.active_limits] == ["shoulder"]
 assert "without the upper limit of 'shoulder'" in held.why()
 
-# a local minimum: one search is not enough, the default's restarts are
+# a local minimum: one search is not enough; restarts are
 ur5e = poise.load("ur5e")
 goal = Reach("tool0", ur5e.fk(ur5e.random(np.random.default_rng(128)), "tool0"))
 stuck = poise.solve(ur5e, goal, restarts=0)
@@ -30,9 +30,9 @@ print(f"\n--- a local minimum\n{stuck.why()}")
 assert stuck.status is poise.Status.STALLED
 assert poise.solve(ur5e, goal).reached
 
-# no time: the best pose so far comes back, inside the limits
+# no time: returns the best pose so far, inside the limits
 hurried = poise.solve(arm, Reach("panda_hand_tcp", (0.1, 0.6, 0.7)), time_limit=1e-9)
 print(f"\n--- no time\n{hurried.why()}")
 assert hurried.status is poise.Status.OUT_OF_TIME
 
-# who wants an exception types far.raise_if_missed()
+# to get an exception instead, call far.raise_if_missed()

@@ -1,11 +1,11 @@
-"""The solver shelf: one problem, every method; then a method with settings, and the race that compares them."""
+"""Solver methods: one problem with every method, a method with settings, and a race."""
 
 import poise
 from poise.goals import Reach
 from poise.methods import DLS, TwoBone
 from poise.solvers import race
 
-# one problem, every method by name; what a method does not serve it refuses, and says who does
+# one problem, every method by name; unsupported problems raise an error that lists other methods
 arm = poise.load("panda")
 goal = Reach("panda_hand_tcp", (0.45, 0.25, 0.55))
 for method in poise.methods.names():
@@ -22,13 +22,13 @@ calm, quick = (poise.solve(arm, goal, method=DLS(damping=damping)) for damping i
 print(f"\ndamping 0.3: {calm.steps} steps, damping 0.03: {quick.steps} steps")
 assert calm.steps > quick.steps
 
-# an arm in closed form, its elbow pointing out and back
+# an arm in closed form, with the elbow pointing outward and back
 figure = poise.load("humanoid")
 limb = poise.solve(figure, Reach("hand_l", (0.30, 1.30, 0.35)), method=TwoBone(pole=(1, 0, -1)))
 print(f"two_bone: {limb.status} in {limb.steps} step")
 assert limb.reached
 
-# the race: the same targets for all; `poise race` prints it too
+# the race: the same targets for all; see also `poise race`
 result = race(arm, methods=["lm", "dls", "transpose", "ccd", "fabrik"], problems=50)
 print(f"\n{result}")
 racers = {racer.method: racer for racer in result.racers}

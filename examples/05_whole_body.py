@@ -1,4 +1,4 @@
-"""A whole body at once: feet that stand, balance, a hand, a gaze; then what must give way when not all can be had."""
+"""A whole body: planted feet, balance, a hand, a gaze; then priorities if not everything is reachable."""
 
 import numpy as np
 
@@ -10,19 +10,19 @@ ball = (0.35, 1.40, 0.45)
 feet = [Reach(foot, model.fk(model.rest, foot)) for foot in ("foot_l", "foot_r")]
 balance = Balance(["foot_l", "foot_r"], margin=0.02)
 
-# everything can be had: nobody has to give way
+# all goals are reachable
 solution = poise.solve(model, [*feet, balance, Reach("hand_l", ball), LookAt("eyes", ball), Rest()])
 print(solution)
 assert solution.reached
 
-# too far: a hand of the same priority pulls on the feet, one of a lower priority takes only what they leave
+# too far: a hand with the same priority pulls the feet away, one with a lower priority does not
 far = (0.35, 1.20, 1.30)
 equal = poise.solve(model, [*feet, balance, Reach("hand_l", far), Rest()])
 after = poise.solve(model, [*feet, balance, Reach("hand_l", far, priority=1), Rest()])
 
 
 def slip(found):
-    """How far the left foot is from where it stood."""
+    """Return how far the left foot moved."""
     return np.linalg.norm(found.pose.position("foot_l") - model.fk(model.rest, "foot_l")[:3, 3])
 
 

@@ -1,4 +1,4 @@
-"""Take a body by its handles: pin the feet, drag a hand, mirror it, undo; what is let go comes back."""
+"""Rig: pin the feet, drag a hand, mirror, undo, release."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ import poise
 rig = poise.Rig(poise.load("humanoid"))
 print(rig, *rig.handles.values(), sep="\n")
 
-# the feet stay; the eyes follow the hand; the hand follows the mouse, one frame a call
+# pinned feet; the eyes follow the hand; the hand follows the mouse, one frame per call
 rig.pin("foot_l")
 rig.pin("foot_r")
 feet = rig.state.transform("foot_l").matrix
@@ -19,19 +19,19 @@ print(rig.solution)
 assert abs(pose.transform("foot_l").matrix - feet).max() < 1e-6
 assert abs(pose.position("hand_r") - mouse).max() < 1e-4
 
-# the elbow up and outwards, the hand where it is
+# elbow up and outward, hand in place
 rig.pole("arm_r", (-1.0, 1.0, 0.0))
 rig.settle()
 assert abs(rig.pose.position("hand_r") - mouse).max() < 1e-4
 
-# left for right, and back to the bit
+# mirror, and undo exactly
 before = rig.q
 rig.mirror()
 assert "hand_l" in rig.state.held
 rig.history.undo()
 assert (rig.q == before).all()
 
-# let go: the arm and the eyes come home, the feet stay pinned
+# release: arm and eyes return, the feet stay pinned
 rig.release("hand_r")
 rig.release("head")
 rig.pole("arm_r", None)

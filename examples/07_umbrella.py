@@ -1,4 +1,4 @@
-"""Strict priorities: stand and keep your balance, then reach, then look, then hold the umbrella upright."""
+"""Strict priorities: stand in balance, then reach, then look, then hold an umbrella upright."""
 
 import poise
 from poise.goals import Align, Balance, LookAt, Reach, Rest
@@ -20,13 +20,13 @@ solution = poise.solve(model, wishes, record=True)
 print(solution)
 assert solution.reached
 
-# level by level: what is served first keeps its errors while the next ones converge
+# level by level: higher levels keep their errors while lower ones converge
 errors = solution.history.errors.max(axis=2)
 names = list(solution.errors)
 for step in (0, len(errors) // 3, 2 * len(errors) // 3, -1):
     print(*(f"{name} {error:.1e}" for name, error in zip(names, errors[step], strict=True)), sep="  ")
 
-# a letterbox too far away: the hand gives way to the feet, and what is below it does what it still can
+# a letterbox too far away: the feet come first, and lower levels use the remaining freedom
 far = poise.solve(model, [*wishes[:3], Reach("hand_l", (0.4, 0.8, 1.3), priority=1, name="letter"), *wishes[4:]])
 print(f"\n{far.why()}")
 served, missed = (far.errors[name][0] for name in ("balance", "letter"))

@@ -1,4 +1,4 @@
-"""A robot from a file: load a URDF, mount a tool, solve, and write the pose for other programs to read."""
+"""Files: load a URDF, mount a tool, solve, and write the pose for other programs."""
 
 import tempfile
 from pathlib import Path
@@ -10,7 +10,7 @@ from poise.goals import Reach
 
 folder = Path(tempfile.mkdtemp())
 
-# any URDF, MJCF, BVH or glTF will do; this one is a built-in arm, written out first
+# any URDF, MJCF, BVH or glTF works; this one is a built-in arm, saved first
 poise.save(poise.load("ur5e"), folder / "arm.urdf")
 model = poise.load(folder / "arm.urdf")
 print(f"{model.name}: {model.nv} degrees of freedom, read from {Path(model.source).name}")

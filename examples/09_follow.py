@@ -1,4 +1,4 @@
-"""Follow a moving target without a jump: one prepared solver, warm-started, a hundred frames of a drag."""
+"""Follow a moving target without jumps: one prepared, warm-started solver over a hundred frames."""
 
 from itertools import pairwise
 
@@ -11,7 +11,7 @@ model = poise.load("humanoid")
 ball = np.array([0.35, 1.30, 0.40])
 feet = [Reach(foot, model.fk(model.rest, foot)) for foot in ("foot_l", "foot_r")]
 
-# made once: names, tables and memory are ready, a frame costs a solve and nothing else
+# prepared once, so a frame costs only a solve
 goals = [*feet, Reach("hand_l", ball), LookAt("eyes", ball), Rest()]
 solver = poise.Solver(model, goals, mode="continuous", step_limit=0.2)
 
@@ -26,7 +26,7 @@ for turn in np.linspace(0, 2 * np.pi, 100):
     frames.append(q)
     times.append(solution.seconds)
 
-# no joint moves more than it may in a frame; the feet stay
+# no joint exceeds its step limit; the feet stay
 steps = [np.abs(model.difference(a, b)).max() for a, b in pairwise(frames)]
 print(f"largest change of a joint in a frame: {max(steps):.3f} rad; {1e6 * np.median(times):.0f} us a frame")
 assert max(steps) <= 0.2 + 1e-12

@@ -1,4 +1,4 @@
-"""See it: a picture for a paper, a page to turn and play, a reach map, a race. Files land in the current folder."""
+"""Pictures: a plot, an interactive page, a reach map, a race. Writes files into the current folder."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ ball = (0.38, 1.35, 0.42)
 feet = [Reach(foot, model.fk(model.rest, foot)) for foot in ("foot_l", "foot_r")]
 solution = poise.solve(model, [*feet, Reach("hand_l", ball), LookAt("eyes", ball), Rest()], record=True)
 
-# pages need nothing but Poise: one file each, no network, to be mailed or put beside a paper
+# pages need no other package: one file each, without network access
 page = poise.show(solution, "search.html", title="How the hand found the ball")
 print(page)
 poise.show(race(poise.load("panda"), methods=["lm", "dls", "ccd"], problems=20), "race.html")

@@ -6,7 +6,7 @@ import poise
 from poise.goals import LookAt, Reach, Rest
 from poise.model import Path
 
-# an arm whose two bones lengthen up to half as much again
+# an arm with two bones that stretch to 1.5 times their length
 builder = poise.ModelBuilder("stage")
 builder.add_joint("shoulder", None, "revolute", axis=(0, 0, 1), lower=-3, upper=3)
 builder.add_joint("upper_arm", "shoulder", "scale", axis=(1, 0, 0), length=0.5, lower=0.8, upper=1.5)
@@ -21,7 +21,7 @@ builder.add_joint("camera", "dolly", "universal", axis=(0, 0, 1), axis2=(0, 1, 0
 model = builder.build()
 print(model.joint("dolly"))
 
-# the hand goes out along a line; the camera keeps it in view and rides beside it
+# the hand moves along a line; the camera follows it
 goals = [Reach("hand", (0.6, 0.0, 0.0)), LookAt("camera", (0.6, 0.0, 0.0), axis="x"), Rest(weight=0.01)]
 solver = poise.Solver(model, goals, mode="continuous")
 q = poise.solve(model, goals).q
@@ -35,5 +35,5 @@ for x in np.linspace(0.6, 1.4, 40):
 assert max(stretches) > 1.3  # 1.41 m away, with bones of 0.5 m
 print(f"the forearm is {stretches[0]:.2f} times its length at first, {stretches[-1]:.2f} at the end")
 
-far = poise.solve(model, Reach("hand", (3.0, 0.0, 0.0)))  # too far for every stretch there is
+far = poise.solve(model, Reach("hand", (3.0, 0.0, 0.0)))  # beyond the maximum stretch
 assert not far.reached, far.why()

@@ -1,4 +1,4 @@
-"""Things in hands: a box from the floor onto a shelf, with both hands, planted feet and in balance."""
+"""Objects in hands: lift a box from the floor onto a shelf with both hands, planted feet and balance."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from poise.model import Box
 
 humanoid = poise.load("humanoid")
 
-# the path of the box is given: up from the floor, ahead over the shelf, and down onto it
+# the given path of the box: up from the floor, forward over the shelf, and down onto it
 keys = np.array([(0.12, 0.44), (0.5, 0.43), (1.05, 0.4), (1.28, 0.44), (1.28, 0.58), (1.235, 0.6)])  # height, ahead
 seconds = np.cumsum([0.0, 0.9, 1.0, 0.6, 0.6, 0.4])
 times = np.linspace(0.0, seconds[-1], 106)

@@ -1,4 +1,4 @@
-"""Things in hands: a tray is carried level, on flat hands, while the body walks."""
+"""Objects in hands: carry a level tray on flat hands while walking."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ u = np.arange(frames) / 30.0 / beat  # counted in steps
 
 
 def step(foot, shift, lead):
-    """Return where a foot is: it swings in every other step, and stands in between."""
+    """Return the position of a foot: it swings every other step and stands in between."""
     swing = np.minimum((u - shift) % 2.0, 1.0)
     path = np.tile(humanoid.fk(humanoid.rest, foot), (frames, 1, 1))
     path[:, 2, 3] += stride * (2.0 * (np.floor((u - shift) / 2.0) + swing**2 * (3.0 - 2.0 * swing)) - 1.0 + lead)
