@@ -51,12 +51,8 @@ def words_and_numbers(text):
     return NUMBER.sub("#", rest).split(), [abs(float(number)) for number in NUMBER.findall(rest)]
 
 
-SLOW = {"files.md", "pictures.md"}
-RUN = [pytest.param(page, marks=pytest.mark.slow) if page.name in SLOW else page for page in PAGES]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("page", RUN, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run(page, page.read_text(encoding="utf-8"))
