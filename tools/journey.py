@@ -1,6 +1,6 @@
 """Count how often one frame of a stream crosses from one source file of Poise into another.
 
-    PYTHONPATH=tests python tools/journey.py
+    PYTHONPATH=tests/support python tools/journey.py
 
 A stop is a call that enters a file of `src/poise` other than the file of its caller. Per frame the table lists the
 stops, the distinct files and the returns (stops in a file that was entered before), then the

@@ -29,9 +29,9 @@ from poise.motion.contact.detector import find_runs
 from poise.motion.contact.edges import find_edges, list_edge_goals
 from poise.motion.contact.floors import list_swinging
 from poise.motion.contact.ledger import Contact, Contacts, Place
-from poise.motion.contact.rigid_places import SHIFT, fit_places
+from poise.motion.contact.rigid_places import MAX_PLACE_SHIFT, fit_places
 from poise.motion.contact.soles import measure_giant
-from poise.motion.contact.tilt import Tipping
+from poise.motion.contact.tilt import TiltedSoles
 
 __all__ = ["LockOptions", "lock", "lock_places"]
 
@@ -130,7 +130,7 @@ def hold_contacts(clip: Motion, ledger: Contacts, options: LockOptions) -> Track
     """
     released: list[Released] = []
     q: Floats | None = None
-    tipping = Tipping(clip.model, ledger) if options.tips else None
+    tipping = TiltedSoles(clip.model, ledger) if options.tips else None
     for _ in range(RELEASE_ROUNDS):
         ledger, q, errors, broken = shift_places(clip, ledger, q, options, tipping)
         kept, let_go = part_held(Motion(clip.model, q, clip.fps), ledger, errors, options)
@@ -158,7 +158,7 @@ def hold_contacts(clip: Motion, ledger: Contacts, options: LockOptions) -> Track
 
 
 def shift_places(
-    clip: Motion, ledger: Contacts, start: Floats | None, options: LockOptions, tipping: Tipping | None = None
+    clip: Motion, ledger: Contacts, start: Floats | None, options: LockOptions, tipping: TiltedSoles | None = None
 ) -> tuple[Contacts, Floats, dict[Key, Floats], NDArray[np.bool_]]:
     """Return the contacts at places that the body can hold together, the solved clip, and the remaining errors.
 
@@ -207,7 +207,7 @@ def recentre(moved: Motion, contact: Contact) -> Contact:
     path = moved[contact.start : contact.end].positions(contact.frame, contact.point)
     shift = path.mean(axis=0) - np.array(contact.place)
     shift -= (shift @ up) * up
-    if np.linalg.norm(shift) > SHIFT * moved.model.length:
+    if np.linalg.norm(shift) > MAX_PLACE_SHIFT * moved.model.length:
         return contact
     place = np.array(contact.place) + shift
     return replace(contact, place=(place[0], place[1], place[2]))

@@ -33,7 +33,7 @@ from poise.model import Model
 from poise.motion.clips.collisions import find_collisions
 from poise.motion.contact.detector import contacts as find_contacts
 from poise.motion.contact.edges import find_edges, find_tipping
-from poise.motion.contact.floors import STAIR, list_swinging
+from poise.motion.contact.floors import STAIR_DEPTH_M, list_swinging
 from poise.motion.contact.ledger import Contact, Contacts, Place
 from poise.motion.contact.soles import find_soles, measure_size
 
@@ -218,7 +218,7 @@ def measure_floor(clip: Motion, ledger: Contacts, paths: list[tuple[Contact, Flo
         heights.append(np.abs(path @ up - level))
     off = np.concatenate(heights) if heights else np.zeros(1)
     depths = np.zeros(len(clip))
-    for frame, point, floor in find_lowest(clip.model, ledger, STAIR * measure_size(clip)):
+    for frame, point, floor in find_lowest(clip.model, ledger, STAIR_DEPTH_M * measure_size(clip)):
         depths = np.maximum(depths, floor - clip.positions(frame, point) @ up)
     return {
         "height_mean": 1e3 * float(off.mean()),

@@ -104,8 +104,12 @@ class ContactDetector:
         """
         speeds = np.full(len(places), np.inf)
         if self.recent:
-            now, mean = (np.sqrt(((places - each) ** 2).sum(axis=1)) for each in (self.recent[-1], self.recent[0]))
-            speeds = self.fps * np.minimum(now, MEAN_SPEED_WEIGHT / len(self.recent) * mean)
+            moved = places - self.recent[-1]
+            speeds = self.fps * np.sqrt((moved * moved).sum(axis=1))
+        if len(self.recent) > 1:
+            moved = places - self.recent[0]
+            mean = self.fps / len(self.recent) * np.sqrt((moved * moved).sum(axis=1))
+            speeds = np.minimum(speeds, MEAN_SPEED_WEIGHT * mean)
         self.slow = (self.slow + 1) * FOOT_RULE.begins(speeds, heights, size)
         stays = FOOT_RULE.stays(speeds, heights, size)
         self.standing = allowed & np.where(self.standing, stays, self.slow >= self.needed)

@@ -24,9 +24,9 @@ from poise.model.memo import MemoTable
 from poise.motion.clips.whole_clip import ClipGoal
 from poise.motion.contact.ledger import Contacts
 
-__all__ = ["Edge", "find_edges", "find_tipping", "list_edge_goals", "tell_levels"]
+__all__ = ["Edge", "find_edges", "find_tipping", "list_edge_goals", "measure_levels"]
 
-NEAR = 0.15  # m: a corner that never comes nearer to the floor does not sink into it when others are held
+NEAR_FLOOR_M = 0.15  # a corner that never comes nearer to the floor does not sink into it when others are held
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def list_edge_goals(
     out: list[ClipGoal] = []
     for side in "lr":
         edges = [edge for edge in find_edges(clip.model, side) if edge.lies]
-        stands = {edge.name: tell_levels(ledger, edge.name, up) for edge in edges}
+        stands = {edge.name: measure_levels(ledger, edge.name, up) for edge in edges}
         for edge in edges:
             own = stands[edge.name]
             others = [stands[other.name] for other in edges if other.name != edge.name]
@@ -79,10 +79,10 @@ def list_edge_goals(
             if alone.any():
                 out.append(lay_edge(clip, edge, own, alone, up))
             floor = np.full(len(clip), np.nanmin(own))
-            out += raise_corners(clip, edge, floor, np.isnan(own), NEAR * size)
+            out += raise_corners(clip, edge, floor, np.isnan(own), NEAR_FLOOR_M * size)
         for edge in (edge for edge in find_edges(clip.model, side) if edge.name in (floors or {})):
             below = None if edge.lies else (levels or {}).get(edge.name)
-            out += raise_edge(clip, ledger, edge, (floors or {})[edge.name], below, NEAR * size)
+            out += raise_edge(clip, ledger, edge, (floors or {})[edge.name], below, NEAR_FLOOR_M * size)
     return out
 
 
@@ -90,7 +90,7 @@ def raise_edge(
     clip: Motion, ledger: Contacts, edge: Edge, floor: float, below: Floats | None, near: float
 ) -> list[ClipGoal]:
     """List what keeps an edge above the floor where it is free, and above what is `below` it where it stands."""
-    free = np.isnan(tell_levels(ledger, edge.name, clip.model.up_direction))
+    free = np.isnan(measure_levels(ledger, edge.name, clip.model.up_direction))
     if below is None:
         return raise_corners(clip, edge, np.full(len(clip), floor), free, near)
     every = np.ones(len(clip), dtype=bool)
@@ -170,7 +170,7 @@ def can_lie(model: Model, roles: Roles, side: str) -> bool:
     return sum(joint.nv for joint in model.joints_above(foot) if joint.name not in above) >= 2
 
 
-def tell_levels(ledger: Contacts, name: str, up: Floats) -> Floats:
+def measure_levels(ledger: Contacts, name: str, up: Floats) -> Floats:
     """Return how high a point stands at each frame, (frames,); nan where it does not."""
     out = np.full(ledger.frames, np.nan)
     for contact in ledger:

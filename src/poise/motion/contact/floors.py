@@ -14,9 +14,9 @@ from poise.model import Model
 from poise.motion.contact.ledger import Contact, Contacts
 from poise.motion.contact.soles import SolePoint, find_soles
 
-__all__ = ["STAIR", "is_of_foot", "list_soles", "list_swinging"]
+__all__ = ["STAIR_DEPTH_M", "is_of_foot", "list_soles", "list_swinging"]
 
-STAIR = 0.02  # m on a person: what stands so far below the floor stands on a stair that goes down, and does not sink
+STAIR_DEPTH_M = 0.02  # of a person: a contact so far below the floor is on a stair that goes down, and does not sink
 
 
 def list_soles(model: Model) -> list[SolePoint]:

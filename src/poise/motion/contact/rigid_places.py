@@ -10,11 +10,11 @@ from poise.arrays import Floats
 from poise.kinematics import Motion
 from poise.motion.contact.ledger import Contact, Contacts, move_contact
 
-__all__ = ["SHIFT", "fit_places"]
+__all__ = ["MAX_PLACE_SHIFT", "fit_places"]
 
-RIGID = 1e-4  # of L: a distance that changes by less belongs to one rigid part
-SHIFT = 0.03  # of L: a place is shifted no further; one that does not fit by more is let go, and told
-SWEEPS = 40  # over all pairs; contacts that overlap in chains settle in a few
+RIGID_CHANGE = 1e-4  # of L: a distance that changes by less belongs to one rigid part
+MAX_PLACE_SHIFT = 0.03  # of L: places that would be shifted further contradict each other and are released
+MAX_SWEEPS = 40  # over all pairs; contacts that overlap in chains settle in a few
 
 
 def fit_places(clip: Motion, ledger: Contacts) -> Contacts:
@@ -24,8 +24,8 @@ def fit_places(clip: Motion, ledger: Contacts) -> Contacts:
         return ledger
     up = clip.model.up_direction
     places = [None if c.place is None else np.array(c.place) for c in ledger]
-    for _ in range(SWEEPS):
-        worst = max(fit_pair(places, a, b, far, up, SHIFT * clip.model.length) for a, b, far in pairs)
+    for _ in range(MAX_SWEEPS):
+        worst = max(fit_pair(places, a, b, far, up, MAX_PLACE_SHIFT * clip.model.length) for a, b, far in pairs)
         if worst < 1e-12:
             break
     moved = [
@@ -78,4 +78,4 @@ def measure_distance(clip: Motion, a: Contact, b: Contact) -> float | None:
     """Return how far apart two points are, or None where that changes over the clip."""
     few = clip[:: max(1, len(clip) // 50)]
     far = np.linalg.norm(few.positions(a.frame, a.point) - few.positions(b.frame, b.point), axis=1)
-    return float(far.mean()) if np.ptp(far) < RIGID * clip.model.length else None
+    return float(far.mean()) if np.ptp(far) < RIGID_CHANGE * clip.model.length else None

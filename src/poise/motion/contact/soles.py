@@ -20,7 +20,7 @@ from poise.motion.retargeting.people import cut_out, find_carrier, list_carried
 __all__ = ["SolePoint", "find_soles", "measure_giant", "measure_size"]
 
 OWN = MemoSlot[tuple[list[int], float]]("frames of the body and their length")
-ORDINARY = 1.25  # of a person's size: lengths in metres that suit people suit whoever is no larger
+ORDINARY_SIZE = 1.25  # relative to a person: lengths in metres suit bodies up to this size
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +82,9 @@ def measure_size(clip: Motion) -> float:
 
 
 def measure_giant(clip: Motion) -> float:
-    """Return how many times as large as a person a giant is; 1 for everyone up to ORDINARY, small ones too."""
+    """Return how many times as large as a person a giant is; 1 for everyone up to ORDINARY_SIZE, small ones too."""
     size = measure_size(clip)
-    return size if size > ORDINARY else 1.0
+    return size if size > ORDINARY_SIZE else 1.0
 
 
 def find_own(model: Model) -> tuple[list[int], float]:

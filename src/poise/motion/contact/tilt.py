@@ -13,15 +13,15 @@ import numpy as np
 
 from poise.kinematics import Motion
 from poise.model import Model
-from poise.motion.contact.edges import Edge, find_edges, tell_levels
+from poise.motion.contact.edges import Edge, find_edges, measure_levels
 from poise.motion.contact.ledger import Contact, Contacts, move_contact
 
-__all__ = ["Tipping"]
+__all__ = ["TiltedSoles"]
 
-SPARE = 2e-4  # m: so much higher than it must be a place is, for the foot leans a little otherwise when it is held
+SPARE_HEIGHT_M = 2e-4  # of a place above the least height, because a held foot leans a little differently
 
 
-class Tipping:
+class TiltedSoles:
     """The edges of soles that cannot be laid flat, and the heights of what they stand on.
 
     Attributes:
@@ -32,7 +32,7 @@ class Tipping:
     def __init__(self, model: Model, ledger: Contacts) -> None:
         found = [edge for side in "lr" for edge in find_edges(model, side) if not edge.lies]
         self.edges: dict[str, Edge] = {edge.name: edge for edge in found}
-        self.levels = {edge.name: tell_levels(ledger, edge.name, model.up_direction) for edge in found}
+        self.levels = {edge.name: measure_levels(ledger, edge.name, model.up_direction) for edge in found}
 
     def list_floors(self) -> dict[str, float]:
         """Return the lowest height that each point stands on, by name; none for one that never stands."""
@@ -55,6 +55,6 @@ class Tipping:
         ]
         deepest = float((middle - np.min(corners, axis=0)).max())
         level = float(np.nanmin(self.levels[contact.name][contact.start : contact.end]))
-        height = level + (deepest + SPARE if deepest > SPARE else 0.0)
+        height = level + (deepest + SPARE_HEIGHT_M if deepest > SPARE_HEIGHT_M else 0.0)
         place = np.array(contact.place) + (height - float(np.array(contact.place) @ up)) * up
         return move_contact(contact, place)

@@ -16,7 +16,7 @@ from poise.kinematics import Motion
 from poise.motion.contact.detector import HAND_RULE, SAME_FLOOR_M, measure_floor
 from poise.motion.contact.detector import contacts as find_contacts
 from poise.motion.contact.edges import find_edges
-from poise.motion.contact.floors import STAIR, is_of_foot, list_soles
+from poise.motion.contact.floors import STAIR_DEPTH_M, is_of_foot, list_soles
 from poise.motion.contact.ledger import Contact, Contacts, find_kind, find_usual_heights
 from poise.motion.contact.soles import measure_size
 from poise.motion.retargeting.correspondence import CarryOver
@@ -146,7 +146,7 @@ def find_height(carrying: CarryOver, ledger: Contacts, contact: Contact, size: f
         wrist = 0.0 if contact.name in carrying.roles[0].contacts else carrying.scales.path * (own - ledger.floor)
         return wrist if low else None
     usual = find_usual_heights(ledger, up)[find_kind(contact.name)]
-    lies_on_floor = own < usual and own > ledger.floor - STAIR * size  # where others of its kind stand higher
+    lies_on_floor = own < usual and own > ledger.floor - STAIR_DEPTH_M * size  # where others of its kind stand higher
     return carrying.scales.path * (own - usual) if abs(own - usual) > SAME_FLOOR_M * size and not lies_on_floor else 0.0
 
 

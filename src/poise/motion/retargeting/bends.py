@@ -36,12 +36,12 @@ from poise.spatial import Rotation
 __all__ = ["LIMBS", "Bends", "find_bend"]
 
 LIMBS = {"hand": ("shoulder", "elbow", "wrist"), "foot": ("hip", "knee", "ankle")}
-SOON = 10  # frames of a stream after which axes are looked at again
-BENT = 0.1  # sine of a bend that tells its axis
+RENEW_FRAMES = 10  # of a stream, after which its axes are renewed
+BENT_SINE = 0.1  # of a bend: smaller ones tell no axis
 HYPEREXTENSION_SINE = 0.5  # of a bend against the rest pose's: a stream takes a smaller one for a joint giving way
-GIVES = 0.2  # mean sine of the bends seen: below it a limb may be giving way against how it bends
-ONE_SIDED = 0.3  # of how far a hinge bends one way: a hinge that bends less than that the other way tells which it is
-LIKE = 0.5  # cosine between two axes about which a limb may bend: below it they are not the same bend
+GIVING_WAY_SINE = 0.2  # mean of the bends seen: below it a limb may be giving way against its bend
+ONE_SIDED_SHARE = 0.3  # a hinge is one-sided if it bends less than this share of its range the other way
+SAME_BEND_COSINE = 0.5  # between two bend axes: below it they are not the same bend
 
 
 class Bends:
@@ -64,7 +64,7 @@ class Bends:
         self.index = np.array([[at[frame] for frame in limb] for limb in frames], dtype=np.int64).reshape(-1, 3).T
         self.told = [find_bend(model, names, *key) for key in self.known]
         self.told_axes = np.array([np.zeros(3) if told is None else told for told in self.told]).reshape(-1, 3)
-        self.ends = [End(model, names, roles, *key) for key in self.known]
+        self.ends = [RestEnd(model, names, roles, *key) for key in self.known]
         self.forget()
 
     def forget(self, turn_step: float | None = None) -> None:
@@ -82,7 +82,7 @@ class Bends:
         """Take in frames of the body, (frames, parts, 4, 4), and return whether the axes were renewed."""
         self.count += len(T)
         self.waiting.append(T)
-        if len(T) == 1 and self.count > SOON and self.count % SOON:
+        if len(T) == 1 and self.count > RENEW_FRAMES and self.count % RENEW_FRAMES:
             return self._turn_on()
         T = T if len(self.waiting) == 1 else np.concatenate(self.waiting)
         self.waiting = []
@@ -91,7 +91,7 @@ class Bends:
         bend = cross(unit(b - a), unit(c - b))
         sines = np.linalg.norm(bend, axis=-1)
         own = (np.swapaxes(T[:, self.index[1], :3, :3], 2, 3) @ bend[..., None])[..., 0]
-        tells = sines > BENT
+        tells = sines > BENT_SINE
         if self.turn_step is not None:
             tells &= (sines > HYPEREXTENSION_SINE) | ((own * self.told_axes).sum(axis=-1) >= 0.0)
         own[~tells] = 0.0
@@ -135,9 +135,9 @@ class Bends:
         """Return the axis of a limb on the side that is known by now."""
         seen, told = self.seen[i], self.told[i]
         far = float(np.linalg.norm(seen))
-        if far <= BENT:
+        if far <= BENT_SINE:
             return told
-        gives = told is not None and unit(told) @ seen < LIKE * far and far < GIVES * self.bent[i]
+        gives = told is not None and unit(told) @ seen < SAME_BEND_COSINE * far and far < GIVING_WAY_SINE * self.bent[i]
         return told if gives else seen
 
     def find(self, end: str, side: str) -> Floats | None:
@@ -148,7 +148,7 @@ class Bends:
         return self.axes[end, side]
 
 
-class End:
+class RestEnd:
     """A hand or a foot in the rest pose: how the bone above it and its own frame are turned, and which way it goes.
 
     A hand goes along the forearm, a foot from its heel to its toe.
@@ -160,7 +160,7 @@ class End:
         self.own = model.fk(model.rest, frame)[:3, :3]
         middle, last = (names[f"{part}_{side}"] for part in LIMBS[end][1:])
         self.bone = self.lower.T @ unit(place_of(model, last) - place_of(model, middle))
-        self.along = tell_along(model, names, roles, end, side)
+        self.along = find_along(model, names, roles, end, side)
 
     def lay_axes(self, bend: Floats) -> Floats | None:
         """Return its axes in its frame for a bend axis in the lower bone's axes; None if nothing tells them."""
@@ -173,7 +173,7 @@ def list_frames(model: Model, names: Names[str, str], end: str, side: str) -> tu
     return find_bone_start(model, names, root), names[middle], names[last]
 
 
-def tell_along(model: Model, names: Names[str, str], roles: Roles, end: str, side: str) -> Floats | None:
+def find_along(model: Model, names: Names[str, str], roles: Roles, end: str, side: str) -> Floats | None:
     """Return the way of a hand or foot in the rest pose; None where nothing tells."""
     if end == "hand":
         way = place_of(model, names[f"wrist_{side}"]) - place_of(model, names[f"elbow_{side}"])
@@ -200,7 +200,7 @@ def find_bend(model: Model, names: Names[str, str], end: str, side: str) -> Floa
         return hinge
     a, b, c = (place_of(model, frame) for frame in frames)
     bend = cross(unit(b - a), unit(c - b))
-    if np.linalg.norm(bend) <= BENT:
+    if np.linalg.norm(bend) <= BENT_SINE:
         custom = follow_custom(model, names, end, unit(c - a))
         if custom is None:
             return None
@@ -233,7 +233,7 @@ def find_hinge(model: Model, names: Names[str, str], end: str, frames: tuple[str
     if not is_one_sided(model, frames, joint, line):
         a, _, c = (place_of(model, frame) for frame in frames)
         custom = follow_custom(model, names, end, unit(c - a))
-        if custom is not None and abs(unit(custom) @ line) > LIKE:
+        if custom is not None and abs(unit(custom) @ line) > SAME_BEND_COSINE:
             return np.array(model.fk(model.rest, frames[1])[:3, :3].T @ line * np.sign(custom @ line))
     return watch_hinge(model, frames, joint)
 
@@ -248,7 +248,7 @@ def is_one_sided(model: Model, frames: tuple[str, str, str], joint: Joint, line:
     straight = float(model.rest[joint.q][0]) - bent
     low, high = (float(x[joint.v][0]) for x in (model.lower, model.upper))
     less, more = sorted(float(np.clip(x, 0.0, np.pi)) for x in (straight - low, high - straight))
-    return less <= ONE_SIDED * more
+    return less <= ONE_SIDED_SHARE * more
 
 
 def watch_hinge(model: Model, frames: tuple[str, str, str], joint: Joint) -> Floats:

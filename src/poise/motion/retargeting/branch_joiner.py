@@ -14,18 +14,18 @@ from poise.kinematics.carriers import Root
 from poise.model import Model
 from poise.motion.clips.whole_clip import Kernel
 
-__all__ = ["Joining"]
+__all__ = ["BranchJoiner"]
 
-STEPS = 8
-JUMP = 0.6  # rad of a joint in one frame: it may have taken another branch
-JUMPS = 8  # of a clip that are looked at
-FAR = 90  # frames over which a branch is carried on
-MET = 0.05  # rad: it has met the other one
-AROUND = 20  # frames that are solved again on both sides
-BETTER, WORSE = 0.8, 1.2  # of the largest step, and of what goals cost: how a branch must be to be taken
+SOLVER_STEPS = 8
+JUMP_RAD = 0.6  # of a joint in one frame: it may have taken another branch
+MAX_JUMPS = 8  # of one clip that are tried
+MAX_CARRIED_FRAMES = 90  # over which a branch is carried on
+MET_RAD = 0.05  # between two branches that have met
+MARGIN_FRAMES = 20  # on both sides that are solved again
+BETTER_STEP, WORST_COST = 0.8, 1.2  # of the largest step and of the cost before, for a branch to be taken
 
 
-class Joining:
+class BranchJoiner:
     """What a clip was solved with, and which of its velocities are those of joints that turn.
 
     Args:
@@ -43,9 +43,9 @@ class Joining:
     def join(self, q: Floats) -> Floats:
         """Return the frames with as few jumps as can be had so."""
         tried: set[int] = set()
-        for _ in range(JUMPS):
+        for _ in range(MAX_JUMPS):
             steps = self.measure(q)
-            left = [int(t) for t in np.argsort(-steps) if steps[t] > JUMP and int(t) not in tried]
+            left = [int(t) for t in np.argsort(-steps) if steps[t] > JUMP_RAD and int(t) not in tried]
             if not left:
                 break
             tried.add(left[0])
@@ -65,24 +65,24 @@ class Joining:
     def carry_on(self, q: Floats, begin: int, way: int) -> tuple[Floats, int, int]:
         """Return frames with the pose of one carried on, and which of them changed: the first, one past the last."""
         out, at = q.copy(), begin
-        for at in range(begin + way, begin + way * (FAR + 1), way):
+        for at in range(begin + way, begin + way * (MAX_CARRIED_FRAMES + 1), way):
             if not 0 <= at < len(q):
                 break
-            out[at] = self.kernel.solve(out[at - way][None], at, at + 1, np.zeros(1, dtype=bool), STEPS)[0][0]
-            if np.abs(np.asarray(self.model.difference(out[at], q[at])))[self.inner].max(initial=0.0) < MET:
+            out[at] = self.kernel.solve(out[at - way][None], at, at + 1, np.zeros(1, dtype=bool), SOLVER_STEPS)[0][0]
+            if np.abs(np.asarray(self.model.difference(out[at], q[at])))[self.inner].max(initial=0.0) < MET_RAD:
                 break
         return out, max(0, min(begin, at)), min(len(q), max(begin, at) + 1)
 
     def choose(self, q: Floats, other: Floats, first: int, last: int) -> Floats:
         """Return the better one of two clips that differ from frame first to frame last."""
-        a, b = max(0, first - AROUND), min(len(q), last + AROUND)
+        a, b = max(0, first - MARGIN_FRAMES), min(len(q), last + MARGIN_FRAMES)
         fixed = np.zeros(b - a, dtype=bool)
         fixed[: 2 if a else 0] = True
         fixed[len(fixed) - (2 if b < len(q) else 0) :] = True
         out = q.copy()
-        out[a:b], errors, _, _ = self.kernel.solve(other[a:b], a, b, fixed, STEPS)
+        out[a:b], errors, _, _ = self.kernel.solve(other[a:b], a, b, fixed, SOLVER_STEPS)
         _, before, _, _ = self.kernel.solve(q[a:b], a, b, np.ones(b - a, dtype=bool), 0)
-        smaller = self.measure(out[a:b]).max() < BETTER * self.measure(q[a:b]).max()
+        smaller = self.measure(out[a:b]).max() < BETTER_STEP * self.measure(q[a:b]).max()
         weights = self.kernel.weights[a:b, :, None]
         cost, cost_before = (float(((weights * e) ** 2).sum()) for e in (errors, before))
-        return out if smaller and cost <= WORSE * cost_before + 1e-3 * (b - a) else q
+        return out if smaller and cost <= WORST_COST * cost_before + 1e-3 * (b - a) else q

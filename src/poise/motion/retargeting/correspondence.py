@@ -23,7 +23,7 @@ from poise.motion.clips.clip_limits import read_number
 from poise.motion.retargeting.bends import Bends
 from poise.motion.retargeting.bones import (
     BONES,
-    SHORT,
+    SHORT_BONE,
     find_axes,
     find_bone,
     find_bone_start,
@@ -39,7 +39,7 @@ from poise.spatial import Rotation
 
 __all__ = ["CarryOver", "Scales", "read_scales"]
 
-LEAST, MOST = 1e-6, 1e6  # of a scale: metres for micrometres, and the other way round
+LEAST_SCALE, MOST_SCALE = 1e-6, 1e6  # metres for micrometres, and the other way round
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +76,14 @@ def read_scales(given: object, source: Model, theirs: Names[str, str], model: Mo
         path = measure_legs(model, ours) / measure_legs(source, theirs) if has_legs else model.length / source.length
     else:
         what = "scale['legs']" if isinstance(given, dict) else "scale"
-        path = read_number(legs, what, LEAST, MOST, "'auto', 'legs'")
+        path = read_number(legs, what, LEAST_SCALE, MOST_SCALE, "'auto', 'legs'")
     given_legs = not isinstance(legs, str)
     if isinstance(arms, str) and arms == "direction":
         return Scales(path, None, given_legs)
     far = (
         path
         if isinstance(arms, str) and arms == "reach"
-        else read_number(arms, "scale['arms']", LEAST, MOST, "'direction', 'reach'")
+        else read_number(arms, "scale['arms']", LEAST_SCALE, MOST_SCALE, "'direction', 'reach'")
     )
     return Scales(path, far, given_legs)
 
@@ -187,7 +187,7 @@ class CarryOver:
             if elbow not in self.parts or wrist in self.ours or wrist not in self.theirs or palm is None:
                 continue
             length = float(np.linalg.norm(palm.point))
-            if palm.frame == self.ours[elbow] and length > SHORT * self.model.length:
+            if palm.frame == self.ours[elbow] and length > SHORT_BONE * self.model.length:
                 axis = np.array(palm.point) / length
                 goal = Align(palm.frame, axis, (0.0, 0.0, 1.0), name=f"{elbow} to palm_{side}")
                 self.asked.append((goal, "bone", (self.theirs[elbow], self.theirs[wrist])))

@@ -11,12 +11,12 @@ from itertools import pairwise
 
 from poise.errors import InvalidValue
 from poise.model import Model
-from poise.motion.retargeting.bones import measure_legs, tell_left
+from poise.motion.retargeting.bones import find_left, measure_legs
 
 __all__ = ["check_parts"]
 
 CHAINS = (("hip", "knee", "ankle", "foot"), ("clavicle", "shoulder", "elbow", "wrist"))
-AGAINST = -0.5  # cosine between the ways to the left of hips and of shoulders: beyond it one pair is swapped
+SWAPPED_COSINE = -0.5  # between the directions to the left of hips and shoulders: below it one pair is swapped
 
 
 def check_parts(model: Model, names: dict[str, str], side: str) -> None:
@@ -46,8 +46,8 @@ def find_wrong(model: Model, names: dict[str, str]) -> Iterator[tuple[str, str]]
     yield from find_shared(names)
     yield from find_disorder(model, names)
     yield from find_turned_trunk(model, names)
-    hips, shoulders = tell_left(model, names, "hip"), tell_left(model, names, "shoulder")
-    if hips is not None and shoulders is not None and float(hips @ shoulders) < AGAINST:
+    hips, shoulders = find_left(model, names, "hip"), find_left(model, names, "shoulder")
+    if hips is not None and shoulders is not None and float(hips @ shoulders) < SWAPPED_COSINE:
         yield "shoulder_l", f"on the other side than {names['hip_l']!r}, its 'hip_l': left and right are swapped."
     if measure_legs(model, names) <= 1e-6 * model.length:
         yield "knee_l", "and its legs have no length in the rest pose."

@@ -24,19 +24,19 @@ from poise.motion.clips.whole_clip import ClipGoal, Kernel, Progress, solve_whol
 from poise.motion.contact.ledger import Contacts
 from poise.motion.contact.soles import measure_size
 from poise.motion.contact.transfer import carry_contacts, find_air, find_holds, measure_standing_ankle
-from poise.motion.retargeting.branch_joiner import Joining
+from poise.motion.retargeting.branch_joiner import BranchJoiner
 from poise.motion.retargeting.correspondence import CarryOver
 from poise.motion.retargeting.goal_targets import Ground
 from poise.motion.retargeting.mapping import Mapping
 from poise.motion.retargeting.online import carry_online
 from poise.motion.retargeting.options import check_clip, check_contacts, check_progress
-from poise.motion.retargeting.result import HOLD, Retargeted, prepare, tell
+from poise.motion.retargeting.result import HOLD_WEIGHT, Retargeted, make_result, prepare
 
 __all__ = ["Retargeted", "prepare", "retarget"]
 
-SPREAD = 1.7  # of `smooth`, before contacts are held
-STEPS, LOCK_STEPS = 8, 8
-SLIDE = 5.0  # what a shift costs beside a turn while contacts are held: the hips carry all other parts with them
+FREE_SMOOTHNESS = 1.7  # of `smooth`, before contacts are held
+FREE_STEPS, LOCK_STEPS = 8, 8
+SLIDE_COST = 5.0  # of a slide relative to a turn while contacts are held: the hips carry all other parts
 
 
 @accept_former(
@@ -91,14 +91,18 @@ def retarget(
     ledger = read_contacts(one, contacts) if isinstance(contacts, Contacts) else find_holds(one, carrying, ground)
     if isinstance(contacts, Contacts) and ground is not None:
         ledger = replace(ledger, floor=ground)
-    free = carry_freely(one, carrying, ledger, smooth, progress, 0.0 if ground is None else find_air(one, ledger))
+    free = solve_without_contacts(
+        one, carrying, ledger, smooth, progress, 0.0 if ground is None else find_air(one, ledger)
+    )
     held = carry_contacts(carrying, ledger, free, measure_size(one))
-    options = LockOptions(smooth, carrying.joints, rules, progress, None if rules else LOCK_STEPS, SLIDE, tips=True)
+    options = LockOptions(
+        smooth, carrying.joints, rules, progress, None if rules else LOCK_STEPS, SLIDE_COST, tips=True
+    )
     track = lock_places(free, held, options)
-    return tell(carrying, model, track, clip)
+    return make_result(carrying, model, track, clip)
 
 
-def carry_freely(
+def solve_without_contacts(
     clip: Motion,
     carrying: CarryOver,
     ledger: Contacts,
@@ -117,7 +121,13 @@ def carry_freely(
         for i, (goal, weight) in enumerate(zip(carrying.goals, carrying.targets.weights, strict=True))
     ]
     answer = solve_whole(
-        guide, wanted, hold=HOLD, smooth=SPREAD * smooth, joints=carrying.joints, steps=STEPS, progress=progress
+        guide,
+        wanted,
+        hold=HOLD_WEIGHT,
+        smooth=FREE_SMOOTHNESS * smooth,
+        joints=carrying.joints,
+        steps=FREE_STEPS,
+        progress=progress,
     )
-    kernel = Kernel(guide, wanted, HOLD, 1.0, SPREAD * smooth, carrying.joints, (), STEPS)
-    return Motion(carrying.model, Joining(kernel, carrying.model, carrying.root).join(answer.q), clip.fps)
+    kernel = Kernel(guide, wanted, HOLD_WEIGHT, 1.0, FREE_SMOOTHNESS * smooth, carrying.joints, (), FREE_STEPS)
+    return Motion(carrying.model, BranchJoiner(kernel, carrying.model, carrying.root).join(answer.q), clip.fps)

@@ -29,17 +29,17 @@ from poise.motion.retargeting.correspondence import CarryOver
 from poise.motion.retargeting.frame_targets import FrameTargets
 from poise.motion.retargeting.mapping import Mapping
 from poise.motion.retargeting.options import read_frame
-from poise.motion.retargeting.result import HOLD, Retargeted, prepare, tell
+from poise.motion.retargeting.result import HOLD_WEIGHT, Retargeted, make_result, prepare
 from poise.motion.retargeting.stream_ground import StreamGround
 
 __all__ = ["Retargeter", "carry_online"]
 
-STEPS = 4
-MORE_STEPS = 40  # of the first frame, which has none before it, and where a contact asks for more
-NEARLY = 1e-4  # m: a contact that is further off is worth more steps,
-OUT_OF_REACH = 2e-3  # m: and one that still is further off is let go
+FRAME_STEPS = 4
+MORE_STEPS = 40  # of the first frame, which has no frame before it, and if a contact is missed
+NEAR_MISS_M = 1e-4  # a contact that misses its place by more gets more steps,
+OUT_OF_REACH_M = 2e-3  # and one that then misses it by more is released
 SIDE_TURN_RAD_S = 2.0  # of an elbow or knee whose bend turns out to be to the other side
-STILL, TIPPED = 1e-4, 1e-3  # m along the ground: a sole that has not gone further, or one on a corner, stands still
+STILL_M, TIPPED_STILL_M = 1e-4, 1e-3  # travel along the ground of a sole that stands still, and of one on a corner
 
 
 class Retargeter:
@@ -84,7 +84,7 @@ class Retargeter:
         self.window = Window(
             self.carrying.model,
             self.targets.goals,
-            hold=HOLD,
+            hold=HOLD_WEIGHT,
             smooth=smooth,
             fps=self.fps,
             joints=joints,
@@ -128,12 +128,12 @@ class Retargeter:
 
     def _solve(self, targets: Floats, guide: Floats) -> Floats:
         """Solve the next frame: with more steps where a contact is missed, and last without those out of reach."""
-        start, steps = (guide, MORE_STEPS) if self.q is None else (self.q, STEPS)
+        start, steps = (guide, MORE_STEPS) if self.q is None else (self.q, FRAME_STEPS)
         self.targets.write(targets)
         q, errors = self.window.solve(start, guide, self.targets, steps)
-        if self._list_missed(errors, NEARLY):
+        if self._list_missed(errors, NEAR_MISS_M):
             q, errors = self.window.solve(start, guide, self.targets, MORE_STEPS)
-            far = self._list_missed(errors, OUT_OF_REACH)
+            far = self._list_missed(errors, OUT_OF_REACH_M)
             for hold in far:
                 self.contacts.release(hold, self.q)
             if far:
@@ -196,7 +196,7 @@ def carry_online(
             progress(t + 1, len(clip))
     ledger = list_contacts(stood, live, len(clip), clip.fps)
     track = Track(Motion(live.carrying.model, q, clip.fps), {}, {}, ledger)
-    return tell(live.carrying, model, track, clip)
+    return make_result(live.carrying, model, track, clip)
 
 
 def list_contacts(stood: list[list[Floats | None]], live: Retargeter, frames: int, fps: float) -> Contacts:
@@ -209,7 +209,7 @@ def list_contacts(stood: list[list[Floats | None]], live: Retargeter, frames: in
     for i, hold in enumerate(live.contacts.holds):
         places = np.array([np.full(3, np.nan) if each[i] is None else each[i] for each in stood]).reshape(-1, 3)
         for a, b in find_runs(~np.isnan(places[:, 0])):
-            most = live.contacts.giant * (TIPPED if hold.tips else STILL)
+            most = live.contacts.giant * (TIPPED_STILL_M if hold.tips else STILL_M)
             for first, end in part_stays(places[a:b], up, most):
                 mean = places[a + first : a + end].mean(axis=0)
                 x, y, z = (mean if hold.tips else mean + (hold.stands - mean @ up) * up).tolist()

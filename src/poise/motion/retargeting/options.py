@@ -16,14 +16,14 @@ from poise.spatial.arrays import read_reals
 
 __all__ = ["check_bodies", "check_clip", "check_contacts", "check_progress", "read_frame", "read_joints", "show"]
 
-FAR = 1e9  # m, rad: a number of a pose that is larger is none; places are not told to a millimetre there
-LONGEST = 60  # letters of what was given that a message repeats
+LARGEST_NUMBER = 1e9  # m, rad: of a pose; beyond it places are not exact to a millimetre
+LONGEST_REPR = 60  # letters of a value that a message repeats
 
 
 def show(given: object) -> str:
     """Return what was given in one line that is not long."""
     line = " ".join(repr(given).split())
-    return line if len(line) <= LONGEST else f"{line[: LONGEST - 4]} ..."
+    return line if len(line) <= LONGEST_REPR else f"{line[: LONGEST_REPR - 4]} ..."
 
 
 def check_bodies(source: object, model: object) -> None:
@@ -104,5 +104,5 @@ def read_frame(given: object, source: Model) -> Floats:
 def refuse_far(q: Floats, what: str) -> None:
     """Refuse configurations of which a number is as large as nothing is."""
     most = float(np.abs(q).max(initial=0.0))
-    if most > FAR:
-        raise InvalidValue(f"{what} has a number of {most:.3g}; metres and radians are at most {FAR:g}.")
+    if most > LARGEST_NUMBER:
+        raise InvalidValue(f"{what} has a number of {most:.3g}; metres and radians are at most {LARGEST_NUMBER:g}.")

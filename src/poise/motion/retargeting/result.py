@@ -20,10 +20,10 @@ from poise.motion.retargeting.mapping import Mapping, find_mapping
 from poise.motion.retargeting.options import check_bodies, read_joints, show
 from poise.motion.retargeting.people import single_out
 
-__all__ = ["HOLD", "Retargeted", "prepare", "tell"]
+__all__ = ["HOLD_WEIGHT", "Retargeted", "make_result", "prepare"]
 
-HOLD = 1e-3  # what a displacement from a standing body costs beside a bone's direction
-TOUCH = 5e-5  # m: parts that are in each other by less touch, and `quality` prints 0.0 mm
+HOLD_WEIGHT = 1e-3  # of a displacement from the initial pose, relative to the direction of a bone
+TOUCH_DEPTH_M = 5e-5  # parts that are no deeper in each other only touch: `quality` prints 0.0 mm
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,7 +58,7 @@ class Retargeted:
 
     def why(self) -> str:
         """Return in words what is not exact, and what was left out."""
-        lines = [self.track.why(), *tell_collisions(self.track)]
+        lines = [self.track.why(), *describe_collisions(self.track)]
         if self.mapping.missing:
             lines.append(f"Only one of both bodies has: {', '.join(self.mapping.missing)}.")
         return "\n".join(lines)
@@ -71,10 +71,10 @@ class Retargeted:
         return f"{self.mapping.source} on {self.mapping.target}, {len(self.mapping)} parts; {self.scales}\n{self.track}"
 
 
-def tell_collisions(track: Track) -> list[str]:
+def describe_collisions(track: Track) -> list[str]:
     """Tell in words where parts of the body are in each other, most of all which two; nothing where none are."""
     found = find_collisions(track.motion)
-    if found is None or not (inside := found.depths > TOUCH).any():
+    if found is None or not (inside := found.depths > TOUCH_DEPTH_M).any():
         return []
     one, other = found.parts
     asked = any(isinstance(limit, Clearance) for limit in track.limits)
@@ -115,7 +115,7 @@ def prepare(
     return CarryOver(source, model, parts, scale, root, choose_joints(model, root) if joints is None else joints)
 
 
-def tell(carrying: CarryOver, model: Model, track: Track, clip: Motion) -> Retargeted:
+def make_result(carrying: CarryOver, model: Model, track: Track, clip: Motion) -> Retargeted:
     """Return what came out, as a motion of the model that was given: a track knows one of several people only."""
     motion = track.motion
     motion = motion if carrying.model is model else Motion(model, motion.q, motion.fps)

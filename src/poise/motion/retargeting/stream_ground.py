@@ -63,9 +63,8 @@ class StreamGround:
             T: Its transforms in the target's world, (parts, 4, 4).
             soles: Where its soles are, (points, 3).
         """
-        ankles, heights = T[self.ankles, :3, 3] @ self.up, soles @ self.up
-        lowest = float(heights.min()) if heights.size else 0.0
-        ankle = float(ankles.min()) if ankles.size else 0.0
+        lowest = min((soles @ self.up).tolist(), default=0.0)
+        ankle = min((T[self.ankles, :3, 3] @ self.up).tolist(), default=0.0)
         if not self.begun:
             self._begin(q, lowest, ankle)
         elif self.given is None:

@@ -33,7 +33,7 @@ __all__ = ["follow"]
 Key = tuple[str, Place]
 NOTICED_S = 0.05  # for which a point must be slow before it is held: a body without settling feet jerks at once
 STRAY_M = 0.05  # between a held point and the place to which the goals alone would bring it, at most
-STEP = 0.3  # rad, and times L metres: most that one frame moves the body
+MAX_FRAME_STEP = 0.3  # rad, and times L metres, by which one frame moves the body
 
 
 def follow(
@@ -116,7 +116,7 @@ def make_solver(model: Model, goals: Mapping[str, Goal], held: Sequence[Key], li
         Reach(frame, (0.0, 0.0, 0.0), point=point, name=f"contact {i}") for i, (frame, point) in enumerate(held)
     ]
     listed += [replace(goal, name=name, priority=goal.priority + below) for name, goal in goals.items()]
-    return Solver(model, listed, limits=list(limits), mode="continuous", step_limit=STEP)
+    return Solver(model, listed, limits=list(limits), mode="continuous", step_limit=MAX_FRAME_STEP)
 
 
 @dataclass(eq=False)

@@ -12,7 +12,7 @@ from poise.motion.retargeting.bones import find_axes, find_bone_start, find_limb
 
 __all__ = ["find_head_axes", "has_one_piece", "list_tops"]
 
-ONE_PIECE = 0.6  # of the trunk's length: a chest that is longer is all of it
+ONE_PIECE_SHARE = 0.6  # of the trunk's length: a chest that is longer is all of it
 
 
 def find_head_axes(model: Model, names: Names[str, str]) -> Floats | None:
@@ -40,4 +40,4 @@ def has_one_piece(model: Model, names: Names[str, str]) -> bool:
     T = model.fk(model.rest, names["pelvis"])
     base = T[:3, :3] @ find_middle(model, names) + T[:3, 3]
     whole = float(np.linalg.norm(top - base))
-    return whole > 0.0 and float(np.linalg.norm(top - place_of(model, names["chest"]))) > ONE_PIECE * whole
+    return whole > 0.0 and float(np.linalg.norm(top - place_of(model, names["chest"]))) > ONE_PIECE_SHARE * whole
