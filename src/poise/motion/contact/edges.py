@@ -55,13 +55,13 @@ def list_edge_goals(
     size: float = 1.0,
     levels: dict[str, Floats] | None = None,
 ) -> list[ClipGoal]:
-    """List what keeps the corners of soles on the floor where their edge stands, and above it where it does not.
+    """List goals that keep corners of soles on the floor while their edge stands, and above it otherwise.
 
     Args:
-        clip: What is to be held.
+        clip: The motion.
         ledger: Its contacts.
         floors: The height of the floor below edges that cannot be laid flat, and below those that never stand, by name.
-        size: How large the body is beside a person.
+        size: The size of the body relative to a person.
         levels: How high what edges that cannot be laid flat stand on is at every frame, by name; nan where they do not.
     """
     up = clip.model.up_direction
@@ -89,7 +89,7 @@ def list_edge_goals(
 def raise_edge(
     clip: Motion, ledger: Contacts, edge: Edge, floor: float, below: Floats | None, near: float
 ) -> list[ClipGoal]:
-    """List what keeps an edge above the floor where it is free, and above what is `below` it where it stands."""
+    """List goals that keep an edge above the floor while it is free, and above `below` while it stands."""
     free = np.isnan(measure_levels(ledger, edge.name, clip.model.up_direction))
     if below is None:
         return raise_corners(clip, edge, np.full(len(clip), floor), free, near)
@@ -98,10 +98,10 @@ def raise_edge(
 
 
 def raise_corners(
-    clip: Motion, edge: Edge, floor: Floats, asked: NDArray[np.bool_], near: Floats | float
+    clip: Motion, edge: Edge, floor: Floats, wanted: NDArray[np.bool_], near: Floats | float
 ) -> list[ClipGoal]:
-    """List what keeps the corners of an edge above the floor of each frame that is asked, if no further than `near`."""
-    raised = [raise_corner(clip, edge, i, floor, asked, near) for i in range(len(edge.corners))]
+    """List goals that keep the corners of an edge above the floor in some frames, if they come nearer than `near`."""
+    raised = [raise_corner(clip, edge, i, floor, wanted, near) for i in range(len(edge.corners))]
     return [goal for goal in raised if goal is not None]
 
 
@@ -109,12 +109,12 @@ EDGES = MemoTable[str, tuple[Edge, ...]]("edges of the soles by side")
 
 
 def find_edges(model: Model, side: str) -> tuple[Edge, ...]:
-    """List the edges of a sole that shapes or a mesh tell of; nothing for a foot of bones."""
+    """List the edges of a sole known from shapes or a mesh; none for a foot of bones."""
     return model.memo.look_up(EDGES, side, lambda: tuple(look_for_edges(model, side)))
 
 
 def look_for_edges(model: Model, side: str) -> Iterator[Edge]:
-    """List the edges of a sole as its points in the rest pose tell of them."""
+    """List the edges of a sole, found from its points in the rest pose."""
     roles = find_roles(model)
     known = roles.contacts
     lies = can_lie(model, roles, side)
@@ -162,7 +162,7 @@ def find_tipping(model: Model) -> dict[str, ContactPoint]:
 
 
 def can_lie(model: Model, roles: Roles, side: str) -> bool:
-    """Tell whether an ankle turns in two ways at least; a foot that only nods lies as the leg does."""
+    """Return whether an ankle turns about two axes at least; a foot that only nods lies as the leg does."""
     knee, foot = roles.get(f"knee_{side}"), roles.get(f"foot_{side}")
     if knee is None or foot is None:
         return False
@@ -171,7 +171,7 @@ def can_lie(model: Model, roles: Roles, side: str) -> bool:
 
 
 def measure_levels(ledger: Contacts, name: str, up: Floats) -> Floats:
-    """Return how high a point stands at each frame, (frames,); nan where it does not."""
+    """Return the height of a point at each frame while it stands, (frames,); nan otherwise."""
     out = np.full(ledger.frames, np.nan)
     for contact in ledger:
         if contact.name == name and contact.place is not None:
@@ -180,7 +180,7 @@ def measure_levels(ledger: Contacts, name: str, up: Floats) -> Floats:
 
 
 def lay_edge(clip: Motion, edge: Edge, levels: Floats, stands: NDArray[np.bool_], up: Floats) -> ClipGoal:
-    """Return what lays an edge flat: one of its corners is at its height where the middle stands."""
+    """Return the goal that lays an edge flat: one of its corners is at its height while the middle stands."""
     corner, rise = edge.corners[0], edge.rises[0]
     goal = OnPlane(corner.frame, np.zeros(3), up, at=corner.point, name=f"{edge.name} lies flat")
     targets = np.tile(pack_axis((0.0, 0.0, 0.0), tuple(up.tolist())), (len(clip), 1))
@@ -189,11 +189,11 @@ def lay_edge(clip: Motion, edge: Edge, levels: Floats, stands: NDArray[np.bool_]
 
 
 def raise_corner(
-    clip: Motion, edge: Edge, i: int, floor: Floats, asked: NDArray[np.bool_], near: Floats | float
+    clip: Motion, edge: Edge, i: int, floor: Floats, wanted: NDArray[np.bool_], near: Floats | float
 ) -> ClipGoal | None:
-    """Return what keeps a corner above the floor, whose height is given by frames; None where it never comes near."""
+    """Return the goal that keeps a corner above a floor given by frames, or None if it never comes near."""
     corner, level, up = edge.corners[i], floor + edge.rises[i], clip.model.up_direction
-    low = asked & (clip.positions(corner.frame, corner.point) @ up < level + near)
+    low = wanted & (clip.positions(corner.frame, corner.point) @ up < level + near)
     if not low.any():
         return None
     regions = {height: HalfSpace(height * up, -up) for height in dict.fromkeys(level[low].tolist())}

@@ -1,6 +1,6 @@
 """Floors: every sole of a body has one, whether or not it ever stands.
 
-A point that stands is kept above the lowest place where it does. One that never stands is kept above the ground, where
+A point that stands is kept above the lowest place where it does. A point that never stands is kept above the ground, if
 that is known: a clip in which nothing stands still, such as a run, would go through the floor otherwise.
 """
 
@@ -20,7 +20,7 @@ STAIR_DEPTH_M = 0.02  # of a person: a contact so far below the floor is on a st
 
 
 def list_soles(model: Model) -> list[SolePoint]:
-    """List the points with which a body stands; none where it has no feet."""
+    """List the points with which a body stands; none if it has no feet."""
     try:
         return find_soles(model)
     except InvalidValue:
@@ -30,8 +30,8 @@ def list_soles(model: Model) -> list[SolePoint]:
 def list_swinging(model: Model, ledger: Contacts, *, carried: bool = False) -> tuple[list[SolePoint], float]:
     """List the soles of a body that never stand, and the height of the ground below them.
 
-    There are none where the ground is not known: a ledger of hands alone tells nothing about it. Of a motion that is
-    `carried` to this body they are its contact points themselves, as those that stand are.
+    The list is empty if the ground is unknown, as in a ledger of hands alone. For a motion that is `carried` to this
+    body they are its contact points themselves, as those that stand are.
     """
     feet = [contact for contact in ledger if is_of_foot(contact)]
     if ledger.floor is None or (len(ledger) and not feet):
@@ -47,5 +47,5 @@ def list_swinging(model: Model, ledger: Contacts, *, carried: bool = False) -> t
 
 
 def is_of_foot(contact: Contact) -> bool:
-    """Tell whether a contact is one of a heel, a toe or a sole."""
+    """Return whether a contact belongs to a heel, a toe or a sole."""
     return contact.name.startswith(("heel", "toe", "sole"))

@@ -33,7 +33,7 @@ class Contact:
         end: The first frame after it: `end - start` frames are in contact.
         place: Where the point stands in the world [m]; None: where it is on average.
         point: The point in the frame's own axes [m].
-        name: What the point is called: "heel_l", "toe_r", or the frame's name.
+        name: The name of the point: "heel_l", "toe_r", or the frame's name.
     """
 
     frame: str
@@ -181,7 +181,7 @@ def describe(contact: Contact, fps: float) -> str:
 
 
 def read_place(given: Any, what: str) -> Place:
-    """Return three finite numbers as a tuple, or refuse them."""
+    """Return three finite numbers as a tuple; raise otherwise."""
     try:
         x = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""The points with which a body may stand: heels and toes, or what it has instead of them.
+"""The points with which a body may stand: heels and toes, or their substitutes.
 
 They are contact points of `poise.roles`: the heel and the toe of every foot, or the one point that it stands on.
 """
@@ -29,7 +29,7 @@ class SolePoint:
 
     Attributes:
         name: "heel_l", "toe_r", or the name of the frame.
-        frame: What it is fixed to.
+        frame: The frame that it is fixed to.
         point: Where, in the frame's own axes [m].
     """
 
@@ -42,7 +42,7 @@ def find_soles(model: Model, given: object = None) -> list[SolePoint]:
     """List the points with which a body stands, or those of the frames that were given.
 
     Raises:
-        InvalidValue: The body has no feet that can be told; name its frames.
+        InvalidValue: The body has no known feet; name its frames.
     """
     if given is not None:
         names = [given] if isinstance(given, str) else list(given)  # type: ignore[call-overload]
@@ -54,14 +54,14 @@ def find_soles(model: Model, given: object = None) -> list[SolePoint]:
         found += [choose_point(roles, name) for name in names if name in roles.contacts]
     if not found:
         raise InvalidValue(
-            f"model {model.name!r} has no feet that can be told by their names: say which frames stand, "
+            f"model {model.name!r} has no feet with known names: name the frames that stand, "
             "such as motion.contacts(clip, points=['left_foot', 'right_foot'])."
         )
     return found
 
 
 def choose_point(roles: Roles, name: str) -> SolePoint:
-    """Return a contact point; of a toe that only bones tell of, the joint itself, where recordings are exact."""
+    """Return a contact point; for a toe known from bones only, the joint itself, where recordings are exact."""
     known = roles.contacts[name]
     if known.evidence == "bones" and name in roles:
         return SolePoint(name, roles[name])
@@ -69,7 +69,7 @@ def choose_point(roles: Roles, name: str) -> SolePoint:
 
 
 def measure_size(clip: Motion) -> float:
-    """Return how large a body is beside a person of 1.75 m, whose frames span 1.6 m; thresholds grow with it.
+    """Return the size of a body relative to a person of 1.75 m, whose frames span 1.6 m; thresholds grow with it.
 
     It is measured where the clip stands tallest, because the rest pose of many files lies down; of the frames that are
     carried with its pelvis, because files hold cameras, things and other people too.

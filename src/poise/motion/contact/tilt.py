@@ -1,8 +1,8 @@
 """Feet that cannot be laid flat: ankles that only nod let a sole roll on its edge as the leg leans to the side.
 
 The middle of an edge that stands is held in one place all the same. That place is as high above the floor as the lower
-corner is below the middle where the foot leans most. The solve that holds it may lean otherwise than the one that told
-the height, so it keeps the corners above the floor too (`edges`): none is ever below it.
+corner is below the middle where the foot leans most. The solve that holds it may lean differently from the one that
+gave the height, so it keeps the corners above the floor too (`edges`): none is ever below it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Contacts that are carried over: what stands still in the source, and what holds it in the target.
+"""Contacts of a retargeted clip: found in the source, and placed in the target.
 
-Feet are found as in every clip (`contacts`). A hand is in contact where it is slow and low, and where it stays in one
-place while the hips go on: then it holds a rail, a table, a wall.
+Feet are found as in every clip (`contacts`). A hand is in contact if it is slow and low, or stays in one place while
+the hips go on: then it holds a rail, a table, a wall.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ STANDING_PERCENTILE = 20.0  # of the heights of ankles in contact
 
 
 def find_holds(clip: Motion, carrying: CarryOver, floor: float | None = None) -> Contacts:
-    """Find the contacts of the feet and hands of a clip; none of feet where its body has none.
+    """Find the contacts of the feet and hands of a clip; of hands alone if its body has no feet.
 
     `floor` is the height of the ground [m]; found unless given.
     """
@@ -43,7 +43,7 @@ def find_holds(clip: Motion, carrying: CarryOver, floor: float | None = None) ->
 
 
 def find_air(clip: Motion, ledger: Contacts) -> float:
-    """Return how far above the floor of a ledger a clip is in which no foot stands [m]; 0 where one does."""
+    """Return the height above the floor of a clip in which no foot stands [m]; 0 if one does."""
     if ledger.floor is None or not list_soles(clip.model) or any(is_of_foot(contact) for contact in ledger):
         return 0.0
     lowest = find_contacts(clip).floor
@@ -69,7 +69,7 @@ def find_hand_holds(clip: Motion, carrying: CarryOver, role: str, floor: float |
 def carry_contacts(carrying: CarryOver, ledger: Contacts, moved: Motion, size: float) -> Contacts:
     """Return the contacts of the source as those of the target, on its floor at height 0, where it came to.
 
-    `size` is how large the source is beside a person, in the unit of its file.
+    `size` is the size of the source relative to a person, in the unit of its file.
     """
     up = carrying.model.up_direction
     found, stands = [], {edge.name: edge.stands for side in "lr" for edge in find_edges(carrying.model, side)}
@@ -109,7 +109,7 @@ def merge(found: list[Contact]) -> list[Contact]:
 
 
 def find_point(carrying: CarryOver, contact: Contact, low: bool) -> tuple[str, Place] | None:
-    """Return the frame and the point of the target that play the part of a contact; None where it has none.
+    """Return the frame and the point of the target that play the part of a contact, or None.
 
     A hand that is `low` lies on the floor with its palm; one that holds something is held at the wrist.
     """
@@ -126,7 +126,7 @@ def find_point(carrying: CarryOver, contact: Contact, low: bool) -> tuple[str, P
 
 
 def can_hold(carrying: CarryOver, frame: str) -> bool:
-    """Tell whether joints that may move carry a frame; what nothing moves cannot be held anywhere."""
+    """Return whether a joint that may move carries the frame."""
     joints = carrying.joints
     if joints is None:
         return True
@@ -153,7 +153,7 @@ def find_height(carrying: CarryOver, ledger: Contacts, contact: Contact, size: f
 def measure_standing_ankle(carrying: CarryOver, T: Floats, ledger: Contacts) -> float:
     """Return how high the ankles of a clip are when they stand: the 20th percentile of their heights in contact.
 
-    Where nothing stands it is the 2nd of all heights, as that of the soles is the floor.
+    If nothing stands it is the 2nd percentile of all heights, as for the floor.
     """
     up, heights, stands = carrying.model.up_direction, [], False
     for side in "lr":

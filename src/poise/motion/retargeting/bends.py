@@ -1,16 +1,16 @@
-"""How hands and feet are turned about their limbs, told from the axes about which elbows and knees bend.
+"""How hands and feet are turned about their limbs, found from the axes about which elbows and knees bend.
 
-The rest pose of a recording tells nothing of them where its limbs are straight, so they are told by how limbs bend:
+A rest pose with straight limbs does not show these axes, so they are found from how limbs bend:
 
     axis = sum over frames of upper bone x lower bone, in the lower bone's own axes
 
-over frames in which the sine of the bend is above 0.1: a straight limb tells nothing, however long it is seen. Knees
+over frames in which the sine of the bend is above 0.1: a straight limb has no bend axis, however long it is seen. Knees
 and elbows give way a little in every direction, back and aside too, so a limb that is hardly bent, and not as its rest
 pose says, is believed to bend as that says.
 
-A body that nobody has seen moving tells them by a hinge, by a bend of its rest pose, or by custom: knees bend back and
+The axes of a body without a motion come from a hinge, a bend of its rest pose, or custom: knees bend back and
 elbows ahead; where limbs point up in the rest pose, as in recordings whose bones all lie along x, knees and elbows bend
-about the way to the right. A hinge that turns as far either way tells its line, and custom the way about it.
+about the way to the right. A hinge that turns as far either way gives the line, and custom the sign.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = ["LIMBS", "Bends", "find_bend"]
 
 LIMBS = {"hand": ("shoulder", "elbow", "wrist"), "foot": ("hip", "knee", "ankle")}
 RENEW_FRAMES = 10  # of a stream, after which its axes are renewed
-BENT_SINE = 0.1  # of a bend: smaller ones tell no axis
+BENT_SINE = 0.1  # of a bend: smaller ones show no axis
 HYPEREXTENSION_SINE = 0.5  # of a bend against the rest pose's: a stream takes a smaller one for a joint giving way
 GIVING_WAY_SINE = 0.2  # mean of the bends seen: below it a limb may be giving way against its bend
 ONE_SIDED_SHARE = 0.3  # a hinge is one-sided if it bends less than this share of its range the other way
@@ -47,7 +47,7 @@ SAME_BEND_COSINE = 0.5  # between two bend axes: below it they are not the same 
 class Bends:
     """The axes about which the elbows and knees of a body bend, as they are seen.
 
-    `seen` are the sums of their bends, `bent` in how many frames they were bent, `told` what the rest pose says.
+    `seen` are the sums of their bends, `bent` in how many frames they were bent, `at_rest` the axes of the rest pose.
     """
 
     def __init__(self, model: Model, names: Names[str, str], roles: Roles) -> None:
@@ -62,8 +62,8 @@ class Bends:
         at = {name: i for i, name in enumerate(model.frames)}
         frames = [list_frames(model, names, *key) for key in self.known]
         self.index = np.array([[at[frame] for frame in limb] for limb in frames], dtype=np.int64).reshape(-1, 3).T
-        self.told = [find_bend(model, names, *key) for key in self.known]
-        self.told_axes = np.array([np.zeros(3) if told is None else told for told in self.told]).reshape(-1, 3)
+        self.at_rest = [find_bend(model, names, *key) for key in self.known]
+        self.rest_axes = np.array([np.zeros(3) if axis is None else axis for axis in self.at_rest]).reshape(-1, 3)
         self.ends = [RestEnd(model, names, roles, *key) for key in self.known]
         self.forget()
 
@@ -91,12 +91,12 @@ class Bends:
         bend = cross(unit(b - a), unit(c - b))
         sines = np.linalg.norm(bend, axis=-1)
         own = (np.swapaxes(T[:, self.index[1], :3, :3], 2, 3) @ bend[..., None])[..., 0]
-        tells = sines > BENT_SINE
+        counted = sines > BENT_SINE
         if self.turn_step is not None:
-            tells &= (sines > HYPEREXTENSION_SINE) | ((own * self.told_axes).sum(axis=-1) >= 0.0)
-        own[~tells] = 0.0
-        shown = [self.tell(*key) for key in self.known] if self.turn_step is not None else []
-        self.bent += tells.sum(axis=0)
+            counted &= (sines > HYPEREXTENSION_SINE) | ((own * self.rest_axes).sum(axis=-1) >= 0.0)
+        own[~counted] = 0.0
+        shown = [self.find_axis(*key) for key in self.known] if self.turn_step is not None else []
+        self.bent += counted.sum(axis=0)
         self.seen = self.seen + own.sum(axis=0)  # a new array: `shown` holds rows of the old one
         self._turn_on()
         for i, axis in enumerate(shown):
@@ -122,7 +122,7 @@ class Bends:
         self.axes = {}
         return True
 
-    def tell(self, end: str, side: str) -> Floats | None:
+    def find_axis(self, end: str, side: str) -> Floats | None:
         """Return the axis about which a limb bends in the lower bone's axes: as was seen, else by the rest pose."""
         i = self.place.get((end, side))
         axis = None if i is None else self._choose(i)
@@ -133,17 +133,17 @@ class Bends:
 
     def _choose(self, i: int) -> Floats | None:
         """Return the axis of a limb on the side that is known by now."""
-        seen, told = self.seen[i], self.told[i]
+        seen, rest = self.seen[i], self.at_rest[i]
         far = float(np.linalg.norm(seen))
         if far <= BENT_SINE:
-            return told
-        gives = told is not None and unit(told) @ seen < SAME_BEND_COSINE * far and far < GIVING_WAY_SINE * self.bent[i]
-        return told if gives else seen
+            return rest
+        gives = rest is not None and unit(rest) @ seen < SAME_BEND_COSINE * far and far < GIVING_WAY_SINE * self.bent[i]
+        return rest if gives else seen
 
     def find(self, end: str, side: str) -> Floats | None:
-        """Return the axes of a hand or foot in its own frame; None where nothing tells."""
+        """Return the axes of a hand or foot in its own frame; None if unknown."""
         if (end, side) not in self.axes:
-            bend = self.tell(end, side)
+            bend = self.find_axis(end, side)
             self.axes[end, side] = None if bend is None else self.ends[self.place[end, side]].lay_axes(bend)
         return self.axes[end, side]
 
@@ -163,7 +163,7 @@ class RestEnd:
         self.along = find_along(model, names, roles, end, side)
 
     def lay_axes(self, bend: Floats) -> Floats | None:
-        """Return its axes in its frame for a bend axis in the lower bone's axes; None if nothing tells them."""
+        """Return its axes in its frame for a bend axis in the lower bone's axes; None if unknown."""
         return None if self.along is None else lay_axes(self.own, self.lower @ bend, self.along)
 
 
@@ -174,7 +174,7 @@ def list_frames(model: Model, names: Names[str, str], end: str, side: str) -> tu
 
 
 def find_along(model: Model, names: Names[str, str], roles: Roles, end: str, side: str) -> Floats | None:
-    """Return the way of a hand or foot in the rest pose; None where nothing tells."""
+    """Return the direction of a hand or foot in the rest pose; None if unknown."""
     if end == "hand":
         way = place_of(model, names[f"wrist_{side}"]) - place_of(model, names[f"elbow_{side}"])
     else:
@@ -191,7 +191,7 @@ def find_along(model: Model, names: Names[str, str], roles: Roles, end: str, sid
 
 
 def find_bend(model: Model, names: Names[str, str], end: str, side: str) -> Floats | None:
-    """Return the axis about which a knee or an elbow bends, in the lower bone's axes; None where nothing tells."""
+    """Return the axis about which a knee or an elbow bends, in the lower bone's axes; None if unknown."""
     if any(f"{part}_{side}" not in names for part in LIMBS[end]):
         return None
     frames = list_frames(model, names, end, side)
@@ -239,7 +239,7 @@ def find_hinge(model: Model, names: Names[str, str], end: str, frames: tuple[str
 
 
 def is_one_sided(model: Model, frames: tuple[str, str, str], joint: Joint, line: Floats) -> bool:
-    """Tell whether a limb bends much farther one way than the other about a hinge along a line."""
+    """Return whether a limb bends much farther one way than the other about a hinge along a line."""
     a, b, c = (place_of(model, frame) for frame in frames)
     upper, lower = (bone - (bone @ line) * line for bone in (unit(b - a), unit(c - b)))
     if min(np.linalg.norm(upper), np.linalg.norm(lower)) < PARALLEL_SINE:

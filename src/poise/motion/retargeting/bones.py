@@ -1,7 +1,7 @@
-"""The bones of a body, told by its rest pose: where its legs begin, which way its trunk looks, how long its legs are.
+"""The bones of a body in its rest pose: where its legs begin, which way its trunk looks, how long its legs are.
 
 A robot's hip may be three joints in one place, its chest a box without a neck, and the rest pose of a recording may lie
-down or have its legs beside its ears. So bones run from where a limb leaves the trunk, and parts have axes of their
+down or have its legs next to its ears. So bones run from where a limb leaves the trunk, and parts have axes of their
 own: x to the left, y up, z ahead, from the limbs that they carry. Only the trunk is taken to be straight at rest.
 """
 
@@ -34,9 +34,9 @@ __all__ = [
 ]
 
 BONES = (("hip", "knee"), ("knee", "ankle"), ("shoulder", "elbow"), ("elbow", "wrist"), ("clavicle", "shoulder"))
-ACROSS_SINE = 0.1  # between the directions to the left and up: below it they tell no axes
+ACROSS_SINE = 0.1  # between the directions to the left and up: below it they define no axes
 ASIDE_SHARE = 0.25  # of the distance between two limbs: a frame farther from the other limb is on its own side
-PARALLEL_SINE = 0.2  # between a bone and its bend axis: below it they tell no axes
+PARALLEL_SINE = 0.2  # between a bone and its bend axis: below it they define no axes
 SHORT_BONE = 1e-3  # of L: a shorter bone has no direction
 OWN_AXIS_COSINE = np.cos(np.radians(30.0))  # between an axis of a frame and the trunk, if it is meant to be along it
 
@@ -62,7 +62,7 @@ def find_middle(model: Model, names: Names[str, str]) -> Floats:
 
 
 def find_left(model: Model, names: Names[str, str], limb: str) -> Floats | None:
-    """Return the way from the right to the left limb of a pair in the rest pose; None where they begin in one place."""
+    """Return the direction from the right to the left limb of a pair at rest, or None if they begin in one place."""
     if f"{limb}_l" not in names or f"{limb}_r" not in names:
         return None
     left, right = (place_of(model, find_bone_start(model, names, f"{limb}_{s}")) for s in "lr")
@@ -71,7 +71,7 @@ def find_left(model: Model, names: Names[str, str], limb: str) -> Floats | None:
 
 
 def list_ways_up(model: Model, names: Names[str, str], hips: Floats) -> list[Floats]:
-    """List the ways up that the rest pose tells, best first.
+    """List the directions up that the rest pose shows, best first.
 
     That is from the hips to the shoulders; or where there are none to the neck, and from the ankles to the hips.
     """
@@ -89,7 +89,7 @@ def list_ways_up(model: Model, names: Names[str, str], hips: Floats) -> list[Flo
 
 
 def find_axes(model: Model, names: Names[str, str], part: str) -> Floats | None:
-    """Return the axes of the pelvis or the chest in its own frame, (3, 3): left, up, ahead; None if nothing tells.
+    """Return the axes of the pelvis or the chest in its own frame, (3, 3): left, up, ahead; None if unknown.
 
     Up is the way of the whole trunk, from the hips to the shoulders, and of the legs where it has no arms; or the
     frame's own axis where one is near to that, because people who make bodies mean it so.
@@ -204,7 +204,7 @@ def list_beyond(model: Model, trunk: str, frame: str) -> list[str]:
 
 
 def find_bone(model: Model, names: Names[str, str], root: str, end: str) -> Floats | None:
-    """Return the direction of a bone in the frame of its root, in the rest pose; None where it has no length."""
+    """Return the direction of a bone in the frame of its root, in the rest pose, or None if it has no length."""
     along = place_of(model, names[end]) - place_of(model, find_bone_start(model, names, root))
     length = np.linalg.norm(along)
     if length < SHORT_BONE * model.length:

@@ -1,4 +1,4 @@
-"""Branches of a clip that are joined: hips and shoulders of hinges have two answers for most directions of a bone.
+"""Join the branches of a clip: hips and shoulders of hinges have two answers for most directions of a bone.
 
 All frames are solved from one pose, so each may come to either. Where a joint jumps, the pose before it is carried on,
 and the one after it back, frame by frame, until it meets what was there; the way that has the smaller steps and serves
@@ -26,12 +26,12 @@ BETTER_STEP, WORST_COST = 0.8, 1.2  # of the largest step and of the cost before
 
 
 class BranchJoiner:
-    """What a clip was solved with, and which of its velocities are those of joints that turn.
+    """A solver of single frames that joins the branches of a clip.
 
     Args:
-        kernel: What is asked of every frame.
+        kernel: The goals of every frame.
         model: The body.
-        root: What carries it, which does not count.
+        root: The root, whose jumps do not count.
     """
 
     def __init__(self, kernel: Kernel, model: Model, root: Root | None) -> None:
@@ -41,7 +41,7 @@ class BranchJoiner:
             self.inner[root.turn.v] = False
 
     def join(self, q: Floats) -> Floats:
-        """Return the frames with as few jumps as can be had so."""
+        """Return the frames with fewer jumps, if a better branch was found."""
         tried: set[int] = set()
         for _ in range(MAX_JUMPS):
             steps = self.measure(q)

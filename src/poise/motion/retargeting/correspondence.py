@@ -1,7 +1,7 @@
-"""What a motion asks of another body: a few goals, and their targets at every frame.
+"""The goals that carry a motion over to another body.
 
-Both bodies are told by directions and by axes of their parts (`bones`), never by their rest poses. Everything here
-looks at frames one by one, so it serves whole clips and live streams alike.
+Both bodies are compared by directions and by axes of their parts (`bones`), never by their rest poses. Frames are read
+one by one, for whole clips and live streams alike.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Scales:
 
 
 def read_scales(given: object, source: Model, theirs: Names[str, str], model: Model, ours: Names[str, str]) -> Scales:
-    """Return the scales that were asked for: "auto", "legs", a number, or {"legs": number, "arms": number or word}."""
+    """Return the scales for "auto", "legs", a number, or {"legs": number, "arms": number or word}."""
     words = dict(given) if isinstance(given, dict) else {"legs": given}
     for key in words:
         if key not in ("legs", "arms"):
@@ -89,7 +89,7 @@ def read_scales(given: object, source: Model, theirs: Names[str, str], model: Mo
 
 
 class CarryOver:
-    """What one body's motion asks of another.
+    """A retargeting between two bodies: their parts, scales and goals.
 
     `goals` are served at every frame; `targets` makes their targets, and `initial` the poses to start from.
     """
@@ -121,15 +121,15 @@ class CarryOver:
         self.chest = find_axes(model, self.ours, "chest")
         self.bends = Bends(source, self.theirs, self.roles[1])
         self.own_bends = Bends(model, self.ours, self.roles[0])
-        if model.example_poses is not None:  # its rest pose may not tell how its limbs bend
+        if model.example_poses is not None:  # its rest pose may not show how its limbs bend
             self.own_bends.watch(np.array(model.fk(model.example_poses)))
-        self.asked: list[tuple[Goal, str, object]] = []
+        self.goal_rows: list[tuple[Goal, str, object]] = []
         self.trunk: tuple[list[str], Floats] | None = None
-        self._ask_trunk()
-        self._ask_bones()
-        self._ask_stumps()
-        self._ask_ends()
-        self.goals: list[Goal] = [goal for goal, _, _ in self.asked]
+        self._add_trunk()
+        self._add_bones()
+        self._add_stumps()
+        self._add_ends()
+        self.goals: list[Goal] = [goal for goal, _, _ in self.goal_rows]
         self.targets = GoalTargets(self)
         self.initial = InitialPoses(self)
         self._renew()
@@ -153,10 +153,10 @@ class CarryOver:
         self.targets.refresh()
         self.initial.refresh()
 
-    def _ask_trunk(self) -> None:
+    def _add_trunk(self) -> None:
         if self.moves:
             middle = tuple(self.own_middle.tolist())
-            self.asked.append((Reach(self.ours["pelvis"], np.zeros(3), point=middle, name="hips"), "hips", None))
+            self.goal_rows.append((Reach(self.ours["pelvis"], np.zeros(3), point=middle, name="hips"), "hips", None))
         for part in ("pelvis", "chest"):
             theirs, ours = find_axes(self.source, self.theirs, part), find_axes(self.model, self.ours, part)
             if part not in self.parts or theirs is None or ours is None:
@@ -165,9 +165,9 @@ class CarryOver:
             one = part == "chest" and has_one_piece(self.model, self.ours) and "shoulder_l" in self.theirs
             if one:
                 self.trunk = list_tops(self.source, self.theirs), theirs[:, 0]
-            self.asked.append((goal, part, None if one else (self.theirs[part], theirs @ ours.T)))
+            self.goal_rows.append((goal, part, None if one else (self.theirs[part], theirs @ ours.T)))
 
-    def _ask_bones(self) -> None:
+    def _add_bones(self) -> None:
         for root, end in ((f"{a}_{s}", f"{b}_{s}") for a, b in BONES for s in "lr"):
             if root not in self.parts or end not in self.parts:
                 continue
@@ -178,10 +178,10 @@ class CarryOver:
             ):
                 goal = Align(self.ours[root], axis, (0.0, 0.0, 1.0), name=f"{root} to {end}")
                 kind = "clavicle" if root.startswith("clavicle") else "bone"
-                self.asked.append((goal, kind, (first, self.theirs[end])))
+                self.goal_rows.append((goal, kind, (first, self.theirs[end])))
 
-    def _ask_stumps(self) -> None:
-        """Ask forearms without a wrist to point where the source's do: their palm is where they end."""
+    def _add_stumps(self) -> None:
+        """Add goals for forearms without a wrist: they point where the source's do, and end at the palm."""
         for side in "lr":
             elbow, wrist, palm = f"elbow_{side}", f"wrist_{side}", self.roles[0].contacts.get(f"palm_{side}")
             if elbow not in self.parts or wrist in self.ours or wrist not in self.theirs or palm is None:
@@ -190,25 +190,25 @@ class CarryOver:
             if palm.frame == self.ours[elbow] and length > SHORT_BONE * self.model.length:
                 axis = np.array(palm.point) / length
                 goal = Align(palm.frame, axis, (0.0, 0.0, 1.0), name=f"{elbow} to palm_{side}")
-                self.asked.append((goal, "bone", (self.theirs[elbow], self.theirs[wrist])))
+                self.goal_rows.append((goal, "bone", (self.theirs[elbow], self.theirs[wrist])))
 
-    def _ask_ends(self) -> None:
+    def _add_ends(self) -> None:
         for end, side in self.own_bends.known:
             frame = f"wrist_{side}" if end == "hand" else f"foot_{side}"
             if frame in self.parts and self.own_bends.find(end, side) is not None:
                 goal: Goal = Orient(self.ours[frame], np.eye(3), name=f"{end}_{side} turned")
-                self.asked.append((goal, end, side))
+                self.goal_rows.append((goal, end, side))
         for side in "lr":
             arms, legs = self.scales.arms, self.scales.path if self.scales.given and self.moves else None
             for part, far in (("elbow", arms), ("wrist", arms), ("ankle", legs)):
                 role = f"{part}_{side}"
                 if far is not None and role in self.parts:
                     goal = Reach(self.ours[role], np.zeros(3), name=f"{role} at")
-                    self.asked.append((goal, "reach", (self.theirs[role], far)))
+                    self.goal_rows.append((goal, "reach", (self.theirs[role], far)))
         theirs, ours = (find_head_axes(m, n) for m, n, _ in self._bodies())
         if theirs is not None and ours is not None and "head" in self.parts:
             goal = Orient(self.ours["head"], np.eye(3), name="head turned")
-            self.asked.append((goal, "head", (self.theirs["head"], theirs @ ours.T)))
+            self.goal_rows.append((goal, "head", (self.theirs["head"], theirs @ ours.T)))
 
     def _bodies(self) -> tuple[tuple[Model, dict[str, str], Roles], tuple[Model, dict[str, str], Roles]]:
         return (self.source, self.theirs, self.roles[1]), (self.model, self.ours, self.roles[0])

@@ -47,18 +47,20 @@ class GoalTargets:
 
     Attributes:
         hips: The row of the hips; None if the body does not move.
-        pelvis: The row of the pelvis; None if nothing tells its axes.
+        pelvis: The row of the pelvis; None if its axes are unknown.
         weights: The weights of the goals, (goals,); 0 until it is known how a limb bends.
     """
 
     def __init__(self, carrying: CarryOver) -> None:
-        self.carrying, self.asked, self.up = carrying, carrying.asked, carrying.model.up_direction
-        at, kinds = carrying.at, [kind for _, kind, _ in carrying.asked]
+        self.carrying, self.goal_rows, self.up = carrying, carrying.goal_rows, carrying.model.up_direction
+        at, kinds = carrying.at, [kind for _, kind, _ in carrying.goal_rows]
         self.blank = np.tile(IDENTITY, (len(kinds), 1))
         self.hips = kinds.index("hips") if "hips" in kinds else None
         self.pelvis = kinds.index("pelvis") if "pelvis" in kinds else None
         self.pelvis_frame = at[carrying.theirs["pelvis"]]
-        self.trunk = next((i for i, (_, kind, how) in enumerate(self.asked) if kind == "chest" and how is None), None)
+        self.trunk = next(
+            (i for i, (_, kind, how) in enumerate(self.goal_rows) if kind == "chest" and how is None), None
+        )
         if carrying.trunk is not None:
             self.tops, self.left = [at[top] for top in carrying.trunk[0]], carrying.trunk[1]
             self.chest = at[carrying.theirs["chest"]]
@@ -83,7 +85,7 @@ class GoalTargets:
         self.weights = np.array([GOAL_WEIGHTS[kind] for kind in kinds])
 
     def _list(self, *kinds: str) -> list[tuple[int, object]]:
-        return [(i, how) for i, (_, kind, how) in enumerate(self.asked) if kind in kinds]
+        return [(i, how) for i, (_, kind, how) in enumerate(self.goal_rows) if kind in kinds]
 
     def refresh(self) -> None:
         """Read the axes of hands and feet that are known by now; those that are unknown get no weight."""

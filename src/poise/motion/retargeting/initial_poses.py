@@ -165,7 +165,7 @@ class InitialPoses:
     def _list_parts(self) -> Iterator[TurnedPart]:
         """List the parts that are turned; of two for one frame the later counts."""
         carrying = self.carrying
-        for i, (_, kind, how) in enumerate(carrying.asked):
+        for i, (_, kind, how) in enumerate(carrying.goal_rows):
             if kind in PARTS_OF_GOALS and carrying.targets.weights[i] > 0.0:
                 yield TurnedPart(carrying.ours[PARTS_OF_GOALS[kind].format(how)], goal=i)
         yield from self.clavicles
@@ -189,7 +189,7 @@ class RestBone:
 
     def lay_axes(self) -> Floats | None:
         """Return the axes of the bone in its frame: along it, and about its limb's bend axis; None if unknown."""
-        bend = self.bends.tell(self.end, self.side)
+        bend = self.bends.find_axis(self.end, self.side)
         return None if bend is None else lay_axes(self.own, self.lower @ bend, self.along)
 
 

@@ -50,7 +50,7 @@ class Mapping:
         source: The name of the body that moves.
         target: The name of the body that the motion is carried to.
         pairs: The parts that both have.
-        missing: Parts that one of them does not have, which nothing is asked of.
+        missing: Parts that one of them does not have; they get no goals.
         bodies: Both bodies, by whose frames corrections are checked; None for a mapping that was read from a file.
     """
 
@@ -83,7 +83,7 @@ class Mapping:
 
         Raises:
             NameNotFound: There is no such person.
-            InvalidValue: One of them does not walk on two legs that can be told; both hold several people.
+            InvalidValue: One of them has no two known legs; both hold several people.
         """
         for body, what in ((source, "source"), (target, "target")):
             if not isinstance(body, Model):
@@ -127,7 +127,7 @@ class Mapping:
             ) from error
 
     def remove(self, role: str) -> Mapping:
-        """Return the mapping without one part: nothing is asked of it."""
+        """Return the mapping without one part."""
         self.find(role)
         return replace(self, pairs=tuple(pair for pair in self.pairs if pair.role != role))
 
@@ -193,7 +193,7 @@ def find_mapping(moving: Model, model: Model) -> Mapping:
     """Return which frames of a body that moves and of a model are the same part, by the roles of both.
 
     Raises:
-        InvalidValue: One of them does not walk on two legs that can be told.
+        InvalidValue: One of them has no two known legs.
     """
     source, target = find_roles(moving), find_roles(model)
     for body in (moving, model):
@@ -204,7 +204,7 @@ def find_mapping(moving: Model, model: Model) -> Mapping:
         if roles.kind in ("quadruped", "many legs") or lacking:
             what = KINDS.get(roles.kind, f"it has no {', '.join(lacking)}")
             raise InvalidValue(
-                f"a motion is carried over between bodies with two legs, and {body.name!r} is none that can be told: "
+                f"a motion is carried over between bodies with two legs, and {body.name!r} has no two known legs: "
                 f"{what}. Give its roles with model.with_roles, or a mapping."
             )
     theirs, ours = (list_apart(roles) for roles in (source, target))

@@ -1,4 +1,4 @@
-"""What a mapping must hold for a motion to be carried over: parts that are apart, in the order that bodies have.
+"""Checks of a mapping: its parts must be apart, in the order that bodies have.
 
 A frame that plays two parts, a knee above its hip, a chest that carries the legs: bones made of these have no length or
 look the wrong way, so they are refused by the pair that is wrong.

@@ -4,7 +4,7 @@
    own, hands and feet by how limbs bend: so no rest pose and no offset is tuned.
 2. Legs set the pace: the path of the hips is scaled by the lengths of the legs, heights above the soles with it.
 3. All frames are solved at once: every bone of the target looks where the source's does, its parts turn with it.
-4. What stands still in the source stands still in the result, exactly (`lock`).
+4. Points that stand still in the source stand still in the result, exactly (`lock`).
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ def retarget(
         clip: The motion.
         model: The body to carry it to; it must move freely, as characters do and robots loaded with `base="free"`.
         mapping: Which frames are the same part; found by the roles of both bodies unless given.
-        contacts: What stands still in the source; "auto" finds it.
+        contacts: The contacts of the source; "auto" finds them.
         scale: Metres of the path for one of the source's; "auto" is the ratio of the legs. `{"legs": 0.8, "arms": 0.7}`
-            says both: arms keep their directions ("direction") unless a number or "reach" asks hands to be that many
+            says both: arms keep their directions ("direction") unless a number or "reach" puts hands that many
             times as far from the hips as the source's ("reach": as the path is scaled).
         joints: The only joints that may move, such as those of the upper body: the others stay in the rest pose, and
-            the motion is told from where the pelvis looks.
+            the motion is relative to where the pelvis looks.
         limits: More limits than the joints' own ranges, such as `Speed(8.0)` and `Clearance()`; those about time in
             whole clips only.
         smooth: Over how long changes spread; 1 is a tenth of a second.
@@ -76,7 +76,7 @@ def retarget(
         floor: The height of the source's ground, in its own unit; found unless given.
 
     Raises:
-        InvalidValue: A body has no two legs that can be told, or does not move freely; an option is unknown.
+        InvalidValue: A body has no two known legs, or does not move freely; an option is unknown.
         NameNotFound: The mapping is one of other bodies.
     """
     check_clip(clip, mode)
@@ -110,7 +110,7 @@ def solve_without_contacts(
     progress: Progress | None,
     air: float = 0.0,
 ) -> Motion:
-    """Return the motion as bones and parts ask for it, before its contacts are held; `air` is below its lowest sole."""
+    """Return the motion by bones and parts alone; `air` is the height of its lowest sole above the floor [m]."""
     carrying.forget()
     T = carrying.watch(clip.q)
     floor = 0.0 if ledger.floor is None else ledger.floor

@@ -43,7 +43,7 @@ STILL_M, TIPPED_STILL_M = 1e-4, 1e-3  # travel along the ground of a sole that s
 
 
 class Retargeter:
-    """Carries a stream of poses over onto another body: `live.step(frame)` returns the pose of the target.
+    """A live retargeting of a stream of poses: `live.step(frame)` returns the pose of the target.
 
     Args:
         source: The body of the stream.
@@ -113,7 +113,7 @@ class Retargeter:
         Raises:
             ModelMismatch: The frame is a pose of another body.
             ShapeMismatch: It is not a configuration of the source.
-            InvalidValue: Something in it is no number, or not finite.
+            InvalidValue: It has a value that is not a finite number.
         """
         q = read_frame(frame, self.source)
         T = self.carrying.watch(q[None])

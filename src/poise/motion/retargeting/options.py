@@ -1,4 +1,4 @@
-"""What is given where a motion is carried over: read alike for whole clips and streams, or refused by its name."""
+"""Read and check the arguments of retargeting, for whole clips and streams alike."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ LONGEST_REPR = 60  # letters of a value that a message repeats
 
 
 def show(given: object) -> str:
-    """Return what was given in one line that is not long."""
+    """Return a value as one short line."""
     line = " ".join(repr(given).split())
     return line if len(line) <= LONGEST_REPR else f"{line[: LONGEST_REPR - 4]} ..."
 
 
 def check_bodies(source: object, model: object) -> None:
-    """Refuse what is no model, with what to type."""
+    """Raise unless both are models, with a hint what to type."""
     for what, body in (("source", source), ("model", model)):
         if not isinstance(body, Model):
             hint = f"; type: poise.load({body!r})" if isinstance(body, str) else ""
@@ -35,7 +35,7 @@ def check_bodies(source: object, model: object) -> None:
 
 
 def check_clip(clip: object, mode: object) -> None:
-    """Refuse what is no motion, one without a frame or one that is nowhere, and a mode that there is not."""
+    """Raise unless the clip is a motion with frames and finite numbers, and the mode is known."""
     if not isinstance(clip, Motion) or not len(clip):
         given = repr(clip) if isinstance(clip, Motion) else f"of type {type(clip).__name__}"
         raise InvalidValue(f"clip is {given}; it must be a poise.Motion with a frame.")
@@ -45,7 +45,7 @@ def check_clip(clip: object, mode: object) -> None:
 
 
 def check_contacts(given: object, mode: str) -> None:
-    """Refuse contacts that are none, and those that are given for a stream."""
+    """Raise unless contacts are "auto" or, for a whole clip, given."""
     if isinstance(given, Contacts):
         if mode == "online":
             raise InvalidValue("contacts= are given for a whole clip; a stream finds its own: contacts='auto'.")
@@ -56,7 +56,7 @@ def check_contacts(given: object, mode: str) -> None:
 
 
 def check_progress(given: object) -> None:
-    """Refuse what cannot be called."""
+    """Raise unless it is None or can be called."""
     if given is not None and not callable(given):
         raise InvalidValue(f"progress is {show(given)}; it must be a function of the frames that are done, and all.")
 
@@ -81,8 +81,8 @@ def read_frame(given: object, source: Model) -> Floats:
 
     Raises:
         ModelMismatch: It is a pose of another body.
-        ShapeMismatch: It is no configuration of this one.
-        InvalidValue: It holds something that is no number, or not finite.
+        ShapeMismatch: It is not a configuration of this one.
+        InvalidValue: It has a value that is not a finite number.
     """
     if isinstance(given, Pose) and given.model is not source and given.model != source:
         raise ModelMismatch(
@@ -102,7 +102,7 @@ def read_frame(given: object, source: Model) -> Floats:
 
 
 def refuse_far(q: Floats, what: str) -> None:
-    """Refuse configurations of which a number is as large as nothing is."""
+    """Raise if a number of a configuration is too large."""
     most = float(np.abs(q).max(initial=0.0))
     if most > LARGEST_NUMBER:
         raise InvalidValue(f"{what} has a number of {most:.3g}; metres and radians are at most {LARGEST_NUMBER:g}.")

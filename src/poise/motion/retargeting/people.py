@@ -25,7 +25,7 @@ def choose(source: Model, target: Model, person: str) -> tuple[Model, Model]:
     """Return both bodies, that of several people cut down to the one that a frame is a part of.
 
     Raises:
-        NameNotFound: There is no such person.
+        NameNotFound: The person does not exist.
         InvalidValue: The person is not given by a name, or both bodies hold several people.
     """
     if not isinstance(person, str):
@@ -41,7 +41,7 @@ def choose(source: Model, target: Model, person: str) -> tuple[Model, Model]:
         return cut_out(source, find_person(source, theirs, person)), target
     if len(ours) > 1:
         return source, cut_out(target, find_person(target, ours, person))
-    if person in source.frames:  # no crowd: at most there are things beside the body
+    if person in source.frames:  # no crowd: at most there are things next to the body
         return source.subtree(person), target
     if person in target.frames:
         return source, target.subtree(person)
@@ -79,9 +79,9 @@ def find_people(model: Model) -> Iterator[str]:
 
 
 def single_out(model: Model, frame: str) -> Model:
-    """Return a model in which only the person that a frame is a part of is looked at for roles and contact points.
+    """Return a model whose roles and contact points are those of the person that a frame belongs to.
 
-    Others in the same file, and things beside it such as cameras, change nothing about it.
+    Others in the same file, and things next to it such as cameras, change nothing about it.
     """
     people = list_people(model)
     person = next((each for each in people if each in (frame, *model.ancestors(frame))), None)
@@ -93,7 +93,7 @@ def single_out(model: Model, frame: str) -> Model:
 
 
 def find_body(model: Model, frame: str) -> str | None:
-    """Return the frame that carries the body that a frame is a part of; None where nothing stands beside it."""
+    """Return the frame that carries the body that a frame is a part of; None if it is alone."""
     carrier = find_carrier(model, frame)
     if carrier is None or not set(model.frames) - list_carried(model, carrier) - set(model.ancestors(carrier)):
         return None

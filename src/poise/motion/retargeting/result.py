@@ -1,4 +1,4 @@
-"""Retargeted: a motion that was carried over, and what the ways of doing so have in common."""
+"""Retargeted, the result of retargeting, and the preparation that clips and streams share."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Retargeted:
         mapping: Which frames of both bodies were taken for the same part.
         contacts: The contacts that hold, exactly.
         scales: How lengths of the source became those of the target.
-        track: What was solved, with what was let go.
-        source: What it was made from.
+        track: The solved track, with the contacts that were released.
+        source: The clip that it was made from.
     """
 
     motion: Motion
@@ -72,19 +72,19 @@ class Retargeted:
 
 
 def describe_collisions(track: Track) -> list[str]:
-    """Tell in words where parts of the body are in each other, most of all which two; nothing where none are."""
+    """Describe self-collisions in words, deepest pair first; empty if there are none."""
     found = find_collisions(track.motion)
     if found is None or not (inside := found.depths > TOUCH_DEPTH_M).any():
         return []
     one, other = found.parts
-    asked = any(isinstance(limit, Clearance) for limit in track.limits)
+    limited = any(isinstance(limit, Clearance) for limit in track.limits)
     return [
         f"Parts of the body are in each other in {int(inside.sum())} of {len(inside)} frames "
         f"({tell_runs(find_runs(inside))}), most at frame {found.worst} ({found.worst / track.motion.fps:.2f} s), "
         f"{one!r} and {other!r} by {1e3 * found.depths.max():.2g} mm"
         + (
             ", which Clearance does not look at or could not keep."
-            if asked
+            if limited
             else ": limits=[Clearance()] keeps them apart."
         )
     ]
@@ -97,7 +97,7 @@ def prepare(
     scale: float | str | dict[str, float | str],
     joints: Sequence[str] | None,
 ) -> CarryOver:
-    """Return what one body asks of another, or say why it cannot be asked."""
+    """Return the retargeting from one body to another; raises if it is not possible."""
     check_bodies(source, model)
     joints = read_joints(joints)
     parts = find_mapping(source, model) if mapping is None else mapping
@@ -116,7 +116,7 @@ def prepare(
 
 
 def make_result(carrying: CarryOver, model: Model, track: Track, clip: Motion) -> Retargeted:
-    """Return what came out, as a motion of the model that was given: a track knows one of several people only."""
+    """Return the result as a motion of the given model: a track knows one of several people only."""
     motion = track.motion
     motion = motion if carrying.model is model else Motion(model, motion.q, motion.fps)
     return Retargeted(motion, carrying.parts, track.contacts, carrying.scales, track, clip)
@@ -125,7 +125,7 @@ def make_result(carrying: CarryOver, model: Model, track: Track, clip: Motion) -
 def choose_joints(model: Model, root: Root | None) -> list[str] | None:
     """Return the joints that may move, None for all: bones keep their lengths, and what is above the root stays.
 
-    Many recordings let every bone slide. What they hold then is noise of the skeleton's fit, not a motion to be made.
+    Many recordings let every bone slide. Those slides are noise of the skeleton's fit, not part of the motion.
     """
     if root is None:
         return None

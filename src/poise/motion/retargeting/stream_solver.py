@@ -55,19 +55,19 @@ def follow(
     watch = FootWatch(stream.copy_free()) if isinstance(contacts, str) else None
     ledger = Contacts((), frames, fps) if isinstance(contacts, str) else contacts
     record = Record(model)
-    asked = {name: goal for name, goal in goals.items() if not isinstance(goal, Rest)}
-    out, errors = np.empty((frames, model.nq)), {name: np.zeros((frames, 2)) for name in asked}
+    served = {name: goal for name, goal in goals.items() if not isinstance(goal, Rest)}
+    out, errors = np.empty((frames, model.nq)), {name: np.zeros((frames, 2)) for name in served}
     for t in range(frames):
         targets = {name: path[t] if path.ndim > 1 else path for name, path in paths.items()}
         standing = list_given(ledger, t) if watch is None else watch.watch(targets, record.places)
         record.update(t, standing, stream.q)
         solution = stream.go_on(targets, record.places)
         out[t] = stream.q
-        for name in asked:
+        for name in served:
             errors[name][t] = solution.errors[name]
         if progress is not None:
             progress(t + 1, frames)
-    tolerances = {name: goal.tolerances(model, False) for name, goal in asked.items()}
+    tolerances = {name: goal.tolerances(model, False) for name, goal in served.items()}
     held = Contacts(tuple(record.close(frames)), frames, fps, ledger.floor)
     return Track(Motion(model, out, fps), errors, tolerances, held, limits=tuple(limits))
 
@@ -179,7 +179,7 @@ class FootWatch:
 
 
 def measure_rest(model: Model) -> float:
-    """Return how large a body is beside a person of 1.75 m, whose frames span 1.6 m; by its rest pose."""
+    """Return the size of a body at rest relative to a person of 1.75 m, whose frames span 1.6 m."""
     heights = model.fk(model.rest)[:, :3, 3] @ model.up_direction
     return max(float(np.ptp(heights)), 0.5 * model.length, 1e-9) / 1.6
 
