@@ -226,7 +226,7 @@ def list_keys(ledger: Contacts) -> list[Key]:
     return list(dict.fromkeys((contact.frame, contact.point) for contact in ledger))
 
 
-def list_goals(clip: Motion, ledger: Contacts, tipping: Tipping | None = None, size: float = 1.0) -> list[ClipGoal]:
+def list_goals(clip: Motion, ledger: Contacts, tipping: TiltedSoles | None = None, size: float = 1.0) -> list[ClipGoal]:
     """List the goals of a ledger: points at their places, and no sole below the floor."""
     up = clip.model.up_direction
     floors = {} if tipping is None else tipping.list_floors()
