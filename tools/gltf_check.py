@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import poise
-from blender_check import character, wander
+from blender_check import make_character, make_motion
 from poise.errors import FormatWarning
 
 
@@ -24,20 +24,20 @@ def write_files(out: Path) -> list[Path]:
     files = []
     (out / "elsewhere").mkdir(parents=True, exist_ok=True)
     source = out / "character_source.gltf"
-    character(source)
+    make_character(source)
     own = poise.load(source)
     poise.save(own, out / "character_source.glb")
     for suffix in (".glb", ".gltf"):
         for name in ("humanoid", "tree30", "panda", "hand", "quadruped"):
             model = poise.load(name)
-            motion = poise.Motion(model, wander(model), 30)
+            motion = poise.Motion(model, make_motion(model), 30)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", FormatWarning)
                 files.append(poise.save(model, out / f"{name}_model{suffix}"))
             files.append(poise.save(motion, out / f"{name}_motion{suffix}"))
             files.append(poise.save(motion[3], out / f"{name}_pose{suffix}"))
         for like in (source, out / "character_source.glb"):
-            motion = poise.Motion(own, wander(own), 24)
+            motion = poise.Motion(own, make_motion(own), 24)
             for folder in (out, out / "elsewhere"):
                 stem = f"{like.suffix[1:]}_to"
                 files.append(poise.save(motion, folder / f"{stem}_motion{suffix}", like=like))

@@ -281,7 +281,7 @@ def test_the_compiler_may_break_down_and_is_there_again(tmp_path: Path, monkeypa
     large = tmp_path / "large.xml"
     large.write_text(mjcf(BODY.replace('name="b"', "").replace('name="j"', "") * 2000))
     with monkeypatch.context() as patch:
-        patch.setattr(compiler, "PATIENCE", 0.01)
+        patch.setattr(compiler, "TIME_LIMIT", 0.01)
         with pytest.raises(FormatError, match="takes more than"):
             poise.load(large)
     assert poise.load(good).nq == 1

@@ -186,7 +186,7 @@ def run_damaged(run: Run, whole: Path, copies: Iterator[Path], rng: np.random.Ge
 def test_no_damaged_folder_is_called_complete(
     make: Callable[[Path], Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("poise.scale.folder.bring_to_disk", lambda _: None)  # no power is lost here
+    monkeypatch.setattr("poise.scale.folder.sync", lambda _: None)  # no power is lost here
     run = make(tmp_path / "in")
     run(tmp_path / "whole")
     rng, copies = np.random.default_rng(0), (tmp_path / f"out{k}" for k in range(100))

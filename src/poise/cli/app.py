@@ -23,7 +23,8 @@ from poise.cli.studio import studio_command
 
 __all__ = ["app"]
 
-EXAMPLES = {
+Examples = dict[Callable[..., None], list[str]]
+EXAMPLES: Examples = {
     demo_command: ["poise demo", "poise demo --out pictures --open", "poise demo --json"],
     studio_command: [
         "poise studio",
@@ -73,7 +74,7 @@ EXAMPLES = {
     check_command: ["poise check 3 my_solution.py", "poise check 8 my_solution.py --time-limit 120; echo $?"],
     doctor_command: ["poise doctor", "poise doctor --json"],
 }
-JOB_EXAMPLES = {
+JOB_EXAMPLES: Examples = {
     run_command: [
         "poise job run job.json targets/ out/",
         "poise job run job.json 'targets/*.parquet' out/ --shard $SLURM_ARRAY_TASK_ID/64",
@@ -106,7 +107,7 @@ def read_shared_options(
     """Inverse kinematics for anything with joints."""
 
 
-def add_commands(typer_app: typer.Typer, examples: dict[Callable[..., None], list[str]]) -> None:
+def add_commands(typer_app: typer.Typer, examples: Examples) -> None:
     """Add functions called `<verb>_command` as verbs, with their examples under the help text."""
     for command, lines in examples.items():
         kind = GoalCommand if command is solve_command else None

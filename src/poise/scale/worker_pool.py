@@ -32,7 +32,8 @@ def do_clips(job: Any, folder: JobFolder, clips: Sequence[Input], workers: int) 
     if workers < 2:
         work = job.prepare()
         for clip in clips:
-            yield do_clip(folder, work, clip)
+            do_clip(folder, work, clip)
+            yield
         return
     with ExitStack() as stack:
         processes = [stack.enter_context(start_worker(job, folder)) for _ in range(workers)]
