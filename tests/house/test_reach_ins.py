@@ -19,7 +19,7 @@ FOREIGN = {  # private members of other libraries, and names that Python reserve
     "_replace",  # named tuples
     "_repr_png_",  # IPython
 }
-MODEL = {"_attached", "_body", "_extend", "_facts", "_layout", "_specs", "_wrap"}  # of model and spatial, still to go
+MODEL = {"_attached", "_body", "_extend", "_layout", "_specs", "_wrap"}  # of model and spatial, still to go
 
 
 def find_package(path: Path) -> str:
