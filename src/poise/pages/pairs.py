@@ -18,7 +18,7 @@ SOURCE: Color = (0.80, 0.72, 0.60)
 
 
 def show_both(carried: Retargeted) -> PageScene:
-    """Show the body that moved beside the one that the motion was carried to.
+    """Show the source body next to the body that the motion was retargeted to.
 
     It is shown as large as its path was scaled: so both go in step and stay side by side, and a source in centimetres
     is no giant beside a dot.
@@ -46,7 +46,7 @@ def find_places(clip: Motion) -> Floats:
 
 
 def set_beside(source: Floats, result: Floats, up: int, gap: float) -> Floats:
-    """Return the shift that sets the source beside the result, so that they are never nearer than a gap."""
+    """Return the shift that keeps the source next to the result, at least a gap apart."""
     ahead, aside = (up + 1) % 3, (up + 2) % 3
     offset = np.zeros(3)
     offset[aside] = (result[..., aside].max(axis=1) - source[..., aside].min(axis=1)).max() + gap

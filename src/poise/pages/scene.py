@@ -1,4 +1,4 @@
-"""What a page plays: solids on tracks, and what stands beside them, in plain values.
+"""The scene of a page: solids on tracks and static solids, in plain values.
 
 A track is a frame's transform over time. Solids ride on tracks, or stand in the world.
 """
@@ -28,12 +28,12 @@ KINDS = ("capsule", "cylinder", "box")
 BODY: Color = (0.68, 0.76, 0.85)
 LEAST_RADIUS = 1e-6
 LEVEL = 4e-3  # of the radius: a lowest point this near to height 0 is there
-MOST_OUTLINES = 400  # frames of which the outline of meshes is looked at
+MOST_OUTLINES = 400  # frames whose mesh outlines are measured
 
 
 @dataclass
 class PageScene:
-    """A page's content while it is gathered; `data()` is what the viewer reads.
+    """The content of a page; `to_data()` returns the viewer's values.
 
     Attributes:
         up: The upward axis.
@@ -66,7 +66,7 @@ class PageScene:
     near: tuple[Floats, Floats] | None = None
 
     def follow_path(self, path: Floats, low: Floats, high: Floats) -> None:
-        """Let the camera go along a path, (frames, 3), and see what is within a box about it."""
+        """Move the camera along a path, (frames, 3), showing a box around it."""
         self.follow, self.near = path - path[0], (path[0] + low, path[0] + high)
 
     def add_track(self, transforms: Floats) -> int:

@@ -1,4 +1,4 @@
-"""Scenes of what Poise makes: a pose, a motion, one carried over, a solution and how it was found, a race."""
+"""Scenes of poses, motions, retargeted motions, solutions with their search, and races."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def show_motion(motion: Motion) -> PageScene:
 
 
 def show_track(track: Track) -> PageScene:
-    """Show a solved clip, with what it misses in words."""
+    """Show a solved clip, with its missed goals in words."""
     scene = show_motion(track.motion)
     scene.words = "" if track.reached.all() else track.why()
     return scene
@@ -126,7 +126,7 @@ def show_solution(solution: Solution) -> PageScene:
 
 
 def show_answers(solutions: list[Solution]) -> PageScene:
-    """Show answers one after the other, with the targets that each was given: what a solver did while it was dragged.
+    """Show answers one after the other with their targets, such as those of a drag.
 
     Raises:
         InvalidValue: They are of different problems.
@@ -157,7 +157,7 @@ def make_curve(name: str, values: Floats, k: int) -> dict[str, Any]:
 
 
 def add_goals(scene: PageScene, solutions: list[Solution], q: Floats) -> None:
-    """Add the goals of the last solution as small solids; what hangs on the body, or is moved, rides on tracks."""
+    """Add the goals of the last solution as small solids; those that move ride on tracks."""
     solution = solutions[-1]
     L = min(solution.model.length, 2.0)
     ways = trace_targets(solutions)

@@ -1,4 +1,4 @@
-"""Pictures with matplotlib, and what a body, a goal and a reach look like wherever they are drawn.
+"""Pictures with matplotlib, and the look of bodies, goals and reach maps wherever they are drawn.
 
 `plot` draws anything that Poise makes, and is also `poise.plot`. It says which package it needs where one is missing.
 """

@@ -13,7 +13,7 @@ from poise.solvers.solution import Solution
 
 __all__ = ["draw_goal_errors"]
 
-LEAST = 1e-3  # of a tolerance: what is smaller is drawn as this
+LEAST = 1e-3  # of a tolerance: smaller errors are drawn as this
 
 
 def draw_goal_errors(axes: Any, solution: Solution) -> None:

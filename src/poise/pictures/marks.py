@@ -1,4 +1,4 @@
-"""How goals look: a mark for each place that a solution was asked for, green where it was reached.
+"""Marks of goals: one for each target of a solution, green if it was reached.
 
 Reaches are points, gazes are lines from the eye, a balance is the outline of its supports and the centre of mass over
 it. Goals without a place of their own (angles, distances, postures) have no mark.
@@ -46,7 +46,7 @@ class GoalMark:
 
     @property
     def color(self) -> str:
-        """Green or red, each readable beside the other."""
+        """The colour: green if reached, else red."""
         return REACHED if self.reached else MISSED
 
 

@@ -37,9 +37,9 @@ FPS = {".gif": 20.0, ".mp4": 30.0}  # at most
 MOST_FRAMES = 600
 SEARCH_FPS = 8.0  # of the steps of a search
 MARGIN = 0.12  # around the motion, of its size
-MOST_POSES = 120  # of a motion that are looked at to find the window that holds it
+MOST_POSES = 120  # poses of a motion that determine the view
 DPI = 100
-SHARP = 1.0  # of a pixel of the movie: what its images are made of
+SHARP = 1.0  # pixels of the movie per pixel of its images
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def is_movie(path: str | PathLike[str] | None) -> bool:
 
 
 def find_motion(thing: Any) -> Motion:
-    """Return the motion of what is to move: a motion, or a recorded solution, whose search is played.
+    """Return a motion itself, or the search of a recorded solution as a motion.
 
     Raises:
         InvalidValue: It does not move.

@@ -69,7 +69,7 @@ def plot(
     camera: Camera | None = None,
     style: str = "auto",
 ) -> Picture:
-    """Draw a picture of a body and what it was asked for.
+    """Draw a picture of a body and its goals.
 
     Args:
         thing: A `Solution` (the body, its goals, and how well each is served; how the errors fell, if it was
@@ -130,7 +130,7 @@ def draw_one(pose: Pose, look: dict[str, Any]) -> Any:
 
 
 def draw_solution(solution: Solution, look: dict[str, Any]) -> Any:
-    """Draw the body with its goals; beside it the fall of the errors, or what is left of them."""
+    """Draw the body with its goals, next to the history of the errors, or the final errors."""
     made, (left, right) = make_figure(8.6, 4.6, panels=2, widths=(1.0, 1.15))
     flat = is_planar(solution.model)
     targets = [mark.points[0] for mark in find_marks(solution) if mark.kind == "place"] if flat else []

@@ -35,7 +35,7 @@ __all__ = ["make_figure", "plot_history", "plot_pose", "plot_race", "save_figure
 # distinct in hue and in lightness, readable on white and in grey (Okabe and Ito's palette)
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999933")
 DASHES = ("-", "--", ":")
-LEAST = 1e-12  # what an error of nothing is drawn as
+LEAST = 1e-12  # errors of zero are drawn as this
 PICTURES = ("png", "pdf", "svg", "jpg")
 MOST_LABELS = 8  # joints of a planar arm whose angles are written
 STYLES = ("auto", "body", "stick")
@@ -144,7 +144,7 @@ def draw_scene(
     beside: Sequence[Solid] = (),
     pixel: float = 0.0,
 ) -> None:
-    """Draw a pose, its ghosts, its targets, solids beside it and the goals of a solution, in equal units on both axes.
+    """Draw a pose, its ghosts, targets, other solids and the goals of a solution, in equal units on both axes.
 
     See `plot_pose`. `pixel` is the side of what the picture shows at the finest, where that is known.
     """
@@ -222,7 +222,7 @@ def draw_curves(axes: Any, curves: Mapping[str, NDArray[np.float64]]) -> None:
         axes.semilogy(np.maximum(curve, LEAST), style, color=COLORS[k % len(COLORS)], linewidth=1.8, label=label)
     some = [curve[curve > LEAST].min() for curve in curves.values() if (curve > LEAST).any()]
     if some:
-        axes.set_ylim(bottom=max(LEAST, 0.3 * min(some)))  # what is nothing falls out of the picture
+        axes.set_ylim(bottom=max(LEAST, 0.3 * min(some)))  # zero errors fall out of the picture
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set_xlabel("step")
     axes.set_ylabel("error [m or rad]")
@@ -230,7 +230,7 @@ def draw_curves(axes: Any, curves: Mapping[str, NDArray[np.float64]]) -> None:
 
 
 def trace_goals(solution: Solution) -> Iterator[tuple[str, NDArray[np.float64]]]:
-    """Yield metres and radians of every goal, those that it asks about."""
+    """Yield the errors of every goal, in metres and radians."""
     errors = read_errors(solution)
     for k, name in enumerate(solution.errors):
         for unit, part in enumerate(("m", "rad")):

@@ -1,4 +1,4 @@
-"""Triangles to pixels, in numpy: what a picture shows of a body's meshes, without a display or a graphics card.
+"""A rasteriser of triangles in numpy, for pictures of meshes without a display or graphics card.
 
 Every triangle is cut into rows of pixels; a pixel belongs to the nearest triangle whose barycentric coordinates are all
 positive there. Colours are found at the end, for the pixels that are seen. Work is bounded: where the boxes around all
@@ -22,8 +22,8 @@ from poise.pictures.textures import FAINT, PLAIN, decode_texture, find_opacity, 
 __all__ = ["Canvas", "Sheet", "count_pixels", "paint_sheets"]
 
 
-CHUNK = 1 << 20  # pixels that are looked at together
-MOST_WORK = 24_000_000  # pixels that are looked at for one picture
+CHUNK = 1 << 20  # pixels per array operation
+MOST_WORK = 24_000_000  # pixels per picture
 LIGHT = np.array([-0.45, 0.62, 0.64])  # towards the light: right, up, towards the viewer
 EDGE = 1e-9  # of a pixel: neighbours both have the pixels on their edge, and none falls between them
 FINE = 2  # pixels along a side that are averaged to one
@@ -38,7 +38,7 @@ class Sheet:
         depth: How far behind, (n,).
         normals: Right, up, towards the viewer, (n, 3).
         patch: Triangles, material and texture coordinates.
-        closed: Whether it has no hole, and its triangles turn left seen from outside: what faces away is never seen.
+        closed: Whether it has no hole and counter-clockwise triangles, so that those facing away are hidden.
     """
 
     flat: Floats
@@ -76,7 +76,7 @@ class Canvas:
         return float(self.low[0]), float(right), float(self.low[1]), float(top)
 
     def draw(self, number: int, sheet: Sheet) -> None:
-        """Draw the triangles of a sheet, each pixel taken by what is nearest."""
+        """Draw the triangles of a sheet, the nearest at each pixel."""
         rows = PixelRows.cut(self, sheet)
         ends = np.cumsum(rows.count)
         start = 0
@@ -226,7 +226,7 @@ def paint_sheets(
     out = np.zeros((canvas.rows * canvas.columns, 4))
     opacity = [find_opacity(sheet.patch.material) for sheet in sheets]
     for chosen in ([k for k, a in enumerate(opacity) if a == 1.0], [k for k, a in enumerate(opacity) if a < 1.0]):
-        canvas.sheet[:] = -1  # what was painted before stays nearer or farther
+        canvas.sheet[:] = -1  # earlier sheets keep their depths
         for k in chosen:
             canvas.draw(k, sheets[k])
         for k in chosen:
@@ -280,7 +280,7 @@ def shade(sheet: Sheet, canvas: Canvas, at: NDArray[np.int64]) -> Floats:
 
 
 def soften(image: Floats) -> Floats:
-    """Return the image with FINE x FINE pixels averaged to one, colours weighted by what they cover."""
+    """Return the image with FINE x FINE pixels averaged to one, colours weighted by coverage."""
     rows, columns = (n // FINE for n in image.shape[:2])
     block = image.reshape(rows, FINE, columns, FINE, 4)
     out = np.zeros((rows, columns, 4))

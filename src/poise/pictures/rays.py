@@ -45,7 +45,7 @@ def meet_triangles(points: Any, triangles: Any, origin: Floats, direction: Float
 
 
 def comes_near(points: Floats, origin: Floats, direction: Floats) -> bool:
-    """Return whether a ray comes through the ball around points; most parts of a body are told apart by that."""
+    """Return whether a ray passes through the ball around points, which excludes most parts of a body."""
     if not len(points):
         return False
     low, high = points.min(axis=0), points.max(axis=0)
@@ -57,7 +57,7 @@ def comes_near(points: Floats, origin: Floats, direction: Floats) -> bool:
 def find_hit(
     model: Model, T: Floats, origin: Floats, direction: Floats, *, pieces: Sequence[Piece] | None = None
 ) -> str | None:
-    """Return the frame that moves what a ray meets first, or None where it meets nothing.
+    """Return the frame of the first solid that a ray meets, or None.
 
     Args:
         model: The body: its own meshes where its file brings them, else its flesh.

@@ -1,4 +1,4 @@
-"""Images on a body: decoded, looked up, and boiled down to a few plain colours for viewers that know no images."""
+"""Textures of a body: decoding, lookup, and reduction to a few plain colours for viewers without images."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["color_vertices", "decode_texture", "find_opacity", "sample_texture",
 MOST_PIXELS = 1 << 26
 LARGEST = 1024  # pixels along a side of an image on a page
 PLAIN: tuple[float, float, float, float] = (0.77, 0.80, 0.82, 1.0)
-FAINT = 0.35  # what is clearer than this is drawn so that the rest shines through
-UNSEEN = 0.01  # and what is clearer than this is not drawn
+FAINT = 0.35  # opacity below which a material is drawn as transparent
+UNSEEN = 0.01  # opacity below which a material is not drawn
 
 
 def find_opacity(material: Material | None) -> float:
-    """Return how much of what is behind a material it hides: 1 for all, 0 for what is not drawn."""
+    """Return the opacity of a material, 0 if it is not drawn."""
     if material is None or not material.clear or material.color[3] >= FAINT:
         return 1.0
     return float(material.color[3]) if material.color[3] > UNSEEN else 0.0

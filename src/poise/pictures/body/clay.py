@@ -32,7 +32,7 @@ CIRCLE = np.stack([np.cos(t := np.linspace(0, 2 * np.pi, 25)[:-1]), np.sin(t)], 
 def draw_clay(
     axes: Any, pose: Pose, camera: Camera, *, color: str = BODY, ghost: bool = False, beside: Sequence[Solid] = ()
 ) -> None:
-    """Draw one pose as shaded solids, and those beside it; a ghost is pale and flat, and throws no shadow."""
+    """Draw one pose and other solids, shaded; a ghost is pale, flat and without a shadow."""
     from matplotlib.collections import PolyCollection
     from matplotlib.colors import to_rgb
 
@@ -82,7 +82,7 @@ def list_faces(corners: Floats, camera: Camera) -> list[tuple[Floats, float]]:
 
 
 def shrink_outline(flat: Floats, solid: Solid, part: float) -> Floats:
-    """Return the outline of a solid, smaller by `part` and moved towards the light; only what is round can shrink."""
+    """Return the outline of a solid, smaller by `part` and moved towards the light; only round solids shrink."""
     if max(solid.round) == 0.0:
         centre = flat.mean(axis=0)
         return find_hull(centre + (1 - 0.25 * part) * (flat - centre))

@@ -45,7 +45,7 @@ SKIN: Color = (222, 214, 203)
 JOINTED: Color = (196, 203, 209)
 HAND = ("wrist", "hand", "fingertip", "thumb")
 FOOT = ("ankle", "heel", "ball", "toe")
-BALL = 0.12  # of what is between them: the radius of balls at frames that no bone connects
+BALL = 0.12  # of the distance between them: the radius of balls at frames that no bone connects
 UPRIGHT = 0.5  # of the way from pelvis to head: as much of it as a person has upwards at least
 PERSON = ("pelvis", "chest", "shoulder_l", "shoulder_r", "head")
 
@@ -288,7 +288,7 @@ def shape_trunk(place: Placer, side: float) -> Cones:
 
 
 def shape_palm(place: Placer, side: float) -> Cones:
-    """Shape a flat hand with its thumb beside it."""
+    """Shape a flat hand with its thumb."""
     names = [f"{n}_{'l' if side > 0 else 'r'}" for n in HAND]
     if not all(name in place.roles for name in names):
         return

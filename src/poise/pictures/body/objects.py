@@ -1,4 +1,4 @@
-"""What is drawn beside a body: the objects that it holds, and what stands still around it."""
+"""Solids in addition to a body: the objects that it holds, and static surroundings."""
 
 from __future__ import annotations
 

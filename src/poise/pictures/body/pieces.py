@@ -38,7 +38,7 @@ def find_pieces(model: Model) -> tuple[Piece, ...]:
 
 
 def tell_missing(model: Model) -> None:
-    """Warn, once for each model, of what its file wants drawn and could not be had, and of what was assumed."""
+    """Warn once for each model about missing drawing files and about assumptions."""
     notes = (*find_look(model).notes, *find_look(model).assumed)
     warned = model.memo.get(WARNED, set)
     for note in (note for note in notes if note not in warned):
@@ -47,7 +47,7 @@ def tell_missing(model: Model) -> None:
 
 
 def gather_pieces(model: Model) -> tuple[Piece, ...]:
-    """Return the meshes, the solids beside them, and flesh where a mesh is missing."""
+    """Return the meshes, the other solids, and flesh for missing meshes."""
     look = find_look(model)
     if not look.pieces:
         return ()

@@ -76,7 +76,7 @@ def find_solids(model: Model) -> tuple[Solid, ...]:
 
 
 def lay_rails(model: Model) -> list[Solid]:
-    """Return the curves that paths run along as thin rods, fixed to what carries them."""
+    """Return the curves of path joints as thin rods, fixed to the parts that carry them."""
     found = []
     for joint in model.joints:
         if joint.path is not None:

@@ -35,7 +35,7 @@ class Camera:
         azimuth: From where around the body [rad]; 0 looks along -x.
         elevation: From how high [rad]; pi / 2 looks straight down.
         up: The upward axis, "x", "y" or "z"; that of the body that is drawn, unless given.
-        floor: Height at which shadows fall [m]; "lowest" is the lowest point of what is drawn; None draws none.
+        floor: Height at which shadows fall [m]; "lowest" is the lowest point of the drawing; None draws no shadows.
     """
 
     azimuth: float = math.radians(-55)
@@ -101,7 +101,7 @@ def find_lengths(model: Model, q: Floats | None = None) -> list[tuple[Floats, Fl
 
 
 def draw_labels(axes: Any, pose: Pose, camera: Camera) -> None:
-    """Write the angle of each joint and the length of each bone beside them."""
+    """Label joints with their angles and bones with their lengths."""
     style = {"textcoords": "offset points", "ha": "center", "va": "center", "zorder": 6}
     style["bbox"] = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.6}
     for place, angle in find_angles(pose.model, pose.q):
@@ -114,7 +114,7 @@ def draw_labels(axes: Any, pose: Pose, camera: Camera) -> None:
 
 
 def draw_pose(axes: Any, pose: Pose, camera: Camera, *, color: str, ghost: bool = False) -> None:
-    """Draw one pose: its bones, its joints and, where there is a floor, its shadow; of a ghost the bones, pale."""
+    """Draw the bones and joints of a pose, and its shadow on a floor; of a ghost pale bones only."""
     points: Floats = pose.model.fk(pose.q)[:, :3, 3]
     lines = find_bones(pose.model)
     if camera.floor is not None and not ghost:
@@ -138,7 +138,7 @@ def draw_lines(axes: Any, flat: Floats, lines: Sequence[tuple[int, int]], **styl
 
 
 def draw_targets(axes: Any, targets: Sequence[ArrayLike], camera: Camera) -> None:
-    """Draw a cross at each target, and where there is a floor the plumb line below it."""
+    """Draw a cross at each target, and a plumb line to the floor if there is one."""
     for target in targets:
         x, y = camera.project(target)
         if camera.floor is not None:

@@ -1,4 +1,4 @@
-"""A smooth closed surface around round cones: what a part of a body looks like.
+"""A smooth closed surface around round cones: the surface of a body part.
 
 A round cone is a segment with a radius at each end. The surface is the zero of the smooth minimum of their distances,
 

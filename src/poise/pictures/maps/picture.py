@@ -1,4 +1,4 @@
-"""The picture of a reach map: cut open around the body, and beside it the section that it is cut along."""
+"""The picture of a reach map: cut open around the body, next to the section of the cut."""
 
 from __future__ import annotations
 
