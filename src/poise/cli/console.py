@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 import poise
 from poise.errors import FormatWarning, PoiseError
@@ -50,13 +50,12 @@ def describe_system() -> str:
 @contextmanager
 def show_progress(what: str, unit: str = "") -> Iterator[Callable[..., None]]:
     """Show a progress bar on a terminal; yield a function of (done, total), and perhaps another text."""
-    count = TextColumn(f"{{task.completed:,.0f}} of {{task.total:,.0f}} {unit}")
-    columns = (TextColumn("{task.description}"), BarColumn(), count, TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(what, total=1, visible=False)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(" of "), TextColumn(unit))
+    with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(what, total=None)
 
         def report(done: int, total: int, text: str = what) -> None:
-            progress.update(task, completed=done, total=total, description=text, visible=True)
+            progress.update(task, completed=done, total=total, description=text)
 
         yield report
 
