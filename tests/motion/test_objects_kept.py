@@ -71,7 +71,7 @@ def test_mistakes_are_named(body, box):
         poise.Object(Box(SIZE), np.full((4, 4), np.nan))
     with pytest.raises(InvalidValue, match="fps is -1"):
         poise.Object(Box(SIZE), T, fps=-1)
-    with pytest.raises(InvalidValue, match="no Motion"):
+    with pytest.raises(InvalidValue, match="not a Motion"):
         poise.Object(Box(SIZE), T, frame="hand_l")
     with pytest.raises(InvalidValue, match=r"object is 3.*poise\.Object"):
         Grasp("hand_l", 3)

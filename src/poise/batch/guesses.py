@@ -11,9 +11,8 @@ from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from poise.arrays import Floats
+from poise.arrays import Floats, Indices
 from poise.batch.arrays import BatchRows, read_transforms
 from poise.batch.outputs import Outputs
 from poise.batch.solution import CODES, BatchSolution
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["search_rows_further"]
 
-Ints = NDArray[np.intp]
 REACHED = CODES.index(Status.REACHED)
 STALLED = CODES.index(Status.STALLED)
 MISSED = [CODES.index(status) for status in (Status.STALLED, Status.OUT_OF_STEPS)]
@@ -72,7 +70,7 @@ def stands_apart(batch: BatchSolver) -> bool:
     return True
 
 
-def group_rows(batch: BatchSolver, begin: BatchRows, rows: Ints) -> Iterator[Ints]:
+def group_rows(batch: BatchSolver, begin: BatchRows, rows: Indices) -> Iterator[Indices]:
     """Yield rows together whose starts have the joints that may not move, on the ways of the goals, at one place."""
     frames = [batch.model.frame(str(row.frame)).name for row in batch.rows.values() if fixes_the_frame(row)]
     still = find_still(batch.model, may_move(batch.model, batch.solver.options.joints), *frames)
@@ -107,7 +105,7 @@ class GuessSearch:
         self.codes, self.steps = outputs.codes.reshape(rows, count), outputs.steps.reshape(rows)
         self.searches = outputs.searches.reshape(rows)
 
-    def find_lacking(self, rows: Ints) -> Ints:
+    def find_lacking(self, rows: Indices) -> Indices:
         """Return the rows that lack an answer: they are not full, or hold one several times, whole turns apart."""
         full = self.codes[rows, -1] == REACHED
         again = np.zeros(len(rows), dtype=np.bool_)
@@ -116,7 +114,7 @@ class GuessSearch:
             again[full] |= self.measure.find_alike(q[:, :k], q[:, k, None]).any(axis=1)
         return np.asarray(rows[~full | again])
 
-    def fill_rows(self, rows: Ints) -> None:
+    def fill_rows(self, rows: Indices) -> None:
         """Search from every guess of some rows, and keep the nearest answers that differ."""
         which, values = self.guesses.find(self.T[rows])
         order = np.argsort(which, kind="stable")
@@ -129,7 +127,7 @@ class GuessSearch:
         for row, first, end in zip(rows.tolist(), np.searchsorted(owner, rows).tolist(), ends.tolist(), strict=True):
             self.keep(row, solved, first + np.flatnonzero(solved.reached[first:end]))
 
-    def keep(self, row: int, solved: BatchSolution, some: Ints) -> None:
+    def keep(self, row: int, solved: BatchSolution, some: Indices) -> None:
         """Keep answers of a row: those that it has and those that were found, each once, the nearest first."""
         had = np.flatnonzero(self.codes[row] == REACHED)
         if not len(had) and not len(some):
@@ -146,7 +144,7 @@ class GuessSearch:
         self.q[row, n:], self.errors[row, n:], self.codes[row, n:] = np.nan, np.nan, STALLED
 
 
-def take_rows(rows: BatchRows, some: Ints) -> Floats:
+def take_rows(rows: BatchRows, some: Indices) -> Floats:
     """Return some rows of the flattened batch, one for all where there is one."""
     tail = rows.array.shape[len(rows.lead) :]
     flat = np.asarray(rows.array, dtype=np.float64).reshape(-1, *tail)

@@ -25,13 +25,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.arrays import Floats
+from poise.arrays import Floats, Indices
 from poise.model.chain import Axis
 from poise.model.family import span
 
 __all__ = ["GeneralSix"]
 
-Ints = NDArray[np.intp]
 Complexes = NDArray[np.complex128]
 ANGLES = np.array([0.0, 2.0, -2.0]) * np.pi / 3.0
 FROM_VALUES = np.linalg.inv(np.stack([np.ones(3), np.sin(ANGLES), np.cos(ANGLES)], axis=1))
@@ -64,7 +63,7 @@ class GeneralSix:
         own = rng.uniform(-np.pi, np.pi, (PROBES, 6))
         self._ways = choose_ways(ways, own, place(h, p, own))
 
-    def find(self, T: Floats) -> tuple[Ints, Floats]:
+    def find(self, T: Floats) -> tuple[Indices, Floats]:
         """Return of transforms (n, 4, 4) which has a pose (k,) near which values of the joints (k, 6)."""
         B = T @ self._zero
         B[:, :3, 3] /= self._unit
@@ -95,7 +94,7 @@ class Way:
         values = make_fourteen(x - self.p[1], v)
         self.left = values.reshape(27, 14).T @ np.kron(np.kron(FROM_VALUES, FROM_VALUES), FROM_VALUES).T
 
-    def find(self, B: Floats) -> tuple[Ints, Floats]:
+    def find(self, B: Floats) -> tuple[Indices, Floats]:
         """Return poses of target products (n, 4, 4): the product's number (k,), and values near the pose (k, 6)."""
         A: Floats = np.asarray(np.linalg.inv(B), dtype=np.float64) if self.backwards else B
         Q = self.expand_right(A)

@@ -11,9 +11,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from poise.arrays import Floats
+from poise.arrays import Floats, Indices
 from poise.model.chain import Axis
 from poise.model.family import GENERAL, Family, span
 from poise.model.memo import MemoTable
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Guesses", "find_guesses", "is_off"]
 
-Ints = NDArray[np.intp]
 OFF = 1e-5  # [rad, and of the chain's length] farther from its family a chain's poses are not those of the closed form
 FINEST = 1e-4  # [rad or m] how well the ends of a guess's arc are known
 MOST_CELLS = 4000
@@ -69,7 +67,7 @@ class Guesses:
         """The free joint of seven; None for six."""
         return None if self._free is None else self.axes[self._free]
 
-    def find(self, T: Floats, values: Floats | None = None, branch: int | None = None) -> tuple[Ints, Floats]:
+    def find(self, T: Floats, values: Floats | None = None, branch: int | None = None) -> tuple[Indices, Floats]:
         """Return guesses for transforms (n, 4, 4): the transform's number (k,), and the joints' values (k, joints).
 
         Args:

@@ -13,7 +13,7 @@ from poise.motion.contact.soles import SolePoint
 from poise.motion.retargeting.bones import find_bone_start, place_of
 from poise.motion.retargeting.correspondence import CarryOver
 
-__all__ = ["Foothold", "Leg", "list_footholds", "measure_apart"]
+__all__ = ["Leg", "StreamFoothold", "list_footholds", "measure_apart"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class Leg:
 
 
 @dataclass(eq=False)
-class Foothold:
+class StreamFoothold:
     """A point of the target that may stand.
 
     Attributes:
@@ -84,9 +84,9 @@ class Foothold:
     down: bool = False
 
 
-def list_footholds(carrying: CarryOver) -> list[Foothold]:
+def list_footholds(carrying: CarryOver) -> list[StreamFoothold]:
     """List the points of the target that play the parts of the source's soles, each once."""
-    known, holds = carrying.roles[0].contacts, list[Foothold]()
+    known, holds = carrying.roles[0].contacts, list[StreamFoothold]()
     edges = {edge.name: edge for side in "lr" for edge in find_edges(carrying.model, side)}
     for sole in list_soles(carrying.source):
         own, side = known.get(sole.name) or known.get(f"sole_1_{sole.name[-1:]}"), sole.name[-1:]
@@ -95,7 +95,7 @@ def list_footholds(carrying: CarryOver) -> list[Foothold]:
         edge = edges.get(sole.name)
         stands, tips = (0.0, False) if edge is None else (edge.stands, not edge.lies)
         foot, leg = carrying.ours.get(f"foot_{side}", own.frame), find_leg(carrying, side, own.frame, own.point)
-        holds.append(Foothold(sole.name, sole, own.frame, own.point, foot, leg, edge, stands, tips))
+        holds.append(StreamFoothold(sole.name, sole, own.frame, own.point, foot, leg, edge, stands, tips))
     return holds
 
 
@@ -123,7 +123,7 @@ def find_leg(carrying: CarryOver, side: str, frame: str, point: tuple[float, flo
     )
 
 
-def measure_apart(holds: list[Foothold]) -> dict[tuple[str, str], float]:
+def measure_apart(holds: list[StreamFoothold]) -> dict[tuple[str, str], float]:
     """Return the distance between each two points of one foot, by their names [m]."""
     return {
         (a.name, b.name): float(np.linalg.norm(np.array(a.point) - np.array(b.point)))

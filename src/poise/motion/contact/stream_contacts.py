@@ -20,7 +20,7 @@ import numpy as np
 from poise.arrays import Floats
 from poise.kinematics import Motion
 from poise.motion.contact.detector import FOOT_RULE, ContactDetector
-from poise.motion.contact.footholds import Foothold, Leg, list_footholds, measure_apart
+from poise.motion.contact.footholds import Leg, StreamFoothold, list_footholds, measure_apart
 from poise.motion.contact.soles import measure_giant
 from poise.motion.retargeting.correspondence import CarryOver
 from poise.spatial import Rotation
@@ -163,14 +163,14 @@ class StreamContacts:
             for hold, place, gap in zip(self.holds, self.soles.places, gaps.tolist(), strict=True)
         ]
 
-    def release(self, hold: Foothold, q: Floats | None) -> None:
+    def release(self, hold: StreamFoothold, q: Floats | None) -> None:
         """Release a point that cannot stand where it is; `q` is the pose of the frame before."""
         self._release(hold, q)
         self._aim()
         self.detector.release(self.holds.index(hold))
         hold.forced = True
 
-    def _release(self, hold: Foothold, q: Floats | None) -> None:
+    def _release(self, hold: StreamFoothold, q: Floats | None) -> None:
         """Release a point: its distance and that of the hips from their targets fade."""
         hold.place, hold.offset, hold.fade = None, None, 0
         if hold.leg is None or self.targets is None or q is None:
@@ -208,7 +208,7 @@ class StreamContacts:
         far = frames / (self.fade_frames + 1.0)
         return 1.0 - far * far * (3.0 - 2.0 * far)
 
-    def _take(self, hold: Foothold, i: int) -> None:
+    def _take(self, hold: StreamFoothold, i: int) -> None:
         """Let a point stand where the target had it; it goes on down as fast as it was."""
         assert self.soles is not None
         now, was = self.soles, self.last_soles or self.soles
@@ -219,7 +219,7 @@ class StreamContacts:
             hold.tilt, hold.tip = float(now.tilts[i]), self.fps * float(now.tilts[i] - was.tilts[i])
         self._keep_apart(hold)
 
-    def _lower(self, hold: Foothold, i: int) -> None:
+    def _lower(self, hold: StreamFoothold, i: int) -> None:
         """Let a point come down, and its edge flat, no faster than a point that stands may be.
 
         A foot that cannot be laid flat stands on its lower corner: its point is as high as that is low.
@@ -252,7 +252,7 @@ class StreamContacts:
                 if low > 0.0:
                     hold.place = hold.place + low * self.up
 
-    def _keep_apart(self, hold: Foothold) -> None:
+    def _keep_apart(self, hold: StreamFoothold) -> None:
         """Move the place of a point along the ground until its distance to the others of its foot is right."""
         for other in self.holds:
             far = self.apart.get((hold.name, other.name))

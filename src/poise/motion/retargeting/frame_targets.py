@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from poise.arrays import Floats
 from poise.goals import Goal, HalfSpace, Inside, OnPlane, Reach
 from poise.goals.on_plane import pack_axis
-from poise.motion.contact.footholds import Foothold
+from poise.motion.contact.footholds import StreamFoothold
 from poise.motion.contact.stream_contacts import RELEASE_TURN_WEIGHT, StreamContacts
 from poise.motion.retargeting.correspondence import CarryOver
 
@@ -90,7 +90,7 @@ def find_other(names: Sequence[str], name: str) -> int | None:
     return names.index(other) if other != name and other in names else None
 
 
-def list_corners(up: Floats, holds: Sequence[Foothold]) -> list[tuple[Goal, int]]:
+def list_corners(up: Floats, holds: Sequence[StreamFoothold]) -> list[tuple[Goal, int]]:
     """List the goals that keep corners of soles, or points without them, above the floor, each with its point."""
     out: list[tuple[Goal, int]] = []
     for i, hold in enumerate(holds):
@@ -102,7 +102,7 @@ def list_corners(up: Floats, holds: Sequence[Foothold]) -> list[tuple[Goal, int]
     return out
 
 
-def list_edges(up: Floats, holds: Sequence[Foothold]) -> list[tuple[Goal, int]]:
+def list_edges(up: Floats, holds: Sequence[StreamFoothold]) -> list[tuple[Goal, int]]:
     """List the goals that lay edges of soles flat, each with the index of its middle."""
     out: list[tuple[Goal, int]] = []
     for i, edge in enumerate(hold.edge for hold in holds):

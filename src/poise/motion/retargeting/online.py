@@ -22,7 +22,7 @@ from poise.motion.clips.clip_limits import part_limits, read_floor, read_limits,
 from poise.motion.clips.result import Track
 from poise.motion.clips.whole_clip import Progress, Window
 from poise.motion.contact.detector import find_runs
-from poise.motion.contact.footholds import Foothold
+from poise.motion.contact.footholds import StreamFoothold
 from poise.motion.contact.ledger import Contact, Contacts
 from poise.motion.contact.stream_contacts import StreamContacts
 from poise.motion.retargeting.correspondence import CarryOver
@@ -143,7 +143,7 @@ class Retargeter:
         self.window.keep(q, guide)
         return q
 
-    def _list_missed(self, errors: Floats, most: float) -> list[Foothold]:
+    def _list_missed(self, errors: Floats, most: float) -> list[StreamFoothold]:
         """List the points that stand and miss their places by more than `most` [m]; errors by goal, (goals, 2)."""
         misses, most = errors[self.targets.points, 0].tolist(), most * self.contacts.giant
         pairs = zip(self.contacts.holds, misses, strict=True)
