@@ -13,7 +13,7 @@ import poise
 from poise.pictures.front import find_turn
 from poise.studio.clips.player import Player
 from poise.studio.puppet import Puppet, measure_size
-from poise.studio.scene.appearance import Scenery
+from poise.studio.scene.scenery import Scenery
 from poise.studio.scene.stage import VIEWS, View, find_direction, find_view
 from poise.studio.showable import read_opening
 

@@ -148,14 +148,14 @@ def test_clips_of_the_same_rig_are_taken_as_they_are_and_others_are_carried_over
     assert is_alike(first.model, second.model)
     clip = prepare_clip("two", second, first.model, lambda *_: None)
     assert (clip.motion.q == second.q).all()
-    assert "this body" in clip.told
+    assert "this body" in clip.note
     assert not is_alike(make_character(), slouch.model)
     other = prepare_clip("one", first[:20], slouch.model, lambda *_: None)
     assert other.motion.model == slouch.model
-    assert "carried over" in other.told
+    assert "carried over" in other.note
     refused = prepare_clip("arm", poise.Motion(poise.load("panda"), np.zeros((3, 7))), slouch.model, lambda *_: None)
     assert refused.motion is None
-    assert refused.told
+    assert refused.note
 
 
 def test_files_of_every_kind_are_read(slouch, style, tmp_path):
@@ -201,7 +201,7 @@ def test_bodies_in_other_units_or_about_other_axes_are_others(other, alike):
 
 def test_one_frame_is_one_frame_and_too_few(slouch):
     clip = prepare_clip("pose", slouch[:1], slouch.model, lambda *_: None)
-    assert clip.told.startswith("1 frame of")
+    assert clip.note.startswith("1 frame of")
     assert learn_style([clip], slouch.model) is None
     assert "two frames" in describe_clips([clip], None, "")
     assert "two frames" not in describe_clips([StyleClip("broken", None, "cannot be read")], None, "")

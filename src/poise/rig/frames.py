@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from poise.arrays import Floats
 from poise.model import Model
+from poise.rig.frame_solver import FrameSolver
 from poise.rig.handle import Handle
 from poise.rig.limbs.poles import find_knee_plane, find_pole_target
 from poise.rig.problem import NO_GOAL, Problems, name_aim, name_knee, name_pole, name_turn
@@ -18,7 +19,6 @@ from poise.rig.snapshot import Blend, HandleGoal, Pole, Snapshot, set_entry
 from poise.rig.solver_factory import RigProblem
 from poise.rig.standing.feet import FootGeometry
 from poise.rig.standing.stance import name_flat, name_side
-from poise.rig.stuck import Stuck
 from poise.rig.targets import ease_gaze, ease_place
 from poise.solvers import Solution, Solver
 from poise.solvers.table import combine_postures
@@ -33,7 +33,7 @@ class Frames:
 
     def __init__(self, model: Model, problems: Problems, home: Floats) -> None:
         self.model, self.problems, self.home = model, problems, home
-        self._stuck = Stuck(model, problems)
+        self._frame_solver = FrameSolver(model, problems)
         self._parts: dict[str, Indices] = {}
 
     def make_frame(self, state: Snapshot) -> tuple[Snapshot, Solution]:
@@ -51,7 +51,7 @@ class Frames:
         targets = {name: target for name, target in found.items() if name in solver.goals}
         if state.blends:
             solver.rest_at(*self.find_rest(state))
-        solution, resting = self._stuck.solve(solver, state, targets)
+        solution, resting = self._frame_solver.solve(solver, state, targets)
         if not solution.reached and self._is_reached(solver, solution):
             solution = solution.accept()
         q = solution.q
@@ -230,7 +230,8 @@ class Frames:
             wanted = blend.own if blend.ik == 0.0 else self.mix_blend(blend, q)
             step = self.model.difference(state.shown, wanted)
             far = max(
-                (self._stuck.measure_motion(state.shown, wanted, self.model.joint(j).v) for j in joints), default=0.0
+                (self._frame_solver.measure_motion(state.shown, wanted, self.model.joint(j).v) for j in joints),
+                default=0.0,
             )
             out[part] = (wanted if far <= 1.0 else self.model.integrate(state.shown, step / far))[part]
         return out

@@ -15,7 +15,7 @@ from poise.names import find_other_side
 from poise.rig.handle import GROUND_LAYER, KINDS, Handle, find_handles, has_free_base, make_handle
 from poise.rig.limbs.limb import Limb, find_added_limb, find_limbs
 from poise.rig.snapshot import HandleGoal, Snapshot, set_entry
-from poise.rig.standing.stance import Feet, Foothold
+from poise.rig.standing.stance import Feet, PlantedFoot
 
 __all__ = ["Handles"]
 
@@ -122,7 +122,7 @@ class Handles(Mapping[str, Handle]):
 
     def make_plant(self, name: str, q: Floats, flat: Floats | None = None) -> HandleGoal:
         """Make the goal of a foot that is planted where it is in a pose."""
-        return HandleGoal("plant", self.find_place(name, q), stance=Foothold(self.feet, name, q, flat))
+        return HandleGoal("plant", self.find_place(name, q), stance=PlantedFoot(self.feet, name, q, flat))
 
     def hold_again(self, name: str, goal: HandleGoal, q: Floats) -> HandleGoal:
         """Return a pin or a planted foot, moved to where its handle is in a pose."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from poise.arrays import Floats
 
 if TYPE_CHECKING:
-    from poise.rig.standing.stance import Foothold
+    from poise.rig.standing.stance import PlantedFoot
 
 __all__ = ["Blend", "HandleGoal", "Pole", "Snapshot", "set_entry", "without"]
 
@@ -34,7 +34,7 @@ class HandleGoal:
     target: Floats
     weight: float = 1.0
     axis: tuple[float, float, float] | None = None
-    stance: Foothold | None = None
+    stance: PlantedFoot | None = None
     kept: bool = False
 
 

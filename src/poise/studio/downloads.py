@@ -36,7 +36,7 @@ __all__ = [
 
 KINDS = {"Pose": ".json", "Picture": ".png", "HTML": ".html", "GLB": ".glb", "BVH": ".bvh"}
 SOURCE_KINDS = {".vrm": "VRM", ".gltf": "glTF"}  # kinds that only a body has that came from one
-MOTION_KINDS = ("HTML", "GLB", "BVH", "VRM", "glTF")  # kinds that hold a motion where there is one
+MOTION_KINDS = ("HTML", "GLB", "BVH", "VRM", "glTF")  # kinds that hold a motion, if one is open
 MOTIONS = {"BVH": ".bvh", "GLB": ".glb", "Page (HTML)": ".html", "Table (CSV)": ".csv", "Table (NPZ)": ".npz"}
 ROBOT_STYLES = {"Unitree (CSV)": "unitree", "GMR (NPZ)": "gmr"}  # as others write the motions of robots
 RENDER_WAIT = 30.0  # [s]
@@ -146,11 +146,11 @@ def pose_from_json(model: Model, text: str) -> Pose:
     """Read the JSON of `pose_to_json`, for a body that has its joints.
 
     Raises:
-        InvalidValue: It is no pose of this body.
+        InvalidValue: It is not a pose of this body.
     """
     try:
-        told = json.loads(text)
-        joints = dict(told["joints"]) if told["poise"] == "pose" else None
+        read = json.loads(text)
+        joints = dict(read["joints"]) if read["poise"] == "pose" else None
     except (ValueError, KeyError, TypeError):
         joints = None
     if joints is None:

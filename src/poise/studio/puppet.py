@@ -26,7 +26,7 @@ __all__ = ["FrameResult", "Puppet", "Settings"]
 
 MISSED_DISTANCE = 1.5e-3  # of L: a handle that is farther off than this is missed (2 mm on a person)
 MISSED_ANGLE = 0.02  # [rad]
-TARGET_STRIDE = 0.1  # of the size of the body: how far a method of one level is asked to go at once
+TARGET_STRIDE = 0.1  # of the size of the body: the farthest target of a method with one level
 STYLE_SLIDER = " style"  # what was moved last, if it was the slider of the style: no joint has this name
 SIGHT_ANGLE = 1.0  # [rad] from straight ahead: farther to the side the head does not follow
 
@@ -40,7 +40,7 @@ class FrameResult:
         seconds: How long it took.
         moved: The largest change of a joint [rad; lengths in units of L].
         errors: Handle name to (metres, radians) that are left.
-        missed: Handles that are not where they were asked to be.
+        missed: Handles that are not at their targets.
         steps: Steps of the solve.
         note: What the method leaves out.
     """
@@ -66,7 +66,7 @@ class Puppet:
         pulled: Handles that hands have moved since the body was put somewhere.
         gaze: Whether the head looks at the hand that moves.
         size: How large the body looks [m].
-        still: Whether the body stays as it was put until something is asked.
+        still: Whether the body stays as it was put until something changes.
     """
 
     def __init__(self, model: Model, pose: Pose | None = None) -> None:
@@ -263,7 +263,7 @@ class Puppet:
     def lean(self, **settings: Any) -> None:
         """Change the style or its share; targets are then served in that style.
 
-        A body of which nothing is asked stays as it was put. All of a slider's moves are one change.
+        A body without targets stays as it was put. All of a slider's moves are one change.
         """
         with self.lock:
             if not self.still and not self.held:
@@ -284,7 +284,7 @@ class Puppet:
         """Make one frame from where the body is.
 
         Raises:
-            PoiseError: The method does not serve what is asked at all; the message says which do.
+            PoiseError: The method cannot serve the goals; the message lists those that can.
         """
         with self.lock:
             before = self.rig.q
@@ -302,7 +302,7 @@ class Puppet:
             q, solution = self.rig.q, self.rig.solution
             found = {} if solution is None else solution.errors
         errors = {name: error for name, error in found.items() if name in self.handles}
-        for name in held.keys() & errors.keys():  # to where the hand is, also where a nearer target was asked
+        for name in held.keys() & errors.keys():  # measured to the hand, also if a nearer target was given
             errors[name] = (self.measure_gap(name, held[name]), errors[name][1])
         moved = float(np.abs(self.model.difference(before, q)).max(initial=0.0))
         steps = 0 if solution is None else solution.steps

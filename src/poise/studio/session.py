@@ -24,12 +24,12 @@ from poise.solvers.report.explanation import Explanation
 from poise.studio.clips.edits import ClipEditor
 from poise.studio.clips.player import Player
 from poise.studio.puppet import FrameResult, Puppet
-from poise.studio.scene.appearance import Scenery
 from poise.studio.scene.body_view import BodyView
 from poise.studio.scene.grips import Grips
 from poise.studio.scene.map_view import MapView
 from poise.studio.scene.mesh_parts import make_dress
 from poise.studio.scene.objects_view import ObjectsView
+from poise.studio.scene.scenery import Scenery
 from poise.studio.showable import Opening, Showable, read_opening
 from poise.studio.web.gate import Gate
 from poise.studio.web.meter import Meter
@@ -41,7 +41,7 @@ __all__ = ["SETTLED", "Session", "Watcher"]
 SETTLING_RATE = 60.0  # frames in a second while the body settles
 SETTLED = 2e-4  # [rad] less than this in a frame is standing still
 MESH_WAIT = 0.6  # [s] that opening a body waits for its meshes
-EXPLAIN_DELAY = 0.35  # [s] of standing still with a handle missed before why() is asked
+EXPLAIN_DELAY = 0.35  # [s] of standing still with a missed handle before it is explained
 
 
 class Watcher(Protocol):
@@ -72,7 +72,7 @@ class Session:
     Attributes:
         server: The server of viser.
         gate: Who may connect to it.
-        puppet: What is held, pinned and asked: the body without the browser.
+        puppet: The body without the browser: its pose, pins and targets.
         view: The body in the scene.
         grips: Its handles in the scene.
         player: The clip that is open.
@@ -81,8 +81,8 @@ class Session:
         objects_view: The objects that move with it.
         meter: Figures of the last frames.
         listeners: Called after every frame, with what it came to and the transforms of all frames of the model.
-        movers: Asked after every frame whether something beside the body still moves.
-        watcher: Who is told what happens; None until there is a panel.
+        movers: Called after every frame; return whether something other than the body still moves.
+        watcher: The listener of the session; None before the panel exists.
         lock: Held while the scene or the panel is changed.
         last: The last frame.
         stopped: Whether the studio is closing: nothing is shown any more.
@@ -111,7 +111,7 @@ class Session:
         self._wake = threading.Event()
         self._event: float | None = None
         self.stopped = False
-        self._asked = 0
+        self._requests = 0
         self._bodies = 0
         self._uploads = mkdtemp(prefix="poise-upload-")  # with a folder for each file that a viewer sent
         self._remove_uploads = weakref.finalize(self, shutil.rmtree, self._uploads, ignore_errors=True)
@@ -121,7 +121,7 @@ class Session:
         self._mount(opening)
         self._thread = threading.Thread(target=self._run, name="poise-studio", daemon=True)
 
-    # ------------------------------------------------------------------------------------------ what is asked
+    # ------------------------------------------------------------------------------------------ requests
 
     @property
     def model(self) -> Model:
@@ -205,7 +205,7 @@ class Session:
             self._touched = True
         if event is not None and self._event is None:
             self._event = event
-        self._asked += 1
+        self._requests += 1
         self._wake.set()
 
     def start(self) -> None:
@@ -320,7 +320,7 @@ class Session:
                 return
             if not woken:
                 explained = True
-                threading.Thread(target=self._explain, args=(self._asked,), daemon=True).start()
+                threading.Thread(target=self._explain, args=(self._requests,), daemon=True).start()
                 continue
             self._wake.clear()
             try:
@@ -329,11 +329,11 @@ class Session:
                 traceback.print_exc()
             explained = not self.last.missed
 
-    def _explain(self, asked: int) -> None:
+    def _explain(self, request: int) -> None:
         """Explain misses, which takes a while; drop the answer if the targets have changed meanwhile."""
         found = self.puppet.explain()
         with self.lock:
-            if found is not None and asked == self._asked and not self.stopped and self.watcher is not None:
+            if found is not None and request == self._requests and not self.stopped and self.watcher is not None:
                 self.watcher.explain(found)
 
     def _settle(self) -> None:

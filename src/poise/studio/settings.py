@@ -88,11 +88,11 @@ class StudioSolvers:
             InvalidValue: The method does not serve this at all; the message says which do.
         """
         method = self.settings.method
-        asked = self.change_goals(problem.model, problem.goals)
-        goals, left_out = fit_goals(method, problem.model, asked, flat)
+        changed = self.change_goals(problem.model, problem.goals)
+        goals, left_out = fit_goals(method, problem.model, changed, flat)
         self.note = f"{method.name} leaves out {', '.join(left_out)}" if left_out else ""
         if not goals:
-            raise InvalidValue(f"method {method.name!r} serves nothing of what is asked here.")
+            raise InvalidValue(f"method {method.name!r} cannot serve any of these goals.")
         base = {joint.name for joint in problem.model.joints if joint.kind == "free"}
         try:
             return self.make(problem, goals, options)

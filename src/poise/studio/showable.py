@@ -41,7 +41,7 @@ class Opening:
 
     Attributes:
         model: The body.
-        pose: The pose in which it stands first; its rest pose where there is none.
+        pose: The first pose; None for its rest pose.
         motion: The motion that it makes, if there is one.
         map: The reach map around it, if there is one.
     """

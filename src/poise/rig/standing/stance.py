@@ -25,7 +25,7 @@ from poise.rig.places import Place, find_place
 from poise.rig.standing.feet import FootGeometry, find_foot
 from poise.spatial import Rotation
 
-__all__ = ["Feet", "Flat", "Foothold", "name_flat", "name_side"]
+__all__ = ["Feet", "Flat", "PlantedFoot", "name_flat", "name_side"]
 
 RAISED_ANGLE = 0.25  # rad: a heel turned up by this angle carries nothing
 RAISED_COSINE = math.cos(RAISED_ANGLE)
@@ -38,7 +38,7 @@ class Flat(Orient):
     counts = False
 
 
-class Foothold:
+class PlantedFoot:
     """The place of a planted foot in the world, computed on first access.
 
     Attributes:

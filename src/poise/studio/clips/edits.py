@@ -33,8 +33,8 @@ class ClipEditor:
     """Edits the clip of a player.
 
     Attributes:
-        background: The long work; its listeners are told when it begins, goes on and ends.
-        compared: How good the original is and what is seen, where that was asked of this state.
+        background: The long work; its listeners are called when it begins, advances and ends.
+        compared: The quality of the original and of the edited clip, once measured; otherwise None.
         note: What the last operation had to say.
 
     Args:

@@ -29,7 +29,7 @@ LIMB_COLORS: dict[tuple[bool, str], Color] = {  # by whether it is an arm, and i
 }
 ARM = ("clavicle", "shoulder", "elbow", "wrist", "hand")
 LEAST_TRAVEL = 0.3  # of a body's size: who goes less far stays in place
-BODY_GAP = 0.45  # of the sizes of both: how far beside each other they stand
+BODY_GAP = 0.45  # between the bodies, of both sizes
 
 
 def choose_color(role: str) -> Color:

@@ -89,7 +89,7 @@ class Player:
             self.timeline = None if motion is None else Timeline(motion)
             self.seconds, self.start, self.end = 0.0, 0.0, self.duration
             if motion is not None:
-                self._place(sample(motion, 0.0))  # with the clip, so that the pose before is no edit of it
+                self._place(sample(motion, 0.0))  # with the clip, so that the pose before does not count as an edit
         self.tell("motion")
 
     def refresh(self, *, place: bool = True) -> None:

@@ -60,10 +60,10 @@ class SecondBody:
     """The body that a clip is carried to.
 
     Attributes:
-        model: The body; None where there is none.
+        model: The body, or None.
         mapping: Which frames of both bodies are the same part.
         carried: The clip on it; None before it is solved.
-        background: The long work; its listeners are told when it begins, goes on and ends.
+        background: The long work; its listeners are called when it begins, advances and ends.
         changed: Called when the body, the mapping or the result is another one.
         chosen: The part whose pair is shown.
     """
@@ -298,7 +298,7 @@ def match_body(clip: Motion, model: Model) -> tuple[Model, Mapping]:
     """Return a body with which of its frames are the parts of the one that moves.
 
     Raises:
-        InvalidValue: One of them does not walk on two legs that can be told.
+        InvalidValue: One of them has no two legs that can be found.
     """
     return model, find_mapping(clip.model, model)
 

@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 Progress = Callable[[int, int], object]
-SPREAD = 0.5  # [s] that a key reaches before and after its frame, unless told
+SPREAD = 0.5  # [s] that a key reaches before and after its frame, by default
 ADDED_CONTACT_TIME = 0.15  # [s] before and after a frame: how long a contact is that is added by hand
 
 
@@ -48,7 +48,7 @@ class ClipState:
         original: The clip as it was opened, cut as this one is.
         base: What the keys are laid on.
         motion: What is seen: the base with its keys.
-        contacts: What stands still, and when; None before anybody asked.
+        contacts: The contacts of the clip; None before they are found.
         keys: The changes made by hand, by frame.
         spread: How far a key reaches before and after its frame [s].
         done: The operation that made this state, in words.
@@ -118,7 +118,7 @@ def find_feet(state: ClipState) -> ClipState:
     """Find the contacts of the clip as it is seen.
 
     Raises:
-        InvalidValue: The body has no feet that can be told.
+        InvalidValue: The body has no feet that can be found.
     """
     found = contacts(state.motion)
     floor = "" if found.floor is None else f", floor at {found.floor:.3f} m"
@@ -212,8 +212,8 @@ def put_keys(
     if not keys:
         return replace(state, motion=state.base, keys=(), done=done, note="")
     standing = find_standing(state, keys)
-    asked: dict[int | float, Any] = {key.frame: ask_key(state.base, key, standing) for key in keys}
-    changes = {frame: goals for frame, goals in asked.items() if goals}
+    found: dict[int | float, Any] = {key.frame: ask_key(state.base, key, standing) for key in keys}
+    changes = {frame: goals for frame, goals in found.items() if goals}
     if not changes:
         return replace(state, motion=state.base, keys=keys, done=done, note="")
     track = edit(state.base, changes, spread=state.spread, contacts=standing, progress=progress)

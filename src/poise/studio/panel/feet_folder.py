@@ -32,7 +32,7 @@ class FeetFolder:
     """The contacts of the clip in the panel.
 
     Attributes:
-        chosen: The line of the ledger that is chosen; None where there is none.
+        chosen: The chosen line of the ledger, or None.
         chosen_changed: Called when another contact is chosen.
     """
 
@@ -107,7 +107,7 @@ class FeetFolder:
             content = SMALL.format(html.escape(said).replace("\n", "<br>")) if said else ""
         self.report.content, self.report.visible = content, bool(content)
 
-    # ------------------------------------------------------------------------------------------ what is asked
+    # ------------------------------------------------------------------------------------------ callbacks
 
     def on_choose(self) -> None:
         """Choose a contact of the list, and go to where it begins."""

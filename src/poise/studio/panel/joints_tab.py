@@ -139,7 +139,7 @@ class JointsTab:
         self.turn.value = tuple(round(math.degrees(x), 2) for x in find_rpy(T[:3, :3]))
         self.pace.ask()
 
-    # ------------------------------------------------------------------------------------------ what is asked
+    # ------------------------------------------------------------------------------------------ callbacks
 
     def on_slide(self, dial: Dial, value: float, client: Any = True) -> None:
         """Turn one joint; handles and pins go along, and rings that the viewer has go to it."""

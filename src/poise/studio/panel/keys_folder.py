@@ -86,5 +86,5 @@ class KeysFolder:
 def describe_key(key: PoseKey, fps: float) -> str:
     """Describe a key on one line."""
     names = key.names
-    told = ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "")
-    return f"{key.frame / fps:.2f} s: {told}"
+    moved = ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "")
+    return f"{key.frame / fps:.2f} s: {moved}"

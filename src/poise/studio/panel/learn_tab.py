@@ -50,7 +50,7 @@ class LearnTab:
             self.mode = gui.add_slider("Direction", 1, 40, 1, 1)
             self.along = gui.add_slider("Move", -1.0, 1.0, 0.02, 0.0, hint="The body moves, the handle and pins do not")
         with gui.add_folder("One iteration"):
-            self.mark = gui.add_button("Begin at the rest pose", hint="What is asked stays asked")
+            self.mark = gui.add_button("Begin at the rest pose", hint="Targets stay")
             self.step = gui.add_button("Take one step")
             self.words = gui.add_html("")
             self.curve = gui.add_html("")
@@ -179,8 +179,8 @@ class LearnTab:
         self.mode.max = max(count, 2)
         self.mode.disabled, self.along.disabled = count < 2, count == 0
         kept = "its place" if walk is not None and walk.turns else "its place and rotation"
-        told = f"{count} direction{'s' if count != 1 else ''} in which {self.handle} keeps {kept}."
-        self.free.content = fill(ITALIC, told if count else f"Nothing can move while {self.handle} stays.")
+        text = f"{count} direction{'s' if count != 1 else ''} in which {self.handle} keeps {kept}."
+        self.free.content = fill(ITALIC, text if count else f"Nothing can move while {self.handle} stays.")
 
     def on_along(self, event: Any) -> None:
         """Move the body along the null space; the handle stays."""

@@ -132,7 +132,7 @@ class MotionTab:
         if state is not None and not self.session.stopped:
             self.marker.content = draw_marker(state, self.player.seconds)
 
-    # ------------------------------------------------------------------------------------------ what is asked
+    # ------------------------------------------------------------------------------------------ callbacks
 
     def on_play(self) -> None:
         """Start or stop the clip."""

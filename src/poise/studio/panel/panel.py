@@ -50,8 +50,8 @@ NOTICE_STYLE = (  # a notice lies over the stage: the mouse goes through it to t
     ".mantine-Notification-closeButton{pointer-events:auto!important}</style>"
 )
 CALM, ALARM, REFUSED = (24, 168, 156), (222, 52, 60), (245, 166, 35)  # read on white and on black
-FIRST_CAUSES = (CauseKind.PROVED, CauseKind.GIVES_WAY)  # what a reader wants before the figures
-LATER_WAYS_OUT = (WayOutKind.UNPROVED, WayOutKind.TOLERANCE)  # what does not change what is asked
+FIRST_CAUSES = (CauseKind.PROVED, CauseKind.GIVES_WAY)  # listed before the figures
+LATER_WAYS_OUT = (WayOutKind.UNPROVED, WayOutKind.TOLERANCE)  # they do not change the targets
 FIGURES_PAUSE = 0.25  # [s] between two looks at the figures
 
 
@@ -178,13 +178,13 @@ def describe_why(explanation: Explanation) -> str:
     """Describe the obstacle, the remedy and the page to read; the figures fold out."""
     lines = [html.escape(line) for line in (explanation.summary, *(part.text for part in explanation.parts))]
     first = [html.escape(line) for line in choose_lines(explanation)]
-    told = "".join(f"<div style='margin-top:5px'>{line}</div>" for line in first or lines[:1])
+    shown = "".join(f"<div style='margin-top:5px'>{line}</div>" for line in first or lines[:1])
     rest = "".join(f"<div style='margin-top:4px'>{line}</div>" for line in lines if line not in first)
     reason = find_reason(explanation)
     if reason is not None:
         page = f"<span style='white-space:nowrap'>{PAGE}</span>, &ldquo;{html.escape(reason.section)}&rdquo;"
-        told = f"<div style='margin-top:3px'>{reason.advice} <i>More: {page}.</i></div>{told}"
-    return told + FOLD.format("In figures", rest)
+        shown = f"<div style='margin-top:3px'>{reason.advice} <i>More: {page}.</i></div>{shown}"
+    return shown + FOLD.format("In figures", rest)
 
 
 def choose_lines(explanation: Explanation) -> list[str]:

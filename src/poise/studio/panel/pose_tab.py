@@ -110,8 +110,8 @@ class PoseTab:
     def describe_file(self) -> str:
         """Describe the open file."""
         motion = self.session.player.motion
-        told = [] if motion is None else [f"{len(motion)} poses, played in the Motion tab"]
-        return "; ".join([*told, *self.session.model.notes[:3]])
+        parts = [] if motion is None else [f"{len(motion)} poses, played in the Motion tab"]
+        return "; ".join([*parts, *self.session.model.notes[:3]])
 
     def on_action(self, client: Any, word: str) -> None:
         """Undo, redo, mirror or reset."""

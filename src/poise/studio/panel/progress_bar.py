@@ -32,8 +32,8 @@ class WorkBar:
         busy = task is not None
         if task is not None:
             done, total = task.frames
-            told = f", pass {task.passes + (done < total)}: {done} of {total} frames" if total else ""
-            self.words.content = fill(SMALL, f"{task.name}{told} …")
+            done_part = f", pass {task.passes + (done < total)}: {done} of {total} frames" if total else ""
+            self.words.content = fill(SMALL, f"{task.name}{done_part} …")
             self.bar.value = 100.0 * task.share
         for each in (self.words, self.bar, self.cancel):
             if each.visible != busy:

@@ -132,7 +132,7 @@ class CarryFolder:
         name = html.escape(second_body.model.name)
         return f"<b>{name}</b>: {len(second_body.mapping)} parts, 1 m of the path is {scale:.2f} m here."
 
-    # ------------------------------------------------------------------------------------------ what is asked
+    # ------------------------------------------------------------------------------------------ callbacks
 
     def on_body(self) -> None:
         """Show a built-in body second_body the first."""
@@ -200,9 +200,9 @@ class CarryFolder:
         try:
             do()
         except (PoiseError, StopIteration) as error:
-            told = str(error) or "These two are a pair already."
+            message = str(error) or "These two are a pair already."
             if client is not None:
-                client.add_notification("That did not work", told, auto_close_seconds=12.0, color="red")
+                client.add_notification("That did not work", message, auto_close_seconds=12.0, color="red")
 
     def on_save(self, event: Any) -> None:
         """Send the result to the viewer."""

@@ -72,7 +72,7 @@ class StyleFolder:
         if self.share.value != styles.share:
             self.share.value = styles.share
 
-    # ------------------------------------------------------------------------------------------ what is asked
+    # ------------------------------------------------------------------------------------------ callbacks
 
     def on_here(self) -> None:
         """Learn from the clip that is open, with its edits."""
@@ -106,7 +106,7 @@ def describe_clips(clips: list[StyleClip], style: Style | None, refused: str) ->
     """Describe the clips that were learned, and those that failed."""
     if not clips:
         return html.escape(refused) or HOW
-    lines = [f"<b>{html.escape(clip.name)}</b>: {html.escape(clip.told)}" for clip in clips[:MAX_LISTED_CLIPS]]
+    lines = [f"<b>{html.escape(clip.name)}</b>: {html.escape(clip.note)}" for clip in clips[:MAX_LISTED_CLIPS]]
     if len(clips) > MAX_LISTED_CLIPS:
         lines.append(f"and {len(clips) - MAX_LISTED_CLIPS} more")
     if refused:

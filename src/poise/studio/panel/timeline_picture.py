@@ -18,7 +18,7 @@ __all__ = ["draw_marker", "draw_timeline"]
 
 MAX_POINTS = 400  # of a curve
 TALL, ROW = 58, 13  # [px] of the plot of slip, and of a row of bars
-LEFT, RIGHT = 52, 14  # [px] beside the plot
+LEFT, RIGHT = 52, 14  # [px] around the plot
 GREY, NOW = "#8a94a0", "#0d8078"
 SIDE_COLORS = {"l": ("#1a9d92", "#6cc9c0"), "r": ("#d9822b", "#f0b878")}  # of heels, of other points
 OTHER_COLORS = ("#7a6fd0", "#c05f9c", "#5b8fd6", "#8a9a3a")
@@ -138,10 +138,10 @@ def draw_rows(ledger: Contacts, length: int, chosen: int | None) -> list[str]:
                 f"background:{choose_color(name, row)}{edge}'></div>"
             )
         label = f"position:absolute;left:-{LEFT - 2}px;width:{LEFT - 6}px;text-align:right;overflow:hidden;color:{GREY}"
-        told = html.escape(name)
+        label_text = html.escape(name)
         out.append(
             f"<div style='position:relative;height:{ROW}px;border-bottom:1px solid #9aa5b122;box-sizing:border-box'>"
-            f"<div style='{label};white-space:nowrap'>{told}</div>{''.join(bars)}</div>"
+            f"<div style='{label};white-space:nowrap'>{label_text}</div>{''.join(bars)}</div>"
         )
     return out
 

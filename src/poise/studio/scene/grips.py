@@ -1,6 +1,6 @@
 """Handles in the scene: how they are drawn, and how the mouse moves them.
 
-Drag a grip and the body follows in the plane of the screen; click it to pin it or to let it go. The grip that a viewer
+Drag a grip and the body follows in the plane of the screen; click it to pin or release it. The grip that a viewer
 touched last wears a gizmo, which that viewer alone sees: arrows and rings move and turn it along one axis. A grip
 belongs to the viewer who drags it until the mouse is up; others who pull at it meanwhile are not heard, and nothing
 that the server sends moves a gizmo that is in somebody's hand.
@@ -49,8 +49,8 @@ class Grips:
         server: Where they are shown.
         puppet: What they move.
         view: The body on which they are drawn.
-        root: The name of what is drawn beside the body.
-        touch: Called when something was asked, with the time of the event.
+        root: The name of the node above the handles.
+        touch: Called after a mouse event, with its time.
         select: Called with a viewer's number and the handle that it touched.
     """
 

@@ -25,7 +25,7 @@ class Turn:
     """A joint that is turned by rings: one about the axis of a hinge, three about the axes of anything else.
 
     A hinge counts full turns, so it stays at the end of its range however far the ring is pulled beyond; another joint
-    goes as near to the rotation that is asked as its range lets it.
+    goes as near to the target rotation as its range lets it.
 
     Attributes:
         joint: Its name.

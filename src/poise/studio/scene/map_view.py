@@ -9,7 +9,7 @@ import numpy as np
 from poise.batch import ReachMap
 from poise.pictures.maps.faces import find_faces, group_faces
 from poise.studio.markup import PLAIN
-from poise.studio.scene.appearance import Scenery
+from poise.studio.scene.scenery import Scenery
 from poise.studio.scene.stage import find_direction, point_camera
 
 __all__ = ["MapView"]

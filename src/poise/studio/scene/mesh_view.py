@@ -30,7 +30,7 @@ LEAST_VISIBLE_MOVE = 1e-5  # turns [rad] and slides [of the body's length] that 
 class DressedView:
     """Rigid parts on the nodes that carry their frames, and skins whose bones move with theirs.
 
-    A rigid part hangs on the flesh, which is moved anyway, and costs no message; where there is none, its frame gets a
+    A rigid part hangs on the flesh, which is moved anyway, and costs no message; without flesh, its frame gets a
     node. A skin hangs on the frame that carries most of its bones, such as the chest: its bones are moved as that frame
     sees them, and those of the other arm, which keeps its angles, stay as they are. What has not moved is not sent: a
     hand that is dragged costs the messages of an arm. Skins have a tree of their own, which outlives the body, see

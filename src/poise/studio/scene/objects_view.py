@@ -12,8 +12,8 @@ from poise.model import Object
 from poise.pictures.body.solids import place_object
 from poise.pictures.mesh_picture import make_thing
 from poise.spatial import Rotation
-from poise.studio.scene.appearance import Scenery
 from poise.studio.scene.node_moves import Movers
+from poise.studio.scene.scenery import Scenery
 
 __all__ = ["ObjectsView", "sample_object"]
 

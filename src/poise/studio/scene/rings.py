@@ -1,6 +1,6 @@
 """Click a part of the body and turn it: rings at its joint, which the viewer who clicked alone sees.
 
-A click on the body gives its part rings; a click beside it, a handle that is taken, or Escape puts them away. While
+A click on the body gives its part rings; a click next to it, a handle that is taken, or Escape puts them away. While
 clicks are for parts, a click on a handle is one on the part beneath it, and pins nothing: a wrist lies all inside of
 the handle of its hand. The ray of the click is met with the body here: a browser that looked for itself would do so at
 every move of the mouse.

@@ -85,11 +85,11 @@ def find_direction(model: Model, name: str) -> Floats:
         return np.array([0.0, -0.01, 1.0])
     up = model.up_direction
     ahead = find_front(model)
-    beside = np.cross(up, ahead)
+    side = np.cross(up, ahead)
     away = {
-        "fit": 1.35 * ahead + 0.62 * beside + 0.28 * up,
+        "fit": 1.35 * ahead + 0.62 * side + 0.28 * up,
         "front": ahead + 0.04 * up,
-        "side": beside + 0.04 * up,
+        "side": side + 0.04 * up,
         "top": up + 0.01 * ahead,  # straight down has no upper side
     }[name]
     out: Floats = away / np.linalg.norm(away)

@@ -39,13 +39,13 @@ class StyleClip:
     Attributes:
         name: Where it is from.
         motion: The clip, of the body that shall move so; None where it could not be had.
-        told: What is to be said of it.
+        note: A note for the viewer: its size, or why it failed.
         style: The style that it is the frames of, where it came from one.
     """
 
     name: str
     motion: Motion | None
-    told: str
+    note: str
     style: Style | None = None
 
 

@@ -28,7 +28,7 @@ class StyleLearner:
 
     Attributes:
         clips: What has been opened, in order; with what is to be said of it.
-        background: The long work; its listeners are told when it begins, goes on and ends.
+        background: The long work; its listeners are called when it begins, advances and ends.
         changed: Called when the clips, the style or how far the body leans to it are others.
     """
 
@@ -62,8 +62,8 @@ class StyleLearner:
     def open(self, thing: StyleSource, name: str = "") -> None:
         """Learn from a motion, a file of clips or a saved style, in addition to those before."""
         model = self.session.model
-        told = name if isinstance(thing, (Motion, Style)) else Path(thing).name
-        self._wait_for(told, lambda: [(name or own, clip) for own, clip in read_clips(thing, model)])
+        label = name if isinstance(thing, (Motion, Style)) else Path(thing).name
+        self._wait_for(label, lambda: [(name or own, clip) for own, clip in read_clips(thing, model)])
 
     def open_upload(self, name: str, content: bytes) -> None:
         """The same with a file that a viewer has sent, or a ZIP of several."""

@@ -4,7 +4,7 @@ A browser sends requests to this machine on behalf of any page that it shows. Th
 
 - Host must be a loopback name or an address that the user gave. A page whose name was rebound to 127.0.0.1 still sends
   its own name.
-- Origin, where there is one, must be the studio's own (the same name and port as Host), or be listed in `allow_origin`.
+- Origin, if given, must be the studio's own (the same name and port as Host), or be listed in `allow_origin`.
 - The query must hold the token, which is new for every studio and only part of the address that is printed. A cookie
   would be sent to every other port of this machine, and not within the frame of a notebook.
 """

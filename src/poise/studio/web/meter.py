@@ -23,7 +23,7 @@ class Meter:
     def add(self, solve: float, event: float | None) -> None:
         """Count a frame: the time of its solve, and the time of the mouse event (`perf_counter`).
 
-        `event` is None where no mouse asked.
+        `event` is None without a mouse event.
         """
         now = time.perf_counter()
         with self._lock:

@@ -41,7 +41,7 @@ class Studio:
         port: The port, or the next free one.
         shadows: Whether the body casts any; without, it is lighter on browsers that have no GPU.
         dark: Whether everything is shown dark.
-        onto: Another body, as a Model, a built-in name or a file: the motion is carried over to it, beside the first.
+        onto: Another body, as a Model, a built-in name or a file: the motion is carried over to it, next to the first.
         style: Clips, as motions or files, or a `Style`: what is dragged looks like them.
         allow_origin: Origins of a proxy through which the studio is used, such as "https://hub.example".
 
@@ -185,7 +185,7 @@ def list_sources(style: Iterable[StyleSource] | StyleSource | None) -> list[Styl
     """Return the sources of a style.
 
     Raises:
-        InvalidValue: Something is no clip.
+        InvalidValue: A source is not a clip.
         FormatError: A file is not there.
     """
     alone = isinstance(style, (Motion, Style, str, bytes, PathLike)) or not isinstance(style, Iterable)
@@ -202,7 +202,7 @@ def read_other(opening: Opening, onto: Model | str | PathLike[str]) -> Model:
     """Read the body that a clip is carried to.
 
     Raises:
-        InvalidValue: There is no clip that could be carried over.
+        InvalidValue: No clip is open.
         FormatError: The file cannot be read.
     """
     if opening.motion is None:

@@ -61,7 +61,7 @@ def write_upload(folder: Path, name: str, content: bytes) -> Path:
 def show_file(session: Session, path: Path, folder: str) -> None:
     """Show a file; in errors it has its own name, and no folder of this machine."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FormatWarning)  # they are in model.notes, which the viewer is told
+        warnings.simplefilter("ignore", FormatWarning)  # they are in model.notes, which the viewer sees
         try:
             session.show(path, within=folder)
         except FormatError as error:
@@ -73,7 +73,7 @@ def unpack(content: bytes, folder: Path, name: str) -> Path:
     """Unpack a ZIP into a folder and return its body: the least deep one, then by name.
 
     Raises:
-        FormatError: It is no ZIP, it is too large, a name in it leads out of it, or it holds no body.
+        FormatError: It is not a ZIP, it is too large, a name in it leads out of it, or it holds no body.
     """
     unpack_all(content, folder, name)
     return find_body(folder, name)
@@ -83,7 +83,7 @@ def unpack_all(content: bytes, folder: Path, name: str) -> None:
     """Unpack a ZIP into a folder.
 
     Raises:
-        FormatError: It is no ZIP, it is too large, or a name in it leads out of it.
+        FormatError: It is not a ZIP, it is too large, or a name in it leads out of it.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as packed:

@@ -25,7 +25,7 @@ from poise.rig.standing.legs import Legs
 from poise.solvers import Solution, Solver
 from poise.solvers.options import CONTINUOUS_SPAN
 
-__all__ = ["Stuck"]
+__all__ = ["FrameSolver"]
 
 STUCK_MOTION = 0.05  # of the bound of a frame: the body is stuck if it moves less
 NEAR_TARGET_DISTANCE = 0.007  # of L: from the handle to a nearer target
@@ -33,8 +33,8 @@ BALL_SHARE = 0.9  # of the bound that remains after a first solve: turns of a ba
 PAUSE_FRAMES = 8  # without another attempt after one that did not help
 
 
-class Stuck:
-    """The solves of frames that may get stuck."""
+class FrameSolver:
+    """The solver of one frame, with ways out if the search gets stuck."""
 
     def __init__(self, model: Model, problems: Problems) -> None:
         self.model, self.problems = model, problems
