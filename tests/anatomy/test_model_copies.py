@@ -58,7 +58,7 @@ def test_a_copy_is_retargeted_alike(lying: Path, copy: Callable[[poise.Model], p
 def test_a_copy_with_objects_has_the_roles_of_its_body(copy: Callable[[poise.Model], poise.Model]) -> None:
     body = poise.load("humanoid")
     held = poise.ModelBuilder("things").add_joint("ladder", None, "free", rest=(0, 0, 9, 1, 0, 0, 0)).build()
-    scene = add_objects(body, held._layout.specs)
+    scene = add_objects(body, held.layout.specs)
     assert copy(scene) == scene
     assert poise.roles(copy(scene)) == poise.roles(scene) == poise.roles(body)
 

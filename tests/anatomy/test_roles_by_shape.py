@@ -126,9 +126,9 @@ def test_a_clip_shows_a_body_whose_rest_pose_does_not_stand() -> None:
     q = stands.random(np.random.default_rng(3))
     specs = [
         replace(spec, rest=q[stands.joint(spec.name).q]) if isinstance(spec, JointSpec) else spec
-        for spec in stands._layout.specs
+        for spec in stands.layout.specs
     ]
-    lying = Model("lying", specs, attached=replace(stands._attached, roles=()))
+    lying = Model("lying", specs, attached=replace(stands.attachments, roles=()))
     scrambled, old = scramble(lying, 1)
     clip = poise.Motion(scrambled, np.stack([q, stands.rest]))
     found = poise.roles(scrambled, clip=clip)

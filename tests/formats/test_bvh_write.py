@@ -42,7 +42,7 @@ def back(motion: poise.Motion, folder: Path) -> poise.Motion:
 @given(model=models(), seed=st.integers(0, 2**32 - 1))
 def test_any_model_moves_as_it_did(tmp_path_factory: pytest.TempPathFactory, model: poise.Model, seed: int) -> None:
     """Balls, free joints, screws, planes, followers, axes askew, joints mounted at an angle, several roots."""
-    model = rebuild(model, list(model._layout.specs), replace(model._attached, up="xyz"[seed % 3]))
+    model = rebuild(model, list(model.layout.specs), replace(model.attachments, up="xyz"[seed % 3]))
     motion = poise.Motion(model, model.random(np.random.default_rng(seed), 4), 24.0)
     again = back(motion, tmp_path_factory.mktemp("bvh"))
     same_places(motion, again, 1e-9 * (1.0 + model.length))

@@ -105,7 +105,7 @@ def test_awkward_names(tmp_path: Path, suffix: str) -> None:
     for i, name in enumerate(
         ["a,b", 'say "x"', "two\nlines", " ahead", "Tête", "腰", "error.x", "x" * 300, "\u2028", "-1"]
     ):
-        builder.add_joint(name, None if not i else builder._specs[-1].name, "revolute")
+        builder.add_joint(name, None if not i else builder.specs[-1].name, "revolute")
     model = builder.build()
     motion = poise.Motion(model, model.random(np.random.default_rng(0), 4))
     assert poise.load_motion(poise.save(motion, tmp_path / f"m{suffix}"), model=model) == motion

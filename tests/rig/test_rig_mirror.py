@@ -118,10 +118,10 @@ def shake(model: Model, share: float, seed: int) -> Model:
     """Return the body with every bone longer or shorter and moved by a share of the body's length, at random."""
     rng = np.random.default_rng(seed)
     specs = []
-    for spec in model._layout.specs:
+    for spec in model.layout.specs:
         moved = spec.offset.translation + share * model.length * rng.uniform(-1.0, 1.0, 3)
         specs.append(spec if spec.parent is None else replace(spec, offset=Transform(spec.offset.rotation, moved)))
-    return Model(model.name, specs, attached=model._attached)
+    return Model(model.name, specs, attached=model.attachments)
 
 
 def check_images(model: Model, seed: int, place: float) -> None:

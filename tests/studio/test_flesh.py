@@ -138,7 +138,7 @@ def test_shapes_on_most_parts_are_the_body() -> None:
     model = poise.load("humanoid")
     for frames, grown in ((["knee_l"], True), ([joint.frame for joint in model.joints], False)):
         builder = poise.ModelBuilder("shapes")
-        builder._extend(model._layout.specs)
+        builder.extend(model.layout.specs)
         for frame in frames:
             builder.add_shape(frame, Box((0.05, 0.05, 0.05)))
         found = find_flesh(builder.build())

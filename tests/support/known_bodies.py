@@ -18,7 +18,7 @@ AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 def rename(model: Model, names: dict[str, str]) -> Model:
     """Return the model with other names and without its roles."""
     specs: list[JointSpec | FrameSpec] = []
-    for spec in model._layout.specs:
+    for spec in model.layout.specs:
         parent = None if spec.parent is None else names[spec.parent]
         if isinstance(spec, JointSpec):
             mimic = None if spec.mimic is None else replace(spec.mimic, joint=names[spec.mimic.joint])
@@ -26,7 +26,7 @@ def rename(model: Model, names: dict[str, str]) -> Model:
         else:
             specs.append(replace(spec, name=names[spec.name], parent=parent))
     shapes = tuple(replace(shape, frame=names[shape.frame]) for shape in model.shapes)
-    attached = replace(model._attached, shapes=shapes, roles=())
+    attached = replace(model.attachments, shapes=shapes, roles=())
     return Model("renamed", specs, attached=attached)
 
 
@@ -41,7 +41,7 @@ def scramble(model: Model, seed: int) -> tuple[Model, dict[str, str]]:
 def find_parts(model: Model) -> dict[str, str]:
     """Return for each frame the one that carries its rigid part."""
     parts: dict[str, str] = {}
-    for name in (model._layout.frames[i] for i in model._layout.order):
+    for name in (model.layout.frames[i] for i in model.layout.order):
         frame = model.frame(name)
         joint = None if frame.joint is None else model.joint(frame.joint)
         moves = joint is not None and joint.kind != "fixed" and not joint.locked
@@ -141,7 +141,5 @@ class Maker:
 def turn(model: Model, rotation: Rotation, up: str) -> Model:
     """Return the model with its root turned in the world, and another axis called up."""
     turned = Transform(rotation, np.zeros(3))
-    specs = [
-        replace(spec, offset=turned @ spec.offset) if spec.parent is None else spec for spec in model._layout.specs
-    ]
-    return Model(model.name, specs, attached=replace(model._attached, up=up))
+    specs = [replace(spec, offset=turned @ spec.offset) if spec.parent is None else spec for spec in model.layout.specs]
+    return Model(model.name, specs, attached=replace(model.attachments, up=up))

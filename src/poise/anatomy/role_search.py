@@ -69,7 +69,7 @@ def search_roles(model: Model, frames: Floats | None) -> Roles:
 
 def keep_stated(model: Model, found: list[Role]) -> list[Role]:
     """Return the roles corrected by those that the model states or denies."""
-    stated = dict(model._attached.roles)
+    stated = dict(model.attachments.roles)
     kept = [role for role in found if stated.get(role.role, role.frame) == role.frame]
     have = {role.role for role in kept}
     given = [Role(role, frame, 1.0, "given") for role, frame in stated.items() if frame and role not in have]

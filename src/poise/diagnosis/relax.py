@@ -173,7 +173,7 @@ def prepare_relaxed(solution: Solution, relaxation: Relaxation, goals: Mapping[s
         for limit in relaxation.ranges:
             problem[limit.side][limit.velocity] = -np.inf if limit.side == "lower" else np.inf
         problem["reachable"], problem["prove"] = [], None
-    return core.Solver(solution.model._body, table)
+    return core.Solver(solution.model.native_body, table)
 
 
 def propose(solution: Solution, limits: Sequence[ActiveLimit], order: Sequence[str]) -> Iterator[Relaxation]:

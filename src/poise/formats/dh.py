@@ -193,7 +193,7 @@ def read_model(source: Source, options: ReadOptions) -> Model:
         raise
     except PoiseError as error:
         raise source.make_error(str(error)) from error
-    named = Model(model.name, model._layout.specs, source=source.path, notes=source.notes, attached=model._attached)
+    named = Model(model.name, model.layout.specs, source=source.path, notes=source.notes, attached=model.attachments)
     return adjust_model(named, options, source)
 
 

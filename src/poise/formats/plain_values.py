@@ -49,10 +49,10 @@ def encode_model(model: Model) -> dict[str, Any]:
         "notes": list(model.notes),
         "up": model.up,
         "units": model.units,
-        "parts": [encode_joint(s) if isinstance(s, JointSpec) else encode_frame(s) for s in model._layout.specs],
+        "parts": [encode_joint(s) if isinstance(s, JointSpec) else encode_frame(s) for s in model.layout.specs],
         "shapes": [encode_shape(shape) for shape in model.shapes],
         "poses": {name: np.asarray(q).tolist() for name, q in model.poses.items()},
-        "roles": {role: frame or None for role, frame in model._attached.roles},
+        "roles": {role: frame or None for role, frame in model.attachments.roles},
         "example_poses": None if model.example_poses is None else model.example_poses.tolist(),
         "subject": None if model.subject is None else encode_model(model.subject),
     }
@@ -130,7 +130,7 @@ def build_model(values: Mapping[str, Any]) -> Model:
     builder.source = str(values["source"])
     builder.notes = [str(note) for note in values["notes"]]
     builder.up, builder.units = values["up"], values["units"]
-    builder._extend(decode_joint(part) if "joint" in part else decode_frame(part) for part in values["parts"])
+    builder.extend(decode_joint(part) if "joint" in part else decode_frame(part) for part in values["parts"])
     for shape in values["shapes"]:
         geometry, offset = GEOMETRIES[shape["kind"]](**shape["size"]), decode_offset(shape["offset"])
         builder.add_shape(shape["frame"], geometry, offset=offset, use=shape["use"], color=shape["color"])
@@ -304,4 +304,4 @@ def decode_rotation(wxyz: Any) -> Rotation:
     """Return a rotation with the numbers as given, if they are a unit quaternion."""
     given = np.array(wxyz, np.float64)
     found = Rotation(given)
-    return Rotation._wrap(given) if np.allclose(found.wxyz, given, 0.0, SAME_NUMBER) else found
+    return Rotation.from_valid(given) if np.allclose(found.wxyz, given, 0.0, SAME_NUMBER) else found

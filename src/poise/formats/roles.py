@@ -66,6 +66,6 @@ def find_new_roles(model: Model) -> tuple[dict[str, str], str]:
 def read_names(builder: ModelBuilder) -> RoleReport:
     """Read the names of a body that is being built."""
     parents: dict[str, str | None] = {}
-    for spec in builder._specs:
+    for spec in builder.specs:
         parents[spec.frame if isinstance(spec, JointSpec) else spec.name] = spec.parent
     return find_roles(parents)

@@ -37,7 +37,7 @@ def adjust_model(model: Model, options: ReadOptions, source: Source) -> Model:
         out = with_up(out, options.up)
     if tuple(source.notes) == out.notes:
         return out
-    return Model(out.name, out._layout.specs, source=out.source, notes=source.notes, attached=out._attached)
+    return Model(out.name, out.layout.specs, source=out.source, notes=source.notes, attached=out.attachments)
 
 
 def guess_scale(length: float) -> float:
@@ -60,9 +60,9 @@ def warn_of_units(model: Model, format_name: str) -> str:
 
 def scale_model(model: Model, factor: float) -> Model:
     """Return the same body, every length multiplied by `factor`."""
-    layout = model._layout
+    layout = model.layout
     specs = [scale_spec(spec, layout, factor) for spec in layout.specs]
-    old = model._attached
+    old = model.attachments
     attached = replace(
         old,
         shapes=tuple(scale_shape(shape, factor) for shape in old.shapes),
@@ -128,7 +128,7 @@ def scale_q(layout: Layout, q: Floats, factor: float) -> Floats:
 
 def scale_motion(clip: Motion, factor: float) -> Motion:
     """Return the same motion, every length multiplied by a factor."""
-    return Motion(scale_model(clip.model, factor), scale_q(clip.model._layout, clip.q, factor), clip.fps)
+    return Motion(scale_model(clip.model, factor), scale_q(clip.model.layout, clip.q, factor), clip.fps)
 
 
 def scale_shape(shape: Shape, factor: float) -> Shape:
@@ -156,8 +156,8 @@ def with_up(model: Model, up: str) -> Model:
         return model
     axes = np.eye(3)
     turn = Transform(Rotation.between(axes[model.up_axis], axes["xyz".index(up)]))
-    specs = [replace(s, offset=turn @ s.offset) if s.parent is None else s for s in model._layout.specs]
-    return rebuild(model, specs, replace(model._attached, up=up))
+    specs = [replace(s, offset=turn @ s.offset) if s.parent is None else s for s in model.layout.specs]
+    return rebuild(model, specs, replace(model.attachments, up=up))
 
 
 def rebuild(model: Model, specs: list[Spec], attached: Attachments) -> Model:
@@ -182,9 +182,9 @@ def is_floating(layout: Layout) -> bool:
 
 def add_free_root(model: Model) -> Model:
     """Return the body on a joint with six degrees of freedom; unchanged if it floats already."""
-    if is_floating(model._layout):
+    if is_floating(model.layout):
         return model
-    roots = [spec for spec in model._layout.specs if spec.parent is None]
+    roots = [spec for spec in model.layout.specs if spec.parent is None]
     taken = {*model.frames, *(joint.name for joint in model.joints)}
     name = "root"
     while name in taken:
@@ -193,14 +193,14 @@ def add_free_root(model: Model) -> Model:
     top = roots[0]
     if len(roots) == 1 and isinstance(top, FrameSpec):
         builder.add_joint(name, None, "free", frame=top.name, offset=top.offset, mass=top.mass, center=top.center)
-        specs = [builder._specs[0] if spec is top else spec for spec in model._layout.specs]
+        specs = [builder.specs[0] if spec is top else spec for spec in model.layout.specs]
     else:
         builder.add_joint(name, None, "free")
-        below = (replace(spec, parent=name) if spec.parent is None else spec for spec in model._layout.specs)
-        specs = [builder._specs[0], *below]
+        below = (replace(spec, parent=name) if spec.parent is None else spec for spec in model.layout.specs)
+        specs = [builder.specs[0], *below]
     rest = builder.build().rest
-    poses = tuple((pose, np.concatenate([rest, np.asarray(q)])) for pose, q in model._attached.poses)
+    poses = tuple((pose, np.concatenate([rest, np.asarray(q)])) for pose, q in model.attachments.poses)
     shown = model.example_poses
     frames = None if shown is None else np.concatenate([np.tile(rest, (len(shown), 1)), shown], axis=1)
-    specs.sort(key=lambda spec: spec is not builder._specs[0])
-    return rebuild(model, specs, replace(model._attached, poses=poses, example_poses=frames))
+    specs.sort(key=lambda spec: spec is not builder.specs[0])
+    return rebuild(model, specs, replace(model.attachments, poses=poses, example_poses=frames))

@@ -10,7 +10,7 @@ __all__ = ["find_rigid_parts"]
 def find_rigid_parts(model: Model) -> dict[str | None, str | None]:
     """Return for each frame the one that carries its rigid part: the child of the last joint that moves, or None."""
     out: dict[str | None, str | None] = {None: None}
-    for name in (model._layout.frames[i] for i in model._layout.order):
+    for name in (model.layout.frames[i] for i in model.layout.order):
         frame = model.frame(name)
         moving = frame.joint is not None and model.joint(frame.joint).kind != "fixed"
         out[name] = name if moving else out[frame.parent]

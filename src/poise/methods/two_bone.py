@@ -110,7 +110,9 @@ def _find_limb(model: Model, frame: str, moves: NDArray[np.bool_]) -> list[str] 
     A joint that slides or follows another one, between the frame and the shoulder, is more than the method can turn.
     """
     index = model.frames.index(model.frame(frame).name)
-    velocities = core.limb_velocities(model._body, index, np.array(model.rest), moves.astype(np.float64), model.length)
+    velocities = core.limb_velocities(
+        model.native_body, index, np.array(model.rest), moves.astype(np.float64), model.length
+    )
     way = _list_path(model, frame, moves)
     own = [k for k, joint in enumerate(way) if any(joint.v.start <= v < joint.v.stop for v in velocities)]
     if not own or any(joint.kind not in TURNS or joint.mimic for joint in way[: own[-1] + 1]):

@@ -43,7 +43,7 @@ class ModelBuilder:
         self.up = "z"
         self.units = "m"
         self.look: LookSource | None = None
-        self._specs: list[JointSpec | FrameSpec] = []
+        self.specs: list[JointSpec | FrameSpec] = []
         self._joints: set[str] = set()
         self._frames: set[str] = set()
         self._shapes: list[Shape] = []
@@ -135,7 +135,7 @@ class ModelBuilder:
             length=length,
             path=path,
         )
-        self._extend([spec])
+        self.extend([spec])
         where = f"joint {name!r}"
         self._doubts += [*doubt_bounds(kind, spec.lower, spec.upper, where), *doubt_cone(cone, where)]
         return self
@@ -150,7 +150,7 @@ class ModelBuilder:
         center: ArrayLike = (0.0, 0.0, 0.0),
     ) -> ModelBuilder:
         """Add a named place, fixed to `parent` (None: the world), and the mass that sits there."""
-        self._extend([FrameSpec.make(name, parent, offset, mass, center)])
+        self.extend([FrameSpec.make(name, parent, offset, mass, center)])
         return self
 
     def add_shape(
@@ -209,9 +209,9 @@ class ModelBuilder:
             units=self.units,
             look=self.look,
         )
-        return Model(self.name, self._specs, source=self.source, notes=self.notes, attached=attached)
+        return Model(self.name, self.specs, source=self.source, notes=self.notes, attached=attached)
 
-    def _extend(self, specs: Iterable[JointSpec | FrameSpec]) -> None:
+    def extend(self, specs: Iterable[JointSpec | FrameSpec]) -> None:
         for spec in specs:
             frame = spec.frame if isinstance(spec, JointSpec) else spec.name
             if isinstance(spec, JointSpec) and spec.name in self._joints:
@@ -221,4 +221,4 @@ class ModelBuilder:
             self._frames.add(frame)
             if isinstance(spec, JointSpec):
                 self._joints.add(spec.name)
-            self._specs.append(spec)
+            self.specs.append(spec)

@@ -107,7 +107,7 @@ def find_chain(
         limited: Whether joint ranges hold.
         table: The kernels' table of the model, where it is at hand.
     """
-    rows = make_kernel_table(model._layout) if table is None else table
+    rows = make_kernel_table(model.layout) if table is None else table
     assert isinstance(rows, dict)
     index = rows["frame_names"].index(model.frame(frame).name)
     way = find_way(rows, index)
@@ -152,7 +152,7 @@ def find_way(rows: dict[str, Any], frame: int) -> list[int]:
 
 def find_readings(model: Tree, frame: str) -> dict[int, int]:
     """Return the numbers of q that a frame depends on, and for each the velocity that changes it."""
-    rows = make_kernel_table(model._layout)
+    rows = make_kernel_table(model.layout)
     way = (rows["ints"][i] for i in find_way(rows, rows["frame_names"].index(model.frame(frame).name)))
     widths = {Primitive.BALL: 4, Primitive.SLIDE3: 3}
     return {q_at + k: v_at for kind, _, _, q_at, v_at in way for k in range(widths.get(Primitive(kind), 1))}

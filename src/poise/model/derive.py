@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 RoleFinder = Callable[["Model"], tuple[Mapping[str, str], Sequence[str]]]  # more roles, and notes on them
-ROLE_SLOTS = ("_attached", "notes", "roles")  # of a Model: those that hold its roles
+ROLE_SLOTS = ("attachments", "notes", "roles")  # of a Model: those that hold its roles
 
 
 def remodel(model: Model, specs: list[JointSpec | FrameSpec]) -> Model:
@@ -52,7 +52,7 @@ def reattach(
     notes: Iterable[str] = (),
 ) -> Model:
     """Return the model with other attached data, more notes and, if given, other specs."""
-    specs = model._layout.specs if specs is None else specs
+    specs = model.layout.specs if specs is None else specs
     return type(model)(model.name, specs, source=model.source, notes=(*model.notes, *notes), attached=attached)
 
 
@@ -60,7 +60,7 @@ def carry_over(model: Model, specs: Sequence[JointSpec | FrameSpec]) -> Attachme
     """Return the attachments of a model made of some specs of `model`: on its frames, and its part of each pose."""
     frames = {spec.frame if isinstance(spec, JointSpec) else spec.name for spec in specs}
     own = [s.name for s in specs if isinstance(s, JointSpec) and not s.mimic and KINDS[s.kind].nq]
-    old = model._attached
+    old = model.attachments
     return replace(
         old,
         shapes=tuple(shape for shape in old.shapes if shape.frame in frames),
@@ -85,7 +85,7 @@ def add_spec(model: Model, spec: FrameSpec) -> Model:
     """Return the model with one more frame."""
     if spec.name in model.frames:
         raise InvalidValue(f"model {model.name!r} already has a frame called {spec.name!r}; choose another name.")
-    return remodel(model, [*model._layout.specs, spec])
+    return remodel(model, [*model.layout.specs, spec])
 
 
 def with_roles(model: Model, roles: Mapping[str, Any], notes: Iterable[str] = ()) -> Model:
@@ -96,24 +96,24 @@ def with_roles(model: Model, roles: Mapping[str, Any], notes: Iterable[str] = ()
         if not isinstance(role, str) or not role.strip():
             raise InvalidValue(f"a role must be a name such as 'hand_l', not {role!r}.")
     new = {role: "" if frame is None else model.frame(frame).name for role, frame in roles.items()}
-    attached = replace(model._attached, roles=tuple((dict(model._attached.roles) | new).items()), subject=None)
+    attached = replace(model.attachments, roles=tuple((dict(model.attachments.roles) | new).items()), subject=None)
     return reattach(model, attached, notes=notes)
 
 
 def with_example_poses(model: Model, frames: ArrayLike) -> Model:
     """Return the model with frames of a clip that show how it stands and bends, (frames, nq)."""
-    return reattach(model, replace(model._attached, example_poses=frames))
+    return reattach(model, replace(model.attachments, example_poses=frames))
 
 
 def with_subject(model: Model, subject: Model) -> Model:
     """Return the model with the roles and contact points of `subject`, the part of it that is the body."""
-    return reattach(model, replace(model._attached, subject=subject))
+    return reattach(model, replace(model.attachments, subject=subject))
 
 
 def add_objects(model: Model, specs: Sequence[JointSpec | FrameSpec]) -> Model:
     """Return the model with joints and frames outside its body, and without named poses."""
-    attached = replace(model._attached, poses=(), example_poses=None, subject=model)
-    return reattach(model, attached, specs=[*model._layout.specs, *specs])
+    attached = replace(model.attachments, poses=(), example_poses=None, subject=model)
+    return reattach(model, attached, specs=[*model.layout.specs, *specs])
 
 
 def with_late_roles(model: Model, find: RoleFinder) -> Model:
@@ -130,7 +130,7 @@ def settle_roles(model: Model) -> None:
     """Find the roles that `with_late_roles` left for later."""
     plain, find = model._late
     whole = with_roles(plain, *find(plain))
-    for slot in ("_body", *ROLE_SLOTS):
+    for slot in ("native_body", *ROLE_SLOTS):
         object.__setattr__(model, slot, getattr(whole, slot))
 
 
@@ -144,7 +144,7 @@ def resolve_role(model: Model, frame: str | Frame | None) -> str:
 
 def cut_subtree(model: Model, root: str) -> Model:
     """Return the frames at and under `root`; a follower whose leader stays behind gets its own coordinate."""
-    layout = model._layout
+    layout = model.layout
     inside = {layout.frames.index(root)}
     for i in layout.order:
         if layout.parents[i] in inside:
@@ -183,7 +183,7 @@ def lock_joints(model: Model, joints: Mapping[str, ArrayLike]) -> Model:
             values[joint.name] = np.array([joint.mimic.ratio * leader + joint.mimic.offset])
     specs = [
         fix_joint(model, spec, values[spec.name]) if isinstance(spec, JointSpec) and spec.name in values else spec
-        for spec in model._layout.specs
+        for spec in model.layout.specs
     ]
     return remodel(model, specs)
 

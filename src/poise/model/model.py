@@ -65,7 +65,7 @@ class Model(NotebookCell):
     """
 
     __slots__ = (
-        *("_attached", "_body", "_frames", "_joints", "_late", "_layout", "example_poses", "frames"),
+        *("attachments", "native_body", "_frames", "_joints", "_late", "layout", "example_poses", "frames"),
         *("joints", "length", "lower", "mass", "memo", "name", "notes", "nq", "nv", "poses", "rest", "roles", "shapes"),
         *("slides", "source", "stiffness", "subject", "turns", "units", "up", "upper"),
     )
@@ -93,10 +93,10 @@ class Model(NotebookCell):
     up: str
     units: str
     memo: Memo
-    _attached: Attachments
-    _body: Body
+    attachments: Attachments
+    native_body: Body
     _late: tuple[Model, derive.RoleFinder]  # roles not used yet: the body without them, and their finder
-    _layout: Layout
+    layout: Layout
     _joints: dict[str, Joint]
     _frames: dict[str, Frame]
 
@@ -127,9 +127,9 @@ class Model(NotebookCell):
             "subject": attached.subject,
             "up": attached.up,
             "units": attached.units,
-            "_attached": attached,
-            "_layout": layout,
-            "_body": Body(table),
+            "attachments": attached,
+            "layout": layout,
+            "native_body": Body(table),
             "nq": table["nq"],
             "nv": table["nv"],
             "frames": layout.frames,
@@ -167,7 +167,7 @@ class Model(NotebookCell):
         raise AttributeError(f"a Model is frozen: {name!r} cannot be deleted.")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return remake, (self.name, self._layout.specs, self.source, self.notes, self._attached)
+        return remake, (self.name, self.layout.specs, self.source, self.notes, self.attachments)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Model):
@@ -178,7 +178,7 @@ class Model(NotebookCell):
         return hash((self.name, self.nq, self.frames))
 
     def _key(self) -> tuple[Any, ...]:
-        return (*(spec.key() for spec in self._layout.specs), self._attached.key())
+        return (*(spec.key() for spec in self.layout.specs), self.attachments.key())
 
     # -------------------------------------------------------------------------------------------- names
 
@@ -202,7 +202,7 @@ class Model(NotebookCell):
             NameNotFound: There is none; the message has the closest names.
         """
         if not self._frames:
-            self._frames.update(make_frames(self._layout))
+            self._frames.update(make_frames(self.layout))
         asked = get_name(name)
         found = self._frames.get(asked)
         if found is None and asked in self._joints:
@@ -254,9 +254,9 @@ class Model(NotebookCell):
             frame: Name of a frame; or of a joint or a role, meaning its frame.
         """
         try:
-            return self._body.fk(q, frame)
+            return self.native_body.fk(q, frame)
         except NameNotFound:  # or a role that was not used yet
-            return self._body.fk(q, derive.resolve_role(self, frame))
+            return self.native_body.fk(q, derive.resolve_role(self, frame))
 
     def jacobian(
         self,
@@ -278,9 +278,9 @@ class Model(NotebookCell):
             columns: Joints, or channels such as "hip.rz", in the order wanted; all nv in the order of v unless given.
         """
         try:
-            J = self._body.jacobian(q, frame, point, reference)
+            J = self.native_body.jacobian(q, frame, point, reference)
         except NameNotFound:
-            J = self._body.jacobian(q, derive.resolve_role(self, frame), point, reference)
+            J = self.native_body.jacobian(q, derive.resolve_role(self, frame), point, reference)
         return J if columns is None else J[..., find_columns(self, columns)]
 
     def jacobian_dot(
@@ -294,9 +294,9 @@ class Model(NotebookCell):
     ) -> Array:
         """Return the time derivative of `jacobian` while the body moves with velocity v, (..., 6, nv)."""
         try:
-            return self._body.jacobian_dot(q, v, frame, point, reference)
+            return self.native_body.jacobian_dot(q, v, frame, point, reference)
         except NameNotFound:
-            return self._body.jacobian_dot(q, v, derive.resolve_role(self, frame), point, reference)
+            return self.native_body.jacobian_dot(q, v, derive.resolve_role(self, frame), point, reference)
 
     def hessian(self, q: ArrayLike, frame: str | Frame) -> Array:
         """Return H[r, i, k], the derivative of entry (r, i) of the world Jacobian along v_k, (..., 6, nv, nv).
@@ -304,19 +304,19 @@ class Model(NotebookCell):
         Not symmetric.
         """
         try:
-            return self._body.hessian(q, frame)
+            return self.native_body.hessian(q, frame)
         except NameNotFound:
-            return self._body.hessian(q, derive.resolve_role(self, frame))
+            return self.native_body.hessian(q, derive.resolve_role(self, frame))
 
     def center_of_mass(self, q: ArrayLike) -> Array:
         """Return the centre of all mass in the world, (..., 3) [m], the mass fixed to the world included."""
         self._require_mass()
-        return self._body.center_of_mass(q)
+        return self.native_body.center_of_mass(q)
 
     def center_of_mass_jacobian(self, q: ArrayLike) -> Array:
         """Return how fast the centre of mass moves per joint rate, (..., 3, nv)."""
         self._require_mass()
-        return self._body.center_of_mass_jacobian(q)
+        return self.native_body.center_of_mass_jacobian(q)
 
     def _require_mass(self) -> None:
         if self.mass <= 0.0:
@@ -326,15 +326,15 @@ class Model(NotebookCell):
 
     def integrate(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return q moved by the step dq, (..., nv): numbers add, quaternions turn by exp(dq) in body axes."""
-        return self._body.integrate(q, dq)
+        return self.native_body.integrate(q, dq)
 
     def difference(self, q0: ArrayLike, q1: ArrayLike) -> Array:
         """Return the step from q0 to q1, (..., nv): `integrate(q0, difference(q0, q1))` is q1."""
-        return self._body.difference(q0, q1)
+        return self.native_body.difference(q0, q1)
 
     def clamp(self, q: ArrayLike) -> Array:
         """Return the nearest configuration inside the ranges; quaternions are made unit, cones are left aside."""
-        out = np.array(self._body.integrate(q, np.zeros(self.nv, np.float32)))  # no step, of either width
+        out = np.array(self.native_body.integrate(q, np.zeros(self.nv, np.float32)))  # no step, of either width
         numbers, velocities = self.memo.get(RANGED, lambda: list_ranged(self.joints))
         out[..., numbers] = np.clip(out[..., numbers], self.lower[velocities], self.upper[velocities])
         return out

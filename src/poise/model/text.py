@@ -12,7 +12,7 @@ LONGEST = 120  # lines of a printed tree
 
 def draw_tree(model: Tree) -> str:
     """Return the tree as text, a line for each joint or frame; a chain runs straight down, a branch is indented."""
-    layout = model._layout
+    layout = model.layout
     children: dict[int, list[int]] = {}
     for i in layout.order:
         children.setdefault(layout.parents[i], []).append(i)

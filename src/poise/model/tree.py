@@ -28,7 +28,7 @@ class Tree(Protocol):
     shapes: tuple[Shape, ...]
     poses: Mapping[str, Floats]
     units: str
-    _layout: Layout
+    layout: Layout
 
     def joint(self, name: str | Joint) -> Joint:
         """Return the joint of that name."""

@@ -275,7 +275,7 @@ def draw(model: Model, freedom: Freedom) -> Drawing:
 
 def draw_anew(model: Model, freedom: Freedom) -> Drawing:
     """Make the value of `draw`."""
-    table = model.memo.get(TABLE, lambda: make_kernel_table(model._layout))
+    table = model.memo.get(TABLE, lambda: make_kernel_table(model.layout))
     places: list[Floats] = []
     motions: list[list[JointMotion]] = []
     for i, ints in enumerate(table["ints"]):

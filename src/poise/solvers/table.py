@@ -332,7 +332,7 @@ def find_stiffness(model: Model) -> NDArray[np.float64]:
     about equal lengths.
     """
     swing: dict[str | None, float] = {}
-    for name in reversed([model._layout.frames[i] for i in model._layout.order]):
+    for name in reversed([model.layout.frames[i] for i in model.layout.order]):
         frame = model.frame(name)
         reach = swing.get(name, 0.0) + measure_bone(model, frame)
         swing[frame.parent] = max(swing.get(frame.parent, 0.0), reach)

@@ -52,7 +52,7 @@ class Rotation:
         self._wxyz.setflags(write=False)
 
     @classmethod
-    def _wrap(cls, wxyz: Array) -> Rotation:
+    def from_valid(cls, wxyz: Array) -> Rotation:
         """Return a rotation of quaternions that are already unit; it keeps the array without a copy."""
         self = object.__new__(cls)
         wxyz.setflags(write=False)
@@ -64,7 +64,7 @@ class Rotation:
     @classmethod
     def identity(cls, shape: tuple[int, ...] = ()) -> Rotation:
         """Return the rotation that turns nothing."""
-        return cls._wrap(np.tile(_IDENTITY, (*shape, 1)) if shape else _IDENTITY.copy())
+        return cls.from_valid(np.tile(_IDENTITY, (*shape, 1)) if shape else _IDENTITY.copy())
 
     @classmethod
     def from_matrix(cls, matrix: ArrayLike) -> Rotation:
@@ -114,13 +114,13 @@ class Rotation:
         u = pair[..., :3]
         middle = _bisect(u, pair[..., 3:])
         cosine = np.sum(u * middle, axis=-1, keepdims=True)
-        return cls._wrap(_normalize_wxyz(np.concatenate([cosine, np.cross(u, middle)], axis=-1), "a and b"))
+        return cls.from_valid(_normalize_wxyz(np.concatenate([cosine, np.cross(u, middle)], axis=-1), "a and b"))
 
     @classmethod
     def random(cls, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Rotation:
         """Return random rotations, uniform over all rotations."""
         lead = () if size is None else (size,) if isinstance(size, SupportsIndex) else size
-        return cls._wrap(_normalize_wxyz(rng.standard_normal((*lead, 4)), "rng"))
+        return cls.from_valid(_normalize_wxyz(rng.standard_normal((*lead, 4)), "rng"))
 
     # -------------------------------------------------------------------------------------- what it is
 
@@ -172,7 +172,7 @@ class Rotation:
 
     def inverse(self) -> Rotation:
         """Return the rotation that undoes this one."""
-        return Rotation._wrap(self._wxyz * _BACK)
+        return Rotation.from_valid(self._wxyz * _BACK)
 
     def apply(self, points: ArrayLike) -> Array:
         """Turn points or directions ``(..., 3)``; leading axes broadcast."""
@@ -196,7 +196,7 @@ class Rotation:
     def __matmul__(self, other: Rotation | ArrayLike) -> Rotation | Array:
         if isinstance(other, Rotation):
             rows = join_rows(self._wxyz, other._wxyz, "two rotations")
-            return Rotation._wrap(cast(Array, core.quaternion_product(rows)))
+            return Rotation.from_valid(cast(Array, core.quaternion_product(rows)))
         # numpy's own sign for "ask my reflected operator", which a Transform gives
         if getattr(other, "__array_ufunc__", True) is None:
             return NotImplemented
@@ -205,7 +205,7 @@ class Rotation:
     # -------------------------------------------------------------------------------------- as a value
 
     def __getitem__(self, index: Index) -> Rotation:
-        return Rotation._wrap(self._wxyz[complete_index(index)])
+        return Rotation.from_valid(self._wxyz[complete_index(index)])
 
     def __len__(self) -> int:
         if not self.shape:
@@ -238,7 +238,7 @@ class Rotation:
         return self._wxyz * np.sign(np.take_along_axis(self._wxyz, first, axis=-1)) + 0.0
 
     def __reduce__(self) -> tuple[Callable[[Array], Rotation], tuple[Array]]:
-        return Rotation._wrap, (np.array(self._wxyz),)
+        return Rotation.from_valid, (np.array(self._wxyz),)
 
     def __repr__(self) -> str:
         return f"Rotation({write_array(self._wxyz)})"
@@ -264,7 +264,7 @@ def as_rotation(x: object, name: str = "rotation") -> Rotation:
     if array.shape[-2:] == (3, 3):
         return convert_matrix(check_finite(array, name), name)
     if array.shape[-1:] == (4,) and array.shape[-2:] != (4, 4):
-        return Rotation._wrap(_normalize_wxyz(check_finite(array, name), name))
+        return Rotation.from_valid(_normalize_wxyz(check_finite(array, name), name))
     wanted = "a Rotation, (..., 3, 3) matrices or (..., 4) quaternions wxyz (Rotation.from_xyzw takes xyzw)"
     raise ShapeMismatch(f"{name} has shape {array.shape}; it must be {wanted}.")
 
@@ -278,7 +278,7 @@ def convert_matrix(matrix: Array, name: str) -> Rotation:
     except InvalidValue:  # numbers so large that they overflowed
         turned = np.where(np.abs(rows) < 2.0, rows, 0.0)
     if are_near(turned, rows, _FAR):
-        return Rotation._wrap(wxyz)
+        return Rotation.from_valid(wxyz)
     near = np.abs(turned - rows) <= _FAR
     index = tuple(int(i) for i in np.argwhere(~near.all(axis=-1))[0])
     raise InvalidValue(f"{name}{write_index(index)} {_explain_matrix(matrix[index])}")
@@ -294,7 +294,7 @@ def _explain_matrix(matrix: Array) -> str:
 
 
 def _convert_xyzw(xyzw: object, name: str) -> Rotation:
-    return Rotation._wrap(_normalize_wxyz(np.roll(read_finite(xyzw, (4,), name), 1, axis=-1), name))
+    return Rotation.from_valid(_normalize_wxyz(np.roll(read_finite(xyzw, (4,), name), 1, axis=-1), name))
 
 
 def _normalize_wxyz(wxyz: Array, name: str) -> Array:
@@ -322,7 +322,7 @@ def _exp(vector: Array, name: str) -> Rotation:
     wxyz = cast(Array, core.quaternion_of_log(vector))
     if np.isnan(wxyz[..., 0]).any():
         raise InvalidValue(f"{name} is too large: the square of the angle overflows.")
-    return Rotation._wrap(wxyz)
+    return Rotation.from_valid(wxyz)
 
 
 # ---------------------------------------------------------------------------------------- directions

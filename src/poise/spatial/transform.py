@@ -59,7 +59,7 @@ class Transform:
         self._translation = shift
 
     @classmethod
-    def _wrap(cls, rotation: Rotation, translation: Array) -> Transform:
+    def from_valid(cls, rotation: Rotation, translation: Array) -> Transform:
         """Return a transform of parts that are already checked and of one shape; it keeps the array without a copy."""
         self = object.__new__(cls)
         translation.setflags(write=False)
@@ -72,7 +72,7 @@ class Transform:
     @classmethod
     def identity(cls, shape: tuple[int, ...] = ()) -> Transform:
         """Return the transform that moves nothing."""
-        return cls._wrap(Rotation.identity(shape), np.zeros((*shape, 3)))
+        return cls.from_valid(Rotation.identity(shape), np.zeros((*shape, 3)))
 
     @classmethod
     def from_matrix(cls, matrix: ArrayLike) -> Transform:
@@ -150,7 +150,7 @@ class Transform:
     def inverse(self) -> Transform:
         """Return the transform that undoes this one: ``R^T, -R^T p``."""
         back = self._rotation.inverse()
-        return Transform._wrap(back, 0.0 - back.apply(self._translation))
+        return Transform.from_valid(back, 0.0 - back.apply(self._translation))
 
     def apply(self, points: ArrayLike) -> Array:
         """Move points ``(..., 3)`` [m]: ``R x + p``; leading axes broadcast."""
@@ -200,7 +200,7 @@ class Transform:
     # -------------------------------------------------------------------------------------- as a value
 
     def __getitem__(self, index: Index) -> Transform:
-        return Transform._wrap(self._rotation[index], self._translation[complete_index(index)])
+        return Transform.from_valid(self._rotation[index], self._translation[complete_index(index)])
 
     def __len__(self) -> int:
         if not self.shape:
@@ -227,7 +227,7 @@ class Transform:
         return hash((self._rotation, (self._translation + 0.0).tobytes()))
 
     def __reduce__(self) -> tuple[Callable[[Rotation, Array], Transform], tuple[Rotation, Array]]:
-        return Transform._wrap, (self._rotation, np.array(self._translation))
+        return Transform.from_valid, (self._rotation, np.array(self._translation))
 
     def __repr__(self) -> str:
         return f"Transform({write_array(self._rotation.wxyz)}, {write_array(self._translation)})"
@@ -253,7 +253,7 @@ def as_transform(x: object, name: str = "target") -> Transform:
     if type(x) is np.ndarray:
         parts = core.transform_of_matrix(x, _FAR)
         if parts is not None:  # one plain matrix, which is most of them
-            return Transform._wrap(Rotation._wrap(parts[0]), parts[1])
+            return Transform.from_valid(Rotation.from_valid(parts[0]), parts[1])
     else:
         turn, shift = _read_field(x, "rotation"), _read_field(x, "translation")
         if turn is not None and shift is not None:
@@ -290,25 +290,25 @@ def _convert_matrix(matrix: Array, name: str) -> Transform:
         wrong = bottom.reshape(-1, 4)[(np.abs(bottom - _BOTTOM) > 1e-9).any(axis=-1).argmax()]
         raise InvalidValue(f"{name} has the bottom row {wrong.tolist()}; it must be [0, 0, 0, 1].")
     rotation = convert_matrix(matrix[..., :3, :3], f"the rotation in {name}")
-    return Transform._wrap(rotation, matrix[..., :3, 3].copy())
+    return Transform.from_valid(rotation, matrix[..., :3, 3].copy())
 
 
 # ---------------------------------------------------------------------------------------- the group
 
 
 def _compose(a: Transform, b: Transform) -> Transform:
-    return Transform._wrap(a._rotation @ b._rotation, a._move(b._translation, "two transforms"))
+    return Transform.from_valid(a._rotation @ b._rotation, a._move(b._translation, "two transforms"))
 
 
 def _exp(twist: Array, name: str) -> Transform:
     rows = cast(Array, core.exp_of_twist(twist))
     if np.isnan(rows).any():
         raise InvalidValue(f"{name} is too large: the motion overflows.")
-    return Transform._wrap(Rotation._wrap(rows[..., :4].copy()), rows[..., 4:].copy())
+    return Transform.from_valid(Rotation.from_valid(rows[..., :4].copy()), rows[..., 4:].copy())
 
 
 def _broadcast_parts(rotation: Rotation, translation: Array) -> tuple[Rotation, Array]:
     """Return both with their common leading shape."""
     lead = find_common_shape(rotation.shape, translation.shape[:-1], "rotation and translation")
     wxyz = np.broadcast_to(rotation.wxyz, (*lead, 4))
-    return Rotation._wrap(wxyz), np.broadcast_to(translation, (*lead, 3))
+    return Rotation.from_valid(wxyz), np.broadcast_to(translation, (*lead, 3))

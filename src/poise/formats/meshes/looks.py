@@ -36,7 +36,7 @@ LOOK = MemoSlot[Look]("look")
 
 def has_own_look(model: Model) -> bool:
     """Return whether the body's own file describes its appearance; opens no mesh."""
-    return model._attached.look is not None
+    return model.attachments.look is not None
 
 
 def find_look(model: Model) -> Look:
@@ -46,7 +46,7 @@ def find_look(model: Model) -> Look:
 
 def name_missing_meshes(model: Model) -> list[str]:
     """Return a message about meshes that the file names and that are missing; opens no mesh."""
-    about = model._attached.look
+    about = model.attachments.look
     if about is None:
         return []
     finder = PackageFinder(about)
@@ -58,7 +58,7 @@ def name_missing_meshes(model: Model) -> list[str]:
 
 def read_look(model: Model) -> Look:
     """Read the appearance from the files."""
-    about = model._attached.look
+    about = model.attachments.look
     if about is None:
         return PLAIN
     if Path(about.path).suffix.lower() in (".glb", ".gltf", ".vrm"):

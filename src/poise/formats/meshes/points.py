@@ -20,7 +20,7 @@ def read_points(model: Model, frames: Collection[str]) -> dict[str, Floats]:
 
     Collision meshes come first: they touch the ground.
     """
-    about = model._attached.look
+    about = model.attachments.look
     if about is None:
         return {}
     shelf = MeshCache(PackageFinder(about))

@@ -111,9 +111,9 @@ def read_origin(source: Source, child: Element | None, where: str) -> Transform:
             raise source.make_error(f"{where}: its origin's quaternion has length {size:g}; it must be 1.", line)
         return Transform(Rotation([w / size, x / size, y / size, z / size]), xyz)
     if "rpy" not in child.attrib:
-        return Transform._wrap(Rotation.identity(), np.array(xyz))
+        return Transform.from_valid(Rotation.identity(), np.array(xyz))
     rpy = parse_numbers(child.attrib["rpy"], 3, f"{where}: origin rpy", source, line)
-    return Transform._wrap(turn(*rpy), np.array(xyz))
+    return Transform.from_valid(turn(*rpy), np.array(xyz))
 
 
 def turn(roll: float, pitch: float, yaw: float) -> Rotation:
@@ -131,7 +131,7 @@ def turn(roll: float, pitch: float, yaw: float) -> Rotation:
             cr * cp * sy - sr * sp * cy,
         ]
     )
-    return Rotation._wrap(wxyz / math.sqrt(float(wxyz @ wxyz)))
+    return Rotation.from_valid(wxyz / math.sqrt(float(wxyz @ wxyz)))
 
 
 # ------------------------------------------------------------------------------------------------ links

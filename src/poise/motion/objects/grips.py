@@ -139,7 +139,7 @@ def make_scene(model: Model, grasps: Mapping[str, Grasp], frames: int, start: Fl
     for name, each in objects.items():
         things.add_joint(name_thing(model, each), None, "free", rest=write_coordinates(paths[name][0]), locked=True)
     gripping = add_objects(model, marks) if marks else model
-    return GraspScene(model, gripping, add_objects(gripping, things.build()._layout.specs), grips, objects, paths)
+    return GraspScene(model, gripping, add_objects(gripping, things.build().layout.specs), grips, objects, paths)
 
 
 def name_thing(model: Model, thing: Object) -> str:

@@ -129,7 +129,7 @@ def cut_out(model: Model, person: str) -> Model:
 def make_alone(model: Model, person: str) -> Model:
     """Return the frames under one frame, and those above it."""
     frames = {*model.subtree(person).frames, person, *model.ancestors(person)}
-    return remodel(model, [spec for spec in model._layout.specs if name_frame(spec) in frames])
+    return remodel(model, [spec for spec in model.layout.specs if name_frame(spec) in frames])
 
 
 def name_frame(spec: JointSpec | FrameSpec) -> str:

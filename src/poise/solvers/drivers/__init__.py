@@ -31,4 +31,4 @@ def prepare(model: Model, goals: Mapping[str, Goal], options: Options) -> Any:
         from poise.solvers.drivers.curved_posture import CurvedPosture
 
         return CurvedPosture(model, goals, options)
-    return core.Solver(model._body, make_native_table(model, goals, options))
+    return core.Solver(model.native_body, make_native_table(model, goals, options))

@@ -76,7 +76,7 @@ class BlackBox:
         refuse_options(options)
         table = make_native_table(model, goals, options)
         self._table = table
-        self._native = core.Solver(model._body, table)
+        self._native = core.Solver(model.native_body, table)
         self._seen: list[Mapping[str, Any]] = []
 
     def __getattr__(self, name: str) -> Any:

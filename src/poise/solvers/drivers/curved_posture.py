@@ -54,7 +54,7 @@ class CurvedPosture:
         self._rests: list[Any] = list(self._all)
         self._settled = min(goal.settled for goal in self._all if isinstance(goal, GeneralPosture))
         self._table = make_native_table(model, goals, options)
-        self._native = core.Solver(model._body, self._table)
+        self._native = core.Solver(model.native_body, self._table)
         self._read_places({name: goal.rows(model) for name, goal in goals.items() if not isinstance(goal, Rest)})
         self._ones, self._style = np.ones(model.nv), self._all[0]
         still = [j for j in model.joints if j.nv and not np.asarray(self._table["may_move"])[j.v].any()]

@@ -46,7 +46,7 @@ class Stage:
                 table = make_native_table(model, moved, chosen)
             except InvalidValue:
                 continue  # no limb for the closed form
-            self.solvers.append(core.Solver(model._body, table))
+            self.solvers.append(core.Solver(model.native_body, table))
 
     def solve(self, q: NDArray[np.float64], targets: Mapping[str, Any]) -> tuple[NDArray[np.float64], int, int]:
         """Return the pose that is best for this part's goals, the steps it took, and in how many searches."""
@@ -75,7 +75,7 @@ class PartByPart:
         moves = may_move(model, options.joints)
         check_serves(method, model, goals, rows, moves, options.limits)
         self._whole = core.Solver(
-            model._body, make_native_table(model, goals, replace(options, method=LM(), max_steps=1))
+            model.native_body, make_native_table(model, goals, replace(options, method=LM(), max_steps=1))
         )
         self._model = model
         self._options = options
