@@ -212,6 +212,7 @@ class ModelBuilder:
         return Model(self.name, self.specs, source=self.source, notes=self.notes, attached=attached)
 
     def extend(self, specs: Iterable[JointSpec | FrameSpec]) -> None:
+        """Add checked joints and frames."""
         for spec in specs:
             frame = spec.frame if isinstance(spec, JointSpec) else spec.name
             if isinstance(spec, JointSpec) and spec.name in self._joints:
