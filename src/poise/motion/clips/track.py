@@ -28,12 +28,12 @@ from poise.motion.clips.clip_limits import Rates, find_broken, part_limits, read
 from poise.motion.clips.edit import reject_postures
 from poise.motion.clips.lock import fill_places, list_goals, read_contacts
 from poise.motion.clips.result import Track
+from poise.motion.clips.stream_solver import follow
 from poise.motion.clips.whole_clip import ClipGoal, Progress, convert_path, solve_whole
 from poise.motion.contact.ledger import Contacts
 from poise.motion.objects.manipulation import handle, read_rate
 from poise.motion.paths.branches import Route, find_route
 from poise.motion.paths.midpoints import bring_home, find_jumps
-from poise.motion.retargeting.stream_solver import follow
 from poise.solvers import Solver
 from poise.solvers.starts import read_start
 from poise.solvers.table import name_goals

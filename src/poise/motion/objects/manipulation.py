@@ -31,12 +31,12 @@ from poise.motion.clips.clip_limits import part_limits
 from poise.motion.clips.frame_by_frame import FrameByFrame
 from poise.motion.clips.lock import fill_places, list_goals
 from poise.motion.clips.result import Track
+from poise.motion.clips.stream_solver import follow
 from poise.motion.clips.whole_clip import ClipGoal, Progress, convert_path, solve_whole
 from poise.motion.contact.ledger import Contact, Contacts
 from poise.motion.contact.soles import find_soles
 from poise.motion.objects.grips import GraspScene, make_scene
 from poise.motion.objects.held_track import HeldTrack
-from poise.motion.retargeting.stream_solver import follow
 from poise.solvers.starts import read_start
 
 __all__ = ["handle", "read_rate"]
