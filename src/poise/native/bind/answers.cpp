@@ -127,8 +127,8 @@ class Listing {
       const double own = slacks == nullptr ? 0.0 : 2.0 * slacks[k];  // it may have begun at one end and be at the other
       near = by < own + known_branch * unit(axis_of(spec_, k).slides != 0);
     }
-    near =
-        near && errors[0] <= maximum(tolerated_[0], exact_pose * unit(true)) && errors[1] <= maximum(tolerated_[1], exact_pose);
+    near = near && errors[0] <= maximum(tolerated_[0], exact_pose * unit(true)) &&
+           errors[1] <= maximum(tolerated_[1], exact_pose);
     settled_ = settled_ && (!near || data_.state.best_reached);
     return near;
   }

@@ -13,8 +13,9 @@ struct DeviceCall {
   int *steps, *searches;
   float* best;
   const float* seeds;
-  int *counters, *hard, *open;  // counters; rows given up by the first searches; those of them that no closed form decided
-  int rows, early, most;        // searches of a thread before a warp takes over, and in all
+  int *counters, *hard,
+      *open;              // counters; rows given up by the first searches; those of them that no closed form decided
+  int rows, early, most;  // searches of a thread before a warp takes over, and in all
 };
 
 template <int GOALS> struct GoalsCall : DeviceCall {

@@ -9,9 +9,7 @@ namespace poise {
 namespace {
 
 // a radian, or L
-double unit_of(const SolverData& own, int velocity) {
-  return own.freedoms[index(velocity)].angular ? 1.0 : own.scale;
-}
+double unit_of(const SolverData& own, int velocity) { return own.freedoms[index(velocity)].angular ? 1.0 : own.scale; }
 
 // the way from one pose to another, by velocities
 const double* way_between(SolverData& own, const double* a, const double* b) {
