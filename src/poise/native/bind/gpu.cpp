@@ -166,7 +166,8 @@ AnyDict device_call(int goals) {
   ADD(early, "i4");
   ADD(most, "i4");
 #undef ADD
-  const std::string many = "(" + std::to_string(goals) + ",)";
+  std::string many(1, '(');  // g++ 12 warns of a sum
+  many.append(std::to_string(goals)).append(",)");
   const std::size_t each = sizeof(void*) * static_cast<std::size_t>(goals);
   layout.add("targets", many + "u8", sizeof(DeviceCall));
   layout.add("strides", many + "i8", sizeof(DeviceCall) + each);
