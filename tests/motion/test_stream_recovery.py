@@ -5,7 +5,7 @@ import pytest
 
 import poise
 from poise import Motion, Rotation
-from poise.motion import retarget
+from poise.motion import Retargeter, retarget
 from walkers import make_character, make_machine
 from walks import make_walk
 
@@ -103,3 +103,14 @@ def test_a_limb_that_bends_to_the_other_side_for_good_turns_there_slowly():
     whole, stream = (retarget(clip, model, mode=mode).motion for mode in ("clip", "online"))
     assert measure_steps(stream, 0) < 0.3
     assert np.abs(model.difference(stream.q[-1], whole.q[-1]))[6:].max() < 0.1
+
+
+def test_a_limb_that_changes_sides_twice_does_not_jump():
+    model = poise.load("humanoid")
+    elbow, live = model.joint("elbow_l").q, Retargeter(model, model, fps=30)
+    poses = []
+    for angle in [1.2] * 12 + [-1.5] * 30:
+        q = np.array(model.rest)
+        q[elbow] = angle
+        poses.append(live.step(q).q)
+    assert np.abs(model.difference(np.array(poses[13:-1]), np.array(poses[14:]))).max() < 0.5

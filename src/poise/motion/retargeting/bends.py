@@ -95,19 +95,20 @@ class Bends:
         if self.turn_step is not None:
             counted &= (sines > HYPEREXTENSION_SINE) | ((own * self.rest_axes).sum(axis=-1) >= 0.0)
         own[~counted] = 0.0
+        self._turn_on()
         shown = [self.find_axis(*key) for key in self.known] if self.turn_step is not None else []
         self.bent += counted.sum(axis=0)
         self.seen = self.seen + own.sum(axis=0)  # a new array: `shown` holds rows of the old one
-        self._turn_on()
         for i, axis in enumerate(shown):
             self._keep_side(i, axis)
         self.axes = {}
         return True
 
     def _keep_side(self, i: int, shown: Floats | None) -> None:
-        """Let a limb whose axis was turned over come to the other side frame by frame, about its bone."""
+        """Turn the axis of a limb that changes sides, or changes back on the way, about its bone frame by frame."""
         axis, along = self._choose(i), self.ends[i].bone
-        if shown is None or axis is None or unit(axis) @ unit(shown) >= 0.0:
+        turning = self.turns_left.pop(i, None) is not None
+        if shown is None or axis is None or not (turning or unit(axis) @ unit(shown) < 0.0):
             return
         self.turns_left[i] = float(
             np.arctan2(along @ cross(axis, shown), axis @ shown - (axis @ along) * (shown @ along))
