@@ -17,8 +17,10 @@ import pytest
 
 import poise
 from paths import ROOT
+from poise.errors import FormatError
 from poise.goals import Reach
-from poise.scale import Job
+from poise.scale import Job, worker_pool
+from poise.scale.inputs import Input
 from walks import make_walk
 
 pa = pytest.importorskip("pyarrow")
@@ -238,3 +240,17 @@ def test_the_verb_map_goes_on_from_its_parts(tmp_path: Path) -> None:
     assert done.returncode == 0, said
     assert not (tmp_path / "map.npz.parts").exists()
     assert np.array_equal(poise.ReachMap.load(out).reached, poise.reach_map(model, "tool0", **options).reached)
+
+
+def test_a_worker_that_ends_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It answers one clip; more are in its pipe when it ends."""
+    line = 'import sys; sys.stdin.readline(); print(\'{"error": ""}\', flush=True); sys.stdin.readline()'
+
+    def start(*_: Any) -> worker_pool.Worker:
+        command = [sys.executable, "-c", line]
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    monkeypatch.setattr(worker_pool, "start_worker", start)
+    clips = [Input(f"{k}.bvh", tmp_path / f"{k}.bvh") for k in range(20)]
+    with pytest.raises(FormatError, match="a worker process has ended with code 0"):
+        list(worker_pool.do_clips(None, None, clips, 2))

@@ -12,7 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -48,7 +48,7 @@ def do_clips(job: Any, folder: JobFolder, clips: Sequence[Input], workers: int) 
                 yield from (future.result() for future in done)
         finally:
             for process in processes:
-                process.kill()
+                end_worker(process)
             pool.shutdown(cancel_futures=True)
 
 
@@ -62,14 +62,20 @@ def start_worker(job: Any, folder: JobFolder) -> Worker:
     return process
 
 
+def end_worker(process: Worker) -> None:
+    """Kill a process, and drop a line that it has not read."""
+    process.kill()
+    assert process.stdin is not None
+    with suppress(OSError):
+        process.stdin.close()
+
+
 def send(process: Worker, values: dict[str, Any]) -> None:
     """Send a line to a worker; one that has ended does not answer."""
     assert process.stdin is not None
-    try:
+    with suppress(BrokenPipeError):
         process.stdin.write(json.dumps(values) + "\n")
         process.stdin.flush()
-    except BrokenPipeError:
-        pass
 
 
 def send_clip(idle: queue.SimpleQueue[Worker], clip: Input) -> None:
