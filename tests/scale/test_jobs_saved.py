@@ -13,14 +13,15 @@ import pytest
 import poise
 from goal_cases import MAKERS, place_goal
 from job_cases import ARM, TOOL, read_bytes, write_two_files
-from poise.errors import FormatError, InvalidValue
+from poise.errors import FormatError, InvalidValue, ModelMismatch
 from poise.formats.plain_values import decode_value, encode_value
-from poise.goals import Custom, Orient, Reach, Rest
+from poise.goals import Balance, Custom, Orient, Reach, Rest
 from poise.kinematics.regions import Ball, HalfSpace
 from poise.limits import Clearance
 from poise.methods import LM
-from poise.scale import Job
+from poise.scale import Job, bodies
 from poise.scale.job import CLASSES
+from walks import make_walk
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -141,3 +142,20 @@ def test_a_reach_map_in_parts_is_the_map(tmp_path: Path, monkeypatch: pytest.Mon
     with pytest.raises(InvalidValue, match="spacing"):
         Job.reach_map("planar3", TOOL, spacing=-1.0).run(None, tmp_path / "wrong")
     assert not (tmp_path / "wrong").exists()
+
+
+def test_frames_whose_names_are_numbers_stay_names() -> None:
+    goal = decode_value(encode_value(Balance(["1", "2"]), "goal", CLASSES), CLASSES, None)
+    assert goal.support == ("1", "2")
+
+
+def test_a_key_without_example_poses_is_accepted(tmp_path: Path) -> None:
+    """As release 0.1 wrote it."""
+    poise.save(make_walk(4), tmp_path / "walk.bvh")
+    model = poise.load(tmp_path / "walk.bvh")
+    assert model.example_poses is not None
+    words = bodies.describe_body(model, with_files=True)
+    assert "load" in words
+    assert bodies.read_body(words | {"key": bodies.hash_model(model, bodies.FORMER)}) == model
+    with pytest.raises(ModelMismatch, match="has changed"):
+        bodies.read_body(words | {"key": "0" * 16})

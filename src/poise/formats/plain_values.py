@@ -289,7 +289,8 @@ def keep_bits(made: Any, given: Mapping[str, Any]) -> Any:
     """Return an object with the numbers as given, if its constructor only normalised them a second time."""
     for name, written in given.items():
         now = getattr(made, name, None)
-        if isinstance(written, list) and isinstance(now, (np.ndarray, tuple)):
+        names = isinstance(written, list) and any(isinstance(each, str) for each in written)
+        if isinstance(written, list) and isinstance(now, (np.ndarray, tuple)) and not names:
             try:
                 numbers, own = np.array(written, np.float64), np.asarray(now, np.float64)
             except (TypeError, ValueError):

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -28,12 +29,13 @@ __all__ = ["check_unchanged", "describe_body", "hash_model", "read_body"]
 
 # not its file and notes
 DESCRIBES = ("name", "parts", "shapes", "poses", "roles", "example_poses", "subject", "up", "units")
+FORMER = tuple(key for key in DESCRIBES if key not in ("example_poses", "subject"))  # in keys of release 0.1
 
 
-def hash_model(model: Model) -> str:
+def hash_model(model: Model, parts: Sequence[str] = DESCRIBES) -> str:
     """Return a hash of everything in a body: joints, frames, masses, shapes, poses and roles, to the last bit."""
     values = encode_model(model)
-    return sha256(json.dumps([values[key] for key in DESCRIBES if values[key] is not None]).encode()).hexdigest()[:16]
+    return sha256(json.dumps([values[key] for key in parts if values[key] is not None]).encode()).hexdigest()[:16]
 
 
 def describe_body(model: Model, *, with_files: bool) -> dict[str, Any]:
@@ -95,7 +97,7 @@ def read_body(words: Any) -> Model:
         model = load_again(words)
     else:
         model = parse_model(json.dumps(words.get("described")))
-    if "key" in words and hash_model(model) != words["key"]:
+    if "key" in words and words["key"] not in (hash_model(model), hash_model(model, FORMER)):
         if "described" in words:
             raise FormatError(f"its body {words['name']!r} does not match its key: it is damaged; save the job again.")
         raise ModelMismatch(f"{name_body(words)} has changed since the job was made: make the job again.")
