@@ -43,14 +43,16 @@ from poise.solvers.options import check_whole
 __all__ = ["Rig"]
 
 SETTLED_STEP = 1e-7  # radians and metres: a frame that moves less has settled
-MOVED = {  # documented names of earlier releases, and where they are now
+MOVED = {  # names of earlier releases, and where they are now
     **{name: f"history.{name}" for name in ("undo", "redo", "begin", "commit", "reset", "mark_start")},
-    **{name: f"state.{name}" for name in ("standing", "planted", "transform")},
+    **{name: f"state.{name}" for name in ("frozen", "held", "pinned", "planted", "standing", "target", "transform")},
     "stand": "plant",
     "mirror_handle": "mirror",
     "limbs": "handles.limbs",
     "add_handle": "handles.add",
-    "problem": "solvers.problem",
+    **{name: f"solvers.{name}" for name in ("make_solver", "problem", "rest")},
+    "set_pose": "state.move_body",
+    "copy_targets": "state.copy_targets",
 }
 
 
