@@ -40,4 +40,4 @@ def load_lazily(
         setattr(sys.modules[package], name, value)
         return value
 
-    return find, lambda: public, public
+    return find, lambda: [*public, *(["__version__"] if hasattr(sys.modules[package], "__version__") else [])], public

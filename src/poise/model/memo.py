@@ -16,6 +16,7 @@ __all__ = ["Memo", "MemoSlot", "MemoTable"]
 
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
+MISSING = object()
 
 
 class MemoSlot(Generic[T]):
@@ -65,5 +66,5 @@ class Memo:
 
     def look_up(self, table: MemoTable[K, T], key: K, make: Callable[[], T]) -> T:
         """Return the value of a key; make it if the table does not have it."""
-        kept = self.entries(table)
-        return kept[key] if key in kept else self.put(table, key, make())
+        found = self.entries(table).get(key, MISSING)
+        return self.put(table, key, make()) if found is MISSING else cast("T", found)

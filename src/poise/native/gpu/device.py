@@ -115,7 +115,7 @@ class DeviceProblem:
                 raise InvalidValue(f"{len(single) - 1} goals are more than the {MOST_GOALS} that a GPU batch serves.")
             own = tuple(name for name in names if name in list_kernels(self.tables[0]))
             device = int(load_cupy().cuda.Device().id)
-            found = load_kernels(marshal.dumps(self.tables), single, own, self.finish, device)
+            found = load_kernels(marshal.dumps(self.tables, 2), single, own, self.finish, device)
             self._modules[single, names] = found
         return found
 
