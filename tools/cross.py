@@ -76,9 +76,11 @@ def main() -> None:
     site, tests = make_site(machine, module), SHORT if options.short else LAWS
     compile_sources(root / "usr/lib" / f"python{PYTHON}", site)
     variables = {"PYTHONHOME": str(root / "usr"), "QEMU_CPU": "max"}
+    plain = ["--noconftest", "-p", "no:hypothesispytest"]  # their imports take longer than the short list
+    words = plain if options.short else ["--hypothesis-profile=quick"]
     together = [LEVELS[machine]] if options.short else [[level] for level in LEVELS[machine]]
     trials = [
-        Trial(f"{machine} {' '.join(levels)}", site, tests, command, variables, levels=levels) for levels in together
+        Trial(f"{machine} {' '.join(levels)}", site, tests, command, variables, words, levels) for levels in together
     ]
     if not run_trials(trials, together=os.cpu_count() or 1):
         raise SystemExit(1)

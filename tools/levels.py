@@ -55,7 +55,11 @@ def main() -> None:
         for level in list_levels(site):
             for seed in options.seeds:
                 name = f"{rounding} {level} seed {seed}"
-                trials.append(Trial(name, site, tests, words=[f"--other-seed={seed}"], levels=[level]))
+                trials.append(
+                    Trial(
+                        name, site, tests, words=["--hypothesis-profile=quick", f"--other-seed={seed}"], levels=[level]
+                    )
+                )
     if not run_trials(trials, together=os.cpu_count() or 1):
         raise SystemExit(1)
 

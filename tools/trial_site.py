@@ -85,7 +85,7 @@ class Trial:
     tests: Sequence[str]
     command: Sequence[str] = (sys.executable,)
     variables: Mapping[str, str] = field(default_factory=dict)
-    words: Sequence[str] = ()
+    words: Sequence[str] = ("--hypothesis-profile=quick",)
     levels: Sequence[str] = ()
 
     def start(self) -> subprocess.Popen[bytes]:
@@ -98,7 +98,7 @@ class Trial:
         options = ["-q", "-p", "no:cacheprovider", "--assert=plain", "-m", "not slow and not timing"]
         with self.log.open("wb") as log:
             return subprocess.Popen(
-                [*self.command, "-S", *runner, *options, "--hypothesis-profile=quick", *self.words, *self.tests],
+                [*self.command, "-S", *runner, *options, *self.words, *self.tests],
                 stdout=log,
                 stderr=log,
                 cwd=ROOT,

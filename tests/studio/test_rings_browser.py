@@ -129,6 +129,26 @@ def test_parts_that_are_seen_can_be_clicked(browser: Any) -> None:
         page.close()
 
 
+def drag_ring(studio: Studio, page: Any, turn: Any) -> None:
+    """Drag along a ring until the studio reacts; the mouse stays down. The window does not say when it has drawn it."""
+    held, end = studio.panel.joints.rings.held, time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        page.wait_for_timeout(800)
+        arc = find_arc(studio, page, turn)
+        page.mouse.move(*arc[2])
+        page.wait_for_timeout(300)
+        page.mouse.down()
+        for place in arc[3:]:
+            page.mouse.move(*place)
+            page.wait_for_timeout(50)
+        for _ in range(40):
+            if page.viewer in held:
+                return
+            page.wait_for_timeout(50)
+        page.mouse.up()
+    raise AssertionError("no drag of the ring reached the studio")
+
+
 @pytest.mark.parametrize("body", ["panda", "humanoid", write_strip, write_bvh])
 def test_a_ring_that_is_dragged_turns_its_joint_alone(
     browser: Any, body: str | Callable[[Path], Path], tmp_path: Path
@@ -140,15 +160,7 @@ def test_a_ring_that_is_dragged_turns_its_joint_alone(
         x, y = max(parts.values(), key=lambda place: place[1] < 0.6 * SIZE["height"] and place[1])
         click_until(page, (x, y), lambda: page.viewer in rings.nodes)
         turn, before = rings.turns[page.viewer], studio.puppet.q.copy()
-        page.wait_for_timeout(1500)  # nothing tells that the window has drawn them
-        arc = find_arc(studio, page, turn)
-        page.mouse.move(*arc[2])
-        page.wait_for_timeout(300)
-        page.mouse.down()
-        for place in arc[3:]:
-            page.mouse.move(*place)
-            page.wait_for_timeout(50)
-        until(lambda: page.viewer in rings.held, page)
+        drag_ring(studio, page, turn)
         page.mouse.up()
         until(lambda: page.viewer not in rings.held, page)
         step = studio.model.difference(before, studio.puppet.q)

@@ -6,13 +6,15 @@ them.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import poise
+
+if TYPE_CHECKING:  # the imports of hypothesis and scipy take most of a short run under qemu
+    from hypothesis.strategies import SearchStrategy
 
 ALL_KINDS = (
     "fixed",
@@ -71,8 +73,10 @@ def random_model(seed: int, joints: int = 12, kinds: tuple[str, ...] = ALL_KINDS
 
 def models(
     *, max_joints: int = 14, kinds: tuple[str, ...] = ALL_KINDS, mimic: bool = True
-) -> st.SearchStrategy[poise.Model]:
+) -> SearchStrategy[poise.Model]:
     """A strategy of :func:`random_model`, small bodies included."""
+    from hypothesis import strategies as st
+
     return st.builds(
         random_model,
         seed=st.integers(0, 2**32 - 1),

@@ -11,8 +11,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.spatial import ConvexHull
-from scipy.spatial.transform import Rotation as Turn
 
 import poise
 from bodies import random_transform
@@ -51,7 +49,9 @@ def clip_out(deviation: Floats, low: Any, high: Any) -> Floats:
 
 
 def turn(R: Floats) -> Floats:
-    return np.asarray(Turn.from_matrix(R).as_rotvec())
+    from scipy.spatial.transform import Rotation
+
+    return np.asarray(Rotation.from_matrix(R).as_rotvec())
 
 
 def between(a: Floats, d: Floats) -> Floats:
@@ -316,6 +316,8 @@ def balance(body: Body) -> tuple[Goal, Rows]:
 
     def rows(q: Floats) -> Floats:
         at = np.array([body.p(frame, q, point) for frame, point in zip(frames, points, strict=True)])[:, :2]
+        from scipy.spatial import ConvexHull
+
         hull = ConvexHull(at)
         inside = -(hull.equations[:, :2] @ center(body.model, q)[:2] + hull.equations[:, 2])
         missing = np.maximum(margin - inside, 0.0) / body.model.length
