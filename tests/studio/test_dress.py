@@ -308,7 +308,7 @@ def test_an_upload_opens_nothing_outside_of_itself(tmp_path, studio: Any, monkey
     open_upload(opened.session, "arm.urdf", made.ROBOT.encode())
     assert opened.model.name == "arm"
     assert find_look(opened.model).pieces == ()
-    assert "uploaded" in find_look(opened.model).notes[0]
+    assert "same upload" in find_look(opened.model).notes[0]
 
 
 @pytest.mark.slow

@@ -85,7 +85,7 @@ class ContactDetector:
 
     def __init__(self, points: int, fps: float, needed: int = 1) -> None:
         self.fps, self.needed = fps, needed
-        self.recent = deque[Floats](maxlen=max(1, round(MEAN_SPEED_S * fps)))
+        self.recent = deque[Floats](maxlen=max(1, round(min(MEAN_SPEED_S * fps, 1000.0))))
         self.standing, self.slow = np.zeros(points, dtype=bool), np.zeros(points, dtype=np.int64)
 
     def reset(self) -> None:

@@ -47,7 +47,8 @@ SAME_BEND_COSINE = 0.5  # between two bend axes: below it they are not the same 
 class Bends:
     """The axes about which the elbows and knees of a body bend, as they are seen.
 
-    `seen` are the sums of their bends, `bent` in how many frames they were bent, `at_rest` the axes of the rest pose.
+    `seen` are the sums of their bends, `bent` in how many frames they were bent, `at_rest` the axes of the rest pose,
+    `unsure` whether that pose hardly shows them.
     """
 
     def __init__(self, model: Model, names: Names[str, str], roles: Roles) -> None:
@@ -64,6 +65,7 @@ class Bends:
         self.index = np.array([[at[frame] for frame in limb] for limb in frames], dtype=np.int64).reshape(-1, 3).T
         self.at_rest = [find_bend(model, names, *key) for key in self.known]
         self.rest_axes = np.array([np.zeros(3) if axis is None else axis for axis in self.at_rest]).reshape(-1, 3)
+        self.unsure = np.array([not shows_bend(model, names, *key) for key in self.known], dtype=bool)
         self.ends = [RestEnd(model, names, roles, *key) for key in self.known]
         self.forget()
 
@@ -93,14 +95,15 @@ class Bends:
         own = (np.swapaxes(T[:, self.index[1], :3, :3], 2, 3) @ bend[..., None])[..., 0]
         counted = sines > BENT_SINE
         if self.turn_step is not None:
-            counted &= (sines > HYPEREXTENSION_SINE) | ((own * self.rest_axes).sum(axis=-1) >= 0.0)
+            counted &= (sines > HYPEREXTENSION_SINE) | ((own * self.rest_axes).sum(axis=-1) >= 0.0) | self.unsure
         own[~counted] = 0.0
         self._turn_on()
         shown = [self.find_axis(*key) for key in self.known] if self.turn_step is not None else []
         self.bent += counted.sum(axis=0)
         self.seen = self.seen + own.sum(axis=0)  # a new array: `shown` holds rows of the old one
         for i, axis in enumerate(shown):
-            self._keep_side(i, axis)
+            if not self.unsure[i]:
+                self._keep_side(i, axis)
         self.axes = {}
         return True
 
@@ -209,13 +212,28 @@ def find_bend(model: Model, names: Names[str, str], end: str, side: str) -> Floa
     return np.array(model.fk(model.rest, frames[1])[:3, :3].T @ bend)
 
 
-def follow_custom(model: Model, names: Names[str, str], end: str, along: Floats) -> Floats | None:
-    """Return about what the middle of a straight limb bends by custom, in the world of the rest pose."""
+def shows_bend(model: Model, names: Names[str, str], end: str, side: str) -> bool:
+    """Return whether a rest pose shows how a limb bends; one with all bones along x, as of recordings, does not."""
+    frames, trunk = list_frames(model, names, end, side), find_trunk(model, names)
+    a, b, c = (place_of(model, frame) for frame in frames)
+    if np.linalg.norm(cross(unit(b - a), unit(c - b))) > BENT_SINE or find_hinge(model, names, end, frames) is not None:
+        return True
+    return trunk is None or bool(unit(c - a) @ trunk[1] <= 0.5)
+
+
+def find_trunk(model: Model, names: Names[str, str]) -> Floats | None:
+    """Return where left, up and ahead of the trunk point in the rest pose, as rows; None if unknown."""
     found = ((part, find_axes(model, names, part)) for part in ("chest", "pelvis"))
     part, axes = next(((part, axes) for part, axes in found if axes is not None), ("", None))
-    if axes is None:
+    return None if axes is None else np.array((model.fk(model.rest, names[part])[:3, :3] @ axes).T)
+
+
+def follow_custom(model: Model, names: Names[str, str], end: str, along: Floats) -> Floats | None:
+    """Return about what the middle of a straight limb bends by custom, in the world of the rest pose."""
+    trunk = find_trunk(model, names)
+    if trunk is None:
         return None
-    left, up, ahead = (model.fk(model.rest, names[part])[:3, :3] @ axes).T
+    left, up, ahead = trunk
     if along @ up > 0.5:
         return np.array(-left)
     return np.array(left) if end == "foot" else cross(along, np.array(ahead))
