@@ -8,11 +8,11 @@ from poise.cli.interrupts import install_interrupt_hook
 
 __all__ = ["main"]
 
-CALLED_OFF = 130  # what shells know of a program that Ctrl-C ended
+CALLED_OFF = 130  # exit code of a program that was ended by Ctrl-C
 
 
 def main() -> None:
-    """Run the command line; say what to type if its packages are missing."""
+    """Run the command line; if its packages are missing, exit with the command that installs them."""
     install_interrupt_hook()
     try:
         from poise.cli.app import app

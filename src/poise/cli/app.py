@@ -1,4 +1,4 @@
-"""The verbs. Typer and Rich are loaded by this package and nowhere else."""
+"""The Typer app with all commands. No other package of Poise imports Typer or Rich."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ app = typer.Typer(
 
 
 def print_version(wanted: bool) -> None:
-    """Print the version and stop."""
+    """Print the version and exit."""
     if wanted:
         typer.echo(f"poise {poise.__version__}")
         raise typer.Exit
@@ -108,7 +108,7 @@ def read_shared_options(
 
 
 def add_commands(typer_app: typer.Typer, examples: Examples) -> None:
-    """Add functions called `<verb>_command` as verbs, with their examples under the help text."""
+    """Add functions named `<verb>_command` as commands, with their examples under the help text."""
     for command, lines in examples.items():
         kind = GoalCommand if command is solve_command else None
         verb = command.__name__.removesuffix("_command")

@@ -1,8 +1,8 @@
-"""`poise bench`: a minute of timings, to save and compare later.
+"""`poise bench`: a minute of timings, which can be saved and compared later.
 
-In the repository, `make bench` compares Poise with other libraries. This compares Poise with itself: the same work on
-the same machine, before and after a change. Every line is the least time of many short rounds, which other work on
-the machine disturbs least.
+In the repository, `make bench` compares Poise with other libraries. This command compares Poise with itself: the same
+work on the same machine, before and after a change. Every line is the minimum over many short rounds, which is the
+figure that other load on the machine disturbs least.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from poise.goals import Reach
 __all__ = ["bench_command"]
 
 TOOL = "panda_hand_tcp"
-Work = Callable[[], int]  # does its work, and says how many calls that was
+Work = Callable[[], int]  # runs the benchmark and returns the number of calls
 
 
 def bench_command(
@@ -64,7 +64,7 @@ def bench_command(
 
 
 def repeat(call: Callable[[], object], times: int) -> Work:
-    """Return the work of calling a function so many times."""
+    """Return a benchmark that calls a function `times` times."""
 
     def work() -> int:
         for _ in range(times):
@@ -75,26 +75,26 @@ def repeat(call: Callable[[], object], times: int) -> Work:
 
 
 def time_fk_arm() -> Work:
-    """Prepare fk of one pose and one frame."""
+    """Prepare the benchmark of fk: one pose, one frame."""
     model = poise.load("panda")
     return repeat(partial(model.fk, np.array(model.rest), TOOL), 1000)
 
 
 def time_jacobian_arm() -> Work:
-    """Prepare the Jacobian of one pose and one frame."""
+    """Prepare the benchmark of the Jacobian: one pose, one frame."""
     model = poise.load("panda")
     return repeat(partial(model.jacobian, np.array(model.rest), TOOL), 1000)
 
 
 def time_fk_batch() -> Work:
-    """Prepare fk of ten thousand poses in one call."""
+    """Prepare the benchmark of fk of 10,000 poses in one call."""
     model = poise.load("humanoid")
     q = model.random(np.random.default_rng(0), 10_000)
     return lambda: len(model.fk(q, "hand_l"))
 
 
 def solve_arm() -> Work:
-    """Prepare reachable positions and rotations, solved from the middle of the ranges."""
+    """Prepare a benchmark that solves reachable transforms with one solver, from the default start."""
     model = poise.load("panda")
     targets = model.fk(model.random(np.random.default_rng(0), 100), TOOL)
     solver = poise.Solver(model, Reach(TOOL, targets[0], name="hand"))
@@ -102,20 +102,20 @@ def solve_arm() -> Work:
 
 
 def solve_arm_at_once() -> Work:
-    """Prepare the same targets, each with a call that prepares its own solver."""
+    """Prepare a benchmark that solves reachable transforms with `poise.solve`, which makes a solver per call."""
     model = poise.load("panda")
     targets = model.fk(model.random(np.random.default_rng(0), 20), TOOL)
     return lambda: len([poise.solve(model, Reach(TOOL, target)) for target in targets])
 
 
 def time_batch_arm() -> Work:
-    """Prepare reachable targets in one call."""
+    """Prepare a benchmark that solves 5000 reachable targets in one batch."""
     model = poise.load("panda")
     return prepare_batch(model, model.fk(model.random(np.random.default_rng(0), 5000), TOOL))
 
 
 def time_batch_arm_mixed() -> Work:
-    """Prepare targets of which about half are out of reach: spread evenly over the ball that holds all of them."""
+    """Prepare a benchmark of targets uniform in a ball around the arm; about half of them are out of reach."""
     model, rng = poise.load("panda"), np.random.default_rng(0)
     tools = model.fk(model.random(rng, 5000), TOOL)
     center = model.fk(model.rest, model.joints[0].name)[:3, 3]
@@ -129,25 +129,25 @@ def time_batch_arm_mixed() -> Work:
 
 
 def prepare_batch(model: poise.Model, targets: NDArray[np.float64]) -> Work:
-    """Prepare one call of a prepared batch solver."""
+    """Prepare a benchmark of one call of a prepared batch solver."""
     solver = BatchSolver(model, Reach(TOOL, targets[0]))
     return lambda: len(solver.solve(targets).q)
 
 
 def solve_figure() -> Work:
-    """Prepare the demo's pose from rest, with a prepared solver."""
+    """Prepare a benchmark that solves the demo's goals from rest, with a prepared solver."""
     model = poise.load("humanoid")
     return repeat(poise.Solver(model, make_goals(model)).solve, 10)
 
 
 def drag_figure() -> Work:
-    """Prepare the demo's figure of eight, frame by frame."""
+    """Prepare a benchmark of the demo's figure of eight, frame by frame."""
     model = poise.load("humanoid")
     return lambda: len(follow(model))
 
 
 def prepare_figure() -> Work:
-    """Prepare the step from goals to a prepared solver."""
+    """Prepare a benchmark of the construction of a solver from goals."""
     model = poise.load("humanoid")
     return repeat(partial(poise.Solver, model, make_goals(model)), 10)
 
@@ -170,7 +170,7 @@ WORKS: dict[str, Callable[[], Work]] = {
 
 
 def measure(works: dict[str, Callable[[], Work]], seconds: float) -> dict[str, float]:
-    """Return microseconds per call, the least of the rounds, with a progress bar on a terminal."""
+    """Return the minimum time per call of each benchmark [us], with a progress bar on a terminal."""
     found = {}
     with show_progress("measuring") as progress:
         for k, (name, prepare) in enumerate(works.items()):
@@ -180,7 +180,7 @@ def measure(works: dict[str, Callable[[], Work]], seconds: float) -> dict[str, f
 
 
 def find_least_time(work: Work, seconds: float) -> float:
-    """Return the least time of a call over rounds of `work` [us]."""
+    """Return the minimum time per call over rounds of `work` [us]."""
     work()
     best, end = np.inf, time.perf_counter() + seconds
     while True:
@@ -193,7 +193,7 @@ def find_least_time(work: Work, seconds: float) -> float:
 
 
 def record(found: dict[str, float]) -> dict[str, Any]:
-    """Return the figures with the machine that they were measured on."""
+    """Return the figures with a description of this machine."""
     machine = {"system": describe_system(), "processor": platform.machine(), "python": platform.python_version()}
     return {"poise": poise.__version__, **machine, "microseconds": found}
 

@@ -1,4 +1,4 @@
-"""`poise check`: a student's answer to an exercise of the course, judged in a process of its own."""
+"""`poise check`: check a student's answer to an exercise of the course in a separate process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from poise.textbook.exercises import EXERCISES
 
 __all__ = ["check_command"]
 
-# What the child runs: its answer goes into a file, so that whatever the student prints is the student's.
+# The child's program: it writes its verdict to a file, so that the student's own output cannot interfere.
 CHILD = (
     "import json, sys; from poise.textbook.exercises import judge_file;"
     " result = judge_file(int(sys.argv[1]), sys.argv[2], int(sys.argv[3]));"
@@ -56,7 +56,7 @@ def check_command(
 
 
 def judge_in_child(exercise: int, solution: Path, seed: int, time_limit: float) -> tuple[int, str]:
-    """Judge in a child process, so that endless loops can be stopped and crashes do no harm."""
+    """Judge in a child process, so that endless loops can be stopped and crashes do not affect this process."""
     with TemporaryDirectory() as folder:
         result = Path(folder) / "result.json"
         words = [sys.executable, "-c", CHILD, str(exercise), str(solution), str(seed), str(result)]

@@ -1,4 +1,4 @@
-"""`poise lock`, `quality`, `track`: whole clips from the command line."""
+"""`poise lock`, `poise quality` and `poise track`: commands that work on whole clips."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def track_command(
 
 
 def check_out(out: Path) -> None:
-    """Reject a file that a motion cannot be written to, before the work begins."""
+    """Raise `FormatError` if a motion cannot be written to this file, before the work begins."""
     find_writer(str(out), "write_motion")
     check_target(out)
 

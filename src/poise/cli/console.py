@@ -43,13 +43,13 @@ def report_errors(verb: str) -> Iterator[None]:
 
 
 def describe_system() -> str:
-    """Return the system and its release, like `platform.platform`, which would start a process."""
+    """Return the system, release and machine, like `platform.platform` but without starting a process."""
     return f"{platform.system()} {platform.release()} {platform.machine()}"
 
 
 @contextmanager
 def show_progress(what: str, unit: str = "") -> Iterator[Callable[..., None]]:
-    """Show a progress bar on a terminal; yield a function of (done, total), and perhaps another text."""
+    """Show a progress bar on a terminal; yield a function of (done, total) and an optional description."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(" of "), TextColumn(unit))
     with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(what, total=None)
@@ -66,7 +66,7 @@ def report_written(path: str | PathLike[str]) -> None:
 
 
 def complete_body(incomplete: str) -> list[str]:
-    """Return the built-in bodies that begin with this text; the shell adds the files."""
+    """Return the names of built-in bodies that begin with this text; the shell completes file names."""
     return [name for name in poise.models.names() if name.startswith(incomplete)]
 
 

@@ -1,4 +1,4 @@
-"""`poise demo`: a figure reaches with both hands, looks, stands in balance; a table, a picture and a page."""
+"""`poise demo`: a figure reaches with both hands, looks at a ball and balances; writes a picture and a page."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def follow(model: Model) -> list[Solution]:
 
 
 def draw(solution: Solution, path: Path) -> tuple[Path | None, str]:
-    """Return the picture, or the command that installs what is missing."""
+    """Draw the picture; return its path, or None and the command that installs the missing package."""
     try:
         poise.plot(solution, path, camera=VIEW)
     except MissingExtra as missing:

@@ -1,4 +1,4 @@
-"""`poise doctor`: installed packages, features of this machine, commands for the rest. Imports no extra."""
+"""`poise doctor`: report installed packages, CPU and GPU features, and install commands. Imports no extra."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from poise.cli.console import describe_system
 
 __all__ = ["PURPOSES", "doctor_command"]
 
-# What each extra brings; `tests/cli/test_cli_doctor.py` holds these to be the extras of pyproject.toml.
+# The purpose of each extra; `tests/cli/test_cli_doctor.py` checks that they match pyproject.toml.
 PURPOSES = {
     "cli": "the command poise",
     "studio": "dragging in the browser, pictures, meshes",
@@ -33,7 +33,7 @@ PURPOSES = {
     "scale": "jobs that may be killed, on all cores, Slurm or Ray",
     "scipy": "methods.Scipy, SciPy's optimisers on the same problem",
 }
-# CuPy has a package for each CUDA; whichever it is, it brings this module.
+# CuPy has a package for each CUDA version; all of them install the module `cupy`.
 MODULES = {"cupy-cuda13x": "cupy", "pillow": "PIL", "pyyaml": "yaml"}
 CUDA_LIBRARIES = ("libcuda.so.1", "nvcuda.dll")
 
@@ -52,11 +52,11 @@ def doctor_command(
     console.print(make_table(facts["extras"]))
 
 
-# ------------------------------------------------------------------------------------------------ finding out
+# ------------------------------------------------------------------------------------------------ examination
 
 
 def examine() -> dict[str, Any]:
-    """Return everything to report, as plain values."""
+    """Return all facts to report, as plain values."""
     return {
         "poise": poise.__version__,
         "python": f"{platform.python_version()} ({platform.python_implementation()})",
@@ -72,12 +72,12 @@ def examine() -> dict[str, Any]:
 
 
 def count_cores() -> int:
-    """Return how many cores this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 def examine_gpu() -> dict[str, Any]:
-    """Return the NVIDIA devices that the driver names, and whether CuPy is installed to use them."""
+    """Return the names of the NVIDIA devices, and whether CuPy is installed to use them."""
     devices = list_cuda_devices()
     cupy = find_spec("cupy") is not None
     if devices and cupy:
@@ -90,7 +90,7 @@ def examine_gpu() -> dict[str, Any]:
 
 
 def list_cuda_devices() -> list[str]:
-    """Return the names of the CUDA devices; the driver itself answers in milliseconds and needs no package."""
+    """Return the names of the CUDA devices, from the driver: that takes milliseconds and needs no package."""
     for library in CUDA_LIBRARIES:
         try:
             driver = ctypes.CDLL(library)
@@ -121,11 +121,11 @@ def examine_extra(name: str) -> dict[str, Any]:
 
 
 def list_packages(extra_name: str) -> list[str]:
-    """Return the packages that an extra names, from Poise's own metadata."""
+    """Return the packages of an extra, from Poise's own metadata."""
     wanted = re.compile(rf"extra\s*==\s*['\"]{extra_name}['\"]")
     try:
         requirements = metadata.requires("poise") or []
-    except metadata.PackageNotFoundError:  # run from a folder of sources, without an install
+    except metadata.PackageNotFoundError:  # run from a source folder, without an install
         return []
     names = (re.match(r"[A-Za-z0-9._-]+", line) for line in requirements if wanted.search(line))
     return sorted(name.group() for name in names if name)
@@ -145,7 +145,7 @@ def write_command(extra_name: str) -> str:
     return f"pip install 'poise[{extra_name}]'"
 
 
-# ------------------------------------------------------------------------------------------------ showing
+# ------------------------------------------------------------------------------------------------ output
 
 
 def list_facts(facts: dict[str, Any]) -> list[tuple[str, str]]:

@@ -155,7 +155,7 @@ def load_one_motion(file: str, chosen: dict[str, Any], clip: str | None, model: 
 
 
 def find_formats(source: Source) -> tuple[Any, Any]:
-    """Return the formats that read a body and a motion from the file; if two claim it, its content decides."""
+    """Return the formats that read a model and a motion from the file; if they differ, the content decides."""
     found = []
     for verb in ("read_model", "read_motion"):
         try:
@@ -169,7 +169,7 @@ def find_formats(source: Source) -> tuple[Any, Any]:
 
 
 def can_write(target: str, verb: str) -> bool:
-    """Return whether some format can write this to a file of this name."""
+    """Return whether a format can write to a file of this name; `verb` is "write_model" or "write_motion"."""
     try:
         registry.find_writer(target, verb)
     except FormatError:
@@ -191,18 +191,18 @@ def load_to_convert(
         return load_one_motion(file, chosen, clip, model)
     if what == "model":
         model_format, motion_format = find_formats(Source.open(file))
-        if model_format is None and motion_format is not None:  # a table that carries its body
+        if model_format is None and motion_format is not None:  # a table that includes its model
             return load_one_motion(file, chosen, clip, model).model
         return poise.load(Path(file), **chosen)
     body, motion = load_all(file, chosen, clip, model)
     return body if motion is None else motion
 
 
-# ------------------------------------------------------------------------------------------------ showing
+# ------------------------------------------------------------------------------------------------ output
 
 
 def list_facts(model: Model, motion: Motion | None) -> dict[str, Any]:
-    """Return everything to report, as plain values."""
+    """Return all facts to report, as plain values."""
     return {
         "name": model.name,
         "source": model.source,
@@ -228,7 +228,7 @@ def list_facts(model: Model, motion: Motion | None) -> dict[str, Any]:
 
 
 def list_motion_facts(motion: Motion) -> dict[str, Any]:
-    """Return the frames, rate and length of a motion."""
+    """Return the number of frames, the frame rate and the duration of a motion."""
     return {"frames": len(motion), "fps": round(motion.fps, 6), "seconds": round(len(motion) / motion.fps, 3)}
 
 
@@ -243,7 +243,7 @@ def write_value(value: Any) -> str:
 
 
 def write_roles(roles: dict[str, str]) -> str:
-    """Return body parts and their frames; parts whose frame has the same name are only counted."""
+    """Return roles and their frames; roles whose frame has the same name are only counted."""
     other = {role: frame for role, frame in roles.items() if role != frame}
     same = len(roles) - len(other)
     return (

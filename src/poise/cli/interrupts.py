@@ -1,7 +1,7 @@
 """Ctrl-C during imports and destructors.
 
-Python drops exceptions in destructors and in callbacks of weak references, and every import calls one. A
-KeyboardInterrupt that is lost there is raised again a moment later.
+Python ignores exceptions in destructors and in callbacks of weak references, and every import calls one. A
+KeyboardInterrupt that is lost there is raised again 10 ms later.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["install_interrupt_hook"]
 
-DELAY = 0.01  # s, after which the callback is over
+DELAY = 0.01  # s, by which time the callback has returned
 
 
 def install_interrupt_hook() -> None:

@@ -84,7 +84,7 @@ def retarget_folder(
 
 
 def run_map_job(job: Job, out: Path, threads: int | None, progress: Callable[[int, int], None]) -> None:
-    """Run the job of a map in a temporary folder next to it, which is deleted when the map is complete."""
+    """Run the job of a map in a temporary folder next to the map; delete the folder when the map is complete."""
     parts = out.with_name(out.name + ".parts")
     job.run(None, parts, threads=threads, progress=progress)
     (parts / MAP).replace(out)
@@ -92,7 +92,7 @@ def run_map_job(job: Job, out: Path, threads: int | None, progress: Callable[[in
 
 
 def print_report(report: Report, as_json: bool) -> None:
-    """Print the results of a run; exit with 1 if something failed."""
+    """Print the report of a run; exit with code 1 if an input failed."""
     typer.echo(json.dumps(report.to_dict(), indent=2) if as_json else str(report))
     if report.failed:
         raise typer.Exit(1)

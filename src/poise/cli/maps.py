@@ -1,4 +1,4 @@
-"""`poise map`: where a frame can be, and in how many orientations."""
+"""`poise map`: compute the reach map of a frame: reachable positions, and their share of orientations."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def map_command(
 
 
 def draw(found: poise.ReachMap, path: Path) -> None:
-    """Write a picture, or a page."""
+    """Draw the map as a page (.html) or a picture."""
     if path.suffix == ".html":
         poise.show(found, path, browser=False)
     else:

@@ -1,4 +1,4 @@
-"""`poise race`: all methods on one problem set."""
+"""`poise race`: compare all methods on one problem set."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def race_all(model: poise.Model, frame: str | None, methods: list[str], options:
 
 
 def write(result: Race, out: Path) -> None:
-    """Write a page or a picture, by its suffix."""
+    """Write the race as a page (.html) or a picture."""
     if out.suffix.lower() in (".html", ".htm"):
         show(result, out)
     else:

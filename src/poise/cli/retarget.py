@@ -74,7 +74,7 @@ def retarget_command(
 
 
 def reject_clip_options(page: bool, mode: str, person: str | None) -> None:
-    """Reject options that are for one motion only."""
+    """Raise `InvalidValue` for options that apply to a single motion only."""
     with report_errors("retarget"):
         for name, given in (("--page", page), ("--mode", mode != "clip"), ("--person", person)):
             if given:

@@ -1,7 +1,7 @@
 """`poise solve`: pose a body from the shell.
 
-A goal is a frame and numbers, `--reach hand_l 0.4 1.2 0.3`. Typer knows no repeated options with several values, so
-they are joined by commas before it reads them; written with commas they mean the same.
+A goal is a frame and numbers, `--reach hand_l 0.4 1.2 0.3`. Typer does not support repeated options with several
+values, so they are joined by commas before parsing; the form with commas is accepted as well.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Numbers = list[float]
 
 
 class GoalCommand(TyperCommand):
-    """A command whose goals may be written with spaces."""
+    """A command that accepts goals written with spaces."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Join the words of each goal, then parse."""
@@ -48,7 +48,7 @@ class GoalCommand(TyperCommand):
 
 
 def join_numbers(args: list[str]) -> list[str]:
-    """Turn `--reach hand 1 2 3` into `--reach hand,1,2,3`; keeps words in place of numbers, for the error."""
+    """Turn `--reach hand 1 2 3` into `--reach hand,1,2,3`; non-numeric words are kept for the error message."""
     out: list[str] = []
     gathering = False
     for k, arg in enumerate(args):
@@ -61,7 +61,7 @@ def join_numbers(args: list[str]) -> list[str]:
 
 
 def lacks_number(goal: str, arg: str) -> bool:
-    """Return whether a word is in place of one of a goal's three numbers, before any number."""
+    """Return whether a word stands in place of one of a goal's three numbers, with no number before it."""
     given = goal.split(",")[1:]
     return len(given) < 3 and not any(map(is_number, given)) and not arg.startswith("-")
 
@@ -76,7 +76,7 @@ def is_number(text: str) -> bool:
 
 
 def make_goal_option(help_text: str, shape: str) -> Any:
-    """Return an option that may be repeated."""
+    """Return a Typer option that may be repeated."""
     return typer.Option(help=help_text, metavar=shape, show_default=False)
 
 
@@ -115,7 +115,7 @@ def solve_command(
     with report_errors("solve"):
         body = poise.load(model, base=base)
         q = read_start(body, start)
-        places = (3,) if find_normal(body) is None else (2, 3)  # numbers of a place
+        places = (3,) if find_normal(body) is None else (2, 3)  # counts of coordinates of a position
         goals = [
             *(make_reach(read_numbers(text, "--reach", *places, 7)) for text in reach or ()),
             *(LookAt(name, xyz) for name, xyz in (read_numbers(text, "--look-at", 3) for text in look_at or ())),
@@ -142,11 +142,11 @@ def solve_command(
     raise typer.Exit(REACHED if solution.reached else MISSED)
 
 
-# ------------------------------------------------------------------------------------------------ words to goals
+# ------------------------------------------------------------------------------------------------ parsing of goals
 
 
 def read_numbers(text: str, option: str, *counts: int) -> tuple[str, Numbers]:
-    """Return a frame and its numbers."""
+    """Parse a frame and its numbers; `counts` lists the allowed numbers of values."""
     name, *rest = text.split(",")
     if not name or len(rest) not in counts or not all(map(is_number, rest)):
         wanted = " or ".join(map(str, counts))
@@ -155,7 +155,7 @@ def read_numbers(text: str, option: str, *counts: int) -> tuple[str, Numbers]:
 
 
 def make_reach(given: tuple[str, Numbers]) -> Reach:
-    """Return a Reach for a position (of a planar body: two numbers), or for a position and a rotation (wxyz)."""
+    """Return a Reach for a position (two numbers for a planar body), or for a position and a quaternion (wxyz)."""
     name, values = given
     if len(values) <= 3:
         return Reach(name, values)
@@ -163,17 +163,17 @@ def make_reach(given: tuple[str, Numbers]) -> Reach:
 
 
 def split_names(several: list[str] | None) -> list[str]:
-    """Return names that were repeated or separated by commas."""
+    """Return the names of an option that was repeated or has commas."""
     return [name for text in several or () for name in text.split(",") if name]
 
 
 def read_settings(several: list[str] | None, option: str) -> dict[str, float]:
-    """Return a number for each goal."""
+    """Return the value of each goal, by its name."""
     return {name: values[0] for name, values in (read_numbers(text, option, 1) for text in several or ())}
 
 
 def adjust_goals(goals: list[Goal], weights: dict[str, float], levels: dict[str, float]) -> list[Goal]:
-    """Return the goals with their weights and priorities, by the names they have in a solution."""
+    """Return the goals with the given weights and priorities, by the goals' names in a solution."""
     names = list(name_goals(goals))
     for name in (*weights, *levels):
         if name not in names:
@@ -188,7 +188,7 @@ def adjust_goals(goals: list[Goal], weights: dict[str, float], levels: dict[str,
 
 
 def read_start(model: Model, start: str | None) -> Any:
-    """Return the configuration to start from."""
+    """Return the start configuration: the rest pose, a named pose, or the pose of a JSON file."""
     if start is None:
         return np.array(model.rest)
     if start in model.poses:
@@ -206,11 +206,11 @@ def read_start(model: Model, start: str | None) -> Any:
     return poise.Pose(model).replace(joints).q if q is None else poise.Pose(model, q).q
 
 
-# ------------------------------------------------------------------------------------------------ out
+# ------------------------------------------------------------------------------------------------ output
 
 
 def write(solution: Solution, path: Path) -> None:
-    """Write the pose in the format of the suffix."""
+    """Write the pose in the format given by the suffix."""
     suffix = path.suffix.lower()
     if suffix in (".html", ".htm"):
         poise.show(solution, path)
@@ -228,7 +228,7 @@ def write(solution: Solution, path: Path) -> None:
 
 
 def write_numbers(pose: Pose) -> str:
-    """Return q ready to be typed, and its angles in degrees by the names of their coordinates."""
+    """Return q as text that can be pasted, and its angles in degrees by coordinate name."""
     numbers = ", ".join(f"{x:.6g}" for x in pose.q)
     turning = [
         (joint.name_coordinate(k), float(pose.q[joint.q.start + k]))

@@ -1,4 +1,4 @@
-"""`poise studio`: the body in the browser."""
+"""`poise studio`: pose a body in the browser."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def studio_command(
 
     with report_errors("studio"):
         file = str(find_body(Path(model), model)) if Path(model).is_dir() else model
-        unit = scale or ("1" if onto is None else "auto")  # of two bodies side by side, neither is to be a giant
+        unit = scale or ("1" if onto is None else "auto")  # two bodies side by side must have the same unit
         options = read_options(base=base, scale=unit, up=up, package_path=package_path)
         thing: Any = file
         if not poise.ReachMap.is_in(file):
@@ -75,14 +75,14 @@ def studio_command(
 
 
 def find_other_body(onto: str | None) -> str | None:
-    """Return the file or the name of the second body; for a folder, the body inside it."""
+    """Return the file or name of the second body; for a folder, the body file inside it."""
     from poise.studio.showable import find_body
 
     return str(find_body(Path(onto), onto)) if onto is not None and Path(onto).is_dir() else onto
 
 
 def is_remote() -> bool:
-    """Return whether this is an SSH session, where no browser should be opened."""
+    """Return whether this is an SSH session, in which no browser should be opened."""
     return "SSH_CONNECTION" in os.environ
 
 

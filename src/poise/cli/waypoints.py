@@ -1,4 +1,4 @@
-"""The path of `poise track`: a CSV with a waypoint on each line."""
+"""The path file of `poise track`: a CSV with one waypoint per line."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ PLACE, TURN = ("x", "y", "z"), ("qw", "qx", "qy", "qz")
 
 
 def read_path(path: Path) -> Floats:
-    """Read points (rows, 3), or transforms (rows, 4, 4) if the file has quaternions.
+    """Read positions (rows, 3), or transforms (rows, 4, 4) if the file has quaternions.
 
     Raises:
-        FormatError: A column is missing or there twice, a row has more or fewer values, or one is not a finite number.
+        FormatError: A column is missing or duplicated, a row has the wrong number of values, or a value is not finite.
     """
     lines = read_lines(path)
     names = [name.strip() for name in lines[0][1]] if lines else []
@@ -43,7 +43,7 @@ def read_path(path: Path) -> Floats:
 
 
 def read_lines(path: Path) -> list[tuple[int, list[str]]]:
-    """Return the lines that are not empty, with their numbers."""
+    """Return the non-empty lines with their line numbers."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             reader = csv.reader(file)
@@ -55,7 +55,7 @@ def read_lines(path: Path) -> list[tuple[int, list[str]]]:
 
 
 def read_row(path: Path, line: int, row: list[str], count: int, places: list[int]) -> Floats:
-    """Return the numbers of a line in these columns; other columns may hold anything."""
+    """Return the numbers of a line in the columns `places`; other columns may hold anything."""
     if len(row) != count:
         raise FormatError(f"has {len(row)} values where the head has {count}.", str(path), line)
     values = np.empty(len(places))
