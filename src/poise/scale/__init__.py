@@ -1,4 +1,4 @@
-"""Jobs that outgrow a call: killed and resumed, on all cores, on Slurm, on Ray. Needs the extra `scale`."""
+"""Large jobs that can be killed and resumed, on all cores, Slurm or Ray. Needs the extra `scale`."""
 
 from __future__ import annotations
 

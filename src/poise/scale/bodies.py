@@ -1,13 +1,13 @@
 """The body of a job as JSON: a built-in name, a full description, or the file that it was read from.
 
-`key` is a hash of the whole body, which detects a change in all three cases:
+`key` is a hash of the whole body, which detects changes in all three cases:
 
     {"name": "panda", "key": "5f0c...", "built_in": true}
     {"name": "arm", "key": "91ab...", "described": {...}, "file": "arm.urdf", "sha256": "77d1..."}
     {"name": "g1", "key": "0be2...", "file": "g1.xml", "sha256": "c3f0...", "load": {"base": "free"}}
 
-The second needs no other file: it runs on machines that do not have the URDF. The third is for work that reads more
-than the tree of joints, such as the soles of the feet in the meshes next to the file.
+The second form needs no other file: it runs on machines without the URDF. The third is for work that reads more than
+the tree of joints, such as the soles of the feet in the meshes next to the file.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from poise.model import Model
 
 __all__ = ["check_unchanged", "describe_body", "hash_model", "read_body"]
 
-# not its file and notes
+# all fields except the file and the notes
 DESCRIBES = ("name", "parts", "shapes", "poses", "roles", "example_poses", "subject", "up", "units")
-FORMER = tuple(key for key in DESCRIBES if key not in ("example_poses", "subject"))  # in keys of release 0.1
+FORMER = tuple(key for key in DESCRIBES if key not in ("example_poses", "subject"))  # the fields in keys of release 0.1
 
 
 def hash_model(model: Model, parts: Sequence[str] = DESCRIBES) -> str:
-    """Return a hash of everything in a body: joints, frames, masses, shapes, poses and roles, to the last bit."""
+    """Return a hash of the whole body: joints, frames, masses, shapes, poses and roles, to the last bit."""
     values = encode_model(model)
     return sha256(json.dumps([values[key] for key in parts if values[key] is not None]).encode()).hexdigest()[:16]
 
@@ -66,7 +66,7 @@ def find_file(model: Model) -> Path | None:
 
 
 def find_options(model: Model, file: Path) -> dict[str, Any] | None:
-    """Return the options with which `load` returns this body again, or None."""
+    """Return the options with which `load` reproduces this body, or None."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for base in ("fixed", "free"):
@@ -76,7 +76,7 @@ def find_options(model: Model, file: Path) -> dict[str, Any] | None:
 
 
 def hash_file(file: Path) -> str:
-    """Return a hash of the contents of a file."""
+    """Return a hash of the content of a file."""
     return sha256(file.read_bytes()).hexdigest()[:16]
 
 
@@ -84,10 +84,10 @@ def read_body(words: Any) -> Model:
     """Return the body of a job.
 
     Raises:
-        FormatError: The words are not those of a body, or its file is not there.
-        ModelMismatch: The body is not what it was when the job was made.
+        FormatError: The values do not describe a body, or its file is missing.
+        ModelMismatch: The body has changed since the job was made.
     """
-    if isinstance(words, str):  # as people write it by hand
+    if isinstance(words, str):  # written by hand
         return load(words)
     if not isinstance(words, dict) or not isinstance(words.get("name"), str):
         raise FormatError('its "model" must be the name of a body, a file, or what poise.save wrote there.')
@@ -105,7 +105,7 @@ def read_body(words: Any) -> Model:
 
 
 def load_again(words: dict[str, Any]) -> Model:
-    """Return the body from its file."""
+    """Load the body from its file."""
     check_unchanged(words)
     try:
         return load(str(words["file"]), **words["load"])
@@ -114,10 +114,10 @@ def load_again(words: dict[str, Any]) -> Model:
 
 
 def check_unchanged(words: dict[str, Any]) -> None:
-    """Raise if the body's file has changed since the job was made; a missing file has not.
+    """Raise if the body's file has changed since the job was made; a missing file is accepted.
 
     Raises:
-        ModelMismatch: It has.
+        ModelMismatch: The file has changed.
     """
     file = Path(str(words.get("file", "")))
     if "sha256" in words and file.is_file() and hash_file(file) != words["sha256"]:

@@ -1,4 +1,4 @@
-"""Work on clips: a file in, a motion or figures out. A file that fails is reported in its row and skipped."""
+"""Work on clips: reads a file, writes a motion or quality figures. A file that fails is reported and skipped."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ RETARGET_OPTIONS = ("suffix", "style", "scale", "up", "mapping", "smooth")
 
 
 class QualityClips:
-    """The measurement of clips.
+    """A work object that measures the quality of clips.
 
     Args:
-        scale: Of `load_motion`.
-        up: Of `load_motion`.
+        scale: Passed to `load_motion`.
+        up: Passed to `load_motion`.
     """
 
-    suffix = ""  # writes no file in addition to the figures
+    suffix = ""  # writes no file other than the figures
 
     def __init__(self, scale: float | str = 1.0, up: str | None = None) -> None:
         self.scale, self.up = scale, up
@@ -40,16 +40,16 @@ class QualityClips:
 
 
 class RetargetClips(QualityClips):
-    """The retargeting of clips onto a body.
+    """A work object that retargets clips onto a body.
 
     Args:
         model: The body.
-        suffix: Of the files that are written: ".csv", ".npz", ".bvh", ".glb".
-        style: How others write it: "unitree" or "gmr".
-        scale: Of `load_motion`.
-        up: Of `load_motion`.
-        mapping: Which frames are the same part: {role: [source, target]}; found unless given.
-        smooth: Of `retarget`.
+        suffix: The suffix of the output files: ".csv", ".npz", ".bvh", ".glb".
+        style: The layout of the output: "unitree" or "gmr".
+        scale: Passed to `load_motion`.
+        up: Passed to `load_motion`.
+        mapping: The corresponding frames, a `poise.Mapping`; found unless given.
+        smooth: Passed to `retarget`.
     """
 
     def __init__(

@@ -1,14 +1,14 @@
-"""Flat columns of numbers: which a job reads, which it writes, and how they become arrays.
+"""The flat numeric columns that a job reads and writes, and their conversion to arrays.
 
-    id                                          whatever names a row; its number among all rows where there is none
-    x y z  qw qx qy qz                          a place [m] and a rotation; with several goals or frames, "hand_l.x"
+    id                                          identifies a row; the row number if the table has no such column
+    x y z  qw qx qy qz                          a position [m] and a rotation; with several goals or frames, "hand_l.x"
     value                                       the target of a distance [m] or an angle [rad]
-    q0 q1 ...                                   a pose: the start of a search, the argument of FK, the answer
-    reached status steps searches               how a row ended
-    error.<goal>.m  error.<goal>.rad            what is left of a goal
-    answer                                      0, 1, ... if a job has several answers a row
+    q0 q1 ...                                   a pose: the start of a search, the input of FK, the answer
+    reached status steps searches               the outcome of a row
+    error.<goal>.m  error.<goal>.rad            the remaining error of a goal
+    answer                                      0, 1, ... if a job has several answers per row
 
-No lists and no tensors: every reader of Parquet knows such columns, and reads them quickly.
+There are no list or tensor columns: every Parquet reader supports flat columns, and reads them quickly.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ NEEDED = {
 
 
 def name_q(count: int) -> list[str]:
-    """Name the columns of a pose."""
+    """Return the column names of a pose."""
     return [f"q{k}" for k in range(count)]
 
 
 @dataclass(frozen=True)
 class TargetColumns:
-    """The target of one goal, as columns.
+    """The columns that hold the target of one goal.
 
     Attributes:
         goal: The goal's name.
-        op: The kind of its target.
-        columns: Their names in the table.
+        op: The kind of target.
+        columns: The names of the columns in the table.
     """
 
     goal: str
@@ -63,10 +63,10 @@ class TargetColumns:
 
     @classmethod
     def find(cls, goal: str, row: GoalRows, names: Sequence[str], alone: bool, where: str) -> TargetColumns | None:
-        """Return the columns of a goal's target; None if the table has none of them, and the goal's own counts.
+        """Return the columns of a goal's target, or None if the table has none of them (the goal's own target is used).
 
         Raises:
-            FormatError: Some are there and some are missing.
+            FormatError: Some of the columns are missing.
         """
         needed = NEEDED.get(row.op)
         if needed is None or (row.ranged and needed != VALUE):
@@ -81,7 +81,7 @@ class TargetColumns:
         return cls(goal, row.op, columns)
 
     def read(self, table: Any, where: str) -> tuple[Any, NDArray[np.bool_] | None]:
-        """Return targets for `solve_batch`, and which rows are valid if it would reject all rows for one."""
+        """Return targets for `solve_batch`, and a mask of valid rows if one bad row would make it reject all."""
         numbers = np.stack([read_column(table, name, where) for name in self.columns], axis=1)
         if self.op == Op.POSITION:
             return numbers, None
@@ -94,20 +94,20 @@ class TargetColumns:
 
 
 def find_prefix(name: str, needed: Sequence[str], names: Sequence[str], alone: bool) -> str:
-    """Return the prefix of a goal's or a frame's columns: its name and a dot, or "" for a single one."""
+    """Return the column prefix of a goal or frame: its name and a dot, or "" if it is the only one."""
     return "" if alone and any(each in names for each in needed) else f"{name}."
 
 
 def list_known_columns(names: Sequence[str]) -> str:
-    """Return a message that lists the columns of a table."""
+    """Return a sentence that lists the columns of a table."""
     return f"it has {', '.join(map(repr, names)) or 'none'}."
 
 
 def read_column(table: Any, name: str, where: str) -> Floats:
-    """Return a column of numbers; a gap is NaN.
+    """Return a column of numbers; missing values become NaN.
 
     Raises:
-        FormatError: It holds something else.
+        FormatError: The column does not hold numbers.
     """
     import pyarrow
 
@@ -119,7 +119,7 @@ def read_column(table: Any, name: str, where: str) -> Floats:
 
 
 def read_matrix(table: Any, names: Sequence[str], where: str) -> Floats:
-    """Return several columns of numbers as (rows, columns), C-contiguous."""
+    """Return several numeric columns as a C-contiguous array (rows, columns)."""
     out = np.empty((table.num_rows, len(names)))
     for k, name in enumerate(names):
         out[:, k] = read_column(table, name, where)
@@ -127,7 +127,7 @@ def read_matrix(table: Any, names: Sequence[str], where: str) -> Floats:
 
 
 def make_matrices(numbers: Floats, with_place: bool) -> Floats:
-    """Return transforms (rows, 4, 4) or rotations (rows, 3, 3) of x y z qw qx qy qz; NaN for invalid rotations."""
+    """Convert x y z qw qx qy qz to transforms (rows, 4, 4) or rotations (rows, 3, 3); invalid rotations become NaN."""
     wxyz = numbers[:, -4:]
     with np.errstate(over="ignore", invalid="ignore"):
         length = np.linalg.norm(wxyz, axis=1)
@@ -142,6 +142,6 @@ def make_matrices(numbers: Floats, with_place: bool) -> Floats:
 
 
 def split_transforms(T: Floats, prefix: str) -> dict[str, Floats]:
-    """Return transforms (rows, 4, 4) as columns."""
+    """Split transforms (rows, 4, 4) into columns."""
     numbers = np.concatenate([T[:, :3, 3], Rotation.from_matrix(T[:, :3, :3]).wxyz], axis=1)
     return {prefix + name: np.ascontiguousarray(numbers[:, k]) for k, name in enumerate(PLACE + TURN)}

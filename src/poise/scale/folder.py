@@ -2,14 +2,14 @@
 
     _job.json                                    the job and its inputs, written first; a folder belongs to one job
     5f0c9a...-poses+a-00003.parquet              a part: the job's hash, the input, its row group
-    _parts/5f0c9a...-poses+a-00003.parquet.json  its receipt, written after it: its rows, size and hash
-    _manifest.json                               last, when all is there: the receipts of all parts
+    _parts/5f0c9a...-poses+a-00003.parquet.json  its receipt, written after the part: rows, size and hash
+    _manifest.json                               written last, when the job is complete: the receipts of all parts
 
-A file is written under another name, brought to the disk (fsync), and renamed: it is there whole, or not at all. A part
-that matches its receipt is not done again; one that does not is damaged, and is made again. What a killed run leaves is
-a file that begins with a dot, and the next run removes it.
-Names that begin with a dot or an underscore are not read by Arrow, pandas, Spark and Ray when they read the folder as
-one table.
+A file is written under a temporary name, synced to disk (fsync) and renamed, so that it is never incomplete. A part
+that matches its receipt is kept; one that does not is damaged and computed again. A killed run leaves files that begin
+with a dot; the next run removes them.
+Arrow, pandas, Spark and Ray ignore names that begin with a dot or an underscore when they read the folder as one
+table.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ Receipt = dict[str, Any]
 
 
 def read_shard(given: Any) -> Shard:
-    """Return (which, of how many); (0, 1) for None.
+    """Return the index of a shard and the number of shards; (0, 1) for None.
 
-    "3/64" or (3, 64). Schedulers count from 0 or from 1, so 0/64 and 64/64 are the same one.
+    Accepts "3/64" or (3, 64). Schedulers count from 0 or from 1, so 0/64 and 64/64 are the same shard.
 
     Raises:
-        InvalidValue: It is not a shard.
+        InvalidValue: The value is not a shard.
     """
     if given is None:
         return 0, 1
@@ -59,14 +59,14 @@ def read_shard(given: Any) -> Shard:
 
 
 class JobFolder:
-    """A folder with the parts of one job, locked by one run for each shard.
+    """The output folder of one job, locked by one run per shard.
 
     Args:
-        path: The folder; it is made if it is not there.
-        shard: Which part of the work this run does.
+        path: The folder; created if it does not exist.
+        shard: The index of this run's shard, and the number of shards.
 
     Attributes:
-        damaged: The parts that were found not to match their receipts, in the order in which they were found.
+        damaged: The names of parts that do not match their receipts, in the order of detection.
     """
 
     def __init__(self, path: str | os.PathLike[str], shard: Shard = (0, 1)) -> None:
@@ -76,7 +76,7 @@ class JobFolder:
         self._locks: list[Lock] = []
         self.damaged: dict[str, None] = {}
 
-    # -------------------------------------------------------------------------------------------- one run at a time
+    # -------------------------------------------------------------------------------------------- locking
 
     @contextmanager
     def hold(self, values: dict[str, Any], name: str, inputs: dict[str, list[int]]) -> Iterator[None]:
@@ -84,12 +84,12 @@ class JobFolder:
 
         Args:
             values: The job as plain values.
-            name: The job in messages.
-            inputs: The rows of each row group, by the name of the file.
+            name: The name of the job, for messages.
+            inputs: The row counts of the row groups of each file, by file name.
 
         Raises:
             InvalidValue: The folder has the results of another job or of other inputs, or another run is writing there.
-            FormatError: It cannot be made or written to, or its job is damaged.
+            FormatError: The folder cannot be created or written to, or its job file is damaged.
         """
         with self.report_disk_errors("it is a folder that can be written to"):
             self.path.mkdir(parents=True, exist_ok=True)
@@ -117,16 +117,16 @@ class JobFolder:
         self._locks.append(lock)
 
     def _claim(self, words: dict[str, Any], name: str) -> None:
-        """Write the job and its inputs into the folder, or check that the same are there."""
+        """Write the job and its inputs into the folder, or check that they match those already there."""
         target, text = self.path / JOB, json.dumps(words, indent=1) + "\n"
         with self.report_disk_errors("the job was not begun"):
             mine = self.path / f".{self.tag}-{os.getpid()}-{JOB}"
             write_synced(mine, text.encode())
             try:
-                os.link(mine, target)  # unlike a rename, it does not replace
+                os.link(mine, target)  # unlike a rename, this never overwrites
             except FileExistsError:
                 pass
-            except OSError:  # no links on this file system
+            except OSError:  # the file system has no hard links
                 if not target.exists():
                     mine.replace(target)
             mine.unlink(missing_ok=True)
@@ -134,7 +134,7 @@ class JobFolder:
         if there == text.encode():
             return
         self._compare(read_claim(there, target), words, name)
-        with self.write(JOB) as temporary:  # the same job, with another path of the body, or damaged
+        with self.write(JOB) as temporary:  # the same job with another path of the body, or damaged
             temporary.write_text(text, "utf-8")
 
     def _compare(self, there: dict[str, Any], words: dict[str, Any], name: str) -> None:
@@ -155,7 +155,7 @@ class JobFolder:
 
     @contextmanager
     def write(self, name: str) -> Iterator[Path]:
-        """Yield a temporary path; it becomes `name` if the block succeeds, and is deleted otherwise."""
+        """Yield a temporary path; it is renamed to `name` if the block succeeds, and deleted otherwise."""
         target = self.path / name
         temporary = target.with_name(f".{self.tag}-{os.getpid()}-{target.name}")
         try:
@@ -170,14 +170,14 @@ class JobFolder:
                 temporary.unlink(missing_ok=True)
 
     def sign(self, part: str, facts: Receipt) -> Receipt:
-        """Write the receipt of a finished part: the facts, with the size and hash of its file."""
+        """Write the receipt of a finished part: the facts, and the size and hash of its file."""
         with self.write(f"{RECEIPTS}/{part}.json") as temporary:
             receipt = facts | (measure(self.path / facts["file"]) if facts["file"] else {})
             temporary.write_text(json.dumps({"hash": hash_values(receipt), "receipt": receipt}), "utf-8")
         return receipt
 
     def find(self, part: str) -> Receipt | None:
-        """Return the receipt of a complete part, otherwise None; see `damaged`."""
+        """Return the receipt of a complete part, or None. Damaged parts are added to `damaged`."""
         path = self.path / RECEIPTS / f"{part}.json"
         if not path.exists():
             return None
@@ -195,12 +195,12 @@ class JobFolder:
     def find_all(
         self, parts: Iterable[str], own: dict[str, Receipt], find: Callable[[str], Receipt | None]
     ) -> tuple[dict[str, Receipt], list[str]]:
-        """Return the receipts of the complete parts, and the names of the others.
+        """Return the receipts of the complete parts, and the names of the remaining ones.
 
         Args:
             parts: The names of all parts.
-            own: The receipts that are known.
-            find: Returns the receipt of a part, or None; not called while a receipt is missing.
+            own: The receipts that are already known.
+            find: Returns the receipt of a part, or None. Not called if a receipt file is missing.
         """
         others = [part for part in parts if part not in own]
         if missing := [part for part in others if not (self.path / RECEIPTS / f"{part}.json").exists()]:
@@ -209,14 +209,14 @@ class JobFolder:
         return own | found, [part for part in others if part not in found]
 
     def make_changed(self, path: Path, part: str) -> InvalidValue:
-        """Return the error for an input that has changed since its part was made."""
+        """Return the error for an input that has changed since its part was written."""
         return InvalidValue(
             f"{str(path)!r} has changed since {part!r} was made from it: give another folder; or remove "
             f"{str(self.path / RECEIPTS / part)!r}.json, and the part is made again. Nothing was changed."
         )
 
     def write_manifest(self, facts: dict[str, Any], parts: list[Receipt]) -> Path:
-        """Write the manifest: the facts, and a line with size and hash for each part; always the same bytes."""
+        """Write the manifest: the facts, and a line with size and hash per part. The bytes are deterministic."""
         whole = (part if "sha256" in part else part | measure(self.path / part["file"]) for part in parts)
         rows = [json.dumps(part) for part in whole]
         head = json.dumps({"kind": "poise manifest", "version": 1} | facts)
@@ -226,7 +226,7 @@ class JobFolder:
 
     @contextmanager
     def report_disk_errors(self, rest: str) -> Iterator[None]:
-        """Turn a full or read-only disk into a FormatError."""
+        """Raise `FormatError` for disk errors, such as a full or read-only disk; `rest` ends the message."""
         try:
             yield
         except OSError as error:
@@ -242,9 +242,9 @@ def write_synced(path: Path, data: bytes) -> None:
 
 
 def sync(path: Path) -> None:
-    """Wait until a file, or a folder's list of files, is on the disk."""
+    """Sync a file, or the entries of a folder, to disk."""
     if path.is_dir() and os.name == "nt":
-        return  # Windows opens no folders
+        return  # Windows cannot open folders
     handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
     try:
         os.fsync(handle)
@@ -253,7 +253,7 @@ def sync(path: Path) -> None:
 
 
 def measure(path: Path) -> dict[str, Any]:
-    """Return the size and hash of a file."""
+    """Return the size [bytes] and the SHA-256 hash of a file."""
     mark = sha256()
     with path.open("rb") as file:
         while chunk := file.read(CHUNK):  # ends: with the file
@@ -262,15 +262,15 @@ def measure(path: Path) -> dict[str, Any]:
 
 
 def hash_values(words: Any) -> str:
-    """Return a hash of plain values: sixteen hexadecimal digits."""
+    """Return a hash of plain values, as 16 hexadecimal digits."""
     return sha256(json.dumps(words, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def read_claim(data: bytes, path: Path) -> dict[str, Any]:
-    """Return the job and the inputs of a folder.
+    """Parse the job file of a folder.
 
     Raises:
-        FormatError: They are damaged.
+        FormatError: The file is damaged.
     """
     with suppress(ValueError, RecursionError):
         words = json.loads(data)
@@ -282,14 +282,14 @@ def read_claim(data: bytes, path: Path) -> dict[str, Any]:
 
 
 def find_difference(there: dict[str, Any], here: dict[str, Any]) -> str:
-    """Return the first input that differs, and how."""
+    """Describe the first input that differs."""
     name = min(each for each in there.keys() | here.keys() if there.get(each) != here.get(each))
     how = "is not among them now" if name not in here else "is new" if name not in there else "has changed since"
     return f"{name!r} {how}"
 
 
 def describe(words: dict[str, Any]) -> str:
-    """Return a short description of the job of a folder."""
+    """Return a short description of a folder's job."""
     body = words.get("model")
     name = f" {body.get('name')}" if isinstance(body, dict) else ""
     return f"{words.get('work')}{name}, {words['hash']}"

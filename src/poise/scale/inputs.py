@@ -1,6 +1,6 @@
-"""The inputs of a job: Parquet files, by row groups; or clips.
+"""The inputs of a job: row groups of Parquet files, or clips.
 
-A row group or a clip is done completely or not at all. Only the footers of tables are read here.
+A row group or a clip is completed or not done at all. Only the footers of tables are read here.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ load_parquet = partial(containers.load_parquet, "scale")
 
 @dataclass(frozen=True)
 class Input:
-    """A file of the input.
+    """An input file.
 
     Attributes:
-        name: The path below the folder that was given, with forward slashes; "walks/a.bvh".
-        path: Where it is.
+        name: The path relative to the given folder, with forward slashes, such as "walks/a.bvh".
+        path: The path of the file.
     """
 
     name: str
@@ -44,9 +44,9 @@ class RowGroup:
 
     Attributes:
         input: The file.
-        group: The row group; 0 of a clip.
-        rows: How many rows; 1 of a clip.
-        first: The number of its first row among all rows of the input.
+        group: The index of the row group; 0 for a clip.
+        rows: The number of rows; 1 for a clip.
+        first: The index of its first row among all rows of the input.
     """
 
     input: Input
@@ -65,14 +65,15 @@ class RowGroup:
 def list_inputs(
     given: str | PathLike[str] | Iterable[str | PathLike[str]], suffixes: Sequence[str] = TABLES
 ) -> list[Input]:
-    """List the input files, in the order of their names.
+    """List the input files, sorted by name.
 
     Args:
-        given: A file, a folder (all of it is searched), a pattern such as "targets/*.parquet", or several of them.
-        suffixes: Of files in a folder that count.
+        given: A file, a folder (searched recursively), a pattern such as "targets/*.parquet", or several of them.
+        suffixes: The suffixes of the files to use from a folder.
 
     Raises:
-        FormatError: There is none, or two have the same name.
+        FormatError: No file was found.
+        InvalidValue: Two files have the same name.
     """
     several = [given] if isinstance(given, (str, PathLike)) else list(given)
     found = [each for one in several for each in find_files(fspath(one), suffixes)]
@@ -91,7 +92,7 @@ def list_inputs(
 
 
 def find_files(text: str, suffixes: Sequence[str]) -> list[Input]:
-    """List the files of one path or pattern, with their names relative to its fixed part."""
+    """List the files of one path or pattern, with names relative to its fixed part."""
     if has_magic(text) and not Path(text).exists():
         fixed = Path(*list_fixed_parts(Path(text).parts))
         return [
@@ -110,7 +111,7 @@ def find_files(text: str, suffixes: Sequence[str]) -> list[Input]:
 
 
 def list_fixed_parts(parts: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the leading parts of a pattern that have no wildcard."""
+    """Return the leading components of a pattern that have no wildcard."""
     count = next((k for k, part in enumerate(parts) if has_magic(part)), len(parts))
     return parts[:count]
 
@@ -119,7 +120,7 @@ def list_fixed_parts(parts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def list_row_groups(inputs: Sequence[Input]) -> list[RowGroup]:
-    """List the row groups of tables, all in order.
+    """List the row groups of all tables, in order.
 
     Raises:
         FormatError: A file is not a Parquet file, or is damaged.
@@ -136,12 +137,12 @@ def list_row_groups(inputs: Sequence[Input]) -> list[RowGroup]:
 
 
 def read_footer(path: Path) -> tuple[Any, tuple[str, ...]]:
-    """Return the metadata of a Parquet file, and the names of its columns."""
+    """Return the metadata and the column names of a Parquet file."""
     _, door = load_parquet()
     try:
         with door.ParquetFile(path) as file:
             return file.metadata, tuple(file.schema_arrow.names)
-    except Exception as error:  # pyarrow raises many kinds of things on damaged files
+    except Exception as error:  # pyarrow raises many types of exceptions on damaged files
         raise make_damaged(path, error) from error
 
 
@@ -154,7 +155,7 @@ def make_damaged(path: Path, error: Exception) -> FormatError:
 
 
 def list_rows(pieces: Iterable[RowGroup]) -> dict[str, list[int]]:
-    """Return the row counts of the row groups of each input, by its name."""
+    """Return the row counts of the row groups of each input, by input name."""
     out: dict[str, list[int]] = {}
     for piece in pieces:
         out.setdefault(piece.input.name, []).append(piece.rows)
@@ -162,7 +163,7 @@ def list_rows(pieces: Iterable[RowGroup]) -> dict[str, list[int]]:
 
 
 def hash_row_group(piece: RowGroup) -> str:
-    """Return a hash of the bytes of a row group and of the table's footer, which defines them.
+    """Return a hash of the bytes of a row group and of the table's footer.
 
     Raises:
         FormatError: The file is damaged.
@@ -185,6 +186,6 @@ def hash_row_group(piece: RowGroup) -> str:
 
 
 def find_bytes(column: Any) -> tuple[int, int]:
-    """Return the first byte and the length of a column of a row group."""
+    """Return the byte offset and the length of a column in a row group."""
     first = column.dictionary_page_offset if column.has_dictionary_page else column.data_page_offset
     return first, column.total_compressed_size

@@ -3,9 +3,9 @@
     job = Job(model, Reach("tool0", Transform()), {"restarts": 20})
     job.run("targets/*.parquet", "out/")
 
-It is a value: two jobs are equal if they would write the same bytes. `hash` is taken over all that answers depend on:
-the work, the body, goals, options, the device and the instruction level, and Poise's version; not over the number of
-threads, of shards or of machines.
+Jobs are compared by value: equal jobs write the same bytes. `hash` covers everything that the answers depend on: the
+work, the body, goals, options, the device, the instruction level, and Poise's version; not the number of threads,
+shards or machines.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ KIND = "poise job"
 DEVICES = ("cpu", "gpu")
 HASHED = ("work", "poise", "device", "level", "model", "goals", "options")
 PACKAGES = (goals, limits, methods, regions, motion, solids)
-CLASSES = {  # of the values that a job may hold
+CLASSES = {  # allowed as values in a job
     name: found
     for package in reversed(PACKAGES)
     for name in package.__all__
@@ -47,19 +47,19 @@ Inputs = str | PathLike[str] | Iterable[str | PathLike[str]] | None
 
 
 class Job:
-    """Work on many rows or clips, prepared to be run anywhere.
+    """Work on many rows or clips, which can run on any machine.
 
     Args:
-        model: The body; a built-in name or a file is loaded. None for work without one.
-        goals: One goal or several; columns of the input hold the targets of each row.
-        options: As `solve_batch` takes them: restarts, seed, dtype, solutions, method, limits, ...
-        device: "cpu": all cores. "gpu": CUDA, through CuPy.
-        work: "solve", "fk", "retarget", "quality" or "reach_map"; see `Job.fk` and the others.
-        level: The instruction level, such as "x86-64 avx2"; that of this machine unless given. All machines of a job
-            must run it, and run at it.
+        model: The body; a built-in name or a file is loaded. None for work that needs no body.
+        goals: One goal or several; columns of the input provide the targets of each row.
+        options: The options of `solve_batch`: restarts, seed, dtype, solutions, method, limits, ...
+        device: "cpu" (all cores) or "gpu" (CUDA, through CuPy).
+        work: "solve", "fk", "retarget", "quality" or "reach_map"; `Job.fk` and the other class methods set it.
+        level: The instruction level, such as "x86-64 avx2"; by default that of this machine. All machines of a job
+            must support it, and run at it.
 
     Raises:
-        InvalidValue: Goals or options that cannot be, or that cannot be saved.
+        InvalidValue: Goals or options are invalid, or cannot be saved.
     """
 
     def __init__(
@@ -101,9 +101,9 @@ class Job:
         """Return a job that retargets a folder of clips onto a body.
 
         Args:
-            model: The body, which moves freely; a name or a file is loaded with `base="free"`.
-            options: `suffix` of what is written (".csv"), its `style`; `scale` and `up` of `load_motion`; `mapping` and
-                `smooth` of `poise.retarget`.
+            model: The body, with a free root; a name or a file is loaded with `base="free"`.
+            options: `suffix` (".csv") and `style` of the output files; `scale` and `up` of `load_motion`; `mapping`
+                and `smooth` of `poise.retarget`.
         """
         body = load(model, base="free") if isinstance(model, (str, PathLike)) else model
         return cls(body, options=options, work="retarget")
@@ -133,17 +133,17 @@ class Job:
 
         Args:
             inputs: Files, a folder, or a pattern: "targets/*.parquet"; clips for work on clips; None for a reach map.
-            out: The folder for the answers. It belongs to this job; what is there already is not done again.
-            shard: "3/64": only this share of the work, for schedulers; counted from 0 or from 1.
-            threads: How many threads (default: one per core). The answers do not depend on it.
-            progress: A function called with (rows done, rows) from time to time, and at the end.
+            out: The output folder, which belongs to this job; finished parts in it are skipped.
+            shard: The share of the work to do, such as "3/64", for schedulers; counted from 0 or from 1.
+            threads: The number of threads (default: one per core). The answers do not depend on it.
+            progress: A function called with (rows done, rows) during the run and at the end.
 
         Raises:
             InvalidValue: The folder belongs to another job or to other inputs, an input has changed since its part was
-                made, or another run is writing there.
+                written, or another run is writing there.
             ModelMismatch: The body's file has changed since the job was made.
             FormatError: An input, or the folder's `_job.json`, is damaged; an input lacks a column; the disk is full.
-                What was done stays.
+                Finished parts are kept.
         """
         if progress is not None and not callable(progress):
             raise InvalidValue(f"progress is {progress!r}; it must be a function of (rows done, rows).")
@@ -158,11 +158,11 @@ class Job:
         check_unchanged(self._words.get("model") or {})
         return map_on_ray(self, dataset, **options)
 
-    # -------------------------------------------------------------------------------------------- as a value
+    # -------------------------------------------------------------------------------------------- serialisation
 
     @property
     def hash(self) -> str:
-        """Sixteen hexadecimal digits, a hash of everything that the answers depend on."""
+        """A hash of everything that the answers depend on, as 16 hexadecimal digits."""
         return hash_job(self._words)
 
     def _describe(self) -> dict[str, Any]:
@@ -178,16 +178,16 @@ class Job:
         }
 
     def plain_values(self) -> dict[str, Any]:
-        """Return the job as a JSON file holds it; `poise.save(job, "job.json")` writes it."""
+        """Return the job as plain values, as `poise.save(job, "job.json")` writes them."""
         return {"kind": KIND, "version": 1, "hash": self.hash} | self._words
 
     @classmethod
     def from_values(cls, values: dict[str, Any], path: str = "") -> Job:
-        """Return the job of plain values; `path` is where they were read from, for errors.
+        """Return the job described by plain values; `path` is their file, for error messages.
 
         Raises:
-            FormatError: It is not a job.
-            ModelMismatch: Its body is not what it was when the job was made.
+            FormatError: The values are not a job.
+            ModelMismatch: The body has changed since the job was made.
         """
         try:
             return cls._read(values)
@@ -195,7 +195,7 @@ class Job:
             raise
         except FormatError as error:
             raise FormatError(error.message, error.path or path) from None
-        except Exception as error:  # values of wrong types break anything
+        except Exception as error:  # values of wrong types may raise anything
             raise FormatError(f"is not a job that can be read: {error}", path) from error
 
     @classmethod
@@ -211,16 +211,16 @@ class Job:
             model, goals, options, words.get("device", "cpu"), work=words.get("work", "solve"), level=words.get("level")
         )
         if isinstance(words.get("model"), dict) and "key" in words["model"]:
-            job._words["model"] = words["model"]  # with the file and the hash that it had when the job was made
+            job._words["model"] = words["model"]  # with the path and hash of its file at the time the job was made
         return job
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Job:
-        """Read a job that `poise.save` wrote, or that was written by hand.
+        """Read a job written by `poise.save` or by hand.
 
         Raises:
-            FormatError: The file is missing or damaged, or is not a job.
-            ModelMismatch: Its body is not what it was when the job was made.
+            FormatError: The file is missing or damaged, or does not contain a job.
+            ModelMismatch: The body has changed since the job was made.
         """
         return cls.from_values(read_kind(path, KIND), str(path))
 
@@ -238,11 +238,11 @@ class Job:
         return f"<Job {self.hash}: {self.work}{body} on {self.device} ({self.level})>"
 
     def prepare(self, threads: int | None = None) -> Any:
-        """Return the prepared object that does the work, for a loop of your own."""
+        """Return the prepared work object, for use in your own loop."""
         return WORKS[self.work].prepare(self, threads)
 
 
 def hash_job(words: dict[str, Any]) -> str:
-    """Return the hash of a job in plain values; of its body, the name and the key count."""
+    """Return the hash of a job given as plain values; its body is represented by name and key."""
     body = words["model"] or {}
     return hash_values(words | {"model": {key: body[key] for key in ("name", "key") if key in body}})

@@ -1,4 +1,4 @@
-"""The instruction level of a job: part of its hash, because it changes the last bits of answers."""
+"""The instruction level of a job. It is part of the job's hash, because it changes the last bits of the answers."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from poise.native.gpu import load_cupy
 
 __all__ = ["ANY_GPU", "find_level", "run_at_level"]
 
-ANY_GPU = "gpu"  # of a job that was made where there is none
+ANY_GPU = "gpu"  # the level of a job that was made on a machine without a GPU
 PROCESSORS = {"aarch64": "arm64", "amd64": "x86-64", "x86_64": "x86-64"}
 
 
 def add_processor(level: str) -> str:
-    """Return a level with this machine's processor before it: "arm64 baseline", "x86-64 avx2"."""
+    """Prepend the processor architecture of this machine to a level: "arm64 baseline", "x86-64 avx2"."""
     own = platform.machine().lower()
     return f"{PROCESSORS.get(own, own)} {level}"
 
 
 def find_level(device: str) -> str:
-    """Return the level of this machine: of its processor ("x86-64 avx2"), or of its GPU ("sm_90")."""
+    """Return the level of this machine's processor ("x86-64 avx2") or GPU ("sm_90")."""
     if device == "cpu":
         return add_processor(native.level())
     try:
         return f"sm_{load_cupy().cuda.Device().compute_capability}"
     except MissingExtra:
         return ANY_GPU
-    except Exception:  # CuPy has an error of its own for each way in which there is no device
+    except Exception:  # CuPy raises various errors if there is no device
         return ANY_GPU
 
 
@@ -39,7 +39,7 @@ def run_at_level(device: str, level: str) -> Iterator[None]:
     """Run a block at the instruction level of a job.
 
     Raises:
-        InvalidValue: This machine cannot.
+        InvalidValue: This machine does not support the level.
     """
     if device == "gpu":
         load_cupy()

@@ -1,11 +1,11 @@
-"""A run of a job on a library of clips: a file each, a line of figures each, and one table of them all at the end.
+"""Runs of a job on a library of clips: one receipt per clip, and a table of all figures at the end.
 
-    walks/a.csv                        what was made of walks/a.bvh (retargeting)
-    _parts/walks/a.bvh.json            its receipt with its figures, written after it: it is done
-    5f0c9a...-clips.parquet            all figures, a row a clip: id, error, frames, slip_mean, ...
-    _manifest.json                     last
+    walks/a.csv                        the result for walks/a.bvh (retargeting)
+    _parts/walks/a.bvh.json            its receipt with its figures, written when the clip is done
+    5f0c9a...-clips.parquet            all figures, one row per clip: id, error, frames, slip_mean, ...
+    _manifest.json                     written last
 
-A clip that cannot be read has its reason under `error`; the others go on, and the next run tries it again.
+The `error` column has the reason if a clip cannot be read; the clip is skipped, and the next run retries it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ TEXTS = ("id", "error", "file")
 
 
 def run_clips(job: Any, inputs: Any, out: Any, shard: Any, threads: int | None, progress: Any) -> Report:
-    """Run a job on clips; see Job.run."""
+    """Run a job on clips; see `Job.run`."""
     begun = time.perf_counter()
     load_parquet()
     which, count = read_shard(shard)
@@ -44,7 +44,7 @@ def run_clips(job: Any, inputs: Any, out: Any, shard: Any, threads: int | None, 
         missing = [name for name in mine if find_clip(folder, clips[name]) is None]
         there = len(mine) - len(missing)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FormatWarning)  # a body's notes have the same words
+            warnings.simplefilter("ignore", FormatWarning)  # the body's notes repeat these warnings
             doing = do_clips(job, folder, [clips[name] for name in missing], min(workers, len(missing)))
             for number, _ in enumerate(doing, there + 1):
                 if progress is not None:
@@ -69,10 +69,10 @@ def run_clips(job: Any, inputs: Any, out: Any, shard: Any, threads: int | None, 
 
 
 def find_clip(folder: JobFolder, clip: Input, *, failed: bool = False) -> Receipt | None:
-    """Return the receipt of a clip; None if it is missing or damaged, or the clip failed and is retried.
+    """Return the receipt of a clip, or None if it is missing or damaged. By default also None if the clip failed.
 
     Raises:
-        InvalidValue: It was made from another content of the clip.
+        InvalidValue: The clip has changed since its receipt was written.
     """
     receipt = folder.find(clip.name)
     if receipt is None or (receipt["error"] and not failed):

@@ -1,4 +1,4 @@
-"""Lock: detects another run in the same folder. The system releases the lock of a process that dies."""
+"""Lock: detects another run in the same folder. The operating system releases the lock when a process dies."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ except ImportError:  # Windows
 
 
 class Lock:
-    """A lock on a file, from when it is made until `release`.
+    """A lock on a file, held from construction until `release`.
 
-    File systems without locks let everybody in: two runs then do the same work, and write the same bytes.
+    File systems without locks admit everyone: two runs then do the same work and write the same bytes.
 
     Args:
-        path: The file; it stays, and is empty when nobody holds it.
-        shared: Whether others who share it may hold it too.
+        path: The lock file; it is not deleted, and is empty while unlocked.
+        shared: Whether other shared locks on the file are allowed.
 
     Attributes:
-        holder: None where we hold it; else who does, in words that may be empty.
+        holder: None if this object holds the lock; otherwise a description of the holder, which may be empty.
     """
 
     def __init__(self, path: Path, *, shared: bool) -> None:
@@ -40,7 +40,7 @@ class Lock:
             self.holder = f" ({owner})" if owner else ""
             os.close(self._handle)
         except OSError:
-            pass  # no locks here
+            pass  # the file system has no locks
         if self.holder is None and not shared:
             with suppress(OSError):
                 os.ftruncate(self._handle, 0)
@@ -55,7 +55,7 @@ class Lock:
 
 
 def acquire(handle: int, shared: bool) -> None:
-    """Lock an open file, or raise BlockingIOError at once."""
+    """Lock an open file; raise `BlockingIOError` immediately if it is locked."""
     if fcntl is not None:
         fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         return
@@ -63,7 +63,7 @@ def acquire(handle: int, shared: bool) -> None:
 
     windows: Any = msvcrt
     if shared:
-        return  # Windows has no shared lock without more ado; shards have one each of their own
+        return  # Windows has no simple shared lock; each shard has its own exclusive lock
     try:
         windows.locking(handle, windows.LK_NBLCK, 1)
     except OSError as error:

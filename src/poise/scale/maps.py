@@ -1,8 +1,8 @@
-"""A reach map as a job: pieces of the grid, a part each, and one map at the end.
+"""A reach map as a job: the grid is split into pieces, one part each, and merged into one map at the end.
 
-5f0c9a...-00003.npz        a part: how many orientations of its voxels are reached, proved out of reach, tried
-map.npz                    the whole map, as `poise.save` writes it
-_manifest.json             last
+5f0c9a...-00003.npz        a part: the counts of orientations reached, proved out of reach and tried, per voxel
+map.npz                    the complete map, as `poise.save` writes it
+_manifest.json             written last
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ __all__ = ["MAP", "MAP_OPTIONS", "run_map"]
 MAP = "map.npz"
 MAP_OPTIONS = ("frame", "spacing", "directions", "turns", "axis", "box", "tolerance", "manipulability")
 FIELDS = ("numbers", "counts", "best")
-POSES = 1 << 19  # of a piece: a second or two on one core
+POSES = 1 << 19  # per piece: takes one or two seconds on one core
 
 
 def run_map(job: Any, inputs: Any, out: Any, shard: Any, threads: int | None, progress: Any) -> Report:
-    """Run a job of a reach map; see Job.run."""
+    """Run the job of a reach map; see `Job.run`."""
     if inputs is not None:
         raise InvalidValue(f"a reach map has no input; type job.run(None, {str(out)!r}).")
     begun = time.perf_counter()
@@ -70,18 +70,18 @@ def run_map(job: Any, inputs: Any, out: Any, shard: Any, threads: int | None, pr
 
 
 def split_map(query: MapQuery) -> Iterator[MapQuery]:
-    """Yield the query in pieces, whose size depends on the map alone."""
+    """Yield the query in pieces; their size depends only on the map."""
     for piece in query.cut(POSES):
         yield replace(query, places=query.places[piece], numbers=query.numbers[piece])
 
 
 def shift(progress: Any, before: int, total: int) -> Any:
-    """Report the progress of one piece as the progress of all."""
+    """Return a callback that reports the progress of one piece as progress of the whole map."""
     return None if progress is None else lambda done, _: progress(before + done, total)
 
 
 def write_part(folder: JobFolder, name: str, problem: MapProblem, piece: MapQuery, progress: Any) -> Receipt:
-    """Solve a piece and write its part: its own voxels only, so that memory and parts stay small."""
+    """Solve a piece and write its part, which contains only the voxels of the piece."""
     own = replace(piece, numbers=np.arange(len(piece.numbers)), voxels=len(piece.numbers))
     counts, best = problem.solve(own, progress)
     with folder.write(name) as temporary, temporary.open("wb") as sink:

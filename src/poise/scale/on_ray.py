@@ -1,7 +1,7 @@
-"""The rows of a job on Ray Data: one solver per actor, prepared once, with as many threads as the actor has cores.
+"""Row jobs on Ray Data: one solver per actor, prepared once, with as many threads as the actor has cores.
 
-Ray recovers from lost machines and has its own checkpoints, so the folder of a run is not used. Flat columns and large
-batches keep Ray's overhead small.
+Ray recovers from lost machines and has its own checkpoints, so no job folder is used. Flat columns and large batches
+keep Ray's overhead small.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ WHERE = "the dataset"
 
 
 def load_ray() -> Any:
-    """Return Ray with its data module."""
+    """Import and return Ray with its data module."""
     try:
         import ray
         import ray.data
@@ -41,24 +41,24 @@ def map_on_ray(
     checkpoint: str | PathLike[str] | None = None,
     **options: Any,
 ) -> Any:
-    """Return a Ray dataset of the answers of a job; it is computed on reading or writing.
+    """Return a lazy Ray dataset of the answers of a job; it is computed when it is read or written.
 
     Args:
         job: A job on rows: "solve" or "fk".
-        dataset: A `ray.data.Dataset` with the columns that the job reads, and `id`: Ray keeps no order.
-        batch_size: Rows that an actor is given at once.
-        num_cpus: Cores of an actor: so many threads solve there.
-        num_gpus: GPUs of an actor; 1 for a job on a GPU unless given.
-        concurrency: How many actors, or (least, most); by default as many as fit, leaving one core for Ray to read
-            and write with.
-        checkpoint: A folder, or a path in a bucket, that all nodes reach: rows that were written by `write_parquet` are
-            noted there, and a second run leaves them out (Ray's own CheckpointConfig). The dataset must then be one
-            that Ray reads from files and writes to files, and `id` unique.
-        options: More for `map_batches`, such as `accelerator_type`.
+        dataset: A `ray.data.Dataset` with the columns that the job reads, and `id`: Ray does not keep the order.
+        batch_size: The number of rows per call of an actor.
+        num_cpus: The number of cores, and of solver threads, of an actor.
+        num_gpus: The number of GPUs of an actor; by default 1 for a GPU job.
+        concurrency: The number of actors, or (minimum, maximum); by default as many as fit, leaving one core for Ray's
+            reading and writing.
+        checkpoint: A folder, or a path in a bucket, that all nodes can access. Rows written by `write_parquet` are
+            recorded there, and a second run skips them (Ray's CheckpointConfig). The dataset must then be read from
+            files and written to files, and `id` must be unique.
+        options: Further options of `map_batches`, such as `accelerator_type`.
 
     Raises:
         FormatError: The dataset lacks a column.
-        InvalidValue: The job is not one on rows.
+        InvalidValue: The job does not work on rows.
     """
     ray = load_ray()
     if not hasattr(job.prepare(), "compute"):
@@ -92,10 +92,10 @@ def map_on_ray(
 
 
 def count_actors(room: dict[str, float], device: str, num_cpus: float, num_gpus: float) -> int:
-    """Return how many actors fit on a cluster, leaving one core free.
+    """Return the number of actors that fit on a cluster, leaving one core free.
 
     Raises:
-        InvalidValue: There is none left to read and write with: Ray would wait for ever.
+        InvalidValue: No core would be left for reading and writing, so that Ray would wait forever.
     """
     cores = room.get("CPU", 0.0) - 1.0
     if cores < num_cpus:
@@ -108,20 +108,20 @@ def count_actors(room: dict[str, float], device: str, num_cpus: float, num_gpus:
 
 
 class RayWorker:
-    """The actor: made once, called with one table at a time.
+    """A Ray actor: created once, called with one table at a time.
 
     Args:
         job: The job.
-        num_cpus: The cores of the actor, which Ray does not pass on to libraries with their own threads.
+        num_cpus: The number of cores of the actor; Ray does not pass it to libraries with their own threads.
     """
 
     def __init__(self, job: Any, num_cpus: float) -> None:
         self._level = ExitStack()
-        self._level.enter_context(run_at_level(job.device, job.level))  # for as long as the actor lives
+        self._level.enter_context(run_at_level(job.device, job.level))  # until the actor ends
         self.work = job.prepare(max(1, round(num_cpus)))
 
     def __call__(self, table: Any) -> Any:
-        """Return the answers of a table; in slices, so that memory stays bounded."""
+        """Return the answers of a table, computed in slices to bound memory."""
         import pyarrow
 
         slices = [table.slice(first, ROWS) for first in range(0, max(1, table.num_rows), ROWS)]

@@ -8,7 +8,7 @@ from typing import Any
 
 __all__ = ["Report"]
 
-MAX_CLIPS = 40  # listed one by one
+MAX_CLIPS = 40  # clips listed individually
 COLUMNS = (
     ("frames", "frames", 0),
     ("slip mm", "slip_max", 3),
@@ -22,21 +22,21 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Report:
-    """The results of a run.
+    """The result of a run.
 
     Attributes:
         job: The job's hash.
-        folder: Where its parts are.
-        what: What is counted: "rows" or "clips".
-        done: How many this run did.
-        skipped: How many were there already.
-        left: How many of the whole job are not done: those of other shards, and those that failed.
-        counts: How those that this run did, or found, ended: {"reached": 98, "unreachable": 2}.
-        failed: What could not be read, with the reason: {"b.bvh": "..."}.
-        seconds: How long it took.
-        manifest: The list of all parts, once all are there.
-        figures: How good each clip is, by its name, as `quality` measures it: {"a.bvh": {"slip_max": ...}}.
-        damaged: Parts that did not match their receipts; this run made those of its shard again.
+        folder: The output folder.
+        what: The unit of the counts: "rows", "clips" or "poses".
+        done: The number that this run completed.
+        skipped: The number completed before this run.
+        left: The number in the whole job that remain: those of other shards, and those that failed.
+        counts: The outcomes of completed and skipped ones: {"reached": 98, "unreachable": 2}.
+        failed: The inputs that could not be read, with the reason: {"b.bvh": "..."}.
+        seconds: The duration of the run [s].
+        manifest: The manifest file if the job is complete, otherwise None.
+        figures: The quality of each clip, as `quality` measures it: {"a.bvh": {"slip_max": ...}}.
+        damaged: The parts that did not match their receipts; those of this shard were computed again.
     """
 
     job: str
@@ -54,7 +54,7 @@ class Report:
 
     @property
     def complete(self) -> bool:
-        """Whether the whole job is done."""
+        """Whether the whole job is complete."""
         return self.manifest is not None
 
     def __str__(self) -> str:
@@ -78,9 +78,9 @@ class Report:
 
 
 def list_figures(figures: dict[str, dict[str, Any]]) -> list[str]:
-    """Return a table of clips: how far feet slip and drift, float and sink [mm], and how abruptly joints move.
+    """Return the lines of a table of clips: foot slip, drift, float and sink [mm], and the steps and jerk of joints.
 
-    Of many clips, those with the largest foot slip are listed; the folder has the table of all figures.
+    If there are many clips, those with the largest foot slip are listed; the folder has the table of all figures.
     """
     if not figures:
         return []

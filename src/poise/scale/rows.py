@@ -1,4 +1,4 @@
-"""Work on rows: a table in, a table out, row by row the same for any number of threads and any size of batch."""
+"""Work on rows: maps a table to a table. A row's answer does not depend on the number of threads or the batch size."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ INVALID = CODES.index(Status.INVALID)
 
 
 class RowWork(Protocol):
-    """Work on rows, prepared once."""
+    """Prepared work on rows."""
 
     def list_columns(self, names: Sequence[str], where: str) -> list[str]:
-        """List the columns to read from a table with these names; raises if some are missing."""
+        """List the columns to read from a table with these column names; raises if some are missing."""
         ...
 
     def compute(self, table: Any, where: str, progress: Progress | None = None) -> dict[str, Any]:
@@ -48,10 +48,10 @@ class SolveRows:
 
     Args:
         model: The body.
-        goals: The goals; columns hold the targets of each row.
-        options: As `solve_batch` takes them.
+        goals: The goals; columns provide the targets of each row.
+        options: The options of `solve_batch`.
         device: "cpu" or "gpu".
-        threads: How many threads; one per core unless given.
+        threads: The number of threads; by default one per core.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class SolveRows:
         self._alone = len([row for row in self.solver.rows.values() if row.op in NEEDED]) == 1
 
     def find_targets(self, names: Sequence[str], where: str) -> list[TargetColumns]:
-        """List the goals whose targets a table with these columns has."""
+        """List the target columns of all goals that have some in the table."""
         goals = self.solver.rows.items()
         found = [TargetColumns.find(goal, row, names, self._alone, where) for goal, row in goals]
         if not (out := [each for each in found if each is not None]):
@@ -75,7 +75,7 @@ class SolveRows:
         return out
 
     def has_starts(self, names: Sequence[str], where: str) -> bool:
-        """Return whether a table has starts: q0 q1 ..., all of them or none."""
+        """Return whether a table has start poses: all of q0 q1 ..., or none of them."""
         own = name_q(self.model.nq)
         missing = [name for name in own if name not in names]
         if missing and len(missing) < len(own):
@@ -83,12 +83,12 @@ class SolveRows:
         return not missing and bool(own)
 
     def list_columns(self, names: Sequence[str], where: str) -> list[str]:
-        """See RowWork."""
+        """List the columns; see `RowWork`."""
         out = [column for each in self.find_targets(names, where) for column in each.columns]
         return out + (name_q(self.model.nq) if self.has_starts(names, where) else [])
 
     def compute(self, table: Any, where: str, progress: Progress | None = None) -> dict[str, Any]:
-        """See RowWork."""
+        """Return the answers as columns; see `RowWork`."""
         targets, good = {}, np.ones(table.num_rows, dtype=bool)
         for each in self.find_targets(table.column_names, where):
             targets[each.goal], fine = each.read(table, where)
@@ -109,7 +109,7 @@ class SolveRows:
         return self.solver.solve(targets, starts, progress=progress)
 
     def _name(self, answer: BatchSolution, good: NDArray[np.bool_]) -> dict[str, Any]:
-        """Return the answer as columns; rows with an invalid target are INVALID."""
+        """Return the answer as columns; rows with an invalid target get the status INVALID."""
         several = self.solver.solutions
         wide = expand_rows(copy_to_host(answer.codes), good, several, INVALID)
         q = expand_rows(copy_to_host(answer.q), good, several, np.nan)
@@ -125,7 +125,7 @@ class SolveRows:
 
 
 def expand_rows(array: NDArray[Any], good: NDArray[np.bool_], several: int, nothing: Any) -> NDArray[Any]:
-    """Return an array of the good rows as one of all rows, with several answers of a row below each other."""
+    """Expand an array of the good rows to all rows; several answers of a row become consecutive rows."""
     rows = array.reshape(-1, several, *array.shape[1 + (several > 1) :])
     if not good.all():
         whole = np.full((len(good), *rows.shape[1:]), nothing, dtype=rows.dtype)
@@ -135,25 +135,25 @@ def expand_rows(array: NDArray[Any], good: NDArray[np.bool_], several: int, noth
 
 
 class FkRows:
-    """Transforms of frames at the poses of tables.
+    """The forward kinematics of frames at the poses of tables.
 
     Args:
         model: The body.
-        frames: Which; their columns have their names before them if there are several.
+        frames: The frames; if there are several, their names are the prefixes of their columns.
     """
 
     def __init__(self, model: Model, frames: Sequence[str]) -> None:
         self.model, self.frames = model, tuple(model.frame(name).name for name in frames)
 
     def list_columns(self, names: Sequence[str], where: str) -> list[str]:
-        """See RowWork."""
+        """List the columns; see `RowWork`."""
         own = name_q(self.model.nq)
         if missing := [name for name in own if name not in names]:
             raise FormatError(f"has no column {', '.join(map(repr, missing))}; {list_known_columns(names)}", where)
         return own
 
     def compute(self, table: Any, where: str, progress: Progress | None = None) -> dict[str, Any]:
-        """See RowWork; `valid` is False for an invalid pose, and its transform NaN."""
+        """Return the transforms as columns; for an invalid pose `valid` is False and its transforms are NaN."""
         q = read_matrix(table, self.list_columns(table.column_names, where), where)
         good = find_poses(self.model, q)
         q[~good] = self.model.rest
@@ -169,7 +169,7 @@ class FkRows:
 
 
 def find_poses(model: Model, q: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return which rows are valid poses: finite, with nonzero quaternions."""
+    """Return a mask of the rows that are valid poses: finite, with nonzero quaternions."""
     good: NDArray[np.bool_] = np.array(np.isfinite(q).all(axis=1))
     for joint in model.joints:
         if joint.quaternion:

@@ -1,4 +1,4 @@
-"""A run of a job on rows: finished parts are kept, missing ones are computed, and the manifest is written last."""
+"""Runs of a job on rows: finished parts are kept, missing ones are computed, and the manifest is written last."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["run_rows"]
 
 
 class Tally:
-    """The progress of a run.
+    """The progress and row counts of a run.
 
     Args:
-        total: Of the pieces of this run.
+        total: The number of rows of this run.
         progress: Called with (done, total).
     """
 
@@ -29,12 +29,12 @@ class Tally:
         self.counts: dict[str, int] = {}
 
     def tick(self, more: int = 0) -> None:
-        """Report the progress within the current piece."""
+        """Report `more` rows done within the current piece."""
         if self.progress is not None:
             self.progress(self.before + more, self.total)
 
     def add(self, facts: dict[str, Any], *, new: bool) -> None:
-        """Count a finished piece."""
+        """Add a finished piece to the counts."""
         self.before += facts["rows"]
         self.new += facts["rows"] if new else 0
         for name, number in facts["counts"].items():
@@ -43,7 +43,7 @@ class Tally:
 
 
 def run_rows(job: Any, inputs: Any, out: Any, shard: Any, threads: int | None, progress: Any) -> Report:
-    """Run a job on the rows of tables; see Job.run."""
+    """Run a job on the rows of tables; see `Job.run`."""
     begun = time.perf_counter()
     which, count = read_shard(shard)
     pieces = list_row_groups(list_inputs(inputs))
@@ -85,25 +85,25 @@ def run_rows(job: Any, inputs: Any, out: Any, shard: Any, threads: int | None, p
 
 
 def describe_failures(failed: dict[str, str], done: int) -> str:
-    """Return a message that lists unreadable inputs, and says that the rest is done."""
+    """Return a message that lists the unreadable inputs and states that the rest is done."""
     reasons = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
     return f"{reasons} The rest of this run is done ({done} rows) and kept."
 
 
-# ------------------------------------------------------------------------------------------------ what is there
+# ------------------------------------------------------------------------------------------------ parts
 
 
 def list_facts(job: str, piece: RowGroup) -> dict[str, Any]:
-    """Return the job and the input of a part."""
+    """Return the facts that identify a part: its job, its input and the input's hash."""
     words = {"job": job, "input": piece.input.name, "group": piece.group}
     return words | {"fingerprint": hash_row_group(piece)}
 
 
 def name_parts(job: str, pieces: Sequence[RowGroup]) -> dict[str, RowGroup]:
-    """Return the pieces by the names of their parts: the job's hash, the input, the row group.
+    """Map part names (the job's hash, the input, the row group) to row groups.
 
     Raises:
-        InvalidValue: Two would have the same name.
+        InvalidValue: Two parts would have the same name.
     """
     out: dict[str, RowGroup] = {}
     for piece in pieces:
@@ -114,10 +114,10 @@ def name_parts(job: str, pieces: Sequence[RowGroup]) -> dict[str, RowGroup]:
 
 
 def check_columns(pieces: Sequence[RowGroup], work: Any) -> None:
-    """Reject tables that lack a column before anything is computed.
+    """Check that all tables have the needed columns, before anything is computed.
 
     Raises:
-        FormatError: One lacks a column of the work; or some have an id and others have none.
+        FormatError: A table lacks a column of the work, or only some tables have an id.
     """
     files = {piece.input.path: piece for piece in pieces}
     for path, piece in files.items():
@@ -132,7 +132,7 @@ def find_part(folder: JobFolder, name: str, piece: RowGroup) -> Receipt | None:
     """Return the receipt of a part, or None if it is missing or damaged.
 
     Raises:
-        InvalidValue: It was made from another content of its input.
+        InvalidValue: The input has changed since the part was written.
     """
     if (receipt := folder.find(name)) is not None and receipt["fingerprint"] != hash_row_group(piece):
         raise folder.make_changed(piece.input.path, name)
@@ -140,7 +140,7 @@ def find_part(folder: JobFolder, name: str, piece: RowGroup) -> Receipt | None:
 
 
 def write_manifest(folder: JobFolder, job: str, receipts: dict[str, Receipt]) -> Any:
-    """Write the list of all parts of a job."""
+    """Write the manifest of a job."""
     tally = Tally(0, None)
     for receipt in receipts.values():
         tally.add(receipt, new=True)

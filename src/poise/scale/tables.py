@@ -1,4 +1,4 @@
-"""Row groups to parts: read, computed and written batch by batch, so that memory stays bounded."""
+"""Computation of parts: a row group is read, computed and written batch by batch, so that memory stays bounded."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from poise.scale.rows import RowWork
 
 __all__ = ["ROWS", "add_id", "make_table", "write_part"]
 
-ROWS = 1 << 18  # rows that are in memory at once, and in a row group of what is written
+ROWS = 1 << 18  # rows in memory at once, and per row group of the output
 Tick = Callable[[int], Any]
 
 
@@ -24,15 +24,15 @@ def write_part(
     """Compute a row group and write its part.
 
     Args:
-        folder: Where it goes.
+        folder: The output folder.
         name: The part's name.
         piece: The row group.
-        work: What is computed.
-        facts: Whose the part is, and of which input.
-        tick: Called with the rows that are done, from time to time.
+        work: The work to do.
+        facts: The job and the input of the part.
+        tick: Called with the number of finished rows, after each batch and during it.
 
     Returns:
-        Its receipt: the facts, the rows, and the counts of how they ended.
+        The receipt: the facts, the number of rows, and the counts of their outcomes.
     """
     _, door = load_parquet()
     counts: dict[str, int] = {}
@@ -49,7 +49,7 @@ def write_part(
             add_counts(counts, found)
             done += table.num_rows
             tick(done)
-        if writer is None:  # a row group of no rows
+        if writer is None:  # a row group without rows
             empty = empty_table(piece, work)
             writer = door.ParquetWriter(sink, empty.schema, compression="none")
         writer.close()
@@ -58,12 +58,12 @@ def write_part(
 
 
 def shift(tick: Tick, before: int) -> Callable[[int, int], Any]:
-    """Report the progress of a batch as progress of its row group."""
+    """Return a callback that reports the progress of a batch as progress of its row group."""
     return lambda done, _: tick(before + done)
 
 
 def read_batches(piece: RowGroup, work: RowWork) -> Iterator[Any]:
-    """Yield the tables of a row group, of at most `ROWS` rows, with the needed columns.
+    """Yield the row group as tables of at most `ROWS` rows, with the needed columns.
 
     Raises:
         FormatError: The file is damaged.
@@ -75,7 +75,7 @@ def read_batches(piece: RowGroup, work: RowWork) -> Iterator[Any]:
     while True:  # ends: with the row group
         try:
             batch = next(batches, None)
-        except Exception as error:  # pyarrow raises many kinds of things on damaged files
+        except Exception as error:  # pyarrow raises many types of exceptions on damaged files
             raise make_damaged(piece.input.path, error) from error
         if batch is None:
             return
@@ -89,7 +89,7 @@ def iterate(piece: RowGroup, door: Any, columns: list[str]) -> Iterator[Any]:
 
 
 def empty_table(piece: RowGroup, work: RowWork) -> Any:
-    """Return the answer for no rows."""
+    """Return the answer table for zero rows."""
     _, door = load_parquet()
     wanted = work.list_columns(piece.columns, str(piece.input.path))
     table = door.read_schema(piece.input.path).empty_table().select(wanted + ["id"] * ("id" in piece.columns))
@@ -97,10 +97,10 @@ def empty_table(piece: RowGroup, work: RowWork) -> Any:
 
 
 def add_id(table: Any, first: int, rows: int) -> Any:
-    """Return the ids of the answers: the table's, repeated for several answers, or row numbers.
+    """Return the ids of the answers: the table's ids, repeated for several answers, or row numbers.
 
     Raises:
-        FormatError: An id is missing.
+        FormatError: A row has no id.
     """
     import pyarrow
 
@@ -116,7 +116,7 @@ def add_id(table: Any, first: int, rows: int) -> Any:
 
 
 def make_table(columns: dict[str, Any], ids: Any) -> Any:
-    """Return the columns of an answer as a table, the id first."""
+    """Return the columns of an answer as a table, with the ids first."""
     import pyarrow
 
     arrays = [pyarrow.array(x, pyarrow.string()) if x.dtype == object else pyarrow.array(x) for x in columns.values()]
@@ -124,7 +124,7 @@ def make_table(columns: dict[str, Any], ids: Any) -> Any:
 
 
 def add_counts(counts: dict[str, int], columns: dict[str, Any]) -> None:
-    """Count the rows by status, or by whether they are valid poses."""
+    """Add the row counts by status, or by pose validity."""
     if "status" in columns:
         names, numbers = np.unique(columns["status"].astype(str), return_counts=True)
     else:

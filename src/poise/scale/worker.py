@@ -1,4 +1,4 @@
-"""A worker process: does the clips that come in a line each, and answers each with a line; see `worker_pool`."""
+"""A worker process: reads one clip per line, processes it, and answers with one line; see `worker_pool`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__: list[str] = []
 
 
 def serve() -> None:
-    """Do the clips that come in, until the input ends."""
+    """Process the incoming clips until the input ends."""
     warnings.simplefilter("ignore", FormatWarning)
     lines: queue.SimpleQueue[str] = queue.SimpleQueue()
     answers, sys.stdout = sys.stdout, sys.stderr
@@ -31,7 +31,7 @@ def serve() -> None:
     folder.tag = head["tag"]
     with run_at_level(job.device, job.level):
         work = job.prepare()
-        while True:  # ends: `read_lines` ends the process with its input
+        while True:  # ends: `read_lines` exits the process when the input ends
             clip = json.loads(lines.get())
             failure, path = "", ""
             try:
@@ -42,7 +42,7 @@ def serve() -> None:
 
 
 def read_lines(lines: queue.SimpleQueue[str]) -> None:
-    """Pass lines on; when the input ends, end the process at once."""
+    """Put the input lines into a queue; exit the process when the input ends."""
     for line in sys.stdin:
         lines.put(line)
     os._exit(0)

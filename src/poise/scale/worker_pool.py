@@ -1,7 +1,7 @@
-"""Worker processes for clips: each reads a clip a line, and answers with a line.
+"""Worker processes for clips: each reads one clip per line, and answers with one line.
 
-`multiprocessing` would import the caller's script again in every process, and its processes survive a caller that is
-killed. A worker is `python -m poise.scale.worker`, and ends when its input does.
+`multiprocessing` would import the caller's script again in every process, and its processes survive if the caller is
+killed. A worker is `python -m poise.scale.worker`, and exits when its input ends.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from poise.scale.inputs import Input
 __all__ = ["do_clip", "do_clips"]
 
 Worker = subprocess.Popen[str]
-POLL_SECONDS = 0.05  # a wait without a limit ignores Ctrl-C on Windows
+POLL_SECONDS = 0.05  # a wait without a timeout ignores Ctrl-C on Windows
 
 
 def do_clips(job: Any, folder: JobFolder, clips: Sequence[Input], workers: int) -> Iterator[None]:
-    """Do clips in worker processes (one worker works here), and yield after each."""
+    """Process clips in worker processes, or in this process for one worker; yield after each clip."""
     if workers < 2:
         work = job.prepare()
         for clip in clips:
@@ -43,7 +43,7 @@ def do_clips(job: Any, folder: JobFolder, clips: Sequence[Input], workers: int) 
             for process in processes:
                 idle.put(process)
             waiting = {pool.submit(send_clip, idle, clip) for clip in clips}
-            while waiting:  # ends: a process answers, or ends
+            while waiting:  # ends: each worker answers or exits
                 done, waiting = wait(waiting, POLL_SECONDS, FIRST_COMPLETED)
                 yield from (future.result() for future in done)
         finally:
@@ -53,7 +53,7 @@ def do_clips(job: Any, folder: JobFolder, clips: Sequence[Input], workers: int) 
 
 
 def start_worker(job: Any, folder: JobFolder) -> Worker:
-    """Start a process and send it the job."""
+    """Start a worker process and send it the job."""
     command = [sys.executable, "-m", "poise.scale.worker"]
     process = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
@@ -71,7 +71,7 @@ def end_worker(process: Worker) -> None:
 
 
 def send(process: Worker, values: dict[str, Any]) -> None:
-    """Send a line to a worker; one that has ended does not answer."""
+    """Send a line to a worker; ignored if the worker has exited."""
     assert process.stdin is not None
     with suppress(BrokenPipeError):
         process.stdin.write(json.dumps(values) + "\n")
@@ -79,10 +79,10 @@ def send(process: Worker, values: dict[str, Any]) -> None:
 
 
 def send_clip(idle: queue.SimpleQueue[Worker], clip: Input) -> None:
-    """Let the next idle worker do a clip, and wait for it.
+    """Send a clip to the next idle worker and wait for the answer.
 
     Raises:
-        FormatError: The worker reports one, or has ended.
+        FormatError: The worker reports an error, or has exited.
     """
     process = idle.get()
     try:
@@ -99,7 +99,7 @@ def send_clip(idle: queue.SimpleQueue[Worker], clip: Input) -> None:
 
 
 def do_clip(folder: JobFolder, work: Any, clip: Input) -> None:
-    """Do one clip: write its motion first, then its figures."""
+    """Process one clip: write its motion, then its receipt with the figures."""
     file = str(PurePosixPath(clip.name).with_suffix(work.suffix)) if work.suffix else None
     receipt: Receipt = {"id": clip.name, "error": "", "file": file or "", "fingerprint": measure(clip.path)["sha256"]}
     figures: dict[str, Any] = dict.fromkeys(Quality.__dataclass_fields__)
@@ -111,6 +111,6 @@ def do_clip(folder: JobFolder, work: Any, clip: Input) -> None:
                 figures = work.do(clip.path, temporary).to_dict()
     except PoiseError as error:
         if isinstance(error.__cause__, OSError):
-            raise  # the disk, and not the clip
+            raise  # a disk error, not a fault of the clip
         receipt |= {"error": " ".join(str(error).split()), "file": ""}
     folder.sign(clip.name, receipt | figures)

@@ -1,4 +1,4 @@
-"""The kinds of work: how each is checked, prepared and run."""
+"""The kinds of work of a job, with the functions that check, prepare and run each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from poise.scale.rows import FkRows, SolveRows
 __all__ = ["WORKS", "Work"]
 
 CLOCK_OPTION = "time_limit"
-RUN_OPTIONS = ("threads", "starts", "targets", "out", "progress", "record")  # of Job.run, or columns of its input
+RUN_OPTIONS = ("threads", "starts", "targets", "out", "progress", "record")  # of Job.run, or columns of the input
 
 
 @dataclass(frozen=True)
@@ -24,13 +24,13 @@ class Work:
     """A kind of work.
 
     Attributes:
-        prepare: Returns the object that does the work, for a job and a number of threads.
-        run: Does the rest of a job: (job, inputs, out, shard, threads, progress).
-        check_values: Raises for goals and options that cannot be.
+        prepare: Returns the work object for a job and a number of threads.
+        run: Does the remaining work of a job: (job, inputs, out, shard, threads, progress).
+        check_values: Raises for invalid goals and options.
         options: The names of its options; None if `check_values` checks them.
         needs_model: Whether it needs a body.
-        reads_meshes: Whether it needs the meshes next to the body's file.
-        has_gpu: Whether it runs on a GPU too.
+        reads_meshes: Whether it reads the meshes next to the body's file.
+        has_gpu: Whether it also runs on a GPU.
     """
 
     prepare: Callable[[Any, int | None], Any]
@@ -42,7 +42,7 @@ class Work:
     has_gpu: bool = False
 
     def check(self, job: Any) -> None:
-        """Raise InvalidValue for a job that this work cannot do."""
+        """Raise `InvalidValue` if this work cannot do the job."""
         if self.needs_model and job.model is None:
             raise InvalidValue(f"a job of {job.work!r} needs a body: give model=.")
         if job.device == "gpu" and not self.has_gpu:
@@ -57,7 +57,7 @@ class Work:
 
 
 def check_solve(job: Any) -> None:
-    """Check goals and options of `solve_batch`."""
+    """Check the goals and options of a `solve_batch` job."""
     if not job.goals:
         raise InvalidValue("goals is empty: give one goal or several; columns hold the targets of each row.")
     if job.options.get(CLOCK_OPTION) is not None:
@@ -73,36 +73,36 @@ def check_solve(job: Any) -> None:
 
 
 def prepare_solve(job: Any, threads: int | None) -> SolveRows:
-    """Return the solver of rows."""
+    """Return the work object that solves rows."""
     return SolveRows(job.model, job.goals, job.options, job.device, threads)
 
 
 def prepare_fk(job: Any, _: int | None = None) -> FkRows:
-    """Return the forward kinematics of rows."""
+    """Return the work object that computes the forward kinematics of rows."""
     if not job.options.get("frames"):
         raise InvalidValue("frames is empty: name the frames whose transforms you want.")
     return FkRows(job.model, job.options["frames"])
 
 
 def prepare_retarget(job: Any, _: int | None = None) -> RetargetClips:
-    """Return the retargeting of clips."""
+    """Return the work object that retargets clips."""
     return RetargetClips(job.model, **job.options)
 
 
 def prepare_quality(job: Any, _: int | None = None) -> QualityClips:
-    """Return the measurement of clips."""
+    """Return the work object that measures clips."""
     return QualityClips(**job.options)
 
 
 def check_map(job: Any) -> None:
-    """Check that a reach map has a frame of its body."""
+    """Check that the job of a reach map names a frame of its body."""
     if "frame" not in job.options:
         raise InvalidValue("a reach map is of a frame: give frame=.")
     job.model.frame(job.options["frame"])
 
 
 def prepare_map(job: Any, threads: int | None) -> MapProblem:
-    """Return the problem of a reach map."""
+    """Return the prepared reach map problem."""
     return MapProblem.prepare(job.model, threads=threads, device=job.device, **job.options)
 
 
