@@ -1,6 +1,6 @@
-"""Files in, files out: `load` a body, `load_motion`, `save`; one format a module, each with its reader and writer.
+"""Reading and writing of files: `load`, `load_motion` and `save`. Each format is a module with a reader and a writer.
 
-Readers keep the file's numbers. They reject malformed files with a `FormatError` (path, line, what to do), and read odd
+Readers keep the file's numbers. They reject malformed files with a `FormatError` (path, line, advice), and read unusual
 ones with a `FormatWarning` and a line in `model.notes`. Writers never leave incomplete files.
 """
 
@@ -26,7 +26,7 @@ from poise.model import Model
 
 __all__ = ["load", "load_motion", "save"]
 
-OWN_VERBS = ("write_arrays", "write_values")  # of objects that turn themselves into arrays or plain values
+OWN_VERBS = ("write_arrays", "write_values")  # for objects that convert themselves to arrays or plain values
 
 
 def load(
@@ -37,20 +37,20 @@ def load(
     up: str | None = None,
     package_path: Sequence[str | PathLike[str]] = (),
 ) -> Model:
-    """Return a model: a built-in body by its name, or one from a file.
+    """Return a model: a built-in body by its name, or a body from a file.
 
     Args:
-        path_or_name: "humanoid" or another of `poise.models.names()`; else a file: URDF, MJCF, BVH, glTF, a DH table.
-        base: "fixed", or "free": a joint with six degrees of freedom under the root.
-        scale: Metres per unit of the file; "auto" guesses, and says so in `model.notes`.
-        up: "y" or "z" turns the body so that this axis points up; None keeps the file's axes.
-        package_path: Folders that hold the packages which a URDF names (``package://name/...``), searched before the
+        path_or_name: "humanoid" or another of `poise.models.names()`; or a file: URDF, MJCF, BVH, glTF, a DH table.
+        base: "fixed", or "free": adds a joint with six degrees of freedom at the root.
+        scale: Metres per unit of the file; "auto" guesses it and records the guess in `model.notes`.
+        up: "y" or "z" rotates the body so that this axis points up; None keeps the file's axes.
+        package_path: Folders with the packages that a URDF refers to (``package://name/...``), searched before the
             folders above the file, ROS_PACKAGE_PATH and installed packages. Meshes are opened when the body is drawn.
 
     Raises:
         NameNotFound: Neither a file nor a built-in body has this name.
         FormatError: The file is missing, malformed, or has no known format.
-        MissingExtra: Its reader needs a package; the message has the command.
+        MissingExtra: The reader needs a package that is not installed; the message has the command.
     """
     text = convert_path(path_or_name)
     options = check_options(ReadOptions(base=base, scale=scale, up=up, package_path=list_folders(package_path)))
@@ -76,7 +76,7 @@ def list_folders(paths: Sequence[str | PathLike[str]]) -> tuple[str, ...]:
     """Return the folders of `package_path=`, as text.
 
     Raises:
-        InvalidValue: It is not a list of folders, or one of them is not there.
+        InvalidValue: The value is not a list, or an entry is not an existing folder.
     """
     if isinstance(paths, (str, PathLike)):
         raise InvalidValue(f"package_path is {paths!r}; it must be a list of folders: package_path=[{str(paths)!r}].")
@@ -88,7 +88,7 @@ def list_folders(paths: Sequence[str | PathLike[str]]) -> tuple[str, ...]:
 
 
 def load_within(path: str | PathLike[str], folder: str | PathLike[str], **options: Any) -> Model:
-    """Return a model from an uploaded file: its references are searched in `folder` and nowhere else."""
+    """Return a model from an uploaded file; files that it refers to are searched only in `folder`."""
     chosen = check_options(ReadOptions(**options, within=convert_path(folder)))
     model = read(Source.open(convert_path(path)), "read_model", chosen)
     assert isinstance(model, Model)
@@ -104,7 +104,7 @@ def path_exists(path: str) -> bool:
 
 
 def load_built_in(name: str, options: ReadOptions) -> Model:
-    """Return a built-in body; the same object every time unless an option changes it."""
+    """Return a built-in body; always the same object unless an option changes it."""
     model = models.build(name)
     if replace(options, package_path=()) == ReadOptions():
         return model
@@ -123,14 +123,14 @@ def load_motion(
 
     Args:
         path: The file.
-        scale: Metres per unit of the file; "auto" guesses, and says so in `model.notes`.
-        up: "y" or "z" turns the body so that this axis points up; None keeps the file's axes.
-        clip: Which animation, by name or number, if the file has several (default: the first).
-        model: The body that it is for, if the file holds only numbers.
+        scale: Metres per unit of the file; "auto" guesses it and records the guess in `model.notes`.
+        up: "y" or "z" rotates the body so that this axis points up; None keeps the file's axes.
+        clip: The name or index of the animation, if the file has several (default: the first).
+        model: The body of the motion, if the file contains only numbers.
 
     Raises:
         FormatError: The file is missing, malformed, or has no motion.
-        MissingExtra: Its reader needs a package; the message has the command.
+        MissingExtra: The reader needs a package that is not installed; the message has the command.
     """
     options = check_options(ReadOptions(scale=scale, up=up, clip=clip, model=model))
     motion = read(Source.open(convert_path(path)), "read_motion", options)
@@ -146,22 +146,22 @@ def save(
     like: str | PathLike[str] | None = None,
     style: str | None = None,
 ) -> Path:
-    """Write a model, motion, pose, solution or solved clip, or a ledger of contacts; the suffix of `path` says how.
+    """Write a model, motion, pose, solution, track or contacts; the suffix of `path` determines the format.
 
-    The file appears whole or not at all: it is written under another name in the same folder, then renamed.
+    Writing is atomic: the file is written under another name in the same folder, then renamed.
 
     Args:
         thing: A `Model`, `Motion`, `Pose`, `Solution` or `Track`; `Contacts` as JSON, a `ReachMap` as NPZ.
         path: The file to write; its folder must exist.
         overwrite: False raises if the file exists.
-        like: A file whose character (mesh, materials, skin) the pose or motion is put into; glTF only.
+        like: A glTF file whose character (mesh, materials, skin) is used for the pose or motion; glTF output only.
         style: Layout of a robot's motion: "unitree" (CSV) or "gmr" (NPZ); see `poise.formats.tables.robot_csv`.
 
     Returns:
         The path.
 
     Raises:
-        FormatError: The format cannot hold it, the suffix is unknown, or the file cannot be written.
+        FormatError: The format cannot store the object, the suffix is unknown, or the file cannot be written.
     """
     text = convert_path(path)
     verb, value = choose_writer(thing, text)
@@ -185,7 +185,7 @@ def save(
 
 
 def check_joint_kinds(model: Model, module: Any, path: str) -> None:
-    """Raise for a body with joints that only our own format can hold, naming the first."""
+    """Raise `FormatError` if the body has joints that only Poise's JSON format can store."""
     odd = next((joint for joint in model.joints if joint.kind in ("path", "scale")), None)
     if odd is not None and not getattr(module, "HOLDS_EVERY_JOINT", False):
         raise FormatError(
@@ -196,7 +196,7 @@ def check_joint_kinds(model: Model, module: Any, path: str) -> None:
 
 
 def warn_of_objects(thing: Any, module: Any) -> None:
-    """Warn about the objects of a motion, which only glTF can hold."""
+    """Warn if the motion has objects and the format is not glTF, the only one that can store them."""
     if isinstance(thing, Motion) and thing.objects and module.NAME != "glTF":
         names = ", ".join(repr(each.name) for each in thing.objects)
         text = f"{module.NAME} holds the body alone, and not {names}; save a .glb to keep both."
@@ -204,7 +204,7 @@ def warn_of_objects(thing: Any, module: Any) -> None:
 
 
 def choose_writer(thing: Any, path: str) -> tuple[str, Any]:
-    """Return the writer for a thing, and the value to write: of a solution its table, or its pose."""
+    """Return the name of the writer function, and the value to write: for a solution, the solution or its pose."""
     if hasattr(thing, "to_arrays"):
         return "write_arrays", thing
     if isinstance(thing, Model):
@@ -227,7 +227,7 @@ def choose_writer(thing: Any, path: str) -> tuple[str, Any]:
 
 
 def check_options(options: ReadOptions) -> ReadOptions:
-    """Return the options, or raise an error that names the wrong one."""
+    """Return the options; raise `InvalidValue` for an invalid one."""
     if options.base not in ("fixed", "free"):
         raise InvalidValue(f"base is {options.base!r}; it must be 'fixed' or 'free'.")
     if options.up not in (None, "y", "z"):
@@ -243,8 +243,8 @@ def check_options(options: ReadOptions) -> ReadOptions:
 def read(source: Source, verb: str, options: ReadOptions) -> Any:
     """Read a file by its format, and issue its oddities as warnings at the caller's line.
 
-    Readers raise `FormatError` by themselves; what slips through them is wrapped here, so that no file can bring
-    another exception to a user.
+    Readers raise `FormatError` themselves; any other exception is wrapped here, so that the caller sees no other
+    exception.
     """
     try:
         result = getattr(registry.find_reader(source, verb), verb)(source, options)

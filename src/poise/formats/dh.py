@@ -7,11 +7,11 @@ Both conventions chain ``A_1 A_2 ... A_n``, with the joint's own q added to thet
 | standard (classical, distal) | ``Rz(theta) Tz(d) Tx(a) Rx(alpha)`` | Denavit and Hartenberg 1955; Spong |
 | modified (proximal) | ``Tx(a) Rx(alpha) Tz(d) Rz(theta)``, a and alpha of the link before | Craig, section 3.4 |
 
-A file has a line that names its columns, with commas, semicolons, tabs or blanks between: ``a, alpha, d, theta`` in any
-order, and where wanted ``joint`` and ``link`` (names), ``type`` (revolute, prismatic, fixed, or R, P, F), ``lower``,
-``upper``, ``mass``. Angles are radians, degrees in a column called ``alpha_deg`` or ``theta [deg]``; ``pi/2`` may be
-written. In theta or d, a name such as ``q3`` marks what moves. A comment says the convention, ``# convention:
-modified``; a table without one is read as standard, with a warning.
+A file has a line with column names, separated by commas, semicolons, tabs or blanks: ``a, alpha, d, theta`` in any
+order, and optionally ``joint`` and ``link`` (names), ``type`` (revolute, prismatic, fixed, or R, P, F), ``lower``,
+``upper``, ``mass``. Angles are in radians, or in degrees if the column is called ``alpha_deg`` or ``theta [deg]``;
+``pi/2`` is allowed. In theta or d, a name such as ``q3`` marks the joint variable. A comment gives the convention,
+``# convention: modified``; a table without one is read as standard, with a warning.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ NAME = "DH table"
 SUFFIXES = (".csv", ".dh")
 MAX_ROWS = 10_000
 MAX_BYTES = 1 << 24
-LONGEST = 60  # letters of a cell that a pattern looks at
+LONGEST = 60  # longer cells are not matched against patterns
 CONVENTIONS = {"standard": "standard", "classical": "standard", "distal": "standard"} | dict.fromkeys(
     ("modified", "proximal", "craig", "mdh"), "modified"
 )
@@ -81,14 +81,14 @@ def from_table(
     Frames are ``base`` and ``link1`` to ``linkN``, the frames of the table; joints are ``joint1`` to ``jointN``.
 
     Args:
-        rows: For each joint (a, alpha, d, theta), or a mapping with those keys and where wanted joint, link, type,
+        rows: For each joint (a, alpha, d, theta), or a mapping with those keys and optionally joint, link, type,
             lower, upper, mass.
         convention: "standard" or "modified".
         name: The model's name.
-        degrees: Whether alpha, theta and the ranges of turning joints are degrees.
+        degrees: Whether alpha, theta and the ranges of revolute joints are in degrees.
 
     Raises:
-        InvalidValue: A row that is none.
+        InvalidValue: A row is invalid.
 
     Examples:
         >>> arm = from_table([(0.5, 0, 0, 0), (0.4, 0, 0, 0)])
@@ -108,7 +108,7 @@ def from_table(
 
 
 def as_mapping(row: Any, i: int) -> Mapping[str, Any]:
-    """Return a row by its columns' names."""
+    """Return a row as a mapping from column names to values."""
     if isinstance(row, Mapping):
         unknown = [key for key in row if key not in set(COLUMNS.values())]
         if unknown:
@@ -126,7 +126,7 @@ def as_mapping(row: Any, i: int) -> Mapping[str, Any]:
 
 
 def add_row(builder: ModelBuilder, parent: str, i: int, row: Mapping[str, Any], convention: str, degrees: bool) -> str:
-    """Add one joint and the frame of its link; return that frame."""
+    """Add one joint and the frame of its link; return the name of that frame."""
     turn = math.pi / 180.0 if degrees else 1.0
     a, alpha, d, theta = (check_finite(row.get(key, 0.0), f"row {i}: {key}") for key in ORDER)
     alpha, theta = alpha * turn, theta * turn
@@ -152,7 +152,7 @@ def add_row(builder: ModelBuilder, parent: str, i: int, row: Mapping[str, Any], 
 
 
 def check_finite(value: Any, what: str) -> float:
-    """Return a finite number of reasonable size."""
+    """Return the value as a float; raise `InvalidValue` if it is not a number, or exceeds 1e9."""
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -166,10 +166,10 @@ def check_finite(value: Any, what: str) -> float:
 
 
 def read_model(source: Source, options: ReadOptions) -> Model:
-    """Read the arm of a CSV file.
+    """Read an arm from a CSV file.
 
     Raises:
-        FormatError: No line of column names, a missing column, a cell that is not a number, too many rows.
+        FormatError: Column names are missing, a cell is not a number, or the table has too many rows.
     """
     from pathlib import Path
 
@@ -198,7 +198,7 @@ def read_model(source: Source, options: ReadOptions) -> Model:
 
 
 def read_statement(lines: Sequence[str], what: str, source: Source) -> str | None:
-    """Return the value of a comment such as ``# convention: modified``."""
+    """Return the value of a comment such as ``# convention: modified``, or None."""
     found = [
         line.partition(":")[2].strip()
         for line in lines[:1000]
@@ -210,7 +210,7 @@ def read_statement(lines: Sequence[str], what: str, source: Source) -> str | Non
 
 
 def read_rows(source: Source, lines: Sequence[str]) -> list[dict[str, Any]]:
-    """Read the rows under the line that names the columns."""
+    """Read the rows below the line of column names."""
     kept = [(i, line) for i, line in enumerate(lines, 1) if line.strip() and not line.lstrip().startswith("#")]
     if len(kept) > MAX_ROWS:
         raise source.make_error(f"has {len(kept)} rows; at most {MAX_ROWS} are read.")
@@ -224,7 +224,7 @@ def read_rows(source: Source, lines: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def split(line: str, mark: str) -> list[str]:
-    """Return the cells of a line; a blank as separator matches any number of them."""
+    """Return the cells of a line; a blank separator matches any number of blanks."""
     if mark == " ":
         return line.split()
     try:
@@ -234,7 +234,7 @@ def split(line: str, mark: str) -> list[str]:
 
 
 def read_heading(cell: str) -> tuple[str, float]:
-    """Return the column of a heading (empty: none), and its unit in radians or metres."""
+    """Return the column of a heading ("" if unknown), and the factor of its unit to radians or metres."""
     match = _HEADING.fullmatch(cell.strip()) if len(cell) < LONGEST else None
     if match is None or match[2].lower() not in UNITS:
         return "", 1.0
@@ -242,7 +242,7 @@ def read_heading(cell: str) -> tuple[str, float]:
 
 
 def read_columns(source: Source, cells: Sequence[str], line: int) -> list[tuple[str, float]]:
-    """Return column and unit of each cell of the first line; skip unknown columns."""
+    """Return the column and unit of each heading; unknown columns are ignored with a note."""
     columns = [read_heading(cell) for cell in cells]
     known = [name for name, _ in columns if name]
     absent = [key for key in ("a", "alpha", "d") if key not in known]
@@ -259,7 +259,7 @@ def read_columns(source: Source, cells: Sequence[str], line: int) -> list[tuple[
 
 
 def read_row(source: Source, cells: Sequence[str], columns: Sequence[tuple[str, float]], line: int) -> dict[str, Any]:
-    """Read one row in radians and metres."""
+    """Read one row, converted to radians and metres."""
     if len(cells) > len(columns) and not any(cells[len(columns) :]):
         cells = cells[: len(columns)]
     if len(cells) != len(columns):
@@ -278,7 +278,7 @@ def read_row(source: Source, cells: Sequence[str], columns: Sequence[tuple[str, 
 
 
 def read_cell(source: Source, cell: str, name: str, unit: float, line: int) -> float:
-    """Return a number, a multiple of pi, or degrees, in radians or metres."""
+    """Parse a number or a multiple of pi, and convert it to radians or metres."""
     if (
         len(cell) < LONGEST
         and (match := _PI.fullmatch(cell)) is not None

@@ -1,10 +1,10 @@
-"""JSON files: bodies, poses, solutions, contacts, mappings and jobs, as plain values that any language reads.
+"""JSON files: bodies, poses, solutions, contacts, mappings and jobs, as plain values readable in any language.
 
-A body is ``{"poise": "body", "name": ..., "parts": [...]}``, whatever its joints, and comes back bit for bit
+A body is ``{"poise": "body", "name": ..., "parts": [...]}`` with joints of any kind, and is restored bit for bit
 (`plain_values.py`). A pose is ``{"poise": "pose", "model": name, "q": [...], "joints": {joint: [numbers as in q]}}``. A
 solution adds ``status reached steps searches microseconds``, ``goals`` (the error of each in metres and radians, and
-whether it is reached) and ``why`` (empty if all are). Any other object with a method `plain_values()` is saved as what
-that returns, and its class has a method `load`.
+whether it is reached) and ``why`` (empty if all are reached). For any other object, the result of its method
+`plain_values()` is saved, and its class has a method `load`.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ __all__ = [
 NAME = "JSON"
 SUFFIXES = (".json",)
 HOLDS_EVERY_JOINT = True
-KIND = re.compile(rb'"poise"\s*:\s*"(body|pose)"')  # wherever other tools put it, with whatever space
+KIND = re.compile(rb'"poise"\s*:\s*"(body|pose)"')  # at any position and with any white space
 
 
 def looks_like(head: bytes) -> bool:
-    """Return whether a file begins as ours do: a body, or a pose."""
+    """Return whether a file begins like a body or pose written by Poise."""
     return head.lstrip()[:1] == b"{" and KIND.search(head) is not None
 
 
@@ -57,7 +57,7 @@ def format_json(values: dict[str, Any]) -> str:
 
 
 def format_entries(value: Any) -> str:
-    """Return a dict, or a list of lists and dicts, with an entry a line; anything else in one line."""
+    """Return a dict, or a list of lists and dicts, with one entry per line; any other value on one line."""
     if isinstance(value, dict) and value:
         return "{\n" + ",\n".join(f" {dump(key)}: {dump(each)}" for key, each in value.items()) + "\n}"
     if isinstance(value, list) and value and isinstance(value[0], (list, dict)):
@@ -66,7 +66,7 @@ def format_entries(value: Any) -> str:
 
 
 def dump(value: Any) -> str:
-    """Return JSON in one line."""
+    """Return JSON on one line."""
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -76,7 +76,7 @@ def write_values(thing: Any, target: Path) -> None:
 
 
 def write_model(model: Model, target: Path) -> None:
-    """Write a body, whatever its joints; a mesh by the path of its file."""
+    """Write a body with joints of any kind; meshes are stored as file paths."""
     target.write_text(format_json({"poise": "body", **encode_model(model)}), encoding="utf-8")
 
 
@@ -95,7 +95,7 @@ def write_solution(solution: Any, target: Path) -> None:
     """Write a solution: its pose, errors and status.
 
     Raises:
-        FormatError: It is a batch of solutions.
+        FormatError: The object is a batch of solutions.
     """
     if not hasattr(solution, "plain_values"):
         raise FormatError(f"JSON holds one solution, not a {type(solution).__name__}; write .npz or .csv.", str(target))
@@ -106,7 +106,7 @@ def write_solution(solution: Any, target: Path) -> None:
 
 
 def read_model(source: Source, options: ReadOptions) -> Model:
-    """Return the body of a file that `write_model` wrote."""
+    """Read a body that `write_model` wrote."""
     kinds = {found.group(1) for found in KIND.finditer(source.data)}
     if b"body" not in kinds:
         found = "a pose or a solution and no body" if kinds else "no body"

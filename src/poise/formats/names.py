@@ -1,4 +1,4 @@
-"""Names for what a file does not name."""
+"""Unique names for parts that a file does not name."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ __all__ = ["reserve_name"]
 
 
 def reserve_name(name: str, taken: set[str]) -> str:
-    """Return the name, numbered if it is already in use, and reserve it."""
+    """Return the name, with a number if it is already taken, and reserve it."""
     number, free = 2, name
     while free in taken:
         free, number = f"{name}{number}", number + 1

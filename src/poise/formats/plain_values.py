@@ -1,4 +1,4 @@
-"""Models, goals, limits, methods and options as plain values (dict, list, number, text), and back, to the last bit.
+"""Exact conversion of models, goals, limits, methods and options to plain values (dict, list, number, text) and back.
 
 A model becomes a dict of its parts, with offsets as seven numbers (quaternion wxyz, then x y z) and absent bounds as
 None. Any other object becomes a dict that names its class and has a key for every field:
@@ -28,9 +28,9 @@ __all__ = ["decode_value", "dump_model", "encode_model", "encode_value", "parse_
 GEOMETRIES = {kind.__name__.lower(): kind for kind in (Sphere, Capsule, Cylinder, Box, Mesh)}
 MAX_PARTS = 20_000
 MAX_NUMBER = 1e100  # its square is finite
-SAME_NUMBER = 1e-14  # relative and absolute difference that a second normalisation makes
+SAME_NUMBER = 1e-14  # relative and absolute difference caused by a second normalisation
 
-Classes = Mapping[str, Any]  # the classes that values may be of, by name
+Classes = Mapping[str, Any]  # the allowed classes of values, by name
 
 
 # ------------------------------------------------------------------------------------------------ models
@@ -59,32 +59,32 @@ def encode_model(model: Model) -> dict[str, Any]:
 
 
 def encode_frame(spec: FrameSpec) -> dict[str, Any]:
-    """Return a frame."""
+    """Return a frame as plain values."""
     values = encode_fields(spec)
     return {"frame": values.pop("name"), **values}
 
 
 def encode_joint(spec: JointSpec) -> dict[str, Any]:
-    """Return a joint."""
+    """Return a joint as plain values; infinite bounds become None."""
     values = encode_fields(spec)
     bounds = {key: [x if math.isfinite(x) else None for x in values[key]] for key in ("lower", "upper")}
     return {"joint": spec.name, **values, **bounds}
 
 
 def encode_shape(shape: Any) -> dict[str, Any]:
-    """Return a shape with the name of its geometry."""
+    """Return a shape as plain values, with the name of its geometry."""
     values = {"kind": type(shape.shape).__name__.lower(), "frame": shape.frame, "offset": encode_field(shape.offset)}
     size = {key: encode_field(value) for key, value in shape.shape.sizes.items()}
     return values | {"use": shape.use, "color": encode_field(shape.color), "size": size}
 
 
 def encode_fields(value: Any) -> dict[str, Any]:
-    """Return the fields of a dataclass that its constructor takes."""
+    """Return the fields of a dataclass that its constructor accepts, as plain values."""
     return {field.name: encode_field(getattr(value, field.name)) for field in fields(value) if field.init}
 
 
 def encode_field(value: Any) -> Any:
-    """Return one field of a part of a model."""
+    """Return one field of a part of a model as a plain value."""
     if isinstance(value, Transform):
         return [*value.rotation.wxyz.tolist(), *value.translation.tolist()]
     if isinstance(value, np.ndarray):
@@ -95,7 +95,7 @@ def encode_field(value: Any) -> Any:
 
 
 def parse_model(text: str) -> Model:
-    """Return the model of a JSON text.
+    """Parse a model from JSON text.
 
     Raises:
         FormatError: The text does not describe a model.
@@ -112,7 +112,7 @@ def parse_model(text: str) -> Model:
 
 
 def parse_number(word: str) -> float:
-    """Return a number whose square is finite."""
+    """Parse a number; raise `ValueError` if it is too large to be squared."""
     number = float(word)
     if abs(number) > MAX_NUMBER:
         raise ValueError(f"{word[:40]} is too large")
@@ -120,12 +120,12 @@ def parse_number(word: str) -> float:
 
 
 def reject_number(word: str) -> float:
-    """Reject NaN and infinity, which JSON does not have."""
+    """Raise `ValueError` for NaN and infinity, which JSON does not have."""
     raise ValueError(f"{word} is not a number")
 
 
 def build_model(values: Mapping[str, Any]) -> Model:
-    """Return the model of plain values, checked by its builder."""
+    """Build the model described by plain values."""
     builder = ModelBuilder(values["name"])
     builder.source = str(values["source"])
     builder.notes = [str(note) for note in values["notes"]]
@@ -148,13 +148,13 @@ def build_model(values: Mapping[str, Any]) -> Model:
 
 
 def decode_frame(values: Mapping[str, Any]) -> FrameSpec:
-    """Return a frame."""
+    """Return the frame described by plain values."""
     offset = decode_offset(values["offset"])
     return FrameSpec.make(values["frame"], values["parent"], offset, values["mass"], values["center"])
 
 
 def decode_joint(values: Mapping[str, Any]) -> JointSpec:
-    """Return a joint; files from earlier versions lack `cone`, `locked`, `length` and `path`."""
+    """Return the joint described by plain values; old files lack `cone`, `locked`, `length` and `path`."""
     kind, cone, path = values["kind"], values.get("cone"), values.get("path")
     given: dict[str, Any] = {field.name: values.get(field.name) for field in fields(JointSpec)} | {
         "offset": decode_offset(values["offset"]),
@@ -174,12 +174,12 @@ def decode_joint(values: Mapping[str, Any]) -> JointSpec:
 
 
 def decode_bound(values: Any, absent: float) -> list[float] | None:
-    """Return bounds with infinities, or None if all are absent."""
+    """Return bounds with None replaced by infinity, or None if all are absent."""
     return None if all(x is None for x in values) else [absent if x is None else x for x in values]
 
 
 def decode_offset(values: Any) -> Transform:
-    """Return the transform of seven numbers."""
+    """Return the transform described by seven numbers."""
     numbers = np.array(values, np.float64)
     if numbers.shape != (7,):
         raise ValueError("an offset must be seven numbers")
@@ -190,12 +190,12 @@ def decode_offset(values: Any) -> Transform:
 
 
 def encode_value(value: Any, where: str, classes: Classes) -> Any:
-    """Return a value as JSON can hold it.
+    """Return a value in a form that JSON can store.
 
     Args:
         value: A number, text, an array, an object of one of `classes`, or lists and dicts of them.
         where: The name of the value in error messages.
-        classes: The classes that `decode_value` will know, by name.
+        classes: The classes that `decode_value` accepts, by name.
 
     Raises:
         InvalidValue: The value cannot be saved, such as a function.
@@ -220,7 +220,7 @@ def encode_value(value: Any, where: str, classes: Classes) -> Any:
 
 
 def list_arguments(value: Any, where: str, classes: Classes) -> dict[str, Any]:
-    """Return the arguments that make an object again."""
+    """Return the constructor arguments that reproduce an object."""
     if isinstance(value, Transform):
         return {"wxyz": value.rotation.wxyz, "xyz": value.translation}
     if isinstance(value, Rotation):
@@ -242,7 +242,7 @@ def decode_value(value: Any, classes: Classes, model: Model | None) -> Any:
     """Return the value that `encode_value` encoded.
 
     Args:
-        value: From JSON.
+        value: The value from JSON.
         classes: The classes of objects, by name.
         model: The body that poses belong to.
 
@@ -265,7 +265,7 @@ def decode_value(value: Any, classes: Classes, model: Model | None) -> Any:
 
 
 def decode_object(kind: str, given: dict[str, Any], classes: Classes, model: Model | None) -> Any:
-    """Return the object of a class by its name."""
+    """Return an object of the class with this name."""
     if kind == "number":
         return float(given["value"])
     if kind == "Rotation":
@@ -286,7 +286,7 @@ def decode_object(kind: str, given: dict[str, Any], classes: Classes, model: Mod
 
 
 def keep_bits(made: Any, given: Mapping[str, Any]) -> Any:
-    """Return an object with the numbers as given, if its constructor only normalised them a second time."""
+    """Restore the exact numbers of an object if its constructor only normalised them a second time."""
     for name, written in given.items():
         now = getattr(made, name, None)
         names = isinstance(written, list) and any(isinstance(each, str) for each in written)
@@ -302,7 +302,7 @@ def keep_bits(made: Any, given: Mapping[str, Any]) -> Any:
 
 
 def decode_rotation(wxyz: Any) -> Rotation:
-    """Return a rotation with the numbers as given, if they are a unit quaternion."""
+    """Return a rotation, with the exact numbers if they are a unit quaternion."""
     given = np.array(wxyz, np.float64)
     found = Rotation(given)
     return Rotation.from_valid(given) if np.allclose(found.wxyz, given, 0.0, SAME_NUMBER) else found

@@ -1,4 +1,4 @@
-"""Quaternions over time."""
+"""Sequences of quaternions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["steady_signs"]
 
 
 def steady_signs(wxyz: Floats) -> Floats:
-    """Return the same rotations (frames, 4) with continuous signs."""
+    """Return the same rotations (frames, 4) with signs chosen so that consecutive quaternions are close."""
     along = np.einsum("ij,ij->i", wxyz[1:], wxyz[:-1])
     flips = np.concatenate([[1.0], np.cumprod(np.where(along < 0.0, -1.0, 1.0))])
     return np.asarray(wxyz * flips[:, None])

@@ -1,4 +1,4 @@
-"""The list of formats: a file's format is found by its suffix, and by its content if the suffix is ambiguous.
+"""The registry of formats: a file's format is found by its suffix, and by its content if the suffix is ambiguous.
 
 A format is a module of this package with `NAME`, `SUFFIXES`, `looks_like(head)` and some of `read_model`,
 `read_motion`, `write_model`, `write_motion`, `write_pose`, `write_solution`, `write_values`, `write_arrays`.
@@ -28,14 +28,14 @@ MODULES = (
     "tables.npz",
     "json_files",
 )
-HEAD = 1 << 16  # bytes that `looks_like` sees
-OPEN = ("", ".xml", ".txt", ".json", ".bin", ".dat")  # suffixes that say nothing
+HEAD = 1 << 16  # bytes passed to `looks_like`
+OPEN = ("", ".xml", ".txt", ".json", ".bin", ".dat")  # suffixes that do not determine a format
 
 Module = Any
 
 
 _EXPORT = "import it in Blender (File > Import), and write a .glb (File > Export > glTF 2.0)"
-ELSEWHERE = {  # files of other programs, and how to come from there
+ELSEWHERE = {  # files of other programs, with conversion advice
     ".fbx": f" FBX is not read here: {_EXPORT}.",
     ".blend": " In Blender, write a .glb: File > Export > glTF 2.0.",
     **dict.fromkeys((".ma", ".mb", ".max", ".c4d"), f" Export it as FBX, then {_EXPORT}."),
@@ -47,13 +47,13 @@ ELSEWHERE = {  # files of other programs, and how to come from there
 
 @cache
 def list_formats() -> tuple[Module, ...]:
-    """Return all formats, in the order in which they are tried."""
+    """Return all format modules, in the order in which they are tried."""
     names = (f"poise.formats.{name}" for name in MODULES)
     return tuple(importlib.import_module(name) for name in names)
 
 
 def find_suffix(path: str) -> str:
-    """Return the suffix in lower case; the last one of several."""
+    """Return the last suffix of a path in lower case."""
     return Path(path).suffix.lower()
 
 
@@ -61,7 +61,7 @@ def find_reader(source: Source, verb: str) -> Module:
     """Return the format of a file for `verb`: "read_model" or "read_motion".
 
     Raises:
-        FormatError: No format takes it, or its format cannot do that.
+        FormatError: No format matches the file, or its format does not support `verb`.
     """
     suffix = find_suffix(source.path)
     able = [module for module in list_formats() if hasattr(module, verb)]
@@ -83,15 +83,15 @@ def find_reader(source: Source, verb: str) -> Module:
 
 
 def find_writer(path: str, verb: str, what: str = "") -> Module:
-    """Return the format to write by the suffix of `path`.
+    """Return the format module that can write to `path`, chosen by its suffix.
 
     Args:
         path: The file to write.
         verb: "write_model", "write_motion", "write_pose", "write_solution", "write_values" or "write_arrays".
-        what: The kind of object in error messages; the last word of `verb` unless given.
+        what: The kind of object for error messages; by default the last word of `verb`.
 
     Raises:
-        FormatError: The suffix is unknown, or its format cannot do that.
+        FormatError: The suffix is unknown, or its format does not support `verb`.
     """
     suffix = find_suffix(path)
     for module in list_formats():
@@ -105,11 +105,11 @@ def find_writer(path: str, verb: str, what: str = "") -> Module:
 
 
 def knows_suffix(suffix: str) -> bool:
-    """Return whether some format has files of this suffix."""
+    """Return whether a format uses this suffix."""
     return any(suffix in module.SUFFIXES for module in list_formats())
 
 
 def name_formats(verb: str) -> str:
-    """Return the formats that have this function, with their suffixes."""
+    """Return the names of the formats that support `verb`, with their suffixes."""
     able = [f"{module.NAME} ({' '.join(module.SUFFIXES)})" for module in list_formats() if hasattr(module, verb)]
     return ", ".join(able) or "no file yet"

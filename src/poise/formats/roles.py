@@ -1,4 +1,4 @@
-"""The roles of a loaded body: those that its file states, and those found by names and shape."""
+"""The roles of a loaded body: those stated by its file, and those found from names and shape."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from poise.model.spec import JointSpec
 
 __all__ = ["give_roles", "read_names"]
 
-MIN_CERTAINTY = 0.35  # less certain roles are listed by `poise.roles` and not given to the model
-ALL_ROLES = 12  # a file that states as many roles has stated all of them
-CERTAIN = 0.9  # names of this certainty need no evidence of shape
+MIN_CERTAINTY = 0.35  # less certain roles are listed by `poise.roles` but not added to the model
+ALL_ROLES = 12  # a file that states at least this many roles is taken as complete
+CERTAIN = 0.9  # names of at least this certainty need no evidence from the shape
 
 
 def give_roles(model: Model, source: Source) -> Model:
-    """Return the model with the notes of its file; other roles are found on first use.
+    """Return the model with the notes of its file; further roles are found on first use.
 
     Args:
         model: The body as read.
-        source: Its file, whose notes go to the model.
+        source: The file, whose notes are added to the model.
     """
     stated = len(model.roles)
     if stated:
@@ -34,7 +34,7 @@ def give_roles(model: Model, source: Source) -> Model:
 
 
 def list_new_roles(model: Model, notes: Sequence[str]) -> tuple[dict[str, str], list[str]]:
-    """List the roles that a model does not have yet, and its new notes, including one on these roles."""
+    """Return the roles that a model does not have yet, and its new notes, including one about these roles."""
     found, how = find_new_roles(model)
     more = " more" if model.roles else ""
     lines = [f"roles: {len(found)}{more} {how}"] if found or (how and not model.roles) else []
@@ -42,7 +42,7 @@ def list_new_roles(model: Model, notes: Sequence[str]) -> tuple[dict[str, str], 
 
 
 def find_new_roles(model: Model) -> tuple[dict[str, str], str]:
-    """Return the roles that a model does not have yet, and their source; empty if there are none."""
+    """Return the roles that a model does not have yet, and a description of their source ("" if nothing was found)."""
     names = find_roles(model)
     if names.confidence >= CERTAIN and names.scheme != "words" and not names.missing:
         new = {role: frame for role, frame in names.roles.items() if role not in model.roles}
@@ -64,7 +64,7 @@ def find_new_roles(model: Model) -> tuple[dict[str, str], str]:
 
 
 def read_names(builder: ModelBuilder) -> RoleReport:
-    """Read the names of a body that is being built."""
+    """Find the roles of a body under construction from its names."""
     parents: dict[str, str | None] = {}
     for spec in builder.specs:
         parents[spec.frame if isinstance(spec, JointSpec) else spec.name] = spec.parent

@@ -1,8 +1,8 @@
-"""The input of a reader: a file's bytes, read once and bounded, with its errors and notes.
+"""The input of a reader: a file's bytes, read once with a size limit, and its errors and notes.
 
 Files are untrusted. A reader never opens anything itself: `Source.open` rejects anything but plain files of limited
-size, `Source.find_sibling` rejects references that lead out of the file's folder, `parse_number` accepts decimals only,
-and `poise.formats.xml.parse_xml` rejects entities and bounds depth and count.
+size, `Source.find_sibling` rejects references to files outside the file's folder, `parse_number` accepts decimals only,
+and `poise.formats.xml.parse_xml` rejects entities and limits depth and element count.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """How a file is to be read.
+    """The options for reading a file.
 
     Attributes:
-        base: "fixed": the root stands still; "free": a joint with six degrees of freedom carries it.
-        scale: Metres per unit of the file; "auto" guesses it from the size and says so in the notes.
-        up: "y" or "z": the axis that shall point up; the body is turned there. None leaves the file's own.
-        clip: Which animation of the file: its name or its number; None for the first.
-        model: The body that a motion is for, where the file has none.
-        package_path: Folders that are searched for the packages of a robot's meshes.
-        within: The folder outside of which nothing is opened that the file names; "" for no such bound.
+        base: "fixed", or "free": adds a joint with six degrees of freedom at the root.
+        scale: Metres per unit of the file; "auto" guesses it from the size and records the guess in the notes.
+        up: "y" or "z": rotate the body so that this axis points up. None keeps the file's axes.
+        clip: The name or index of the animation; None for the first.
+        model: The body of a motion, if the file has none.
+        package_path: Folders that are searched for the packages with a robot's meshes.
+        within: The folder outside of which no referenced file is opened; "" for no restriction.
     """
 
     base: str = "fixed"
@@ -60,13 +60,13 @@ class ReadOptions:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file that is being read.
+    """A file being read.
 
     Attributes:
-        path: As the user wrote it.
-        data: All of its bytes.
-        notes: What was assumed, for `model.notes`: plain statements and oddities alike.
-        oddities: Those notes that are also warned of.
+        path: The path as given by the user.
+        data: The content of the file.
+        notes: The assumptions made on reading, including oddities, for `model.notes`.
+        oddities: The notes that are also issued as warnings.
     """
 
     path: str
@@ -76,10 +76,10 @@ class Source:
 
     @classmethod
     def open(cls, path: str | Path, *, limit: int = MAX_BYTES) -> Source:
-        """Return the file, read whole.
+        """Read a file completely.
 
         Raises:
-            FormatError: It is missing, a folder, no plain file, too large, or may not be read.
+            FormatError: The file is missing, a folder, not a regular file, too large, or not readable.
         """
         text = str(path)
         try:
@@ -104,10 +104,10 @@ class Source:
         return cls(text, data)
 
     def read_text(self) -> str:
-        """Return the file as text: UTF-8 with or without its mark, UTF-16 with its mark, else latin-1 with a note.
+        """Decode the file: UTF-8 with or without BOM, UTF-16 with BOM, otherwise Latin-1 with a note.
 
         Raises:
-            FormatError: It holds NUL characters, as no text does.
+            FormatError: The file contains NUL characters.
         """
         text = self._decode()
         if "\0" in text:
@@ -129,7 +129,7 @@ class Source:
             return self.data.decode("latin-1")
 
     def make_error(self, message: str, line: int | None = None) -> FormatError:
-        """Return an error at this file, to be raised."""
+        """Return an error for this file, to be raised."""
         return FormatError(message, self.path, line)
 
     def note(self, message: str, line: int | None = None) -> None:
@@ -137,7 +137,7 @@ class Source:
         self._add(self.notes, message if line is None else f"line {line}: {message}")
 
     def note_oddity(self, message: str, line: int | None = None) -> None:
-        """Record an oddity and how it was read: a note, and a `FormatWarning` after reading."""
+        """Record an oddity and its interpretation in the notes; a `FormatWarning` is issued after reading."""
         text = message if line is None else f"line {line}: {message}"
         if self._add(self.notes, text):
             self._add(self.oddities, text)
@@ -152,9 +152,9 @@ class Source:
         """Return the path of a file that this one refers to, in its own folder or below.
 
         Args:
-            reference: As the file writes it.
-            above: Suffixes of files that a reference with ``..`` may climb out of the folder to; none unless given.
-            within: The folder of an upload, which no reference may leave; "" for no such bound.
+            reference: The reference as written in the file.
+            above: Suffixes of files that may be outside the folder if the reference contains ``..``; none by default.
+            within: The folder of an upload, which no reference may leave; "" for no restriction.
 
         Raises:
             FormatError: The reference is absolute, has a scheme, or leads out of the folder (links included).
@@ -179,7 +179,7 @@ class Source:
 
 
 def look_source(source: Source, options: ReadOptions) -> LookSource:
-    """Return the source of a body's appearance, for a body read from this file."""
+    """Return the source of the appearance of a body read from this file."""
     scale = options.scale if isinstance(options.scale, (int, float)) else 1.0
     packages = tuple(str(Path(folder).absolute()) for folder in options.package_path)
     return LookSource(
@@ -210,10 +210,10 @@ def explain_missing(path: str) -> str:
 
 
 def parse_number(text: str, what: str, source: Source, line: int | None = None) -> float:
-    """Return a finite decimal number, such as ``-1.5e-3``; spaces around it are fine.
+    """Parse a finite decimal number, such as ``-1.5e-3``; spaces around it are allowed.
 
     Raises:
-        FormatError: Anything else: ``nan``, ``inf``, ``0x10``, ``1_0``, ``1,5``, nothing, or too large for a double.
+        FormatError: The text is not such a number: ``nan``, ``inf``, ``0x10``, ``1_0``, ``1,5``, "", or an overflow.
     """
     word = text.strip(" \t\r\n")
     if len(word) > MAX_NUMBER_LENGTH or _NUMBER.fullmatch(word) is None:
@@ -226,14 +226,14 @@ def parse_number(text: str, what: str, source: Source, line: int | None = None) 
 
 
 def parse_numbers(text: str, count: int | None, what: str, source: Source, line: int | None = None) -> list[float]:
-    """Return `count` finite numbers (any number of them if None), separated by white space.
+    """Parse `count` finite numbers (any count if None), separated by white space.
 
     Raises:
-        FormatError: Too many, too few, or one that is not a number.
+        FormatError: The count is wrong, or a word is not a number.
     """
     words = text.split()
     if len(text) <= MAX_NUMBER_LENGTH and _PLAIN.fullmatch(text) is not None and (count is None or len(words) == count):
-        try:  # of these letters alone, float() takes what parse_number takes
+        try:  # for these characters, float() accepts the same words as parse_number
             values = [float(word) for word in words]
         except ValueError:
             values = [math.inf]
@@ -245,12 +245,12 @@ def parse_numbers(text: str, count: int | None, what: str, source: Source, line:
 
 
 def quote(text: str, longest: int = 40) -> str:
-    """Return quoted text of the file, shortened."""
+    """Return text from the file in quotes, shortened."""
     return repr(text if len(text) <= longest else text[: longest - 3] + "...")
 
 
 def quote_names(names: Iterable[str], most: int = 8) -> str:
-    """Return the first few names in quotes."""
+    """Return the first few names in quotes, with the total if there are more."""
     known = list(names)
     more = f", ... ({len(known)} in all)" if len(known) > most else ""
     return ", ".join(map(repr, known[:most])) + more

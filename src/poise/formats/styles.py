@@ -1,4 +1,4 @@
-"""The clips behind a style as arrays of an NPZ file: a description of the body, and a share and frames for each part.
+"""The clips of a style as arrays of an NPZ file: the body, and for each part its share and frames.
 
 kind "style" | model (text) | shares (parts,) | neighbours | weight | q0, q1, ... (frames, nq)
 """
@@ -32,10 +32,10 @@ def write_style_arrays(model: Model, parts: Sequence[tuple[float, Floats]]) -> d
 
 
 def read_style(path: str | PathLike[str]) -> tuple[list[tuple[float, Motion]], dict[str, float]]:
-    """Return the parts of a style, each with its share, and its other numbers.
+    """Return the parts of a style, each with its share, and its settings `neighbours` and `weight`.
 
     Raises:
-        FormatError: The file is missing, damaged, or no such style.
+        FormatError: The file is missing, damaged, or not a style.
     """
     source = Source.open(fsdecode(path))
     arrays = read_arrays(source)

@@ -1,4 +1,4 @@
-"""Atomic writing: a file is written under another name next to its target, then renamed."""
+"""Atomic writing: a file is written under a temporary name next to its target, then renamed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["check_target", "replace_file"]
 
 
 def check_target(path: str | os.PathLike[str], *, overwrite: bool = True) -> Path:
-    """Return the file at the end of a path, following links.
+    """Return the target file of a path, with links resolved.
 
     Raises:
         FormatError: The folder is missing, the target is a folder, or it exists and `overwrite` is False.
@@ -40,15 +40,15 @@ def check_target(path: str | os.PathLike[str], *, overwrite: bool = True) -> Pat
 
 @contextmanager
 def replace_file(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iterator[Path]:
-    """Yield a temporary path; it becomes `path` if the block succeeds, and is deleted otherwise.
+    """Yield a temporary path; it is renamed to `path` if the block succeeds, and deleted otherwise.
 
-    The temporary name keeps the suffix and the folder, so that the rename is one step of the file system.
+    The temporary file has the same suffix and folder, so that the rename is atomic.
 
     Raises:
-        FormatError: `check_target` rejects it, or it cannot be written.
+        FormatError: `check_target` rejects the path, or the file cannot be written.
     """
     target, text = check_target(path, overwrite=overwrite), os.fspath(path)
-    import secrets  # slow to load, and only for writing
+    import secrets  # slow to import, and needed only for writing
 
     temporary = target.with_name(f".{target.stem[:80]}.{secrets.token_hex(4)}{target.suffix}")
     try:

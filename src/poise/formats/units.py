@@ -1,4 +1,4 @@
-"""Units and axes of a body: the options `scale=` and `up=` of `load`."""
+"""Units and axes of a body: the options `scale=`, `up=` and `base=` of `load`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NAMES = {1.0: "m", 0.01: "cm", 0.001: "mm"}
 
 
 def adjust_model(model: Model, options: ReadOptions, source: Source) -> Model:
-    """Return the model with the options applied; notes of the source and the model record the changes."""
+    """Return the model with the options applied; the changes are recorded in the notes."""
     factor = options.scale
     if factor == "auto":
         factor = guess_scale(model.length)
@@ -41,12 +41,12 @@ def adjust_model(model: Model, options: ReadOptions, source: Source) -> Model:
 
 
 def guess_scale(length: float) -> float:
-    """Return metres per unit, guessed from the longest path from the root: bodies are 5 cm to 20 m long."""
+    """Return the metres per unit, guessed from the longest path from the root: bodies are 5 cm to 20 m long."""
     return next((factor for factor in UNITS if 0.05 <= factor * length <= 20.0), 1.0)
 
 
 def warn_of_units(model: Model, format_name: str) -> str:
-    """Return a warning for a body whose lengths are not in metres, if the format has metres."""
+    """Return a warning for a body whose lengths are not in metres, for a format that requires metres."""
     names = {"cm": ("centimetres", "0.01"), "mm": ("millimetres", "0.001"), "in": ("inches", "0.0254")}
     unit, scale = names.get(model.units, ("another unit", "'auto'"))
     return (
@@ -59,7 +59,7 @@ def warn_of_units(model: Model, format_name: str) -> str:
 
 
 def scale_model(model: Model, factor: float) -> Model:
-    """Return the same body, every length multiplied by `factor`."""
+    """Return the same body with every length multiplied by `factor`."""
     layout = model.layout
     specs = [scale_spec(spec, layout, factor) for spec in layout.specs]
     old = model.attachments
@@ -75,7 +75,7 @@ def scale_model(model: Model, factor: float) -> Model:
 
 
 def scale_spec(spec: Spec, layout: Layout, factor: float) -> Spec:
-    """Return a joint or frame with its lengths multiplied."""
+    """Return a joint or frame with its lengths multiplied by `factor`."""
     offset = Transform(spec.offset.rotation, spec.offset.translation * factor)
     center = freeze(spec.center * factor)
     if isinstance(spec, FrameSpec):
@@ -101,7 +101,7 @@ def scale_velocities(kind: str, factor: float) -> Floats:
 
 
 def scale_numbers(kind: str, factor: float) -> Floats:
-    """Return the factor for each number of q of a joint; 1 for angles."""
+    """Return the factor for each number of q of a joint; 1 for angles and quaternions."""
     out = np.ones(KINDS[kind].nq)
     plain = len(KINDS[kind].coordinates)
     out[:plain] = scale_velocities(kind, factor)[:plain]
@@ -109,7 +109,7 @@ def scale_numbers(kind: str, factor: float) -> Floats:
 
 
 def scale_mimic(spec: JointSpec, layout: Layout, factor: float) -> Mimic | None:
-    """Return the mimic; a follower in metres of a leader in radians, or the reverse, has a ratio with a unit."""
+    """Return the scaled mimic; the ratio between a length and an angle scales too."""
     if spec.mimic is None:
         return None
     leader = next(joint for joint in layout.joints if joint.name == spec.mimic.joint)
@@ -118,7 +118,7 @@ def scale_mimic(spec: JointSpec, layout: Layout, factor: float) -> Mimic | None:
 
 
 def scale_q(layout: Layout, q: Floats, factor: float) -> Floats:
-    """Return configurations (..., nq) with their metres multiplied."""
+    """Return configurations (..., nq) with their lengths multiplied by `factor`."""
     out = q.copy()
     for spec in layout.joints:
         if spec.name not in layout.mimics:
@@ -127,18 +127,18 @@ def scale_q(layout: Layout, q: Floats, factor: float) -> Floats:
 
 
 def scale_motion(clip: Motion, factor: float) -> Motion:
-    """Return the same motion, every length multiplied by a factor."""
+    """Return the same motion with every length multiplied by `factor`."""
     return Motion(scale_model(clip.model, factor), scale_q(clip.model.layout, clip.q, factor), clip.fps)
 
 
 def scale_shape(shape: Shape, factor: float) -> Shape:
-    """Return a shape with its lengths multiplied."""
+    """Return a shape with its lengths multiplied by `factor`."""
     offset = Transform(shape.offset.rotation, shape.offset.translation * factor)
     return replace(shape, shape=scale_solid(shape.shape, factor), offset=offset)
 
 
 def scale_solid(solid: Any, factor: float) -> Any:
-    """Return a solid with its lengths multiplied."""
+    """Return a solid with its lengths multiplied by `factor`."""
     if isinstance(solid, Sphere):
         return Sphere(solid.radius * factor)
     if isinstance(solid, (Capsule, Cylinder)):
@@ -151,7 +151,7 @@ def scale_solid(solid: Any, factor: float) -> Any:
 
 
 def with_up(model: Model, up: str) -> Model:
-    """Return the body turned about x (about y from up x) so that the axis `up` points where its old up did."""
+    """Return the body rotated so that the axis `up` points up."""
     if up == model.up:
         return model
     axes = np.eye(3)
@@ -161,7 +161,7 @@ def with_up(model: Model, up: str) -> Model:
 
 
 def rebuild(model: Model, specs: list[Spec], attached: Attachments) -> Model:
-    """Return a model with other parts, shapes and poses."""
+    """Return a model with other joints, frames and attachments."""
     return Model(model.name, specs, source=model.source, notes=model.notes, attached=replace(attached, subject=None))
 
 
@@ -169,7 +169,7 @@ def rebuild(model: Model, specs: list[Spec], attached: Attachments) -> Model:
 
 
 def is_floating(layout: Layout) -> bool:
-    """Return whether all moving parts are carried by free joints."""
+    """Return whether all moving parts are descendants of free joints."""
     carried = {-1: False}
     for i in layout.order:
         spec, above = layout.specs[i], carried[layout.parents[i]]
@@ -181,7 +181,7 @@ def is_floating(layout: Layout) -> bool:
 
 
 def add_free_root(model: Model) -> Model:
-    """Return the body on a joint with six degrees of freedom; unchanged if it floats already."""
+    """Return the body with a free root joint (six degrees of freedom); unchanged if it has one."""
     if is_floating(model.layout):
         return model
     roots = [spec for spec in model.layout.specs if spec.parent is None]

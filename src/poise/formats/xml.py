@@ -1,8 +1,8 @@
-"""Untrusted XML: a bounded tree with the line of every element, without entities or external files.
+"""A parser for untrusted XML: a bounded tree with line numbers, without entities or external files.
 
-Python's own expat does the parsing and this module makes the tree: unlike `xml.etree` and lxml, that leaves every
-declaration of an entity in our hands (all are rejected, so nothing expands and nothing is fetched), counts depth and
-elements while they come, and needs no package. `tests/formats/test_formats_source.py` holds it.
+Python's expat parses, and this module builds the tree. Unlike `xml.etree` and lxml, this lets us reject all entity
+declarations (so nothing expands and nothing is fetched) and limit depth and element count while parsing, and it needs
+no package. Tested in `tests/formats/test_formats_source.py`.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ __all__ = ["Element", "find_root_tag", "parse_xml", "strip_prefix"]
 MAX_BYTES = 1 << 26
 MAX_ELEMENTS = 400_000
 MAX_DEPTH = 200
-MAX_TEXT_LENGTH = 1 << 20  # letters that are handed over at once: the numbers of a mesh are millions
+MAX_TEXT_LENGTH = 1 << 20  # buffer size, in characters: a mesh has millions of numbers
 
 _TAG = re.compile(rb"<([A-Za-z_][\w:.-]*)")
 BLANKS = (b" ", b"\t", b"\r", b"\n")
-_ENDS = {b"<!--": b"-->", b"<?": b"?>", b"<!": b">"}  # other markup, and its end
+_ENDS = {b"<!--": b"-->", b"<?": b"?>", b"<!": b">"}  # other markup, with its end
 
 
 class Element(ET.Element):
-    """An element of `xml.etree`, with the line of the file where it begins as `sourceline`."""
+    """An element of `xml.etree` with its line number in the file as `sourceline`."""
 
     __slots__ = ("sourceline",)
     sourceline: int
@@ -40,7 +40,7 @@ class Element(ET.Element):
 
 
 class _Builder:
-    """The tree under construction, called by expat."""
+    """The tree under construction; expat calls its methods."""
 
     def __init__(self, source: Source, parser: expat.XMLParserType, deepest: int) -> None:
         self.source, self.parser, self.deepest = source, parser, deepest
@@ -70,7 +70,7 @@ class _Builder:
 
     def text(self, words: str) -> None:
         if words.isspace():
-            return  # between elements; no format here means anything by it
+            return  # white space between elements has no meaning in these formats
         at = self.stack[-1]
         if len(at):
             at[-1].tail = (at[-1].tail or "") + words
@@ -78,7 +78,7 @@ class _Builder:
             at.text = (at.text or "") + words
 
     def doctype(self, name: str, system: str | None, public: str | None, internal: int) -> None:
-        if system or public:  # expat would drop what that file declares, without a word
+        if system or public:  # expat would silently ignore the declarations of that file
             raise self.source.make_error(
                 "names a document type in another file, which is not read. Remove its DOCTYPE line.",
                 self.parser.CurrentLineNumber,
@@ -92,12 +92,12 @@ class _Builder:
 
 
 def parse_xml(source: Source, *, deepest: int = MAX_DEPTH) -> Element:
-    """Return the root element.
+    """Parse the file and return the root element.
 
-    Tags and attributes in a namespace are written as in the file, ``prefix:name``; see `strip_prefix`.
+    Tags and attributes in a namespace keep their prefix, ``prefix:name``; see `strip_prefix`.
 
     Raises:
-        FormatError: Not well formed, an entity declared, nested too deep, too many elements, not text.
+        FormatError: The file is not well-formed text, declares an entity, is nested too deep, or has too many elements.
     """
     if len(source.data) > MAX_BYTES:
         raise source.make_error(f"has {len(source.data)} bytes; at most {MAX_BYTES} of XML are read.")
@@ -108,15 +108,15 @@ def parse_xml(source: Source, *, deepest: int = MAX_DEPTH) -> Element:
     except FormatError:
         raise
     except expat.ExpatError as error:
-        if error.code not in (4, 18, 19):  # invalid token, unknown and incorrect encoding: perhaps only old letters
+        if error.code not in (4, 18, 19):  # invalid token, unknown or incorrect encoding: try other encodings
             raise source.make_error(explain(error), error.lineno) from None
-    except (LookupError, ValueError) as error:  # an encoding that Python does not know or cannot use
+    except (LookupError, ValueError) as error:  # an encoding that Python does not support
         raise source.make_error(f"cannot be decoded: {error}. Save it as UTF-8.") from None
     return parse_latin(source, deepest)
 
 
 def move_declaration(source: Source) -> bytes:
-    """Return the bytes with blanks and comments before the declaration, which XML forbids, moved behind it."""
+    """Return the bytes with white space and comments before the declaration, which XML forbids, moved behind it."""
     data = source.data.removeprefix(b"\xef\xbb\xbf")
     at = find_start(data)
     end = data.find(b"?>", at, at + 200) + 2
@@ -128,7 +128,7 @@ def move_declaration(source: Source) -> bytes:
 
 
 def find_start(data: bytes) -> int:
-    """Return the position after blanks and comments at the beginning."""
+    """Return the position after leading white space and comments."""
     at = 0
     while True:
         while data[at : at + 1] in BLANKS:
@@ -142,7 +142,7 @@ def find_start(data: bytes) -> int:
 
 
 def parse_latin(source: Source, deepest: int) -> Element:
-    """Return the root of a file whose bytes are not the UTF-8 that they claim to be."""
+    """Parse a file whose bytes do not match its declared encoding, as Latin-1 or UTF-8."""
     try:
         source.data.decode("utf-8")
     except UnicodeDecodeError as problem:
@@ -165,7 +165,7 @@ def parse_latin(source: Source, deepest: int) -> Element:
 
 
 def parse(source: Source, data: bytes, encoding: str | None, deepest: int) -> Element:
-    """Parse in one call of expat: in chunks, a long token would take quadratic time."""
+    """Parse in one call of expat; in chunks, a long token would take quadratic time."""
     parser = expat.ParserCreate(encoding)
     builder = _Builder(source, parser, deepest)
     parser.buffer_text, parser.buffer_size = True, MAX_TEXT_LENGTH
@@ -182,7 +182,7 @@ def parse(source: Source, data: bytes, encoding: str | None, deepest: int) -> El
 
 
 def explain(error: expat.ExpatError) -> str:
-    """Return expat's error with advice."""
+    """Return a message for an expat error, with advice."""
     words = expat.ErrorString(error.code)
     if error.code == expat.errors.codes[expat.errors.XML_ERROR_NO_ELEMENTS]:
         return "has no element: it is cut off, or holds comments only."
@@ -195,7 +195,7 @@ def strip_prefix(name: str) -> str:
 
 
 def find_root_tag(head: bytes) -> str:
-    """Return the tag of the first element, from the first bytes of a file; "" if there is none."""
+    """Return the tag of the first element in the first bytes of a file, or ""."""
     data, at = head.replace(b"\0", b""), 0
     while (at := data.find(b"<", at)) >= 0:
         if found := _TAG.match(data, at):
@@ -203,7 +203,7 @@ def find_root_tag(head: bytes) -> str:
         start = next((start for start in _ENDS if data.startswith(start, at)), b"<")
         end = _ENDS.get(start, b"<")
         if start == b"<!" and 0 <= data.find(b"[", at) < data.find(b">", at):
-            end = b"]>"  # a document type with declarations of its own
+            end = b"]>"  # a document type with an internal subset
         after = data.find(end, at + len(start))
         if after < 0:
             break

@@ -1,4 +1,4 @@
-"""Members of ZIP archives, read without trusting their declared sizes."""
+"""Reading of ZIP members without trusting their declared sizes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ DAMAGES = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplemente
 
 
 def open_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
-    """Open a member; `read(n)` inflates at most about `n` bytes and ends at the declared size.
+    """Open a member; `read(n)` inflates at most about `n` bytes and stops at the declared size.
 
-    A `read()` without a size inflates all that follows before it is cut to the declared size, and the other methods of
-    packing do so with every piece: they are rejected.
+    A `read()` without a size would inflate the whole member before truncating it to the declared size. Other
+    compression methods do so with every block, so they are rejected.
 
     Raises:
-        zipfile.BadZipFile: The member is packed by another method.
+        zipfile.BadZipFile: The member uses another compression method.
     """
     if info.compress_type not in METHODS:
         raise zipfile.BadZipFile(f"method {info.compress_type} of packing is not read; pack it with deflate")

@@ -1,1 +1,1 @@
-"""BVH."""
+"""BVH: reader and writer."""

@@ -1,18 +1,18 @@
-"""From the joints of a BVH file to a model, and from its columns to q.
+"""Conversion of BVH joints to a model, and of its columns to q.
 
-A BVH joint means T(position) R R R: its position channels replace those numbers of its OFFSET that they name, in the
-parent's axes, wherever they stand among the channels; its rotation channels turn one after the other, in their order,
-each about the axes that the one before left (intrinsic). Every channel becomes one number of q, so that nothing of
-the file is lost:
+A BVH joint means T(position) R R R. Its position channels replace the components of its OFFSET along their axes, in
+the parent's frame, regardless of their order among the channels. Its rotation channels are applied in the listed
+order, each about the axes rotated by the previous ones (intrinsic). Every channel becomes one number of q, so that
+nothing in the file is lost:
 
 - three rotations: an `euler` joint of that order; two: `universal`; one: `revolute`; none: `fixed`;
-- an axis twice in a row, or more than three rotations: several `revolute` joints, the last with the BVH joint's name;
-- three positions: a `translation3` joint called ``<name>_position`` before it; one or two: `prismatic` joints called
-  ``<name>_Xposition`` and so on. Where a joint has no rotation, the last of these has its own name.
+- a repeated axis, or more than three rotations: several `revolute` joints, the last with the BVH joint's name;
+- three positions: a preceding `translation3` joint called ``<name>_position``; one or two: `prismatic` joints called
+    ``<name>_Xposition`` and so on. If a joint has no rotation, the last of these has its own name.
 
-End sites are frames called ``<name>_end``. Below the root, joints that slide are locked: many programs write position
-channels for every bone, which a clip may change, and nobody wants inverse kinematics to stretch an arm. The root is the
-first joint with channels.
+End sites are frames called ``<name>_end``. Sliding joints below the root are locked: many programs write position
+channels for every bone. A clip may change them, but inverse kinematics must not stretch bones. The root is the first
+joint with channels.
 """
 
 from __future__ import annotations
@@ -44,22 +44,22 @@ UNITS = {
     "the CMU library's units (inches / 0.45)": 0.0254 / 0.45,
 }
 SHORT = {"metres": "m", "centimetres": "cm", "millimetres": "mm", "inches": "in"}
-LARGEST = 1e100  # [m], of an offset
-LYING = 1.25  # a body this much longer along its bones than it is high does not stand in its offsets
-STATURE = 1.7  # [m], of whoever was recorded
+LARGEST = 1e100  # m, limit for an offset
+LYING = 1.25  # a body is not upright in its offsets if its length along the bones exceeds its height by this factor
+STATURE = 1.7  # m, typical height of a recorded person
 TURNS = {"y": np.array([[1.0, 0, 0], [0, 0, 1], [0, -1, 0]]), "z": np.array([[1.0, 0, 0], [0, 0, -1], [0, 1, 0]])}
 """The rotations that bring z up to y up, and y up to z up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The column of the file for each number of q, and its factor."""
+    """For each number of q: its column in the file and its factor."""
 
     order: NDArray[np.int64]
     factor: NDArray[np.float64]
 
     def make_configurations(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return q of every frame, (frames, nq); overwrites the rows."""
+        """Return q of every frame, (frames, nq); overwrites `rows`."""
         plain = np.array_equal(self.order, np.arange(rows.shape[1]))
         q = rows if plain else rows[:, self.order]
         with np.errstate(over="ignore"):  # `Motion` rejects infinite numbers
@@ -69,7 +69,7 @@ class Columns:
 
 @dataclass(slots=True)
 class JointChannels:
-    """A joint of the model made from a BVH joint: its arguments, and its columns among the channels."""
+    """A model joint made from a BVH joint: the arguments of `add_joint`, and the indices of its channels."""
 
     suffix: str
     kind: str
@@ -78,10 +78,10 @@ class JointChannels:
 
 
 def build(source: Source, nodes: list[BvhNode], options: ReadOptions) -> tuple[Model, Columns]:
-    """Return the model, and the columns of its q in the file.
+    """Return the model, and the file columns of its q.
 
     Raises:
-        FormatError: The joints make no body.
+        FormatError: The joints do not form a valid body.
     """
     try:
         return build_tree(source, nodes, options)
@@ -90,7 +90,7 @@ def build(source: Source, nodes: list[BvhNode], options: ReadOptions) -> tuple[M
 
 
 def build_tree(source: Source, nodes: list[BvhNode], options: ReadOptions) -> tuple[Model, Columns]:
-    """Add all joints to the builder, and return their columns."""
+    """Build the model, and return it with the columns of its q."""
     check_size(source, nodes, 1.0)
     builder = ModelBuilder(Path(source.path).stem or "bvh")
     builder.source = source.path
@@ -127,7 +127,7 @@ def build_tree(source: Source, nodes: list[BvhNode], options: ReadOptions) -> tu
 
 
 def check_size(source: Source, nodes: list[BvhNode], scale: float) -> None:
-    """Reject offsets whose length cannot be computed."""
+    """Raise `FormatError` if an offset is too large to compute with."""
     for node in nodes:
         for offset, line in ((node.offset or [0.0], node.line), *node.ends):
             if max(map(abs, offset)) > LARGEST / max(scale, 1.0):
@@ -145,7 +145,7 @@ def find_below_root(nodes: list[BvhNode]) -> list[bool]:
 
 
 def moves_freely(root: BvhNode) -> bool:
-    """Return whether a root has six channels of its own."""
+    """Return whether a root has three position channels and at least three rotation channels."""
     channels = root.channels or ()
     return sum(not channel.turns for channel in channels) == 3 and sum(channel.turns for channel in channels) >= 3
 
@@ -160,7 +160,7 @@ def add_node(
     *,
     bone: bool,
 ) -> list[JointChannels]:
-    """Add the joints of one BVH joint, as a bone length if `bone`; return them."""
+    """Add the joints of one BVH joint and return them; if `bone`, sliding joints are locked."""
     parts = split_joint(node, scale)
     offset = np.eye(4)
     offset[:3, :3] = turn
@@ -174,12 +174,12 @@ def add_node(
 
 
 def list_placed_axes(node: BvhNode) -> list[int]:
-    """Return the axes along which position channels replace the offset."""
+    """Return the axes whose offset is replaced by position channels."""
     return [channel.axis for channel in node.channels or () if not channel.turns]
 
 
 def split_joint(node: BvhNode, scale: float) -> list[JointChannels]:
-    """Return the joints that a BVH joint becomes, from the parent outwards."""
+    """Return the model joints for a BVH joint, in order from the parent."""
     channels, offset = node.channels or (), node.offset or [0.0] * 3
     slides = sorted((c.axis, i) for i, c in enumerate(channels) if not c.turns)
     turns = [(c.axis, i) for i, c in enumerate(channels) if c.turns]
@@ -196,7 +196,7 @@ def split_joint(node: BvhNode, scale: float) -> list[JointChannels]:
 
 
 def make_turning_parts(turns: list[tuple[int, int]]) -> list[JointChannels]:
-    """Return the joints for rotations (axis, channel), in their order."""
+    """Return the joints for rotations given as (axis, channel), in order."""
     axes, places = [axis for axis, _ in turns], [i for _, i in turns]
     letters = "".join("XYZ"[axis] for axis in axes)
     if letters in EULER_ORDERS:
@@ -214,7 +214,7 @@ def add_ends(source: Source, builder: ModelBuilder, nodes: list[BvhNode], scale:
     for node in nodes:
         name, number = f"{node.name}_end", 1
         for offset, line in node.ends:
-            while name in taken:  # the number only grows: a joint may have thousands of ends
+            while name in taken:  # the number only grows: a joint may have thousands of end sites
                 number += 1
                 name = f"{node.name}_end{number}"
             taken.add(name)
@@ -229,7 +229,7 @@ def add_ends(source: Source, builder: ModelBuilder, nodes: list[BvhNode], scale:
 
 
 def find_places(nodes: list[BvhNode]) -> NDArray[np.float64]:
-    """Return where every joint, and the end of its first end site, is with all angles zero, (joints, 2, 3)."""
+    """Return the positions of every joint and of its first end site with all angles zero, (joints, 2, 3)."""
     out = np.zeros((len(nodes), 2, 3))
     for i, node in enumerate(nodes):
         base = out[node.parent, 0] if node.parent >= 0 else np.zeros(3)
@@ -240,7 +240,7 @@ def find_places(nodes: list[BvhNode]) -> NDArray[np.float64]:
 
 
 def find_up(source: Source, nodes: list[BvhNode]) -> str:
-    """Return the file's up: y, as the format has it, unless head and feet say z."""
+    """Return the up axis of the file: y, the convention of BVH, unless the head is above the feet along z."""
     at = find_places(nodes)
     head = [p[1] for p, node in zip(at, nodes, strict=True) if "head" in node.name.lower()]
     feet = [p[1] for p, node in zip(at, nodes, strict=True) if is_named(node.name, ("foot", "toe", "ankle"))]
@@ -259,7 +259,7 @@ def is_named(name: str, words: Iterable[str]) -> bool:
 
 
 def guess_metres(source: Source, nodes: list[BvhNode], up: str) -> float:
-    """Return metres per unit, guessed from the height of the person."""
+    """Return the metres per unit, guessed from the height of the person."""
     height, name = guess_unit(nodes, up)
     if not name:
         source.note_oddity("has no height to guess its unit from; its numbers were taken as metres")
@@ -269,7 +269,7 @@ def guess_metres(source: Source, nodes: list[BvhNode], up: str) -> float:
 
 
 def state_unit(source: Source, nodes: list[BvhNode], up: str) -> str:
-    """Return the unit that the height of the person suggests, if the file's numbers are kept."""
+    """Return the unit suggested by the height of the person; the file's numbers are kept."""
     height, name = guess_unit(nodes, up) if nodes else (0.0, "")
     if not name:
         source.note("BVH has no unit; its numbers were taken as metres")
@@ -280,10 +280,10 @@ def state_unit(source: Source, nodes: list[BvhNode], up: str) -> str:
 
 
 def guess_unit(nodes: list[BvhNode], up: str) -> tuple[float, str]:
-    """Return the height in the file's units and the unit closest to a person's height; no unit without a height.
+    """Return the height in file units, and the unit that best fits a person's height ("" if the height is zero).
 
-    Tools that lay every bone along one axis of its joint (LAFAN1) write offsets in which nobody stands upright. There,
-    the way from head to foot along the bones counts.
+    Some tools (LAFAN1) lay every bone along one axis of its joint, so that the body is not upright in its offsets. In
+    that case the height is measured along the bones from head to foot.
     """
     height, along = float(np.ptp(find_places(nodes)[..., "xyz".index(up)])), measure_height(nodes)
     height = along if along > LYING * height else height
@@ -293,7 +293,7 @@ def guess_unit(nodes: list[BvhNode], up: str) -> tuple[float, str]:
 
 
 def measure_height(nodes: list[BvhNode]) -> float:
-    """Return the length of the bones between the first head and the first foot; 0 if there is neither."""
+    """Return the length along the bones from the first head to the first foot; 0 if either is missing."""
     head = next((i for i, node in enumerate(nodes) if "head" in node.name.lower()), -1)
     foot = next((i for i, node in enumerate(nodes) if is_named(node.name, ("foot", "ankle"))), -1)
     if head < 0 or foot < 0:

@@ -1,9 +1,9 @@
-"""BVH, the mocap format of Biovision: a tree of joints and rows of numbers.
+"""The reader of BVH, Biovision's motion capture format: a tree of joints and rows of numbers.
 
-Reading keeps every number of the file: see `poise.formats.bvh.model` for what channels become. There is no library
-that does so: pybvh and bvhio want Euler orders without repetition and six channels at the root, so this is written by
-hand. The meaning is Biovision's own (Maddock and Meredith, "Motion Capture File Formats Explained", 2001): a joint's
-channels are T R R R, rotations intrinsic in the order in which they are listed, degrees.
+Reading keeps every number of the file; `poise.formats.bvh.model` describes the conversion of channels. The parser is
+our own, because pybvh and bvhio require Euler orders without repetition and six channels at the root. The semantics
+are Biovision's (Maddock and Meredith, "Motion Capture File Formats Explained", 2001): a joint's channels are T R R R,
+with intrinsic rotations in the listed order, in degrees.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ NAME = "BVH"
 SUFFIXES = (".bvh",)
 
 MAX_HIERARCHY_BYTES = 1 << 24  # bytes before the word MOTION
-SHOWN = 100  # pairs of frames of a clip that show a body
-SMALL_POSITION = 0.01  # relative to the longest offset: smaller positions below the root keep the offsets
+SHOWN = 100  # pairs of frames of a clip that become example poses
+SMALL_POSITION = 0.01  # relative to the longest offset: smaller positions below the root are added to the offsets
 _MOTION = re.compile(rb"(?:^|[\n}])[ \t]*(MOTION)(?=\s|$)", re.IGNORECASE)
 
 
 def looks_like(head: bytes) -> bool:
-    """Return whether a file begins as BVH does."""
+    """Return whether a file begins like BVH."""
     text = head.removeprefix(codecs.BOM_UTF8).lstrip()
     return text[:9].lower() == b"hierarchy"
 
 
 def read_model(source: Source, options: ReadOptions) -> Model:
-    """Read the body of a BVH file; its rest pose is the offsets, all angles zero.
+    """Read the body of a BVH file; in its rest pose all angles are zero.
 
     Raises:
-        FormatError: The file is malformed, its motion included.
+        FormatError: The file, or its motion, is malformed.
     """
     model, _, clip = read(source, options)
     del clip
@@ -59,9 +59,9 @@ def read_motion(source: Source, options: ReadOptions) -> Motion:
     """Read the motion of a BVH file, on its own body.
 
     Raises:
-        FormatError: The file is malformed, or holds no frames.
+        FormatError: The file is malformed, or has no frames.
     """
-    model, columns, clip = read(source, replace(options, base="fixed"))  # its root moves as its rows say
+    model, columns, clip = read(source, replace(options, base="fixed"))  # the rows contain the motion of the root
     if clip is None:
         raise source.make_error("has no MOTION; load() reads its body.", source.data.count(b"\n") + 1)
     if not len(clip.rows):
@@ -100,7 +100,7 @@ def read(source: Source, options: ReadOptions) -> tuple[Model, Columns, BvhClip 
 
 
 def add_examples(model: Model, columns: Columns, clip: BvhClip | None) -> Model:
-    """Return the model with example poses: pairs of neighbouring frames of the clip, the first frame among them."""
+    """Return the model with example poses: pairs of consecutive frames of the clip, including the first frame."""
     if clip is None or not len(clip.rows):
         return model
     first = np.unique(np.linspace(0, max(len(clip.rows) - 2, 0), SHOWN).round().astype(np.intp))
@@ -112,9 +112,9 @@ def add_examples(model: Model, columns: Columns, clip: BvhClip | None) -> Model:
 
 
 def find_lengths(source: Source, nodes: list[BvhNode], first: NDArray[np.float64]) -> list[BvhNode]:
-    """Return the joints; if every offset below the root is zero, take the offsets from the first frame.
+    """Return the joints; if all offsets below the root are zero, take the offsets from the first frame.
 
-    Position channels replace offsets, so some programs write none; the rest pose would then be a single point.
+    Position channels replace offsets, so some programs write no offsets; the rest pose would then be a single point.
     """
     written = [
         offset for node in nodes if node.parent >= 0 for offset in (node.offset or [], *(e[0] for e in node.ends))
@@ -136,10 +136,10 @@ def find_lengths(source: Source, nodes: list[BvhNode], first: NDArray[np.float64
 
 
 def keep_offsets(source: Source, nodes: list[BvhNode], rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the rows; if every position below the root is zero, fill in the offsets.
+    """Return the rows; if the positions below the root are all close to zero, add the offsets to them.
 
-    Position channels replace offsets. A program that writes next to nothing throughout means what is added to them:
-    else the whole body would be one point.
+    Position channels replace offsets. If a program writes positions close to zero in all frames, they are relative to
+    the offsets: otherwise the whole body would collapse into one point.
     """
     columns: list[int] = []
     values: list[float] = []
@@ -160,15 +160,15 @@ def keep_offsets(source: Source, nodes: list[BvhNode], rows: NDArray[np.float64]
 
 
 def read_rate(frame_time: float) -> float:
-    """Return frames per second: the reciprocal, in few digits if those give the same time to the last bit."""
+    """Return the frame rate [1/s]: the reciprocal, rounded to 12 digits if that gives exactly the same frame time."""
     fps = 1.0 / frame_time
     short = float(f"{fps:.12g}")
     return short if 1.0 / short == frame_time else fps
 
 
 def read_plain_bytes(source: Source) -> bytes:
-    """Return the file's bytes, eight bits per letter and with lines that end in a line feed."""
-    data = source.data.rstrip(b"\x1a")  # the end of a file, as DOS wrote it
+    """Return the file's bytes in an 8-bit encoding, with lines that end in a line feed."""
+    data = source.data.rstrip(b"\x1a")  # the DOS end-of-file mark
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         data = source.read_text().encode()
     if b"\n" not in data[: 1 << 16] and b"\r" in data[: 1 << 16]:

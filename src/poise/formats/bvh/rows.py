@@ -1,7 +1,7 @@
-"""The MOTION of a BVH file: how many frames, how long each, and their numbers.
+"""The MOTION section of a BVH file: the number of frames, the frame time, and the numbers.
 
-The numbers are one stream: a row may be wrapped over several lines. They are read in blocks, so that a long clip
-needs little more memory than its numbers; and never more than the file can hold, whatever it declares.
+The numbers are one stream: a row may be wrapped over several lines. They are read in blocks, so that a long clip needs
+little more memory than its numbers, and never more than the size of the file allows, whatever its header declares.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from poise.formats.source import Source, parse_number, quote
 
 __all__ = ["BvhClip", "read_clip"]
 
-BLOCK = 1 << 18  # bytes of text turned into numbers at once
-LONGEST = 4096  # bytes of one number
-MAX_EMPTY_FRAMES = 10_000_000  # frames of a body without channels
+BLOCK = 1 << 18  # bytes of text parsed at once
+LONGEST = 4096  # maximum bytes of one number
+MAX_EMPTY_FRAMES = 10_000_000  # maximum frames of a body without channels
 
 _HEADER = re.compile(rb"\s*(frames|frame[ \t]*time)[ \t]*:?[ \t]*([^\s]*)", re.IGNORECASE)
 _COUNT = re.compile(r"\+?[0-9]{1,18}", re.ASCII)
@@ -34,7 +34,7 @@ Letters = NDArray[np.uint8]
 
 @dataclass(frozen=True, slots=True)
 class BvhClip:
-    """The motion as written: (frames, channels) in the file's units, and seconds per frame; None without a motion."""
+    """The motion as written: rows (frames, channels) in the file's units, and the frame time [s]."""
 
     rows: Floats
     frame_time: float
@@ -45,7 +45,7 @@ def read_clip(source: Source, data: bytes, start: int, channels: int) -> BvhClip
     """Read the motion that follows the word MOTION, which ends at `start`.
 
     Raises:
-        FormatError: No counts, impossible counts, or other numbers than they say.
+        FormatError: The frame count or frame time is missing or invalid, or the numbers do not match them.
     """
     values: dict[str, tuple[str, int]] = {}
     for _ in range(2):
@@ -72,19 +72,19 @@ def read_clip(source: Source, data: bytes, start: int, channels: int) -> BvhClip
 
 
 def find_line(data: bytes, place: int) -> int:
-    """Return the line number of a position, from 1."""
+    """Return the line number of a byte position, counted from 1."""
     return data.count(b"\n", 0, place) + 1
 
 
 def find_word_starts(letters: Letters) -> Places:
-    """Return the positions where words begin."""
+    """Return the start positions of all words."""
     inside = np.zeros(len(letters) + 1, np.bool_)
     np.greater(letters, 32, out=inside[1:])
     return np.flatnonzero(inside[1:] > inside[:-1])
 
 
 def read_numbers(block: bytes, count: int) -> Floats:
-    """Return the numbers of a block, by numpy if its lines are alike, otherwise one by one.
+    """Return the numbers of a block, parsed by NumPy if its lines have equal lengths, otherwise one by one.
 
     Raises:
         ValueError: A word is not a number.
@@ -102,15 +102,15 @@ class RowReader:
 
     def __init__(self, source: Source, data: bytes, start: int, channels: int) -> None:
         self.source, self.data, self.start, self.channels = source, data, start, channels
-        self.line = find_line(data, start)  # of the block that is read now
+        self.line = find_line(data, start)  # line number of the current block
         self.count = 0  # numbers read
-        self.line_start = 0  # numbers read before the present line
-        self.whole = self.lines = 0  # lines that hold one frame; lines that hold anything
-        self.astray = False  # whether a frame ends inside a line that does not hold whole frames
-        self.odd: tuple[int, int] | None = None  # the first line that is not one frame, and its numbers
+        self.line_start = 0  # numbers read before the current line
+        self.whole = self.lines = 0  # lines that hold exactly one frame; non-empty lines
+        self.astray = False  # whether a frame ends inside a line that does not consist of whole frames
+        self.odd: tuple[int, int] | None = None  # the first line that is not one frame, and its count of numbers
 
     def read(self, frames: int, line: int) -> Floats:
-        """Read all numbers, (frames, channels)."""
+        """Read all numbers into an array (frames, channels)."""
         if not self.channels and frames > MAX_EMPTY_FRAMES:
             raise self.source.make_error(f"Frames: is {frames} for a body without channels.", line)
         size = frames * self.channels
@@ -126,13 +126,13 @@ class RowReader:
             room[:] = values[: len(room)]
             self._watch(starts, np.flatnonzero(letters == 10))
             at = end
-        if self.count > self.line_start:  # the last line lacks its break
+        if self.count > self.line_start:  # the last line has no line break
             self._watch_lines(np.array([self.line_start]), np.array([self.count]))
         self._check(frames, line)
         return out[:size].reshape(frames, self.channels)
 
     def _cut(self, at: int) -> int:
-        """Return the end of the block that begins at `at`: a nearby line end, otherwise a gap between numbers."""
+        """Return the end of the block that begins at `at`: the next line end if it is near, else the next space."""
         end = at + BLOCK
         if end >= len(self.data):
             return len(self.data)
@@ -147,7 +147,7 @@ class RowReader:
         return space.end()
 
     def _read_numbers(self, block: bytes, count: int) -> Floats:
-        """Read `count` numbers of a block; raise with the line for a word that is not a number."""
+        """Read `count` numbers of a block; raise an error with the line number if a word is not a number."""
         if block.translate(None, _DIGITS):
             found = _FOREIGN.search(block)
             self._reject_word(block, found.start() if found else 0)
@@ -169,7 +169,7 @@ class RowReader:
             self._reject_word(block, place)
 
     def _reject_word(self, block: bytes, place: int) -> None:
-        """Raise for the word around a place."""
+        """Raise `FormatError` for the word at a byte position."""
         first = place
         while first and not block[first - 1 : first].isspace():
             first -= 1
@@ -179,7 +179,7 @@ class RowReader:
         raise self.source.make_error(f"{quote(word)} is not a number; the motion is plain numbers.{hint}", line)
 
     def _watch(self, starts: Places, breaks: Places) -> None:
-        """Follow the ends of lines through a block."""
+        """Update the counts for the line ends in a block."""
         if len(breaks):
             ends = self.count + np.searchsorted(starts, breaks)
             self._watch_lines(np.concatenate([[self.line_start], ends[:-1]]), ends)
@@ -204,7 +204,7 @@ class RowReader:
             self.odd = self.line + first, int(sizes[first])
 
     def _check(self, frames: int, line: int) -> None:
-        """Check that there are as many numbers as declared, in rows."""
+        """Check that the count of numbers matches the declared frames."""
         if self.count == frames * self.channels:
             if self.astray and 2 * self.whole > self.lines:
                 self._reject_row()

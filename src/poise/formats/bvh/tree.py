@@ -1,7 +1,7 @@
-"""The HIERARCHY of a BVH file: joints with offsets and channels, as written.
+"""The HIERARCHY section of a BVH file: joints with offsets and channels, as written.
 
-The grammar is that of the Biovision files as everyone writes them; there is no standard. White space may be anything
-between words, keywords may be in any case, and a name is all of its line: it may hold spaces, colons and accents.
+There is no standard; the grammar covers the files that programs write. Words are separated by any white space, keywords
+are case-insensitive, and a name takes the rest of its line: it may contain spaces, colons and accents.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["MAX_DEPTH", "MAX_JOINTS", "BvhChannel", "BvhNode", "read_tree"]
 
 MAX_JOINTS = 10_000
 MAX_DEPTH = 1_000
-MAX_CHANNELS = 24  # of one joint; six is usual
+MAX_CHANNELS = 24  # per joint; six is usual
 
 _WORD = re.compile(r"[{}]|[^\s{}]+")
 _BRACE = re.compile(r"\{(?=\s|$)")
@@ -25,7 +25,7 @@ _COUNT = re.compile(r"\+?[0-9]{1,9}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class BvhChannel:
-    """One column of the motion: an axis, 0 to 2, and whether it turns about it or is a place along it."""
+    """One column of the motion: an axis (0 to 2), and whether it is a rotation about it or a position along it."""
 
     axis: int
     turns: bool
@@ -36,7 +36,7 @@ class BvhChannel:
 
 @dataclass(slots=True)
 class BvhNode:
-    """A joint as written; `ends` are the offsets of its end sites, with their lines."""
+    """A joint as written; `ends` lists the offsets of its end sites with their line numbers."""
 
     name: str
     parent: int
@@ -47,7 +47,7 @@ class BvhNode:
 
 
 class Tokens:
-    """The words of a text with their lines; a name takes the rest of its line."""
+    """A stream of words with line numbers; a name takes the rest of its line."""
 
     def __init__(self, source: Source, text: str) -> None:
         self.source = source
@@ -56,7 +56,7 @@ class Tokens:
         self.line = 0
 
     def peek(self) -> str:
-        """Return the next word; empty at the end."""
+        """Return the next word, or "" at the end."""
         while self.line < len(self._lines):
             found = _WORD.search(self._lines[self.line], self._at)
             if found:
@@ -65,7 +65,7 @@ class Tokens:
         return ""
 
     def take(self) -> tuple[str, int]:
-        """Return the next word and its line, from 1, and consume it."""
+        """Consume the next word; return it and its line number, counted from 1."""
         word = self.peek()
         if word:
             found = _WORD.search(self._lines[self.line], self._at)
@@ -74,7 +74,7 @@ class Tokens:
         return word, min(self.line, len(self._lines) - 1) + 1
 
     def take_line(self) -> str:
-        """Return the rest of this line up to an opening brace on its own, and consume it."""
+        """Consume and return the rest of this line, up to a free-standing opening brace."""
         rest = self._lines[self.line][self._at :]
         brace = _BRACE.search(rest)
         taken = rest[: brace.start()] if brace else rest
@@ -82,7 +82,7 @@ class Tokens:
         return taken.strip()
 
     def expect(self, wanted: str, after: str) -> int:
-        """Consume this word, or raise for another one."""
+        """Consume the next word and return its line number; raise `FormatError` if it is not `wanted`."""
         word, line = self.take()
         if word.lower() != wanted:
             found = f"{quote(word)} follows" if word else "the file ends"
@@ -94,12 +94,12 @@ def read_tree(source: Source, text: str) -> list[BvhNode]:
     """Read all joints, parents first, in the order of their columns.
 
     Raises:
-        FormatError: Braces that do not pair, words that do not belong, counts that do not agree.
+        FormatError: Unbalanced braces, unexpected words, or counts that do not match.
     """
     words = Tokens(source, text)
     words.expect("hierarchy", "a BVH file")
     nodes: list[BvhNode] = []
-    path: list[int] = []  # the joints that are open
+    path: list[int] = []  # the open joints, outermost first
     roots = ends = 0
     while words.peek():
         word, line = words.take()
@@ -139,7 +139,7 @@ def read_tree(source: Source, text: str) -> list[BvhNode]:
 
 
 def check_place(source: Source, key: str, path: list[int], line: int) -> int:
-    """Return 1 for a root and 0 for a joint, or raise if it is in the wrong place."""
+    """Return 1 for a root and 0 for a joint; raise `FormatError` if it is in the wrong place."""
     if key == "joint" and not path:
         raise source.make_error("JOINT is outside of ROOT; the first joint must be a ROOT.", line)
     if key == "root" and path:
@@ -148,7 +148,7 @@ def check_place(source: Source, key: str, path: list[int], line: int) -> int:
 
 
 def open_joint(words: Tokens, keyword: str, parent: int, line: int) -> BvhNode:
-    """Return a joint from its keyword to its opening brace."""
+    """Read the start of a joint, up to its opening brace."""
     name = words.take_line()
     if not name:
         raise words.source.make_error(f"{keyword} has no name.", line)
@@ -159,7 +159,7 @@ def open_joint(words: Tokens, keyword: str, parent: int, line: int) -> BvhNode:
 
 
 def close_joint(source: Source, node: BvhNode, line: int) -> None:
-    """Check at the closing brace that a joint has an offset."""
+    """Raise `FormatError` if a joint has no offset at its closing brace."""
     if node.offset is None:
         raise source.make_error(f"joint {quote(node.name)} has no OFFSET.", line)
 
@@ -172,19 +172,19 @@ def set_offset(words: Tokens, node: BvhNode, line: int) -> None:
 
 
 def read_three(words: Tokens, what: str) -> list[float]:
-    """Return three numbers, and raise for a fourth."""
+    """Read three numbers; raise `FormatError` if a fourth follows."""
     numbers = []
     for _ in range(3):
         word, line = words.take()
         numbers.append(parse_number(word, f"{what} (three numbers)", words.source, line))
     following = words.peek()
-    if following[:1] in set("0123456789+-."):  # the empty word is in no set of letters
+    if following[:1] in set("0123456789+-."):  # false for the empty word
         raise words.source.make_error(f"{what} has more than three numbers: {quote(following)}.", words.line + 1)
     return numbers
 
 
 def read_end(words: Tokens, key: str, joint: str, line: int) -> tuple[list[float], int]:
-    """Read an end site from its keyword to its closing brace; text after the keyword on its line is ignored."""
+    """Read an end site up to its closing brace; other text on the line of the keyword is ignored."""
     if key == "end":
         words.expect("site", f"the end of {quote(joint)}")
     words.take_line()
@@ -222,7 +222,7 @@ def set_channels(words: Tokens, node: BvhNode, line: int, *, last: bool) -> None
 
 
 def read_channel(words: Tokens, what: str, count: int) -> BvhChannel:
-    """Read one of Xposition ... Zrotation, in any case."""
+    """Read one of Xposition ... Zrotation, case-insensitive."""
     word, line = words.take()
     found = _CHANNEL.fullmatch(word.lower())
     if not found:
@@ -232,7 +232,7 @@ def read_channel(words: Tokens, what: str, count: int) -> BvhChannel:
 
 
 def make_unique_names(source: Source, nodes: list[BvhNode]) -> None:
-    """Give each joint a name of its own: ``Hand``, ``Hand#2``, ``Hand#3``."""
+    """Make the joint names unique: ``Hand``, ``Hand#2``, ``Hand#3``."""
     taken = {node.name for node in nodes}
     seen: dict[str, int] = {}
     for node in nodes:

@@ -1,13 +1,13 @@
-"""Models, motions and poses written as BVH.
+"""The BVH writer for models, motions and poses.
 
-Every frame of the model becomes a BVH joint of its name (a leaf called ``<joint>_end`` becomes an End Site). In the
-file y is up, as the format has it: of a body with another axis up all places and all axes are turned, those of its
-frames with them, and what was read from BVH stays as it is. Joints that turn about or slide along the coordinate axes
-keep their numbers, and what `load` made of a BVH file keeps its channels; elsewhere hinges and universal joints are
-filled up to three rotations, since programs exist that read three or none. All others (balls, free roots, screws,
-planes, axes askew, joints mounted at an angle) are written as three rotations in the order Z, X, Y, with three
-positions where they slide. Ranges, masses and shapes have no place in BVH and are left out; so is what mimics what, but
-followers move as they did. A body without one root gets one, called ``world``.
+Every frame of the model becomes a BVH joint with its name (a leaf called ``<joint>_end`` becomes an End Site). The
+file is y-up, the convention of BVH: a body with another up axis is rotated, including the axes of its frames; a body
+read from BVH is written unchanged. Joints that rotate about or slide along the coordinate axes keep their numbers, and
+bodies read from BVH keep their channels. In other bodies, revolute and universal joints are padded to three rotations,
+because some programs require three or none. All other joints (ball, free, screw, planar, oblique axes, rotated
+offsets) are written as three rotations in the order ZXY, with three positions if they slide. Ranges, masses and
+shapes cannot be stored in BVH and are omitted; so are mimic relations, but mimic joints move as in the motion. A body
+without a single root gets a root called ``world``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from poise.spatial import Rotation, Transform
 __all__ = ["write_model", "write_motion", "write_pose"]
 
 
-ORDER = "ZXY"  # of rotations that have none of their own
+ORDER = "ZXY"  # for rotations without an order of their own
 PLACE = tuple(BvhChannel(axis, turns=False) for axis in range(3))
 BLOCK = 1024  # rows written at once
 _PART = re.compile(r"(?:[XYZ]?position|[XYZ]rotation[0-9]+)[0-9]*")
@@ -40,7 +40,7 @@ _PART = re.compile(r"(?:[XYZ]?position|[XYZ]rotation[0-9]+)[0-9]*")
 
 @dataclass(slots=True)
 class BvhJoint:
-    """A BVH joint to be written, made from consecutive `frames` of the model; the last one gives the name."""
+    """A BVH joint to be written, made from consecutive `frames` of the model; it has the name of the last one."""
 
     frames: list[Frame]
     offset: Floats
@@ -51,17 +51,17 @@ class BvhJoint:
 
     @property
     def name(self) -> str:
-        """The frame that a reader will find."""
+        """The name of the joint, and of the frame when the file is read."""
         return self.frames[-1].name
 
 
 def write_model(model: Model, target: Path) -> None:
-    """Write the body, standing in its rest pose for one frame."""
+    """Write the body in its rest pose, as one frame."""
     write_motion(Motion(model, model.rest[None]), target)
 
 
 def write_pose(pose: Pose, target: Path) -> None:
-    """Write the body in this pose, for one frame."""
+    """Write the body in this pose, as one frame."""
     write_motion(Motion(pose.model, pose.q[None]), target)
 
 
@@ -69,7 +69,7 @@ def write_motion(motion: Motion, target: Path) -> None:
     """Write the body and all frames of its motion.
 
     Raises:
-        FormatError: The motion has no frames, the body is too deep, or a name cannot be written.
+        FormatError: The motion has no frames, the body is too deep, or a name is not valid in BVH.
     """
     if not len(motion):
         raise FormatError("a motion without frames cannot be written as BVH.", str(target))
@@ -85,7 +85,7 @@ def write_motion(motion: Motion, target: Path) -> None:
 
 
 def find_frame_time(fps: float) -> float:
-    """Return seconds per frame such that a reader computes `fps` exactly, if a double allows it."""
+    """Return the frame time [s] from which a reader computes `fps` exactly, if such a double exists."""
     time = 1.0 / fps
     if float(f"{fps:.12g}") == fps:
         return time
@@ -97,7 +97,7 @@ def find_frame_time(fps: float) -> float:
 
 
 def make_tree(motion: Motion) -> list[BvhJoint]:
-    """Return the root BVH joints of a model, with all their numbers."""
+    """Return the root BVH joints of a motion, with all channel values."""
     model = motion.model
     below: dict[str | None, list[Frame]] = {}
     for name in model.frames:
@@ -127,12 +127,12 @@ def is_end(frame: Frame, above: BvhJoint, below: dict[str | None, list[Frame]]) 
 
 
 def is_straight(offset: Transform) -> bool:
-    """Return whether an offset does not turn, to the last bit."""
+    """Return whether the rotation of an offset is exactly the identity."""
     return bool(np.array_equal(offset.matrix[:3, :3], np.eye(3)))
 
 
 def gather_parts(frame: Frame, below: dict[str | None, list[Frame]]) -> list[Frame]:
-    """Return the frames that one BVH joint was read into, by their names; otherwise the frame alone."""
+    """Return the frames that one BVH joint was read into, recognised by their names; otherwise the frame alone."""
     frames = [frame]
     while frames[-1].joint is not None:
         children = below.get(frames[-1].name, [])
@@ -150,7 +150,7 @@ def gather_parts(frame: Frame, below: dict[str | None, list[Frame]]) -> list[Fra
 
 
 def make_world(motion: Motion, roots: list[BvhJoint]) -> BvhJoint:
-    """Return a root for bodies that have several roots, or none."""
+    """Return a root joint for a body that has several roots, or none."""
     name, taken = "world", set(motion.model.frames)
     while name in taken:
         name += "_"
@@ -162,7 +162,7 @@ def make_world(motion: Motion, roots: list[BvhJoint]) -> BvhJoint:
 
 
 def describe(motion: Motion, frames: list[Frame]) -> BvhJoint:
-    """Return the offset, channels and values of the BVH joint that these frames make."""
+    """Return the BVH joint of these frames: its offset, channels and values."""
     model = motion.model
     joints = [model.joint(frame.joint) for frame in frames if frame.joint is not None]
     plain = write_directly(motion, frames[0].offset, joints) if is_straight(frames[0].offset) else None
@@ -178,14 +178,14 @@ def was_read_from_bvh(model: Model) -> bool:
 
 
 def find_turn(model: Model) -> Floats:
-    """Return the rotation that brings a body's up to y, the up of BVH; the identity for bodies read from BVH."""
+    """Return the rotation from a body's up axis to y; the identity for bodies read from BVH."""
     if was_read_from_bvh(model):
         return np.eye(3)
-    return np.round(Rotation.between(model.up_direction, np.eye(3)[1]).matrix)  # it swaps axes, to the last bit
+    return np.round(Rotation.between(model.up_direction, np.eye(3)[1]).matrix)  # exact, because it permutes axes
 
 
 def turn_back(motion: Motion) -> Motion:
-    """Return the motion as it was before `up=` turned its root, so that its offsets stand as well."""
+    """Return the motion before `up=` rotated its root, so that the root's offset is not rotated."""
     model = motion.model
     for up in "" if has_straight_roots(model) else "yz":
         before = with_up(model, up)
@@ -195,7 +195,7 @@ def turn_back(motion: Motion) -> Motion:
 
 
 def has_straight_roots(model: Model) -> bool:
-    """Return whether no root of a body is mounted at an angle, but for rounding."""
+    """Return whether the offsets of all roots have no rotation, within rounding."""
     roots = [frame for frame in map(model.frame, model.frames) if frame.parent is None]
     return all(np.allclose(frame.offset.matrix[:3, :3], np.eye(3), atol=1e-12) for frame in roots)
 
@@ -203,7 +203,7 @@ def has_straight_roots(model: Model) -> bool:
 def turn_up(
     model: Model, offset: Floats, channels: tuple[BvhChannel, ...], values: Floats
 ) -> tuple[Floats, tuple[BvhChannel, ...], Floats]:
-    """Return a joint with y up: a turn about an axis is one about the axis that it is turned to, or against it."""
+    """Return a joint converted to y-up: axes are permuted, with a change of sign if they point the opposite way."""
     turn = find_turn(model)
     onto = np.argmax(np.abs(turn), axis=0)
     made = [BvhChannel(int(onto[channel.axis]), turns=channel.turns) for channel in channels]
@@ -213,7 +213,7 @@ def turn_up(
 
 
 def fill_rotations(channels: tuple[BvhChannel, ...], values: Floats) -> tuple[tuple[BvhChannel, ...], Floats]:
-    """Return one or two rotations filled up to three with zeros: Blender (3.4) reads three or none."""
+    """Pad one or two rotations to three with zeros: Blender (3.4) reads three or none."""
     axes = [channel.axis for channel in channels if channel.turns]
     if len(axes) not in (1, 2) or len(set(axes)) < len(axes):
         return channels, values
@@ -225,7 +225,7 @@ def fill_rotations(channels: tuple[BvhChannel, ...], values: Floats) -> tuple[tu
 def write_directly(
     motion: Motion, offset: Transform, joints: list[Joint]
 ) -> tuple[Floats, tuple[BvhChannel, ...], Floats] | None:
-    """Return each coordinate as its own channel: first slides, then turns, along coordinate axes; None if it cannot."""
+    """Return one channel per coordinate, positions before rotations; None if the joints do not allow it."""
     channels: list[BvhChannel] = []
     values: list[Floats] = []
     place = np.array(offset.translation)
@@ -251,11 +251,11 @@ def write_directly(
 
 
 def list_channels(joint: Joint) -> list[tuple[BvhChannel, float]] | None:
-    """Return a joint as channels and signs; None if its axes are askew or it has quaternions."""
+    """Return a joint as channels and signs; None if its axes are oblique or it has quaternions."""
     moves: list[tuple[BvhChannel, float]] = []
-    if joint.length or joint.path:  # no channel says how long a bone is, or where on a curve
+    if joint.length or joint.path:  # BVH has no channel for a bone length or a curve parameter
         return None
-    if len(set(joint.slides)) > 1:  # BVH would put the place before the joint's own axes
+    if len(set(joint.slides)) > 1:  # BVH would apply the position before the joint's rotations
         return None
     for primitive, axis in joint.motions:
         k = int(np.argmax(np.abs(axis)))
@@ -269,7 +269,7 @@ def list_channels(joint: Joint) -> list[tuple[BvhChannel, float]] | None:
 
 
 def read_coordinates(joint: Joint, model: Model, q: Floats) -> Floats:
-    """Return the joint's own numbers, (..., n); for a follower, computed from its leader."""
+    """Return the joint's coordinates (..., n); for a mimic joint, computed from its leader."""
     if joint.mimic is None:
         return q[..., joint.q]
     return joint.mimic.ratio * q[..., model.joint(joint.mimic.joint).q] + joint.mimic.offset
@@ -278,7 +278,7 @@ def read_coordinates(joint: Joint, model: Model, q: Floats) -> Floats:
 def decompose(
     motion: Motion, frames: list[Frame], joints: list[Joint]
 ) -> tuple[Floats, tuple[BvhChannel, ...], Floats]:
-    """Return the joint's transform in its parent's frame as three positions if it slides, and three rotations."""
+    """Return the joint's transform relative to its parent as rotations, and positions if it slides."""
     model, parent, name = motion.model, frames[0].parent, frames[-1].name
     local = find_relative(model, motion.q, parent, name)
     rest = find_relative(model, model.rest, parent, name)
@@ -310,7 +310,7 @@ def find_relative(model: Model, q: Floats, parent: str | None, name: str) -> Flo
 
 
 def check(root: BvhJoint, target: Path) -> Iterator[BvhJoint]:
-    """Yield all joints in the order of their columns, after checking them."""
+    """Check all joints and yield them in the order of their columns."""
     waiting, count = [(root, 1)], 0
     while waiting:
         node, depth = waiting.pop()
@@ -324,7 +324,7 @@ def check(root: BvhJoint, target: Path) -> Iterator[BvhJoint]:
 
 
 def check_name(name: str, target: Path) -> None:
-    """Reject a name that a reader would not find again."""
+    """Raise `FormatError` for a name that a reader could not recover."""
     words = Tokens(Source(str(target), b""), f"JOINT {name}\n{{")
     words.take()
     if words.take_line() != name or any(letter < " " for letter in name):

@@ -1,7 +1,7 @@
-"""glTF 2.0, GLB and VRM (0.x and 1.0): characters and their clips, read and written.
+"""glTF 2.0, GLB and VRM (0.x and 1.0): reader and writer of characters and clips.
 
-`body` turns nodes into joints, `clips` keys into frames; `writer` writes a pose or a motion into the character's own
-file, `skeleton` writes any body as a bare skeleton. Only numpy is needed.
+`body` converts nodes to joints, and `clips` samples animations. `writer` writes a pose or a motion into the character's
+own file, and `skeleton` writes any body as a bare skeleton. Only NumPy is needed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SUFFIXES = (".gltf", ".glb", ".vrm")
 
 
 def looks_like(head: bytes) -> bool:
-    """Return whether a file begins as a GLB, or as JSON with one of glTF's own keys."""
+    """Return whether a file begins like a GLB, or like JSON with a key of glTF."""
     if head[:4] == b"glTF":
         return True
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()

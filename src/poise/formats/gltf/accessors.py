@@ -1,6 +1,6 @@
-"""Accessors: typed views into buffers, dense or sparse, tightly packed or interleaved, plain or normalised.
+"""Accessors: typed views into buffers, dense or sparse, packed or interleaved, plain or normalised.
 
-Everything is checked against the bytes that there are before numpy looks at them. A normalised integer c stands for
+All offsets and sizes are checked against the available bytes before NumPy reads them. A normalised integer c means
 c / 255, c / 65535, max(c / 127, -1) or max(c / 32767, -1) (glTF 2.0, chapter 3.11).
 """
 
@@ -36,7 +36,7 @@ MAX_NUMBERS = 20_000_000
 
 
 def check_layout(document: Document) -> None:
-    """Check that every bufferView lies in its buffer and every accessor in its bufferView, read or not."""
+    """Check that every bufferView is within its buffer, and every accessor within its bufferView."""
     for i in range(len(document.read_items("buffers"))):
         document.read_size(document.read_items("buffers")[i], "byteLength", f"buffers[{i}]")
     for i in range(len(document.read_items("bufferViews"))):
@@ -46,7 +46,7 @@ def check_layout(document: Document) -> None:
 
 
 def find_span(document: Document, i: int) -> tuple[int, int, int, int]:
-    """Return a bufferView as (buffer, first byte, length, stride or 0)."""
+    """Return a bufferView as (buffer, offset, length, stride or 0)."""
     where, view = f"bufferViews[{i}]", document.read_items("bufferViews")[i]
     buffer = document.read_index(view.get("buffer"), "buffers", f"{where}.buffer")
     offset, length = document.read_size(view, "byteOffset", where, 0), document.read_size(view, "byteLength", where)
@@ -58,7 +58,7 @@ def find_span(document: Document, i: int) -> tuple[int, int, int, int]:
 
 
 def find_layout(document: Document, accessor: Object, where: str) -> tuple[str, int, int]:
-    """Return an accessor as (numpy type, numbers per element, elements), fitting in its bufferView if it has one."""
+    """Return an accessor as (NumPy type, numbers per element, elements); checks that it fits in its bufferView."""
     kind, code = accessor.get("type"), accessor.get("componentType")
     if not isinstance(kind, str) or kind not in WIDTHS:
         raise document.fail(f"{where}.type", f"is {shorten(kind)}; it must be one of {', '.join(WIDTHS)}.")
@@ -81,13 +81,13 @@ def find_layout(document: Document, accessor: Object, where: str) -> tuple[str, 
 
 
 def measure_element(kind: str, code: int) -> int:
-    """Return the bytes of one element."""
+    """Return the size of one element [bytes]."""
     size = np.dtype(COMPONENTS[code]).itemsize
     return PADDED.get((kind, size), size * WIDTHS[kind])
 
 
 def locate(document: Document, view: int, offset: int, size: int, count: int, where: str) -> tuple[int, int, int]:
-    """Return (buffer, first byte, stride) of `count` elements of `size` bytes at `offset` of a bufferView."""
+    """Return (buffer, offset, stride) of `count` elements of `size` bytes at `offset` of a bufferView."""
     buffer, start, length, stride = find_span(document, view)
     step = stride or size
     if step < size:
@@ -103,10 +103,10 @@ def read_accessor(document: Document, i: int, kind: str, where: str, *, integers
 
     Args:
         document: The file.
-        i: Which accessor.
-        kind: The `type` that it must have.
-        where: The element that refers to it, for messages.
-        integers: Whether normalised integers are allowed as well as floats.
+        i: The index of the accessor.
+        kind: The required `type`.
+        where: The element that refers to it, for error messages.
+        integers: Whether normalised integers are allowed in addition to floats.
     """
     at, accessor = f"accessors[{i}]", document.read_items("accessors")[i]
     dtype, _, _ = find_layout(document, accessor, at)
@@ -121,7 +121,7 @@ def read_accessor(document: Document, i: int, kind: str, where: str, *, integers
 
 
 def read_finite(document: Document, numbers: Floats, i: int, where: str) -> Floats:
-    """Return the numbers of an accessor, after checking that all are finite."""
+    """Return the numbers; raise `FormatError` if one is not finite."""
     good = np.isfinite(numbers).all(axis=1)
     if not good.all():
         row = int(np.argmin(good))
@@ -145,7 +145,7 @@ def read_elements(document: Document, i: int, where: str) -> NDArray[Any]:
 
 
 def read_quantized(document: Document, i: int, kinds: tuple[str, ...], where: str) -> Floats:
-    """Read the elements of an accessor of a mesh as doubles: floats, or integers, as KHR_mesh_quantization allows."""
+    """Read the elements of a mesh accessor as doubles; integers are allowed, as in KHR_mesh_quantization."""
     accessor = document.read_items("accessors")[i]
     find_layout(document, accessor, f"accessors[{i}]")
     if accessor["type"] not in kinds:
@@ -168,14 +168,14 @@ def read_indices(document: Document, i: int, kind: str, where: str) -> NDArray[n
 
 
 def find_packing(document: Document, view: int) -> tuple[str, Object]:
-    """Return the extension that packs a bufferView and its JSON; "" and nothing for a plain one."""
+    """Return the name and JSON of the extension that compresses a bufferView; "" and {} if it is not compressed."""
     extensions = document.read_object(document.read_items("bufferViews")[view], "extensions", f"bufferViews[{view}]")
     name = next((name for name in extensions if "compression" in name), "")
     return name, document.read_object(extensions, name, f"bufferViews[{view}].extensions") if name else {}
 
 
 def find_unknown_packing(document: Document, *accessors: int) -> str:
-    """Return an extension that packs one of these accessors and is not supported, or ""."""
+    """Return an unsupported extension that compresses one of these accessors, or ""."""
     for i in accessors:
         view = document.read_items("accessors")[i].get("bufferView")
         if type(view) is int and 0 <= view < len(document.read_items("bufferViews")):
@@ -186,7 +186,7 @@ def find_unknown_packing(document: Document, *accessors: int) -> str:
 
 
 def can_unpack(name: str, about: Object) -> bool:
-    """Return whether bytes packed in this way can be unpacked."""
+    """Return whether this compression is supported."""
     plain = about.get("mode") == "ATTRIBUTES" and str(about.get("filter", "NONE")) in FILTERS
     return plain and name in ("EXT_meshopt_compression", "KHR_meshopt_compression")
 
@@ -206,7 +206,7 @@ def copy_elements(
 
 
 def unpack_view(document: Document, view: int, name: str, about: Object) -> bytes:
-    """Return the bytes of a packed bufferView, as many as it declares."""
+    """Return the decompressed bytes of a bufferView; raise `FormatError` if they are too few."""
     if view in document.unpacked:
         return document.unpacked[view]
     where = f"bufferViews[{view}]"
@@ -230,7 +230,7 @@ def unpack_view(document: Document, view: int, name: str, about: Object) -> byte
 
 
 def overwrite(document: Document, values: NDArray[Any], accessor: Object, where: str) -> NDArray[Any]:
-    """Return the values with a sparse accessor's replacements."""
+    """Return the values with the replacements of a sparse accessor applied."""
     where = f"{where}.sparse"
     sparse = accessor["sparse"]
     if not isinstance(sparse, dict):
@@ -254,8 +254,8 @@ def overwrite(document: Document, values: NDArray[Any], accessor: Object, where:
 
 
 def convert_to_floats(values: NDArray[Any]) -> Floats:
-    """Return doubles; integers are divided by their largest value."""
-    with np.errstate(invalid="ignore"):  # a signalling NaN; the caller looks for it
+    """Convert values to doubles; integers are divided by the maximum of their type."""
+    with np.errstate(invalid="ignore"):  # a signalling NaN; the caller checks for it
         numbers = values.astype(np.float64)
     if values.dtype.kind == "f":
         return numbers

@@ -1,17 +1,17 @@
-"""From nodes to a body: which nodes turn, which also slide, and how scale becomes rigid.
+"""Conversion of glTF nodes to joints and rigid frames.
 
-**Joints.** Joints of skins and bones of a VRM humanoid are ball joints; the topmost of each tree is free, so that its
-translation can move. In a file without either, every node is a joint so. Another node that some clip turns or
-shifts is a joint too; all others are frames. A joint's q is the node's own rotation, as wxyz; a root's is the node's
-own translation before it. Below another joint, a node that some clip shifts is two joints: ``<name>_position``, a
-`translation3` that counts from the file's translation and is locked, since a solver shall not stretch a bone; and the
-ball. Above all joints it is free, and counts so too.
+**Joints.** Joints of skins and bones of a VRM humanoid become ball joints; the topmost of each tree is free, so that
+it can translate. In a file without either, this applies to every node. Any other node that a clip rotates or translates
+is a joint too; all others are frames. The q of a joint is the node's rotation as wxyz, preceded for a root by the
+node's translation. Below another joint, a node that a clip translates becomes two joints: ``<name>_position``, a
+`translation3` relative to the file's translation, locked because a solver must not stretch a bone; and the ball. Above
+all joints such a node is free, also relative to the file's translation.
 
-**Scale.** Poise moves rigid frames. With ``A`` the stretch that has gathered above a node (``A = k I`` where every
-scale is even), the node's matrix ``[R P, t]`` becomes the motion ``[Y R G, A t]``: G a half turn or nothing that takes
-the signs of a mirroring P, Y nothing unless A is uneven. Its own stretch is ``A' = (Y R G)^T A R P``. With even scales,
-mirrored ones included, that is exact in every pose. Under an uneven scale a turning bone would change its length; it is
-exact in the file's own pose only, with a note.
+**Scale.** Poise moves rigid frames. Let ``A`` be the accumulated scale above a node (``A = k I`` if all scales are
+uniform). The node's matrix ``[R P, t]`` becomes the motion ``[Y R G, A t]``: G is the identity, or a half turn that
+removes the signs of a mirroring P; Y is the identity unless A is non-uniform. The node's own scale is
+``A' = (Y R G)^T A R P``. For uniform scales, including mirrored ones, this is exact in every pose. Under a non-uniform
+scale a rotating bone would change its length; the result is exact in the file's pose only, and a note is added.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from poise.spatial import Rotation, Transform
 __all__ = ["TURN_UP", "NodeJoint", "add_joints", "choose_kinds", "make_joints"]
 
 
-EVEN = 1e-5  # scales that differ by less are one scale
-STILL = 2e-6  # a translation that changes by less, against the largest of the file, stands still
-TURNED = 1e-5  # a rotation that changes by less does not turn [rad]
+EVEN = 1e-5  # relative difference below which scales are equal
+STILL = 2e-6  # change of a translation that is ignored, relative to the largest of the file
+TURNED = 1e-5  # rad, change of a rotation that is ignored
 
 TURN_UP = {None: np.eye(3), "y": np.eye(3), "z": np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])}
 """What turns the file's y to where `up` says."""
@@ -44,15 +44,15 @@ TURN_UP = {None: np.eye(3), "y": np.eye(3), "z": np.array([[1.0, 0.0, 0.0], [0.0
 
 @dataclass(frozen=True, slots=True)
 class NodeJoint:
-    """A node as a part of the body, which moves by ``[Y R G, A t]`` relative to its parent.
+    """A node as a joint or frame, which moves by ``[Y R G, A t]`` relative to its parent.
 
     Attributes:
         node: The node.
-        kind: "fixed", "ball", "free" or "shifted": a locked translation and a ball.
-        root: Whether it is free and counts its translation from its parent rather than from the file's.
-        before: Y (3, 3).
-        after: G (3, 3).
-        above: A (3, 3), what stretches its translation.
+        kind: "fixed", "ball", "free" or "shifted" (a locked translation and a ball).
+        root: Whether it is free, with a translation relative to its parent rather than to the file's translation.
+        before: Y, (3, 3).
+        after: G, (3, 3).
+        above: A, (3, 3), which scales its translation.
     """
 
     node: GltfNode
@@ -69,12 +69,12 @@ class NodeJoint:
 
     @property
     def stretch(self) -> Floats:
-        """The remaining scale A' (3, 3) in its own axes, which stretches a mesh attached to it."""
+        """The accumulated scale A' (3, 3) in its own axes, which applies to a mesh attached to it."""
         turn = self.before @ self.node.turn @ self.after
         return np.asarray(turn.T @ self.above @ self.node.turn @ self.node.stretch)
 
     def convert_rotation(self, turn: Floats) -> Floats:
-        """Return R G of rotations (..., 3, 3), the value of a ball joint."""
+        """Return R G for rotations (..., 3, 3): the value of a ball joint."""
         return np.asarray(turn @ self.after)
 
     def convert_translation(self, translation: Floats) -> Floats:
@@ -83,13 +83,13 @@ class NodeJoint:
         return np.asarray(moved @ self.above.T @ self.before)
 
     def find_offset(self) -> Transform:
-        """Return the transform from the parent's frame to the joint; to the frame itself if nothing moves."""
+        """Return the transform from the parent's frame to the joint, or to the frame itself if it is fixed."""
         if self.kind == "fixed":
             return make_rigid(self.before @ self.node.turn @ self.after, self.above @ self.node.translation)
         return make_rigid(self.before, np.zeros(3) if self.root else self.above @ self.node.translation)
 
     def find_rest(self) -> Floats:
-        """Return the joint's numbers in the file's pose."""
+        """Return the joint's coordinates in the file's pose."""
         wxyz = Rotation.from_matrix(self.convert_rotation(self.node.turn)).wxyz
         if self.kind == "ball":
             return wxyz
@@ -97,17 +97,17 @@ class NodeJoint:
 
 
 def make_rigid(turn: Floats, translation: Floats) -> Transform:
-    """Return a Transform of a rotation matrix and a translation."""
+    """Return the transform of a rotation matrix and a translation."""
     return Transform(Rotation.from_matrix(turn), translation)
 
 
-# ------------------------------------------------------------------------------------------- which nodes are joints
+# ------------------------------------------------------------------------------------------- kinds of nodes
 
 
 def choose_kinds(
     document: Document, nodes: list[GltfNode], order: list[int], core: Iterable[int], clips: list[GltfAnimation]
 ) -> tuple[list[str], set[int]]:
-    """Return the kind of each node, see `NodeJoint`, and the free ones that are roots."""
+    """Return the kind of each node (see `NodeJoint`), and the set of free nodes that are roots."""
     bones = set(core) or set(range(len(nodes)))
     kinds = ["ball" if i in bones else "fixed" for i in range(len(nodes))]
     below = [False] * len(nodes)
@@ -132,10 +132,10 @@ def choose_kinds(
 def find_moving(
     document: Document, nodes: list[GltfNode], bones: set[int], roots: set[int], clips: list[GltfAnimation]
 ) -> tuple[set[int], set[int]]:
-    """Return the nodes that some clip rotates, and those that one translates, away from the file's pose.
+    """Return the nodes that a clip rotates, and those that a clip translates, away from the file's pose.
 
-    Every key of every clip is read, so an unreadable clip is an error of its body; a packed one is noted and
-    ignored.
+    All keys of all clips are read, so an unreadable clip makes the body unreadable; an unsupported compression is noted
+    and the channel ignored.
     """
     turning: set[int] = set()
     sliding: set[int] = set()
@@ -158,13 +158,13 @@ def find_moving(
     return turning, sliding
 
 
-# ------------------------------------------------------------------------------------------------ limbs
+# ------------------------------------------------------------------------------------------------ joints
 
 
 def make_joints(
     document: Document, nodes: list[GltfNode], order: list[int], kinds: list[str], roots: set[int], options: ReadOptions
 ) -> list[NodeJoint]:
-    """Return every node as a joint, in the order of `nodes`."""
+    """Return every node as a `NodeJoint`, in the order of `nodes`."""
     assert not isinstance(options.scale, str)
     turn_up, size = TURN_UP[options.up], float(options.scale)
     limbs: list[NodeJoint | None] = [None] * len(nodes)
@@ -192,25 +192,25 @@ def make_joints(
 
 
 def is_even(stretch: Floats) -> bool:
-    """Return whether a stretch is the same along all axes, so that rotating changes no length."""
+    """Return whether a scale is uniform, so that rotation changes no length."""
     mean = np.trace(stretch) / 3
     return bool(np.abs(stretch - mean * np.eye(3)).max() <= EVEN * abs(mean))
 
 
 def find_signs(stretch: Floats) -> Floats:
-    """Return G: the half turn that leaves a mirroring scale without mixed signs; the identity for ordinary ones."""
+    """Return G: the half turn that removes mixed signs from a mirroring scale; otherwise the identity."""
     flips = np.where(np.diag(stretch) < 0, -1.0, 1.0)
     return np.diag(flips if np.prod(flips) > 0 else -flips)
 
 
 def find_correction(above: Floats, node: GltfNode, after: Floats) -> Floats:
-    """Return Y, such that ``Y R G`` is the rotation nearest to ``A R P``."""
+    """Return Y such that ``Y R G`` is the rotation nearest to ``A R P``."""
     turn = find_nearest_turn(above @ node.turn @ node.stretch)
     return np.asarray(turn @ after.T @ node.turn.T)
 
 
 def note_uneven_scale(document: Document, limbs: list[NodeJoint], stretches: list[Floats], uneven: set[int]) -> None:
-    """Note an uneven scale above a joint; it matters if something is attached at a distance."""
+    """Note non-uniform scales above joints that have children at a distance, and scales of zero."""
     length = max(float(np.abs(limb.above @ limb.node.translation).max()) for limb in limbs)
     carries = {limb.node.parent for limb in limbs if np.abs(limb.above @ limb.node.translation).max() > 1e-9 * length}
     for i in sorted(uneven & carries):

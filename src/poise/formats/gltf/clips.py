@@ -1,10 +1,10 @@
-"""Animations: channels of keys, and their values at any time.
+"""Animations: channels of keyframes, and their interpolation.
 
 Between two keys ``v0`` at ``t0`` and ``v1`` at ``t1``, with ``u = (t - t0) / (t1 - t0)`` and ``d = t1 - t0``
-(glTF 2.0, appendix C): STEP holds v0; LINEAR is ``(1 - u) v0 + u v1``, for rotations the shorter great arc; CUBICSPLINE
-is Hermite's ``(2u^3 - 3u^2 + 1) v0 + d (u^3 - 2u^2 + u) b0 + (3u^2 - 2u^3) v1 + d (u^3 - u^2) a1``, rotations made
-unit.
-Before the first key and after the last one the value stands still.
+(glTF 2.0, appendix C): STEP is v0; LINEAR is ``(1 - u) v0 + u v1``, or slerp along the shorter arc for rotations.
+CUBICSPLINE is a Hermite spline, ``(2u^3 - 3u^2 + 1) v0 + d (u^3 - 2u^2 + u) b0 + (3u^2 - 2u^3) v1 + d (u^3 - u^2) a1``,
+normalised for rotations.
+Before the first key and after the last one the value is constant.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["AnimationChannel", "GltfAnimation", "Keyframes", "choose_clip", "rea
 
 KINDS = {"translation": "VEC3", "rotation": "VEC4", "scale": "VEC3"}
 MODES = ("STEP", "LINEAR", "CUBICSPLINE")
-UNIT = 2e-2  # a byte quaternion is off by one part in 127
+UNIT = 2e-2  # tolerance of a quaternion's length: a byte quaternion has an error of up to 1/127
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +33,11 @@ class AnimationChannel:
     """The animation of one property of one node.
 
     Attributes:
-        where: The element, such as ``animations[0].channels[2]``.
-        node: Number of the node.
+        where: The JSON element, such as ``animations[0].channels[2]``.
+        node: The index of the node.
         path: "translation", "rotation" or "scale".
-        input: Accessor of the times.
-        output: Accessor of the values.
+        input: The accessor of the times [s].
+        output: The accessor of the values.
         mode: STEP, LINEAR or CUBICSPLINE.
     """
 
@@ -54,10 +54,10 @@ class GltfAnimation:
     """An animation of the file.
 
     Attributes:
-        index: Its number.
-        name: Its name; ``clip_3`` where it has none.
-        channels: What it moves.
-        fps: The frame rate that it was written with, where Poise wrote it.
+        index: The index in the file.
+        name: The name, or ``clip_3`` if it has none.
+        channels: The animated properties.
+        fps: The frame rate of a clip written by Poise [1/s], otherwise None.
     """
 
     index: int
@@ -67,13 +67,13 @@ class GltfAnimation:
 
     @property
     def where(self) -> str:
-        """The element, for messages."""
+        """The JSON element, for messages."""
         return f"animations[{self.index}] ({self.name!r})"
 
 
 @dataclass(frozen=True, slots=True)
 class Keyframes:
-    """The keys of a channel: times (n,), values (n, k), and for CUBICSPLINE the tangents before and after each."""
+    """The keys of a channel: times (n,) [s], values (n, k), and for CUBICSPLINE the in- and out-tangents."""
 
     mode: str
     times: Floats
@@ -83,7 +83,7 @@ class Keyframes:
 
 
 def read_clips(document: Document) -> list[GltfAnimation]:
-    """Read all animations with their channels checked; their numbers are read later, by `read_keys`."""
+    """Read all animations and check their channels; `read_keys` reads the numbers later."""
     clips = []
     for i, item in enumerate(document.read_items("animations")):
         name = item.get("name", "")
@@ -97,7 +97,7 @@ def read_clips(document: Document) -> list[GltfAnimation]:
 
 
 def read_channels(document: Document, animation: Object, where: str) -> tuple[AnimationChannel, ...]:
-    """Read the channels that move nodes; those of morph weights and of extensions are left out."""
+    """Read the channels that move nodes; morph weights and extensions are ignored."""
     samplers = document.read_objects(animation, "samplers", where)
     channels: dict[tuple[int, str], AnimationChannel] = {}
     for k, item in enumerate(document.read_objects(animation, "channels", where)):
@@ -133,11 +133,11 @@ def read_channel(document: Document, sampler: Object, where: str, at: str, node:
 
 
 def choose_clip(document: Document, clips: list[GltfAnimation], clip: str | int | None) -> GltfAnimation:
-    """Return the clip of this name or number; the first one for None.
+    """Return the clip with this name or index, or the first one for None.
 
     Raises:
         FormatError: The file has no animation.
-        NameNotFound: It has none of that name.
+        NameNotFound: The file has no animation of that name.
     """
     if not clips:
         raise document.source.make_error("has no animation; poise.load reads its body.")
@@ -160,7 +160,7 @@ def read_keys(document: Document, channel: AnimationChannel) -> Keyframes:
     """Read the keys of a channel.
 
     Raises:
-        FormatError: Times that fall, values of another number, a quaternion of length zero.
+        FormatError: Times decrease, the number of values is wrong, or a quaternion has length zero.
     """
     times = read_accessor(document, channel.input, "SCALAR", channel.where)[:, 0]
     if (np.diff(times) < 0).any():
@@ -185,7 +185,7 @@ def read_keys(document: Document, channel: AnimationChannel) -> Keyframes:
 
 
 def normalize(document: Document, channel: AnimationChannel, values: Floats) -> Floats:
-    """Return the values of a channel, quaternions made unit."""
+    """Return the values of a channel, with quaternions normalised (except those of a CUBICSPLINE)."""
     if channel.path != "rotation":
         return values
     lengths = np.linalg.norm(values, axis=1)
@@ -196,12 +196,12 @@ def normalize(document: Document, channel: AnimationChannel, values: Floats) -> 
         document.note_oddity(
             "quaternions are not of length 1; they were scaled to that", f"accessors[{channel.output}]"
         )
-    # tangents belong to the values as they are, so those of a spline stay
+    # the tangents of a spline belong to the values as written, so these are not normalised
     return values if channel.mode == "CUBICSPLINE" else values / lengths[:, None]
 
 
 def sample(keys: Keyframes, times: Floats, *, rotation: bool) -> Floats:
-    """Return the values at some times, (times, k); rotations as unit quaternions xyzw."""
+    """Interpolate at these times [s], (times, k); rotations are unit quaternions xyzw."""
     last = len(keys.times) - 1
     if last == 0:
         held = np.repeat(keys.values, len(times), axis=0)
@@ -222,12 +222,12 @@ def sample(keys: Keyframes, times: Floats, *, rotation: bool) -> Floats:
 
 
 def follow_arc(a: Floats, b: Floats, u: Floats) -> Floats:
-    """Return the rotation along the shorter great arc from a to b."""
+    """Return the slerp from a to b along the shorter arc."""
     return Rotation.from_xyzw(a).slerp(Rotation.from_xyzw(b), u).wxyz[:, [1, 2, 3, 0]]
 
 
 def follow_spline(keys: Keyframes, i: NDArray[np.intp], u: Floats, d: Floats) -> Floats:
-    """Return Hermite's cubic with the outgoing tangent of key i and the incoming one of the next."""
+    """Return the Hermite cubic between key i and the next key."""
     assert keys.before is not None
     assert keys.after is not None
     u2, u3 = u * u, u * u * u

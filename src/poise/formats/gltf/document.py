@@ -1,8 +1,8 @@
-"""The container: a `.gltf` text or a `.glb` of chunks, its JSON, and its buffers, each opened when it is first needed.
+"""The glTF container: a `.gltf` text or a chunked `.glb`, its JSON, and its buffers, each opened on first use.
 
-Read by hand over `json` and `struct`: the format's own library (pygltflib) drops JSON fields that it does not know, so
-a character could not be written back whole, checks no index, and follows `uri`s out of the folder. What is here is the
-part of glTF 2.0 that a body needs, kept as the plain dictionary that it came as. Specification:
+It is parsed with `json` and `struct`. The library pygltflib drops unknown JSON fields, so that a character could not be
+written back completely, checks no index, and follows `uri`s out of the folder. Only the parts of glTF 2.0 that a body
+needs are read, and the JSON is kept as a plain dictionary. Specification:
 https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html, chapters 3.6 (binary data) and 4 (GLB).
 """
 
@@ -37,14 +37,14 @@ _DATA = re.compile(r"data:[^,;]*(?:;[^,;=]+=[^,;]*)*(;base64)?,", re.IGNORECASE)
 
 
 class Document:
-    """A glTF file: its JSON and its bytes.
+    """A glTF file: its JSON and its buffers.
 
     Attributes:
         source: The file, which collects notes and oddities.
-        json: The root object, never changed by readers.
-        binary: The BIN chunk of a GLB; None if there is none.
-        others: Chunks of other kinds (type, bytes), kept for writing.
-        unpacked: Bytes of packed bufferViews, by their numbers, as far as they were needed.
+        json: The root object; readers never change it.
+        binary: The BIN chunk of a GLB, or None.
+        others: Chunks of other types as (type, bytes), kept for writing.
+        unpacked: The decompressed bufferViews that were needed so far, by index.
     """
 
     def __init__(self, source: Source, root: Object, binary: bytes | None, others: list[tuple[int, bytes]]) -> None:
@@ -58,14 +58,14 @@ class Document:
         self._lists: dict[str, list[Object]] = {}
         self._odd: dict[str, list[str]] = {}
 
-    # ------------------------------------------------------------------------------------------ saying what is wrong
+    # ------------------------------------------------------------------------------------------ errors and notes
 
     def fail(self, where: str, message: str) -> FormatError:
-        """Return an error at an element, such as ``nodes[3].children[0]``, to be raised."""
+        """Return an error for a JSON element, such as ``nodes[3].children[0]``, to be raised."""
         return self.source.make_error(f"{where} {message}")
 
     def note_oddity(self, what: str, where: str) -> None:
-        """Remember an oddity; those of a kind are reported together."""
+        """Record an oddity; equal ones are reported together."""
         self._odd.setdefault(what, []).append(where)
 
     def report_oddities(self) -> None:
@@ -75,7 +75,7 @@ class Document:
             self.source.note_oddity(f"{', '.join(places[:3])}{more}: {what}")
         self._odd.clear()
 
-    # ------------------------------------------------------------------------------------------ walking the JSON
+    # ------------------------------------------------------------------------------------------ JSON access
 
     def read_items(self, key: str) -> list[Object]:
         """Return a top-level list of objects; empty if it is absent."""
@@ -93,7 +93,7 @@ class Document:
         return found
 
     def read_list(self, value: Any, where: str) -> list[Any]:
-        """Return a JSON list, checked against MAX_ITEMS."""
+        """Return a JSON list; raise `FormatError` if it has more than MAX_ITEMS entries."""
         if not isinstance(value, list):
             raise self.fail(where, f"is {name_kind(value)}; it must be a list.")
         if len(value) > MAX_ITEMS:
@@ -108,7 +108,7 @@ class Document:
         return value
 
     def read_index(self, value: Any, key: str, where: str) -> int:
-        """Return a number that points into the top-level list `key`."""
+        """Return a valid index into the top-level list `key`."""
         count = len(self.read_items(key))
         if type(value) is not int or not 0 <= value < count:
             has = f"0 to {count - 1}" if count else "none at all"
@@ -116,7 +116,7 @@ class Document:
         return value
 
     def read_size(self, at: Object, key: str, where: str, default: int | None = None) -> int:
-        """Return a whole number that is not negative."""
+        """Return a non-negative integer."""
         value = at.get(key, default)
         if type(value) is float and value.is_integer() and abs(value) < 2**53:
             value = int(value)
@@ -128,7 +128,7 @@ class Document:
     # ------------------------------------------------------------------------------------------ bytes
 
     def count_numbers(self, count: int, where: str) -> None:
-        """Count numbers before they are read, and raise for too many."""
+        """Count numbers before they are read; raise `FormatError` if the file has too many."""
         self._left -= count
         if self._left < 0:
             raise self.fail(where, f"needs more numbers than are read of one file ({MAX_NUMBERS}); split its clips.")
@@ -186,7 +186,7 @@ class Document:
 
 
 def name_kind(value: Any) -> str:
-    """Return the kind of a JSON value in one word."""
+    """Return the type of a JSON value, for messages."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     names = {dict: "an object", list: "a list", str: "text", int: "a number", float: "a number"}
@@ -204,7 +204,7 @@ def shorten(value: Any, longest: int = 48) -> str:
 
 
 def read_own_extras(item: Object) -> Object:
-    """Return the `extras` that Poise wrote into an object; empty if others wrote it."""
+    """Return the `extras` that Poise wrote into an object; empty if there are none."""
     extras = item.get("extras")
     ours = extras.get("poise") if isinstance(extras, dict) else None
     return ours if isinstance(ours, dict) else {}
@@ -214,10 +214,10 @@ def read_own_extras(item: Object) -> Object:
 
 
 def read_document(source: Source) -> Document:
-    """Read the file, and check its container and JSON; opens no other file.
+    """Read the file and check its container and JSON; opens no other file.
 
     Raises:
-        FormatError: No glTF 2.0, cut short, or JSON that cannot be.
+        FormatError: The file is not glTF 2.0, is truncated, or has invalid JSON.
     """
     if source.data[:4] == MAGIC:
         text, binary, others = read_chunks(source)
@@ -230,7 +230,7 @@ def read_document(source: Source) -> Document:
 
 
 def read_chunks(source: Source) -> tuple[bytes, bytes | None, list[tuple[int, bytes]]]:
-    """Return JSON, BIN and other chunks of a GLB."""
+    """Return the JSON chunk, the BIN chunk and the other chunks of a GLB."""
     if len(source.data) < 20:
         raise source.make_error("begins as a GLB and ends before its first chunk; it is cut short.")
     _, version, length = struct.unpack_from("<4sII", source.data)
@@ -264,7 +264,7 @@ def split_chunks(source: Source, length: int) -> Iterator[tuple[int, bytes]]:
 
 
 def parse(source: Source, data: bytes, where: str) -> Object:
-    """Return the root object of the JSON text; rejects repeated keys, NaN and bottomless nesting."""
+    """Parse the JSON text and return its root object; rejects repeated keys, NaN and excessive nesting."""
 
     def reject(word: str) -> NoReturn:
         raise source.make_error(f"the JSON holds {word}, which is not a JSON number; export it again.")
@@ -289,7 +289,7 @@ def parse(source: Source, data: bytes, where: str) -> Object:
         raise source.make_error(f"{place}the JSON is nested too deeply to be a glTF.") from None
     except FormatError:
         raise
-    except ValueError as error:  # a number of thousands of digits
+    except ValueError as error:  # a number with thousands of digits
         raise source.make_error(f"{place}the JSON holds a number that cannot be: {error}.") from None
     if not isinstance(root, dict):
         raise source.make_error(f"{place}the JSON is {name_kind(root)}; a glTF is an object with an 'asset'.")
@@ -297,7 +297,7 @@ def parse(source: Source, data: bytes, where: str) -> Object:
 
 
 def check_asset(document: Document) -> None:
-    """Reject files that are not glTF 2."""
+    """Raise `FormatError` if the file is not glTF 2."""
     asset = document.json.get("asset")
     if not isinstance(asset, dict):
         raise document.fail("asset", 'is missing; a glTF 2.0 file has "asset": {"version": "2.0"}.')

@@ -1,7 +1,7 @@
-"""Files put together again: the JSON as it was, changed where it must be, and bytes behind the bytes that were there.
+"""Assembly of glTF files: the original JSON with changes, and new bytes after the original ones.
 
-A GLB keeps its BIN chunk and grows at its end; a `.gltf` keeps its buffers and gets one more, as a data uri. What the
-file refers to (buffers, images) stays where the result lies in the same folder, and is taken in elsewhere.
+A GLB keeps its BIN chunk, which is extended; a `.gltf` keeps its buffers and gets one more, as a data URI. External
+files (buffers, images) stay external if the result is in the same folder; otherwise they are embedded.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ __all__ = ["GltfDraft", "write_parts"]
 
 
 class GltfDraft:
-    """A file under construction: its JSON, copied as far as it is changed, and bytes to be added.
+    """A file under construction: its JSON, copied where it is changed, and the bytes to add.
 
     Attributes:
-        document: The file that it is made from; None for a new one.
+        document: The original file; None for a new one.
         json: The root object.
-        added: New bytes; the bufferViews of `add_view` count from their beginning until the file is written.
+        added: The new bytes; offsets in bufferViews of `add_view` are relative to them until the file is written.
     """
 
     def __init__(self, root: Object, document: Document | None = None) -> None:
@@ -40,14 +40,14 @@ class GltfDraft:
         self._views: list[int] = []
 
     def append(self, key: str, item: Object, *, first: bool = False) -> int:
-        """Append an item to a copy of a top-level list; return its number."""
+        """Append an item to a copy of a top-level list (in front if `first`); return its index."""
         items = list(self.json.get(key, []))
         items.insert(0 if first else len(items), item)
         self.json[key] = items
         return 0 if first else len(items) - 1
 
     def add_view(self, data: bytes) -> int:
-        """Add bytes as a bufferView."""
+        """Add bytes as a bufferView; return its index."""
         self.added += b"\0" * (-len(self.added) % 8)
         number = self.append("bufferViews", {"buffer": -1, "byteOffset": len(self.added), "byteLength": len(data)})
         self._views.append(number)
@@ -55,7 +55,7 @@ class GltfDraft:
         return number
 
     def add_accessor(self, values: NDArray[np.float64], kind: str, *, bounds: bool = False) -> int:
-        """Add rows of numbers, in single precision."""
+        """Add rows of numbers in single precision as an accessor; return its index."""
         single = np.ascontiguousarray(values, dtype="<f4")
         about: Object = {"bufferView": self.add_view(single.tobytes()), "componentType": 5126, "count": len(single)}
         about["type"] = kind
@@ -76,14 +76,14 @@ def write_parts(parts: GltfDraft, target: Path) -> None:
     """Write the file: a GLB, or JSON if its name ends in ``.gltf``.
 
     Raises:
-        FormatError: Something that the file refers to cannot be taken along, or it grows above 4 GiB.
+        FormatError: A referenced file cannot be embedded, or the result exceeds 4 GiB.
     """
     stays = parts.document is not None and is_same_folder(parts.document, target)
     target.write_bytes(format_text(parts, stays) if target.suffix.lower() == ".gltf" else format_chunks(parts, stays))
 
 
 def is_same_folder(document: Document, target: Path) -> bool:
-    """Return whether relative references mean the same in both places."""
+    """Return whether relative references are the same for both files."""
     return Path(document.source.path).parent.resolve() == target.parent.resolve()
 
 
@@ -91,7 +91,7 @@ def is_same_folder(document: Document, target: Path) -> bool:
 
 
 def format_text(parts: GltfDraft, stays: bool) -> bytes:
-    """Return JSON, with all new bytes as data URIs."""
+    """Return the JSON text, with all new bytes as data URIs."""
     document = parts.document
     buffers = [dict(item) for item in parts.json.get("buffers", [])]
     for i, item in enumerate(buffers):
@@ -111,7 +111,7 @@ def format_text(parts: GltfDraft, stays: bool) -> bytes:
 
 
 def list_images(parts: GltfDraft) -> list[str]:
-    """Return the list of images, or an empty list."""
+    """Return ["images"] if the file has a list of images, otherwise an empty list."""
     return ["images"] if isinstance(parts.json.get("images"), list) else []
 
 
@@ -122,7 +122,7 @@ def must_move(item: Object, stays: bool) -> bool:
 
 
 def take_in(document: Document, image: Any, stays: bool) -> Any:
-    """Return an image, as a data URI if its file would be out of reach."""
+    """Return an image, embedded as a data URI if its file must be embedded."""
     if not isinstance(image, dict) or not must_move(image, stays):
         return image
     data = read_image(document, image)
@@ -130,7 +130,7 @@ def take_in(document: Document, image: Any, stays: bool) -> Any:
 
 
 def read_image(document: Document, image: Object) -> bytes | None:
-    """Return an image's bytes; None with a warning if the file is missing, as it was before."""
+    """Return an image's bytes; if the file is missing, issue a warning and return None."""
     try:
         return document.read_resource(image["uri"], "an image")
     except FormatError as error:
@@ -143,7 +143,7 @@ def make_data_uri(data: bytes, mime: str) -> str:
 
 
 def find_mime(image: Object, data: bytes) -> str:
-    """Return the MIME type of an image: as stated, by its first bytes, or by its name."""
+    """Return the MIME type of an image: as stated, by its first bytes, or by its suffix."""
     if isinstance(image.get("mimeType"), str):
         return str(image["mimeType"])
     by_name = "image/jpeg" if unquote(image["uri"]).lower().endswith((".jpg", ".jpeg")) else "image/png"
@@ -183,12 +183,12 @@ def format_chunks(parts: GltfDraft, stays: bool) -> bytes:
 
 
 def gather_buffers(parts: GltfDraft, document: Document) -> bytearray:
-    """Return all buffers of a `.gltf` joined; its bufferViews are moved accordingly.
+    """Return all buffers of a `.gltf` joined; its bufferViews are updated.
 
-    Buffers without bytes, which stand for what packed views unpack to, stay behind the first.
+    Buffers without bytes, which are placeholders for decompressed views, are listed after the first.
     """
     binary, starts, buffers = bytearray(), dict[int, int](), list[Object]()
-    numbers = {-1: -1}  # of buffers, old to new; the added bytes have none yet
+    numbers = {-1: -1}  # old to new indices of buffers; the added bytes have none yet
     for i, item in enumerate(parts.json["buffers"]):
         if "uri" not in item:
             buffers.append(item)
@@ -207,7 +207,7 @@ def gather_buffers(parts: GltfDraft, document: Document) -> bytearray:
 
 
 def move_view(view: Object, starts: dict[int, int], numbers: dict[int, int]) -> Object:
-    """Return a bufferView, and its packed bytes, with the new place of its buffer."""
+    """Return a bufferView, and its compression extension, with the new buffer index and offset."""
     start, number = starts.get(view["buffer"], 0), numbers[view["buffer"]]
     out = view if number == view["buffer"] else {**view, "buffer": number}
     out = {**out, "byteOffset": out.get("byteOffset", 0) + start} if start else out
@@ -222,7 +222,7 @@ def move_view(view: Object, starts: dict[int, int], numbers: dict[int, int]) -> 
 
 
 def has_buffer(about: Any, numbers: dict[int, int]) -> bool:
-    """Return whether packed bytes lie in a buffer that exists; those of meshes are not checked."""
+    """Return whether the bytes of a compression extension are in an existing buffer."""
     if not isinstance(about, dict):
         return False
     buffer, offset = about.get("buffer"), about.get("byteOffset", 0)
@@ -230,7 +230,7 @@ def has_buffer(about: Any, numbers: dict[int, int]) -> bool:
 
 
 def take_buffers(parts: GltfDraft, document: Document, stays: bool) -> None:
-    """Turn further buffers of a GLB that lie in files into data uris if the files would be out of reach."""
+    """Embed further buffers of a GLB as data URIs if their files must be embedded."""
     buffers = parts.json.get("buffers", [])
     if any(must_move(item, stays) for item in buffers):
         parts.json["buffers"] = [
@@ -242,7 +242,7 @@ def take_buffers(parts: GltfDraft, document: Document, stays: bool) -> None:
 
 
 def take_images(parts: GltfDraft, document: Document, stays: bool) -> None:
-    """Turn images in files into bytes of the GLB if they would be out of reach."""
+    """Embed image files as bytes of the GLB if they must be embedded."""
     for key in list_images(parts):
         items = list(parts.json[key])
         for i, image in enumerate(items):
@@ -261,7 +261,7 @@ def make_chunk(kind: int, data: bytes, padding: bytes) -> bytes:
 
 
 def encode(root: Object, indent: int | None = None) -> bytes:
-    """Return JSON in UTF-8; text that UTF-8 cannot hold (half a surrogate pair) stays escaped."""
+    """Return JSON in UTF-8; text that UTF-8 cannot encode (half a surrogate pair) stays escaped."""
     separators = (",", ":") if indent is None else None
     text = json.dumps(root, ensure_ascii=False, allow_nan=False, separators=separators, indent=indent)
     try:

@@ -1,7 +1,7 @@
-"""The frame rate of a clip: keys lie at any time, a `Motion` has one rate.
+"""The frame rate of a clip: keys may be at any time, but a `Motion` has a constant rate.
 
-The rate is the first on which every key falls, so that no key is lost: the clip's own where its keys are even and
-dense, else one of the usual ones; a clip that fits none is sampled at 60 frames a second, with a note.
+The rate is the first on which every key falls, so that no key is lost: the clip's own rate if its keys are evenly
+spaced and dense, otherwise one of the usual rates. A clip that fits none is sampled at 60 Hz, with a note.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ MAX_NUMBERS = 60_000_000
 """Numbers in the q of one motion above which a clip is rejected: half a gigabyte."""
 MAX_FRAMES = 100_000
 """Frames that a few keys may be spread over; more only where there are keys for them."""
-DENSE = 20.0  # a rate above this is taken as it is; below, a usual one is made of it
-OFF = 2e-3  # how far from its frame a key may be [frames]; times are single precision
+DENSE = 20.0  # Hz, a rate above this is used as it is; below, a usual rate is chosen
+OFF = 2e-3  # frames, tolerance of a key's time; times are single precision
 
 
 def find_frame_times(document: Document, keys: list[Floats], numbers: int, clip: GltfAnimation) -> tuple[Floats, float]:
@@ -30,8 +30,8 @@ def find_frame_times(document: Document, keys: list[Floats], numbers: int, clip:
 
     Args:
         document: The file.
-        keys: The times of all its channels.
-        numbers: How many numbers a frame has.
+        keys: The times of all its channels [s].
+        numbers: The number of values per frame.
         clip: The clip.
     """
     times = np.unique(np.concatenate(keys))
@@ -56,7 +56,7 @@ def find_frame_times(document: Document, keys: list[Floats], numbers: int, clip:
 
 
 def find_rate(times: Floats) -> tuple[float, bool]:
-    """Return the rate, and whether every key falls on a frame of it."""
+    """Return the rate [Hz], and whether every key falls on a frame."""
     start, steps = times[0], np.diff(times)
     own = (len(times) - 1) / float(times[-1] - start)
     slack = 2e-7 * float(np.abs(times).max()) + 1e-4 / own
@@ -70,14 +70,14 @@ def find_rate(times: Floats) -> tuple[float, bool]:
 
 
 def is_on_grid(times: Floats, rate: float) -> bool:
-    """Return whether every key falls on a frame of its own, as nearly as single precision can say."""
+    """Return whether every key falls on a different frame, within single precision."""
     frames = (times - times[0]) * rate
     tolerance = min(OFF + 2e-7 * float(np.abs(times).max()) * rate, 0.05)
     return bool(np.abs(frames - np.round(frames)).max() <= tolerance and (np.diff(frames) > 0.5).all())
 
 
 def snap_times(grid: Floats, times: Floats, reach: float) -> Floats:
-    """Return the grid with each time moved onto the nearest key, so that rounding misses no STEP."""
+    """Return the grid with times snapped to keys within `reach`, so that rounding misses no STEP."""
     k = np.clip(np.searchsorted(times, grid), 1, len(times) - 1)
     nearest = np.where(grid - times[k - 1] < times[k] - grid, times[k - 1], times[k])
     return np.where(np.abs(nearest - grid) <= max(reach, 1e-6), nearest, grid)

@@ -1,8 +1,8 @@
-"""What a glTF character looks like: its meshes, skinned to the frames of the model that was read from it.
+"""The appearance of a glTF character: its meshes, skinned to the frames of its model.
 
-A node of the file is at ``T_world_frame [A', 0]``, with A' the stretch that its limb has left (see `body`). So a
-vertex that hangs on a joint goes through ``B = [A', 0] M``, M the joint's inverse bind matrix, and one of a mesh
-without a skin through ``[A', 0]`` alone.
+A node is at ``T_world_frame [A', 0]``, with A' the remaining scale of its joint (see `body`). A vertex bound to a joint
+is transformed by ``B = [A', 0] M``, with M the joint's inverse bind matrix; a vertex of a mesh without a skin by
+``[A', 0]`` alone.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def read_look(about: LookSource) -> Look:
     """Read the appearance of the body in a file.
 
     Raises:
-        FormatError: The file is malformed, or not there any more.
+        FormatError: The file is malformed or missing.
     """
     source = Source.open(about.path)
     body = read_body(source, ReadOptions(scale=about.scale, up=about.up))
@@ -61,7 +61,7 @@ def read_look(about: LookSource) -> Look:
 
 
 def list_shown_nodes(document: Document) -> set[int]:
-    """Return the nodes of the scene that the file shows first; all nodes if it has no scene."""
+    """Return the nodes of the default scene; all nodes if the file has no scene."""
     scenes = document.read_items("scenes")
     if not scenes:
         return set(range(len(document.read_items("nodes"))))
@@ -89,7 +89,7 @@ def make_patch(primitive: Primitive, palette: Palette) -> Patch:
 
 
 def make_affine(linear: Any) -> Floats:
-    """Return a (3, 3) matrix as a (4, 4) one."""
+    """Extend a matrix (3, 3) to an affine one (4, 4)."""
     out = np.eye(4)
     out[:3, :3] = linear
     return out
@@ -98,7 +98,7 @@ def make_affine(linear: Any) -> Floats:
 def make_skinned(
     document: Document, primitive: Primitive, patch: Patch, number: int, limbs: list[NodeJoint], size: float
 ) -> Piece:
-    """Return a primitive on the joints of a skin, without joints of zero weight."""
+    """Return a primitive bound to the joints of a skin; unused joints are omitted."""
     where, item = f"skins[{number}]", document.read_items("skins")[number]
     nodes = [document.read_index(j, "nodes", f"{where}.joints") for j in document.read_list(item.get("joints"), where)]
     assert primitive.joints is not None
@@ -131,7 +131,7 @@ def read_inverse_binds(document: Document, item: dict[str, Any], count: int, whe
 
 
 def read_still(source: Source) -> list[Patch]:
-    """Read all meshes of a file as they are, in the file's own axes: a glTF that is a link of a robot."""
+    """Read all meshes of a file in its own axes, without joints: for a glTF that is a link of a robot."""
     document = read_document(source)
     nodes, order = read_nodes(document)
     palette, worlds, shown = Palette(document), find_world_matrices(nodes, order), list_shown_nodes(document)

@@ -1,4 +1,4 @@
-"""Materials: the base colour and the image that it is multiplied with. Images are kept as bytes, not decoded."""
+"""Materials: the base colour and its image. Images are kept as encoded bytes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Palette:
     """The materials of a file, each made on first use.
 
     Attributes:
-        missing: What could not be read, in words.
+        missing: A message for each texture that could not be read.
     """
 
     def __init__(self, document: Document) -> None:
@@ -33,7 +33,7 @@ class Palette:
         self._bytes = 0
 
     def make_material(self, i: int, tint: Any) -> Material:
-        """Return a material by its number (-1: the default), its colour multiplied by the tint (4,)."""
+        """Return a material by its index (-1: the default), with its colour multiplied by the tint (4,)."""
         key = i, tuple(np.round(tint, 6).tolist())
         if key not in self._made:
             self._made[key] = self._make(i, np.asarray(tint, np.float64))
@@ -55,7 +55,7 @@ class Palette:
         return Material(convert_to_srgb(color), texture, cutout, mode == "BLEND")
 
     def _read_factor(self, item: Object, where: str) -> Any:
-        """Return the factor of the base colour, linear, (4,)."""
+        """Return the base colour factor, linear, (4,)."""
         old = self.document.read_object(item, "extensions", where).get("KHR_materials_pbrSpecularGlossiness")
         basic = self.document.read_object(item, "pbrMetallicRoughness", where)
         given = basic.get("baseColorFactor", old.get("diffuseFactor") if isinstance(old, dict) else None)
@@ -66,7 +66,7 @@ class Palette:
         return np.clip(np.nan_to_num(np.array([min(max(x, 0), 1) for x in given], np.float64)), 0.0, 1.0)
 
     def _read_texture(self, i: int) -> Texture | None:
-        """Return the image of a material's base colour; None if it has none, or it cannot be read."""
+        """Return the base colour image of a material, or None if it is missing or unreadable."""
         info = find_base_texture(self.document, i)
         if not info:
             return None
@@ -114,7 +114,7 @@ class Palette:
 
 
 def convert_to_srgb(linear: Any) -> tuple[float, float, float, float]:
-    """Return a linear colour in sRGB; opacity is unchanged."""
+    """Convert a linear colour to sRGB; opacity is unchanged."""
     rgb = np.clip(np.asarray(linear[:3], np.float64), 0.0, 1.0)
     r, g, b = np.where(rgb <= 0.0031308, 12.92 * rgb, 1.055 * rgb ** (1 / 2.4) - 0.055).tolist()
     return r, g, b, float(linear[3])

@@ -1,6 +1,6 @@
-"""Mesh primitives: positions, triangles, texture coordinates, normals, and up to eight influences of a skin.
+"""Mesh primitives: positions, triangles, texture coordinates, normals, and up to eight skin influences.
 
-Chapter 3.7 of glTF 2.0; KHR_mesh_quantization and KHR_texture_transform. What is packed by Draco is named and left out.
+Chapter 3.7 of glTF 2.0; KHR_mesh_quantization and KHR_texture_transform. Draco meshes are skipped and reported.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ LARGEST = 1e12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Primitive:
-    """Triangles as the file has them.
+    """The triangles of a mesh primitive.
 
     Attributes:
-        points: (n, 3).
-        triangles: (m, 3).
-        material: Number of the material; -1 for none.
-        normals: (n, 3) or None.
-        uv: For the base colour's texture, (n, 2) or None.
-        joints: Places in the skin's list of joints, (n, k) or None.
-        weights: (n, k) or None.
-        tint: The mean of its vertex colours, (4,).
+        points: The vertices, (n, 3).
+        triangles: The vertex indices, (m, 3).
+        material: The index of the material, or -1.
+        normals: The normals, (n, 3), or None.
+        uv: The texture coordinates of the base colour, (n, 2), or None.
+        joints: Indices into the skin's list of joints, (n, k), or None.
+        weights: The skin weights, (n, k), or None.
+        tint: The mean of the vertex colours, (4,).
     """
 
     points: Floats
@@ -49,7 +49,7 @@ class Primitive:
 
 
 def read_primitives(document: Document, mesh: int, missing: set[str]) -> list[Primitive]:
-    """Read the triangles of a mesh; extensions that pack unreadable ones are added to `missing`."""
+    """Read the triangles of a mesh; unsupported compressions are reported in `missing`."""
     where, out = f"meshes[{mesh}]", []
     for k, item in enumerate(document.read_objects(document.read_items("meshes")[mesh], "primitives", where)):
         made = read_primitive(document, item, f"{where}.primitives[{k}]", missing)
@@ -92,7 +92,7 @@ def read_primitive(document: Document, item: Object, where: str, missing: set[st
 
 
 def read_triangles(document: Document, index: int | None, mode: int, count: int, where: str) -> NDArray[np.int64]:
-    """Read the triangles (m, 3), each of three vertices that exist and differ."""
+    """Read the triangles (m, 3), without degenerate ones; raise `FormatError` for an invalid vertex index."""
     if index is None:
         order = np.arange(count)
     else:
@@ -115,7 +115,7 @@ def read_triangles(document: Document, index: int | None, mode: int, count: int,
 def read_attribute(
     document: Document, attributes: dict[str, int], name: str, kinds: tuple[str, ...], count: int, where: str
 ) -> Floats | None:
-    """Read an attribute of every vertex; None if the primitive lacks it."""
+    """Read an attribute of all vertices; None if the primitive lacks it."""
     if name not in attributes:
         return None
     at = f"{where}.attributes.{name}"
@@ -128,7 +128,7 @@ def read_attribute(
 def read_influences(
     document: Document, attributes: dict[str, int], count: int, where: str
 ) -> tuple[NDArray[np.int64] | None, Floats | None]:
-    """Return joints and weights of every vertex, the eight heaviest, normalised; None if there are none."""
+    """Return the joints and normalised weights of all vertices, at most eight each; None if there is no skin."""
     joints, weights = [], []
     for k in range(len(attributes)):
         if f"JOINTS_{k}" not in attributes or f"WEIGHTS_{k}" not in attributes:
@@ -149,13 +149,13 @@ def read_influences(
         every, heavy = np.take_along_axis(every, best, 1), np.take_along_axis(heavy, best, 1)
     heavy = np.minimum(heavy, 1e6)
     total = heavy.sum(axis=1, keepdims=True)
-    heavy[:, :1] = np.where(total > 0.0, heavy[:, :1], 1.0)  # a vertex that nothing moves goes with its first joint
+    heavy[:, :1] = np.where(total > 0.0, heavy[:, :1], 1.0)  # a vertex without weights is bound to its first joint
     heavy /= heavy.sum(axis=1, keepdims=True)
     return np.where(heavy > 0.0, every, 0), heavy
 
 
 def find_mean_color(document: Document, attributes: dict[str, int], count: int, where: str) -> Floats:
-    """Return the mean of the vertex colours; white if there are none."""
+    """Return the mean of the vertex colours, or white."""
     values = read_attribute(document, attributes, "COLOR_0", ("VEC3", "VEC4"), count, where)
     if values is None or not len(values):
         return np.ones(4)
@@ -178,7 +178,7 @@ def read_uv(document: Document, attributes: dict[str, int], material: int, count
 
 
 def transform_uv(document: Document, uv: Floats, transform: Object, where: str) -> Floats:
-    """Return coordinates scaled, rotated, then translated."""
+    """Return texture coordinates that are scaled, rotated and translated."""
 
     def pair(key: str, default: float) -> Floats:
         given = transform.get(key, [default, default])

@@ -1,12 +1,12 @@
-"""Numbers packed by meshoptimizer (EXT_meshopt_compression, KHR_meshopt_compression), unpacked.
+"""Decompression of meshoptimizer data (EXT_meshopt_compression, KHR_meshopt_compression).
 
-Of its codecs the one for attributes is here, versions 0 and 1, with the filters that key frames and matrices have;
-meshes are never opened. Elements of `stride` bytes lie in blocks, each byte of all elements of a block together, in
-groups of 16 differences of 0, 1, 2, 4 or 8 bits; a difference of all ones is followed by its byte. Specification:
+This implements the attribute codec, versions 0 and 1, with the filters for keyframes and matrices; the codecs for
+triangles are not needed. Elements of `stride` bytes are stored in blocks, one byte column after the other, in groups of
+16 differences of 0, 1, 2, 4 or 8 bits; a difference of all ones is followed by a full byte. Specification:
 https://github.com/KhronosGroup/glTF/tree/main/extensions/2.0/Vendor/EXT_meshopt_compression, appendix A.
 
-By hand, because the library's binding for Python packs whole meshes and would be a compiled dependency for the few
-kilobytes of key frames that a body needs.
+The Python binding of the library is not used: it works on whole meshes and would be a compiled dependency for the few
+kilobytes of keyframes that a body needs.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from poise.arrays import Bytes
 __all__ = ["FILTERS", "unpack"]
 
 
-WIDTHS = {0: ((0, 2, 4, 8),), 1: ((0, 1, 2, 4), (1, 2, 4, 8))}  # bits of a group, by version and control
+WIDTHS = {0: ((0, 2, 4, 8),), 1: ((0, 1, 2, 4), (1, 2, 4, 8))}  # bits per group, by version and control value
 TAIL = {0: 32, 1: 24}
 MAX_BYTES = 1 << 24
 """Bytes of one view above which it is not unpacked: some seconds."""
 
 
 def unpack(data: bytes, count: int, stride: int, name: str) -> bytes:
-    """Return `count` elements of `stride` bytes, with their filter applied.
+    """Decompress `count` elements of `stride` bytes, with their filter applied.
 
     Raises:
-        ValueError: The bytes are not such a stream, or the filter is none of `FILTERS`.
+        ValueError: The stream is malformed, or the filter is not in `FILTERS`.
     """
     if not 0 < stride <= 256 or stride % 4 or count < 1 or count * stride > MAX_BYTES:
         raise ValueError(f"{count} elements of {stride} bytes cannot be unpacked")
@@ -43,7 +43,7 @@ def unpack(data: bytes, count: int, stride: int, name: str) -> bytes:
 
 
 def read_elements(data: bytes, count: int, stride: int) -> Bytes:
-    """Return the stream's elements, (count, stride)."""
+    """Return the elements of the stream, (count, stride)."""
     version = data[0] - 0xA0 if data else -1
     if version not in WIDTHS:
         raise ValueError("it is not a stream of attributes")
@@ -72,7 +72,7 @@ def read_elements(data: bytes, count: int, stride: int) -> Bytes:
 
 
 def read_column(data: bytes, at: int, end: int, rows: int, kind: int, version: int) -> tuple[Bytes, int]:
-    """Return one byte of all elements of a block, as differences, and the position of the next one."""
+    """Return one byte column of a block as differences, and the position after it."""
     if kind == 2:
         return np.zeros(rows, np.uint8), at
     if kind == 3:
@@ -108,7 +108,7 @@ def read_group(data: bytes, at: int, bits: int, out: bytearray) -> int:
 
 
 def sum_differences(block: Bytes, last: Bytes, channel: int) -> Bytes:
-    """Return four bytes of the elements from their differences: of bytes, of pairs, or of the bits of all four."""
+    """Return four byte columns from their differences: of bytes, of 16-bit words, or XOR of 32-bit words."""
     kind = channel & 3
     if kind == 3:
         raise ValueError("it has a kind of differences that is not known")
@@ -127,7 +127,7 @@ def sum_differences(block: Bytes, last: Bytes, channel: int) -> Bytes:
 
 
 def read_quaternions(rows: Bytes) -> Bytes:
-    """Return quaternions as four normalised shorts, from three components and the index of the fourth."""
+    """Decode quaternions to four normalised shorts, from three components and the index of the fourth."""
     if rows.shape[1] != 8:
         raise ValueError("its rotations have another size")
     shorts = rows.view("<i2")
@@ -141,7 +141,7 @@ def read_quaternions(rows: Bytes) -> Bytes:
 
 
 def read_exponentials(rows: Bytes) -> Bytes:
-    """Return floats, from numbers of 24 bits and a power of two."""
+    """Decode floats from 24-bit mantissas and exponents of two."""
     words = rows.view("<i4")
     with np.errstate(over="ignore"):
         numbers = np.ldexp((words << 8 >> 8).astype(np.float64), words >> 24).astype("<f4")

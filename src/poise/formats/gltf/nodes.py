@@ -1,7 +1,7 @@
-"""Nodes: the tree, checked, and each node's place as a translation, a rotation and what stretches.
+"""Nodes: the checked tree, and each node's translation, rotation and scale.
 
-A node's matrix is ``[[R P, t], [0, 1]]``: R a rotation, P = diag(scale), or for nodes given by a matrix the symmetric
-factor of its polar decomposition (diagonal wherever the matrix is what the specification allows).
+A node's matrix is ``[[R P, t], [0, 1]]``: R is a rotation and P = diag(scale). For nodes given by a matrix, P is the
+symmetric factor of its polar decomposition (diagonal if the matrix conforms to the specification).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_NODES = 20_000
 """Nodes above which a file is rejected: building a body of that many takes seconds."""
 LARGEST = 1e15
 """Numbers of a node above this are rejected: their products leave the range of doubles."""
-UNIT = 1e-3  # quaternions whose length is off by more are reported
+UNIT = 1e-3  # quaternions whose length differs more from 1 are reported
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +32,12 @@ class GltfNode:
     """A node of the tree.
 
     Attributes:
-        index: Its number in the file.
-        name: Its name, unique in the model.
-        parent: Number of the node that it hangs from; -1 for none.
-        translation: t (3,).
-        turn: R (3, 3).
-        stretch: P (3, 3).
+        index: The index in the file.
+        name: The name, unique in the model.
+        parent: The index of the parent node, or -1.
+        translation: t, (3,).
+        turn: R, (3, 3).
+        stretch: P, (3, 3).
         matrix: Whether the file gives a matrix rather than translation, rotation and scale.
     """
 
@@ -59,10 +59,10 @@ class GltfNode:
 
 
 def read_nodes(document: Document) -> tuple[list[GltfNode], list[int]]:
-    """Read all nodes, and their numbers with parents first.
+    """Read all nodes; return them and their indices, parents first.
 
     Raises:
-        FormatError: A child that is not there, with two parents or above itself; numbers that cannot be.
+        FormatError: A child is missing, has two parents, or is its own ancestor; or a number is invalid.
     """
     items = document.read_items("nodes")
     if not items:
@@ -78,7 +78,7 @@ def read_nodes(document: Document) -> tuple[list[GltfNode], list[int]]:
 
 
 def read_parents(document: Document, items: list[Object]) -> list[int]:
-    """Read the parent of each node, -1 for none."""
+    """Return the parent of each node, or -1."""
     parents = [-1] * len(items)
     for i, item in enumerate(items):
         where = f"nodes[{i}].children"
@@ -95,7 +95,7 @@ def read_parents(document: Document, items: list[Object]) -> list[int]:
 
 
 def order_nodes(document: Document, parents: list[int]) -> list[int]:
-    """Return all nodes, depth first; raises for a cycle."""
+    """Return all nodes in depth-first order; raises for a cycle."""
     children: list[list[int]] = [[] for _ in parents]
     stack: list[int] = []
     for i in reversed(range(len(parents))):
@@ -112,7 +112,7 @@ def order_nodes(document: Document, parents: list[int]) -> list[int]:
 
 
 def name_nodes(document: Document, items: list[Object]) -> list[str]:
-    """Return a name for each node: its own; ``node_3`` if it has none, ``name#3`` if another node has it too."""
+    """Return a name for each node: its own, ``node_3`` if it has none, or ``name#3`` if the name is not unique."""
     given: list[str] = []
     for i, item in enumerate(items):
         name = item.get("name", "")
@@ -135,7 +135,7 @@ def name_nodes(document: Document, items: list[Object]) -> list[str]:
 
 
 def check_scenes(document: Document, parents: list[int]) -> None:
-    """Check that scenes name nodes that exist and that are roots."""
+    """Check that scenes list existing nodes; note those that are not roots."""
     for i, scene in enumerate(document.read_items("scenes")):
         for k, node in enumerate(document.read_list(scene.get("nodes", []), f"scenes[{i}].nodes")):
             where = f"scenes[{i}].nodes[{k}]"
@@ -149,7 +149,7 @@ def check_scenes(document: Document, parents: list[int]) -> None:
 
 
 def read_node(document: Document, item: Object, i: int, name: str, parent: int) -> GltfNode:
-    """Read a node with its numbers checked."""
+    """Read a node and check its numbers."""
     where = f"nodes[{i}]"
     for key, list_key in (("mesh", "meshes"), ("skin", "skins"), ("camera", "cameras")):
         if key in item:
@@ -171,7 +171,7 @@ def read_node(document: Document, item: Object, i: int, name: str, parent: int) 
 
 
 def read_numbers(document: Document, item: Object, key: str, count: int, where: str, default: Any) -> Floats:
-    """Return a list of finite numbers of a node."""
+    """Return a list of finite numbers from a node."""
     given = item.get(key, default)
     if not isinstance(given, (list, tuple)) or len(given) != count:
         has = f"{len(given)} numbers" if isinstance(given, list) else name_kind(given)
@@ -185,7 +185,7 @@ def read_numbers(document: Document, item: Object, key: str, count: int, where: 
 
 
 def read_matrix(document: Document, columns: Floats, i: int, name: str, parent: int) -> GltfNode:
-    """Read a node given by a matrix, in columns."""
+    """Read a node given by a matrix, stored by columns."""
     matrix, where = columns.reshape(4, 4).T, f"nodes[{i}].matrix"
     if not np.allclose(matrix[3], (0, 0, 0, 1), rtol=0, atol=1e-6):
         raise document.fail(where, "has a last row other than 0 0 0 1 (numbers 3, 7, 11 and 15); it must be affine.")
@@ -197,7 +197,7 @@ def read_matrix(document: Document, columns: Floats, i: int, name: str, parent: 
 
 
 def factor_matrix(linear: Floats) -> tuple[Floats, Floats]:
-    """Return ``linear = R P``: by its columns if they are at right angles, else by the polar decomposition."""
+    """Factor ``linear = R P``: by its columns if they are orthogonal, otherwise by polar decomposition."""
     lengths = np.linalg.norm(linear, axis=0)
     gram = linear.T @ linear
     if lengths.min() > 1e-12 * max(lengths.max(), 1e-300):

@@ -1,4 +1,4 @@
-"""A file as a body, and one of its clips as a motion of that body."""
+"""The reader of glTF files: the body, and a clip as a motion of that body."""
 
 from __future__ import annotations
 
@@ -48,16 +48,16 @@ HARMLESS = (
 
 @dataclass(frozen=True, slots=True)
 class Character:
-    """The contents of a file.
+    """The content of a file.
 
     Attributes:
         document: The file.
-        options: How it is read; its scale a number.
-        limbs: Every node, in the file's order.
-        order: Their numbers, parents first.
-        skins: Its skins.
-        bones: VRM's names of bones, to the numbers of nodes.
-        clips: Its animations.
+        options: The read options, with a numeric scale.
+        limbs: Every node as a joint, in the file's order.
+        order: The node indices, parents first.
+        skins: The skins.
+        bones: The node index of each VRM bone, by bone name.
+        clips: The animations.
     """
 
     document: Document
@@ -79,7 +79,7 @@ def read_model(source: Source, options: ReadOptions) -> Model:
 
 
 def read_body(source: Source, options: ReadOptions) -> Character:
-    """Read the body with the data that its writer and its clips need."""
+    """Read the nodes, skins, bones and animations of a file."""
     document = read_document(source)
     check_layout(document)
     nodes, order = read_nodes(document)
@@ -94,7 +94,7 @@ def read_body(source: Source, options: ReadOptions) -> Character:
 
 
 def build(body: Character) -> Model:
-    """Return the model of all limbs, with the bind pose, the roles of bones, and all notes so far."""
+    """Build the model, with the bind pose, the roles of bones, and all notes so far."""
     source, limbs = body.document.source, body.limbs
     body.document.report_oddities()
     builder = ModelBuilder(Path(source.path).stem or "character")
@@ -117,7 +117,7 @@ def build(body: Character) -> Model:
 
 
 def read_roles(bones: dict[str, int]) -> dict[str, int]:
-    """Return the roles of the bones that a VRM names, as node numbers; the first bone of a role counts."""
+    """Return the node index of each role, from the bones that a VRM names; the first bone of a role is used."""
     roles: dict[str, int] = {}
     for bone, node in bones.items():
         for role in find_bone_roles("VRM", bone):
@@ -126,7 +126,7 @@ def read_roles(bones: dict[str, int]) -> dict[str, int]:
 
 
 def find_scale(document: Document, nodes: list[GltfNode], order: list[int], options: ReadOptions) -> float:
-    """Return the scale, guessed for "auto"."""
+    """Return the scale in metres per unit; guessed for "auto"."""
     source, up, units = document.source, read_up(document), read_units(document)
     if options.scale not in ("auto", 1.0):
         return float(options.scale)
@@ -146,12 +146,12 @@ def find_scale(document: Document, nodes: list[GltfNode], order: list[int], opti
 
 
 def read_up(document: Document) -> str:
-    """Return the up axis of a body that Poise wrote; y, glTF's own, for files of others."""
+    """Return the up axis of a body written by Poise; otherwise "y", the convention of glTF."""
     return "z" if read_own_extras(document.json["asset"]).get("up") == "z" else "y"
 
 
 def read_units(document: Document) -> str:
-    """Return the units of a body that Poise wrote; metres, glTF's own, for files of others."""
+    """Return the unit of a body written by Poise; otherwise "m", the convention of glTF."""
     units = read_own_extras(document.json["asset"]).get("units")
     return units if units in UNITS else "m"
 
@@ -159,7 +159,7 @@ def read_units(document: Document) -> str:
 def add_notes(
     document: Document, skins: list[SkinJoints], bones: dict[str, int], clips: list[GltfAnimation], options: ReadOptions
 ) -> None:
-    """Add notes on contents and assumptions."""
+    """Add notes about the contents and the assumptions made."""
     source = document.source
     if not skins and not bones:
         source.note("no skin: every node is a ball joint, and the topmost ones are free")
@@ -182,7 +182,7 @@ def add_notes(
 
 
 def find_bind_pose(limbs: list[NodeJoint], order: list[int], skins: list[SkinJoints]) -> Floats | None:
-    """Return the q that the meshes were bound in, from the bind matrices; None if the file lacks them."""
+    """Return q of the bind pose, from the bind matrices; None if the file has none."""
     bound = {joint: skin.bind[k] for skin in skins if skin.bind is not None for k, joint in enumerate(skin.joints)}
     if not bound:
         return None
@@ -207,11 +207,11 @@ def find_bind_pose(limbs: list[NodeJoint], order: list[int], skins: list[SkinJoi
 
 
 def read_motion(source: Source, options: ReadOptions) -> Motion:
-    """Read a clip of the file, sampled at an even rate.
+    """Read a clip of the file, sampled at a constant rate.
 
     Raises:
         FormatError: The file is malformed, or has no animation.
-        NameNotFound: It has no clip of that name.
+        NameNotFound: The file has no clip of that name.
     """
     body = read_body(source, options)
     document, limbs = body.document, body.limbs
@@ -226,7 +226,7 @@ def read_motion(source: Source, options: ReadOptions) -> Motion:
     model = build(body)
     q = np.tile(model.rest, (len(times), 1))
     for limb in (limb for limb in limbs if limb.kind != "fixed"):
-        end = model.joint(limb.name).q.stop  # the translation, where there is one, stands right before the rotation
+        end = model.joint(limb.name).q.stop  # the translation, if any, precedes the rotation
         turn, shift = keys.get((limb.node.index, "rotation")), keys.get((limb.node.index, "translation"))
         if turn is not None:
             wxyz = Rotation.from_xyzw(sample(turn, times, rotation=True)) @ Rotation.from_matrix(limb.after)
@@ -237,7 +237,7 @@ def read_motion(source: Source, options: ReadOptions) -> Motion:
 
 
 def check_same_body(model: Model, options: ReadOptions, source: Source) -> Model:
-    """Return the caller's model, after checking that the file's body has the same joints."""
+    """Return the caller's model if given, after checking that it has the same joints as the file's body."""
     given = options.model
     if not isinstance(given, Model):
         return model
@@ -254,7 +254,7 @@ def note_animated_scales(
     channels: dict[tuple[int, str], AnimationChannel],
     keys: dict[tuple[int, str], Keyframes],
 ) -> None:
-    """Note scales that a clip animates; they are ignored, since no joint can hold them."""
+    """Note scales that a clip animates; they are ignored, because no joint can represent them."""
     for (node, path), channel in channels.items():
         if path == "scale":
             here = np.diag(limbs[node].node.stretch)

@@ -1,9 +1,9 @@
-"""Any body as a bare skeleton: a node for each frame, and a skin that names those that move as bones.
+"""Export of any body as a bare skeleton: a node for each frame, and skins that list the moving ones as bones.
 
-A bone that a locked translation carries is one node with it, as it was when it was read.
+A bone and its locked translation joint are merged into one node, as they were when read.
 
-glTF's y points up: a body whose z does is turned, and the file says so (`asset.extras.poise.up`), so that it comes back
-as it was.
+glTF is y-up: a z-up body is rotated, and the original axis is recorded in `asset.extras.poise.up`, so that the body is
+restored on reading.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["find_node_parents", "make_bare_skeleton", "warn_of_lost_values"]
 
 
 def make_bare_skeleton(model: Model, q: Floats) -> tuple[GltfDraft, list[tuple[int, str]]]:
-    """Return the skeleton in configuration q, and the nodes that move with their frames' names."""
+    """Return the skeleton in configuration q, and the moving nodes with the names of their frames."""
     above = find_node_parents(model)
     names = list(above)
     number = {name: i for i, name in enumerate(names)}
@@ -70,7 +70,7 @@ def find_node_parents(model: Model) -> dict[str, str | None]:
 
 
 def carries_a_bone(model: Model, joint: Joint, below: list[str]) -> bool:
-    """Return whether a joint is the translation of the one bone that stands on it."""
+    """Return whether a joint is only the locked translation of a single bone."""
     if not joint.locked or joint.kind not in ("translation3", "prismatic") or len(below) != 1:
         return False
     bone = model.frame(below[0])
@@ -78,7 +78,7 @@ def carries_a_bone(model: Model, joint: Joint, below: list[str]) -> bool:
 
 
 def write_extras(model: Model) -> Object:
-    """Return values that glTF has no field for; warn about lengths that are not in metres."""
+    """Return values that glTF has no field for; issue a warning if lengths are not in metres."""
     if model.units == "m":
         return {"up": model.up}
     warnings.warn(f"{model.name}: {warn_of_units(model, 'glTF')}", FormatWarning, stacklevel=6)
@@ -86,7 +86,7 @@ def write_extras(model: Model) -> Object:
 
 
 def make_node(name: str, worlds: Floats, i: int, parent: int) -> Object:
-    """Return a frame as a node on its parent's."""
+    """Return a frame as a node, relative to its parent."""
     here = worlds[i]
     if parent >= 0:
         back = worlds[parent][:3, :3].T
@@ -98,7 +98,7 @@ def make_node(name: str, worlds: Floats, i: int, parent: int) -> Object:
 
 
 def add_skins(parts: GltfDraft, joints: list[int], parents: list[int], worlds: Floats) -> None:
-    """Add a skin for each tree that has joints: bones are what readers make of a skin's joints."""
+    """Add a skin for each tree that has joints: readers convert the joints of a skin to bones."""
     trees: dict[int, list[int]] = {}
     for i in joints:
         top = i
@@ -113,7 +113,7 @@ def add_skins(parts: GltfDraft, joints: list[int], parents: list[int], worlds: F
 
 
 def warn_of_lost_values(model: Model) -> None:
-    """Warn about values that glTF cannot hold: its nodes rotate and translate only."""
+    """Issue a warning for values that glTF cannot store, such as ranges and masses."""
     lost = []
     if any(joint.kind not in ("fixed", "ball", "free") and not joint.locked for joint in model.joints):
         lost.append("the kinds of joints (all come back as ball joints)")
@@ -135,5 +135,5 @@ def name_generator() -> str:
     """Return the name of the program that writes the file."""
     try:
         return f"Poise {version('poise')}"
-    except PackageNotFoundError:  # from a checkout that is not installed
+    except PackageNotFoundError:  # a checkout that is not installed
         return "Poise"

@@ -1,7 +1,7 @@
-"""Skins: which nodes a mesh hangs on, and the pose it was bound in; and the bones that a VRM names.
+"""Skins: the joints of a mesh and its bind pose; and the humanoid bones of a VRM.
 
-At binding, joint j stood at the inverse of its inverse bind matrix, ``B_j = M_j^-1``, in the space of the mesh; between
-two joints only ``B_parent^-1 B_j`` counts, in which that space cancels.
+In the bind pose, joint j is at the inverse of its inverse bind matrix, ``B_j = M_j^-1``, in mesh space. Only
+``B_parent^-1 B_j`` matters between two joints, so that mesh space cancels.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ class SkinJoints:
     """The joints of a mesh.
 
     Attributes:
-        joints: Numbers of nodes.
-        bind: Where each stood when the mesh was bound, (joints, 4, 4); None where the file does not say.
+        joints: The indices of their nodes.
+        bind: The bind matrices, (joints, 4, 4), or None if the file has none.
     """
 
     joints: tuple[int, ...]
@@ -31,7 +31,7 @@ class SkinJoints:
 
 
 def read_skins(document: Document) -> list[SkinJoints]:
-    """Read all skins, checked."""
+    """Read and check all skins."""
     return [read_skin(document, i) for i in range(len(document.read_items("skins")))]
 
 
@@ -60,7 +60,7 @@ def read_skin(document: Document, i: int) -> SkinJoints:
 
 
 def invert_binding(document: Document, inverse: Floats, where: str) -> Floats | None:
-    """Return the bind matrices, or None if one of the inverses has no inverse."""
+    """Return the bind matrices, or None if a matrix is singular."""
     lengths = np.linalg.norm(inverse[:, :3, :3], axis=(1, 2))
     with np.errstate(all="ignore"):
         sound = np.abs(np.linalg.det(inverse[:, :3, :3] / np.maximum(lengths, 1e-300)[:, None, None])) > 1e-9
@@ -77,10 +77,10 @@ def invert_binding(document: Document, inverse: Floats, where: str) -> Floats | 
 
 
 def read_bones(document: Document) -> dict[str, int]:
-    """Read the humanoid bones of a VRM: node numbers by bone name (``leftUpperArm``); empty if there are none.
+    """Read the humanoid bones of a VRM: node indices by bone name (``leftUpperArm``); empty for other files.
 
-    VRM 0.x keeps a list, ``extensions.VRM.humanoid.humanBones = [{"bone": "hips", "node": 3}, ...]``; VRM 1.0 an
-    object, ``extensions.VRMC_vrm.humanoid.humanBones = {"hips": {"node": 3}, ...}``, as do its motions (``.vrma``)
+    VRM 0.x has a list, ``extensions.VRM.humanoid.humanBones = [{"bone": "hips", "node": 3}, ...]``. VRM 1.0 has an
+    object, ``extensions.VRMC_vrm.humanoid.humanBones = {"hips": {"node": 3}, ...}``; so do its motions (``.vrma``)
     under ``VRMC_vrm_animation``.
     """
     extensions = document.read_object(document.json, "extensions", "the file")
@@ -102,7 +102,7 @@ def read_bones(document: Document) -> dict[str, int]:
             given = bone.get("bone")
             if not isinstance(given, str):
                 raise document.fail(f"{at}.bone", "must be the name of a bone.")
-            if bone.get("node") == -1:  # some exporters list the bones that a character lacks
+            if bone.get("node") == -1:  # some exporters list missing bones
                 continue
             if given in bones:
                 document.note_oddity("a bone is named twice; the first one counts", at)

@@ -1,4 +1,4 @@
-"""Objects of a motion as nodes of their own: a mesh, a material, and a place for every frame."""
+"""Objects of a motion as glTF nodes: a mesh, a material, and a transform for every frame."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ UNSIGNED = 5125
 
 
 def add_things(parts: GltfDraft, model: Model, things: Iterable[Thing], size: float = 1.0) -> list[Moved]:
-    """Add objects to a file, and return the motions of their nodes; `size` is the file's unit [m]."""
+    """Add objects to a file, and return the motions of their nodes; `size` is the unit of the file [m]."""
     out: list[Moved] = []
     turn_up = TURN_UP["z" if model.up == "z" else "y"].T
     for thing in things:
@@ -53,7 +53,7 @@ def add_to_scene(parts: GltfDraft, node: int) -> None:
 
 
 def add_mesh(parts: GltfDraft, thing: Thing, size: float) -> int:
-    """Add the surface of an object, in its own axes, and its colour."""
+    """Add the surface of an object, in its own axes, and its material; return the index of the mesh."""
     found = triangulate(type(thing.shape)(**thing.shape.sizes))
     assert found is not None
     T = thing.offset

@@ -1,8 +1,8 @@
-"""A pose or a motion put back into the character's own file, where only nodes and one more clip change.
+"""The writer of poses and motions into a character's own file; only nodes change, and one clip is added.
 
-The pose is read off the body's frames: with ``T`` a frame on its parent's, ``[Y R G, A t] = T`` (see `body`) gives the
-node's rotation ``R = Y^T T G^T`` and translation ``t = A^-1 T``. Nodes that stand as the file has them are left alone,
-to the byte.
+The pose is computed from the body's frames: for the transform ``T`` of a frame relative to its parent,
+``[Y R G, A t] = T`` (see `body`) gives the node's rotation ``R = Y^T T G^T`` and translation ``t = A^-1 T``. Nodes in
+the file's own pose are left unchanged, byte for byte.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from poise.spatial import Rotation
 __all__ = ["add_clip", "write_model", "write_motion", "write_pose"]
 
 SUFFIXES = (".gltf", ".glb", ".vrm")
-SLIDING = ("free", "shifted")  # kinds of limbs whose translation may change
-SAME = 1e-9  # a rotation or translation (against the body) that differs by less is the file's own
-OFF = 1e-5  # how far a bone's length may be from the file's, against the body
+SLIDING = ("free", "shifted")  # kinds of joints whose translation may change
+SAME = 1e-9  # a smaller change of a rotation, or of a translation relative to the body, is ignored
+OFF = 1e-5  # tolerance of bone lengths, relative to the body
 
 
 def write_model(model: Model, target: Path, *, like: str | None = None) -> None:
-    """Write the body in its rest pose: in the character's own file if it came from one, else as a bare skeleton."""
+    """Write the body in its rest pose: into the character's own file if it has one, otherwise as a bare skeleton."""
     character = find_own_file(model, like)
     if character is None:
         warn_of_lost_values(model)
@@ -43,25 +43,25 @@ def write_model(model: Model, target: Path, *, like: str | None = None) -> None:
 
 
 def write_pose(pose: Pose, target: Path, *, like: str | None = None) -> None:
-    """Write the pose as that of the character's nodes.
+    """Write the pose into the nodes of the character.
 
     Args:
-        pose: What to write.
-        target: Where to.
-        like: The character's file; the one that the body came from unless given; "" for a bare skeleton.
+        pose: The pose.
+        target: The file to write.
+        like: The character's file; by default the file of the body; "" for a bare skeleton.
     """
     write(pose.model, pose.q[None], None, target, find_own_file(pose.model, like))
 
 
 def write_motion(motion: Motion, target: Path, *, like: str | None = None) -> None:
-    """Write the motion as the first clip of the character's file; its other clips stay behind it."""
+    """Write the motion as the first clip of the character's file; the other clips follow."""
     if not len(motion):
         raise FormatError("a motion without frames cannot be written; glTF clips have at least one key.")
     write(motion.model, motion.q, motion.fps, target, find_own_file(motion.model, like), motion.objects)
 
 
 def find_own_file(model: Model, like: str | None) -> str | None:
-    """Return the file to write into, or None for a bare skeleton."""
+    """Return the file of the character, or None for a bare skeleton."""
     if like is None:
         return model.source if model.source.lower().endswith(SUFFIXES) else None
     return like or None
@@ -75,7 +75,7 @@ def write(
     character: str | None,
     things: tuple[Thing, ...] = (),
 ) -> None:
-    """Write the file: a pose if fps is None, otherwise a motion, with its objects."""
+    """Write the file: a pose if fps is None, otherwise a motion with its objects."""
     if character is None:
         parts, joints = make_bare_skeleton(model, q[0] if fps is None else model.rest)
         if fps is not None:
@@ -97,7 +97,7 @@ def write(
 
 
 def open_character(character: str) -> Source:
-    """Return the character's own file."""
+    """Open the character's own file."""
     try:
         return Source.open(character)
     except FormatError as error:
@@ -105,14 +105,14 @@ def open_character(character: str) -> Source:
         raise FormatError(f"the body came from {character!r}, which {error.message} To write it, {hint}") from None
 
 
-# ------------------------------------------------------------------------------------------------ from frames to nodes
+# ------------------------------------------------------------------------------------------------ frames to nodes
 
 
 def find_node_motions(body: Character, model: Model, q: Floats) -> list[Moved]:
-    """Return the nodes that leave the file's pose.
+    """Return the nodes that differ from the file's pose.
 
     Raises:
-        FormatError: The body is not the file's: no frame in common, or bones of other lengths.
+        FormatError: The body does not match the file: no common frame, or other bone lengths.
     """
     known = set(model.frames)
     limbs = [limb for limb in body.limbs if limb.name in known and is_parent_known(body, limb, known)]
@@ -143,14 +143,14 @@ def find_node_motions(body: Character, model: Model, q: Floats) -> list[Moved]:
 
 
 def is_parent_known(body: Character, limb: NodeJoint, known: set[str]) -> bool:
-    """Return whether the parent of a node is one of the known frames."""
+    """Return whether the parent of a node is among the known frames, or the node is a root."""
     return limb.node.parent < 0 or body.limbs[limb.node.parent].name in known
 
 
 def find_file_motion(
     body: Character, limb: NodeJoint, model: Model, q: Floats, turn_up: Floats, size: float
 ) -> tuple[Floats, Floats]:
-    """Return rotations and translations of a joint relative to its parent, as the file's reader defines them."""
+    """Return the rotations and translations of a joint relative to its parent, in the file's axes and unit."""
     here = model.fk(q, limb.name)
     if limb.node.parent < 0:
         turn, shift = turn_up.T @ here[:, :3, :3], here[:, :3, 3] @ turn_up
@@ -160,13 +160,13 @@ def find_file_motion(
 
 
 def make_relative(parent: Floats, here: Floats) -> tuple[Floats, Floats]:
-    """Return rotations and translations of frames on their parents."""
+    """Return the rotations and translations of frames relative to their parents."""
     back = parent[:, :3, :3].swapaxes(1, 2)
     return back @ here[:, :3, :3], np.einsum("fij,fj->fi", back, here[:, :3, 3] - parent[:, :3, 3])
 
 
 def find_joint_motion(model: Model, q: Floats, name: str, parent: str | None, i: int) -> Moved:
-    """Return the motion of node i by a joint of any body, if it moves."""
+    """Return the motion of node i for a joint of any body; None for components that do not move."""
     turns, shifts = find_local_motion(model, q, name, parent)
     turn, shift = find_local_motion(model, model.rest[None], name, parent)
     turning = np.abs(turns - turn).max() > SAME
@@ -175,7 +175,7 @@ def find_joint_motion(model: Model, q: Floats, name: str, parent: str | None, i:
 
 
 def find_local_motion(model: Model, q: Floats, name: str, parent: str | None) -> tuple[Floats, Floats]:
-    """Return the motion of a frame relative to its parent; in the world, with y up, if it has none."""
+    """Return the motion of a frame relative to its parent; for a root, in the world with y up."""
     here = model.fk(q, name)
     if parent is not None:
         return make_relative(model.fk(q, parent), here)
@@ -184,7 +184,7 @@ def find_local_motion(model: Model, q: Floats, name: str, parent: str | None) ->
 
 
 def find_size(body: Character, limbs: list[NodeJoint], model: Model) -> float:
-    """Return the scale that the model was read with: the length of its bones relative to the file's."""
+    """Return the scale of the model: the ratio of its bone lengths to the file's."""
     ratios = []
     for limb in limbs:
         own = float(np.linalg.norm(limb.above @ limb.node.translation))
@@ -195,7 +195,7 @@ def find_size(body: Character, limbs: list[NodeJoint], model: Model) -> float:
     return 1.0 if abs(size - 1.0) < 1e-9 or size == 0.0 else size
 
 
-# ------------------------------------------------------------------------------------------------ changing the file
+# ------------------------------------------------------------------------------------------------ changes to the file
 
 
 def set_nodes(parts: GltfDraft, body: Character, moved: list[Moved]) -> None:
@@ -213,7 +213,7 @@ def set_nodes(parts: GltfDraft, body: Character, moved: list[Moved]) -> None:
 
 
 def replace_matrices(parts: GltfDraft, body: Character, moved: list[int]) -> None:
-    """Give nodes that have a matrix a translation, a rotation and a scale, which can be moved."""
+    """Replace the matrices of nodes by translation, rotation and scale, which can be animated."""
     nodes = list(parts.json["nodes"])
     for i in moved:
         if "matrix" in nodes[i]:
@@ -230,7 +230,7 @@ def replace_matrices(parts: GltfDraft, body: Character, moved: list[int]) -> Non
 
 
 def add_clip(parts: GltfDraft, moved: list[Moved], frames: int, fps: float) -> None:
-    """Add the motion as the first clip, with a key per frame and LINEAR between; a clip has at least one channel."""
+    """Add the motion as the first clip, with one key per frame and LINEAR interpolation, and at least one channel."""
     if all(turns is None and shifts is None for _, turns, shifts in moved):
         held = parts.json["nodes"][0].get("rotation", [0.0, 0.0, 0.0, 1.0])
         moved = [(0, np.repeat(Rotation.from_xyzw(held).matrix[None], frames, axis=0), None)]
@@ -254,5 +254,5 @@ def add_clip(parts: GltfDraft, moved: list[Moved], frames: int, fps: float) -> N
 
 
 def convert_to_xyzw(turns: Floats) -> Floats:
-    """Return quaternions xyzw of rotations over the frames, without jumps of sign."""
+    """Return rotations over the frames as quaternions xyzw with continuous signs."""
     return np.asarray(steady_signs(Rotation.from_matrix(turns).wxyz)[:, [1, 2, 3, 0]])

@@ -1,1 +1,1 @@
-"""Meshes: STL, OBJ, DAE and others, their materials, and fewer triangles for drawing."""
+"""Mesh files (STL, OBJ, DAE and others): readers, materials, and decimation for drawing."""

@@ -1,4 +1,4 @@
-"""The mesh files of a body: each is found and read once, up to a number of triangles."""
+"""The mesh cache of a body: each file is located and read once, up to a limit of triangles."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from poise.model.geometry.shapes import Shape
 
 __all__ = ["MeshCache", "place_mesh"]
 
-MAX_TRIANGLES_READ = 12_000_000  # triangles of one body that are read before decimation
+MAX_TRIANGLES_READ = 12_000_000  # limit per body, before decimation
 
 
 class MeshCache:
     """The mesh files of one body, each read once.
 
     Attributes:
-        finder: Knows where they are, and which are missing.
-        troubles: What could not be read, and why.
+        finder: Locates the files, and records missing ones.
+        troubles: A message for each file that could not be read.
     """
 
     def __init__(self, finder: PackageFinder) -> None:
@@ -33,7 +33,7 @@ class MeshCache:
         self._triangles = 0
 
     def open(self, shape: Shape) -> MeshFile | None:
-        """Return the file of a mesh; None if it is not found or cannot be read."""
+        """Return the file of a mesh, or None if it is missing or unreadable."""
         assert isinstance(shape.shape, Mesh)
         path = self.finder.find(shape.shape.path)
         if path is None:
@@ -44,7 +44,7 @@ class MeshCache:
 
     @property
     def up_axes(self) -> set[str]:
-        """The up axes that the opened files state."""
+        """The up axes stated by the opened files."""
         return {file.up for file in self._files.values() if file is not None}
 
     def _read(self, path: Path) -> MeshFile | None:
@@ -63,6 +63,6 @@ class MeshCache:
 
 
 def place_mesh(shape: Shape) -> NDArray[np.float64]:
-    """Return the matrix from the vertices of a mesh to its frame, (4, 4), including its scale."""
+    """Return the transform (4, 4) from the vertices of a mesh to its frame, including its scale."""
     assert isinstance(shape.shape, Mesh)
     return np.array(shape.offset.matrix) @ np.diag([*shape.shape.scale, 1.0])

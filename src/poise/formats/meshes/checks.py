@@ -1,4 +1,4 @@
-"""Checks of all mesh readers: finite vertices, triangles with valid vertex indices."""
+"""Checks shared by all mesh readers: finite vertices, triangles with valid vertex indices."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["MAX_TRIANGLES", "check_triangles", "check_vertices", "join_corners",
 MAX_TRIANGLES = 4_000_000
 """Files with more triangles are rejected."""
 
-LARGEST = 1e9  # coordinate of a vertex
+LARGEST = 1e9  # limit for a vertex coordinate
 
 
 def check_vertices(source: Source, values: NDArray[np.floating], what: str = "vertex") -> NDArray[np.float32]:
-    """Return vertices (n, 3), every number finite and of a reasonable size."""
+    """Return vertices (n, 3) as float32; raise `FormatError` if a number is not finite or is too large."""
     with np.errstate(invalid="ignore"):
         good = (np.abs(values) <= LARGEST).all(axis=1)
     if not good.all():
@@ -30,7 +30,7 @@ def check_vertices(source: Source, values: NDArray[np.floating], what: str = "ve
 
 
 def check_triangles(source: Source, values: NDArray[np.integer], count: int) -> NDArray[np.uint32]:
-    """Return triangles (m, 3) of vertices that exist; those without area are left out."""
+    """Return triangles (m, 3) without degenerate ones; raise `FormatError` for an invalid vertex index."""
     if len(values) > MAX_TRIANGLES:
         raise source.make_error(f"has {len(values)} triangles; at most {MAX_TRIANGLES} are read.")
     if len(values) and not 0 <= int(values.min()) <= int(values.max()) < count:
@@ -41,7 +41,7 @@ def check_triangles(source: Source, values: NDArray[np.integer], count: int) -> 
 
 
 def make_fans(index: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the triangles (m, 3) of polygons whose corners follow one another; each is a fan from its first."""
+    """Split polygons, given by consecutive corners, into triangles (m, 3): a fan from each first corner."""
     index, sizes = index[np.repeat(sizes >= 3, sizes)], sizes[sizes >= 3]
     inner = sizes - 2
     first = np.repeat(np.cumsum(sizes) - sizes, inner)
@@ -50,7 +50,7 @@ def make_fans(index: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.
 
 
 def parse_words(source: Source, words: list[bytes]) -> Floats:
-    """Return words as numbers."""
+    """Parse words as numbers."""
     try:
         return np.array(words, "S32").astype(np.float64)
     except ValueError as error:
@@ -58,8 +58,8 @@ def parse_words(source: Source, words: list[bytes]) -> Floats:
 
 
 def join_corners(corners: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Return loose triangles as vertices and the triangles between them; equal corners become one."""
-    bits = np.ascontiguousarray(corners + np.float32(0)).view(np.uint32).astype(np.uint64)  # no zero has a sign
+    """Convert loose triangles to vertices and indices; equal corners are merged."""
+    bits = np.ascontiguousarray(corners + np.float32(0)).view(np.uint32).astype(np.uint64)  # removes the sign of zeros
     key = bits[:, 0] * np.uint64(0x9E3779B97F4A7C15)
     key ^= (bits[:, 1] + (key >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
     key ^= (bits[:, 2] + (key >> np.uint64(32))) * np.uint64(0x94D049BB133111EB)

@@ -1,9 +1,9 @@
-"""DAE (COLLADA 1.4 and 1.5): the meshes of its scene, where its nodes put them, with the colours and images on them.
+"""The DAE reader (COLLADA 1.4 and 1.5): the meshes of a scene, placed by its nodes, with colours and images.
 
-Read over our own XML, which opens nothing and bounds everything. The unit of the file is brought to metres; its up axis
-is returned and not applied: the whole robot shows whether it is right (`up_axes`). Morphs and skins are ignored (a
-skinned mesh stands as it was bound). Format: Khronos, COLLADA Digital Asset Schema 1.4.1. How faces find their image:
-`mesh_dae_paint`.
+It uses our own XML parser, which opens no other files and limits all sizes. Lengths are converted to metres. The up
+axis is returned but not applied: the whole robot shows whether it is right (`up_axes`). Morphs and skins are ignored
+(a skinned mesh is in its bind pose). Format: Khronos, COLLADA Digital Asset Schema 1.4.1. Materials are read by
+`dae_materials`.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ NO_FACES: NDArray[np.int64] = np.zeros((0, 3), np.int64)
 
 @dataclass
 class DaeScene:
-    """The state of a walk over the nodes.
+    """The state of a traversal of the nodes.
 
     Attributes:
         source: The file.
-        known: Elements by their id.
-        patches: So far.
-        triangles: How many they have.
-        instances: How many meshes were placed.
-        album: The images that it names; None where none are wanted.
-        materials: Made so far, by their id.
+        known: The elements by id.
+        patches: The patches found so far.
+        triangles: The number of their triangles.
+        instances: The number of meshes placed.
+        album: The images of the file; None if images are not needed.
+        materials: The materials made so far, by id.
     """
 
     source: Source
@@ -54,18 +54,18 @@ class DaeScene:
     instances: int = 0
 
     def find(self, reference: str) -> Element | None:
-        """Return the element with the id ``#id``."""
+        """Return the element with the id ``#id``, or None."""
         return self.known.get(reference.removeprefix("#"))
 
     def find_material(self, reference: str) -> Material | None:
-        """Return the material with the id ``#id``, made once."""
+        """Return the material with the id ``#id``; each is made once."""
         if reference not in self.materials:
             self.materials[reference] = read_material(self.source, self.known, reference, self.album)
         return self.materials[reference]
 
 
 def read_dae(source: Source, album: ImageCache | None = None) -> tuple[list[Patch], str]:
-    """Read all meshes of the scene, in metres, and the up axis that the file states, "x", "y" or "z".
+    """Read all meshes of the scene, in metres, and the up axis that the file states: "x", "y" or "z".
 
     Without a scene, all meshes of the library are read.
     """
@@ -86,13 +86,13 @@ def read_dae(source: Source, album: ImageCache | None = None) -> tuple[list[Patc
 
 
 def read_up(root: Element) -> str:
-    """Return the up axis that the file states; "z", which changes nothing, by default."""
+    """Return the up axis that the file states; by default "z", which needs no rotation."""
     axes = [up.text or "" for asset in list_children(root, "asset") for up in list_children(asset, "up_axis")]
     return next((word[0].lower() for word in map(str.strip, axes) if word in ("X_UP", "Y_UP", "Z_UP")), "z")
 
 
 def read_unit(source: Source, root: Element) -> float:
-    """Return metres per unit of the file."""
+    """Return the metres per unit of the file."""
     for element in (unit for asset in list_children(root, "asset") for unit in list_children(asset, "unit")):
         value = read_numbers(source, element.get("meter", "1"), "the unit")
         if value.shape == (1,) and 0.0 < value[0] < 1e6:
@@ -104,7 +104,7 @@ def read_unit(source: Source, root: Element) -> float:
 
 
 def walk(scene: DaeScene, node: Element, T: Floats, depth: int) -> None:
-    """Place the meshes of a node and of all its children."""
+    """Place the meshes of a node and of all its descendants."""
     if depth > MAX_DEPTH:
         raise scene.source.make_error(f"its nodes are nested more than {MAX_DEPTH} deep, or contain themselves.")
     for child in node:
@@ -126,7 +126,7 @@ def walk(scene: DaeScene, node: Element, T: Floats, depth: int) -> None:
 
 
 def read_step(source: Source, tag: str, element: Element) -> Floats:
-    """Return one step of a node's transform, (4, 4)."""
+    """Return one transformation element of a node as a matrix (4, 4)."""
     values, out = read_numbers(source, element.text, f"a <{tag}>"), np.eye(4)
     wanted = {"matrix": 16, "translate": 3, "scale": 3, "rotate": 4}[tag]
     if values.shape != (wanted,) or not (np.abs(values) < 1e12).all():
@@ -146,7 +146,7 @@ def read_step(source: Source, tag: str, element: Element) -> Floats:
 
 
 def find_geometry(scene: DaeScene, instance: Element) -> tuple[Element | None, Floats]:
-    """Return the geometry of an instance, and the bind matrix of its skin."""
+    """Return the geometry of an instance, and the bind shape matrix of its skin."""
     found = scene.find(instance.get("url", ""))
     if found is None or strip_prefix(found.tag) != "controller":
         return found, np.eye(4)
@@ -158,7 +158,7 @@ def find_geometry(scene: DaeScene, instance: Element) -> tuple[Element | None, F
 
 
 def read_materials(instance: Element) -> dict[str, str]:
-    """Return the material of each symbol of the geometry."""
+    """Return the material id of each material symbol of the geometry."""
     return {
         e.get("symbol", ""): e.get("target", "")
         for e in list_all(instance)
@@ -180,12 +180,12 @@ class DaeFaces:
     """Polygons as triangles.
 
     Attributes:
-        target: The id of what has the vertices.
-        rows: The numbers of each corner, (corners, inputs).
-        triangles: Corners of triangles, (m, 3).
-        at: Which number of a corner is that of its vertex.
-        places: The id of the texture coordinates; "" for none.
-        place_at: Which number of a corner is that of its place in the texture.
+        target: The id of the element with the vertices.
+        rows: The indices of each corner, (corners, inputs).
+        triangles: The corners of the triangles, (m, 3).
+        at: The column of the vertex index in `rows`.
+        places: The id of the texture coordinates, or "".
+        place_at: The column of the texture coordinate index in `rows`.
     """
 
     target: str
@@ -215,13 +215,13 @@ def add_patches(scene: DaeScene, geometry: Element, T: Floats, bound: dict[str, 
 
 
 def make_patch(scene: DaeScene, faces: DaeFaces, points: Floats, T: Floats, material: Material | None) -> Patch:
-    """Return triangles as a patch; a vertex that has several places in the texture becomes several."""
+    """Return triangles as a patch; a vertex with several texture coordinates is duplicated."""
     vertex = faces.rows[:, faces.at]
     check_triangles(scene.source, vertex[faces.triangles], len(points))
     uv = read_uv(scene, faces) if material is not None and material.texture is not None else None
     place = np.zeros(len(vertex), np.int64) if uv is None else faces.rows[:, faces.place_at]
     a, b, c = vertex[faces.triangles].T
-    order = faces.triangles[(a != b) & (b != c) & (c != a)]  # as `check_triangles` leaves them
+    order = faces.triangles[(a != b) & (b != c) & (c != a)]  # as in `check_triangles`
     code = vertex * (int(place.max(initial=0)) + 1) + place
     _, first, own = np.unique(code[order.ravel()], return_index=True, return_inverse=True)
     used = order.ravel()[first]
@@ -234,7 +234,7 @@ def make_patch(scene: DaeScene, faces: DaeFaces, points: Floats, T: Floats, mate
 
 
 def read_uv(scene: DaeScene, faces: DaeFaces) -> Floats | None:
-    """Return the texture coordinates (n, 2), v downwards; None if some corner has none."""
+    """Return the texture coordinates (n, 2), with v downwards; None if a corner has none."""
     target = scene.known.get(faces.places)
     if target is None:
         return None
@@ -244,7 +244,7 @@ def read_uv(scene: DaeScene, faces: DaeFaces) -> Floats | None:
 
 
 def read_positions(scene: DaeScene, target: Element) -> Floats:
-    """Return the vertices of an input, (n, 3)."""
+    """Return the vertex positions of an input, (n, 3)."""
     for _ in range(2):
         inputs = [e for e in list_children(target, "input") if e.get("semantic") == "POSITION"]
         if not inputs:
@@ -257,7 +257,7 @@ def read_positions(scene: DaeScene, target: Element) -> Floats:
 
 
 def read_array(scene: DaeScene, target: Element, width: int) -> Floats:
-    """Return the rows of a <source>, the first `width` numbers of each."""
+    """Return the rows of a <source>, limited to the first `width` numbers of each."""
     arrays = list_children(target, "float_array")
     if not arrays:
         raise scene.source.make_error("a mesh has no positions.", target.sourceline)
@@ -274,7 +274,7 @@ def read_array(scene: DaeScene, target: Element, width: int) -> Floats:
 
 
 def read_whole(scene: DaeScene, element: Element, key: str, default: int) -> int:
-    """Return a whole number of an attribute, 0 to a million."""
+    """Return the value of an integer attribute, 0 to 1,000,000."""
     word = element.get(key, str(default))
     if not word.isdecimal() or int(word[:8]) > 1_000_000:
         raise scene.source.make_error(f"{key} is {word[:20]!r}; it must be a whole number.", element.sourceline)
@@ -282,7 +282,7 @@ def read_whole(scene: DaeScene, element: Element, key: str, default: int) -> int
 
 
 def read_faces(scene: DaeScene, faces: Element) -> DaeFaces | None:
-    """Return triangles of corners, a fan for each polygon; None if they have no vertices."""
+    """Read polygons as triangles of corners; None if they have no vertices."""
     inputs = list_children(faces, "input")
     width = 1 + max((read_whole(scene, e, "offset", 0) for e in inputs), default=0)
     vertex = next((e for e in inputs if e.get("semantic") in ("VERTEX", "POSITION")), None)
@@ -302,7 +302,7 @@ def read_faces(scene: DaeScene, faces: Element) -> DaeFaces | None:
 
 
 def list_corners(scene: DaeScene, faces: Element, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the triangles (m, 3) of consecutive corners, `sizes` of them in each <p>."""
+    """Return the triangles (m, 3) of consecutive corners; `sizes` has the number of corners in each <p>."""
     tag, count = strip_prefix(faces.tag), int(sizes.sum())
     flat = np.arange(count)
     if tag == "triangles":
@@ -319,7 +319,7 @@ def list_corners(scene: DaeScene, faces: Element, sizes: NDArray[np.int64]) -> N
 
 
 def read_corner_numbers(scene: DaeScene, p: Element, width: int) -> NDArray[np.int64]:
-    """Return the numbers of the corners in a <p>, (corners, width)."""
+    """Return the indices of the corners in a <p>, (corners, width)."""
     values = read_numbers(scene.source, p.text, "a <p>")
     if len(values) and not (np.abs(values) < 2**31).all():
         raise scene.source.make_error("a <p> holds a number that is not an index.", p.sourceline)
@@ -327,7 +327,7 @@ def read_corner_numbers(scene: DaeScene, p: Element, width: int) -> NDArray[np.i
 
 
 def split_strip(row: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the triangles of a strip; every second one is flipped."""
+    """Return the triangles of a strip; every second one is reversed."""
     out = np.stack([row[:-2], row[1:-1], row[2:]], axis=1)
     out[1::2] = out[1::2, ::-1]
     return out

@@ -1,7 +1,7 @@
-"""Materials of a DAE: the colour, or the image that is laid on a mesh.
+"""Materials of a DAE file: a colour, or an image.
 
-A material names an effect, whose diffuse part is a colour or a texture. A texture names a sampler, that a surface, that
-an image, and that at last a file; some writers leave steps out.
+A material refers to an effect, whose diffuse part is a colour or a texture. A texture refers to a sampler, the sampler
+to a surface, the surface to an image, and the image to a file; some writers skip steps.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def list_children(element: Element, *tags: str) -> list[Element]:
 
 
 def read_numbers(source: Source, text: str | None, what: str) -> NDArray[np.float64]:
-    """Return the numbers of a text."""
+    """Parse the numbers of a text."""
     try:
         return np.array((text or "").split(), np.float64)
     except ValueError as error:
@@ -44,7 +44,7 @@ def read_numbers(source: Source, text: str | None, what: str) -> NDArray[np.floa
 def read_material(
     source: Source, known: Mapping[str, Element], reference: str, album: ImageCache | None
 ) -> Material | None:
-    """Return a material by its ``#id``: its image, otherwise its colour; None if it has neither."""
+    """Return a material by its ``#id``, with its image or otherwise its colour; None if it has neither."""
     material = known.get(reference.removeprefix("#"))
     effects = [] if material is None else list_children(material, "instance_effect")
     effect = known.get(effects[0].get("url", "").removeprefix("#")) if effects else None
@@ -63,7 +63,7 @@ def read_material(
 
 
 def find_image(known: Mapping[str, Element], effect: Element, name: str, album: ImageCache | None) -> Texture | None:
-    """Follow the references from a texture to its file, and return the image; None if they lead nowhere."""
+    """Follow the references from a texture to its image file; return the image, or None if the chain is broken."""
     params = {e.get("sid", ""): e for e in list_all(effect) if strip_prefix(e.tag) == "newparam"}
     for _ in range(MAX_STEPS):
         step = params.get(name, known.get(name))

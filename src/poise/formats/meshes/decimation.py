@@ -1,10 +1,10 @@
-"""Meshes made fit to be drawn: fewer triangles where there are too many, edges that stay sharp.
+"""Preparation of meshes for drawing: decimation, and vertex splits at sharp edges.
 
-`thin` joins the vertices that lie in one cell of a grid, each cell keeping the vertex nearest to their mean, so that
-texture coordinates and weights stay true; the cell grows until few enough triangles are left. Source: J. Rossignac and
-P. Borrel, Multi-resolution 3D approximations for rendering complex scenes, 1993.
+`thin` merges the vertices in each cell of a grid into the vertex nearest to their mean, so that texture coordinates
+and weights stay valid; the cell size is chosen to meet the triangle limit. Source: J. Rossignac and P. Borrel,
+Multi-resolution 3D approximations for rendering complex scenes, 1993.
 
-`split_creases` splits vertices at edges that are sharper than an angle: normals that are then averaged at each vertex
+`split_creases` splits vertices at edges that are sharper than an angle: normals that are then averaged per vertex
 shade round parts smoothly and keep edges sharp.
 """
 
@@ -24,12 +24,12 @@ __all__ = ["MAX_TRIANGLES", "choose_vertices", "split_creases", "split_triangles
 MAX_TRIANGLES = 200_000
 """Triangles of a body that are drawn."""
 
-SHARP = 0.72  # cosine of the angle between two triangles above which their edge is round
+SHARP = 0.72  # an edge is smooth if the cosine of the angle between its triangles' normals exceeds this
 TRIES = 8
 
 
 def thin_all(pieces: list[Piece], most: int = MAX_TRIANGLES) -> list[Piece]:
-    """Return the pieces with at most about `most` triangles in all, each thinned by the same share."""
+    """Return the pieces with about `most` triangles in total, each decimated by the same ratio."""
     total = sum(len(piece.patch.triangles) for piece in pieces)
     if total <= most:
         return pieces
@@ -43,14 +43,14 @@ def thin_all(pieces: list[Piece], most: int = MAX_TRIANGLES) -> list[Piece]:
 
 
 def thin(piece: Piece, most: float) -> Piece:
-    """Return the piece with at most `most` triangles, clustered on the finest grid that leaves so few."""
+    """Return the piece with at most `most` triangles, clustered on the finest suitable grid."""
     patch = piece.patch
     points = np.asarray(patch.vertices, np.float64)
     low, high = points.min(axis=0), points.max(axis=0)
     extent = max(float((high - low).max()), 1e-12)
     triangles = patch.triangles.astype(np.int64)
-    cells = 1.1 * float(np.sqrt(max(most, 4.0)))  # along the longest side, to begin with; a surface has cells^2
-    few, many = (1.0, 1.0), (np.inf, np.inf)  # cells and triangles: known to be too coarse, and too fine
+    cells = 1.1 * float(np.sqrt(max(most, 4.0)))  # initial guess for the longest side; a surface has cells^2 cells
+    few, many = (1.0, 1.0), (np.inf, np.inf)  # (cells, triangles) of too coarse and too fine grids
     best: tuple[Ints, Ints] = (np.zeros(0, np.int64), np.zeros((0, 3), np.int64))
     for _ in range(TRIES):
         keep, left = cluster(points - low, triangles, extent / cells)
@@ -65,7 +65,7 @@ def thin(piece: Piece, most: float) -> Piece:
 
 
 def guess_cells(few: tuple[float, float], many: tuple[float, float], wanted: float) -> float:
-    """Return a number of cells between too few and too many, by a straight line through their logarithms."""
+    """Return a number of cells between too few and too many, by log-log interpolation."""
     if not np.isfinite(many[0]):
         return 1.6 * few[0]
     if wanted <= few[1]:
@@ -75,7 +75,7 @@ def guess_cells(few: tuple[float, float], many: tuple[float, float], wanted: flo
 
 
 def cluster(points: NDArray[np.float64], triangles: Ints, size: float) -> tuple[Ints, Ints]:
-    """Return the vertex that represents each cell, and the remaining triangles between cells, each once."""
+    """Return the representative vertex of each cell, and the remaining distinct triangles between cells."""
     cell = np.minimum(points / size, 2**20).astype(np.int64)
     key = (cell[:, 0] << 42) | (cell[:, 1] << 21) | cell[:, 2]
     _, group = np.unique(key, return_inverse=True)
@@ -96,7 +96,7 @@ def cluster(points: NDArray[np.float64], triangles: Ints, size: float) -> tuple[
 
 
 def choose_vertices(piece: Piece, keep: Ints, triangles: Ints) -> Piece:
-    """Return the piece with these vertices, and triangles between them."""
+    """Return the piece with only these vertices, and the triangles between them."""
     used, order = np.unique(triangles, return_inverse=True) if len(triangles) else (np.arange(len(keep)), triangles)
     rows = keep[used]
     old, skin = piece.patch, piece.skin
@@ -113,7 +113,7 @@ def choose_vertices(piece: Piece, keep: Ints, triangles: Ints) -> Piece:
 
 
 def split_triangles(piece: Piece) -> Piece:
-    """Return the piece with every triangle split in four; a midpoint follows the joints of its ends."""
+    """Return the piece with every triangle split into four; a midpoint is bound to the joints of both end vertices."""
     old, skin = piece.patch, piece.skin
     triangles = old.triangles.astype(np.int64)
     sides = np.sort(np.concatenate([triangles[:, [k, (k + 1) % 3]] for k in range(3)]), axis=1)
@@ -137,7 +137,7 @@ def split_triangles(piece: Piece) -> Piece:
 
 
 def blend_ends(skin: Skin, one: Ints, two: Ints) -> Skin:
-    """Return the skin with a vertex between each two, bound to both by halves; the heaviest eight weights count."""
+    """Return the skin with a vertex added between each pair, with averaged weights; the largest weights are kept."""
     joints = np.concatenate([skin.joints[one], skin.joints[two]], axis=1).astype(np.int64)
     weights = np.concatenate([skin.weights[one], skin.weights[two]], axis=1).astype(np.float64) / 2
     for k in range(joints.shape[1]):
@@ -161,9 +161,9 @@ def blend_ends(skin: Skin, one: Ints, two: Ints) -> Skin:
 
 
 def split_creases(patch: Patch) -> Patch:
-    """Return the patch with vertices joined, then split at sharp edges; unchanged if it has its own normals.
+    """Return the patch with vertices merged, then split at sharp edges; unchanged if it has normals.
 
-    A vertex with several places in a texture stays several, with one normal: no seam is seen in the light.
+    A vertex with several texture coordinates stays split but gets one normal, so that shading shows no seam.
     """
     if patch.normals is not None or not len(patch.triangles):
         return patch
@@ -192,7 +192,7 @@ def split_creases(patch: Patch) -> Patch:
 
 
 def group_corners(triangles: Ints, across: NDArray[np.float64], count: int) -> Ints:
-    """Return a number for each corner (3 m,): equal for corners at one vertex that smooth edges connect."""
+    """Return a label for each corner (3 m,): equal for corners at one vertex that smooth edges connect."""
     m = len(triangles)
     corner = np.arange(3 * m).reshape(m, 3)
     ends = np.concatenate([triangles[:, [k, (k + 1) % 3]] for k in range(3)])
@@ -207,10 +207,10 @@ def group_corners(triangles: Ints, across: NDArray[np.float64], count: int) -> I
     one, two = one[same], two[same]
     here, there = across[face[one]], across[face[two]]
     round_edge = (here * there).sum(axis=1) > SHARP
-    round_edge |= ~(here.any(axis=1) & there.any(axis=1))  # a triangle without area has no side
+    round_edge |= ~(here.any(axis=1) & there.any(axis=1))  # a triangle without area has no normal
     one, two = mine[one[round_edge]].ravel(), mine[two[round_edge]].ravel()
     label = np.arange(3 * m)
-    for _ in range(24):  # ends: a vertex has few triangles; those of more keep an edge or two
+    for _ in range(24):  # usually converges early; a vertex with very many triangles may keep a few sharp edges
         least = np.minimum(label[one], label[two])
         new = label.copy()
         np.minimum.at(new, one, least)

@@ -1,7 +1,7 @@
-"""Images of a mesh: found next to it and kept as bytes, which only the drawing code decodes.
+"""Images of a mesh file: located next to it and kept as bytes; only the drawing code decodes them.
 
-PNG, JPEG and WebP are supported, as in every browser. A mesh often has the path of an image on its author's machine: if
-it does not exist, the file name is searched next to the mesh.
+PNG, JPEG and WebP are supported, as in every browser. Meshes often contain the path of an image on the author's
+machine: if it does not exist, the file name is searched next to the mesh.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ __all__ = [
 IMAGES = (".png", ".jpg", ".jpeg", ".webp")
 """Suffixes of files that are opened as images; no other file ever is."""
 
-MAX_IMAGE_BYTES = 1 << 26  # bytes of one image
-MAX_ALL_IMAGES_BYTES = 1 << 28  # and of all
+MAX_IMAGE_BYTES = 1 << 26  # limit per image
+MAX_ALL_IMAGES_BYTES = 1 << 28  # limit for all images of a file
 KINDS = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"RIFF": "image/webp", b"\xabKTX": "image/ktx2"}
 
 
 def find_kind(data: bytes) -> str:
-    """Return the MIME type of an image by its first bytes; "" if it is unknown."""
+    """Return the MIME type of an image from its first bytes, or "" if it is unknown."""
     return next((kind for head, kind in KINDS.items() if data.startswith(head)), "")
 
 
 def make_texture(data: bytes) -> Texture | None:
-    """Return an image that can be drawn, otherwise None."""
+    """Return the image as a texture, or None if it cannot be drawn."""
     kind = find_kind(data)
     return None if kind in ("", "image/ktx2") or len(data) > MAX_IMAGE_BYTES else Texture(data, kind)
 
 
 def clean_uv(uv: NDArray[np.floating]) -> NDArray[np.float32]:
-    """Return texture coordinates with zeros for numbers that are not finite."""
+    """Return texture coordinates with numbers that are not finite replaced by zero."""
     with np.errstate(over="ignore"):
         return np.nan_to_num(np.asarray(uv).astype(np.float32), nan=0.0, posinf=0.0, neginf=0.0)
 
@@ -56,8 +56,8 @@ class ImageCache:
     """The images of one mesh file, each read once.
 
     Attributes:
-        source: The file that names them.
-        within: Nothing outside this folder is opened; "" for no such bound.
+        source: The file that refers to the images.
+        within: The folder outside of which nothing is opened; "" for no restriction.
     """
 
     def __init__(self, source: Source, within: str = "") -> None:
@@ -67,7 +67,7 @@ class ImageCache:
         self._bytes = 0
 
     def find(self, reference: str) -> Texture | None:
-        """Return the image of a reference; None if it is missing, is not an image, or may not be opened."""
+        """Return the image of a reference, or None if it is missing, not an image, or must not be opened."""
         if reference not in self._read:
             self._read[reference] = self._open(reference)
         return self._read[reference]
@@ -85,7 +85,7 @@ class ImageCache:
                 OSError,
                 ValueError,
                 RuntimeError,
-            ):  # not there, too large, not a name, a loop of links
+            ):  # missing, too large, not a valid name, or a loop of links
                 continue
             self._bytes += len(data)
             return make_texture(data)

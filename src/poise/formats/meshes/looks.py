@@ -35,17 +35,17 @@ LOOK = MemoSlot[Look]("look")
 
 
 def has_own_look(model: Model) -> bool:
-    """Return whether the body's own file describes its appearance; opens no mesh."""
+    """Return whether the body's file describes its appearance; opens no mesh."""
     return model.attachments.look is not None
 
 
 def find_look(model: Model) -> Look:
-    """Return the appearance that the body's file describes; without pieces if it has no readable meshes."""
+    """Return the appearance from the body's files; it has no pieces if no mesh is readable."""
     return model.memo.get(LOOK, lambda: read_look(model))
 
 
 def name_missing_meshes(model: Model) -> list[str]:
-    """Return a message about meshes that the file names and that are missing; opens no mesh."""
+    """Return a message about missing mesh files, if any; opens no mesh."""
     about = model.attachments.look
     if about is None:
         return []
@@ -67,7 +67,7 @@ def read_look(model: Model) -> Look:
 
 
 def read_character(model: Model, about: LookSource) -> Look:
-    """Read the meshes of a glTF; none if the file is unreadable or the body lacks one of their frames."""
+    """Read the meshes of a glTF; no pieces if the file is unreadable, and none whose frames the body lacks."""
     from poise.formats.gltf.looks import read_look as read_gltf
 
     try:
@@ -80,7 +80,7 @@ def read_character(model: Model, about: LookSource) -> Look:
 
 
 def thin_look(look: Look) -> Look:
-    """Return the look with at most as many triangles as are drawn."""
+    """Return the look, decimated to at most `MAX_TRIANGLES` triangles."""
     if look.triangles <= MAX_TRIANGLES:
         return look
     return replace(look, pieces=tuple(thin_all(list(look.pieces))), whole=look.triangles)
@@ -90,7 +90,7 @@ def thin_look(look: Look) -> Look:
 
 
 def read_links(model: Model, about: LookSource) -> Look:
-    """Read the meshes on the links of a robot: the visual one, or the collision mesh if that is unreadable."""
+    """Read the meshes on the links of a robot: visual meshes, or collision meshes if those are unreadable."""
     shelf, shown = MeshCache(PackageFinder(about)), bool(list_seen(model))
     pieces: list[Piece] = []
     lost: set[str] = set()
@@ -116,7 +116,7 @@ def has_visual(model: Model) -> bool:
 
 
 def list_seen(model: Model) -> list[Shape]:
-    """Return the shapes that a body is drawn with: visual ones, else collision shapes if they show the body."""
+    """Return the shapes to draw a body with: visual ones, or collision shapes if they cover enough of the body."""
     if has_visual(model):
         return [shape for shape in model.shapes if shape.use != "collision"]
     return list(model.shapes) if shows_body(model, list(model.shapes)) else []
@@ -125,7 +125,7 @@ def list_seen(model: Model) -> list[Shape]:
 def shows_body(model: Model, shapes: list[Shape]) -> bool:
     """Return whether shapes cover enough of a body's moving parts to recognise it.
 
-    Joints in one place, as those of a hip, count as one.
+    Joints at the same position, such as those of a hip, count once.
     """
     places: dict[tuple[float, ...], bool] = {}
     parts, T = find_rigid_parts(model), model.fk(model.rest)
@@ -137,7 +137,7 @@ def shows_body(model: Model, shapes: list[Shape]) -> bool:
 
 
 def list_meshes(model: Model, use: str) -> list[Shape]:
-    """Return the shapes that are meshes: "visual", "collision" or "any"."""
+    """Return the shapes that are meshes; `use` is "visual", "collision" or "any"."""
     meshes = [shape for shape in model.shapes if isinstance(shape.shape, Mesh)]
     if use == "any":
         return meshes
@@ -145,7 +145,7 @@ def list_meshes(model: Model, use: str) -> list[Shape]:
 
 
 def make_pieces(model: Model, shape: Shape, shelf: MeshCache) -> list[Piece]:
-    """Return the pieces of a mesh on a link; none if it is not found or cannot be read."""
+    """Return the pieces of a mesh on a link; an empty list if it is missing or unreadable."""
     mesh = shape.shape
     assert isinstance(mesh, Mesh)
     file = shelf.open(shape)
@@ -157,7 +157,7 @@ def make_pieces(model: Model, shape: Shape, shelf: MeshCache) -> list[Piece]:
 
 
 def open_image(reference: str, finder: PackageFinder) -> Texture | None:
-    """Return the image that a robot's file puts on a mesh; None if it is missing or unreadable."""
+    """Return the image that a robot's file assigns to a mesh, or None if it is missing or unreadable."""
     path = finder.find(reference, IMAGES)
     try:
         return None if path is None else make_texture(Source.open(path, limit=MAX_IMAGE_BYTES).data)
@@ -166,9 +166,9 @@ def open_image(reference: str, finder: PackageFinder) -> Texture | None:
 
 
 def color_patch(patch: Patch, shape: Shape, texture: Texture | None = None) -> Patch:
-    """Return the patch with the colour and image of the robot's file, which override the mesh's own.
+    """Return the patch with the colour and image from the robot's file, which override those of the mesh.
 
-    A mesh that does not say where it is in an image has its colour.
+    A mesh without texture coordinates gets the colour only.
     """
     own = patch.material
     painted = texture if patch.uv is not None else None

@@ -1,4 +1,4 @@
-"""OBJ: vertices, faces of any number of corners, and the colours and images of its MTL file; the rest is ignored.
+"""The OBJ reader: vertices, polygons, and the colours and images of the MTL file; other statements are ignored.
 
 Format: Wavefront Technologies, Object Files (.obj), 1995.
 """
@@ -20,11 +20,11 @@ from poise.model.geometry.looks import Material, Patch
 __all__ = ["read_obj"]
 
 
-MAX_MTL_BYTES = 1 << 22  # bytes of an MTL file
+MAX_MTL_BYTES = 1 << 22  # limit for an MTL file
 
 
 def read_obj(source: Source, album: ImageCache | None = None) -> list[Patch]:
-    """Read the patches of an OBJ file, one for each material, with the images that `album` has."""
+    """Read the patches of an OBJ file, one per material, with the images from `album`."""
     lines = source.data.replace(b"\\\r\n", b" ").replace(b"\\\n", b" ").splitlines()
     rows = [line.split() for line in lines if line[:2] in (b"v ", b"v\t")]
     if not rows or any(len(row) < 4 for row in rows):
@@ -33,7 +33,7 @@ def read_obj(source: Source, album: ImageCache | None = None) -> list[Patch]:
     uv = read_places(source, lines)
     materials: dict[str, Material] = {}
     groups: dict[str, list[bytes]] = {}
-    seen: dict[str, list[tuple[int, int]]] = {}  # how many vertices and places there were when each face was written
+    seen: dict[str, list[tuple[int, int]]] = {}  # counts of vertices and texture coordinates before each face
     now, count, places = "", 0, 0
     for line in lines:
         if line[:1] == b"f" and line[1:2].isspace():
@@ -54,7 +54,7 @@ def read_obj(source: Source, album: ImageCache | None = None) -> list[Patch]:
 
 
 def read_places(source: Source, lines: list[bytes]) -> Floats | None:
-    """Return the texture coordinates (n, 2), v downwards; None if there are none, or they are unusable."""
+    """Return the texture coordinates (n, 2), with v downwards; None if they are missing or malformed."""
     rows = [line.split()[1:3] for line in lines if line[:3] in (b"vt ", b"vt\t")]
     if not rows or any(len(row) < 2 for row in rows):
         return None
@@ -70,7 +70,7 @@ def make_patch(
     seen: NDArray[np.int64],
     material: Material | None,
 ) -> Patch:
-    """Return the faces of one material; a vertex that has several places in the texture becomes several."""
+    """Return the faces of one material as a patch; a vertex with several texture coordinates is duplicated."""
     corners = read_corners(source, faces, seen)
     triangles = check_triangles(source, corners[:, :, 0], len(vertices))
     places = corners[:, :, 1]
@@ -78,16 +78,16 @@ def make_patch(
         used, order = np.unique(triangles, return_inverse=True)
         return Patch(vertices[used], order.reshape(-1, 3).astype(np.uint32), material)
     a, b, c = corners[:, :, 0].T
-    pairs = corners[(a != b) & (b != c) & (c != a)].reshape(-1, 2)  # as `check_triangles` has them
+    pairs = corners[(a != b) & (b != c) & (c != a)].reshape(-1, 2)  # as in `check_triangles`
     _, first, order = np.unique(pairs[:, 0] * len(uv) + pairs[:, 1], return_index=True, return_inverse=True)
     chosen, own = pairs[first], order.reshape(-1, 3).astype(np.uint32)
     return Patch(vertices[chosen[:, 0]], own, material, clean_uv(uv[chosen[:, 1]]))
 
 
 def read_corners(source: Source, faces: list[bytes], seen: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the triangles of faces, a fan each, (m, 3, 2): vertex and texture coordinate, -1 for none.
+    """Split faces into triangles (m, 3, 2): the indices of vertex and texture coordinate, -1 if missing.
 
-    Numbers count from 1, negative ones from the last that was written so far.
+    In the file, indices count from 1; negative ones count back from the last one written before the face.
     """
     if len(faces) > MAX_TRIANGLES:
         raise source.make_error(f"has {len(faces)} faces; at most {MAX_TRIANGLES} are read.")
@@ -109,9 +109,9 @@ def read_corners(source: Source, faces: list[bytes], seen: NDArray[np.int64]) ->
 
 
 def read_colors(source: Source, name: str, album: ImageCache | None) -> dict[str, Material]:
-    """Read the colours and images of an MTL file next to the OBJ; none if it is missing.
+    """Read the colours and images of an MTL file next to the OBJ; an empty dict if it is missing.
 
-    An image is drawn as it is: the colour next to it is often black or grey, and other programs ignore it.
+    The colour of a material with an image is ignored: it is often black or grey, and other programs ignore it too.
     """
     try:
         text = Source.open(source.find_sibling(name), limit=MAX_MTL_BYTES).data
@@ -127,7 +127,7 @@ def read_colors(source: Source, name: str, album: ImageCache | None) -> dict[str
             r, g, b = (float(x) for x in np.clip(np.nan_to_num(parse_words(source, words[1:])), 0.0, 1.0))
             out[now] = replace(out.get(now, Material()), color=(r, g, b, 1.0))
         elif words[:1] == [b"map_Kd"] and len(words) > 1 and now and album is not None:
-            whole = line.strip()[6:].strip() if words[1][:1] != b"-" else words[-1]  # options come before the name
+            whole = line.strip()[6:].strip() if words[1][:1] != b"-" else words[-1]  # options precede the name
             texture = album.find(whole.decode("utf-8", "replace"))
             if texture is not None:
                 out[now] = replace(out.get(now, Material()), texture=texture)

@@ -1,4 +1,4 @@
-"""Vertices of the meshes on a body's frames, for contact points such as soles."""
+"""Vertices of the meshes on a body's frames, used to find contact points such as soles."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ __all__ = ["read_points"]
 
 
 def read_points(model: Model, frames: Collection[str]) -> dict[str, Floats]:
-    """Return the vertices of the meshes on some frames, each in its frame [m]; skips unreadable meshes.
+    """Return the vertices of the meshes on some frames, each in its frame [m]; unreadable meshes are skipped.
 
-    Collision meshes come first: they touch the ground.
+    Collision meshes are preferred, because they are the shapes that touch the ground.
     """
     about = model.attachments.look
     if about is None:

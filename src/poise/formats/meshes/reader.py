@@ -1,8 +1,8 @@
-"""Meshes of other files: STL, OBJ, DAE, GLB and MuJoCo's own, as triangles or as bare vertices.
+"""Reader of mesh files: STL, OBJ, DAE, GLB and MuJoCo's MSH, as triangles.
 
-The readers are ours: they need no package, look at every count before they take memory for it, check every number and
-every index, and open nothing but the file, the images that it names, and the colours next to an OBJ. Vertices keep the
-file's units (a DAE's are brought to metres, as every program for robots does) and its axes.
+The readers need no package. They check every count before allocating memory, every number and every index, and open
+only the file itself, its images, and the MTL file of an OBJ. Vertices keep the file's units (except that DAE is
+converted to metres, as all robotics programs do) and its axes.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ MAX_BYTES = 1 << 27
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeshFile:
-    """The contents of a mesh file.
+    """The content of a mesh file.
 
     Attributes:
-        patches: Its triangles, a patch for each of its materials.
-        up: The axis that it says is up, "x" or "y"; "z" where it says so or nothing, as the axes of links are.
+        patches: The triangles, one patch per material.
+        up: The up axis that the file states: "x", "y" or "z"; "z", as in link frames, if it states none.
     """
 
     patches: tuple[Patch, ...]
@@ -51,14 +51,14 @@ class MeshFile:
 
 
 def read_file(path: str | Path, within: str = "") -> MeshFile:
-    """Read a mesh, in the axes of its file.
+    """Read a mesh in the axes of its file.
 
     Args:
         path: The file.
-        within: No image outside this folder is opened; "" for no such bound.
+        within: The folder outside of which no image is opened; "" for no restriction.
 
     Raises:
-        FormatError: It is missing, of no kind that is read, too large, or holds what no mesh has.
+        FormatError: The file is missing, of an unknown kind, too large, or not a valid mesh.
     """
     source = Source.open(path, limit=MAX_BYTES)
     readers = list_readers(ImageCache(source, within))
@@ -80,7 +80,7 @@ def read_file(path: str | Path, within: str = "") -> MeshFile:
 
 
 def list_readers(album: ImageCache) -> dict[str, Callable[[Source], tuple[list[Patch], str]]]:
-    """Return the reader of each suffix; it returns patches and the up axis."""
+    """Return the reader of each suffix; a reader returns patches and the up axis."""
     from poise.formats.gltf.looks import read_still
 
     silent: dict[str, Callable[[Source], list[Patch]]] = {".glb": read_still, ".gltf": read_still}
@@ -90,7 +90,7 @@ def list_readers(album: ImageCache) -> dict[str, Callable[[Source], tuple[list[P
 
 
 def read_silent(source: Source, read: Callable[[Source], list[Patch]]) -> tuple[list[Patch], str]:
-    """Read a file that does not state its up axis, or whose reader has applied it."""
+    """Read a file that does not state its up axis, or whose reader has already applied it."""
     return read(source), "z"
 
 
@@ -98,7 +98,7 @@ def read_silent(source: Source, read: Callable[[Source], list[Patch]]) -> tuple[
 
 
 def read_stl(source: Source) -> list[Patch]:
-    """Read an STL: triangles without an order, binary or as text."""
+    """Read an STL file, binary or text."""
     data = source.data
     count = int.from_bytes(data[80:84], "little") if len(data) >= 84 else 0
     whole = len(data) >= 84 and 84 + 50 * count == len(data)
@@ -131,7 +131,7 @@ def read_text_corners(source: Source) -> NDArray[np.float64]:
 
 
 def read_msh(source: Source) -> list[Patch]:
-    """Read MuJoCo's binary mesh: four counts (vertices, normals, texture coordinates, faces), then these."""
+    """Read MuJoCo's binary mesh: four counts (vertices, normals, texture coordinates, faces), then the arrays."""
     data = source.data
     head = np.frombuffer(data, "<i4", 4) if len(data) >= 16 else np.zeros(4, np.int32)
     vertices, normals, places, faces = (int(n) for n in head)

@@ -1,1 +1,1 @@
-"""MJCF, read through MuJoCo's compiler."""
+"""MJCF, read with MuJoCo's compiler."""

@@ -1,7 +1,7 @@
-"""The files of an MJCF model: meshes become stand-ins, attached models are prepared like the model itself.
+"""The files of an MJCF model: meshes are replaced by placeholders, attached models are prepared like the model itself.
 
-MuJoCo's compiler gets bytes under names of our own and opens no file. A mesh is a small tetrahedron around its
-origin; the true file is read only where a body's mass comes from it, from the model's own folder or where ``..`` leads.
+MuJoCo's compiler gets bytes under generated names and opens no file. A mesh is replaced by a tetrahedron around its
+origin; the real file is read only if a body's mass is computed from it, from the model's folder or through ``..``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from poise.formats.xml import Element
 __all__ = ["Assets", "MjcfMesh", "prepare"]
 
 MAX_ATTACHED_MODELS = 100
-MAX_MESH_BYTES = 1 << 26  # of all meshes read for their mass
+MAX_MESH_BYTES = 1 << 26  # limit for all meshes read to compute masses
 MESHES = (".stl", ".obj", ".msh")
 SOLID = ("sphere", "capsule", "cylinder", "box", "ellipsoid")
 
@@ -51,12 +51,12 @@ f 2 4 3
 
 @dataclass(frozen=True, slots=True)
 class MjcfMesh:
-    """A mesh of the model: where it is, and how the asset turns it before any geom does.
+    """A mesh of the model: its file, and the transform that the asset applies to it.
 
     Attributes:
-        path: The file, whether it is there or not.
-        refpos: Origin of the mesh in the file's units, as written.
-        refquat: Its orientation, as written.
+        path: The file, which may be missing.
+        refpos: The origin of the mesh in the file's units, as written.
+        refquat: The orientation of the mesh, as written.
     """
 
     path: str
@@ -66,19 +66,19 @@ class MjcfMesh:
 
 @dataclass
 class Assets:
-    """The files that MuJoCo is given along with the XML.
+    """The files passed to MuJoCo along with the XML.
 
     Attributes:
-        use_meshes: Whether masses may come from the true files.
-        files: Bytes by the names that the XML has for them.
-        meshes: Which mesh a name means.
-        textures: The image of each texture, "" for one that cannot be drawn on a mesh. MuJoCo gets a row of
-            pixels for each, as long as its place in this list (from 1): so it is found again, whatever it is called.
-        massless: Whether some geom lost its mass with its mesh.
-        used: Whether a true file was read.
-        used_bytes: How much of them.
-        attached: How many models are attached so far.
-        within: Attached models that are being prepared, to see one that attaches itself.
+        use_meshes: Whether masses may be computed from the real mesh files.
+        files: The bytes, by their names in the XML.
+        meshes: The mesh of each of these names.
+        textures: The image of each texture, or "" if it cannot be drawn on a mesh. MuJoCo gets a row of pixels for
+            each, whose length is its position in this list (from 1), so that it can be identified after compilation.
+        massless: Whether a geom lost its mass because its mesh is missing.
+        used: Whether a real mesh file was read.
+        used_bytes: The total size of these files.
+        attached: The number of models attached so far.
+        within: The attached models being prepared, to detect recursion.
     """
 
     use_meshes: bool = True
@@ -92,17 +92,17 @@ class Assets:
     attached: int = 0
 
     def add(self, data: bytes, suffix: str) -> str:
-        """Keep bytes under a new name."""
+        """Store bytes under a new name; return the name."""
         name = f"poise_{len(self.files)}{suffix}"
         self.files[name] = data
         return name
 
 
 def prepare(folder: MjcfFiles, root: Element, assets: Assets) -> Weight:
-    """Make the tree safe to compile; return the number of its elements and bodies.
+    """Make the tree safe to compile; return its number of elements and bodies.
 
     Raises:
-        FormatError: See `sanitize`; an attached model that is missing, cyclic, or outside the folder.
+        FormatError: See `sanitize`; or an attached model is missing, recursive, or outside the folder.
     """
     directory = find_directory(root, "meshdir")
     if any(element.get("strippath") == "true" for element in walk(root) if element.tag == "compiler"):
@@ -123,7 +123,7 @@ def prepare(folder: MjcfFiles, root: Element, assets: Assets) -> Weight:
 
 
 def attach(folder: MjcfFiles, element: Element, assets: Assets) -> tuple[str, Weight]:
-    """Prepare an attached model; return its name and size."""
+    """Prepare an attached model; return its name, and its number of elements and bodies."""
     reference = element.get("file", "")
     if not reference:
         raise folder.make_error(element, "it must name a file.")
@@ -143,7 +143,7 @@ def attach(folder: MjcfFiles, element: Element, assets: Assets) -> tuple[str, We
     total = prepare(folder, root, assets)
     assets.within, folder.opened = within, opened
     folder.kept.append(root)
-    name = element.get("name", "")  # else it is called as it calls itself
+    name = element.get("name", "")  # default: the name in the model itself
     element.attrib.clear()
     element.attrib.update({"name": name} if name else {})
     element.set("file", assets.add(serialize(root)[0].encode(), ".xml"))
@@ -151,7 +151,7 @@ def attach(folder: MjcfFiles, element: Element, assets: Assets) -> tuple[str, We
 
 
 def find_directory(root: Element, own: str) -> PurePosixPath:
-    """Return "meshdir" or "texturedir", relative to the model's folder; the last one in the file counts."""
+    """Return "meshdir" or "texturedir" relative to the model's folder; the last one in the file applies."""
     words = {"assetdir": "", own: ""}
     for element in walk(root):
         if element.tag == "compiler":
@@ -160,7 +160,7 @@ def find_directory(root: Element, own: str) -> PurePosixPath:
 
 
 def keep_last_names(root: Element) -> None:
-    """Apply the option "strippath": use the file name of a path only."""
+    """Apply the option "strippath": keep only the file name of each path."""
     for element in walk(root):
         if element.tag in ("mesh", "texture") and element.get("file"):
             element.set("file", PurePosixPath(element.get("file", "").replace("\\", "/")).name)
@@ -169,7 +169,7 @@ def keep_last_names(root: Element) -> None:
 def replace_mesh(
     folder: MjcfFiles, name: str, element: Element, assets: Assets, directory: PurePosixPath, data: bytes | None
 ) -> None:
-    """Replace a mesh by a stand-in, or by its true bytes if they are needed."""
+    """Replace a mesh by a placeholder, or by its real bytes if they are needed."""
     plain = element.get("file", "").replace("\\", "/")
     suffix = PurePosixPath(plain).suffix.lower()
     token = assets.add(TETRAHEDRON, ".obj") if data is None else assets.add(data, suffix)
@@ -183,7 +183,7 @@ def replace_mesh(
 
 
 def find_file(folder: MjcfFiles, element: Element, directory: PurePosixPath, suffixes: tuple[str, ...]) -> str:
-    """Return where a mesh or an image is, or would be: next to the model, or to the included file that names it."""
+    """Return the path of a mesh or an image, relative to the model or to the included file that refers to it."""
     plain = element.get("file", "").replace("\\", "/")
     if "://" in plain:
         return plain
@@ -195,7 +195,7 @@ def find_file(folder: MjcfFiles, element: Element, directory: PurePosixPath, suf
 
 
 def find_image(folder: MjcfFiles, element: Element, directory: PurePosixPath) -> str:
-    """Return the file of a texture; "" for one that MuJoCo makes, or wraps around a cube."""
+    """Return the image file of a texture, or "" if MuJoCo generates it or it is a cube map."""
     is_image = PurePosixPath(element.get("file", "").replace("\\", "/")).suffix.lower() in IMAGES
     return find_file(folder, element, directory, IMAGES) if is_image and element.get("type", "cube") == "2d" else ""
 
@@ -206,9 +206,9 @@ def find_image(folder: MjcfFiles, element: Element, directory: PurePosixPath) ->
 def find_mesh_masses(
     folder: MjcfFiles, root: Element, meshes: Mapping[str, Element], assets: Assets, directory: PurePosixPath
 ) -> dict[str, bytes]:
-    """Return the bytes of meshes that give a body its mass; geoms whose mesh is missing weigh nothing."""
+    """Return the bytes of the meshes that determine masses; geoms whose mesh is missing get no mass."""
     data: dict[str, bytes] = {}
-    lost: dict[str, bool] = {}  # whether some mass goes with it
+    lost: dict[str, bool] = {}  # name of a missing mesh: whether a mass is lost
     for geom, facts, weighs in list_mesh_geoms(root):
         name = facts["mesh"]
         if name not in meshes:
@@ -235,7 +235,7 @@ def find_mesh_masses(
 
 
 def read_mesh(folder: MjcfFiles, mesh: Element, assets: Assets, directory: PurePosixPath) -> bytes | None:
-    """Return a mesh's bytes if its kind is known, it is small enough, and its path is relative and not a link."""
+    """Return a mesh's bytes, or None if its type is unknown, or it is too large, missing, or outside the folder."""
     reference = PurePosixPath(mesh.get("file", "").replace("\\", "/"))
     if not assets.use_meshes or reference.suffix.lower() not in MESHES:
         return None
@@ -252,7 +252,7 @@ def read_mesh(folder: MjcfFiles, mesh: Element, assets: Assets, directory: PureP
 
 
 def list_mesh_geoms(root: Element) -> Iterator[tuple[Element, dict[str, str], bool]]:
-    """Yield geoms with a mesh, their settings with those of their classes, and whether their body's mass needs them."""
+    """Yield geoms with a mesh, their attributes including defaults, and whether their body's mass depends on them."""
     classes = read_default_classes(root)
     inertia = {e.get("inertiafromgeom") for e in walk(root) if e.tag == "compiler"}
     always, never = "true" in inertia, "false" in inertia
@@ -279,7 +279,7 @@ def is_weightless(facts: Mapping[str, str]) -> bool:
 
 
 def read_default_classes(root: Element) -> dict[str, dict[str, str]]:
-    """Return the geom settings of each default class, including those of its parents."""
+    """Return the geom attributes of each default class, including inherited ones."""
     classes: dict[str, dict[str, str]] = {}
     stack = [(e, "main", dict[str, str]()) for e in root if e.tag == "default"]
     while stack:

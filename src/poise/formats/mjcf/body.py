@@ -1,9 +1,9 @@
-"""From MuJoCo's compiled model to ours: frames and joints in its order, so that q is its qpos.
+"""Conversion of MuJoCo's compiled model to a Poise model: frames and joints in the same order, so that q is qpos.
 
-MuJoCo moves a body through its joints one by one: with anchor ``p``, axis ``a`` and reference ``ref`` of a joint, the
-body's transform is multiplied by ``T(p) R(a, q - ref) T(-p)`` for a hinge, by ``T(a (q - ref))`` for a slide. Here the
-reference goes into the joint's offset, ``R(a, -ref)`` or ``T(-a ref)``, and q keeps the file's numbers. An anchor
-away from the body's origin puts the joint's frame there, and the body's frame behind it.
+MuJoCo moves a body through its joints one by one. For a joint with anchor ``p``, axis ``a`` and reference ``ref``, the
+body's transform is multiplied by ``T(p) R(a, q - ref) T(-p)`` for a hinge, and by ``T(a (q - ref))`` for a slide. The
+reference is moved into the joint's offset, ``R(a, -ref)`` or ``T(-a ref)``, and q keeps the file's numbers. If the
+anchor is not the body's origin, the joint's frame is at the anchor, and the body's frame is its child.
 Source: MuJoCo documentation, "Computation", and `mj_kinematics`.
 """
 
@@ -30,14 +30,14 @@ FREE, BALL, SLIDE, HINGE = range(4)  # mjtJoint
 EQ_JOINT = 2  # mjtEq
 KINDS = ("free", "ball", "prismatic", "revolute")
 NUMBERS = (7, 4, 1, 1)
-LARGEST = 1e12  # [m]; beyond this nothing is a body
+LARGEST = 1e12  # m, limit for all numbers of a body
 
 Row = dict[str, Any]
 
 
 @dataclass
 class UniqueNames:
-    """Frame and joint names, unique within each kind; MuJoCo has a namespace per kind and allows missing names."""
+    """Unique frame and joint names; MuJoCo has a namespace per kind and allows missing names."""
 
     compiled: Any
     source: Source
@@ -61,14 +61,14 @@ class UniqueNames:
             known.add(self.joints[-1])
 
     def make_new(self, name: str) -> str:
-        """Return the name, or one like it that no frame has."""
+        """Return the name, numbered if a frame already has it, and reserve it."""
         name = number_name(name, self.frames)
         self.frames.add(name)
         return name
 
 
 def number_name(name: str, taken: set[str]) -> str:
-    """Return the name, with the first number that makes it new."""
+    """Return the name, with the first number that makes it unique."""
     words = (f"{name}_{k}" if k else name for k in range(len(taken) + 1))
     return next(word for word in words if word not in taken)
 
@@ -77,7 +77,7 @@ def build(compiled: SimpleNamespace, assets: Assets, source: Source, options: Re
     """Build the model.
 
     Raises:
-        FormatError: Some number is not finite, or absurdly large.
+        FormatError: A number is not finite or is too large.
     """
     check_numbers(compiled, source)
     up = find_up(compiled, source)
@@ -97,7 +97,7 @@ def build(compiled: SimpleNamespace, assets: Assets, source: Source, options: Re
 
 @dataclass
 class BodyReader:
-    """The reader of one compiled model."""
+    """The builder of the joints, frames and poses of one compiled model."""
 
     compiled: Any
     builder: ModelBuilder
@@ -107,7 +107,7 @@ class BodyReader:
     mimics: dict[int, tuple[int, float, float]] = field(default_factory=dict)
 
     def add_all(self, *, free_base: bool) -> None:
-        """Add the world, the base, bodies with their joints, and sites."""
+        """Add the world, the base, the bodies with their joints, and the sites."""
         m = self.compiled
         self.mimics = read_couplings(m, self.names.joints, self.source)
         self.builder.add_frame(self.names.bodies[0])
@@ -129,9 +129,9 @@ class BodyReader:
             self.builder.add_frame(name, self.names.bodies[m.site_bodyid[i]], offset)
 
     def list_fixed(self) -> list[int]:
-        """List the bodies that stand on the world and could use a free base: next to a free body, those that move."""
+        """List the bodies on the world that need a free base: all, or only the moving ones if another body is free."""
         m = self.compiled
-        tops = list(range(m.nbody))  # of each body, the one on the world that carries it
+        tops = list(range(m.nbody))  # for each body, its ancestor on the world
         for i in range(1, m.nbody):
             tops[i] = i if m.body_parentid[i] == 0 else tops[m.body_parentid[i]]
         free = {i for i in tops[1:] if self.is_free(i)}
@@ -143,12 +143,12 @@ class BodyReader:
         return bool(m.body_jntnum[i]) and bool(m.jnt_type[m.body_jntadr[i]] == FREE)
 
     def add_body(self, i: int) -> None:
-        """Add one body: its joints from the parent outwards, the last one carrying the body's own frame if it can."""
+        """Add one body: its joints in order, the last one with the body's own frame if its anchor is the origin."""
         m, name = self.compiled, self.names.bodies[i]
         above = int(m.body_parentid[i])
         parent: str | None = self.base if above == 0 and self.base else self.names.bodies[above]
         mass: Row = {"mass": float(m.body_mass[i]), "center": np.array(m.body_ipos[i])}
-        if mass["mass"] <= 1e-11:  # the compiler's lower bound, see `reader`
+        if mass["mass"] <= 1e-11:  # the lower bound that `reader` gives the compiler
             mass = {}
         if self.is_free(i):
             joint = int(m.body_jntadr[i])
@@ -169,7 +169,7 @@ class BodyReader:
             self.builder.add_frame(name, parent, at, **mass)
 
     def find_reference(self, j: int) -> Transform:
-        """Return the transform that undoes a joint's reference value, so that q matches the file's numbers."""
+        """Return the transform that cancels a joint's reference value, so that q matches the file's numbers."""
         m = self.compiled
         if m.jnt_type[j] not in (HINGE, SLIDE):
             return Transform.identity()
@@ -179,7 +179,7 @@ class BodyReader:
         return Transform(Rotation.identity(), -ref * axis)
 
     def read_joint(self, j: int) -> Row:
-        """Return kind, axis, range, rest and coupling of a hinge, slide or ball."""
+        """Return the kind, axis, range, rest and coupling of a hinge, slide or ball."""
         m, kind = self.compiled, int(self.compiled.jnt_type[j])
         low, high = m.jnt_range[j].tolist() if m.jnt_limited[j] else (-np.inf, np.inf)
         if kind == BALL:
@@ -187,7 +187,7 @@ class BodyReader:
         row: Row = {"kind": KINDS[kind], "axis": np.array(m.jnt_axis[j])}
         if j in self.mimics:
             leader, ratio, offset = self.mimics[j]
-            if leader == j:  # held at one value
+            if leader == j:  # fixed at one value
                 low = high = offset
             else:
                 row["mimic"] = (self.names.joints[leader], ratio, offset)
@@ -197,7 +197,7 @@ class BodyReader:
         return row | {"lower": low, "upper": high, "rest": [rest]}
 
     def add_poses(self) -> None:
-        """Add key frames as named poses, without the numbers of followers."""
+        """Add keyframes as named poses, without the values of mimic joints."""
         m = self.compiled
         taken = set(m.names["key"])
         for k in range(m.nkey):
@@ -212,7 +212,7 @@ class BodyReader:
 
 
 def read_transform(position: Any, wxyz: Any) -> Transform:
-    """Return a transform of the file."""
+    """Return the transform of a position and a quaternion."""
     return Transform(Rotation(np.array(wxyz)), np.array(position))
 
 
@@ -220,10 +220,10 @@ def read_transform(position: Any, wxyz: Any) -> Transform:
 
 
 def read_couplings(m: Any, names: list[str], source: Source) -> dict[int, tuple[int, float, float]]:
-    """Return followers as (leader, ratio, offset). A joint held at one value leads itself.
+    """Return mimic joints as (leader, ratio, offset). A joint fixed at one value is its own leader.
 
-    MuJoCo's constraint between joints is ``y - y0 = a0 + a1 (x - x0) + ... + a4 (x - x0)^4``, with the values at the
-    reference configuration y0 and x0; without a second joint, ``y - y0 = a0``.
+    MuJoCo's joint constraint is ``y - y0 = a0 + a1 (x - x0) + ... + a4 (x - x0)^4``, with x0 and y0 the values in the
+    reference configuration; without a second joint, ``y - y0 = a0``.
     """
     out: dict[int, tuple[int, float, float]] = {}
     others = 0
@@ -251,7 +251,7 @@ def read_couplings(m: Any, names: list[str], source: Source) -> dict[int, tuple[
 
 
 def explain_lost_coupling(m: Any, a: list[float], y: int, x: int, known: dict[int, tuple[int, float, float]]) -> str:
-    """Return why a coupling cannot be a mimic; empty if it can."""
+    """Return the reason that a coupling cannot be a mimic joint, or ""."""
     if x >= 0 and any(a[2:]):
         return "it is not linear"
     if y in known:
@@ -265,7 +265,7 @@ def explain_lost_coupling(m: Any, a: list[float], y: int, x: int, known: dict[in
 
 
 def explain_no_range(m: Any, a: list[float], y: int, x: int) -> str:
-    """Return an explanation if no value of the leader keeps both in their ranges; else empty text."""
+    """Return an explanation if no value of the leader keeps both joints in their ranges, otherwise ""."""
     if not (m.jnt_limited[y] and m.jnt_limited[x]):
         return ""
     x0, y0 = float(m.qpos0[m.jnt_qposadr[x]]), float(m.qpos0[m.jnt_qposadr[y]])
@@ -274,11 +274,11 @@ def explain_no_range(m: Any, a: list[float], y: int, x: int) -> str:
     return "no value keeps both joints in their ranges" if max(low, ends[0]) > min(high, ends[1]) else ""
 
 
-# ------------------------------------------------------------------------------------------------ the whole
+# ------------------------------------------------------------------------------------------------ the whole model
 
 
 def check_numbers(m: Any, source: Source) -> None:
-    """Check that every number in use is finite and of a sane size."""
+    """Raise `FormatError` if a number in use is not finite or is too large."""
     arrays: Iterable[tuple[str, Any]] = (
         ("a body's pos", m.body_pos),
         ("a body's orientation", m.body_quat),
@@ -302,7 +302,7 @@ def check_numbers(m: Any, source: Source) -> None:
 
 
 def find_up(m: Any, source: Source) -> str:
-    """Return the axis against gravity if it is a coordinate axis; otherwise z, MuJoCo's default."""
+    """Return the axis opposite to gravity if it is a coordinate axis; otherwise "z", MuJoCo's default."""
     gravity = np.asarray(m.gravity, np.float64)
     k = int(np.argmax(np.abs(gravity)))
     if gravity[k] < 0.0 and abs(gravity[k]) > 0.99 * float(np.linalg.norm(gravity)):

@@ -1,9 +1,9 @@
-"""MuJoCo's compiler, run in a process of its own.
+"""MuJoCo's compiler in a subprocess.
 
-A file can make it crash, hang or take all memory, and after some failures it hangs on the next file (seen with 4.0: a
-`model` asset without a file); it also writes to the terminal. So a second interpreter compiles, one for all loads of a
-session, with a bound on time and memory; it costs no more than importing MuJoCo here would. Where no second interpreter
-exists (a frozen program) the compiler runs in this one.
+A file can make the compiler crash, hang or use all memory, and after some failures it hangs on the next file (observed
+in 4.0: a `model` asset without a file); it also writes to the terminal. So a second interpreter compiles all files of a
+session, with limits on time and memory; this costs no more than importing MuJoCo here. If no second interpreter exists
+(a frozen program), the compiler runs in this process.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from poise.formats.mjcf.subprocess_limits import make_environment
 
 __all__ = ["compile_model"]
 
-TIME_LIMIT = 60.0  # seconds for one file
+TIME_LIMIT = 60.0  # s, for one file
 
-# the folder where it runs is nobody's to import from
+# nothing may be imported from the working directory
 BOOT = """import sys
 if sys.path[:1] == [""]:
     del sys.path[0]
@@ -40,14 +40,14 @@ _LOCK = threading.Lock()
 
 
 class Worker:
-    """The second interpreter, started on first use and restarted when it has ended."""
+    """The second interpreter, started on first use and restarted if it has exited."""
 
     def __init__(self) -> None:
         self.process: subprocess.Popen[bytes] | None = None
         self.owner = 0
 
     def request(self, request: bytes) -> bytes | str:
-        """Return the answer, or the reason why there is no answer."""
+        """Return the answer, or the reason for the failure as text."""
         process = self.find_process()
         assert process.stdin is not None
         assert process.stdout is not None
@@ -66,7 +66,7 @@ class Worker:
             reply = worker.receive(process.stdout)
         except (OSError, ValueError):
             pass
-        except BaseException:  # interrupted: the answer would be taken for that of the next request
+        except BaseException:  # interrupted: the next request would read this answer
             self.stop()
             raise
         finally:
@@ -78,7 +78,7 @@ class Worker:
         return reply
 
     def find_process(self) -> subprocess.Popen[bytes]:
-        """Return the process; a new one after a fork too, since two must not share the pipes."""
+        """Return the running process; starts a new one after a fork, because two processes must not share the pipes."""
         if self.process is None or self.owner != os.getpid() or self.process.poll() is not None:
             self.stop()
             self.owner = os.getpid()
@@ -93,7 +93,7 @@ class Worker:
         return self.process
 
     def stop(self) -> None:
-        """End the process; in a fork of this one, release it only."""
+        """Kill the process; in a forked child, only close its pipes."""
         process, self.process = self.process, None
         if process is None:
             return
@@ -101,9 +101,9 @@ class Worker:
             process.kill()
             process.wait()
         else:
-            process.returncode = 0  # it is the other's to wait for
+            process.returncode = 0  # only the parent process may wait for it
         for pipe in (process.stdin, process.stdout):
-            with contextlib.suppress(OSError):  # what was not sent to a dead process
+            with contextlib.suppress(OSError):  # unsent data for a dead process
                 pipe.close()  # type: ignore[union-attr]
 
 
@@ -112,7 +112,7 @@ atexit.register(_WORKER.stop)
 
 
 def compile_model(text: str, assets: dict[str, bytes]) -> SimpleNamespace | str:
-    """Return MuJoCo's model as arrays and names, or its error message.
+    """Return the compiled model as arrays and names, or MuJoCo's error message.
 
     Raises:
         MissingExtra: MuJoCo is not installed.
@@ -125,7 +125,7 @@ def compile_model(text: str, assets: dict[str, bytes]) -> SimpleNamespace | str:
         try:
             alone = getattr(sys, "frozen", False) or not sys.executable
             reply = worker.answer(request) if alone else _WORKER.request(request)
-        except OSError:  # no process may be started here
+        except OSError:  # processes cannot be started here
             reply = worker.answer(request)
     if isinstance(reply, str):
         return reply

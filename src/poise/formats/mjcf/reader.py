@@ -1,11 +1,11 @@
-"""MJCF, the format of MuJoCo, read through MuJoCo's own compiler.
+"""The MJCF reader, which uses MuJoCo's own compiler.
 
-So default classes, frames, replicas and the many ways to write an orientation mean what they mean there, and q is
-MuJoCo's qpos, less the joints that follow others.
+Default classes, frames, replicas and all forms of orientations therefore have MuJoCo's meaning, and q is MuJoCo's qpos
+without mimic joints.
 
-Bodies and sites become frames, hinges, slides, balls and free joints the joints of those kinds; several joints on a
-body follow one another. Linear joint couplings become mimics, key frames named poses, geoms shapes. Actuators,
-tendons, sensors and contacts are checked and left out.
+Bodies and sites become frames; hinges, slides, balls and free joints become joints of those kinds; several joints of a
+body are chained. Linear joint couplings become mimics, keyframes named poses, and geoms shapes. Actuators,
+tendons, sensors and contacts are checked and ignored.
 Format: https://mujoco.readthedocs.io/en/stable/XMLreference.html
 """
 
@@ -44,7 +44,7 @@ def read_model(source: Source, options: ReadOptions) -> Model:
     """Read the body that an MJCF file describes.
 
     Raises:
-        FormatError: Not MJCF, something that MuJoCo rejects, an include that is missing or outside the folder.
+        FormatError: The file is not MJCF, MuJoCo rejects it, or an include is missing or outside the folder.
         MissingExtra: MuJoCo is not installed.
     """
     arrays, assets = compile_safely(source, options.within)
@@ -57,7 +57,7 @@ def read_model(source: Source, options: ReadOptions) -> Model:
 
 
 def compile_safely(source: Source, within: str) -> tuple[SimpleNamespace, Assets]:
-    """Return MuJoCo's model of the file, with the meshes that masses need; without meshes if these are bad."""
+    """Compile the file with the meshes that masses need; without meshes if that fails."""
     assets = Assets()
     try:
         return compile_with(source, assets, within), assets
@@ -73,10 +73,10 @@ def compile_safely(source: Source, within: str) -> tuple[SimpleNamespace, Assets
 
 
 def compile_with(source: Source, assets: Assets, within: str) -> SimpleNamespace:
-    """Return MuJoCo's model of the file.
+    """Compile the file.
 
-    Elements unrelated to kinematics that MuJoCo rejects are removed only if other elements were removed before. Bodies
-    without mass are kept with a warning, because they can still move.
+    Elements unrelated to kinematics that MuJoCo rejects are removed only if other elements were removed before. Moving
+    bodies without mass are kept with a warning.
     """
     folder = MjcfFiles(source, within, opened={Path(source.path).resolve()})
     root = gather(folder, source, Origin(source))
@@ -105,7 +105,7 @@ def compile_with(source: Source, assets: Assets, within: str) -> SimpleNamespace
 
 
 def compile_tolerantly(source: Source, root: Element, assets: Assets) -> SimpleNamespace | str:
-    """Return MuJoCo's answer; drop settings of other MuJoCo versions with a warning."""
+    """Compile the tree; settings of other MuJoCo versions are dropped with a warning."""
     for _ in range(MAX_OUTDATED_SETTINGS):
         problem = compile_model(serialize(root)[0], assets.files)
         found = UNKNOWN.search(problem) if isinstance(problem, str) else None
@@ -121,7 +121,7 @@ def compile_tolerantly(source: Source, root: Element, assets: Assets) -> SimpleN
 
 
 def explain(folder: MjcfFiles, root: Element, problem: str) -> FormatError:
-    """Return MuJoCo's error with the file and line of the element it refers to."""
+    """Return MuJoCo's error with the file and line of the element that it refers to."""
     _, origin = serialize(root)
     line = re.search(r",? *line (\d+)", problem)
     words = re.sub(r"^(?:XML )?(?:Error: )*", "", problem.replace("poise_", "file "))
@@ -146,5 +146,5 @@ def strip_extras(root: Element) -> None:
 
 
 def make_element(tag: str, **attributes: str) -> Element:
-    """Make an element of our own."""
+    """Return a new element."""
     return Element(tag, attributes)

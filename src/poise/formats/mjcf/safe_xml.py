@@ -1,9 +1,9 @@
-"""Sanitised MJCF for MuJoCo's compiler: one tree, no file left to open, no unbounded sizes.
+"""Sanitised MJCF for MuJoCo's compiler: one tree, no references to files, limited sizes.
 
-Includes are resolved here, each once: files in the model's folder, or above it where ``..`` leads to one with MJCF's
-suffix. So are attached models. `sanitize` then takes out what kinematics does not need and what costs memory or wants
-files: textures, height fields, skins, plugins. A mesh becomes a small stand-in whose name leads back to its file.
-Everything else stays, for the compiler to check.
+Includes are expanded here, each file once: from the model's folder, or above it if ``..`` leads to a file with MJCF's
+suffix. Attached models are treated likewise. `sanitize` then removes elements that kinematics does not need and that
+use memory or files: textures, height fields, skins, plugins. A mesh is replaced by a placeholder whose name identifies
+its file. Everything else is left for the compiler to check.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ __all__ = [
 Weight = tuple[float, float]  # elements, bodies
 
 MAX_FILES = 200
-MAX_BYTES = 1 << 26  # of included XML, in all
+MAX_BYTES = 1 << 26  # limit for all included XML
 MAX_BODIES = 5_000  # after replicate, composite, flexcomp and attach; MuJoCo's compiler takes seconds for these
-MAX_COPIES = 25_000  # elements, likewise
-MAX_COUNT = 1_000_000  # the largest size of any element
+MAX_COPIES = 25_000  # elements, after the same expansion
+MAX_COUNT = 1_000_000  # limit for any count or size attribute
 NO_FILE = "made by a plugin"
 NOT_THERE = "is missing, or is not a plain file; searched next to"
 BEGIN, END = b"<mujoco", b"</mujoco>"
 EXTRA_END = re.compile(rb"</mujoco>\s*</mujoco>\s*\Z")
-XML = (".xml", ".mjcf")  # what an include may climb out of the folder to
-MAX_DEPTH = 480  # MuJoCo's own XML reader stops at 500
+XML = (".xml", ".mjcf")  # files that an include may refer to outside the folder
+MAX_DEPTH = 480  # the limit of MuJoCo's own XML reader is 500
 
-# attributes that hold words, among which "nan" is a name like any other
+# attributes that hold text, in which "nan" is an ordinary word
 HERE = PurePosixPath()
 WORDS = re.compile(r"name|class|childclass|file.*|.*dir|content_type|prefix|model|type|mode|.*name|data|key|value")
 PLACED = ("body", "joint", "freejoint", "site", "frame", "inertial", "geom", "replicate", "key")
@@ -60,7 +60,7 @@ BUFFERS = {"nkey", "nuserdata", "nuser_body", "nuser_jnt", "nuser_geom", "nuser_
 
 @dataclass
 class Origin:
-    """The origin of an element: its file, and that file's folder relative to the model's."""
+    """The origin of an element: its file, and that file's folder relative to the model's folder."""
 
     source: Source
     below: PurePosixPath = HERE
@@ -71,13 +71,13 @@ class MjcfFiles:
     """All files that are read for one model.
 
     Attributes:
-        main: The file that the user named.
-        within: The folder of an upload, outside of which nothing is opened; "" for no such bound.
+        main: The file given by the user.
+        within: The folder of an upload, outside of which nothing is opened; "" for no restriction.
         parts: The origin of each element, by `id`; elements live as long as their root.
-        opened: Files read so far, resolved; none is read twice.
-        bytes: How much they hold.
-        kept: Roots and replaced elements, so that no `id` is used twice.
-        dropped: What was taken out that MuJoCo's checks may miss.
+        opened: The resolved paths of the files read so far; no file is read twice.
+        bytes: The total size of the included files.
+        kept: Roots and replaced elements, kept alive so that no `id` is reused.
+        dropped: The removed elements without which MuJoCo may reject the file.
     """
 
     main: Source
@@ -89,13 +89,13 @@ class MjcfFiles:
     kept: list[Element] = field(default_factory=list)
 
     def make_error(self, element: Element, message: str) -> FormatError:
-        """Return an error at an element, in the file that has it."""
+        """Return an error for an element, in its own file."""
         part = self.parts.get(id(element))
         source = part.source if part else self.main
         return source.make_error(f"<{element.tag}>: {message}", element.sourceline or None)
 
     def find(self, element: Element, reference: str, above: tuple[str, ...] = ()) -> tuple[Path, PurePosixPath] | None:
-        """Return a file next to the model or to the element's own file: its path, and its folder from the model's."""
+        """Find a file relative to the model or the element's file; return its path, and its folder from the model's."""
         below = self.parts[id(element)].below
         plain = PurePosixPath(reference.replace("\\", "/"))
         for base in dict.fromkeys((HERE, below)):
@@ -104,14 +104,14 @@ class MjcfFiles:
                 there = path.is_file()
             except FormatError as error:
                 raise self.make_error(element, error.message) from None
-            except (OSError, ValueError, RuntimeError):  # a name too long, a loop of links
+            except (OSError, ValueError, RuntimeError):  # the name is too long, or a loop of links
                 raise self.make_error(element, f"{quote(reference)} is not a file name.") from None
             if there:
                 return path, (base / plain).parent
         return None
 
     def open(self, element: Element, reference: str) -> tuple[Source, Origin]:
-        """Return the included file; each file is read once."""
+        """Open an included file; each file is read once."""
         found = self.find(element, reference, XML)
         if found is None:
             raise self.make_error(element, f"the file {quote(reference)} {NOT_THERE} {self.main.path!r}.")
@@ -128,10 +128,10 @@ class MjcfFiles:
 
 
 def gather(folder: MjcfFiles, source: Source, part: Origin) -> Element:
-    """Return the root of a file, with its includes expanded.
+    """Parse a file and expand its includes; return the root.
 
     Raises:
-        FormatError: Not XML, not MJCF, an include that is missing, repeated, cyclic, or no XML outside the folder.
+        FormatError: The file is not MJCF, or an include is missing, repeated, recursive, or not XML outside the folder.
     """
     root = parse_tree(source)
     for element in walk(root):
@@ -161,7 +161,7 @@ def expand_include(folder: MjcfFiles, element: Element) -> list[Element]:
 
 
 def parse_tree(source: Source) -> Element:
-    """Parse the file without what XML forbids and MuJoCo accepts: "--" in a comment, an extra end tag."""
+    """Parse the file without errors that MuJoCo accepts: "--" in a comment, an extra end tag."""
     data = remove_odd_comments(source.data)
     if data != source.data:
         source.note_oddity("has '--' inside a comment, which XML forbids and MuJoCo reads; such comments were skipped")
@@ -174,7 +174,7 @@ def parse_tree(source: Source) -> Element:
 
 
 def remove_odd_comments(data: bytes) -> bytes:
-    """Return the bytes with comments that XML forbids reduced to their line ends; in one pass."""
+    """Replace comments that XML forbids by their line breaks, in one pass."""
     pieces, at = [], 0
     while (start := data.find(b"<!--", at)) >= 0 and (end := data.find(b"-->", start + 4)) >= 0:
         words = data[start + 4 : end]
@@ -185,7 +185,7 @@ def remove_odd_comments(data: bytes) -> bytes:
 
 
 def walk(root: Element) -> Iterator[Element]:
-    """Yield the element and all below it, in the order of the file."""
+    """Yield the element and all its descendants, in document order."""
     stack = [root]
     while stack:
         element = stack.pop()
@@ -193,14 +193,14 @@ def walk(root: Element) -> Iterator[Element]:
         stack.extend(reversed(list(element)))
 
 
-# ------------------------------------------------------------------------------------------------ sanitize
+# ------------------------------------------------------------------------------------------------ sanitising
 
 
 def sanitize(folder: MjcfFiles, root: Element) -> None:
-    """Check numbers and counts, and remove unneeded elements; the tree is changed in place.
+    """Check numbers and counts, and remove unneeded elements, in place.
 
     Raises:
-        FormatError: A NaN, an absurd count.
+        FormatError: A number is NaN, or a count is too large.
     """
     for element in walk(root):
         check_numbers(folder, element)
@@ -212,7 +212,7 @@ def sanitize(folder: MjcfFiles, root: Element) -> None:
 
 
 def check_numbers(folder: MjcfFiles, element: Element) -> None:
-    """Reject NaN, infinite positions, and sizes beyond `MAX_COUNT`."""
+    """Raise `FormatError` for NaN, infinite positions, and sizes beyond `MAX_COUNT`."""
     for key, value in element.items():
         numbers = parse_numbers(value)
         if key == "name" and len(value) > MAX_NAME_LENGTH:
@@ -235,7 +235,7 @@ def check_numbers(folder: MjcfFiles, element: Element) -> None:
 
 
 def parse_numbers(value: str) -> list[float]:
-    """Return the numbers of an attribute; nothing if a word is not a number."""
+    """Parse the numbers of an attribute; an empty list if a word is not a number."""
     try:
         return [float(word) for word in value.split()]
     except ValueError:
@@ -243,7 +243,7 @@ def parse_numbers(value: str) -> list[float]:
 
 
 def parse_number(word: str) -> float:
-    """Return a number, or 1.0: the compiler will report what is wrong with the word."""
+    """Parse a number; 1.0 for invalid words, which the compiler will report."""
     return (parse_numbers(word) or [1.0])[0]
 
 
@@ -251,7 +251,7 @@ def count_elements(folder: MjcfFiles, root: Element, attached: Mapping[str, Weig
     """Return the number of elements and bodies after replication.
 
     Raises:
-        FormatError: More than is read.
+        FormatError: A limit is exceeded.
     """
     total, bodies = 0.0, 0.0
     stack = [(root, 1.0)]
@@ -269,7 +269,7 @@ def count_elements(folder: MjcfFiles, root: Element, attached: Mapping[str, Weig
 
 
 def is_kept(folder: MjcfFiles, parent: Element, child: Element) -> bool:
-    """Return whether a child stays; record removals that the compiler might miss."""
+    """Return whether a child is kept; removals that may cause compiler errors are recorded."""
     if child.tag in ("extension", "plugin", "skin") or (child.tag == "flexcomp" and child.get("file")):
         folder.dropped.add(child.tag)
         return False
@@ -280,39 +280,39 @@ def is_kept(folder: MjcfFiles, parent: Element, child: Element) -> bool:
 
 
 def find_stem(element: Element) -> str:
-    """Return the default name of an asset."""
+    """Return the default name of an asset: the stem of its file."""
     return PurePosixPath(element.get("file", "").replace("\\", "/")).stem
 
 
 def simplify_texture(element: Element) -> None:
-    """Replace the texture by one pixel with the same name."""
+    """Replace the texture by a single pixel with the same name."""
     name = element.get("name") or find_stem(element) or f"poise texture {id(element)}"
     element.attrib.clear()
     element.attrib.update(name=name, type="2d", builtin="flat", width="1", height="1")
 
 
 def flatten_field(element: Element) -> None:
-    """Replace the height field by two by two points with the same name."""
+    """Replace the height field by a 2x2 grid with the same name."""
     name, size = element.get("name") or find_stem(element), element.get("size", "1 1 1 1")
     element.attrib.clear()
     element.attrib.update(name=name, size=size, nrow="2", ncol="2")
 
 
 def drop_folders(element: Element) -> None:
-    """Remove folders, fusing of bodies (their names are frames) and the simulation of muscles."""
+    """Remove folders, `fusestatic` (body names are needed as frames) and the length ranges of muscles."""
     for key in ("meshdir", "texturedir", "assetdir", "strippath", "fusestatic"):
         element.attrib.pop(key, None)
     element[:] = [child for child in element if child.tag != "lengthrange"]
 
 
 def turn_into_mesh(element: Element) -> None:
-    """Turn a signed distance field that has a mesh into that mesh."""
+    """Turn a signed distance field with a mesh into that mesh."""
     if element.get("type") == "sdf":
         element.set("type", "mesh")
 
 
 def drop_plugin(element: Element) -> None:
-    """Mark a mesh that a plugin would make as having no file."""
+    """Mark a mesh that a plugin would generate as having no file."""
     if any(child.tag == "plugin" for child in element):
         element.set("file", NO_FILE)
 

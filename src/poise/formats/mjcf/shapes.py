@@ -1,4 +1,4 @@
-"""Geoms of a compiled MJCF model as shapes."""
+"""Conversion of the geoms of a compiled MJCF model to shapes."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ __all__ = ["add_shapes"]
 NAMES = ("plane", "hfield", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh", "sdf")  # mjtGeom
 DEFAULT_COLOR = (0.5, 0.5, 0.5, 1.0)
 FIRST_HIDDEN_GROUP = 3  # MuJoCo's viewer shows groups 0 to 2
-LARGEST = 1e12  # [m]
-COLORED = 2  # of the roles that a texture may have (mjtTextureRole), the first are colours
+LARGEST = 1e12  # m, limit for all numbers of a geom
+COLORED = 2  # the first texture roles (mjtTextureRole) are colours
 
 
 def add_shapes(m: SimpleNamespace, assets: Assets, builder: ModelBuilder, source: Source, bodies: list[str]) -> None:
-    """Add every geom that is a solid or a mesh file; a note counts the others.
+    """Add every geom that is a solid or a mesh file; the others are counted in a note.
 
-    A geom in a group that MuJoCo's viewer hides is for collisions alone, also where pairs are listed one by one; of the
-    others, one that collides with nothing is visual.
+    A geom in a group that MuJoCo's viewer hides is used for collisions only, even if contact pairs are listed
+    explicitly. Any other geom that collides with nothing is visual.
     """
     left: dict[str, int] = {}
     for i in range(m.ngeom):
@@ -60,16 +60,16 @@ def make_solid(m: Any, kind: str, i: int) -> tuple[Geometry, Transform] | None:
 
 
 def is_finite(m: Any, i: int) -> bool:
-    """Return whether a geom's numbers are finite and of a sane size."""
+    """Return whether a geom's numbers are finite and below the limit."""
     values = np.concatenate([m.geom_pos[i], m.geom_quat[i], m.geom_size[i]])
     return bool((np.abs(values) < LARGEST).all())
 
 
 def make_mesh(m: Any, assets: Assets, i: int) -> tuple[Geometry, Transform] | None:
-    """Return a mesh file and the placement of its own origin.
+    """Return a mesh file and the placement of its origin.
 
-    The compiler moves vertices v of the file to ``R_ref^T s (v - p_ref)``, then to the centre and axes of inertia, and
-    the geom with them: its pose is ``G M`` with M the move, and the file's origin is ``G R_ref^T T(-s p_ref)``.
+    The compiler moves vertices v of the file to ``R_ref^T s (v - p_ref)``, then to the centre and principal axes of
+    inertia; the geom pose is ``G M`` with M that move, and the origin of the file is ``G R_ref^T T(-s p_ref)``.
     """
     k = int(m.geom_dataid[i])
     start = int(m.mesh_pathadr[k]) if k >= 0 else -1
@@ -88,7 +88,7 @@ def make_mesh(m: Any, assets: Assets, i: int) -> tuple[Geometry, Transform] | No
 
 
 def find_texture(m: Any, assets: Assets, i: int) -> str:
-    """Return the image of a geom's material, or ""."""
+    """Return the image file of a geom's material, or ""."""
     material = int(m.geom_matid[i])
     roles = np.atleast_1d(m.mat_texid[material]) if material >= 0 else np.zeros(0, np.int64)
     textures = [int(k) for k in roles[:COLORED] if k >= 0]
@@ -104,7 +104,7 @@ def find_use(m: Any, i: int) -> str:
 
 
 def find_color(m: Any, i: int) -> list[float] | None:
-    """Return a geom's own colour, else its material's; None if the file leaves it to MuJoCo."""
+    """Return a geom's own colour, or its material's; None if the file gives no colour."""
     own = np.asarray(m.geom_rgba[i], np.float64)
     if not np.allclose(own, DEFAULT_COLOR):
         return own.tolist() if np.isfinite(own).all() else None

@@ -12,10 +12,10 @@ SANITIZERS = ("libasan", "libhwasan", "liblsan", "libtsan", "libubsan", "libclan
 
 
 def make_environment() -> dict[str, str]:
-    """Return the environment of the process: this one's, with its modules, and without a sanitizer.
+    """Return the environment of the subprocess: that of this process, with its module paths and without sanitizers.
 
-    A sanitizer that is loaded into this process maps terabytes for its own use, which no bound on memory allows, and
-    there is nothing of ours to watch over there.
+    A sanitizer reserves terabytes of address space, which the memory limit does not allow, and the subprocess runs no
+    code of ours that needs checking.
     """
     modules = os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path)
     preloaded = os.environ.get("LD_PRELOAD", "").replace(":", " ").split()

@@ -1,8 +1,8 @@
-"""The process that runs MuJoCo's compiler: reads requests from its input, writes answers to its output.
+"""The subprocess that runs MuJoCo's compiler: reads requests from stdin, writes answers to stdout.
 
-It imports nothing of Poise, because its text is run by a bare interpreter (see `compiler`). Requests and answers
-are ``npz`` files without pickles, each after its length in eight bytes: a request has the XML and the assets, an answer
-the arrays of the compiled model and its names, or MuJoCo's error.
+It imports nothing from Poise, because a bare interpreter runs its source (see `compiler`). Requests and answers are
+``npz`` files without pickles, each preceded by its length in eight bytes. A request has the XML and the assets; an
+answer has the arrays and names of the compiled model, or MuJoCo's error.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ ARRAYS = (
     *("geom_contype", "geom_conaffinity", "geom_group"),
     *("mesh_pathadr", "mesh_scale", "mesh_pos", "mesh_quat"),
 )
-MEMORY = 8 << 30  # bytes that the process may have, where the system can say so
+MEMORY = 8 << 30  # memory limit of the process [bytes], if the system supports it
 
 
 def pack(words: dict[str, Any], arrays: dict[str, Any]) -> bytes:
-    """Return a dict and arrays as one file."""
+    """Pack a dict and arrays into the bytes of one file."""
     stream = io.BytesIO()
     text = np.frombuffer(json.dumps(words).encode(), np.uint8)
     np.savez(stream, words_=text, **arrays)
@@ -38,21 +38,21 @@ def pack(words: dict[str, Any], arrays: dict[str, Any]) -> bytes:
 
 
 def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the arguments of `pack`."""
+    """Unpack the dict and the arrays from `pack`."""
     with np.load(io.BytesIO(data), allow_pickle=False) as file:
         arrays = {name: file[name] for name in file.files}
     return json.loads(arrays.pop("words_").tobytes()), arrays
 
 
 def send(stream: IO[bytes], data: bytes) -> None:
-    """Write a message."""
+    """Write a message to a stream."""
     stream.write(len(data).to_bytes(8, "little"))
     stream.write(data)
     stream.flush()
 
 
 def receive(stream: IO[bytes]) -> bytes | None:
-    """Read a message; None at the end."""
+    """Read a message from a stream; None at the end."""
     head = stream.read(8)
     if len(head) < 8:
         return None
@@ -62,13 +62,13 @@ def receive(stream: IO[bytes]) -> bytes | None:
 
 
 def answer(request: bytes) -> bytes:
-    """Compile a request; "dirty" means that MuJoCo failed in a way after which it cannot be trusted."""
+    """Compile a request; "dirty" in the answer means that MuJoCo failed and the process must be restarted."""
     import mujoco
 
     words, arrays = unpack(request)
     assets = {name: value.tobytes() for name, value in arrays.items()}
     before = mujoco.get_mju_user_warning()
-    mujoco.set_mju_user_warning(lambda _: None)  # else it writes to the terminal and to a log in this folder
+    mujoco.set_mju_user_warning(lambda _: None)  # otherwise it writes to the terminal and to a log file
     try:
         model = mujoco.MjModel.from_xml_string(words["xml"], assets)
         return pack(*list_facts(mujoco, model))
@@ -81,7 +81,7 @@ def answer(request: bytes) -> bytes:
 
 
 def list_facts(mujoco: Any, model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return sizes, names and arrays that kinematics needs."""
+    """Return the sizes, names and arrays that kinematics needs."""
     kinds = {
         "body": (mujoco.mjtObj.mjOBJ_BODY, model.nbody),
         "joint": (mujoco.mjtObj.mjOBJ_JOINT, model.njnt),
@@ -101,7 +101,7 @@ def list_facts(mujoco: Any, model: Any) -> tuple[dict[str, Any], dict[str, Any]]
 
 
 def serve() -> None:
-    """Answer requests until the input ends, or until MuJoCo cannot be trusted any more."""
+    """Answer requests until the input ends, or until an answer is "dirty"."""
     try:
         import resource
 

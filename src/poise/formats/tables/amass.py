@@ -1,16 +1,16 @@
-"""AMASS and SMPL pose files (NPZ) as motions of the built-in humanoid. Poses only: no shape, no hands, no soft tissue.
+"""AMASS and SMPL pose files (NPZ) as motions of the built-in humanoid. Poses only: no shape, hands or soft tissue.
 
-A file holds ``poses`` (frames, 3 n), axis-angle vectors of n joints: 22 (body), 24 (SMPL), 52 (SMPL-H) or 55 (SMPL-X),
+A file has ``poses`` (frames, 3 n), axis-angle vectors of n joints: 22 (body), 24 (SMPL), 52 (SMPL-H) or 55 (SMPL-X),
 each relative to its parent and zero in the T-pose, ``trans`` (frames, 3) and ``mocap_framerate``. Source: Mahmood et
 al., "AMASS: Archive of motion capture as surface shapes", ICCV 2019; Loper et al., "SMPL", SIGGRAPH Asia 2015.
 
-What is kept. Bodies differ, so rotations are carried over and not places: every part of the humanoid takes the
-orientation in the world that its counterpart has, as nearly as its joint can turn and its range allows (the largest
-trace of R^T R_wanted). The pelvis, spine, hips and shoulders have three angles and follow exactly inside their ranges;
-neck, clavicles, ankles and wrists have two, knees and balls of the feet one; elbow and forearm together have the two
-of an elbow. What a joint cannot turn is made up for by the next ones, since each one aims at the world. The pelvis is
-where ``trans`` puts the root of the SMPL body, so feet may float or sink by the difference of the legs. World: AMASS
-has z up; it is turned to the humanoid's y.
+Bodies differ, so orientations are retargeted rather than positions: every part of the humanoid takes the world
+orientation of its counterpart, as closely as its joint and its range allow (the maximum of trace(R^T R_wanted)).
+The pelvis, spine, hips and shoulders have three angles and match exactly within their ranges; neck, clavicles, ankles
+and wrists have two, knees and balls of the feet one; elbow and forearm together have the two angles of an elbow. Later
+joints compensate for the error of earlier ones, because each targets a world orientation. The pelvis is at ``trans``,
+the root of the SMPL body, so feet may float or sink by the difference in leg length. AMASS is z-up; the motion is
+rotated to the humanoid's y-up.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ SUFFIXES = (".npz",)
 
 RATES = ("mocap_framerate", "mocap_frame_rate", "fps", "frame_rate")
 WIDTHS = (66, 72, 156, 165)
-BLOCK = 2048  # frames at once
-SWEEPS = 20  # at most, over the angles of a joint
-SETTLED = 1e-6  # [rad]
+BLOCK = 2048  # frames processed at once
+SWEEPS = 20  # maximum sweeps over the angles of a joint
+SETTLED = 1e-6  # rad, convergence tolerance
 BODY = 22  # joints of the body itself, the same in all variants
 PARENTS = (-1, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 9, 12, 13, 14, 16, 17, 18, 19)
 COUNTERPARTS: tuple[tuple[tuple[str, ...], int], ...] = (
@@ -70,10 +70,10 @@ def looks_like(head: bytes) -> bool:
 
 
 def read_motion(source: Source, options: ReadOptions) -> Motion:
-    """Read the motion on the built-in humanoid.
+    """Read the motion as a motion of the built-in humanoid.
 
     Raises:
-        FormatError: No archive, arrays that are missing or of wrong shapes, or a model other than the humanoid.
+        FormatError: An array is missing or has a wrong shape, or another model is given.
     """
     model = models.build("humanoid")
     if options.model is not None and options.model != model:
@@ -100,7 +100,7 @@ def read_motion(source: Source, options: ReadOptions) -> Motion:
 
 
 def read_poses(source: Source, arrays: dict[str, NDArray[np.float64]]) -> Floats:
-    """Return axis-angle vectors of the body's joints, (frames, 22, 3)."""
+    """Return the axis-angle vectors of the body's joints, (frames, 22, 3) [rad]."""
     poses = arrays.get("poses")
     if poses is None and {"root_orient", "pose_body"} <= set(arrays):
         root, body = arrays["root_orient"], arrays["pose_body"]
@@ -115,7 +115,7 @@ def read_poses(source: Source, arrays: dict[str, NDArray[np.float64]]) -> Floats
 
 
 def read_translations(source: Source, arrays: dict[str, NDArray[np.float64]]) -> Floats:
-    """Return the root's position, (frames, 3) [m]."""
+    """Return the positions of the root, (frames, 3) [m]."""
     frames = len(arrays.get("poses", arrays.get("root_orient", ())))
     if "trans" not in arrays:
         source.note_oddity("has no array 'trans'; the pelvis stays at the origin")
@@ -126,7 +126,7 @@ def read_translations(source: Source, arrays: dict[str, NDArray[np.float64]]) ->
 
 
 def read_reals(source: Source, name: str, array: NDArray[np.float64]) -> Floats:
-    """Return an array of finite numbers."""
+    """Return an array as doubles; raise `FormatError` if a number is not finite or exceeds 1e6."""
     if array.dtype.kind not in "fiu" or not np.isfinite(array).all():
         raise source.make_error(f"array {name!r} holds something that is not a number.")
     out = array.astype(np.float64)
@@ -136,7 +136,7 @@ def read_reals(source: Source, name: str, array: NDArray[np.float64]) -> Floats:
 
 
 def read_rate(source: Source, arrays: dict[str, NDArray[np.float64]]) -> float:
-    """Return frames per second."""
+    """Return the frame rate [1/s]."""
     for name in RATES:
         if name in arrays:
             rate = arrays[name]
@@ -148,7 +148,7 @@ def read_rate(source: Source, arrays: dict[str, NDArray[np.float64]]) -> float:
 
 
 def find_up(source: Source, poses: Floats) -> str:
-    """Return the file's up: z, as in AMASS, unless the body mostly stands along y."""
+    """Return the up axis of the file: z, as in AMASS, unless the body is mostly upright along y."""
     spine = Rotation.from_vector(poses[:, 0]).apply([0.0, 1.0, 0.0]).mean(axis=0)
     up = "y" if spine[1] > 0.5 and spine[1] > spine[2] else "z"
     source.note(f"{up} is up in the file, y in the motion")
@@ -159,7 +159,7 @@ def find_up(source: Source, poses: Floats) -> str:
 
 
 def retarget(model: Model, poses: Floats, trans: Floats, up: str) -> Floats:
-    """Return q of a block of frames."""
+    """Return q for a block of frames."""
     turn = _Y_FROM_Z if up == "z" else np.eye(3)
     local = Rotation.from_vector(poses).matrix
     world = np.empty_like(local)
@@ -188,12 +188,12 @@ def retarget(model: Model, poses: Floats, trans: Floats, up: str) -> Floats:
 
 
 def list_axes(joint: Joint) -> Floats:
-    """Return the axes of a joint from its parent outwards, (n, 3)."""
+    """Return the axes of a joint, in the order of its motions, (n, 3)."""
     return np.array([axis for _, axis in joint.motions])
 
 
 def chain_turns(axes: Floats, angles: Floats) -> Floats:
-    """Return the rotation of several turns one after the other, (frames, 3, 3)."""
+    """Return the product of rotations about several axes, (frames, 3, 3)."""
     out: Floats = np.broadcast_to(np.eye(3), (len(angles), 3, 3))
     for axis, angle in zip(axes, angles.T, strict=True):
         out = out @ turn_about(axis, angle)
@@ -210,10 +210,10 @@ def turn_about(axis: Floats, angle: Floats) -> Floats:
 
 
 def fit_angles(wanted: Floats, axes: Floats, lower: Floats, upper: Floats) -> Floats:
-    """Return angles within the ranges with the largest trace(R^T wanted), one axis at a time until they settle.
+    """Return the angles within the ranges that maximise trace(R^T wanted), by coordinate ascent.
 
-    For one axis a and what is wanted of it, M, the trace is ``a.Ma + cos(t) (tr M - a.Ma) + sin(t) a.v`` with
-    ``v_i = e_ijk M_kj``: largest at ``atan2(a.v, tr M - a.Ma)``, and inside a range at the end that is nearest.
+    For one axis a and its target rotation M, the trace is ``a.Ma + cos(t) (tr M - a.Ma) + sin(t) a.v`` with
+    ``v_i = e_ijk M_kj``. Its maximum is at ``atan2(a.v, tr M - a.Ma)``, clamped to the nearest bound of the range.
     """
     angles = np.zeros((len(wanted), len(axes))) if len(axes) < 3 else start_angles(wanted, axes, lower, upper)
     angles = np.clip(angles, lower, upper)
@@ -229,7 +229,7 @@ def fit_angles(wanted: Floats, axes: Floats, lower: Floats, upper: Floats) -> Fl
 
 
 def sweep(wanted: Floats, axes: Floats, angles: Floats, lower: Floats, upper: Floats) -> Floats:
-    """Return the angles after setting each once to its best value."""
+    """Return the angles after setting each one once to its optimum."""
     angles = angles.copy()
     before = np.broadcast_to(np.eye(3), wanted.shape)
     for i, axis in enumerate(axes):
@@ -244,7 +244,7 @@ def sweep(wanted: Floats, axes: Floats, angles: Floats, lower: Floats, upper: Fl
 
 
 def start_angles(wanted: Floats, axes: Floats, lower: Floats, upper: Floats) -> Floats:
-    """Return the exact three angles, in the form that lies nearer to the ranges."""
+    """Return the exact Euler angles, in the one of both forms that is closer to the ranges."""
     order = "".join("XYZ"[int(np.argmax(axis))] for axis in axes)
     one = Rotation.from_matrix(wanted).to_euler(order)
     two = one + np.pi
@@ -256,7 +256,7 @@ def start_angles(wanted: Floats, axes: Floats, lower: Floats, upper: Floats) -> 
 
 
 def clamp_angle(angle: Floats, low: float, high: float) -> Floats:
-    """Return the angle, or the nearest end of its range on the circle."""
+    """Return the angle, or the nearest bound of its range on the circle."""
     middle = 0.5 * (low + high)
     around = middle + np.remainder(angle - middle + np.pi, 2.0 * np.pi) - np.pi
     inside: Floats = np.clip(around, low, high)

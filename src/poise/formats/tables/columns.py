@@ -1,16 +1,16 @@
-"""Names for the numbers of q, so that a table says by itself what its columns are.
+"""Column names for the numbers of q.
 
 | joint | columns |
 |---|---|
 | revolute, continuous, prismatic, screw | ``elbow`` |
 | universal | ``neck.angle1 neck.angle2`` |
-| euler | ``head.ry head.rx head.rz``, in its order; ``.rx .ry .rx2`` where a letter comes back |
+| euler | ``head.ry head.rx head.rz``, in its order; ``.rx .ry .rx2`` if an axis is repeated |
 | planar | ``base.x base.y base.angle`` |
 | translation3 | ``hips.x hips.y hips.z`` |
 | ball | ``hip.qw hip.qx hip.qy hip.qz`` |
 | free | ``pelvis.x pelvis.y pelvis.z pelvis.qw pelvis.qx pelvis.qy pelvis.qz`` |
 
-Metres and radians, as in q. A name that is taken gets a number: ``time#2``.
+Units are metres and radians, as in q. A name that is already taken gets a number: ``time#2``.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ _QUATERNION = ("qw", "qx", "qy", "qz")
 
 
 def name_columns(model: Model) -> list[str]:
-    """Return one name for each number of q, in its order."""
+    """Return one name for each number of q, in order."""
     return make_unique([name for joint in model.joints if joint.nq for name in name_joint_columns(joint)], RESERVED)
 
 
 def name_joint_columns(joint: Joint) -> list[str]:
-    """Return the columns of one joint."""
+    """Return the column names of one joint."""
     plain = [joint.name_coordinate(k) for k in range(len(joint.coordinates))]
     return [*plain, *(f"{joint.name}.{part}" for part in _QUATERNION if joint.quaternion)]
 
 
 def make_unique(names: Sequence[str], taken: Sequence[str] = ()) -> list[str]:
-    """Return the names, numbered from the second of a kind on."""
+    """Return the names, with a number appended to repeated ones."""
     seen, out = set(taken), []
     for name in names:
         free, number = name, 2

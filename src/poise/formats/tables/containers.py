@@ -1,4 +1,4 @@
-"""Tables in their three containers. A reader gives columns and the text under `poise`; a writer takes them."""
+"""The file formats of tables (CSV, NPZ, Parquet): readers return columns and the metadata text; writers take both."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ Column = NDArray[Any]
 Columns = dict[str, Column]
 
 MAX_COLUMNS = 100_000
-MAX_BYTES = 1 << 30  # of a Parquet table, unpacked
-MAX_LINES = 5_000_000  # of a CSV file
-BLOCK = 4096  # rows turned into arrays at once
-BARE = '{"style": "unitree"}'  # what a CSV file without a head says of itself, and an archive with GMR's names
+MAX_BYTES = 1 << 30  # limit for an uncompressed Parquet table
+MAX_LINES = 5_000_000  # limit for a CSV file
+BLOCK = 4096  # rows converted at once
+BARE = '{"style": "unitree"}'  # the metadata assumed for a CSV without a header, and for an archive with GMR's names
 OF_ROBOTS = ("root_pos", "root_rot", "dof_pos")
-_FORMULA = re.compile("'*[=+@\t\r\n\uff0b\uff0d\uff1d\uff20-]")  # a cell that a spreadsheet computes, guarded or not
+_FORMULA = re.compile("'*[=+@\t\r\n\uff0b\uff0d\uff1d\uff20-]")  # a cell that a spreadsheet evaluates, guarded or not
 _WORDS = {"True": True, "False": False, "true": True, "false": False}
 
 
 def choose_reader(source: Source) -> Callable[[Source], tuple[Columns, str]]:
-    """Return the reader of this file, by its first bytes."""
+    """Return the reader of this file, chosen by its first bytes."""
     if source.data.startswith(b"PAR1"):
         return read_parquet
     if source.data.startswith(b"PK"):
@@ -44,7 +44,7 @@ def choose_reader(source: Source) -> Callable[[Source], tuple[Columns, str]]:
 
 
 def check_lengths(source: Source, columns: Columns) -> Columns:
-    """Return the columns, after checking that all have the same length."""
+    """Return the columns; raise `FormatError` if their lengths differ."""
     sizes = {name: len(column) for name, column in columns.items()}
     if len(set(sizes.values())) > 1:
         raise source.make_error(
@@ -57,13 +57,13 @@ def check_lengths(source: Source, columns: Columns) -> Columns:
 
 
 def write_csv(columns: Columns, facts: str, target: Path) -> None:
-    """Write text with as many digits as each number needs; CSV has no place for the facts.
+    """Write CSV with the shortest exact digits of each number; the metadata is not stored.
 
-    Names and words that a spreadsheet would take for a formula are guarded by an apostrophe, which `read_csv` removes.
+    Names and text that a spreadsheet would evaluate are prefixed with an apostrophe, which `read_csv` removes.
     """
     del facts
     words = [*columns, *(word for column in columns.values() if column.dtype.kind == "U" for word in column)]
-    returns = any("\r" in word for word in words)  # which csv itself does not quote
+    returns = any("\r" in word for word in words)  # csv itself does not quote these
     with target.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL)
         writer.writerow(map(guard, columns))
@@ -75,17 +75,17 @@ def write_csv(columns: Columns, facts: str, target: Path) -> None:
 
 
 def guard(cell: str) -> str:
-    """Return a cell that no spreadsheet evaluates (OWASP, CSV injection)."""
+    """Return a cell that spreadsheets do not evaluate (OWASP, CSV injection)."""
     return f"'{cell}" if _FORMULA.match(cell) else cell
 
 
 def remove_guard(cell: str) -> str:
-    """Return the text before `guard`."""
+    """Remove the apostrophe that `guard` added."""
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
 def read_csv(source: Source) -> tuple[Columns, str]:
-    """Return columns of text or numbers, separated by commas, semicolons or tabs."""
+    """Read columns of text or numbers, separated by commas, semicolons or tabs."""
     text = source.read_text()
     if max(text.count("\n"), text.count("\r")) > MAX_LINES:
         raise source.make_error(f"has more than {MAX_LINES} lines; split it, or save it as NPZ or Parquet.")
@@ -100,7 +100,7 @@ def read_csv(source: Source) -> tuple[Columns, str]:
     names, blocks = [], []
     try:
         names = number_names(lines[start].count(mark) + 1) if bare else next(rows)
-        if all(name.startswith(" ") for name in names[1:]):  # a space after each comma
+        if all(name.startswith(" ") for name in names[1:]):  # a space after each separator
             names = [name.strip() for name in names]
         names = list(map(remove_guard, names))
         check_header(source, names, start + 1)
@@ -112,12 +112,12 @@ def read_csv(source: Source) -> tuple[Columns, str]:
 
 
 def number_names(count: int) -> list[str]:
-    """Return column numbers as the names of columns without names."""
+    """Return the column indices as names."""
     return [str(i) for i in range(count)]
 
 
 def begins_with_numbers(cells: list[str]) -> bool:
-    """Return whether the first row has numbers in place of names."""
+    """Return whether the first row consists of numbers instead of names."""
     try:
         [float(cell) for cell in cells]
     except ValueError:
@@ -126,7 +126,7 @@ def begins_with_numbers(cells: list[str]) -> bool:
 
 
 def check_header(source: Source, names: list[str], line: int) -> None:
-    """Return the column names, after checking that each occurs once."""
+    """Raise `FormatError` if there are too many columns or a name is repeated."""
     if len(names) > MAX_COLUMNS:
         raise source.make_error(f"has {len(names)} columns; at most {MAX_COLUMNS} are read.", line)
     if len(set(names)) < len(names):
@@ -135,7 +135,7 @@ def check_header(source: Source, names: list[str], line: int) -> None:
 
 
 def split_blocks(source: Source, rows: Any, width: int, start: int) -> Iterator[tuple[int, list[list[str]]]]:
-    """Yield rows by the thousand, with the line of the first; skip blank lines."""
+    """Yield blocks of rows with the line number of the first; skips blank lines."""
     block: list[list[str]] = []
     first = start + rows.line_num + 1
     for row in rows:
@@ -171,7 +171,7 @@ def read_block(source: Source, names: list[str], block: tuple[int, list[list[str
 
 
 def join_blocks(source: Source, name: str, parts: list[Column]) -> Column:
-    """Return one column from its blocks, all of one type."""
+    """Join the blocks of a column; raise `FormatError` if their types differ."""
     if len({part.dtype.kind for part in parts if len(part)}) > 1:
         raise source.make_error(f"column {quote(name)} mixes numbers and text.")
     return np.concatenate([part for part in parts if len(part)] or parts)
@@ -181,25 +181,25 @@ def join_blocks(source: Source, name: str, parts: list[Column]) -> Column:
 
 
 def write_npz(columns: Columns, facts: str, target: Path) -> None:
-    """Write q as one array and the rest by name; the facts come first, so that the file is recognised."""
+    """Write q as one array and the other columns by name; the metadata is first, so that the file is recognised."""
     others = {name: column for name, column in columns.items() if is_fact(name)}
     joints = {name: column for name, column in columns.items() if not is_fact(name)}
     count = len(next(iter(columns.values()), ()))
     q = np.stack(list(joints.values()), axis=1) if joints else np.zeros((count, 0))
     arrays = {"poise": np.array(facts), "columns": np.array(list(joints), np.str_), "q": q}
     arrays |= {f"column {name}": column for name, column in others.items()}
-    savez: Any = np.savez  # which takes arrays under any names
+    savez: Any = np.savez  # accepts any array names
     with target.open("wb") as stream:
         savez(stream, **arrays)
 
 
 def is_fact(name: str) -> bool:
-    """Return whether a column is not a joint, or not known to be one."""
+    """Return whether a column is not a joint coordinate."""
     return name in RESERVED or name.startswith("error.")
 
 
 def read_npz(source: Source) -> tuple[Columns, str]:
-    """Read an archive with `q` and `columns`; with `q` alone, columns are numbered."""
+    """Read an archive with `q` and `columns`; if it has only `q`, columns are numbered."""
     members = list_members(source)
     of_robots = "q" not in members and set(OF_ROBOTS) <= members  # other members may not be numbers
     arrays = read_arrays(source, {*OF_ROBOTS, "fps"} if of_robots else None)
@@ -225,7 +225,7 @@ def read_npz(source: Source) -> tuple[Columns, str]:
 
 
 def join_arrays(source: Source, parts: list[Column], held: str) -> Column:
-    """Return the arrays of a robot's motion side by side: root position, root quaternion, joints."""
+    """Return a robot's motion as one array: root position, root quaternion, joints."""
     place, turn, joints = parts
     if joints.ndim != 2 or place.shape != (len(joints), 3) or turn.shape != (len(joints), 4):
         raise source.make_error(
@@ -238,7 +238,7 @@ def join_arrays(source: Source, parts: list[Column], held: str) -> Column:
 
 
 def load_parquet(extra: str = "formats") -> tuple[Any, Any]:
-    """Return pyarrow and its Parquet module; `extra` is the one to install."""
+    """Import and return pyarrow and its Parquet module; `extra` is the extra named in the error message."""
     try:
         import pyarrow
         from pyarrow import parquet as door
@@ -248,7 +248,7 @@ def load_parquet(extra: str = "formats") -> tuple[Any, Any]:
 
 
 def write_parquet(columns: Columns, facts: str, target: Path) -> None:
-    """Write the columns, with the facts in the metadata."""
+    """Write the columns, with the metadata text under the key `poise`."""
     pyarrow, door = load_parquet()
     arrays = [pyarrow.array(column) for column in columns.values()]
     table = pyarrow.Table.from_arrays(arrays, names=list(columns), metadata={"poise": facts})
@@ -256,7 +256,7 @@ def write_parquet(columns: Columns, facts: str, target: Path) -> None:
 
 
 def read_parquet(source: Source) -> tuple[Columns, str]:
-    """Return flat columns of numbers, booleans or text, without gaps."""
+    """Read flat columns of numbers, booleans or text; raises for missing values."""
     pyarrow, door = load_parquet()
     try:
         file = door.ParquetFile(pyarrow.BufferReader(source.data))
@@ -268,13 +268,13 @@ def read_parquet(source: Source) -> tuple[Columns, str]:
         return {name: flatten(source, name, table.column(name)) for name in names}, facts
     except FormatError:
         raise
-    except Exception as error:  # pyarrow raises many kinds of things on damaged files
+    except Exception as error:  # pyarrow raises many types of exceptions on damaged files
         reason = str(error) or type(error).__name__
         raise source.make_error(f"is a damaged Parquet file ({quote(reason, 80)}); save it again.") from error
 
 
 def check_parquet(source: Source, about: Any) -> None:
-    """Check that declared sizes are in proportion to the file before it is unpacked."""
+    """Raise `FormatError` if the declared sizes are too large, before the file is decompressed."""
     groups = [about.row_group(i) for i in range(about.num_row_groups)]
     size = max(about.num_rows * about.num_columns * 8, sum(group.total_byte_size for group in groups))
     if size > MAX_BYTES or about.num_columns > MAX_COLUMNS or min(about.num_rows, about.num_columns) < 0:
@@ -282,7 +282,7 @@ def check_parquet(source: Source, about: Any) -> None:
 
 
 def flatten(source: Source, name: str, column: Any) -> Column:
-    """Return a column as an array of one type."""
+    """Return a column as an array of numbers, booleans or text."""
     if column.null_count:
         raise source.make_error(f"column {quote(name)} has gaps; every row needs its number.")
     values = np.asarray(column.to_numpy())

@@ -1,14 +1,14 @@
-"""Motions, poses and solutions as tables: CSV, NPZ, Parquet. One row a frame, one column a number of q.
+"""Motions, poses and solutions as tables: CSV, NPZ, Parquet. One row per frame, one column per number of q.
 
-`poise.formats.tables.columns` names the columns. A motion has ``time`` [s] first; a solution has what it came to behind
-its pose: ``reached status steps searches seconds``, and ``error.<goal>.m`` and ``error.<goal>.rad``. Nothing is
-rounded. NPZ and Parquet carry the model along, as JSON (`poise.formats.plain_values`); for CSV it is given
-(``load_motion(path, model=model)``), unless the columns are those of a built-in body. What is read may have its
-columns in any order.
+`poise.formats.tables.columns` names the columns. A motion has ``time`` [s] first; a solution has its results after the
+pose: ``reached status steps searches seconds``, and ``error.<goal>.m`` and ``error.<goal>.rad``. Nothing is rounded.
+NPZ and Parquet include the model, as JSON (`poise.formats.plain_values`); for CSV it must be given
+(``load_motion(path, model=model)``), unless the columns match a built-in body. On reading, columns may be in any
+order.
 
-NPZ holds ``poise`` (a JSON text: kind, fps, model), ``columns``, ``q`` (frames, nq), and the other columns under their
-names; an archive with ``q`` alone, and ``fps`` where wanted, is read for a given model, with a warning. Parquet holds
-the same text as metadata under the key ``poise``. Rows without names are read as robots have them
+NPZ has ``poise`` (a JSON text: kind, fps, model), ``columns``, ``q`` (frames, nq), and the other columns under their
+names. An archive with only ``q``, and optionally ``fps``, is read for a given model, with a warning. Parquet has the
+same text as metadata under the key ``poise``. Rows without names are read in the layout of robots
 (`poise.formats.tables.robot_csv`).
 """
 
@@ -46,7 +46,7 @@ __all__ = [
 NAME = "table"
 SUFFIXES = (".csv", ".npz", ".parquet")
 DEFAULT_FPS = 30.0
-ROUNDED = 0.2  # times off an even beat by less than this share of a step were rounded; by more, frames are missing
+ROUNDED = 0.2  # of a step: smaller deviations from even times are rounding; larger ones mean missing frames
 
 Column = NDArray[Any]
 
@@ -56,8 +56,8 @@ class Table:
     """A table in memory.
 
     Attributes:
-        columns: By name, each of one length.
-        facts: What else the file says: "kind" ("motion", "pose" or "solution"), "fps", "model" (its description).
+        columns: The columns by name, all of one length.
+        facts: The metadata: "kind" ("motion", "pose" or "solution"), "fps", and "model" (its description).
     """
 
     columns: dict[str, Column]
@@ -68,7 +68,7 @@ class Table:
 
 
 def looks_like(head: bytes) -> bool:
-    """Return whether a file begins as one of our tables does."""
+    """Return whether a file begins like a table written by Poise."""
     if head.startswith(b"PAR1"):
         return True
     if head.startswith(b"PK\x03\x04"):
@@ -95,9 +95,10 @@ def write_pose(pose: Pose, target: Path) -> None:
 
 
 def write_solution(solution: Any, target: Path) -> None:
-    """Write a solution, or several of one model in arrays: poses, errors and status.
+    """Write a solution, or a batch of solutions: poses, errors and status.
 
-    It is known by its attributes: `model`, `q`, `reached`, `status`, `steps`, `searches`, `seconds`, `errors`.
+    The object is accessed by its attributes: `model`, `q`, `reached`, `status`, `steps`, `searches`, `seconds`,
+    `errors`.
     """
     q = np.atleast_2d(np.asarray(solution.q, np.float64))
     columns = make_q_columns(solution.model, q)
@@ -116,7 +117,7 @@ def make_q_columns(model: Model, q: NDArray[np.float64]) -> dict[str, Column]:
 
 
 def write(table: Table, target: Path) -> None:
-    """Write a table in the format of its suffix."""
+    """Write a table in the format given by the suffix."""
     containers.WRITERS[target.suffix.lower()](table.columns, json.dumps(table.facts, ensure_ascii=False), target)
 
 
@@ -124,16 +125,16 @@ def write(table: Table, target: Path) -> None:
 
 
 def read_table(path: str | Path) -> Table:
-    """Read a table as it is in the file: columns of numbers, booleans or text.
+    """Read a table as stored: columns of numbers, booleans or text.
 
     Raises:
-        FormatError: No table, or a damaged one.
+        FormatError: The file is not a table, or is damaged.
     """
     return open_table(Source.open(path))
 
 
 def open_table(source: Source) -> Table:
-    """Return the table of an opened file; content decides, since suffixes may be wrong."""
+    """Parse the table of an opened file; its content determines the format, since the suffix may be wrong."""
     columns, text = containers.choose_reader(source)(source)
     facts: Any = {}
     if text:
@@ -147,10 +148,10 @@ def open_table(source: Source) -> Table:
 
 
 def read_motion(source: Source, options: ReadOptions) -> Motion:
-    """Read the rows of a table as a motion; a pose or a solution is a motion of its rows.
+    """Read the rows of a table as a motion; also accepts tables of poses and solutions.
 
     Raises:
-        FormatError: No table, columns that are missing or hold no numbers, or no model to put them on.
+        FormatError: The file is not a table, a column is missing or not numeric, or the model is unknown.
     """
     if options.scale not in (1.0, "auto") or options.clip is not None:
         raise source.make_error("is a table of joint values, to which scale= and clip= do not apply; leave them out.")
@@ -174,7 +175,7 @@ def read_motion(source: Source, options: ReadOptions) -> Motion:
 
 
 def name_rows(source: Source, table: Table, model: Model) -> Table:
-    """Return the table; rows in the layout of Unitree or GMR become named numbers of q."""
+    """Return the table; rows in the layout of Unitree or GMR are converted to named columns of q."""
     if table.facts.get("style") != "unitree":
         return table
     counted = [name for name in table.columns if not is_known(name)]
@@ -191,7 +192,7 @@ def name_rows(source: Source, table: Table, model: Model) -> Table:
 
 
 def with_names(source: Source, table: Table, model: Model) -> Table:
-    """Return the table with the model's names for columns that are only numbered."""
+    """Return the table with the model's column names if its columns are only numbered."""
     names, counted = name_columns(model), [str(i) for i in range(model.nq)]
     if (
         {name for name in table.columns if not is_known(name)} != set(counted)
@@ -207,7 +208,7 @@ def with_names(source: Source, table: Table, model: Model) -> Table:
 
 
 def is_known(name: str) -> bool:
-    """Return whether a column is one of those next to the joints."""
+    """Return whether a column is not a joint coordinate."""
     return not name or name in RESERVED or name.startswith("error.")
 
 
@@ -222,7 +223,7 @@ def read_numbers(source: Source, table: Table, name: str) -> NDArray[np.float64]
 
 
 def choose_model(source: Source, table: Table, options: ReadOptions) -> Model:
-    """Return the given model, else the model in the file, else the built-in body with these columns."""
+    """Return the given model, the model in the file, or the built-in body with these columns."""
     if isinstance(options.model, Model):
         return options.model
     if isinstance(text := table.facts.get("model"), str):
@@ -247,7 +248,7 @@ def choose_model(source: Source, table: Table, options: ReadOptions) -> Model:
 
 
 def read_fps(source: Source, table: Table) -> float:
-    """Return the rate that the file states, else that of its times."""
+    """Return the frame rate stated by the file, or computed from its times [1/s]."""
     stated: Any = table.facts.get("fps")
     if stated is None and "fps" in table.columns:
         column = read_numbers(source, table, "fps")
@@ -277,7 +278,7 @@ def read_fps(source: Source, table: Table) -> float:
 
 
 def find_rate(times: NDArray[np.float64]) -> float:
-    """Return frames per second of even times; the shortest number that gives them to the last bit, if possible."""
+    """Return the frame rate of even times [1/s]; if possible, the shortest number that reproduces them exactly."""
     count = len(times)
     if count < 2 or not times[-1] > times[0]:
         return 0.0

@@ -1,8 +1,8 @@
-"""NPZ files of arrays: written from objects that have `to_arrays()`, and read from files that nobody vouches for.
+"""NPZ files of arrays: written from objects with `to_arrays()`, and read from untrusted files.
 
-`numpy.load` trusts the sizes that a header declares and allocates them. Here every member is held against what the
-archive holds before memory is reserved, pickles are never read, nothing is ever extracted to the disk, and an
-archive that grows out of proportion is rejected.
+`numpy.load` trusts and allocates the sizes declared in a header. Here every member is checked against the archive
+before memory is allocated, pickles are never read, nothing is extracted to disk, and archives with an excessive
+compression ratio are rejected.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ NAME = "NPZ"
 SUFFIXES = (".npz",)
 
 MAX_MEMBERS = 1000
-MAX_BYTES = 1 << 30  # of all members that are read, unpacked
-BOMB = 200  # times that a large member may be larger than its packed form
-LARGE = 1 << 26  # [bytes]
+MAX_BYTES = 1 << 30  # limit for all members that are read, uncompressed
+BOMB = 200  # maximum compression ratio of a large member
+LARGE = 1 << 26  # bytes
 _KINDS = "fiubU"
 
 
 def looks_like(_: bytes) -> bool:
-    """Return False: each class reads its own arrays, with its method `load`."""
+    """Return False: each class reads its own arrays with its method `load`."""
     return False
 
 
@@ -45,23 +45,23 @@ def write_arrays(thing: Any, target: Path) -> None:
 
 
 def read_arrays(source: Source, wanted: Container[str] | None = None) -> dict[str, NDArray[Any]]:
-    """Read the arrays by name; skip those that are not in `wanted`.
+    """Read the arrays by name; those not in `wanted` are skipped.
 
     Raises:
-        FormatError: No archive, a damaged one, or one that holds pickles, lies or bombs.
+        FormatError: The file is not an archive, is damaged, contains pickles, or declares false or excessive sizes.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(source.data)) as archive:
             return read_members(source, archive, wanted)
     except FormatError:
         raise
-    except Exception as error:  # zipfile and zlib raise many kinds of things on damaged archives
+    except Exception as error:  # zipfile and zlib raise many types of exceptions on damaged archives
         reason = str(error) or type(error).__name__
         raise source.make_error(f"is a damaged NPZ archive ({quote(reason, 80)}); save it again.") from error
 
 
 def list_members(source: Source) -> set[str]:
-    """Return the names of the arrays in an archive; none if it is not an archive."""
+    """Return the names of the arrays in an archive; empty if it is not an archive."""
     try:
         with zipfile.ZipFile(io.BytesIO(source.data)) as archive:
             return {info.filename.removesuffix(".npy") for info in archive.infolist()}
@@ -94,7 +94,7 @@ def read_members(source: Source, archive: zipfile.ZipFile, wanted: Container[str
 
 
 def read_member(source: Source, archive: zipfile.ZipFile, name: str, info: zipfile.ZipInfo) -> NDArray[Any]:
-    """Read one array, after checking its header against its bytes."""
+    """Read one array, after checking its header against its size."""
     with open_member(archive, info) as stream:
         shape, fortran, dtype = read_header(stream)
         if dtype.hasobject or dtype.kind not in _KINDS or dtype.names is not None:
@@ -112,7 +112,7 @@ def read_member(source: Source, archive: zipfile.ZipFile, name: str, info: zipfi
 
 
 def read_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Return shape, order and type from an array's header, whose length numpy bounds."""
+    """Return the shape, order and type from an array's header; NumPy limits its length."""
     version = np.lib.format.read_magic(stream)
     if version == (1, 0):
         return np.lib.format.read_array_header_1_0(stream, max_header_size=10_000)

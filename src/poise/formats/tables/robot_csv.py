@@ -1,10 +1,10 @@
-"""Motions of robots as others write them, and as `load_motion` reads them for a given body.
+"""Robot motions in the layouts of Unitree and GMR.
 
-    "unitree"   CSV without a head: x y z, quaternion x y z w, then the joints in the file's order; a row a frame
+    "unitree"   CSV without a header: x y z, quaternion x y z w, then the joints in the model's order; one row per frame
     "gmr"       NPZ: fps, root_pos (frames, 3), root_rot (frames, 4, xyzw), dof_pos (frames, joints)
 
-Neither says whose motion it is, and the first one not how fast. GMR itself writes a pickle with the same names:
-`pickle.dump(dict(np.load("dance.npz")), file)` makes one of ours.
+Neither layout names the robot, and the first has no frame rate. GMR itself writes a pickle with the same names:
+`pickle.dump(dict(np.load("dance.npz")), file)` converts one of our files.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from poise.spatial import Rotation
 __all__ = ["STYLES", "has_free_root", "read_rows", "write_style"]
 
 STYLES = {"unitree": ".csv", "gmr": ".npz"}
-UNIT = 1e-2  # by which a quaternion's length may differ from 1: files are rounded
+UNIT = 1e-2  # tolerance of a quaternion's length: files are rounded
 
 
 def write_style(motion: Any, target: Path, path: str, style: str) -> None:
-    """Write the motion of a robot in one of the styles.
+    """Write the motion of a robot in one of the layouts.
 
     Raises:
-        InvalidValue: The style is unknown, or this is not the motion of a body with a free joint at its root.
-        FormatError: The style is written to files of another suffix.
+        InvalidValue: The style is unknown, or the object is not a motion of a body with a free root joint.
+        FormatError: The style requires another suffix.
     """
     if style not in STYLES:
         raise InvalidValue(f"style is {style!r}; it must be one of {', '.join(map(repr, STYLES))}.")
@@ -64,21 +64,21 @@ def split_root(motion: Motion) -> tuple[NDArray[np.float64], ...]:
 
 
 def find_free_root(model: Model) -> Root | None:
-    """Return the free joint that carries a body, if it is one joint."""
+    """Return the free root joint of a body, or None."""
     root = find_root(model)
     return root if root is not None and root.slide.kind == "free" else None
 
 
 def has_free_root(model: Model) -> bool:
-    """Return whether a body has the free root that these styles need."""
+    """Return whether a body has the free root that these layouts need."""
     return find_free_root(model) is not None
 
 
 def read_rows(source: Source, rows: NDArray[np.float64], model: Model) -> NDArray[np.float64]:
-    """Return q, (frames, nq), of rows in a style: root position in the world, quaternion xyzw, joints.
+    """Convert rows (root position in the world, quaternion xyzw, joints) to q, (frames, nq).
 
     Raises:
-        FormatError: The body has another number of joints, or what stands for the quaternion is none.
+        FormatError: The number of joints does not match, or a quaternion is not of unit length.
     """
     root = find_free_root(model)
     assert root is not None

@@ -1,1 +1,1 @@
-"""URDF and xacro."""
+"""URDF and xacro: reader and writer."""

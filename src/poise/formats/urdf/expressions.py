@@ -1,10 +1,10 @@
-"""Evaluate the expressions of a robot's file, such as ``${2 * radius + 0.1}``, without running Python.
+"""A safe evaluator for the expressions of a robot's file, such as ``${2 * radius + 0.1}``, which runs no Python.
 
 Python's `ast` parses the text and this module walks the tree. The allow-list is `Evaluator.RULES`: any other syntax
 (lambda, comprehension, f-string, assignment, starred argument) raises `ExpressionError`, and so does a name that begins
-with an underscore. An attribute is a look-up in a namespace, in a dictionary or in `METHODS`, never `getattr`; a call
-needs a `Function`, and only this package makes those. `Budget` bounds time and memory: an operation pays for the size
-of its operands before it runs. `tests/formats/test_xacro_attacks.py` holds this.
+with an underscore. An attribute is looked up in a namespace, a dictionary or `METHODS`, never with `getattr`; only a
+`Function` can be called, and only this package creates those. `Budget` limits time and memory: an operation is charged
+for the size of its operands before it runs. Tested in `tests/formats/test_xacro_attacks.py`.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ MAX_WORK = 2_000_000
 """Characters, list items and steps that one file may cost; large public robots cost 350,000."""
 
 MAX_EXPRESSION_LENGTH = 2000  # characters
-MAX_ARGUMENT_LENGTH = 100  # characters that a method of strings takes
-MAX_BITS = 1024  # of an integer; a double has no more
-MAX_DIGITS = 20  # to round to
-MAX_INDEX = 1 << 53  # of a range
+MAX_ARGUMENT_LENGTH = 100  # characters, for arguments of string methods
+MAX_BITS = 1024  # of an integer; the exponent range of a double is as large
+MAX_DIGITS = 20  # maximum digits to round to
+MAX_INDEX = 1 << 53  # limit for the bounds of a range
 
 
 class ExpressionError(Exception):
-    """An expression is wrong, not allowed, or too costly; `where` is its text, once that is known."""
+    """An invalid, forbidden or too costly expression; `where` is its text if known."""
 
     where = ""
 
 
 @runtime_checkable
 class NameScope(Protocol):
-    """Looks up names: the properties of a file, or a namespace of them."""
+    """A lookup of names: the properties of a file, or a namespace."""
 
     def look_up(self, name: str) -> Any:
         """Return the value of a name, or raise `ExpressionError`."""
@@ -54,13 +54,13 @@ class Function:
 
 
 class Budget:
-    """The work that is left for one file."""
+    """The remaining work allowed for one file."""
 
     def __init__(self) -> None:
         self.left = MAX_WORK
 
     def spend(self, work: int) -> None:
-        """Take work from the budget.
+        """Subtract work from the budget.
 
         Raises:
             ExpressionError: The budget is used up.
@@ -70,19 +70,19 @@ class Budget:
             raise ExpressionError(f"its macros need more than {MAX_WORK} steps and characters; they may have no end")
 
     def charge(self, value: Any) -> int:
-        """Spend the size of a value, nested values included; return it."""
+        """Charge the size of a value, including nested values; return it."""
         before = self.left
         items = [*value, *value.values()] if isinstance(value, dict) else value
         self.spend(1 + (len(items) if isinstance(items, (str, list, tuple)) else 0))
         if isinstance(value, int):
-            self.spend(value.bit_length() // 32)  # its digits, should it be written
+            self.spend(value.bit_length() // 32)  # the cost of its digits if it is written
         for item in items if isinstance(items, (list, tuple)) else ():
             self.charge(item)
         return before - self.left
 
 
 class Evaluator:
-    """Evaluates expressions within a budget."""
+    """An evaluator of expressions within a budget."""
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
@@ -91,7 +91,7 @@ class Evaluator:
         """Return the value of an expression.
 
         Raises:
-            ExpressionError: Syntax or a name that is not allowed, an operation that fails, or too much work.
+            ExpressionError: Forbidden syntax or a forbidden name, a failed operation, or too much work.
         """
         if len(text) > MAX_EXPRESSION_LENGTH:
             raise ExpressionError(f"an expression has {len(text)} characters; at most {MAX_EXPRESSION_LENGTH} are read")
@@ -103,7 +103,7 @@ class Evaluator:
             raise ExpressionError(f"it is not an expression: {error.msg}") from None
 
     def visit(self, node: ast.AST, names: NameScope) -> Any:
-        """Return the value of a node; its kind must be one of `RULES`."""
+        """Return the value of a node; its type must be in `RULES`."""
         self.budget.spend(1)
         rule = self.RULES.get(type(node))
         if rule is None:
@@ -132,7 +132,7 @@ class Evaluator:
         raise ExpressionError(f"{type(owner).__name__} has no {name!r}")
 
     def call_method(self, name: str, owner: str, *args: Any) -> Any:
-        """Call a method of a string, which pays for the string with every call."""
+        """Call a string method; every call is charged for the length of the string."""
         self.budget.charge(owner)
         return METHODS[name](owner, *map(check_argument, args))
 
@@ -169,7 +169,7 @@ class Evaluator:
         return check_number(apply(left, right))
 
     def visit_boolean(self, node: ast.BoolOp, names: NameScope) -> Any:
-        """Return the first operand that decides, as Python does."""
+        """Return the value of `and` or `or`, with Python's short-circuit rules."""
         value = None
         for operand in node.values:
             value = self.visit(operand, names)
@@ -209,14 +209,14 @@ class Evaluator:
         return dict(zip(keys, values, strict=True))
 
     def visit_call(self, node: ast.Call, names: NameScope) -> Any:
-        """Call one of the functions."""
+        """Call a `Function`."""
         function = self.visit(node.func, names)
         args = [self.visit(arg, names) for arg in node.args]
         options = {check_name(option.arg or "_"): self.visit(option.value, names) for option in node.keywords}
         return self.call(function, *args, **options)
 
     def call(self, function: Any, *args: Any, **options: Any) -> Any:
-        """Call a function after its arguments are paid for."""
+        """Charge the arguments and call a function."""
         if not isinstance(function, Function):
             raise ExpressionError(f"{type(function).__name__} cannot be called")
         self.budget.charge(args)
@@ -274,46 +274,46 @@ def compare(kind: ast.cmpop, left: Any, right: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """Return whether a value is an integer, a float or a truth value."""
+    """Return whether a value is an integer, a float or a boolean."""
     return isinstance(value, (int, float))
 
 
 def check_name(name: str) -> str:
-    """Return a name, or raise `ExpressionError` if it begins with an underscore."""
+    """Return the name; raise `ExpressionError` if it begins with an underscore."""
     if name.startswith("_"):
         raise ExpressionError(f"the name {name[:40]!r} begins with an underscore, which is not allowed; rename it")
     return name
 
 
 def check_number(value: Any) -> Any:
-    """Return a value, or raise `ExpressionError` if it is a complex number or a huge integer."""
+    """Return the value; raise `ExpressionError` if it is a complex number or a huge integer."""
     if isinstance(value, complex) or (isinstance(value, int) and value.bit_length() > MAX_BITS):
         raise ExpressionError(f"a result is complex or has more than {MAX_BITS} bits")
     return value
 
 
 def check_argument(value: Any) -> Any:
-    """Return an argument of a string's method, or raise `ExpressionError` if it is long."""
+    """Return an argument of a string method; raise `ExpressionError` if it is too long."""
     if isinstance(value, str) and len(value) > MAX_ARGUMENT_LENGTH:
         raise ExpressionError(f"an argument has {len(value)} characters; at most {MAX_ARGUMENT_LENGTH} are allowed")
     return value
 
 
 def round_number(value: Any, digits: int | None = None) -> Any:
-    """Return a rounded number; an integer if `digits` is left out."""
+    """Round a number; to an integer if `digits` is None."""
     if abs(digits or 0) > MAX_DIGITS:
         raise ExpressionError(f"round() to {digits} digits is not allowed; use at most {MAX_DIGITS}")
     return round(value, digits)
 
 
 def make_functions(evaluator: Evaluator) -> dict[str, Any]:
-    """Return the names that every expression knows: functions, constants and the namespaces ``math`` and ``python``."""
+    """Return the predefined names: functions, constants and the namespaces ``math`` and ``python``."""
 
     def list_range(*ends: int) -> list[int]:
         numbers = range(*ends)
         evaluator.budget.spend(len(numbers))
         for end in (*numbers[:1], *numbers[-1:]):
-            if abs(end) > MAX_INDEX:  # dictionaries are slow where keys differ by a multiple of 2**61 - 1
+            if abs(end) > MAX_INDEX:  # dictionaries are slow if keys differ by multiples of 2**61 - 1
                 raise ExpressionError(f"range() reaches {end}; at most {MAX_INDEX} is allowed")
         return list(numbers)
 

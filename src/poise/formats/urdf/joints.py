@@ -1,4 +1,4 @@
-"""The joints of a URDF: one element each, checked, with its line."""
+"""The joint elements of a URDF, checked, with their line numbers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ NUMBERS = {
 
 @dataclass(frozen=True, slots=True)
 class JointElement:
-    """A joint of the file, in Poise's terms."""
+    """A joint element, with the arguments of `ModelBuilder.add_joint`."""
 
     name: str
     kind: str
@@ -64,7 +64,7 @@ def read_joint(source: Source, element: Element) -> JointElement:
     """Read the joint of an element.
 
     Raises:
-        FormatError: A name, type, parent or child is missing; a number is none; the axis is zero; lower above upper.
+        FormatError: An attribute is missing, a number is invalid, the axis is zero, or lower is above upper.
     """
     line = element.sourceline
     name = read_required(source, element, "name", "a joint")
@@ -75,7 +75,7 @@ def read_joint(source: Source, element: Element) -> JointElement:
     arguments: dict[str, Any] = {}
     if kind in ("revolute", "continuous", "prismatic", "planar"):
         arguments["axis"] = read_axis(source, inside.get("axis"), where)
-    elif "axis" in inside and "xyz" in inside["axis"].attrib:  # of no use, but numbers all the same
+    elif "axis" in inside and "xyz" in inside["axis"].attrib:  # unused, but checked
         parse_numbers(inside["axis"].attrib["xyz"], 3, f"{where}: axis", source, inside["axis"].sourceline)
     limit = numbers.get("limit", {})
     if kind in ("revolute", "prismatic"):
@@ -97,7 +97,7 @@ def read_joint(source: Source, element: Element) -> JointElement:
 
 
 def read_kind(source: Source, element: Element, where: str) -> str:
-    """Return Poise's kind for the joint's type."""
+    """Return the Poise kind of the joint's type."""
     given = read_required(source, element, "type", where)
     tidy = given.strip().lower()
     if tidy not in KINDS:
@@ -109,7 +109,7 @@ def read_kind(source: Source, element: Element, where: str) -> str:
 
 
 def read_numbers(source: Source, element: Element, where: str) -> dict[str, float]:
-    """Read the numbers that an element inside the joint has."""
+    """Read the numeric attributes of a child element of the joint."""
     tag, given = element.tag, element.attrib
     return {
         key: parse_number(given[key], f"{where}: {tag} {key}", source, element.sourceline)
@@ -119,7 +119,7 @@ def read_numbers(source: Source, element: Element, where: str) -> dict[str, floa
 
 
 def read_axis(source: Source, element: Element | None, where: str) -> tuple[float, float, float]:
-    """Read the axis; (1, 0, 0) by default."""
+    """Read the axis; the default is (1, 0, 0)."""
     if element is None:
         return 1.0, 0.0, 0.0
     if "xyz" not in element.attrib:
@@ -139,7 +139,7 @@ def read_axis(source: Source, element: Element | None, where: str) -> tuple[floa
 def read_range(
     source: Source, line: int, limit: dict[str, float], kind: str, where: str
 ) -> tuple[float | None, float | None]:
-    """Return lower and upper bound; None if both are missing, 0 for a single missing one."""
+    """Return the lower and upper bound: None if both are missing, 0 for a single missing one."""
     if "lower" not in limit and "upper" not in limit:
         source.note_oddity(f"{where} is {kind} and has no lower and upper; it was read as having no range", line)
         return None, None
@@ -167,7 +167,7 @@ def read_mimic(
 
 
 def read_extension(source: Source, element: Element, where: str) -> dict[str, Any]:
-    """Read rest, stiffness, absent bounds and locks from our own ``<poise>`` element."""
+    """Read the rest value, stiffness, absent bounds and lock from Poise's own ``<poise>`` element."""
     line, given = element.sourceline, element.attrib
     out: dict[str, Any] = {side: None for side in ("lower", "upper") if given.get(side) == "none"}
     if "rest" in given:

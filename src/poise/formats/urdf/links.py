@@ -1,4 +1,4 @@
-"""The links of a URDF: mass, shapes, colours; and the origins and names that joints have too."""
+"""The link elements of a URDF: mass, shapes and colours; and parsing of origins and names, shared with joints."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FOREIGN = {
     *("contact_coefficients", "mujoco", "property", "audio_source", "laplacian", "velocity_decay", "origin"),
     *("kinematic", "gravity", "surface", "self_filter", "self_collide"),
 }
-FIRST_COUNTS = ("material",)  # exporters write one for each part of a mesh, and every program takes the first
+FIRST_COUNTS = ("material",)  # exporters write one per part of a mesh, and every program uses the first
 Color = tuple[float, ...]
 IDENTITY = Transform.identity()
 
@@ -40,7 +40,7 @@ class ShapeElement:
 
 @dataclass(frozen=True, slots=True)
 class LinkElement:
-    """A link of the file."""
+    """A link element."""
 
     name: str
     line: int
@@ -49,11 +49,11 @@ class LinkElement:
     shapes: tuple[ShapeElement, ...]
 
 
-# ------------------------------------------------------------------------------------------------ what is shared
+# ------------------------------------------------------------------------------------------------ shared parsers
 
 
 def read_required(source: Source, element: Element, key: str, where: str) -> str:
-    """Return an attribute that must be present and not empty."""
+    """Return an attribute; raise `FormatError` if it is missing or empty."""
     value = element.get(key)
     if value is None or not value.strip():
         has = "is empty" if value is not None else "is missing"
@@ -72,9 +72,9 @@ def read_required(source: Source, element: Element, key: str, where: str) -> str
 def list_children(
     source: Source, element: Element, where: str, known: Collection[str], foreign: Collection[str]
 ) -> dict[str, Element]:
-    """Return the children by tag; a repeated tag is noted, or rejected if it matters and they differ.
+    """Return the children by tag; raise `FormatError` if a tag is repeated with different content.
 
-    Those in `foreign` and in namespaces belong to other programs and are ignored; unknown ones are noted.
+    Tags in `foreign` and in namespaces belong to other programs and are ignored; unknown ones are noted.
     """
     found: dict[str, Element] = {}
     for child in element:
@@ -141,7 +141,7 @@ def read_link(source: Source, element: Element, materials: Mapping[str, Color]) 
     """Read the link of an element.
 
     Raises:
-        FormatError: No name, a negative mass, a size or a number that cannot be.
+        FormatError: The name is missing, the mass is negative, or a size or number is invalid.
     """
     name = read_required(source, element, "name", "a link")
     where = f"link {name!r}"
@@ -155,7 +155,7 @@ def read_link(source: Source, element: Element, materials: Mapping[str, Color]) 
 
 
 def read_inertial(source: Source, inertial: Element, where: str) -> tuple[float, tuple[float, ...]]:
-    """Return mass [kg] and its centre [m]; the inertia is checked and dropped."""
+    """Return the mass [kg] and the centre of mass [m]; the inertia is checked and dropped."""
     inside = list_children(source, inertial, f"the <inertial> of {where}", ("origin", "mass", "inertia"), FOREIGN)
     x, y, z = read_origin(source, inside.get("origin"), f"the <inertial> of {where}").translation.tolist()
     if (inertia := inside.get("inertia")) is not None:
@@ -182,7 +182,7 @@ def read_inertial(source: Source, inertial: Element, where: str) -> tuple[float,
 
 
 def read_materials(source: Source, root: Element) -> dict[str, Color]:
-    """Read the named colours at the top of the file or inside a visual; the first of a name counts."""
+    """Read all named colours of the file; the first of each name is used."""
     out: dict[str, Color] = {}
     for element in root.iter("material"):
         assert isinstance(element, Element)
@@ -193,7 +193,7 @@ def read_materials(source: Source, root: Element) -> dict[str, Color]:
 
 
 def read_color(source: Source, material: Element) -> Color | None:
-    """Read the colour of a material, if it has its own."""
+    """Read the colour of a material, or None."""
     color = material.find("color")
     if color is None or "rgba" not in color.attrib:
         return None
@@ -205,7 +205,7 @@ def read_color(source: Source, material: Element) -> Color | None:
 
 
 def read_shapes(source: Source, element: Element, where: str, materials: Mapping[str, Color]) -> list[ShapeElement]:
-    """Read the shape of a <visual> or <collision>; none if its geometry is unknown."""
+    """Read the shape of a <visual> or <collision>; an empty list if its geometry is unknown."""
     inside = list_children(source, element, where, ("origin", "geometry", "material"), FOREIGN)
     geometry = find_geometry(source, element, inside.get("geometry"), where)
     solid = None if geometry is None else read_solid(source, geometry, where)
@@ -220,7 +220,7 @@ def read_shapes(source: Source, element: Element, where: str, materials: Mapping
 
 
 def find_geometry(source: Source, element: Element, geometry: Element | None, where: str) -> Element | None:
-    """Return the element inside <geometry>."""
+    """Return the first element inside <geometry>, or None."""
     inside = [child for child in geometry if ":" not in child.tag] if geometry is not None else []
     if not inside:
         source.note_oddity(f"{where} has no geometry; it was ignored", element.sourceline)
@@ -231,7 +231,7 @@ def find_geometry(source: Source, element: Element, geometry: Element | None, wh
 
 
 def read_solid(source: Source, element: Element, where: str) -> Box | Capsule | Cylinder | Mesh | Sphere | None:
-    """Read a box, cylinder, sphere, capsule or mesh."""
+    """Read a box, cylinder, sphere, capsule or mesh; None for other elements."""
     line = element.sourceline
 
     def number(key: str) -> float:
@@ -259,6 +259,6 @@ def read_solid(source: Source, element: Element, where: str) -> Box | Capsule | 
 
 
 def read_mesh_scale(element: Element, triple: Any) -> Any:
-    """Return the scale of a mesh: three numbers; one number counts for all three."""
+    """Return the scale of a mesh: three numbers, or one number for all axes."""
     text = element.get("scale", "1 1 1")
     return triple(" ".join([text] * 3) if len(text.split()) == 1 else text, "scale")

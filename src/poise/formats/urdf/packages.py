@@ -1,10 +1,10 @@
-"""Where the mesh is that a robot's file names: ``package://name/meshes/link.stl``, ``file://``, or a path.
+"""Search for the mesh files of a robot: ``package://name/meshes/link.stl``, ``file://``, or a path.
 
-A package is searched, in this order, in the folders that `package_path=` names, above the file (a folder of its
-name, or next to one), in ROS_PACKAGE_PATH and AMENT_PREFIX_PATH, and among installed Python packages
-(`example-robot-data` brings its robots so). Where no folder has its name, the rest of the path is tried from the
-folders right above the file: people rename what they download. Only files with a mesh's suffix are looked at, and,
-where the file came by upload, only those inside the upload.
+A package is searched, in this order, in the folders of `package_path=`, above the file (a folder of its name, or next
+to one), in ROS_PACKAGE_PATH and AMENT_PREFIX_PATH, and among installed Python packages (such as `example-robot-data`).
+If no folder has its name, the rest of the path is tried from the folders directly above the file, because downloaded
+packages are often renamed. Only files with a mesh suffix are considered and, for an uploaded file, only those inside
+the upload.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ __all__ = ["PackageFinder"]
 
 SCHEME = re.compile(r"(package|model|file)://", re.IGNORECASE)
 PACKAGE_NAME = re.compile(rb"<name>\s*([\w.-]{1,200})\s*</name>")
-HIGHEST = 12  # folders above the file that are searched
-NEAR = 4  # of them, those from which a path without its package is tried
+HIGHEST = 12  # maximum folders above the file that are searched
+NEAR = 4  # of these, the folders from which a path without its package is tried
 LONGEST = 4096
 
 
@@ -32,8 +32,8 @@ class PackageFinder:
     """A finder of the meshes of one body; caches the folders of packages, and records missing files.
 
     Attributes:
-        about: Where the body's own file is.
-        missing: References that were not found.
+        about: The source of the body's appearance, with the path of its file.
+        missing: The references that were not found.
     """
 
     def __init__(self, about: LookSource) -> None:
@@ -47,7 +47,7 @@ class PackageFinder:
         self._readable = {self.folder: False, self._own: False, **dict.fromkeys(map(Path, about.packages), True)}
 
     def find(self, reference: str, suffixes: tuple[str, ...] = MESHES) -> Path | None:
-        """Return the file of a reference; None if it is missing or may not be opened."""
+        """Return the file of a reference, or None if it is missing or must not be opened."""
         plain = reference.replace("\\", "/")
         if len(plain) > LONGEST or "\0" in plain or Path(plain).suffix.lower() not in suffixes:
             self.note_missing(reference)
@@ -64,16 +64,16 @@ class PackageFinder:
             self.missing.append(reference)
 
     def list_candidates(self, plain: str) -> Iterator[Path]:
-        """Yield possible paths of a reference, the likeliest first."""
+        """Yield the possible paths of a reference, most likely first."""
         scheme = SCHEME.match(plain)
         if scheme is None:
             yield self.folder / plain
             given = Path(self.about.given).parent
-            if Path(plain).is_relative_to(given):  # as the reader of MJCF writes it: from where the user was
+            if Path(plain).is_relative_to(given):  # as the MJCF reader writes it: from the working directory
                 yield self.folder / Path(plain).relative_to(given)
             return
         rest = plain[scheme.end() :]
-        bare = rest.lstrip("/")  # some write package:///name
+        bare = rest.lstrip("/")  # some files have package:///name
         if scheme[1].lower() == "file":
             yield Path(unquote(rest if rest.startswith("/") else f"/{rest}"))
             return
@@ -82,11 +82,11 @@ class PackageFinder:
             yield root / inside
         for above in [self.folder, *self.folder.parents][:NEAR]:
             yield above / inside
-            if rest.startswith("/"):  # without a package's name: a path from the file, as onshape-to-robot writes it
+            if rest.startswith("/"):  # no package name: a path relative to the file, as onshape-to-robot writes it
                 yield above / bare
 
     def find_packages(self, name: str) -> list[Path]:
-        """Return the folders that may be the package of this name."""
+        """Return the folders that may be the package with this name."""
         if name in ("", ".", ".."):
             return []
         if name not in self._packages:
@@ -105,7 +105,7 @@ class PackageFinder:
         yield from self.list_known()
 
     def list_known(self) -> Iterator[Path]:
-        """Yield the folders of packages named by the user or ROS, and of installed packages."""
+        """Yield the package folders from the user, from ROS, and of installed packages."""
         yield from (Path(folder) for folder in self.about.packages)
         if self.within is None:
             yield from (Path(folder) for folder in read_folders("ROS_PACKAGE_PATH"))
@@ -114,7 +114,7 @@ class PackageFinder:
             yield from (Path(entry) / "cmeel.prefix" / "share" for entry in sys.path if entry)
 
     def find_package(self, name: str) -> Path | None:
-        """Return a package folder whose text may be read: with a package.xml, or in a known place."""
+        """Return a package folder whose text may be read: it has a package.xml, or is in a trusted folder."""
         known = set(self.list_known())
         own = [self._own] if read_package_name(self._own) == name else []
         for root in own + sorted(self.find_packages(name), key=lambda root: not read_package_name(root)):
@@ -128,7 +128,7 @@ class PackageFinder:
     def may_read(self, path: Path) -> bool:
         """Return whether text may be read from a file: in the body's folder, its package, or a found package.
 
-        Links may lead out of known places only, where ROS puts them. Hidden files are never read.
+        Links may lead out of trusted folders only, because ROS installs links. Hidden files are never read.
         """
         if not self.may_open(path):
             return False
@@ -139,7 +139,7 @@ class PackageFinder:
         return False
 
     def may_open(self, path: Path) -> bool:
-        """Return whether a plain file exists there that may be opened."""
+        """Return whether the path is a regular file that may be opened."""
         try:
             if not path.is_file():
                 return False
@@ -169,7 +169,7 @@ class PackageFinder:
 
 
 def are_meshes(names: list[str]) -> bool:
-    """Return whether all of these files are meshes, by their names."""
+    """Return whether all of these names have a mesh suffix."""
     return all(Path(name).suffix.lower() in MESHES for name in names)
 
 

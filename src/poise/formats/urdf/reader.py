@@ -1,19 +1,19 @@
-"""URDF, the Unified Robot Description Format of ROS: links and joints in XML (wiki.ros.org/urdf/XML).
+"""The reader of URDF, the Unified Robot Description Format of ROS: links and joints in XML (wiki.ros.org/urdf/XML).
 
-Links become frames, joints keep their names, and a joint's frame is its child link. The reader is ours, not
-yourdfpy's or urdfdom's: it needs no package, knows the line of every element, opens no other file, and
-separates contradictions (rejected) from oddities (read, with a note).
+Links become frames, joints keep their names, and a joint's frame is its child link. The parser is our own rather than
+yourdfpy or urdfdom: it needs no package, has line numbers, opens no other file, and distinguishes contradictions
+(rejected) from oddities (read, with a note).
 
 | in the file | here |
 |---|---|
 | revolute, continuous, prismatic, fixed | the same |
 | floating | free: x y z, then a quaternion wxyz |
-| planar | planar, `axis` its normal: x, y, angle |
+| planar | planar, with `axis` as its normal: x, y, angle |
 | no `<axis>` | (1, 0, 0), as specified |
-| `<mimic>` | a follower; chains are followed to their leader, in any order of the file |
-| `<limit>` missing, or without lower and upper | no range, with a warning; where one of them is missing it is 0 |
-| `<inertial>` | mass and its centre; the inertia itself is checked and not kept |
-| `<visual>`, `<collision>` | `model.shapes`; a mesh is a reference, as written, opened when it is drawn |
+| `<mimic>` | a mimic joint; chains are resolved to their leader, in any order of the file |
+| `<limit>` missing, or without lower and upper | no range, with a warning; a single missing bound is 0 |
+| `<inertial>` | mass and its centre; the inertia is checked and dropped |
+| `<visual>`, `<collision>` | `model.shapes`; a mesh is a reference, as written, opened when the body is drawn |
 | `<transmission>`, `<gazebo>`, `<safety_controller>`, ... | ignored |
 """
 
@@ -57,8 +57,8 @@ def read_model(source: Source, options: ReadOptions) -> Model:
     """Read the robot of a file.
 
     Raises:
-        FormatError: Malformed or contradictory; the message has the line.
-        MissingExtra: The file is xacro, reads YAML, and PyYAML is not installed.
+        FormatError: The file is malformed or contradictory; the message has the line.
+        MissingExtra: The file is xacro and reads YAML, but PyYAML is not installed.
     """
     root = parse_xml(source)
     if needs_xacro(source, root):
@@ -101,7 +101,7 @@ def read_model(source: Source, options: ReadOptions) -> Model:
 
 
 def stands_alone(source: Source, root: Element) -> bool:
-    """Return whether a file is a URDF that only calls macros: by its suffix, with links, and no formula in a number."""
+    """Return whether the file is valid without its macros: a .urdf with links, and no expressions in attributes."""
     named = Path(source.path).suffix.lower() == ".urdf"
     plain = [element for element in root.iter() if not element.tag.startswith("xacro:")]
     formulas = any("${" in value or "$(" in value for element in plain for value in element.attrib.values())
@@ -109,7 +109,7 @@ def stands_alone(source: Source, root: Element) -> bool:
 
 
 def name_other_format(root: Element) -> str:
-    """Return the likely format of a file with another root."""
+    """Return the likely format of a file with another root element, for the error message."""
     known = {"mujoco": "MJCF; call it .xml", "sdf": "SDF, which is not read", "COLLADA": "a mesh", "html": "a web page"}
     tag = strip_prefix(root.tag)
     return f" ({known[tag]})" if tag in known else ""
@@ -126,8 +126,8 @@ def read_robot_name(source: Source, root: Element) -> str:
 
 
 def collect(source: Source, root: Element) -> tuple[dict[str, LinkElement], dict[str, JointElement]]:
-    """Return all links and joints by name; note unknown elements, ignore those of other programs."""
-    if (prefix := root.tag[: -len("robot")]) != "":  # the whole file in one namespace
+    """Return all links and joints by name; unknown elements are noted, those of other programs ignored."""
+    if (prefix := root.tag[: -len("robot")]) != "":  # the whole file is in one namespace
         for element in root.iter():
             element.tag = element.tag.removeprefix(prefix)
     materials = read_materials(source, root)
@@ -159,7 +159,7 @@ def collect(source: Source, root: Element) -> tuple[dict[str, LinkElement], dict
 
 
 def check_tree(source: Source, links: dict[str, LinkElement], joints: dict[str, JointElement]) -> None:
-    """Check for one root, and exactly one joint above every other link."""
+    """Raise `FormatError` unless there is one root and exactly one joint above every other link."""
     carried: dict[str, JointElement] = {}
     for joint in joints.values():
         for role, name in (("parent", joint.parent), ("child", joint.child)):
@@ -181,7 +181,7 @@ def check_tree(source: Source, links: dict[str, LinkElement], joints: dict[str, 
 
 
 def reject_loops(source: Source, carried: dict[str, JointElement]) -> None:
-    """Raise if a link does not lead up to a root; `carried` maps each link to its joint."""
+    """Raise `FormatError` if a link has no path to a root; `carried` maps each link to its joint."""
     sound: set[str] = set()
     for start in carried:
         way: dict[str, JointElement] = {}
@@ -199,8 +199,8 @@ def reject_loops(source: Source, carried: dict[str, JointElement]) -> None:
 def with_leader(source: Source, joint: JointElement, joints: dict[str, JointElement]) -> JointElement:
     """Return the joint, after checking that the leader of its mimic exists.
 
-    Robots are built by pasting parts under a prefix, and exporters forget the one in a mimic: where the follower's own
-    prefix makes the leader's name whole, that joint is meant, and a warning says so.
+    Robots are assembled from parts with a name prefix, and some exporters omit it in a mimic. If the follower's own
+    prefix completes the leader's name, that joint is used, with a warning.
     """
     leader, ratio, offset = joint.arguments.get("mimic", ("", 1.0, 0.0))
     if not leader or leader in joints:
@@ -221,13 +221,13 @@ def with_leader(source: Source, joint: JointElement, joints: dict[str, JointElem
 
 
 def check_mimics(source: Source, joints: dict[str, JointElement]) -> None:
-    """Reject mimic loops, and chains so long that following them takes quadratic time."""
+    """Raise `FormatError` for mimic loops, and for chains so long that resolving them takes quadratic time."""
     depth: dict[str, int] = {}
     for start, joint in joints.items():
         walk: list[str] = []
         at = start
         while at not in depth and "mimic" in joints[at].arguments:
-            depth[at] = -1  # on the way
+            depth[at] = -1  # being visited
             walk.append(at)
             at = joints[at].arguments["mimic"][0]
         if depth.get(at) == -1:
@@ -241,7 +241,7 @@ def check_mimics(source: Source, joints: dict[str, JointElement]) -> None:
 
 
 def free_base(model: Model, source: Source) -> Model:
-    """Return the robot on a free joint; unchanged if the file has one."""
+    """Return the robot with a free root joint; unchanged if the file has one."""
     out = add_free_root(model)
     if out is model:
         source.note("the file has a floating joint of its own; no other was added")
@@ -249,7 +249,7 @@ def free_base(model: Model, source: Source) -> Model:
 
 
 def read_extension(builder: ModelBuilder, root: Element, source: Source) -> None:
-    """Read roles, named poses, up and units from our own ``<poise>`` element."""
+    """Read roles, named poses, the up axis and units from Poise's own ``<poise>`` element."""
     for element in root.iterfind("poise"):
         builder.up, builder.units = element.get("up", "z"), element.get("units", "m")
     for element in root.iterfind("poise/*"):
@@ -263,7 +263,7 @@ def read_extension(builder: ModelBuilder, root: Element, source: Source) -> None
 
 
 def call_with_line(source: Source, line: int, call: Any, *args: Any, **kwargs: Any) -> None:
-    """Call a function; report errors of the builder with the line of the file."""
+    """Call a function; errors of the builder are raised with the line of the file."""
     try:
         call(*args, **kwargs)
     except FormatError:
@@ -273,7 +273,7 @@ def call_with_line(source: Source, line: int, call: Any, *args: Any, **kwargs: A
 
 
 def warn_of_held_leaders(source: Source, model: Model, joints: dict[str, JointElement]) -> None:
-    """Note leaders whose followers' ranges leave them a single value: allowed, and hardly intended."""
+    """Note leaders that the ranges of their mimic joints restrict to a single value: valid, but rarely intended."""
     for leader in dict.fromkeys(joint.mimic.joint for joint in model.joints if joint.mimic):
         joint, at = joints[leader], model.joint(leader).v.start
         lower, upper = (joint.arguments.get(side) for side in ("lower", "upper"))
@@ -283,6 +283,6 @@ def warn_of_held_leaders(source: Source, model: Model, joints: dict[str, JointEl
 
 
 def find_line(error: PoiseError, joints: dict[str, JointElement]) -> int | None:
-    """Return the line of the joint that an error names, if it names one."""
+    """Return the line of the joint named in an error, or None."""
     text = str(error)
     return next((joint.line for name, joint in joints.items() if f"joint {name!r}" in text), None)

@@ -1,13 +1,13 @@
-"""The up axis of a robot's DAE files: applied, or ignored because the vertices are in the link's axes already.
+"""The up axis of a robot's DAE files: applied, or ignored if the vertices are already in the link's axes.
 
-A DAE file states its up axis. For some robots it must be applied, or the links lie scattered (iCub); for others it must
-be ignored (Unitree's H2). Viewers do the one or the other. The whole robot decides, because its links touch one another
-at the joints. The gap of a reading is
+A DAE file states its up axis. For some robots it must be applied, or the links are scattered (iCub); for others it must
+be ignored (Unitree's H2). Viewers differ. We decide for the whole robot, because its links touch one another at the
+joints. The gap of a choice is
 
-    sum over links, over the joints on a link, of the distance from the joint to the nearest box around a mesh of it,
+    sum over links, over the joints on a link, of the distance from the joint to the nearest bounding box of a mesh,
 
 in the rest pose; the joints on a link are its own origin and those of its child frames. The axis is applied, in all
-files of the robot, if that makes the gap clearly smaller; for files that state Z both readings agree.
+files of the robot, if that makes the gap clearly smaller. Files that state Z need no rotation.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from poise.model.memo import MemoSlot
 __all__ = ["describe_reading", "find_turn"]
 
 
-CLEAR_RATIO = 0.7  # an applied axis must shrink the gap to less than this share
-SMALL_GAP = 0.01  # relative to the body's length: smaller differences between gaps do not count
+CLEAR_RATIO = 0.7  # the axis is applied if it reduces the gap below this ratio
+SMALL_GAP = 0.01  # relative to the body's length: smaller differences of gaps are ignored
 TURNS = {
     "x": np.array([[0.0, -1, 0, 0], [0, 0, -1, 0], [1, 0, 0, 0], [0, 0, 0, 1]]),
     "y": np.array([[1.0, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, 0], [0, 0, 0, 1]]),
@@ -38,14 +38,14 @@ TURNS = {
 
 @dataclass(frozen=True, slots=True)
 class AxisReading:
-    """Whether the up axes that a robot's files state were applied.
+    """The decision whether the stated up axes of a robot's files are applied.
 
     Attributes:
         applied: Whether the stated axes are applied.
         passed: The gap with the axes ignored [m].
         turned: The gap with the axes applied [m].
-        matters: Whether the two differ enough.
-        axes: What the files say is up.
+        matters: Whether the two gaps differ significantly.
+        axes: The up axes stated by the files.
     """
 
     applied: bool = False
@@ -59,19 +59,19 @@ READING = MemoSlot[AxisReading]("up axes of the mesh files")
 
 
 def find_turn(model: Model, shelf: MeshCache, file: MeshFile) -> Floats:
-    """Return the rotation of a file's vertices before scale and placement, (4, 4)."""
+    """Return the rotation of a file's vertices, applied before scale and placement, (4, 4)."""
     if file.up == "z":
         return TURNS["z"]
     return TURNS[file.up if find_reading(model, shelf).applied else "z"]
 
 
 def find_reading(model: Model, shelf: MeshCache) -> AxisReading:
-    """Return how the up axes of a robot's files are taken."""
+    """Return the decision on the up axes of a robot's files; computed once."""
     return model.memo.get(READING, lambda: choose_reading(model, shelf))
 
 
 def describe_reading(model: Model, shelf: MeshCache) -> list[str]:
-    """Return a note on how the files were read; empty if no opened file has another up axis, or it does not matter."""
+    """Return a note on the decision; empty if all files are z-up, or the gaps do not differ significantly."""
     reading = find_reading(model, shelf) if shelf.up_axes - {"z"} else AxisReading()
     if not reading.matters:
         return []
@@ -82,7 +82,7 @@ def describe_reading(model: Model, shelf: MeshCache) -> list[str]:
 
 
 def choose_reading(model: Model, shelf: MeshCache) -> AxisReading:
-    """Return the reading that joins the links better, by visual meshes, else by collision meshes."""
+    """Return the decision with the smaller gap, from visual meshes or otherwise from collision meshes."""
     for use in ("visual", "collision"):
         shapes = [shape for shape in model.shapes if isinstance(shape.shape, Mesh)]
         links = open_links(shelf, [shape for shape in shapes if (shape.use == "collision") == (use == "collision")])
@@ -95,7 +95,7 @@ def choose_reading(model: Model, shelf: MeshCache) -> AxisReading:
 
 
 def open_links(shelf: MeshCache, shapes: list[Shape]) -> dict[str, list[tuple[Shape, MeshFile]]]:
-    """Return the meshes of all links that have a file with another up axis than z."""
+    """Return the meshes of all links that have a file with an up axis other than z."""
     turned = [s for s in shapes if is_dae(s) and (file := shelf.open(s)) is not None and file.up != "z"]
     found: dict[str, list[tuple[Shape, MeshFile]]] = {shape.frame: [] for shape in turned}
     for shape in shapes:
@@ -106,12 +106,12 @@ def open_links(shelf: MeshCache, shapes: list[Shape]) -> dict[str, list[tuple[Sh
 
 
 def is_dae(shape: Shape) -> bool:
-    """Return whether a mesh is of the one format that states its up axis and is not turned by its reader."""
+    """Return whether a mesh is a DAE: the only format whose up axis is stated but not applied by its reader."""
     return isinstance(shape.shape, Mesh) and shape.shape.path.lower().endswith(".dae")
 
 
 def measure_gaps(model: Model, links: dict[str, list[tuple[Shape, MeshFile]]], applied: bool) -> float:
-    """Return the total distance of the joints on some links from the meshes of those links [m]."""
+    """Return the total distance between the joints on some links and the meshes of those links [m]."""
     T = dict(zip(model.frames, model.fk(model.rest), strict=True))
     gap = 0.0
     for link, meshes in links.items():
@@ -124,7 +124,7 @@ def measure_gaps(model: Model, links: dict[str, list[tuple[Shape, MeshFile]]], a
 
 
 def measure_distances(shape: Shape, file: MeshFile, points: Floats, applied: bool) -> Floats:
-    """Return the distances of points of a link from the bounding box of a mesh, in its file's axes [m]."""
+    """Return the distances of points in a link's frame from the bounding box of a mesh [m]."""
     matrix = place_mesh(shape) @ TURNS[file.up if applied else "z"]
     vertices = np.concatenate([np.asarray(patch.vertices, np.float64) for patch in file.patches])
     into = np.linalg.pinv(matrix)

@@ -1,10 +1,10 @@
-"""A model as a URDF.
+"""The URDF writer.
 
-URDF has one root link, and joints of one, two (planar) or six (floating) freedoms. What it does not have is written
-in joints it has, with the same kinematics and a warning: a universal, Euler or translation3 joint as a row of single
-ones, a screw as a turn and a slide that mimics it, a ball as three turns about z, y and x. A rest pose, stiffness,
-roles and named poses go into ``<poise>`` elements, which other programs pass over. Numbers are written so that they
-read back to the last bit.
+URDF has one root link, and joints with one, two (planar) or six (floating) degrees of freedom. Other joints are written
+as chains of these, with the same kinematics and a warning: a universal, Euler or translation3 joint as single joints,
+a screw as a revolute joint and a prismatic joint that mimics it, a ball as three revolute joints about z, y and x. Rest
+pose, stiffness, roles and named poses are written as ``<poise>`` elements, which other programs ignore. Numbers are
+written so that they read back exactly.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def write_model(model: Model, target: Path) -> None:
     """Write the model to a file.
 
     Raises:
-        FormatError: The model has names that XML cannot hold or that URDF readers confuse, or a ball joint with a cone.
+        FormatError: A name is invalid in XML or ambiguous in URDF, or a ball joint has a range.
     """
     root = _Writer(model).write_robot()
     ET.indent(root)
@@ -82,7 +82,7 @@ class _Writer:
         return root
 
     def make_new(self, name: str) -> str:
-        """Return an unused name like the given one."""
+        """Return the name, with underscores appended if it is taken, and reserve it."""
         while name in self.taken:
             name += "_"
         self.taken.add(name)
@@ -91,7 +91,7 @@ class _Writer:
     # -------------------------------------------------------------------------------------------- frames and joints
 
     def write_frame(self, name: str, world: str | None) -> None:
-        """Write the link of a frame and the joint that carries it."""
+        """Write the link of a frame, and the joint above it."""
         frame = self.model.frame(name)
         parent = world if frame.parent is None else frame.parent
         if frame.joint is None:
@@ -105,7 +105,7 @@ class _Writer:
         self.write_link(name, joint.mass, joint.center)
 
     def write_model_joint(self, joint: Joint, parent: str) -> None:
-        """Write a joint as it is, or as a row of single joints."""
+        """Write a joint directly, or as a chain of single joints."""
         rest = list_extras(self.model, joint)
         if joint.kind in SAME:
             bounds = (-np.inf, np.inf) if joint.kind == "fixed" else (float(joint.lower), float(joint.upper))
@@ -122,7 +122,7 @@ class _Writer:
             self.write_joint_row(joint, parent, rest)
 
     def write_joint_row(self, joint: Joint, parent: str, rest: dict[str, str]) -> None:
-        """Write a joint that URDF lacks as several that it has, with the same kinematics."""
+        """Write a joint that URDF lacks as a chain of single joints with the same kinematics."""
         steps = list(list_single_steps(joint))
         self.rows.setdefault(joint.kind, []).append(joint.name)
         numbers = rest.get("rest", "").split()
@@ -181,7 +181,7 @@ class _Writer:
             ET.SubElement(inertial, "inertia", dict.fromkeys(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), "0"))
         self.links.append(element)
 
-    # -------------------------------------------------------------------------------------------- what hangs on it
+    # -------------------------------------------------------------------------------------------- shapes and extensions
 
     def write_shapes(self) -> None:
         """Write all shapes, each in its link."""
@@ -193,7 +193,7 @@ class _Writer:
                         write_solid(links[shape.frame], use, solid, offset, shape.color)
 
     def write_extension(self, root: ET.Element) -> None:
-        """Write roles and named poses, and the up axis if it is not z."""
+        """Write roles and named poses, and the up axis and units if they are not z and m."""
         model = self.model
         about = {} if model.up == "z" else {"up": model.up}
         if model.units != "m":
@@ -211,7 +211,7 @@ class _Writer:
 
 
 class SingleJoint(NamedTuple):
-    """A single joint of a row; without a suffix it keeps the name of the whole."""
+    """A single joint of a chain; without a suffix it keeps the name of the original joint."""
 
     suffix: str
     kind: str
@@ -221,7 +221,7 @@ class SingleJoint(NamedTuple):
 
 
 def list_single_steps(joint: Joint) -> Iterator[SingleJoint]:
-    """Yield the single joints that a joint is written as, from the parent outwards."""
+    """Yield the single joints that a joint is written as, in order from the parent."""
     both = zip(np.atleast_1d(joint.lower), np.atleast_1d(joint.upper), strict=True)
     ranges = [(float(low), float(high)) for low, high in both]
     if joint.kind == "screw":
@@ -246,13 +246,13 @@ def list_axes(joint: Joint) -> list[Vector]:
 
 
 def convert_numbers(joint: Joint, q: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the numbers of a joint as in the file: a ball's are the angles of turns about z, y and x."""
+    """Return the coordinates of a joint as written: for a ball, the angles about z, y and x."""
     own = q[joint.q]
     return np.array(find_roll_pitch_yaw(own)[::-1]) if joint.kind == "ball" else own
 
 
 def list_extras(model: Model, joint: Joint) -> dict[str, str]:
-    """Return values that only Poise reads: a nonzero rest pose, stiffness, and whether it is locked."""
+    """Return the values for ``<poise>``: a rest value other than the default, stiffness, and lock."""
     out = {}
     if joint.nq:
         rest = convert_numbers(joint, model.rest)
@@ -271,7 +271,7 @@ def list_extras(model: Model, joint: Joint) -> dict[str, str]:
 
 
 def check_text(value: str) -> str:
-    """Return a name, after checking that XML can hold it."""
+    """Return a name; raise `FormatError` if XML cannot represent it."""
     bad = [c for c in value if (c < " ") or c in "\ufffe\uffff" or "\ud800" <= c <= "\udfff"]
     if bad or not value.strip():
         raise FormatError(f"the name {value!r} cannot be written in XML; rename it.")
@@ -279,7 +279,7 @@ def check_text(value: str) -> str:
 
 
 def check_blanks(names: Sequence[str]) -> None:
-    """Reject names that differ only by blanks around them, which readers remove."""
+    """Raise `FormatError` for names that differ only in surrounding blanks, which readers remove."""
     seen: dict[str, str] = {}
     for name in names:
         other = seen.setdefault(name.strip(), name)
@@ -300,7 +300,7 @@ def write_numbers(values: Any) -> str:
 
 
 def add_origin(parent: ET.Element, offset: Transform) -> None:
-    """Add ``<origin xyz rpy>``; nothing for the identity."""
+    """Add ``<origin xyz rpy>``, unless the offset is the identity."""
     if offset == _IDENTITY:
         return
     rpy = find_roll_pitch_yaw(offset.rotation.wxyz)
@@ -308,10 +308,10 @@ def add_origin(parent: ET.Element, offset: Transform) -> None:
 
 
 def find_roll_pitch_yaw(wxyz: Any) -> tuple[float, float, float]:
-    """Return the angles of Rz(yaw) Ry(pitch) Rx(roll) of a unit quaternion, exact to rounding at every pitch.
+    """Return roll, pitch and yaw, Rz(yaw) Ry(pitch) Rx(roll), of a unit quaternion, accurate at every pitch.
 
     With c, s the cosine and sine of half the pitch, ``(c - s) exp(i (roll + yaw) / 2) = (w - y) + i (x + z)`` and
-    ``(c + s) exp(i (roll - yaw) / 2) = (w + y) + i (x - z)``: what a pitch of a quarter turn leaves open has no weight.
+    ``(c + s) exp(i (roll - yaw) / 2) = (w + y) + i (x - z)``: at a pitch of 90 degrees the free angle has no effect.
     """
     w, x, y, z = (float(number) for number in wxyz)
     difference, total = math.hypot(w - y, x + z), math.hypot(w + y, x - z)
@@ -321,14 +321,14 @@ def find_roll_pitch_yaw(wxyz: Any) -> tuple[float, float, float]:
 
 
 def wrap_angle(angle: float) -> float:
-    """Return the angle within half a turn."""
+    """Wrap an angle to [-pi, pi]."""
     return angle if abs(angle) <= math.pi else math.remainder(angle, math.tau)
 
 
 def list_limit(parent: ET.Element, bounds: tuple[float, float]) -> dict[str, str]:
-    """Return ``<limit>`` with both bounds, effort and velocity, which the specification requires.
+    """Add ``<limit>`` with both bounds, and effort and velocity, which the specification requires.
 
-    A bound that is not there is written as 1e9, and returned for ``<poise>``; 0 of effort and velocity means unknown.
+    A missing bound is written as +-1e9 and returned for ``<poise>``; an effort or velocity of 0 means unknown.
     """
     low, high = max(bounds[0], -NO_BOUND), min(bounds[1], NO_BOUND)
     ET.SubElement(parent, "limit", lower=write_number(low), upper=write_number(high), effort="0", velocity="0")
@@ -336,7 +336,7 @@ def list_limit(parent: ET.Element, bounds: tuple[float, float]) -> dict[str, str
 
 
 def list_solids(shape: Shape) -> Iterator[tuple[Any, Transform]]:
-    """Yield the solid, or its parts if URDF does not have it: a capsule is a cylinder and two spheres."""
+    """Yield the solid, or its parts if URDF lacks it: a capsule becomes a cylinder and two spheres."""
     solid = shape.shape
     if not isinstance(solid, Capsule):
         yield solid, shape.offset

@@ -1,9 +1,9 @@
 """Xacro, the macro language of URDF files (wiki.ros.org/xacro): properties, macros, includes, conditions, expressions.
 
-The expander is ours. The xacro package evaluates expressions with Python's `eval`, so that a file can run any command;
-its evaluator, its list of functions and its file access are private, and a patch of them would break with the next
-version. The documented language is small: the file's tree is walked once and another one is written, which is that of
-the xacro package (`tests/parity/test_xacro_peers.py`). `poise.formats.urdf.xacro_values` has what a file may read.
+The expander is our own. The xacro package evaluates expressions with Python's `eval`, so that a file can run any
+command; its evaluator, function list and file access are private, and patches of them would break with new versions.
+The documented language is small: the tree of the file is traversed once and a new one is built, equal to the output of
+the xacro package (`tests/parity/test_xacro_peers.py`). `poise.formats.urdf.xacro_values` controls file access.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ MACRO = re.compile(rb"""=\s*["'][^"'<>$]*\$[{(]""")
 PARAMETER = re.compile(
     r"""\s*([^\s:=]+)(?:\s*:?=\s*(\^\|?)?(\$\{[^}]*\}|\$\([^)]*\)|(?:'[^']*'|"[^"]*"|[^\s'"])*))?(?=\s|$)"""
 )
-MAX_LIST_LENGTH = 10_000  # characters of a macro's parameters
-ELEMENT_COST = 10  # steps of the budget
+MAX_LIST_LENGTH = 10_000  # limit for the parameter list of a macro, in characters
+ELEMENT_COST = 10  # budget steps
 CALL_COST = 50
-COPIED = 100  # characters that are copied or scanned in one step
+COPIED = 100  # characters copied or scanned per step
 
 
 def needs_xacro(source: Source, root: Element) -> bool:
-    """Return whether a file has macros outside its comments: xacro elements, or ``${...}`` with its namespace."""
+    """Return whether a file uses xacro outside comments: xacro elements, or ``${...}`` with its namespace."""
     if b"xacro" not in source.data or not any(mark in source.data for mark in MARKS):
         return False
     bare = remove_comments(source.data)
@@ -57,11 +57,11 @@ def remove_comments(data: bytes) -> bytes:
 def expand(source: Source, root: Element, options: ReadOptions) -> Element:
     """Return the URDF of a file with its macros expanded.
 
-    Elements keep their lines; those from an included file have the line of the include or call in this file.
+    Elements keep their line numbers; those from an included file have the line of the include or call in this file.
 
     Raises:
         MissingExtra: The file reads YAML and PyYAML is not installed.
-        FormatError: The macros are wrong, need something that a file may not read, or do not end.
+        FormatError: The macros are invalid, need a forbidden file or variable, or do not terminate.
     """
     values = Values(source, PackageFinder(look_source(source, options)))
     expander = Expander(values)
@@ -81,8 +81,8 @@ class Expander:
     """The expander of the macros of one file.
 
     Attributes:
-        at, line: The file and the line that are being expanded, for errors.
-        outer: The line of the user's file from which another file or its macro was called; None in the file itself.
+        at, line: The file and line being expanded, for errors.
+        outer: The line of the user's file that includes another file or calls its macro; None in the user's file.
     """
 
     def __init__(self, values: Values) -> None:
@@ -116,7 +116,7 @@ class Expander:
             self.add_text(child.tail, scope, out)
 
     def add_text(self, text: str | None, scope: Scope, out: Element) -> None:
-        """Append text."""
+        """Append text, evaluated."""
         if not text:
             return
         before = (out[-1].tail if len(out) else out.text) or ""
@@ -128,7 +128,7 @@ class Expander:
             out.text = after
 
     def copy(self, element: Element, tag: str, scope: Scope, out: Element) -> None:
-        """Append an element that is not xacro's, its attributes evaluated."""
+        """Append an ordinary element with its attributes evaluated and its content expanded."""
         new = Element(tag)
         new.sourceline = self.outer or element.sourceline
         for name, value in element.items():
@@ -153,7 +153,7 @@ class Expander:
             target.set(name, text if lazy else self.values.evaluate(text, scope), lazy=lazy)
 
     def find_target(self, where: str | None, scope: Scope) -> Scope:
-        """Return the scope in which a property is defined."""
+        """Return the scope in which to define a property."""
         if where == "global":
             return self.top
         target = scope.parent if where == "parent" else None
@@ -181,12 +181,12 @@ class Expander:
         self.values.arguments.setdefault(require(element, "name"), default)
 
     def choose(self, element: Element, scope: Scope, out: Element) -> None:
-        """Expand ``if`` or ``unless``."""
+        """Expand the content of ``if`` or ``unless`` if its condition is met."""
         if self.read_flag(element, "value", scope) is (element.tag == "xacro:if"):
             self.expand_children(element, scope, out)
 
     def insert_block(self, element: Element, scope: Scope, out: Element) -> None:
-        """Append a block argument of a macro, or the content of a property."""
+        """Append a block argument of a macro, or the content of a block property."""
         name = require(element, "name")
         if scope.find(f"**{name}"):
             self.expand_children(scope.look_up(f"**{name}"), scope, out)
@@ -195,11 +195,11 @@ class Expander:
             self.copy(block, block.tag, scope, out)
 
     def add_element(self, element: Element, scope: Scope, out: Element) -> None:
-        """Append an element whose tag is computed."""
+        """Append an element with a computed tag."""
         self.copy(element, self.values.evaluate_text(require(element, "xacro:name"), scope), scope, out)
 
     def add_attribute(self, element: Element, scope: Scope, out: Element) -> None:
-        """Set an attribute whose name is computed."""
+        """Set an attribute with a computed name."""
         name, value = (self.values.evaluate_text(require(element, key), scope) for key in ("name", "value"))
         out.set(name, value)
 
@@ -246,7 +246,7 @@ class Expander:
         self.values.files.pop()
 
     def expand_content(self, source: Source, element: Element, scope: Scope, out: Element) -> None:
-        """Append the content of an element of perhaps another file."""
+        """Append the expanded content of an element, which may be from another file."""
         at, outer = self.at, self.outer
         if source is not self.values.main and outer is None:
             self.outer = self.line
@@ -255,14 +255,14 @@ class Expander:
         self.at, self.outer = at, outer
 
     def read_name(self, element: Element, attribute: str, scope: Scope) -> str:
-        """Return the name of a property or a namespace."""
+        """Return the name of a property or a namespace; raise `ExpressionError` if it is invalid."""
         name = str(self.values.evaluate(require(element, attribute), scope))
         if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
             raise ExpressionError(f"{quote(name)} is not a name; use letters, digits, and underscores after the first")
         return name
 
     def read_flag(self, element: Element, name: str, scope: Scope, default: str | None = None) -> bool:
-        """Return an attribute that is true or false."""
+        """Return the value of a boolean attribute."""
         value: Any = parse_literal(self.values.evaluate(element.get(name, default) or require(element, name), scope))
         if isinstance(value, str):
             raise ExpressionError(f"{name} is {quote(value)}; it must be true or false")
@@ -270,7 +270,7 @@ class Expander:
 
 
 def require(element: Element, name: str) -> str:
-    """Return an attribute, or raise `ExpressionError` if it is missing."""
+    """Return an attribute; raise `ExpressionError` if it is missing."""
     value = element.get(name)
     if value is None:
         raise ExpressionError(f"<{element.tag}> needs the attribute {name!r}")

@@ -1,8 +1,8 @@
-"""The values of a xacro file: its properties and arguments, the text that uses them, and the files that they come from.
+"""The values of a xacro file: properties and arguments, evaluation of text, and access to other files.
 
 ``${...}`` is evaluated by `poise.formats.urdf.expressions`. ``$(...)`` is ``arg``, ``find``, ``dirname``, ``cwd``,
-``eval`` or ``optenv``, which always has its default: environment variables are not read. Files are read in the robot's
-own folder, in its package, and in the packages that `PackageFinder.find_package` knows.
+``eval``, or ``optenv``, which always returns its default: environment variables are not read. Files are read only from
+the robot's folder, its package, and the packages found by `PackageFinder.find_package`.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ __all__ = ["Macro", "Scope", "Values", "parse_literal"]
 TOKEN = re.compile(
     r"(?<!\$)\$(\$+[{(])|\$\{([^}]*)\}|\$\(([^)]*)\)|(\$[{(])"
 )  # escaped, expression, substitution, not closed
-ILLEGAL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # XML has no such characters
+ILLEGAL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # characters that XML does not allow
 MAX_PATH_LENGTH = 4096
 MAX_FILE_BYTES = 1 << 22
-SEARCH_COST = 1000  # steps of the budget for a look at the disk
+SEARCH_COST = 1000  # budget steps for a disk access
 BUSY = object()
 
 
@@ -36,7 +36,7 @@ BUSY = object()
 class Macro:
     """A macro: its element, the file that defines it, and its parameters with their defaults.
 
-    A default is (whether the caller's property of that name goes first, the text or None).
+    A default is (whether the caller's property of that name takes precedence, the text or None).
     """
 
     element: Element
@@ -49,7 +49,7 @@ class Scope:
     """The properties and macros of a file, a macro call or a namespace; a missing name is looked up in `parent`.
 
     Attributes:
-        pending: Properties whose text is evaluated when they are first used.
+        pending: Properties whose text is evaluated on first use.
     """
 
     file_values: Values
@@ -60,7 +60,7 @@ class Scope:
     pending: set[str] = field(default_factory=set)
 
     def find(self, name: str) -> Scope | None:
-        """Return the nearest scope that has a property."""
+        """Return the nearest scope that has a property, or None."""
         scope: Scope | None = self
         while scope is not None and name not in scope.values:
             scope = scope.parent
@@ -101,12 +101,12 @@ class Scope:
 
 
 class Values:
-    """Evaluates the text of one robot's files.
+    """The evaluator of the text of a robot's files.
 
     Attributes:
-        main: The file that the user named.
-        files: The files that are being included; relative paths begin at the last.
-        root: The scope of the functions.
+        main: The file given by the user.
+        files: The stack of included files; relative paths refer to the last one.
+        root: The scope of the predefined functions.
     """
 
     def __init__(self, main: Source, finder: PackageFinder) -> None:
@@ -132,18 +132,18 @@ class Values:
         }
 
     def note(self, *words: Any, **_: Any) -> str:
-        """Note a message of the file."""
+        """Add a message from the file to the notes."""
         self.main.note(f"the file says: {quote(' '.join(map(str, words)), 200)[1:-1]}")
         return ""
 
     def stop(self, *words: Any) -> None:
-        """Raise an error of the file itself."""
+        """Raise an error with a message from the file."""
         raise ExpressionError(quote(" ".join(map(str, words)), 200)[1:-1])
 
     # -------------------------------------------------------------------------------------------- text
 
     def evaluate(self, text: str, scope: Scope) -> Any:
-        """Return the value of a text: typed if it is one expression, else a string."""
+        """Return the value of a text: typed if it is a single expression, otherwise a string."""
         self.budget.spend(len(text))
         parts, at = [], 0
         for token in TOKEN.finditer(text):
@@ -157,7 +157,7 @@ class Values:
         return parts[0] if len(parts) == 1 else "".join(map(str, parts))
 
     def evaluate_text(self, text: str, scope: Scope) -> str:
-        """Return the value of a text as a string that XML can hold."""
+        """Return the value of a text as a string; raise `ExpressionError` if XML cannot represent it."""
         value = str(self.evaluate(text, scope))
         if ILLEGAL.search(value):
             raise ExpressionError(f"{quote(value)} has characters that XML cannot hold")
@@ -195,29 +195,29 @@ class Values:
         return calls[command](words[0])
 
     def make_argument_scope(self) -> Scope:
-        """Return the names of ``$(eval ...)``: the arguments of the file and the functions."""
+        """Return the scope of ``$(eval ...)``: the arguments of the file and the functions."""
         self.budget.charge(self.arguments)
         literals = {name: parse_literal(value) for name, value in self.arguments.items()}
         return Scope(self, self.root, values={**literals, "true": True, "false": False})
 
     def read_argument(self, name: str) -> str:
-        """Return an argument of the file."""
+        """Return the value of an argument of the file."""
         if name not in self.arguments:
             raise ExpressionError(f"the argument {name[:80]!r} has no value. {self.advise(f' {name[:80]}:=...')}")
         return self.arguments[name]
 
     def reject_variable(self, name: str) -> str:
-        """Raise an error for an environment variable."""
+        """Raise `ExpressionError` for an environment variable."""
         raise ExpressionError(f"a file may not read the environment variable {name[:80]!r}. {self.advise('')}")
 
     def advise(self, options: str) -> str:
-        """Return how to give the file a value."""
+        """Return advice on setting a value."""
         return f"Give it a value: xacro {Path(self.main.path).name}{options} -o robot.urdf, then load that"
 
     # -------------------------------------------------------------------------------------------- files
 
     def find_package(self, name: str) -> str:
-        """Return the folder of a package."""
+        """Return the folder of a package; raise `ExpressionError` if it is not found."""
         if name not in self.packages:
             self.budget.spend(SEARCH_COST)
             self.packages[name] = self.finder.find_package(name)
@@ -229,7 +229,7 @@ class Values:
         return str(self.packages[name])
 
     def find_file(self, reference: str) -> Path | None:
-        """Return a file that may be read; None if it is missing or out of bounds."""
+        """Return the path of a file, or None if it is missing or must not be read."""
         self.budget.spend(SEARCH_COST)
         if "\0" in reference or len(reference) > MAX_PATH_LENGTH:
             return None
@@ -237,7 +237,7 @@ class Values:
         return path if self.finder.may_read(path) else None
 
     def open(self, reference: str) -> Source:
-        """Read a file."""
+        """Open a file; raise `ExpressionError` if it must not be read, or includes itself."""
         path = self.find_file(reference)
         if path is None:
             raise ExpressionError(
@@ -252,13 +252,13 @@ class Values:
 
 
 def tokenize(text: str, sep: str = ",; ", skip_empty: bool = True) -> list[str]:
-    """Return the parts of a text between separators of one character."""
+    """Split a text at separators of one character."""
     parts = re.split(f"[{re.escape(sep)}]", text) if sep else [text]
     return [part for part in parts if part or not skip_empty]
 
 
 def parse_literal(value: Any) -> Any:
-    """Return a number or a truth value for a text that is one; a text without its quotes; else the value itself."""
+    """Convert text to a number or boolean if possible, and remove quotes; other values are returned unchanged."""
     if not isinstance(value, str):
         return value
     if len(value) >= 2 and value[0] == value[-1] == "'":

@@ -1,6 +1,6 @@
-"""YAML files that a xacro file reads: dictionaries, lists, numbers and words, with xacro's units (``!degrees 90``).
+"""YAML files of xacro: dictionaries, lists, numbers and text, with xacro's units (``!degrees 90``).
 
-PyYAML parses, and the values are built here, so that aliases pay for every copy and unknown tags raise.
+PyYAML parses the file. The values are built here, so that every copy of an alias is charged and unknown tags raise.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ SUFFIXES = (".yaml", ".yml")
 MAX_BYTES = 1 << 17
 STANDARD = "tag:yaml.org,2002:"
 SCALARS = {f"{STANDARD}{kind}" for kind in ("int", "float", "bool", "null")}
-MAX_SCALAR_LENGTH = 100  # characters of a number
+MAX_SCALAR_LENGTH = 100  # limit for a number, in characters
 MERGE = f"{STANDARD}merge"
-COST = 10  # steps of the budget for a byte, and for a value
+COST = 10  # budget steps per byte, and per value
 UNITS = {"!radians": 1.0, "!degrees": math.pi / 180.0}
 UNITS |= {"!meters": 1.0, "!millimeters": 0.001, "!foot": 0.3048, "!inches": 0.0254}
 
@@ -30,7 +30,7 @@ def read_yaml(source: Source, evaluator: Evaluator, names: NameScope) -> Any:
 
     Raises:
         MissingExtra: PyYAML is not installed.
-        FormatError: It is not YAML, too large, or holds something other than dictionaries, lists, numbers and words.
+        FormatError: The file is not YAML, is too large, or contains other types of values.
     """
     try:
         import yaml
