@@ -3,8 +3,8 @@
     PYTHONPATH=tests/support python tools/answers.py record build/answers.npz      before
     PYTHONPATH=tests/support python tools/answers.py compare build/answers.npz     after, on the same machine
 
-A refactoring keeps every q, status and number of steps, bit for bit. A change of arithmetic does not, and then the
-table says which families of problems it touched and by how much.
+A refactoring keeps every q, status and number of steps, bit for bit. A change of arithmetic does not; the table then
+shows the affected families of problems and the largest differences.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ def tip(model: poise.Model) -> str:
 
 
 def pose_targets(model: poise.Model, frame: str, count: int, seed: int) -> NDArray[np.float64]:
-    """Draw transforms that the body can reach."""
+    """Return random transforms that the body can reach."""
     return np.asarray(model.fk(model.random(np.random.default_rng(seed), count), frame))
 
 
 def solve_arms() -> Iterator[Answer]:
-    """Solve pose goals of arms, in every mode and with every way of handling limits."""
+    """Solve pose goals of arms, in every mode and with every limit handling."""
     variants: list[dict[str, Any]] = [
         *({"limit_handling": how} for how in ("active", "freeze", "penalty", "clamp", "off")),
         {"mode": "repeatable"},
@@ -66,7 +66,7 @@ def solve_arms() -> Iterator[Answer]:
 
 
 def solve_by_every_method() -> Iterator[Answer]:
-    """Solve positions by every method of the shelf."""
+    """Solve position goals with every method."""
     for name in ("planar3", "iiwa14", "tree30"):
         model = poise.load(name)
         frame = tip(model)
@@ -75,11 +75,11 @@ def solve_by_every_method() -> Iterator[Answer]:
                 try:
                     yield flatten(poise.solve(model, Reach(frame, target[:3, 3]), method=method, max_steps=60))
                 except poise.PoiseError:
-                    break  # this method refuses this body
+                    break  # the method does not support this body
 
 
 def solve_figures() -> Iterator[Answer]:
-    """Solve whole-body goals of the humanoid on one level and on several."""
+    """Solve whole-body goals of the humanoid, with one priority level and with several."""
     model = poise.load("humanoid")
     rng = np.random.default_rng(3)
     feet = [Reach(foot, model.fk(model.rest, foot)) for foot in ("foot_l", "foot_r")]
@@ -95,7 +95,7 @@ def solve_figures() -> Iterator[Answer]:
 
 
 def solve_with_limits() -> Iterator[Answer]:
-    """Solve with cones, coupled joints, clearances and ranges of targets."""
+    """Solve with cones, coupled joints, clearances and target ranges."""
     model = poise.load("panda")
     frame = tip(model)
     limits: list[Any] = [
@@ -115,7 +115,7 @@ def solve_with_limits() -> Iterator[Answer]:
 
 
 def step_in_time() -> Iterator[Answer]:
-    """Follow targets in time, within limits of speed and acceleration."""
+    """Follow moving targets within speed and acceleration limits."""
     for name in ARMS:
         model = poise.load(name)
         targets = pose_targets(model, tip(model), 6, 6)
@@ -129,7 +129,7 @@ def step_in_time() -> Iterator[Answer]:
 
 
 def solve_batches() -> Iterator[Answer]:
-    """Solve many rows at once, reachable ones and random ones."""
+    """Solve batches of reachable and unreachable targets."""
     for name in ARMS:
         model = poise.load(name)
         targets = pose_targets(model, tip(model), 1500, 7)
@@ -140,7 +140,7 @@ def solve_batches() -> Iterator[Answer]:
 
 
 def drag_rigs() -> Iterator[Answer]:
-    """Drag hands and feet of the figures that have handles."""
+    """Drag hands and feet of bodies with handles."""
     for name, handle, way in (("humanoid", "hand_l", (0.3, 0.4, 0.2)), ("quadruped", "foot_fl", (0.1, 0.1, 0.0))):
         model = poise.load(name)
         rig = poise.Rig(model)
@@ -151,7 +151,7 @@ def drag_rigs() -> Iterator[Answer]:
 
 
 def operate_rigs() -> Iterator[Answer]:
-    """Plant, pin, aim, bend, mirror and undo."""
+    """Plant, pin, drag, mirror, undo, release and settle rigs."""
     for name, hand, foot in (("humanoid", "hand_l", "foot_l"), ("quadruped", "foot_fl", "foot_hl")):
         rig = poise.Rig(poise.load(name))
         rig.plant()
@@ -170,12 +170,12 @@ def operate_rigs() -> Iterator[Answer]:
 
 
 def pad(values: Any) -> Answer:
-    """Return numbers of any shape as one answer without status and steps."""
+    """Return numbers of any shape as one answer, with zeros for status and steps."""
     return np.concatenate([np.ravel(np.asarray(values, dtype=np.float64)), [0.0, 0.0]])
 
 
 def list_answers() -> Iterator[Answer]:
-    """List every pose of a transform, for arms with six and with seven joints."""
+    """List all solutions of transforms, for arms with six and with seven joints."""
     for name, frame in ARMS.items():
         model = poise.load(name)
         for target in pose_targets(model, frame, 40, 8):
@@ -200,13 +200,13 @@ def change_clips() -> Iterator[Answer]:
 
 
 def list_figures(measured: Any) -> list[float]:
-    """Return the numbers among the figures of a clip."""
+    """Return the numeric fields of a clip's quality."""
     values = (getattr(measured, field.name) for field in fields(measured))
     return [value for value in values if isinstance(value, int | float)]
 
 
 def list_targets() -> dict[str, poise.Model]:
-    """Return bodies of other proportions and other joints than the humanoid."""
+    """Return target bodies with other proportions and other joints than the humanoid."""
     return {
         "child": poise.load("humanoid", scale=0.6),
         "character": make_character(),
@@ -216,7 +216,7 @@ def list_targets() -> dict[str, poise.Model]:
 
 
 def retarget_clips() -> Iterator[Answer]:
-    """Transfer a walk to other bodies as a whole."""
+    """Retarget a walk to other bodies as a whole clip."""
     for clip in (make_walk(90), put_skate_in(make_walk(60), 0.006, 2)):
         for model in list_targets().values():
             out = retarget(clip, model)
@@ -226,7 +226,7 @@ def retarget_clips() -> Iterator[Answer]:
 
 
 def retarget_streams() -> Iterator[Answer]:
-    """Transfer a walk to other bodies frame by frame."""
+    """Retarget a walk to other bodies frame by frame."""
     clip = put_skate_in(make_walk(90))
     for model in list_targets().values():
         live = Retargeter(clip.model, model)
@@ -251,7 +251,7 @@ FAMILIES: dict[str, Callable[[], Iterator[Answer]]] = {
 
 
 def collect() -> dict[str, Answer]:
-    """Solve everything; one flat array for each family, and how long each answer is."""
+    """Solve all problems; return a flat array of answers and the sizes of the answers for each family."""
     out: dict[str, Answer] = {}
     for family, run in FAMILIES.items():
         answers = list(run())
@@ -261,7 +261,7 @@ def collect() -> dict[str, Answer]:
 
 
 def compare(before: Any, now: dict[str, Answer]) -> int:
-    """Print a row for each family; return how many answers differ."""
+    """Print a row for each family; return the number of answers that differ."""
     different = 0
     for family in FAMILIES:
         sizes = now[f"{family} sizes"].astype(int)
@@ -279,7 +279,7 @@ def compare(before: Any, now: dict[str, Answer]) -> int:
 
 
 def main() -> None:
-    """Record or compare, as the command line says."""
+    """Record or compare, depending on the command line."""
     verb, path = sys.argv[1], Path(sys.argv[2])
     now = collect()
     if verb == "record":

@@ -1,11 +1,11 @@
-"""What Blender makes of our files: imports exported GLB and BVH in headless Blender and compares where the joints are.
+"""Compare our GLB and BVH files in Blender: import them headless and compare the joint positions.
 
-    python tools/blender_check.py --out build/blender     # writes files, starts blender, prints a table, fails on doubt
+    python tools/blender_check.py --out build/blender     # write files, run Blender, print a table; fails on errors
     blender -b --factory-startup --python tools/blender_check.py -- build/blender    # the second half alone
 
-The first half runs with Poise: it writes a clip of several bodies and, beside each file, where every joint is in every
-frame. The second half runs inside Blender, imports the file and looks. Debian's Blender 3.4 on Python 3.11 needs two
-shims: its BVH importer opens files with mode "rU", its glTF importer says `np.bool`. Blender turns y up into z up.
+The first half runs with Poise: it writes a clip of several bodies and, next to each file, the position of every joint
+in every frame. The second half runs inside Blender, imports the file and compares. Debian's Blender 3.4 on Python 3.11
+needs two patches: its BVH importer opens files with mode "rU", its glTF importer uses `np.bool`. Blender is z-up.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-TOLERANCE = 2e-5  # metres; Blender works in single precision
+TOLERANCE = 2e-5  # m; Blender works in single precision
 FRAMES = 24
 FPS = 30
 
@@ -29,7 +29,7 @@ FPS = 30
 
 
 def write_files(out: Path) -> None:
-    """Write clips of bodies as GLB and, if BVH can hold the body, as BVH; each with a table of expected positions."""
+    """Write clips of bodies as GLB and, if possible, as BVH; each with a table of expected positions."""
     import poise
     from poise.formats import registry
 
@@ -57,7 +57,7 @@ def make_motion(model: Any) -> np.ndarray:
 
 
 def export(motion: Any, path: Path) -> None:
-    """Write the file, and a JSON with the positions of its frames, z up."""
+    """Write the file, and a JSON with the z-up positions of its frames."""
     import poise
 
     poise.save(motion, path)
@@ -69,7 +69,7 @@ def export(motion: Any, path: Path) -> None:
 
 
 def make_character(path: Path) -> None:
-    """Write a tube bound to three bones under a scaled armature: a mesh, a skin and a material to be kept."""
+    """Write a test character: a tube bound to three bones under a scaled armature, with a skin and a material."""
     rings, around = 13, 12
     heights = np.linspace(0, 1.5, rings)
     angles = np.linspace(0, 2 * np.pi, around, endpoint=False)
@@ -80,7 +80,7 @@ def make_character(path: Path) -> None:
     quads = [(r * around + k, r * around + (k + 1) % around) for r in range(rings - 1) for k in range(around)]
     faces = np.array([(a, a + around, b + around, a, b + around, b) for a, b in quads]).reshape(-1)
     inverse = np.tile(np.eye(4), (3, 1, 1))
-    inverse[:, 3, 1] = -0.5 * np.arange(3)  # columns of the inverse of a shift up
+    inverse[:, 3, 1] = -0.5 * np.arange(3)  # columns of the inverse of an upward translation
     arrays = [
         (points, "<f4", 5126, "VEC3"),
         (np.pad(weights, ((0, 0), (0, 1))), "<f4", 5126, "VEC4"),
@@ -123,7 +123,7 @@ def make_character(path: Path) -> None:
 
 
 def compare_files(out: Path) -> None:
-    """Import every file and compare; exit with 1 if a joint is missing or off."""
+    """Import and compare every file; exit with 1 if a joint is missing or misplaced."""
     patch_blender()
     bad = 0
     print(f"{'file':24} {'joints':>6} {'frames':>6} {'worst [m]':>10}")
@@ -139,7 +139,7 @@ def compare_files(out: Path) -> None:
 
 
 def patch_blender() -> None:
-    """Patch Debian's Blender 3.4 for Python 3.11 with a new numpy."""
+    """Patch Debian's Blender 3.4 for Python 3.11 with a recent NumPy."""
     plain = builtins.open
 
     def tolerant(file: Any, mode: str = "r", *args: Any, **more: Any) -> Any:
@@ -151,7 +151,7 @@ def patch_blender() -> None:
 
 
 def compare(path: Path, expected: dict[str, Any]) -> tuple[int, int, float, list[str]]:
-    """Return the number of compared joints and frames, the largest distance, and the missing names."""
+    """Return the number of compared joints and frames, the largest distance [m], and the missing names."""
     import bpy
 
     bpy.ops.wm.read_factory_settings(use_empty=True)
@@ -185,7 +185,7 @@ def find_bones() -> dict[str, Any]:
 
 
 def draw_picture(path: Path) -> None:
-    """Render the imported scene in its last frame, by Cycles on the CPU; bones as tubes."""
+    """Render the last frame of the imported scene with Cycles on the CPU, with bones as cylinders."""
     import bpy
     from mathutils import Vector
 

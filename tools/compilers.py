@@ -1,9 +1,9 @@
-"""Build with every compiler that users have, and run the quick tests on each: `make compilers`.
+"""Build with every supported compiler and run the quick tests: `make compilers`.
 
-    python tools/compilers.py                  # all of them; if one is missing, an error says what to type
+    python tools/compilers.py                  # all of them; a missing one is an error with the install command
     python tools/compilers.py g++-12 zig       # some
 
-The printed table goes into RELEASING.md.
+Copy the printed table to RELEASING.md.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PACKAGES |= {"clang++-19": "clang-19", "zig": ""}
 
 
 def find_tools(name: str) -> Toolchain:
-    """Return a compiler; if it is missing, end with what to type."""
+    """Return the toolchain of a compiler; if it is missing, exit with the install command."""
     if name == "zig":
         return make_zig(BUILD / "zig-tools", platform.machine())
     if not shutil.which(name):
@@ -35,13 +35,13 @@ def find_tools(name: str) -> Toolchain:
 
 
 def read_version(tools: Toolchain) -> str:
-    """Return the first line that a compiler says of itself."""
+    """Return the first line of a compiler's `--version`."""
     done = subprocess.run([tools.compiler, "--version"], check=True, stdout=subprocess.PIPE, text=True)
     return done.stdout.splitlines()[0]
 
 
 def try_compiler(name: str, tools: Toolchain, target: Target) -> tuple[bool, str, str]:
-    """Build and run the quick tests; return whether all passed, the seconds of the build, and a summary."""
+    """Build and run the quick tests; return whether all passed, the build time, and a summary."""
     begin = time.monotonic()
     try:
         module = build_module(target, tools, ROOT, [Path(sysconfig.get_path("include"))], BUILD / name)
@@ -56,7 +56,7 @@ def try_compiler(name: str, tools: Toolchain, target: Target) -> tuple[bool, str
 
 
 def main() -> None:
-    """Build, run, print the table."""
+    """Build, run the tests and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("compilers", nargs="*", default=list(PACKAGES), help=", ".join(PACKAGES))
     names = parser.parse_args().compilers

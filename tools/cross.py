@@ -1,10 +1,10 @@
 """Build for the other processor with Debian's cross compiler, and run the laws there under qemu: `make cross`.
 
     python tools/cross.py            # all levels, warnings as errors; the tests of LAWS
-    python tools/cross.py --short    # those of SHORT, as in CI
+    python tools/cross.py --short    # the tests of SHORT, as in CI
 
-On x86-64 the laws run at the baseline and at AVX2; qemu has no AVX-512. Python, numpy and pytest of the other processor
-come from Debian's packages and the package index, into build/cross.
+On x86-64 the laws run at the baseline and at AVX2; qemu does not support AVX-512. Python, NumPy and pytest of the other
+processor are downloaded from Debian and the package index into build/cross.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from module_build import Target, Toolchain, build_module
 from trial_site import LAWS, ROOT, SHORT, Trial, copy_package, install_packages, run_trials
 
 BUILD = ROOT / "build" / "cross"
-PYTHON = "3.11"  # Debian 12's
+PYTHON = "3.11"  # the version of Debian 12
 OTHER = {"x86_64": "aarch64", "aarch64": "x86_64"}
 LEVELS = {"x86_64": ("baseline", "avx2"), "aarch64": ("baseline",)}
 NEEDED = ("hypothesis>=6.100", "mpmath>=1.3", "numpy>=2.0", "pytest>=8.2", "scipy>=1.13")
-FLAGS = "-Werror -Wno-error=maybe-uninitialized"  # GCC 12 gets the second wrong; it shows and does not fail
+FLAGS = "-Werror -Wno-error=maybe-uninitialized"  # a false positive of GCC 12 is shown but not an error
 
 
 def find_compiler(machine: str) -> str:
-    """Return the cross compiler for a processor; if it is missing, end with what to type."""
+    """Return the cross compiler for a processor; if it is missing, exit with the install command."""
     name = f"{machine}-linux-gnu-g++"
     if not shutil.which(name):
         package = f"g++-{machine.replace('_', '-')}-linux-gnu"
@@ -39,7 +39,7 @@ def find_compiler(machine: str) -> str:
 
 
 def make_site(machine: str, module: Path) -> Path:
-    """Return a site of the other processor: numpy, pytest and the package with the module."""
+    """Return a site of the other processor: NumPy, pytest, and the package with the module."""
     site = BUILD / f"site-{machine}"
     install_packages(site, PYTHON, machine, NEEDED)
     copy_package(site, module)
@@ -47,14 +47,14 @@ def make_site(machine: str, module: Path) -> Path:
 
 
 def compile_sources(*folders: Path) -> None:
-    """Compile Python's sources here if this Python writes the same bytecode: under qemu that takes minutes."""
+    """Compile the Python sources here if this version writes the same bytecode; under qemu that takes minutes."""
     if sys.version_info[:2] == tuple(map(int, PYTHON.split("."))):
         words = ("-m", "compileall", "-q", "-j0", *map(str, folders))
-        subprocess.run([sys.executable, *words], check=False, stdout=subprocess.DEVNULL)  # Debian ships a broken file
+        subprocess.run([sys.executable, *words], check=False, stdout=subprocess.DEVNULL)  # one Debian file is broken
 
 
 def main() -> None:
-    """Build, run, report."""
+    """Build the module, run the tests and report."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--short", action="store_true", help="the short list")
     parser.add_argument("--build-only", action="store_true", help="run nothing")

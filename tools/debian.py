@@ -1,7 +1,7 @@
-"""Pythons and their headers for any processor, from Debian's packages, unpacked into a folder: nothing is installed.
+"""Python and its headers for any processor, unpacked from Debian packages into a folder; nothing is installed.
 
-`apt-get` is given a state of its own, so it needs no rights, touches no list of the machine, and checks signatures as
-ever. Headers are what a wheel is compiled against; a whole Python with its C library is what a wheel is tried on.
+`apt-get` gets its own state folder, so that it needs no privileges, changes no package lists of the machine, and still
+checks signatures. Headers are for compiling a wheel; a complete Python with its C library is for testing it.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ __all__ = [
 MIRROR = "http://deb.debian.org/debian"
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
-# Which release of Debian has which Python; a line here is all that another one needs.
+# The Debian release of each Python version; add a line to support another one.
 SUITES = {"3.11": "bookworm", "3.13": "trixie", "3.14": "forky"}
 
 
 def explain_missing_apt() -> str | None:
-    """Return why nothing can be downloaded here, with the command to type; None if it can."""
+    """Return a message with the install command if downloads are not possible here, otherwise None."""
     if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
         return "apt-get and dpkg-deb are missing; Pythons of other machines come from Debian's packages."
     if not KEYRING.exists():
@@ -41,12 +41,12 @@ def unpack_headers(python: str, machine: str, store: Path) -> Path:
     """Download and unpack the headers of a CPython for a processor.
 
     Args:
-        python: "3.11".
+        python: The version, such as "3.11".
         machine: "x86_64" or "aarch64".
-        store: Where downloads and what is unpacked are kept.
+        store: The folder for downloads and unpacked files.
 
     Returns:
-        The folder that stands for `/`.
+        The folder that represents `/`.
     """
     root = store / f"headers-{python}-{machine}"
     if not (root / "usr/include" / f"python{python}" / "Python.h").exists():
@@ -56,15 +56,15 @@ def unpack_headers(python: str, machine: str, store: Path) -> Path:
 
 
 def list_header_folders(root: Path, python: str) -> list[Path]:
-    """Return the include folders: the first holds the processor's pyconfig.h, the second Python.h."""
+    """Return the include folders: the first has the processor's pyconfig.h, the second Python.h."""
     return [root / "usr/include", root / "usr/include" / f"python{python}"]
 
 
 def unpack_python(python: str, machine: str, store: Path) -> Path:
-    """Download and unpack a Python for a processor, with its libraries down to the C library.
+    """Download and unpack a Python for a processor, with its libraries including the C library.
 
     Returns:
-        The folder that stands for `/`.
+        The folder that represents `/`.
     """
     root = store / f"python-{python}-{machine}"
     if not (root / "whole").exists():
@@ -75,7 +75,7 @@ def unpack_python(python: str, machine: str, store: Path) -> Path:
 
 
 def make_command(root: Path, python: str, machine: str, store: Path) -> list[str]:
-    """Return the command that starts an unpacked Python: by its own loader, under qemu for another processor."""
+    """Return the command that starts an unpacked Python: with its own loader, and under qemu for another processor."""
     folders = [root / place / f"{machine}-linux-gnu" for place in ("lib", "usr/lib")]
     loader = next(path for folder in folders for path in sorted(folder.glob("ld-linux-*.so.*")))
     program = root / "usr/bin" / f"python{python}"
@@ -84,7 +84,7 @@ def make_command(root: Path, python: str, machine: str, store: Path) -> list[str
 
 
 def find_emulator(machine: str, store: Path) -> Path:
-    """Return qemu in user mode for a processor: the machine's own, or Debian's."""
+    """Return the qemu user-mode emulator for a processor: the installed one, or Debian's."""
     name = f"qemu-{machine}-static"
     found = shutil.which(name)
     if found:
@@ -99,7 +99,7 @@ def find_emulator(machine: str, store: Path) -> Path:
 
 
 def download(packages: list[str], suite: str, machine: str, store: Path, *, dependencies: bool) -> list[Path]:
-    """Download packages, with their dependencies if wanted, and return the files."""
+    """Download packages, optionally with their dependencies, and return the files."""
     state = store / f"apt-{suite}-{machine}"
     options = list_apt_options(state, suite, ARCHITECTURES[machine])
     if not (state / "updated").exists():
@@ -116,7 +116,7 @@ def download(packages: list[str], suite: str, machine: str, store: Path, *, depe
 
 
 def list_apt_options(state: Path, suite: str, architecture: str) -> list[str]:
-    """Return options that give apt-get its own sources, lists, and empty list of installed packages."""
+    """Return options that give apt-get its own sources, lists, and an empty list of installed packages."""
     for name in ("lists/partial", "cache/archives/partial"):
         (state / name).mkdir(parents=True, exist_ok=True)
     (state / "status").touch()
@@ -138,7 +138,7 @@ def list_apt_options(state: Path, suite: str, architecture: str) -> list[str]:
 
 
 def unpack(debs: list[Path], root: Path) -> None:
-    """Unpack packages into a folder that stands for `/`; nothing of them is run."""
+    """Unpack packages into a folder that represents `/`; no package scripts are run."""
     root.mkdir(parents=True, exist_ok=True)
     for deb in debs:
         subprocess.run(["dpkg-deb", "-x", str(deb), str(root)], check=True)

@@ -1,15 +1,15 @@
-"""Open every file of a folder as somebody would who has just installed Poise, and look at the result.
+"""Open every file of a folder in the studio, as a new user would, and check the result.
 
     python tools/gallery.py folder [--out build/gallery]        or: make gallery FILES=folder
 
-Each file is opened in a studio (without a browser), in a process of its own, with a bound on time. Four questions:
+Each file is opened in a studio (without a browser), in a separate process with a time limit. Four checks:
 
-    drawn       is the body seen, by its own meshes where its file has some?
-    framed      does the studio's camera see all of it, neither cut off nor tiny, and does it stand on the floor?
-    draggable   does a handle that is pulled come along, by at least half the way, and do bones keep their lengths?
-    saved       does what the studio saves read back as the same pose?
+    drawn       the body is visible, with its own meshes if its file has some
+    framed      the studio's camera sees all of it, neither cut off nor tiny, and it stands on the floor
+    draggable   a dragged handle follows by at least half the distance, and bones keep their lengths
+    saved       the file saved by the studio reads back as the same pose
 
-The answers go to `table.md` and `table.json`, the pictures to `sheet_*.png`, 30 to a sheet.
+The results are written to `table.md` and `table.json`, the pictures to `sheet_*.png`, 30 per sheet.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from poise.arrays import Floats
 
 SUFFIXES = (".urdf", ".xacro", ".xml", ".mjcf", ".bvh", ".glb", ".gltf", ".vrm")
 QUESTIONS = ("drawn", "framed", "draggable", "saved")
-PATIENCE = 300.0  # [s] for one file
+PATIENCE = 300.0  # s, for one file
 ACROSS, DOWN = 6, 5  # pictures on a sheet
 TILE = (300, 360)
 
 
 def main() -> None:
-    """Read the command line."""
+    """Check all files of the folder given on the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="where the files are; folders in it are looked into")
     parser.add_argument("--out", type=Path, default=Path("build/gallery"), help="where the sheets go")
@@ -65,25 +65,25 @@ def main() -> None:
 
 
 def find_files(folder: Path) -> list[Path]:
-    """Return the bodies in a folder; of XML files those that are MJCF and stand for themselves."""
+    """Return the body files in a folder; of XML files, only MJCF models that are not just includes."""
     found = [path for path in sorted(folder.rglob("*")) if path.suffix.lower() in SUFFIXES and path.is_file()]
     return [path for path in found if path.suffix.lower() != ".xml" or is_scene(path)]
 
 
 def is_scene(path: Path) -> bool:
-    """Return whether an XML file is an MJCF model with a body, or one that includes such."""
+    """Return whether an XML file is an MJCF model with a body, or includes one."""
     head = path.read_bytes()[: 1 << 20]
     return b"<mujoco" in head and b"<mujocoinclude" not in head and (b"<body" in head or b"<include" in head)
 
 
 class Worker:
-    """A process that opens one file after another; it is restarted after a crash or a timeout."""
+    """A process that checks one file after another; it is restarted after a crash or a timeout."""
 
     def __init__(self) -> None:
         self.process: subprocess.Popen[str] | None = None
 
     def ask(self, path: Path, picture: Path) -> dict[str, Any]:
-        """Return the answers for one file."""
+        """Return the results for one file."""
         begun = time.monotonic()
         if self.process is None or self.process.poll() is not None:
             command = [sys.executable, __file__, "--serve", "."]
@@ -107,7 +107,7 @@ class Worker:
 
 
 def serve() -> None:
-    """Answer the requests of the other process, line by line."""
+    """Check the files requested on stdin, line by line."""
     for line in sys.stdin:
         path, picture = json.loads(line)
         print(json.dumps(look_at(Path(path), Path(picture))), flush=True)
@@ -117,7 +117,7 @@ def serve() -> None:
 
 
 def look_at(path: Path, picture: Path) -> dict[str, Any]:
-    """Open a file in a studio, and answer the questions."""
+    """Open a file in a studio and run the checks."""
     warnings.simplefilter("ignore")
     out: dict[str, Any] = {}
     try:
@@ -144,7 +144,7 @@ def look_at(path: Path, picture: Path) -> dict[str, Any]:
 
 
 def wait_for_look(studio: Any) -> str:
-    """Wait until the meshes have been read, and return what is drawn."""
+    """Wait until the meshes are read; return a description of the appearance."""
     from poise.formats.meshes.looks import find_look
 
     look = find_look(studio.model)
@@ -160,7 +160,7 @@ def wait_for_look(studio: Any) -> str:
 
 
 def draw(studio: Any, picture: Path) -> Any:
-    """Draw the pose; it must cover a part of the picture, by its own meshes where it has some."""
+    """Draw the pose; return True if it covers a part of the picture, with its own meshes if it has some."""
     import poise
 
     made = poise.plot(studio.pose)
@@ -177,7 +177,7 @@ def draw(studio: Any, picture: Path) -> Any:
 
 
 def frame(studio: Any, _: Path) -> Any:
-    """Check that every drawn vertex is in the first camera's view, large enough, and on the floor."""
+    """Check that every drawn vertex is in the initial camera's view, large enough, and on the floor."""
     points = list_drawn(studio)
     camera = studio.session.server.initial_camera
     eye, at, up = (np.array(x, float) for x in (camera.position, camera.look_at, camera.up))
@@ -197,12 +197,12 @@ def frame(studio: Any, _: Path) -> Any:
     size = float(np.ptp(points, axis=0).max())
     stands = (
         -0.01 * size < lowest - studio.session.scenery.floor < 0.03 * size
-    )  # the lowest pose of a clip may be between those seen
+    )  # the lowest pose of a clip may be between the sampled ones
     return True if stands else "it does not stand on the floor"
 
 
 def list_drawn(studio: Any) -> Floats:
-    """Return every drawn vertex of the first pose, and of up to 60 poses of its clip, (n, 3)."""
+    """Return every drawn vertex of the first pose, or of up to 60 poses of its clip, (n, 3)."""
     from poise.model.geometry.looks import deform
     from poise.pictures.body.pieces import find_pieces
 
@@ -214,7 +214,7 @@ def list_drawn(studio: Any) -> Floats:
     found = []
     for k, q in enumerate(rows):
         T = model.fk(q)
-        if pieces:  # a large body is thinned after its first pose
+        if pieces:  # vertices of a large body are subsampled after its first pose
             every = 1 if k == 0 else max(1, sum(len(piece.patch.vertices) for piece in pieces) // 20_000)
             found += [deform(piece, model.frames, T)[::every] for piece in pieces]
         else:
@@ -223,7 +223,7 @@ def list_drawn(studio: Any) -> Floats:
 
 
 def drag(studio: Any, _: Path) -> Any:
-    """Pull a handle by a twelfth of the body's size; check that it moves half the way and no bone stretches."""
+    """Drag a handle by 1/12 of the body's size; check that it follows half of that and no bone stretches."""
     puppet = studio.puppet
     names = sorted(puppet.handles, key=lambda name: puppet.handles[name].kind != "end")
     if not names:
@@ -254,7 +254,7 @@ def drag(studio: Any, _: Path) -> Any:
 
 
 def measure_bones(model: Any, q: Floats) -> Floats:
-    """Return the lengths of the ways between frames whose joints turn only."""
+    """Return the distances between frames connected by rotating joints [m]."""
     T = dict(zip(model.frames, model.fk(q), strict=True))
     pairs = [
         (joint.frame, joint.parent)
@@ -265,7 +265,7 @@ def measure_bones(model: Any, q: Floats) -> Floats:
 
 
 def save(studio: Any, _: Path) -> Any:
-    """Save what is seen as the studio offers it first, and read it back."""
+    """Save the pose in the studio's default format, and compare it after reading."""
     import poise
     from poise.studio.downloads import find_kind, make_file, name_file, pose_from_json
     from poise.studio.showable import read_opening
@@ -291,7 +291,7 @@ def save(studio: Any, _: Path) -> Any:
 
 
 def write_table(rows: list[dict[str, Any]]) -> str:
-    """Write the answers as a table."""
+    """Return the results as a Markdown table."""
     head = f"| file | {' | '.join(QUESTIONS)} | look | problem |\n|{'---|' * (len(QUESTIONS) + 3)}\n"
     lines = [
         f"| {row['file']} | {' | '.join('yes' if row.get(q) else 'no' for q in QUESTIONS)} |"
@@ -302,7 +302,7 @@ def write_table(rows: list[dict[str, Any]]) -> str:
 
 
 def count_words(rows: list[dict[str, Any]]) -> str:
-    """Count the answers of each kind of file."""
+    """Return the counts of passed checks for each kind of file."""
     kinds = Counter(Path(row["file"]).suffix.lower() for row in rows)
     lines = []
     for kind, count in sorted(kinds.items()):
@@ -313,7 +313,7 @@ def count_words(rows: list[dict[str, Any]]) -> str:
 
 
 def draw_sheets(rows: list[dict[str, Any]], out: Path) -> None:
-    """Put the pictures on sheets, each with its name and its answers below."""
+    """Arrange the pictures on sheets, each with its name and results below."""
     from PIL import Image, ImageDraw
 
     each = ACROSS * DOWN

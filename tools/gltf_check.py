@@ -1,8 +1,8 @@
-"""Writes glTF files of every kind that Poise can, and runs the Khronos validator over them.
+"""Write glTF files of every supported kind, and run the Khronos validator on them.
 
-    python tools/gltf_check.py build/gltf       # a folder into which npm has installed gltf-validator
+    python tools/gltf_check.py build/gltf       # a folder in which npm has installed gltf-validator
 
-Fails on any error or warning of the validator; hints (an empty node, a skin without a mesh) are counted.
+Fails on any error or warning of the validator; hints (an empty node, a skin without a mesh) are only counted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from poise.errors import FormatWarning
 
 
 def write_files(out: Path) -> list[Path]:
-    """Write bare skeletons and a character, posed and moved, as GLB and glTF, next to their source and elsewhere."""
+    """Write skeletons and a character, as models, poses and motions, as GLB and glTF, in two folders."""
     files = []
     (out / "elsewhere").mkdir(parents=True, exist_ok=True)
     source = out / "character_source.gltf"
@@ -47,7 +47,7 @@ def write_files(out: Path) -> list[Path]:
 
 
 def main() -> None:
-    """Writes, validates, and ends with the validator's verdict."""
+    """Write the files, validate them, and exit with the validator's exit code."""
     out = Path(sys.argv[1]).resolve()
     files = write_files(out)
     script = Path(__file__).with_name("gltf_check.mjs").resolve()

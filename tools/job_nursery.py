@@ -1,9 +1,9 @@
-"""A nursery: a process that has imported everything, and copies itself for every run, so that a run begins at once.
+"""A preloaded process that forks for every run of a job, so that a run starts without imports.
 
     python tools/job_nursery.py job.json targets out
 
-A line on its input starts a run; it answers with the run's process id and then, when the run has ended, with its status
-(negative: the signal).
+A line on stdin starts a run. The process prints the run's process id and, when the run ends, its exit status (negative:
+the signal).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from poise.scale.inputs import load_parquet
 
 
 def main() -> None:
-    """Run the job in copies of this process, one after the other, as asked."""
+    """Run the job in forks of this process, one for each line of input."""
     job, inputs, out = Job.load(sys.argv[1]), sys.argv[2], sys.argv[3]
     load_parquet()
     for _ in sys.stdin:

@@ -1,9 +1,9 @@
-"""Count how often one frame of a stream crosses from one source file of Poise into another.
+"""Count the calls between source files of Poise in one frame of a stream.
 
     PYTHONPATH=tests/support python tools/journey.py
 
-A stop is a call that enters a file of `src/poise` other than the file of its caller. Per frame the table lists the
-stops, the distinct files and the returns (stops in a file that was entered before), then the
+A stop is a call that enters a file of `src/poise` from another file. The table lists, per frame, the stops, the
+distinct files and the returns (stops in a file that was entered before), then the
 median processor time of a frame.
 """
 
@@ -30,7 +30,7 @@ BODIES: dict[str, Callable[[], Any]] = {"machine": make_machine, "child": lambda
 
 
 def find_caller(frame: FrameType) -> str:
-    """Return the source file of Poise that made a call, or an empty string."""
+    """Return the source file of Poise that made a call, or ""."""
     caller = frame.f_back
     while caller is not None and not caller.f_code.co_filename.startswith(SOURCE):
         caller = caller.f_back
@@ -38,7 +38,7 @@ def find_caller(frame: FrameType) -> str:
 
 
 def count_stops(call: Callable[[], object]) -> Counter[str]:
-    """Return how often a call enters each source file from another one."""
+    """Return the number of times that a call enters each source file from another one."""
     stops: Counter[str] = Counter()
 
     def watch(frame: FrameType, event: str, _: object) -> None:

@@ -1,6 +1,6 @@
 """Run pytest at several instruction levels in one process: `level_runs.py baseline,avx2 ARGUMENTS`.
 
-Under qemu the imports take several times as long as a few tests; here they are paid for once.
+Under qemu, imports take several times as long as a few tests; here they run only once.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from poise import native
 
 
 def main() -> int:
-    """Return the first exit code other than 0."""
+    """Run the tests at each level; return the largest exit code."""
     codes = []
     for level in sys.argv[1].split(","):
         native.choose_level(level)

@@ -1,9 +1,9 @@
-"""Run the laws at every instruction level and rounding of this machine, on other random numbers: `make levels`.
+"""Run the laws at every instruction level and rounding of this machine, with other random numbers: `make levels`.
 
     python tools/levels.py                 # four seeds, all levels, both roundings
-    python tools/levels.py --seeds 0       # the tests' own numbers alone
+    python tools/levels.py --seeds 0       # only the tests' own numbers
 
-A law that holds on one processor and fails on another hangs on a last bit; here it fails on this machine.
+A law that holds on one processor and fails on another depends on the last bit; this tool makes it fail here.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ROUNDINGS = {"contracted": "-ffp-contract=fast", "plain": "-ffp-contract=off"}
 
 
 def build_site(rounding: str) -> Path:
-    """Return a site with a module of this machine, built with one rounding."""
+    """Return a site with a module for this machine, built with one rounding mode."""
     target = Target(f"{sys.version_info.major}.{sys.version_info.minor}", platform.machine())
     tools = Toolchain(os.environ.get("CXX", "c++"), ROUNDINGS[rounding])
     headers = [Path(sysconfig.get_path("include"))]
@@ -34,7 +34,7 @@ def build_site(rounding: str) -> Path:
 
 
 def list_levels(site: Path) -> list[str]:
-    """Return the instruction levels that this machine runs."""
+    """Return the instruction levels that this machine supports."""
     path = os.pathsep.join([str(site), sysconfig.get_path("purelib")])
     words = [sys.executable, "-S", "-c", "from poise import native; print(*native.levels())"]
     done = subprocess.run(words, env={**os.environ, "PYTHONPATH": path}, check=True, stdout=subprocess.PIPE, text=True)
@@ -42,7 +42,7 @@ def list_levels(site: Path) -> list[str]:
 
 
 def main() -> None:
-    """Build, run, report."""
+    """Build the modules, run the tests and report."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3], help="0 is the tests' own numbers")
     parser.add_argument("--roundings", nargs="+", choices=ROUNDINGS, default=list(ROUNDINGS))

@@ -1,8 +1,8 @@
-"""Build the native module for any CPython, processor and compiler. `cross/FindPython.cmake` tells CMake of the target.
+"""Build the native module for any CPython, processor and compiler. `cross/FindPython.cmake` describes the target.
 
-zig, from the package index, brings clang, the C++ library (linked in) and the symbols of every glibc, so that one
-machine builds wheels for all of Linux, for a glibc as old as 2.17, and nothing has to be installed. Debian's cross
-compilers are the ones that users of the other processor have.
+zig, from the package index, includes clang, the C++ library (linked statically) and the symbols of every glibc, so that
+one machine builds wheels for all of Linux, for glibc 2.17 and later, without installing anything. Debian's cross
+compilers are those that users of the other processor have.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from pathlib import Path
 __all__ = ["GLIBC", "Target", "Toolchain", "build_module", "make_zig"]
 
 GLIBC = "2.17"
-# Without the first flag zig checks undefined behaviour. nanobind prints to stderr, and with the stable ABI no header of
-# Python brings <cstdio>.
+# The first flag turns off zig's checks of undefined behaviour. nanobind prints to stderr, and with the stable ABI no
+# Python header includes <cstdio>.
 ZIG_FLAGS = "-fno-sanitize=undefined -include cstdio"
 
 
 @dataclass(frozen=True)
 class Target:
-    """A wheel to be built.
+    """The target of a wheel.
 
     Attributes:
-        python: The CPython whose headers are used, "3.11".
+        python: The version of CPython whose headers are used, such as "3.11".
         machine: "x86_64" or "aarch64".
-        stable: Whether the module keeps to the stable ABI, and serves every CPython from 3.12.
+        stable: Whether the module uses the stable ABI, which works with every CPython from 3.12.
     """
 
     python: str
@@ -45,7 +45,7 @@ class Target:
 
     @property
     def soabi(self) -> str:
-        """The tag in the file name of a module for this CPython alone."""
+        """The tag in the file name of a module for this CPython only."""
         return f"cpython-{self.python.replace('.', '')}-{self.machine}-linux-gnu"
 
     @property
@@ -54,7 +54,7 @@ class Target:
         return "_core.abi3.so" if self.stable else f"_core.{self.soabi}.so"
 
     def serves(self, python: str) -> bool:
-        """Return whether a CPython of that version imports the module."""
+        """Return whether a CPython of this version can import the module."""
         major, minor = map(int, python.split("."))
         return (major, minor) >= (3, 12) if self.stable else python == self.python
 
@@ -64,8 +64,8 @@ class Toolchain:
     """A C++ compiler, as CMake variables.
 
     Attributes:
-        compiler: Its command.
-        flags: Its flags.
+        compiler: The command.
+        flags: The compiler flags.
         variables: Other CMake variables, such as the archiver.
     """
 
@@ -75,7 +75,7 @@ class Toolchain:
 
 
 def build_module(target: Target, tools: Toolchain, source: Path, headers: list[Path], folder: Path) -> Path:
-    """Compile the module with all instruction levels; files that did not change are not compiled again.
+    """Compile the module with all instruction levels, incrementally; return its path.
 
     Args:
         target: The CPython and processor to build for.
@@ -89,7 +89,7 @@ def build_module(target: Target, tools: Toolchain, source: Path, headers: list[P
         "CMAKE_BUILD_TYPE": "Release",
         "CMAKE_SYSTEM_NAME": "Linux",
         "CMAKE_SYSTEM_PROCESSOR": target.machine,
-        "NB_HAS_MTLS_GNU2": "OFF",  # before glibc 2.40, thread-local access in that dialect loses vector registers
+        "NB_HAS_MTLS_GNU2": "OFF",  # before glibc 2.40, thread-local access in this dialect loses vector registers
         "POISE_LEVELS": "all",
         "CMAKE_CXX_COMPILER": tools.compiler,
         "CMAKE_CXX_FLAGS": tools.flags,
@@ -109,7 +109,7 @@ def build_module(target: Target, tools: Toolchain, source: Path, headers: list[P
 
 
 def make_zig(folder: Path, machine: str) -> Toolchain:
-    """Return zig for a processor. CMake wants programs without arguments, so each is a shell script."""
+    """Return a zig toolchain for a processor. CMake requires programs without arguments, so each is a shell script."""
     spec = find_spec("ziglang")
     if spec is None or spec.origin is None:
         raise SystemExit("zig is missing. Type: pip install ziglang")
@@ -125,6 +125,6 @@ def make_zig(folder: Path, machine: str) -> Toolchain:
     variables = {
         "CMAKE_AR": tools["ar"],
         "CMAKE_RANLIB": tools["ranlib"],
-        "CMAKE_TRY_COMPILE_TARGET_TYPE": "STATIC_LIBRARY",  # linked, it would build a C++ library for debugging too
+        "CMAKE_TRY_COMPILE_TARGET_TYPE": "STATIC_LIBRARY",  # linking would also build a C++ library for debugging
     }
     return Toolchain(str(tools["c++"]), ZIG_FLAGS, variables)

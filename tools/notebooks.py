@@ -1,9 +1,9 @@
-"""Write the notebooks of the course from its page: text becomes text, every Python block a cell.
+"""Generate the notebooks of the course from its page: text becomes text cells, Python blocks become code cells.
 
     python tools/notebooks.py
 
-One notebook for each numbered section of `docs/course/exercises.md`. A notebook is JSON, and these are written as
-JSON: nothing needs to be installed.
+There is one notebook for each numbered section of `docs/course/exercises.md`. Notebooks are written directly as JSON,
+so nothing needs to be installed.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Any
 COURSE = Path(__file__).parents[1] / "docs" / "course"
 SECTION = re.compile(r"^## (?P<number>\d+)\. (?P<title>.*)$", re.MULTILINE)
 BLOCK = re.compile(r"^```python\n(.*?)\n```$", re.MULTILINE | re.DOTALL)
-LINK = re.compile(r"\[([^\]]+)\]\((?!http)[^)]+\)")  # to pages that do not lie beside a student's notebook
+LINK = re.compile(r"\[([^\]]+)\]\((?!http)[^)]+\)")  # links to pages that are not next to a student's notebook
 
 
 def make_notebooks() -> dict[str, str]:
-    """Return the text of every notebook by its file's name."""
+    """Return the text of every notebook by file name."""
     page = (COURSE / "exercises.md").read_text("utf-8")
     starts = list(SECTION.finditer(page))
     ends = [start.start() for start in starts[1:]] + [len(page)]
@@ -44,7 +44,7 @@ def make_notebook(section: str, number: int) -> str:
 
 
 def make_cell(text: str, kind: str, name: str) -> dict[str, Any]:
-    """Return a cell as the format has it; a heading grows, since it is the first of its notebook."""
+    """Return a notebook cell; its heading is raised by one level, because it is the first of its notebook."""
     lines = re.sub("^## ", "# ", text).splitlines(keepends=True)
     cell: dict[str, Any] = {"cell_type": kind, "id": f"exercise-{name}", "metadata": {}, "source": lines}
     return cell | ({"execution_count": None, "outputs": []} if kind == "code" else {})

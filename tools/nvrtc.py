@@ -1,8 +1,8 @@
-"""Compile CUDA source to machine code with NVRTC, on a machine that needs no GPU and no CUDA toolkit.
+"""Compile CUDA source to machine code with NVRTC, without a GPU or a CUDA toolkit.
 
-The compiler is the shared library inside the package `nvidia-cuda-nvrtc`; this module calls it through ctypes and
-reads what its assembler says about each kernel. Registers and spills are the two figures that decide whether a
-kernel that keeps a whole body in registers really does.
+The compiler is the shared library in the package `nvidia-cuda-nvrtc`; this module calls it through ctypes and parses
+the assembler's report on each kernel. Registers and spills show whether a kernel that should keep a whole body in
+registers does so.
 
     result = nvrtc.compile(source, headers={"vec.h": "..."}, arch="sm_90")
     result.kernels["solve"].registers
@@ -31,12 +31,12 @@ class CompileError(RuntimeError):
 
 @dataclass(frozen=True)
 class Resources:
-    """The resources of one kernel on the device.
+    """The resources that one kernel uses.
 
     Attributes:
-        registers: 32-bit registers per thread (255 at most).
-        spill_bytes: bytes stored to and loaded from memory for want of registers, both added up.
-        local_bytes: stack frame per thread: arrays that are not in registers, and the spills.
+        registers: The 32-bit registers per thread (at most 255).
+        spill_bytes: The bytes of spill stores and spill loads, added up.
+        local_bytes: The stack frame per thread [bytes]: arrays that are not in registers, and spills.
     """
 
     registers: int = 0
@@ -56,7 +56,7 @@ def find_library() -> Path:
     """Return the path of libnvrtc inside the installed package.
 
     Raises:
-        NvrtcMissing: with the command to type.
+        NvrtcMissing: The library is not installed; the message has the command.
     """
     packages = importlib.util.find_spec("nvidia")
     for folder in (packages and packages.submodule_search_locations) or ():
@@ -121,15 +121,15 @@ def compile(
     """Compile one translation unit to a cubin.
 
     Args:
-        source: the CUDA C++ text.
-        headers: text by the name that `#include` gives; nothing is read from the disk unless `options` say so.
-        arch: a real architecture such as "sm_90" (a virtual one, "compute_90", has no registers to count).
-        std: language version.
-        options: more options, each one string.
+        source: The CUDA C++ text.
+        headers: The text of each header by its `#include` name; no files are read unless `options` allow it.
+        arch: A real architecture such as "sm_90" (a virtual one, "compute_90", has no register counts).
+        std: The language version.
+        options: Further options, one string each.
 
     Raises:
-        CompileError: with the compiler's log.
-        NvrtcMissing: when the package is not installed.
+        CompileError: The compilation failed; the message is the compiler's log.
+        NvrtcMissing: The package is not installed.
     """
     flags = [f"--gpu-architecture={arch}", f"--std={std}", "--ptxas-options=-v", *options]
     with _program(source, headers or {}) as program:
@@ -147,7 +147,7 @@ _USED = re.compile(r"Used (\d+) registers")
 
 
 def read_resources(log: str) -> dict[str, Resources]:
-    """Return the resources of each kernel from the log of `--ptxas-options=-v`, called functions included."""
+    """Parse the resources of each kernel, including called functions, from the log of `--ptxas-options=-v`."""
     kernels: dict[str, Resources] = {}
     name = ""
     for line in log.splitlines():
@@ -168,7 +168,7 @@ def read_resources(log: str) -> dict[str, Resources]:
 
 
 def table(kernels: Mapping[str, Resources]) -> str:
-    """Return the resources as text, one kernel a line."""
+    """Return the resources as text, one kernel per line."""
     width = max([len("kernel"), *map(len, kernels)])
     rows = [f"{'kernel':<{width}}  registers  spill bytes  local bytes"]
     rows += [

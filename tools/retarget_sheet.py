@@ -1,9 +1,9 @@
-"""A motion carried over onto many bodies, as a sheet of pictures to look at.
+"""Draw a sheet of pictures of a motion retargeted to many bodies.
 
     python tools/retarget_sheet.py walk.bvh g1.xml dancer.glb ... --scale 0.01 --out sheet.png
 
-Each row is a body: the source first, then the same frames of every result, in mid-stride, a little from the side.
-What cannot be carried over is told. Figures of each result are printed beside its name.
+Each row is a body: the source first, then the same mid-stride frames of every result, seen slightly from the side.
+Errors are printed. The quality figures of each result are printed next to its name.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from poise.pictures.body.stick import Camera
 
 
 def choose_frames(clip: poise.Motion, count: int) -> list[int]:
-    """Choose frames in mid-stride: those in which the feet are furthest apart, at least a third of a second apart.
+    """Choose mid-stride frames: those with the feet furthest apart, at least a third of a second from each other.
 
-    Recordings begin and end with somebody who stands and waits; frames spread evenly show that.
+    Recordings often begin and end with a person standing still; evenly spaced frames would show that.
     """
     roles, up = poise.roles(clip.model), clip.model.up_direction
     way = clip.positions(roles["ankle_l"]) - clip.positions(roles["ankle_r"])
@@ -62,7 +62,7 @@ def carry(clip: poise.Motion, path: str) -> tuple[poise.Motion | None, str]:
 
 
 def main() -> None:
-    """Make the sheet."""
+    """Retarget the clip to all bodies and draw the sheet."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("clip")
     parser.add_argument("bodies", nargs="+")

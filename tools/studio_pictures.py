@@ -1,4 +1,4 @@
-"""Takes the pictures of docs/studio.md: `python tools/studio_pictures.py`, with Playwright and a Chromium installed."""
+"""Take the pictures of docs/studio.md: `python tools/studio_pictures.py`, with Playwright and Chromium installed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from walks import make_walk, put_skate_in
 
 PICTURES = Path(__file__).resolve().parent.parent / "docs" / "pictures"
 FLAGS = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
-SLOW = 120_000  # [ms] software rendering may take
+SLOW = 120_000  # ms, timeout for software rendering
 
 
 def ask(studio: Studio, targets: Mapping[str, tuple[float, float, float]], *, hold: bool = False) -> None:
@@ -36,7 +36,7 @@ def ask(studio: Studio, targets: Mapping[str, tuple[float, float, float]], *, ho
 
 def shoot(page: Any, name: str) -> None:
     """Take one picture."""
-    page.wait_for_timeout(5000)  # software rendering comes late
+    page.wait_for_timeout(5000)  # software rendering is slow
     from PIL import Image
 
     path = PICTURES / f"{name}.jpg"
@@ -53,7 +53,7 @@ def wait(true: Any, seconds: float = 300.0) -> None:
 
 
 def show_clip(page: Any, url: str) -> None:
-    """Open the Motion tab of a studio, with nothing in the way."""
+    """Open the Motion tab of a studio and close all notifications."""
     page.goto(url)
     page.get_by_role("tab", name="Motion").wait_for(timeout=SLOW)
     page.wait_for_timeout(3000)
@@ -83,7 +83,7 @@ def shoot_timeline(page: Any) -> None:
 
 
 def shoot_carry(page: Any) -> None:
-    """Take a picture of the same walk on a smaller body next to it."""
+    """Take a picture of the same walk on a smaller body next to the original."""
     with Studio(make_walk(), port=18202) as studio:
         studio.session.player.stop()
         show_clip(page, studio.url)
@@ -112,7 +112,7 @@ def shoot_clips() -> None:
 
 
 def main() -> None:
-    """Take all pictures, one after the other; with `clips`, those of clips alone."""
+    """Take all pictures; with `clips`, only those of clips."""
     shoot_clips()
     if "clips" in sys.argv[1:]:
         return
@@ -125,7 +125,7 @@ def main() -> None:
         page.get_by_role("tab", name="Pose").wait_for(timeout=SLOW)
         page.wait_for_timeout(3000)
         for button in page.locator("button.mantine-Notification-closeButton").all():
-            button.click(timeout=SLOW)  # that the renderer is software is no news to a reader
+            button.click(timeout=SLOW)  # readers need no notification about software rendering
         viewer = next(iter(studio.session.server.get_clients()))
         ask(studio, {"hand_l": (0.62, 1.35, 0.3)})
         studio.session.grips.choose(viewer, "hand_l")

@@ -1,7 +1,7 @@
-"""Run the tests on a native module that is not the installed one: another processor, compiler or rounding.
+"""Run the tests on a native module other than the installed one: another processor, compiler or rounding.
 
-A site is a folder with the package as it is in `src`, one module, and, for another processor, numpy and pytest of that
-processor. Python finds it by PYTHONPATH; without `site` no editable install comes first.
+A site is a folder with the package from `src`, one module and, for another processor, NumPy and pytest of that
+processor. Python finds it through PYTHONPATH; without `site`, no editable install takes precedence.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["LAWS", "QUICK", "ROOT", "SHORT", "Trial", "copy_package", "install_p
 
 ROOT = Path(__file__).parents[1]
 
-# The tests that depend on rounding most.
+# The tests that depend most on rounding.
 LAWS = (
     "tests/laws/test_goal_laws.py",
     "tests/laws/test_kinematics_laws.py",
@@ -37,7 +37,7 @@ LAWS = (
     "tests/solving/test_unreachable.py",
     "tests/solving/test_why.py",
 )
-# The most delicate laws, for every run of CI: each failed on one processor while it held on another.
+# The most sensitive laws, for every run of CI: each failed on one processor and held on another.
 SHORT = (
     "tests/solving/test_strict_minimum.py",
     "tests/solving/test_explanation.py::test_words_are_the_golden_ones[no branch-]",
@@ -71,13 +71,13 @@ class Trial:
     """One run of pytest on a site.
 
     Attributes:
-        name: The name of its log.
+        name: The name of the run, used for its log.
         site: The folder with the package.
-        command: The Python, with its emulator.
-        tests: Files and tests.
-        variables: Of the environment.
-        words: Other arguments of pytest.
-        levels: The instruction levels at which the tests run one after the other; the best one by default.
+        command: The Python command, including an emulator.
+        tests: The test files and tests.
+        variables: Environment variables.
+        words: Further arguments of pytest.
+        levels: The instruction levels at which the tests run in turn; by default the best one.
     """
 
     name: str
@@ -111,19 +111,19 @@ class Trial:
         return self.site.parent / f"{self.name.replace(' ', '-')}.log"
 
     def read_summary(self) -> str:
-        """Return the last line that pytest printed, once for each level."""
+        """Return the last line that pytest printed for each level."""
         lines = self.log.read_text("utf-8", "replace").strip().splitlines()
         ends = [line.strip("= ") for line in lines if re.search(r"\d+ (passed|failed|error).* in [0-9.]+s", line)]
         return "; ".join(ends) or (lines[-1] if lines else "no output")
 
     def read_failures(self) -> list[str]:
-        """Return the lines of tests that failed."""
+        """Return the lines of failed tests."""
         lines = self.log.read_text("utf-8", "replace").splitlines()
         return [line for line in lines if line.startswith(("FAILED", "ERROR"))]
 
 
 def run_trials(trials: Sequence[Trial], together: int) -> bool:
-    """Run trials, `together` at a time, and print one line for each; return whether all passed."""
+    """Run trials, up to `together` at a time, and print one line for each; return whether all passed."""
     waiting, running, good = list(trials), list[tuple[Trial, "subprocess.Popen[bytes]"]](), True
     while waiting or running:
         while waiting and len(running) < together:
@@ -138,7 +138,7 @@ def run_trials(trials: Sequence[Trial], together: int) -> bool:
 
 
 def install_packages(site: Path, python: str, machine: str, packages: Sequence[object]) -> None:
-    """Install packages for another CPython and processor into a site; nothing if the same ones are there."""
+    """Install packages for another CPython and processor into a site, unless the same ones are there."""
     wanted, record = "\n".join(map(str, packages)), site / "packages.txt"
     if record.exists() and record.read_text("utf-8") == wanted:
         return
@@ -151,7 +151,7 @@ def install_packages(site: Path, python: str, machine: str, packages: Sequence[o
 
 
 def copy_package(site: Path, module: Path) -> None:
-    """Put the package and one native module into a site."""
+    """Copy the package and one native module into a site."""
     shutil.rmtree(site / "poise", ignore_errors=True)
     shutil.copytree(ROOT / "src" / "poise", site / "poise", ignore=shutil.ignore_patterns("__pycache__", "*.so"))
     shutil.copy(module, site / "poise" / "native")

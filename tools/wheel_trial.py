@@ -1,8 +1,8 @@
-"""What every wheel is tried on: import, forward kinematics, Jacobians, 1,000 solves. Needs Poise and numpy alone.
+"""Check a wheel: import, forward kinematics, Jacobians, 1,000 solves. Needs only Poise and NumPy.
 
-    python tools/wheel_trial.py           # prints one line of JSON; fails where something is wrong
+    python tools/wheel_trial.py           # prints one line of JSON; fails on errors
 
-The figures are CPU time: good beside those of another wheel on the same machine, meaningless under an emulator.
+The figures are CPU times: comparable with those of another wheel on the same machine, meaningless under an emulator.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FRAME, SOLVES, STEP = "panda_hand_tcp", 1000, 1e-6
 
 
 def check_kinematics(model: poise.Model, rng: np.random.Generator) -> None:
-    """Check that rotations are orthogonal, rows independent, and Jacobians the differences of FK."""
+    """Check that rotations are orthogonal, rows are independent, and Jacobians match finite differences."""
     q = model.random(rng, 50)
     T, J = model.fk(q, FRAME), model.jacobian(q, FRAME)
     R = T[:, :3, :3]
@@ -38,7 +38,7 @@ def check_kinematics(model: poise.Model, rng: np.random.Generator) -> None:
 
 
 def check_answers(model: poise.Model, q: np.ndarray, reached: np.ndarray, targets: np.ndarray) -> None:
-    """Check that answers reach their targets within the limits, all but one in a thousand."""
+    """Check that 99.9 % of the answers reach their targets, and all are within the limits."""
     assert reached.sum() >= 0.999 * len(targets)
     miss = np.linalg.norm(model.fk(q, FRAME)[:, :3, 3] - targets[:, :3, 3], axis=1)
     assert (miss[reached] < 2e-4).all()
@@ -46,7 +46,7 @@ def check_answers(model: poise.Model, q: np.ndarray, reached: np.ndarray, target
 
 
 def find_least_time(work: Callable[[], object], rounds: int = 3) -> float:
-    """Return the least CPU time of some rounds, in microseconds a solve."""
+    """Return the minimum CPU time per solve over some rounds [us]."""
     spent = []
     for _ in range(rounds):
         begin = time.process_time()
@@ -56,7 +56,7 @@ def find_least_time(work: Callable[[], object], rounds: int = 3) -> float:
 
 
 def main() -> None:
-    """Checks, measures, prints."""
+    """Check, measure and print the figures."""
     model = poise.load("panda")
     rng = np.random.default_rng(7)
     check_kinematics(model, rng)

@@ -1,10 +1,10 @@
-"""Builds, repairs, checks and runs the Linux wheels of a release, from one machine: `make wheels`.
+"""Build, repair, check and run the Linux wheels of a release on one machine: `make wheels`.
 
-    python tools/wheels.py                   # everything; the wheels and the sdist land in dist/
+    python tools/wheels.py                   # everything; the wheels and the sdist are written to dist/
     python tools/wheels.py --machine x86_64  # one processor
 
-Everything is built from the unpacked sdist alone, which proves that no file is missing there. The wheel of this
-machine's compiler is the pattern: each wheel of the release is that one with a module that zig compiled for its target.
+Everything is built from the unpacked sdist, which proves that it is complete. The wheel of this machine's compiler is
+the template: each wheel of the release is a copy with a module that zig compiled for its target.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ BUILD, DIST = ROOT / "build" / "wheels", ROOT / "dist"
 STORE = BUILD / "debian"
 TRIAL = ROOT / "tools" / "wheel_trial.py"
 MAX_BYTES = 5_000_000
-# A module of its own for 3.11, one for 3.12 and later; the release workflow builds for 3.10, macOS and Windows.
+# One module for 3.11, one for 3.12 and later; the release workflow builds for 3.10, macOS and Windows.
 KINDS = (("3.11", False), ("3.13", True))
 
 
@@ -46,7 +46,7 @@ def make_sdist() -> Path:
 
 
 def unpack_sdist(sdist: Path, folder: Path) -> Path:
-    """Unpack exactly the sdist's files; unchanged files are kept, so that builds can continue."""
+    """Unpack exactly the sdist's files; unchanged files are kept, so that builds are incremental."""
     with tarfile.open(sdist) as archive:
         files = {Path(m.name): archive.extractfile(m) for m in archive.getmembers() if m.isfile()}
         for path, held in files.items():
@@ -61,7 +61,7 @@ def unpack_sdist(sdist: Path, folder: Path) -> Path:
 
 
 def build_pattern(source: Path) -> Path:
-    """Build the wheel of this machine's compiler from the sdist."""
+    """Build the template wheel from the sdist, with this machine's compiler."""
     out = BUILD / "pattern"
     shutil.rmtree(out, ignore_errors=True)
     chosen = ("--no-build-isolation", "--no-deps", f"--config-settings=build-dir={BUILD / 'own'}", "--wheel-dir", out)
@@ -79,7 +79,7 @@ def build_wheel(target: Target, source: Path, pattern: Path) -> Path:
 
 
 def pack(pattern: Path, module: Path, target: Target) -> Path:
-    """Return the pattern wheel with another module and its tag."""
+    """Return a copy of the template wheel with another module and tag."""
     folder = BUILD / "packed" / f"{target.abi_tag}-{target.machine}"
     shutil.rmtree(folder, ignore_errors=True)
     with zipfile.ZipFile(pattern) as archive:
@@ -98,7 +98,7 @@ def repair(raw: Path, target: Target) -> Path:
     """Check with auditwheel that the promised glibc suffices, and set the wheel's tag."""
     out = BUILD / "repaired" / f"{target.abi_tag}-{target.machine}"
     shutil.rmtree(out, ignore_errors=True)
-    python("-m", "auditwheel", "repair", "--wheel-dir", out, raw)  # named, a platform has to be this machine's own
+    python("-m", "auditwheel", "repair", "--wheel-dir", out, raw)  # a named platform must be this machine's
     wheel = find_newest(out, "*.whl")
     found = [int(minor) for minor in re.findall(rf"manylinux_2_(\d+)_{target.machine}", wheel.name)]
     if not found or min(found) > int(GLIBC.split(".")[1]):
@@ -137,7 +137,7 @@ def list_wanted_files(target: Target, source: Path) -> set[str]:
 
 
 def run_quick_tests(wheel: Path, pattern: Path) -> str:
-    """Run the trial and the quick tests on the wheel in an empty environment, and time this machine's compiler."""
+    """Run the trial and the quick tests on the wheel in an empty environment; print its timings and the template's."""
     home = BUILD / "empty"
     venv.create(home, clear=True, with_pip=True)
     own = home / "bin" / "python"
@@ -174,7 +174,7 @@ def trial(command: Sequence[object], **variables: str) -> dict[str, str]:
 
 
 def run_wheel(wheel: Path, target: Target, pattern: Path) -> list[str]:
-    """Run the wheel on every Python that it serves, and describe each run."""
+    """Run the wheel on every Python that it supports, and describe each run."""
     told = []
     here = f"{sys.version_info.major}.{sys.version_info.minor}"
     if target.machine == platform.machine() and target.serves(here):
@@ -190,18 +190,18 @@ def run_wheel(wheel: Path, target: Target, pattern: Path) -> list[str]:
 
 
 def python(*words: object) -> None:
-    """Runs this interpreter, its programs first in the path."""
+    """Run this interpreter with its own programs first in PATH."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     subprocess.run([sys.executable, *map(str, words)], check=True, env={**os.environ, "PATH": path})
 
 
 def find_newest(folder: Path, pattern: str) -> Path:
-    """Return the newest file."""
+    """Return the newest file that matches a pattern."""
     return max(folder.glob(pattern), key=lambda path: path.stat().st_mtime)
 
 
 def main() -> None:
-    """Builds the sdist and every wheel, checks, runs, and says which were run and which only built."""
+    """Build the sdist and all wheels, check and run them, and print which wheels were run or only built."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--machine", choices=sorted(debian.ARCHITECTURES), help="this processor alone")
     machines = [m] if (m := parser.parse_args().machine) else sorted(debian.ARCHITECTURES)
