@@ -1,8 +1,8 @@
-"""Walk a figure over the stage of the studio with four keys, in real time: `python drive.py [BODY]`.
+"""Walk a figure across the studio stage with four keys, in real time: `python drive.py [BODY]`.
 
-The browser reports that a key is pressed, again and again while it is held, but not that it was released. So a key
-holds for a moment after it was heard last, and while any key is heard all that hold go on: who walks ahead and then
-turns, walks on.
+The browser reports key presses, repeatedly while a key is held, but not key releases. A key therefore counts as held
+for `HOLDS` seconds after its last press, and each press extends all keys that are held: pressing a turn key while
+walking ahead does not stop the walk.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ DRIVE_KEYS = {
     "J": ("Left", (0.0, 1.0)),
     "L": ("Right", (0.0, -1.0)),
 }
-HOLDS = 0.6  # [s] a key holds after it was heard: a keyboard waits half a second before it repeats
-RATE = 40.0  # poses in a second
-TRAIL = 200  # places that the cameras follow
+HOLDS = 0.6  # [s] a key counts as held after its last press: keyboards wait 0.5 s before they repeat
+RATE = 40.0  # poses per second
+TRAIL = 200  # positions kept for the cameras
 HINT = "I ahead, K back, J left, L right"
 
 
 class Drive:
-    """A checkbox in the panel of a studio that lets keys drive, and the thread that walks.
+    """A checkbox in the studio's panel that enables the walking keys, and the thread that walks the body.
 
     Attributes:
-        heard: When each key was heard last (`time.perf_counter`).
-        walker: The figure that walks; None while nobody drives it.
+        heard: The time of each key's last press (`time.perf_counter`).
+        walker: The walking figure, or None if the body is not walking.
     """
 
     def __init__(self, studio: Studio) -> None:
@@ -63,13 +63,13 @@ class Drive:
         return stands > 1 and find_root(self.session.model) is not None
 
     def switch(self, on: bool) -> None:
-        """Let keys drive, or not; a body that cannot walk is not driven."""
+        """Enable or disable the walking keys; bodies that cannot walk are ignored."""
         on = on and self.can_walk()
         if self.box.value != on:
             self.box.value = on
         if on == self._on.is_set():
             return
-        self.panel.keys.commands["in"].disabled = on  # its key drives meanwhile
+        self.panel.keys.commands["in"].disabled = on  # its hotkey is a walking key meanwhile
         for command in self._commands:
             command.remove()
         self._commands = [self.add_command(key, label) for key, (label, _) in DRIVE_KEYS.items()] if on else []
@@ -82,7 +82,7 @@ class Drive:
             self._on.clear()
 
     def add_command(self, key: str, label: str) -> Any:
-        """Listen to one key."""
+        """Register the hotkey of one walking key."""
         gui: Any = self.session.server.gui
         command = gui.add_command(f"Walk: {label.lower()}", hotkey=key)
 
@@ -93,19 +93,19 @@ class Drive:
         return command
 
     def press_label(self, label: str) -> None:
-        """Press the key that a button stands for."""
+        """Press the key of a button."""
         self.switch(True)
         self.press(next(key for key, (name, _) in DRIVE_KEYS.items() if name == label))
 
     def press(self, key: str) -> None:
-        """Hear a key: it holds for a moment, and so do those that held."""
+        """Register a key press, extend the keys that are held, and release the opposite key."""
         now = time.perf_counter()
         held = {k for k, at in self.heard.items() if now - at < HOLDS}
         opposite = next(k for k, (_, way) in DRIVE_KEYS.items() if way == tuple(-x for x in DRIVE_KEYS[key][1]))
         self.heard = dict.fromkeys((held | {key}) - {opposite}, now)
 
     def find_way(self) -> tuple[float, float]:
-        """Return how fast to go ahead and to turn, by the keys that hold."""
+        """Return the speeds ahead and of turning, -1 to 1, from the keys that are held."""
         now = time.perf_counter()
         ways = [DRIVE_KEYS[key][1] for key, at in self.heard.copy().items() if now - at < HOLDS]
         return sum(way[0] for way in ways), sum(way[1] for way in ways)
@@ -113,7 +113,7 @@ class Drive:
     # ------------------------------------------------------------------------------------------ walking
 
     def run(self) -> None:
-        """Walk until it is switched off."""
+        """Walk until the keys are disabled or another body is opened."""
         before = time.perf_counter()
         model = self.session.model
         while self._on.is_set() and not self.session.stopped:
@@ -127,7 +127,7 @@ class Drive:
         self.end()
 
     def go(self, seconds: float) -> None:
-        """Walk on for a moment; a body that stands, or is in somebody's hand, is left alone."""
+        """Advance the walk by some seconds; skip if the body stands, plays a motion, or is being dragged."""
         session, (ahead, turn) = self.session, self.find_way()
         with session.lock:
             puppet = session.puppet
@@ -147,12 +147,12 @@ class Drive:
         self.show_trail(walker)
 
     def show_trail(self, walker: Walker) -> None:
-        """Take the cameras along."""
+        """Move the cameras along with the body."""
         self._trail = np.concatenate([self._trail[1 - TRAIL :], walker.find_place()[None]])
         self.panel.follow.follow_trail(self._trail)
 
     def end(self) -> None:
-        """Let the body stand where it came to: the whole walk is one change."""
+        """End the walk, as one undo step."""
         if self.walker is not None:
             self.walker = None
             self.session.puppet.end_turn()

@@ -1,13 +1,13 @@
-"""Walk a figure: footsteps on the floor, and inverse kinematics for the legs between them.
+"""Walking: footsteps on the floor, and inverse kinematics of the legs between them.
 
-The body and every foot have a place on the floor: x, y and a heading h [m, m, rad]. A foot that stands where the body
-stands is where it was at first, T = G(x, y, h) T0; what a body in motion leaves behind is made up in steps:
+The body and each foot have a place on the floor: x, y and a heading h [m, m, rad]. A foot whose place equals that of
+the body is at its initial transform, moved along: T = G(x, y, h) T0. Steps move the other feet towards the body:
 
     to = body at landing + v t / 2,    place = from + s (to - from),    height = lift sin(pi p),    s = p^2 (3 - 2 p)
 
-for a step of t seconds of which the part p has gone by. So a foot stands as far behind when it is lifted as it stood
-ahead when it came down. Feet go in two groups, those beside one another by turns: two feet walk, four trot, six go on
-tripods. Hands swing with the feet of the other side.
+for a step of t seconds, at the fraction p of it. A foot is lifted as far behind the body as it landed ahead of it.
+Feet step in two groups, alternating along each side: two feet walk, four trot, six use a tripod gait. Hands swing
+with the feet of the opposite side.
 """
 
 from __future__ import annotations
@@ -27,30 +27,30 @@ from poise.spatial import Rotation
 __all__ = ["Walker"]
 
 
-STEP = 0.36  # [s] of one step
-STRIDE = 0.42  # of a leg: how far a step goes
-TURN = 0.55  # [rad] in one step
-CROUCH = 0.05  # of a leg: how much lower a body goes than it stands, so that its legs reach ahead
-LIFT = 0.12  # of a leg
-BOB = 0.015  # of a leg
-EASE = 0.15  # [s] in which the body comes to its speed
-SWING = 0.7  # of a foot's way goes the hand of the other side
-HOME = 0.02  # of a leg, or [rad]: feet that are so near need no step
-SLOW = 0.02  # of the full speed: the body stands
+STEP = 0.36  # [s], duration of a step
+STRIDE = 0.42  # length of a step, relative to leg length
+TURN = 0.55  # [rad] per step
+CROUCH = 0.05  # lowering of the body while it walks, relative to leg length, so that the legs reach ahead
+LIFT = 0.12  # height of a step, relative to leg length
+BOB = 0.015  # rise of the body during a step, relative to leg length
+EASE = 0.15  # [s], time constant of speed changes
+SWING = 0.7  # swing of a hand, relative to that of the opposite foot
+HOME = 0.02  # relative to leg length, or [rad]: feet closer than this to their place need no step
+SLOW = 0.02  # relative to full speed: slower bodies count as standing
 
 
 class Walker:
-    """A body with feet, driven ahead and around.
+    """A body with feet that walks ahead and turns.
 
     Attributes:
-        q: Its configuration.
+        q: The configuration.
         at: The place of the body on the floor: x, y, heading.
         feet: The frame of each foot.
-        swinging: The feet that are in the air.
+        swinging: The indices of the feet in the air.
 
     Args:
         model: A body with a free root and at least two feet.
-        q: How it stands at first; at rest where nothing is given.
+        q: The initial configuration; the rest pose by default.
     """
 
     def __init__(self, model: Model, q: Floats | None = None) -> None:
@@ -72,7 +72,7 @@ class Walker:
         heights = [float(up @ (T[self.root][:3, 3] - T[foot][:3, 3])) for foot in self.feet]
         self.leg = max(*heights, 1e-3)
         self.groups = group_feet([self.axes.T @ (T[f] - T[self.root])[:3, 3] for f in self.feet])
-        self.at, self.speed = np.zeros(3), np.zeros(2)  # the speed ahead and of turning, in steps
+        self.at, self.speed = np.zeros(3), np.zeros(2)  # speeds ahead and of turning, relative to full speed
         self.stands = np.zeros((len(self.feet), 3))
         self.swinging: tuple[int, ...] = ()
         self._from, self._part, self._next, self._crouch = self.stands.copy(), 0.0, 0, 0.0
@@ -80,7 +80,7 @@ class Walker:
         self.solver = Solver(model, goals, restarts=0, max_steps=30)
 
     def make_goals(self) -> list[Goal]:
-        """Return what holds the body: its feet first, then its root, its hands, and the rest as it stood."""
+        """Return the goals, by priority: feet, root, hands, and the initial posture."""
         home = self.home
         goals: list[Goal] = [Reach(self.root, home[self.root], priority=1, name="root")]
         for foot in self.feet:
@@ -93,12 +93,12 @@ class Walker:
     # ------------------------------------------------------------------------------------------ on the floor
 
     def step(self, seconds: float, ahead: float = 0.0, turn: float = 0.0) -> Floats:
-        """Go on for a moment, and return the configuration then.
+        """Advance by some seconds and return the new configuration.
 
         Args:
-            seconds: How long; up to a tenth of a second is taken at once.
-            ahead: How fast to go, -1 (back) to 1.
-            turn: How fast to turn, -1 (right) to 1 (left).
+            seconds: The duration [s]; longer than 0.1 is cut to 0.1.
+            ahead: The speed, -1 (back) to 1.
+            turn: The turning speed, -1 (right) to 1 (left).
         """
         dt = min(max(seconds, 0.0), 0.1)
         asked = np.clip((ahead if ahead > 0.0 else 0.6 * ahead, turn), -1.0, 1.0)
@@ -111,7 +111,7 @@ class Walker:
         return self.q
 
     def find_later(self, seconds: float) -> Floats:
-        """Return where the body will be if it goes on like this."""
+        """Return the place of the body after some seconds at the current speed."""
         turned = self.speed[1] * TURN * seconds / STEP
         way = self.speed[0] * STRIDE * self.leg * seconds / STEP
         heading = self.at[2] + 0.5 * turned
@@ -119,7 +119,7 @@ class Walker:
         return out
 
     def move_feet(self, dt: float, driven: bool) -> None:
-        """Move the feet that are in the air; lift others where the body has left them behind."""
+        """Advance the step of the feet in the air, or start the next step if the feet are away from their places."""
         if not self.swinging:
             off = np.abs(self.at - self.stands) / (self.leg, self.leg, 1.0)
             rows = [k for k in self.groups[self._next] if driven or off[k].max() > HOME]
@@ -137,17 +137,17 @@ class Walker:
 
     @property
     def settled(self) -> bool:
-        """Whether the body is as high as it stood at first."""
+        """Whether the body is back at its initial height."""
         return self._crouch < HOME
 
     # ------------------------------------------------------------------------------------------ in space
 
     def find_place(self) -> Floats:
-        """Return the place of the body in the world, at the height of its root as it stands, (3,)."""
+        """Return the position of the root, without crouch and bob, (3,) [m]."""
         return self.place(self.root, self.at, 0.0)[:3, 3]
 
     def find_targets(self) -> dict[str, Floats]:
-        """Return where root, feet and hands shall be."""
+        """Return the targets of root, feet and hands."""
         high = np.sin(np.pi * self._part) if self.swinging else 0.0
         low = (BOB * high - CROUCH * self._crouch) * self.leg
         out = {"root": self.place(self.root, self.at, low)}
@@ -158,7 +158,7 @@ class Walker:
         return out
 
     def swing(self, hand: str) -> Floats:
-        """Return the place on the floor with which a hand goes: that of the body, and of the feet across."""
+        """Return the place on the floor that a hand follows: that of the body, offset with the opposite feet."""
         left = self.axes[:, 1]
         side = np.sign(left @ (self.home[hand] - self.home[self.root])[:3, 3])
         root = self.home[self.root][:3, 3]
@@ -170,7 +170,7 @@ class Walker:
         return out
 
     def place(self, frame: str, at: Floats, height: float) -> Floats:
-        """Return where a frame is of a body that stands at a place of the floor, and so much higher."""
+        """Return the target of a frame for a body at a place on the floor, raised by `height` [m]."""
         turn = Rotation.from_vector(at[2] * self.axes[:, 2]).matrix
         middle = self.home[self.root][:3, 3]
         G = np.eye(4)
@@ -182,7 +182,7 @@ class Walker:
 
 
 def group_feet(places: list[Floats]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the feet in two groups that are lifted by turns; places are ahead, left, up of the body."""
+    """Split the feet into two groups that step alternately; positions are ahead, left and up of the root."""
     groups: tuple[list[int], list[int]] = ([], [])
     for first, side in enumerate((1.0, -1.0)):
         row = [k for k, place in enumerate(places) if (place[1] > 0.0) == (side > 0.0)]
