@@ -1,7 +1,7 @@
-// Meshes of a body: rigid ones on a track, skinned ones on up to eight tracks a vertex, with their images.
+// Meshes of a body: rigid meshes on a track, skinned meshes on up to eight tracks per vertex, with their images.
 //
-// A vertex of a skin goes to  sum_k w_k B_k v,  B_k = (transform of track k) (its constant bind matrix). The matrices of all
-// frames of a mesh stand in a small texture of floats, three pixels (rows of the matrix) for each.
+// A vertex of a skin moves to  sum_k w_k B_k v,  B_k = (transform of track k) (its constant bind matrix). The matrices of all
+// frames of a mesh are stored in a small float texture, three pixels (rows of the matrix) each.
 "use strict";
 
 const MESH_VERTEX = `
@@ -107,7 +107,7 @@ class MeshPainter {
     gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, width, height, 0, gl.RGBA, pixels instanceof Float32Array ? gl.FLOAT : gl.UNSIGNED_BYTE, pixels);
   }
 
-  // an image, in sides of powers of two, as WebGL wants those that repeat
+  // an image, resized to powers of two, which WebGL requires of repeating textures
   image(uri, redraw) {
     const gl = this.gl, made = this.texture(), picture = new Image();
     this.fill(made, 1, 1, new Uint8Array([210, 210, 210, 255]));
@@ -126,7 +126,7 @@ class MeshPainter {
     return made;
   }
 
-  // moves every mesh: `transform(track)` is the matrix of a track now
+  // move every mesh; `transform(track)` returns the current matrix of a track
   move(transform) {
     for (const m of this.meshes) {
       if (!m.skinned) { m.place = M.product(transform(m.tracks[0]), m.binds[0]); continue; }

@@ -1,7 +1,7 @@
-"""Meshes for a page: patches packed once each, instances of them on tracks, images as data.
+"""Meshes of a page: each patch packed once, instances of them on tracks, images as data URIs.
 
-Positions are 16-bit whole numbers in the patch's box, normals 8-bit, weights 8-bit (the shader makes their sum one), so
-that a character of 20,000 triangles is a megabyte.
+Positions are 16-bit integers within the patch's box, normals and weights are 8-bit (the shader normalises the weights),
+so a character of 20,000 triangles takes about a megabyte.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ FITTED = MemoSlot[list[Piece]]("pieces on a page")
 
 @dataclass
 class MeshShelf:
-    """The meshes of a page while they are gathered.
+    """The meshes collected for a page.
 
     Attributes:
-        patches: Each packed once.
-        instances: Which patch is drawn on which tracks, and how it looks.
+        patches: The packed patches, one of each.
+        instances: The patch, tracks and look of each drawn mesh.
         images: Data URIs.
     """
 
@@ -51,7 +51,7 @@ class MeshShelf:
         color: tuple[float, float, float] | None = None,
         opacity: float = 1.0,
     ) -> None:
-        """Add a piece on the tracks of its frames; a colour, where given, counts instead of its material's."""
+        """Add a piece on the tracks of its frames; `color` overrides that of its material."""
         material = piece.patch.material or Material(PLAIN)
         rgba = [
             *(material.color[:3] if color is None else color),
@@ -86,28 +86,28 @@ class MeshShelf:
         return self._known[id(texture)][1]
 
     def to_data(self) -> dict[str, Any]:
-        """Return everything in values that JSON has."""
+        """Return the meshes as JSON-compatible values."""
         return {"patches": self.patches, "meshes": self.instances, "images": self.images}
 
 
 def fit_pieces(model: Model) -> list[Piece]:
-    """Return the pieces of a body with as many triangles as a page takes."""
+    """Return the pieces of a body, reduced to the triangle limit of a page."""
     return model.memo.get(FITTED, lambda: thin_pieces(find_pieces(model)))
 
 
 def thin_pieces(pieces: tuple[Piece, ...]) -> list[Piece]:
-    """Thin the pieces to the triangles of a page."""
+    """Reduce the pieces to the triangle limit of a page."""
     few = thin_all(list(pieces), MOST_TRIANGLES)
     return [p if p in pieces else replace(p, patch=split_creases(p.patch)) for p in few]
 
 
 def encode(values: NDArray[Any]) -> str:
-    """Return the bytes of an array as text."""
+    """Return the bytes of an array as base64."""
     return base64.b64encode(np.ascontiguousarray(values).tobytes()).decode("ascii")
 
 
 def pack_patch(piece: Piece) -> dict[str, Any]:
-    """Return a patch in packed arrays; joints and weights in one or two rows of four."""
+    """Return a patch as packed arrays, with joints and weights in groups of four."""
     patch = piece.patch
     points = np.asarray(patch.vertices, np.float64)
     low, high = points.min(axis=0), points.max(axis=0)
@@ -137,10 +137,10 @@ def pack_skin(piece: Piece, patch: Patch) -> dict[str, Any]:
 
 
 def widen(values: NDArray[Any]) -> NDArray[Any]:
-    """Return rows of three as rows of four, which begin at whole words."""
+    """Pad rows of three values to four, for word alignment."""
     return np.concatenate([values, np.zeros((len(values), 1))], axis=1)
 
 
 def unit(vectors: NDArray[Any]) -> NDArray[Any]:
-    """Return vectors of length one."""
+    """Normalise vectors to length one."""
     return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12))

@@ -1,4 +1,4 @@
-"""Notebook cells: a body on a page to turn and play; a model with the table of its joints."""
+"""Notebook cells: an interactive page of a body; a model with a table of its joints."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from poise.pictures import plot
 
 __all__ = ["write_cell"]
 
-MOST_CHARACTERS = 500_000  # of a page that a notebook keeps; a body with larger meshes is a still picture
-MOST_FRAMES = 1000  # of a body that is drawn
+MOST_CHARACTERS = 500_000  # largest page kept in a notebook; bodies with larger meshes are shown as a still picture
+MOST_FRAMES = 1000  # largest body that is drawn
 CELL = MemoSlot[str]("notebook cell")
 
 
@@ -29,13 +29,13 @@ def write_cell(thing: object) -> str | None:
 
 
 def write_model(model: Model) -> str:
-    """Return the body, if it can be drawn, and the table of its joints."""
+    """Return the body, if it can be drawn, and a table of its joints."""
     body, table = draw_body(model), draw_table(model)
     return f"{body}<details><summary>Joints</summary>{table}</details>" if body else table
 
 
 def draw_body(model: Model) -> str:
-    """Return the body as a small page, else as a still picture; empty if neither can be made."""
+    """Return the body as a small page or else as a still picture; an empty string if neither can be made."""
     if len(model.frames) > MOST_FRAMES:
         return ""
     try:

@@ -1,4 +1,4 @@
-"""`poise.show`: a page that turns, plays and explains itself, in one file that needs no network."""
+"""`poise.show`: an interactive page in one HTML file that needs no network."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from poise.pictures.body.stick import Camera
 __all__ = ["Page", "show"]
 
 HERE = Path(__file__).parent
-HEIGHT = 520  # of the frame in a notebook [pixels]
+HEIGHT = 520  # of the iframe in a notebook [pixels]
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page; a notebook shows it by itself.
+    """An HTML page; notebooks display it.
 
     Attributes:
         html: The whole page.
-        path: Where it was written, if it was.
+        path: The path it was written to, or None.
     """
 
     html: str
     path: Path | None = None
 
     def save(self, path: str | PathLike[str]) -> Page:
-        """Write the page whole: to a temporary file first, then under its name."""
+        """Write the page atomically, through a temporary file."""
         with replace_file(path) as rough:
             rough.write_text(self.html, encoding="utf-8")
         return Page(self.html, Path(path))
@@ -59,23 +59,23 @@ def show(
     camera: Camera | None = None,
     browser: bool | None = None,
 ) -> Page:
-    """Show a body on a page that can be turned, played and mailed: one HTML file, offline.
+    """Show a body on an interactive page: one HTML file that works offline.
 
     Args:
         thing: A `Solution` (with record=True its search plays), a list of solutions (they play one after the other,
             with their targets), a `Pose`, a `Model`, a `Motion`, or a `Race`, which plays all methods side by side.
-        path: Where the page goes. Without it, and with a browser to open, a temporary file is written.
-        title: The page's title; the body's name unless given.
-        note: The line below it.
-        camera: From where it is seen first: its azimuth and elevation.
-        browser: Whether to open the page. Unless given: only without a `path`, outside notebooks, and where there is
-            a display.
+        path: The file to write. Without it, a temporary file is written if a browser is to be opened.
+        title: The page's title; by default the body's name.
+        note: The line below the title.
+        camera: The initial view: its azimuth and elevation.
+        browser: Whether to open the page. By default only without a `path`, outside notebooks, and if a display is
+            available.
 
     Returns:
         The page: `.save(path)`, `.html`, and an interactive frame in a notebook.
 
     Raises:
-        InvalidValue: It is nothing that can be shown.
+        InvalidValue: `thing` cannot be shown.
     """
     scene = make_scene(thing)
     scene.title = scene.title if title is None else title
@@ -94,9 +94,9 @@ def show(
 
 
 def write_html(data: dict[str, Any]) -> str:
-    """Write the page around a scene.
+    """Write the HTML of a scene.
 
-    Text cannot leave the script element that holds it: every < is written as an escape.
+    Every < in the data is escaped, so text cannot close the script element.
     """
     text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     script = "\n".join((HERE / name).read_text("utf-8") for name in ("viewer.js", "meshes.js", "player.js"))
@@ -105,11 +105,11 @@ def write_html(data: dict[str, Any]) -> str:
 
 
 def has_display() -> bool:
-    """Return whether a browser could open a window here."""
+    """Return whether a browser can open a window on this machine."""
     return sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 def is_in_notebook() -> bool:
-    """Return whether a notebook is looking on."""
+    """Return whether the code runs in a notebook."""
     shell = sys.modules.get("IPython")
     return shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell"

@@ -1,4 +1,4 @@
-"""The scene of a motion that was carried over: source and result side by side, at the same frame."""
+"""The scene of a retargeted motion: source and result side by side, at the same frame."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from poise.spatial import Rotation
 
 __all__ = ["show_both"]
 
-LONGEST = 4000  # frames of a page
+LONGEST = 4000  # frames of a page at most
 SOURCE: Color = (0.80, 0.72, 0.60)
 
 
 def show_both(carried: Retargeted) -> PageScene:
-    """Show the source body next to the body that the motion was retargeted to.
+    """Show the source body next to the body its motion was retargeted to.
 
-    It is shown as large as its path was scaled: so both go in step and stay side by side, and a source in centimetres
-    is no giant beside a dot.
+    The source is scaled as its path was scaled, so that both walk in step and stay side by side, and a source in
+    centimetres has a comparable size.
     """
     source, motion = scale_motion(carried.source, carried.scale), carried.motion
     every = -(-len(motion) // LONGEST)
@@ -39,14 +39,14 @@ def show_both(carried: Retargeted) -> PageScene:
 
 
 def find_places(clip: Motion) -> Floats:
-    """Return where all parts are that some joint moves, (frames, parts, 3): a world that stands still is none."""
+    """Return the positions of all frames that a joint moves, (frames, parts, 3) [m]."""
     moved = [i for i, frame in enumerate(clip.model.frames) if clip.model.joints_above(frame)]
     places: Floats = clip.model.fk(clip.q)[:, moved][..., :3, 3]
     return places
 
 
 def set_beside(source: Floats, result: Floats, up: int, gap: float) -> Floats:
-    """Return the shift that keeps the source next to the result, at least a gap apart."""
+    """Return the translation that places the source next to the result, at least `gap` apart [m]."""
     ahead, aside = (up + 1) % 3, (up + 2) % 3
     offset = np.zeros(3)
     offset[aside] = (result[..., aside].max(axis=1) - source[..., aside].min(axis=1)).max() + gap
@@ -56,7 +56,7 @@ def set_beside(source: Floats, result: Floats, up: int, gap: float) -> Floats:
 
 
 def go_along(scene: PageScene, places: Floats, up: int, edge: float) -> None:
-    """Let the camera go along with both bodies over the ground, (frames, points, 3), slowly enough for the eye."""
+    """Move the camera along the ground with both bodies, (frames, points, 3), smoothed over a second."""
     middles = places.mean(axis=1)
     middles[:, up] = 0.0
     wide = min(len(middles), 2 * round(0.5 * scene.fps) + 1)

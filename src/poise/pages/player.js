@@ -1,4 +1,4 @@
-// Plays a scene: decodes it, moves the camera and the time, and keeps the table, the labels and the curves in step.
+// Plays a scene: decodes it, moves the camera and the time, and updates the table, the labels and the curves.
 "use strict";
 
 const KINDS = ["capsule", "cylinder", "box"];
@@ -31,7 +31,7 @@ class Player {
   choosePainter() {
     try { return new GLPainter(this.canvas, this.scene); } catch (problem) {
       console.info(`drawing without WebGL: ${problem.message}`);
-      const fresh = this.canvas.cloneNode(); this.canvas.replaceWith(fresh); this.canvas = fresh;  // a canvas keeps its first kind
+      const fresh = this.canvas.cloneNode(); this.canvas.replaceWith(fresh); this.canvas = fresh;  // a canvas keeps its first context type
       document.body.dataset.painter = "flat";
       return new FlatPainter(fresh);
     }
@@ -60,7 +60,7 @@ class Player {
 
   play(yes) { this.playing = yes && this.end > 0; if (this.playing && this.time >= this.end) this.time = 0; find("play").dataset.playing = this.playing; this.dirty = true; }
 
-  // where a track is, between two frames: positions in a line, turns along the shorter arc
+  // the transform of a track between two frames: linear positions, rotations along the shorter arc
   transform(track, time) {
     const low = Math.min(Math.floor(time), this.end), high = Math.min(low + 1, this.end), t = time - low, n = this.scene.tracks;
     const a = 7 * (low * n + track), b = 7 * (high * n + track), d = this.data, q = [];
@@ -75,7 +75,7 @@ class Player {
 
   camera() {
     const {width, height} = this.canvas, fov = 0.52, aspect = width / height, panel = find("panel");
-    // beside the panel, not below it
+    // next to the panel, not underneath it
     const taken = panel.hidden || innerWidth <= 760 ? 0 : (panel.offsetWidth + 16) / this.canvas.clientWidth;
     const far = this.fit(Math.tan(fov / 2), aspect * (1 - taken)) * this.zoom;
     const flat = V.add(V.times(this.ahead, Math.cos(this.azimuth)), V.times(this.aside, Math.sin(this.azimuth)));
@@ -92,14 +92,14 @@ class Player {
     return {eye, matrix, project, side: [look[0], look[4], look[8]], above: [look[1], look[5], look[9]], far, focal: 1 / Math.tan(fov / 2)};
   }
 
-  // how far the camera has gone with what it follows
+  // the displacement of the camera along the path it follows
   followed(time) {
     if (!this.path.length) return [0, 0, 0];
     const low = Math.floor(time), high = Math.min(low + 1, this.end), t = time - low;
     return [0, 1, 2].map((axis) => (1 - t) * this.path[3 * low + axis] + t * this.path[3 * high + axis]);
   }
 
-  // the distance at which the whole box around the scene is seen from home
+  // the distance at which the initial view shows the whole bounding box of the scene
   fit(tall, aspect) {
     const {box, azimuth, elevation} = this.scene, flat = V.add(V.times(this.ahead, Math.cos(azimuth)), V.times(this.aside, Math.sin(azimuth)));
     const back = V.add(V.times(flat, Math.cos(elevation)), V.times(this.up, Math.sin(elevation))), right = V.cross(this.up, flat), above = V.cross(back, right);

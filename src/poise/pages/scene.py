@@ -1,6 +1,6 @@
 """The scene of a page: solids on tracks and static solids, in plain values.
 
-A track is a frame's transform over time. Solids ride on tracks, or stand in the world.
+A track is a frame's transform over time. Solids are fixed to tracks or to the world.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ Color = tuple[float, float, float]
 KINDS = ("capsule", "cylinder", "box")
 BODY: Color = (0.68, 0.76, 0.85)
 LEAST_RADIUS = 1e-6
-LEVEL = 4e-3  # of the radius: a lowest point this near to height 0 is there
-MOST_OUTLINES = 400  # frames whose mesh outlines are measured
+LEVEL = 4e-3  # relative to the radius: a lowest point this close to height 0 counts as 0
+MOST_OUTLINES = 400  # frames at most whose mesh outlines are measured
 
 
 @dataclass
 class PageScene:
-    """The content of a page; `to_data()` returns the viewer's values.
+    """The content of a page; `to_data()` returns the values the viewer reads.
 
     Attributes:
-        up: The upward axis.
-        frames: How many frames there are in time.
-        fps: How many of them a second.
-        title: Above all.
-        note: A line below it.
-        stepwise: Whether the frames are steps of a search, not of time.
-        azimuth: From where it is seen first, around the upward axis [rad].
-        elevation: And from how high [rad].
+        up: The up axis.
+        frames: The number of frames.
+        fps: The frame rate.
+        title: The title of the page.
+        note: The line below the title.
+        stepwise: Whether the frames are steps of a search rather than of time.
+        azimuth: The initial azimuth of the camera, around the up axis [rad].
+        elevation: The initial elevation of the camera [rad].
     """
 
     up: str
@@ -66,11 +66,11 @@ class PageScene:
     near: tuple[Floats, Floats] | None = None
 
     def follow_path(self, path: Floats, low: Floats, high: Floats) -> None:
-        """Move the camera along a path, (frames, 3), showing a box around it."""
+        """Move the camera along a path, (frames, 3), showing a box from `low` to `high` around it."""
         self.follow, self.near = path - path[0], (path[0] + low, path[0] + high)
 
     def add_track(self, transforms: Floats) -> int:
-        """Add a moving frame, (frames, 4, 4), and return its number; one that ends early stays where it ended."""
+        """Add a moving frame, (frames, 4, 4), and return its number; a shorter track stays at its last transform."""
         missing = self.frames - len(transforms)
         self.tracks.append(np.concatenate([transforms, np.repeat(transforms[-1:], max(missing, 0), axis=0)]))
         return len(self.tracks) - 1
@@ -85,7 +85,7 @@ class PageScene:
         mark: bool = False,
         stand_in: bool = False,
     ) -> None:
-        """Add a solid on a track (-1 is the world). Marks glow; a stand-in is drawn where meshes cannot be."""
+        """Add a solid on a track (-1 is the world). Marks glow; a stand-in replaces meshes the viewer cannot draw."""
         local = [round(x, 5) for x in solid.T_frame_solid.T.ravel().tolist()]
         half, around = [round(x, 5) for x in solid.half], [round(max(x, LEAST_RADIUS), 6) for x in solid.round]
         flags = 2 if mark else int(opacity == 1.0)
@@ -106,7 +106,7 @@ class PageScene:
         offset: Floats | None = None,
         turn: Floats | None = None,
     ) -> dict[str, int]:
-        """Add a body over time, (frames, nq), turned and then shifted as a whole; return the tracks of its frames."""
+        """Add a body over time, (frames, nq), rotated, then translated as a whole; return the tracks of its frames."""
         places = np.array(model.fk(q))
         shift, whole = (np.zeros(3) if offset is None else offset), (np.eye(3) if turn is None else turn)
         places[:, :, :3, :] = whole @ places[:, :, :3, :]
@@ -134,7 +134,7 @@ class PageScene:
         return numbers
 
     def to_data(self) -> dict[str, Any]:
-        """Return everything in values that JSON has; transforms as base64 of float32, frame by frame."""
+        """Return the scene as JSON-compatible values; transforms as base64 of float32, frame by frame."""
         low, high = self.find_box()
         seen = (low, high) if self.near is None else self.near
         height = "xyz".index(self.up)
@@ -162,7 +162,7 @@ class PageScene:
         }
 
     def find_box(self) -> tuple[Floats, Floats]:
-        """Return the corners of a box around everything."""
+        """Return the corners of the bounding box of the scene."""
         if not self.corners:
             return -np.ones(3), np.ones(3)
         every = np.concatenate(self.corners)
@@ -179,7 +179,7 @@ class PageScene:
 
 
 def find_extents(solid: Solid, ways: Floats) -> list[Floats]:
-    """Return the lowest and highest corners of a solid's boxes along its way, (frames, 3) each."""
+    """Return the lowest and highest corners of a solid's ends along its track, (frames, 3) each."""
     T = ways @ solid.T_frame_solid
     out = []
     for end, around in zip((-1.0, 1.0), solid.round, strict=True):

@@ -26,13 +26,13 @@ from poise.solvers.solution import Solution
 __all__ = ["make_scene"]
 
 
-LONGEST = 4000  # frames of a page
+LONGEST = 4000  # frames of a page at most
 MANY = (*COLORS, "#882255", "#44AA99", "#AA4499", "#117733", "#DDCC77", "#332288", "#661100", "#6699CC")
 AXES: tuple[Color, ...] = ((0.86, 0.30, 0.24), (0.25, 0.66, 0.32), (0.22, 0.46, 0.86))
 
 
 def make_scene(thing: Any) -> PageScene:
-    """Make the scene of whatever it is."""
+    """Return the scene of a pose, motion, solution, race or map."""
     if isinstance(thing, Solution):
         return show_solution(thing)
     if isinstance(thing, (list, tuple)) and thing and all(isinstance(part, Solution) for part in thing):
@@ -56,14 +56,14 @@ def make_scene(thing: Any) -> PageScene:
 
 
 def show_pose(pose: Pose) -> PageScene:
-    """Show a body standing still."""
+    """Show a body in one pose."""
     scene = PageScene(pose.model.up, title=pose.model.name, note=f"{pose.model.nv} degrees of freedom")
     scene.add_body(pose.model, pose.q[None])
     return scene
 
 
 def show_motion(motion: Motion) -> PageScene:
-    """Show a body in motion; very long ones are thinned."""
+    """Show a body in motion; very long motions are decimated."""
     if not len(motion):
         raise InvalidValue("the motion has no frames; there is nothing to show.")
     every = -(-len(motion) // LONGEST)
@@ -79,7 +79,7 @@ def show_motion(motion: Motion) -> PageScene:
 
 
 def show_track(track: Track) -> PageScene:
-    """Show a solved clip, with its missed goals in words."""
+    """Show a solved clip, with a text about its missed goals."""
     scene = show_motion(track.motion)
     scene.words = "" if track.reached.all() else track.why()
     return scene
@@ -108,7 +108,7 @@ def show_map(found: ReachMap) -> PageScene:
 
 
 def show_solution(solution: Solution) -> PageScene:
-    """Show the body and its goals; if the solve was recorded, the search plays."""
+    """Show the body and its goals; a recorded search is played."""
     history = solution.history
     recorded = history is not None and len(history) > 1
     q = trace_search(solution) if recorded else solution.q[None]
@@ -126,10 +126,10 @@ def show_solution(solution: Solution) -> PageScene:
 
 
 def show_answers(solutions: list[Solution]) -> PageScene:
-    """Show answers one after the other with their targets, such as those of a drag.
+    """Show solutions one after the other with their targets, such as those of a drag.
 
     Raises:
-        InvalidValue: They are of different problems.
+        InvalidValue: They are solutions of different bodies or goals.
     """
     last = solutions[-1]
     if any(part.model != last.model or list(part.errors) != list(last.errors) for part in solutions):
@@ -145,19 +145,19 @@ def show_answers(solutions: list[Solution]) -> PageScene:
 
 
 def trace_search(solution: Solution) -> Floats:
-    """Return every pose of the search, and the answer last."""
+    """Return every pose of the search, then the solution; long searches are decimated."""
     assert solution.history is not None
     path = np.concatenate([solution.history.q, solution.q[None]])
     return path[:: -(-len(path) // LONGEST)]
 
 
 def make_curve(name: str, values: Floats, k: int) -> dict[str, Any]:
-    """Make the curve of an error by step, in the k-th colour."""
+    """Return the curve of an error over the steps, in the k-th colour."""
     return {"name": name, "color": MANY[k % len(MANY)], "values": [float(f"{x:.3g}") for x in values]}
 
 
 def add_goals(scene: PageScene, solutions: list[Solution], q: Floats) -> None:
-    """Add the goals of the last solution as small solids; those that move ride on tracks."""
+    """Add the goals of the last solution as small solids; moving targets get tracks."""
     solution = solutions[-1]
     L = min(solution.model.length, 2.0)
     ways = trace_targets(solutions)
@@ -182,7 +182,7 @@ def add_goals(scene: PageScene, solutions: list[Solution], q: Floats) -> None:
 
 
 def trace_targets(solutions: list[Solution]) -> dict[str, Floats]:
-    """Return where targets that move were, (frames, 4, 4) by goal."""
+    """Return the transforms of the moving targets, (frames, 4, 4) by goal."""
     if len(solutions) == 1:
         return {}
     seen = [{mark.name: mark for mark in find_marks(part) if mark.kind == "place"} for part in solutions]
@@ -196,7 +196,7 @@ def trace_targets(solutions: list[Solution]) -> dict[str, Floats]:
 
 
 def add_place(scene: PageScene, mark: GoalMark, size: float, color: Color, track: int) -> None:
-    """Add a ball at the target, a cross of axes where the rotation counts, a line to the frame where it was missed."""
+    """Add a ball at the target, its axes if the rotation counts, and a line to the frame if the target was missed."""
     target, held = mark.points
     if track >= 0:
         add_ball(scene, track, np.zeros(3), 1.6 * size, color)
@@ -229,7 +229,7 @@ def add_mass(scene: PageScene, solution: Solution, q: Floats, mark: GoalMark, si
 
 
 def find_up(scene: PageScene) -> int:
-    """Return which coordinate is height."""
+    """Return the index of the up axis."""
     return "xyz".index(scene.up)
 
 
@@ -263,7 +263,7 @@ def show_race(race: Race) -> PageScene:
         raise InvalidValue("the race has nothing to show: no method serves it, or it was run with recorded=0.")
     model = watched[0][1].model
     paths = [trace_search(solution)[:LONGEST] for _, solution in watched]
-    # a few methods crawl for hundreds of steps: the page plays until nearly all have arrived
+    # a few methods need hundreds of steps: the page plays until nearly all have arrived
     frames = min(max(map(len, paths)), 240)
     note = f"{race.frame} to one of {race.problems} targets, {len(watched)} methods"
     scene = PageScene(
@@ -278,7 +278,7 @@ def show_race(race: Race) -> PageScene:
 
 
 def place_in_rows(model: Model, paths: list[Floats]) -> list[Floats]:
-    """Return where each body stands: in rows across the view, those behind between those before."""
+    """Return the position of each body: staggered rows across the view."""
     columns = len(paths) if len(paths) <= 4 else -(-len(paths) // (2 if len(paths) <= 10 else 3))
     ahead, aside = (model.up_axis + 1) % 3, (model.up_axis + 2) % 3
     seen = np.concatenate([model.fk(path)[..., :3, 3].reshape(-1, 3) for path in paths])
@@ -294,7 +294,7 @@ def place_in_rows(model: Model, paths: list[Floats]) -> list[Floats]:
 
 
 def add_racer(scene: PageScene, racer: Racer, solution: Solution, path: Floats, k: int, offset: Floats) -> None:
-    """Add one body with its target and its curve."""
+    """Add one body with its target and its error curve."""
     r, g, b = read_color(MANY[k % len(MANY)])
     soft: Color = (0.45 * r + 0.55 * BODY[0], 0.45 * g + 0.55 * BODY[1], 0.45 * b + 0.55 * BODY[2])
     scene.add_body(solution.model, path, color=soft, offset=offset)
@@ -309,7 +309,7 @@ def add_racer(scene: PageScene, racer: Racer, solution: Solution, path: Floats, 
 
 
 def tabulate_race(race: Race) -> dict[str, Any]:
-    """Tabulate the figures of all racers, over all problems."""
+    """Return a table of the results of all racers, over all problems."""
     lines = [
         [r.method, f"{100 * r.reached:.0f} %", f"{r.steps:.0f}", f"{r.microseconds:.0f}"]
         for r in race.racers

@@ -1,4 +1,4 @@
-// Draws solids with WebGL, or as plain outlines on a canvas where there is none. Nothing is fetched, nothing is stored.
+// Draws solids with WebGL, or as plain outlines on a canvas if WebGL is missing. Nothing is fetched or stored.
 //
 // A solid is a core (a segment, a cylinder or a box) and a radius around it: every vertex is
 //     T (base * half + normal * round)
@@ -32,7 +32,7 @@ const SOLID_FRAGMENT = `
     gl_FragColor = vec4(sqrt(lit) * color.a, color.a);
   }`;
 
-// seen from below, the lowest surface wins: what is near the ground is darkest
+// rendered from below, keeping the lowest surface: parts near the ground are darkest
 const SHADOW_FRAGMENT = `
   precision mediump float;
   varying vec3 n, p;
@@ -90,7 +90,7 @@ const V = {
   cross: (a, b) => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]],
 };
 
-// 4x4 matrices are column by column, as WebGL wants them
+// 4x4 matrices are in column-major order, as in WebGL
 const M = {
   product(a, b) {
     const out = new Float32Array(16);
@@ -298,7 +298,7 @@ class GLPainter {
       this.bodies.paint(this.bodies.mesh, this.bodies.meshes.filter((m) => m.clear), camera.matrix, seen);
       gl.useProgram(this.solid.made);
     }
-    if (clear.length) {  // first their depth, then their colour: no part of a ghost shows through another
+    if (clear.length) {  // depth first, then colour: parts of a ghost do not show through each other
       gl.colorMask(false, false, false, false); this.drawSolids(this.solid, clear, dress);
       gl.colorMask(true, true, true, true); gl.depthFunc(gl.LEQUAL); this.drawSolids(this.solid, clear, dress); gl.depthFunc(gl.LESS);
     }
