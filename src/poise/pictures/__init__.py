@@ -1,6 +1,6 @@
-"""Pictures with matplotlib, and the look of bodies, goals and reach maps wherever they are drawn.
+"""Pictures with matplotlib, and the shared drawing of bodies, goals and reach maps.
 
-`plot` draws anything that Poise makes, and is also `poise.plot`. It says which package it needs where one is missing.
+`plot` (also `poise.plot`) draws any Poise object. If a package is missing, the error names it.
 """
 
 from poise.pictures.body.stick import Camera

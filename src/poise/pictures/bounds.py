@@ -1,4 +1,4 @@
-"""Where a body is, over a pose or a clip: the box that a camera frames, and the floor that it stands on."""
+"""Bounds of a body over a pose or a clip: the box a camera frames, and the height of the floor."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["find_floor", "outline_core", "outline_pieces", "sample_outline"]
 
 
 OUTLINE = MemoSlot[list[Piece]]("outermost points of the pieces")
-MOST_FRAMES = 240  # of a clip, to find its lowest point
+MOST_FRAMES = 240  # frames of a clip at most to find its lowest point
 ROUND = np.concatenate([np.eye(3), -np.eye(3)])
 CIRCLE = np.stack([np.cos(t := np.linspace(0, 2 * np.pi, 13)[:-1]), np.sin(t), 0 * t], axis=1)
 
@@ -47,7 +47,7 @@ def outline_solid(model: Model, solid: Solid, places: Floats) -> Floats:
 
 
 def outline_core(solid: Solid, ways: Floats) -> Floats:
-    """Return points around a solid on a frame that moves, (frames, 4, 4), over time, (frames, n, 3)."""
+    """Return points around a solid on a moving frame, (frames, 4, 4), over time, (frames, n, 3)."""
     half = np.array(solid.half)
     if solid.kind == "box":
         core = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * half
@@ -64,7 +64,7 @@ def outline_core(solid: Solid, ways: Floats) -> Floats:
 
 
 def find_floor(model: Model, q: NDArray[np.floating]) -> float:
-    """Return the height of the lowest point over a pose (nq,) or a clip (frames, nq); long ones are thinned."""
+    """Return the height of the lowest point of a pose (nq,) or a clip (frames, nq) [m]; long clips are decimated."""
     rows = np.atleast_2d(q)
     rows = rows[:: -(-len(rows) // MOST_FRAMES)]
     return float(sample_outline(model, rows)[..., model.up_axis].min())

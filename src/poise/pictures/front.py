@@ -1,4 +1,4 @@
-"""Which way a body looks: its first picture shows its face, whichever way its file has turned it."""
+"""The front of a body, so that its first picture shows its face."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ PAIRS = ("shoulder", "hip")
 
 
 def find_front(model: Model) -> Floats:
-    """Return the way a body looks, level and of length one: across its shoulders and hips, where it has such.
+    """Return the forward direction of a body, a horizontal unit vector, found from its shoulders and hips.
 
-    Left is beside up and forward, so forward is left x up. A body without sides looks as such files have it: along z
-    where y is up, along x where z is. A body that was read with a clip is taken as the clip begins.
+    Forward is left x up. A body without left and right faces the usual direction of files: z if y is up, x if z is up.
+    A body that was loaded with a clip is measured in the clip's first frame.
     """
     up = model.up_direction
     pairs = [(f"{name}_l", f"{name}_r") for name in PAIRS if f"{name}_l" in model.roles and f"{name}_r" in model.roles]
@@ -35,13 +35,13 @@ def find_front(model: Model) -> Floats:
 
 
 def find_turn(model: Model) -> float:
-    """Return by how much a body is turned about its upward axis from the way such bodies look [rad]."""
+    """Return the rotation of a body's front about the up axis, from the usual direction [rad]."""
     x, y, _ = Camera(up=model.up).turn_upright(find_front(model))
     turn = math.atan2(float(y), float(x))
     return turn if abs(turn) > 1e-9 else 0.0
 
 
 def stand_before(model: Model) -> Camera:
-    """Return the camera that sees a body from its front, slightly above and to one side."""
+    """Return a camera that sees a body from the front, slightly above and to one side."""
     plain = Camera(up=model.up)
     return Camera(plain.azimuth + find_turn(model), plain.elevation, model.up)

@@ -1,4 +1,4 @@
-"""How well each goal is served: its error in tolerances, one line a goal."""
+"""Plot of the goal errors relative to their tolerances, one line per goal."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from poise.solvers.solution import Solution
 
 __all__ = ["draw_goal_errors"]
 
-LEAST = 1e-3  # of a tolerance: smaller errors are drawn as this
+LEAST = 1e-3  # relative to the tolerance: smaller errors are drawn as this
 
 
 def draw_goal_errors(axes: Any, solution: Solution) -> None:
-    """Draw the errors of all goals on one logarithmic scale of tolerances; right of the line is missed."""
+    """Draw the errors of all goals in tolerances, on a logarithmic scale; goals right of the line are missed."""
     goals = list(solution.errors.items())
     for k, (name, errors) in enumerate(goals):
         goal = solution.solver.goals[name]

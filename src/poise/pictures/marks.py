@@ -1,7 +1,7 @@
-"""Marks of goals: one for each target of a solution, green if it was reached.
+"""Marks of goals: one for each target of a solution, green if it is reached.
 
-Reaches are points, gazes are lines from the eye, a balance is the outline of its supports and the centre of mass over
-it. Goals without a place of their own (angles, distances, postures) have no mark.
+Reach goals are points, gaze goals are lines from the eye, a balance goal is its support polygon and the centre of mass
+above it. Goals without a position (angles, distances, postures) have no mark.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ MISSED = "#D55E00"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GoalMark:
-    """A goal to be drawn.
+    """The drawing of a goal.
 
     Attributes:
         name: The goal's name.
         kind: "place", "gaze", "mass" or "support".
-        reached: Whether it was.
-        points: "place": target, and where the frame is; "gaze": eye and target; "mass": centre of mass, and what is
-            below it on the supports; "support": the outline, corner by corner. In the world [m], (n, 3).
-        frame: The frame that reaches or looks, else None.
-        axes: Of a place that fixes the rotation too: the target's rotation, (3, 3).
-        axis: Of a gaze: the frame's axis that looks.
+        reached: Whether the goal is within its tolerance.
+        points: "place": target and position of the frame; "gaze": eye and target; "mass": centre of mass and its
+            projection on the supports; "support": the corners of the polygon. In the world [m], (n, 3).
+        frame: The frame that reaches or looks, or None.
+        axes: The target's rotation, (3, 3), for a place with a rotation; otherwise None.
+        axis: The frame's gaze axis, for a gaze; otherwise None.
     """
 
     name: str
@@ -76,7 +76,7 @@ def is_within(solution: Solution, name: str, rows: GoalRows) -> bool:
 
 
 def place_point(solution: Solution, frame: str | None, point: Floats) -> Floats:
-    """Return a point of a frame in the world; of no frame, the point itself."""
+    """Return a point of a frame in the world; the point itself if `frame` is None."""
     if frame is None:
         return point
     T: Floats = solution.model.fk(solution.q, frame)
@@ -85,12 +85,12 @@ def place_point(solution: Solution, frame: str | None, point: Floats) -> Floats:
 
 
 def place_target(solution: Solution, rows: GoalRows) -> Floats:
-    """Return where a goal's target is in the world."""
+    """Return the position of a goal's target in the world [m]."""
     return place_point(solution, rows.base, np.array(rows.target[9:12]))
 
 
 def mark_place(solution: Solution, name: str, rows: GoalRows, served: bool) -> GoalMark:
-    """Mark a point, or a point with a cross of axes."""
+    """Return the mark of a position target, with axes if the rotation has a target too."""
     points = np.stack([place_target(solution, rows), place_point(solution, rows.frame, rows.point)])
     axes = None
     if rows.op == POSE:
@@ -100,7 +100,7 @@ def mark_place(solution: Solution, name: str, rows: GoalRows, served: bool) -> G
 
 
 def mark_balance(solution: Solution, name: str, rows: GoalRows, served: bool) -> list[GoalMark]:
-    """Mark the outline of the supports on the ground, and the centre of mass above it."""
+    """Return the marks of the support polygon on the ground and of the centre of mass above it."""
     up = solution.model.up_axis
     contacts = np.array([place_point(solution, frame, point) for frame, point in rows.points])
     ground = float(contacts[:, up].min())

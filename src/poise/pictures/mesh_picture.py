@@ -1,4 +1,4 @@
-"""A body's own meshes on flat axes: an image with light and shade, and its shadow on the floor below."""
+"""Pictures of a body's own meshes on flat axes: a shaded image, and its shadow on the floor."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["draw_meshes"]
 
 
 PIXELS, SHADOW_PIXELS = 900, 400
-WORLD = " world"  # no frame of a body is called so
+WORLD = " world"  # no frame of a body has this name
 GREY = (0.77, 0.80, 0.82)
 
 
@@ -38,11 +38,11 @@ def draw_meshes(
     beside: Sequence[Solid] = (),
     closed: bool = False,
 ) -> None:
-    """Draw one pose by its meshes, the body so many pixels large; a ghost is pale and throws no shadow.
+    """Draw a pose with its meshes in an image of `pixels` pixels; a ghost is pale and casts no shadow.
 
-    A given colour is that of all meshes; solids beside the body, in the world, keep their own. Where a picture is known
-    to show no more than a `pixel` of that side, no finer one is made. `closed` meshes have no holes: what of them faces
-    away is not looked at.
+    `color` applies to all meshes of the body; solids next to the body, in the world, keep their own. The image is not
+    finer than `pixel`, the side of a pixel of the final picture [m], if that is given. `closed` meshes have no holes:
+    their back faces are skipped.
     """
     from matplotlib.colors import to_rgb
 
@@ -76,7 +76,7 @@ def draw_meshes(
 
 
 def make_thing(solid: Solid) -> Piece:
-    """Return a solid of the world as a piece."""
+    """Convert a solid of the world to a piece."""
     x, y, z = (2.0 * half for half in solid.half)
     kinds: dict[str, Geometry] = {
         "box": Box((x, y, z)),
@@ -91,12 +91,12 @@ def make_thing(solid: Solid) -> Piece:
 
 
 def paint_patch(patch: Patch, rgb: tuple[float, float, float]) -> Patch:
-    """Return the patch in one plain colour."""
+    """Return the patch in one uniform colour."""
     return Patch(patch.vertices, patch.triangles, Material((*rgb, 1.0)), None, patch.normals)
 
 
 def draw_shadow(axes: Any, sheets: list[Sheet], rgb: tuple[float, float, float], pixel: float = 0.0) -> None:
-    """Draw where the light from above does not come."""
+    """Draw the shadow of sheets that are projected on the floor."""
     every = np.concatenate([sheet.flat for sheet in sheets])
     pixels = count_pixels(every, SHADOW_PIXELS, pixel)
     work = sum(float(np.prod(np.ptp(s.flat[s.patch.triangles.astype(np.int64)], axis=1), axis=1).sum()) for s in sheets)
@@ -110,7 +110,7 @@ def draw_shadow(axes: Any, sheets: list[Sheet], rgb: tuple[float, float, float],
 
 
 def add_image(axes: Any, image: Floats, extent: tuple[float, float, float, float], order: float) -> None:
-    """Put an image on the axes, and let them grow around it."""
+    """Add an image to the axes, and extend their limits to it."""
     shown = axes.imshow(image, extent=extent, zorder=order, interpolation="antialiased", aspect="equal")
     shown.sticky_edges.x[:] = shown.sticky_edges.y[:] = []
     axes.update_datalim([extent[::2], extent[1::2]])

@@ -1,7 +1,7 @@
-"""Pictures that move: a motion, or the search of a recorded solution, as a GIF or an MP4.
+"""Movies: a motion, or the search of a recorded solution, as a GIF or an MP4.
 
-Every frame is a picture of `poise.plot`, in one view that holds the whole motion. GIFs are written by Pillow, which
-matplotlib brings; an MP4 needs ffmpeg, which imageio-ffmpeg brings.
+Every frame is a picture of `poise.plot`, in one view that contains the whole motion. GIFs are written by Pillow, a
+dependency of matplotlib; an MP4 needs ffmpeg, which imageio-ffmpeg includes.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ __all__ = ["MOVING", "find_motion", "is_movie", "write_movie"]
 Pixels = NDArray[np.uint8]
 
 MOVING = (".gif", ".mp4")
-FPS = {".gif": 20.0, ".mp4": 30.0}  # at most
+FPS = {".gif": 20.0, ".mp4": 30.0}  # upper limits
 MOST_FRAMES = 600
-SEARCH_FPS = 8.0  # of the steps of a search
-MARGIN = 0.12  # around the motion, of its size
+SEARCH_FPS = 8.0  # steps of a search per second
+MARGIN = 0.12  # around the motion, relative to its size
 MOST_POSES = 120  # poses of a motion that determine the view
 DPI = 100
-SHARP = 1.0  # pixels of the movie per pixel of its images
+SHARP = 1.0  # pixels of the movie per pixel of the images in it
 
 
 @dataclass(frozen=True, slots=True)
 class MovieView:
-    """What a movie shows: the camera, and the range of the picture.
+    """The view of a movie: the camera, and the range of the picture.
 
     Attributes:
-        camera: From where.
-        x: From left to right [m].
-        y: From bottom to top [m].
+        camera: The camera.
+        x: The range from left to right [m].
+        y: The range from bottom to top [m].
     """
 
     camera: Camera
@@ -58,7 +58,7 @@ class MovieView:
 
 
 def is_movie(path: str | PathLike[str] | None) -> bool:
-    """Return whether a path is that of a picture that moves."""
+    """Return whether a path is that of a GIF or MP4."""
     return path is not None and Path(convert_path(path)).suffix.lower() in MOVING
 
 
@@ -66,7 +66,7 @@ def find_motion(thing: Any) -> Motion:
     """Return a motion itself, or the search of a recorded solution as a motion.
 
     Raises:
-        InvalidValue: It does not move.
+        InvalidValue: It is neither a motion nor a recorded solution, or has no frames.
     """
     if isinstance(thing, Solution) and thing.history is not None:
         return Motion(thing.model, np.concatenate([thing.history.q, thing.q[None]]), SEARCH_FPS)
@@ -80,10 +80,10 @@ def find_motion(thing: Any) -> Motion:
 
 
 def write_movie(thing: Any, path: str | PathLike[str], *, title: str, camera: Camera | None, style: str) -> Any:
-    """Write a picture that moves, and return the figure of its last frame.
+    """Write a movie, and return the figure of its last frame.
 
     Raises:
-        MissingExtra: A package is missing; the message has the command.
+        MissingExtra: A package is missing; the message has the install command.
     """
     text = convert_path(path)
     ending = Path(text).suffix.lower()
@@ -97,13 +97,13 @@ def write_movie(thing: Any, path: str | PathLike[str], *, title: str, camera: Ca
 
 
 def thin(motion: Motion, fps: float) -> Motion:
-    """Return the motion with no more frames a second than that, and no more than a movie holds."""
+    """Reduce the motion to at most `fps` frames per second and `MOST_FRAMES` frames."""
     every = max(1, int(np.ceil(motion.fps / fps - 1e-9)), -(-len(motion) // MOST_FRAMES))
     return motion[::every]
 
 
 def find_window(motion: Motion, camera: Camera | None) -> MovieView:
-    """Find the view that holds the whole motion."""
+    """Return the view that contains the whole motion."""
     model = motion.model
     some = motion.q[:: -(-len(motion) // MOST_POSES)]
     places = np.concatenate([sample_outline(model, some).reshape(-1, 3), outline_beside(motion)])
@@ -117,7 +117,7 @@ def find_window(motion: Motion, camera: Camera | None) -> MovieView:
 
 
 def draw_frames(figure: Any, axes: Any, motion: Motion, window: MovieView, title: str, style: str) -> Iterator[Pixels]:
-    """Draw frame after frame, (height, width, 3) each, of even height and width."""
+    """Yield the frames as images, (height, width, 3), of even height and width."""
     figure.set_dpi(DPI)
     figure.set_layout_engine("none")  # the layout is the same in every frame
     if not is_planar(motion.model):
@@ -135,18 +135,18 @@ def draw_frames(figure: Any, axes: Any, motion: Motion, window: MovieView, title
 
 
 def write_gif(path: Path, frames: Iterator[Pixels], fps: float) -> None:
-    """Write a GIF that plays again and again; all frames have the colours of the first."""
+    """Write a GIF that loops; all frames use the palette of the first."""
     from PIL import Image
 
     images = [Image.fromarray(pixels) for pixels in frames]
     first = keep_white(images[0].quantize(128))
     rest = [image.quantize(palette=first, dither=Image.Dither.NONE) for image in images[1:]]
-    wait = max(20, round(1000 / fps / 10) * 10)  # GIF counts hundredths of a second, and browsers want two of them
+    wait = max(20, round(1000 / fps / 10) * 10)  # GIF delays are in 1/100 s, and browsers need at least two
     first.save(path, format="GIF", save_all=True, append_images=rest, duration=wait, loop=0, optimize=False)
 
 
 def keep_white(image: Any) -> Any:
-    """Return an image with few colours whose ground is as white as it was."""
+    """Return a palette image whose near-white colours are white."""
     palette = np.array(image.getpalette(), dtype=np.uint8).reshape(-1, 3)
     palette[(palette > 245).all(axis=1)] = 255
     image.putpalette(palette.ravel().tolist())
@@ -154,7 +154,7 @@ def keep_white(image: Any) -> Any:
 
 
 def write_mp4(path: Path, frames: Iterator[Pixels], fps: float) -> None:
-    """Write an MP4 that every browser plays."""
+    """Write an MP4 that all browsers play."""
     try:
         import imageio_ffmpeg
     except ImportError:

@@ -1,4 +1,4 @@
-"""`poise.plot`: a picture of anything that Poise makes, with matplotlib and without a display."""
+"""`poise.plot`: a picture of any Poise object, with matplotlib and without a display."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ from poise.solvers.solution import Solution
 
 __all__ = ["Picture", "plot"]
 
-STRIP = 6  # poses of a motion
+STRIP = 6  # poses of a motion in a strip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Picture:
-    """A drawn figure; a notebook shows it by itself.
+    """A drawn figure; notebooks display it.
 
     Attributes:
-        figure: The matplotlib figure, to be changed at will.
+        figure: The matplotlib figure, which may be changed.
     """
 
     figure: Any
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Write it whole; the ending chooses the format: png, pdf, svg, jpg."""
+        """Write the picture atomically; the extension selects the format: png, pdf, svg, jpg."""
         return save_figure(self.figure, path)
 
     def _repr_png_(self) -> bytes:
@@ -72,21 +72,21 @@ def plot(
     """Draw a picture of a body and its goals.
 
     Args:
-        thing: A `Solution` (the body, its goals, and how well each is served; how the errors fell, if it was
+        thing: A `Solution` (the body, its goals, and their errors, over the steps if the solve was
             recorded), a `Pose`, a `Model` (at rest), a `Motion` or `Track` (as a strip), a `Race`, a `ReachMap`, or
-            several solutions by name (how the error of each fell).
-        path: Where the picture goes, if it shall be written: png, pdf, svg. A `Motion`, or the search of a recorded
-            `Solution`, moves as gif or mp4.
+            a dict of solutions by name (their errors over the steps).
+        path: The file to write, if any: png, pdf, svg. A `Motion`, or the search of a recorded `Solution`, can be
+            written as gif or mp4.
         title: A line above the picture.
-        camera: From where; the body's own upward axis is up.
-        style: "body", "stick", or "auto": sticks for a body that moves in a plane.
+        camera: The camera; its up axis is that of the body by default.
+        style: "body", "stick", or "auto": sticks for planar bodies.
 
     Returns:
         The picture: `.save(path)`, `.figure` for matplotlib, and an image in a notebook.
 
     Raises:
-        InvalidValue: It is nothing that can be drawn, or the style does not exist.
-        MissingExtra: matplotlib is not installed, or what an MP4 needs is not.
+        InvalidValue: `thing` cannot be drawn, or the style is unknown.
+        MissingExtra: matplotlib, or for an MP4 imageio-ffmpeg, is not installed.
     """
     if path is not None and is_movie(path):
         return Picture(write_movie(thing, path, title=title, camera=camera, style=style))
@@ -101,7 +101,7 @@ def plot(
 
 
 def draw_thing(thing: Any, look: dict[str, Any]) -> Any:
-    """Draw whatever it is, and return the figure."""
+    """Draw any supported object, and return the figure."""
     painters: dict[type, Callable[[Any, dict[str, Any]], Any]] = {
         Solution: draw_solution,
         Pose: draw_one,
@@ -123,7 +123,7 @@ def draw_thing(thing: Any, look: dict[str, Any]) -> Any:
 
 
 def draw_one(pose: Pose, look: dict[str, Any]) -> Any:
-    """Draw a body alone."""
+    """Draw a body without goals."""
     made, axes = make_figure(*(5.0, 4.2) if is_planar(pose.model) else (4.6, 5.0))
     draw_scene(axes, pose, labels=True, **look)
     return made
@@ -143,7 +143,7 @@ def draw_solution(solution: Solution, look: dict[str, Any]) -> Any:
 
 
 def draw_strip(motion: Motion, look: dict[str, Any]) -> Any:
-    """Draw some poses of a motion, evenly spaced in time, all at one scale."""
+    """Draw some poses of a motion, evenly spaced in time, at one scale."""
     count = min(STRIP, len(motion))
     made, panels = make_figure(1.9 * count + 0.6, 3.8, panels=count)
     panels = np.atleast_1d(panels)
@@ -156,7 +156,7 @@ def draw_strip(motion: Motion, look: dict[str, Any]) -> Any:
 
 
 def stand_camera(camera: Camera | None, motion: Motion) -> Camera | None:
-    """Return the camera with the floor of the whole clip, where it is to be the lowest point."""
+    """Return the camera with the floor of the whole clip, if its floor is "lowest"."""
     chosen = camera or (None if is_planar(motion.model) else stand_before(motion.model))
     if chosen is None or chosen.floor != "lowest":
         return camera
@@ -164,7 +164,7 @@ def stand_camera(camera: Camera | None, motion: Motion) -> Camera | None:
 
 
 def share_scale(panels: Any) -> None:
-    """Give all panels one scale and one ground line, each centred on its own body."""
+    """Give all panels the same scale and ground line, each centred on its body."""
     sizes = [np.diff([axes.get_xlim(), axes.get_ylim()], axis=1).ravel() for axes in panels]
     width = max(size[0] for size in sizes)
     low, high = min(axes.get_ylim()[0] for axes in panels), max(axes.get_ylim()[1] for axes in panels)

@@ -35,16 +35,16 @@ __all__ = ["make_figure", "plot_history", "plot_pose", "plot_race", "save_figure
 # distinct in hue and in lightness, readable on white and in grey (Okabe and Ito's palette)
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999933")
 DASHES = ("-", "--", ":")
-LEAST = 1e-12  # errors of zero are drawn as this
+LEAST = 1e-12  # errors of zero are drawn as this [m or rad]
 PICTURES = ("png", "pdf", "svg", "jpg")
-MOST_LABELS = 8  # joints of a planar arm whose angles are written
+MOST_LABELS = 8  # joints of a planar arm at most to label with angles
 STYLES = ("auto", "body", "stick")
 
 
 def make_figure(
     width: float = 7.0, height: float = 4.2, panels: int = 1, widths: Sequence[float] | None = None
 ) -> tuple[Any, Any]:
-    """Make a figure and its axes (one, or an array of `panels` side by side), drawn without a display.
+    """Return a new figure and its axes (one, or an array of `panels` side by side), drawn without a display.
 
     Raises:
         MissingExtra: matplotlib is not installed.
@@ -65,10 +65,10 @@ def make_figure(
 
 
 def save_figure(made: Any, path: str | PathLike[str]) -> Path:
-    """Write the picture whole: to a temporary file first, then under its name.
+    """Write the picture atomically, through a temporary file.
 
     Raises:
-        FormatError: Its ending is that of no picture, or the place cannot be written.
+        FormatError: The extension is not that of a picture, or the path cannot be written.
     """
     text = convert_path(path)
     ending = Path(text).suffix[1:].lower()
@@ -113,16 +113,16 @@ def plot_pose(
     title: str = "",
     style: str = "auto",
 ) -> Path:
-    """Draw a body and its targets; `poise.plot` does the same for anything, and draws a solution's goals too.
+    """Draw a body and its targets; `poise.plot` draws any object, including a solution's goals.
 
     Args:
-        pose: What is drawn.
-        path: Where the picture goes; the ending chooses the format.
-        ghosts: Other poses of the same or another body, drawn pale behind it: where it came from, other answers.
-        targets: Points of the world [m], drawn as crosses.
-        camera: From where; a body that moves in the xy plane is seen from above, others from the side, with a shadow.
+        pose: The pose to draw.
+        path: The file to write; the extension selects the format.
+        ghosts: Other poses, of the same or another body, drawn pale behind it: the start, other solutions.
+        targets: Points in the world [m], drawn as crosses.
+        camera: The camera; by default planar bodies are seen from above, others from the front, with a shadow.
         title: A line above the picture.
-        style: "body", "stick", or "auto": sticks for a body that moves in a plane.
+        style: "body", "stick", or "auto": sticks for planar bodies.
     """
     made, axes = make_figure(5.0, 4.2)
     draw_scene(axes, pose, ghosts=ghosts, targets=targets, camera=camera, style=style)
@@ -146,7 +146,7 @@ def draw_scene(
 ) -> None:
     """Draw a pose, its ghosts, targets, other solids and the goals of a solution, in equal units on both axes.
 
-    See `plot_pose`. `pixel` is the side of what the picture shows at the finest, where that is known.
+    See `plot_pose`. `pixel` is the side of the smallest detail the picture shows [m], or 0 if unknown.
     """
     if style not in STYLES:
         raise InvalidValue(f"style is {style!r}; it must be one of {', '.join(map(repr, STYLES))}.")
@@ -182,10 +182,10 @@ def draw_body(
     beside: Sequence[Solid] = (),
     pixel: float = 0.0,
 ) -> None:
-    """Draw one pose: by the meshes of its file where it brings some, else as clay."""
+    """Draw a pose with the meshes of its file if it has any, otherwise as clay."""
     tell_missing(pose.model)
     pieces = find_pieces(pose.model)
-    bare = bool(beside) and not pieces  # only an image has things in front of parts and behind others
+    bare = bool(beside) and not pieces  # only an image can draw objects in front of some parts and behind others
     if bare:
         pieces = cover_flesh(pose.model, color or BODY)
     if pieces:
@@ -197,14 +197,14 @@ def draw_body(
 
 
 def cover_flesh(model: Model, color: str) -> tuple[Piece, ...]:
-    """Return the flesh of a body that brings no meshes as pieces."""
+    """Return the flesh of a body without meshes as pieces."""
     from matplotlib.colors import to_rgb
 
     return tuple(make_piece(part.surface, part.frame, np.eye(4), (*to_rgb(color), 1.0)) for part in find_flesh(model))
 
 
 def plot_history(solutions: Solution | Mapping[str, Solution], path: str | PathLike[str]) -> Path:
-    """Draw how the error fell: one curve a goal and unit, or one curve for each of several solutions by name.
+    """Draw the error by step: one curve per goal and unit, or one curve per named solution.
 
     Raises:
         InvalidValue: A solution has no history; solve with record=True.
@@ -222,7 +222,7 @@ def draw_curves(axes: Any, curves: Mapping[str, NDArray[np.float64]]) -> None:
         axes.semilogy(np.maximum(curve, LEAST), style, color=COLORS[k % len(COLORS)], linewidth=1.8, label=label)
     some = [curve[curve > LEAST].min() for curve in curves.values() if (curve > LEAST).any()]
     if some:
-        axes.set_ylim(bottom=max(LEAST, 0.3 * min(some)))  # zero errors fall out of the picture
+        axes.set_ylim(bottom=max(LEAST, 0.3 * min(some)))  # zero errors are below the picture
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set_xlabel("step")
     axes.set_ylabel("error [m or rad]")
@@ -230,7 +230,7 @@ def draw_curves(axes: Any, curves: Mapping[str, NDArray[np.float64]]) -> None:
 
 
 def trace_goals(solution: Solution) -> Iterator[tuple[str, NDArray[np.float64]]]:
-    """Yield the errors of every goal, in metres and radians."""
+    """Yield the errors of every goal by step, in metres and in radians."""
     errors = read_errors(solution)
     for k, name in enumerate(solution.errors):
         for unit, part in enumerate(("m", "rad")):
@@ -239,7 +239,7 @@ def trace_goals(solution: Solution) -> Iterator[tuple[str, NDArray[np.float64]]]
 
 
 def trace_solutions(solutions: Mapping[str, Solution]) -> Iterator[tuple[str, NDArray[np.float64]]]:
-    """Yield the largest error of each solution."""
+    """Yield the largest error of each solution by step."""
     for name, solution in solutions.items():
         yield name, read_errors(solution).max(axis=(1, 2))
 

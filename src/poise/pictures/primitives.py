@@ -1,4 +1,4 @@
-"""Simple solids as surfaces."""
+"""Surfaces of simple solids."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ __all__ = ["mesh_solid"]
 
 
 def mesh_solid(solid: Geometry) -> Surface | None:
-    """Return the surface of a solid, seen from outside counter-clockwise; None for a mesh, which is a file."""
+    """Return the surface of a solid, counter-clockwise from outside; None for a mesh."""
     found = triangulate(solid)
     return None if found is None else Surface(*found)

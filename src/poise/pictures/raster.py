@@ -1,8 +1,8 @@
-"""A rasteriser of triangles in numpy, for pictures of meshes without a display or graphics card.
+"""A triangle rasteriser in numpy, for pictures of meshes without a display or graphics card.
 
 Every triangle is cut into rows of pixels; a pixel belongs to the nearest triangle whose barycentric coordinates are all
-positive there. Colours are found at the end, for the pixels that are seen. Work is bounded: where the boxes around all
-triangles together have too many pixels, the picture gets coarser.
+positive there. Colours are computed last, for visible pixels only. The work is bounded: if the bounding boxes of all
+triangles have too many pixels, the picture gets coarser.
 Source: J. Pineda, A parallel algorithm for polygon rasterization, 1988.
 """
 
@@ -25,20 +25,20 @@ __all__ = ["Canvas", "Sheet", "count_pixels", "paint_sheets"]
 CHUNK = 1 << 20  # pixels per array operation
 MOST_WORK = 24_000_000  # pixels per picture
 LIGHT = np.array([-0.45, 0.62, 0.64])  # towards the light: right, up, towards the viewer
-EDGE = 1e-9  # of a pixel: neighbours both have the pixels on their edge, and none falls between them
-FINE = 2  # pixels along a side that are averaged to one
+EDGE = 1e-9  # pixels: triangles that share an edge both contain the pixels on it, so no gap appears
+FINE = 2  # supersampling: pixels along a side that are averaged to one
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sheet:
-    """Triangles in the picture.
+    """Projected triangles.
 
     Attributes:
-        flat: Where the vertices are, right and up, (n, 2).
-        depth: How far behind, (n,).
-        normals: Right, up, towards the viewer, (n, 3).
+        flat: The projected vertices, right and up, (n, 2).
+        depth: The depth of the vertices, (n,).
+        normals: The vertex normals: right, up, towards the viewer, (n, 3).
         patch: Triangles, material and texture coordinates.
-        closed: Whether it has no hole and counter-clockwise triangles, so that those facing away are hidden.
+        closed: Whether the mesh has no holes and counter-clockwise triangles, so that back faces are hidden.
     """
 
     flat: Floats
@@ -49,12 +49,12 @@ class Sheet:
 
 
 class Canvas:
-    """Pixels over a part of the plane.
+    """Pixels over a rectangle of the plane.
 
     Attributes:
         low: The lower left corner.
         size: Width and height, in the plane's units.
-        step: Length of a pixel's side.
+        step: The side of a pixel.
     """
 
     def __init__(self, low: Floats, high: Floats, pixels: int, work: float = 0.0) -> None:
@@ -71,12 +71,12 @@ class Canvas:
         self.weights = np.zeros((self.rows * self.columns, 2), np.float32)
 
     def extent(self) -> tuple[float, float, float, float]:
-        """Return left, right, bottom and top, as matplotlib wants them."""
+        """Return left, right, bottom and top, in matplotlib's order."""
         right, top = self.low + self.size
         return float(self.low[0]), float(right), float(self.low[1]), float(top)
 
     def draw(self, number: int, sheet: Sheet) -> None:
-        """Draw the triangles of a sheet, the nearest at each pixel."""
+        """Draw the triangles of a sheet, keeping the nearest at each pixel."""
         rows = PixelRows.cut(self, sheet)
         ends = np.cumsum(rows.count)
         start = 0
@@ -87,7 +87,7 @@ class Canvas:
             start = stop
 
     def _draw_some(self, number: int, sheet: Sheet, rows: PixelRows, some: Any) -> None:
-        """Draw a few rows of triangles."""
+        """Draw some of the pixel rows."""
         count = rows.count[some]
         along = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
         pixel = np.repeat(rows.y[some] * self.columns + rows.first[some], count) + along
@@ -110,16 +110,16 @@ class Canvas:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PixelRows:
-    """Triangles cut into rows of pixels: those whose barycentric coordinates a, b, 1 - a - b are all positive.
+    """Rows of the pixels of triangles: those whose barycentric coordinates a, b, 1 - a - b are all positive.
 
     Attributes:
-        triangle: Which triangle each row is of, (n,).
-        y: Which row of the canvas it is in.
-        first: Its first pixel.
-        count: How many pixels it has.
-        a: The first coordinate at the first pixel, and how it grows from pixel to pixel, (n, 2).
-        b: The second one.
-        depth: How far behind it is.
+        triangle: The index of each row's triangle, (n,).
+        y: The row of the canvas.
+        first: The first pixel.
+        count: The number of pixels.
+        a: The first coordinate at the first pixel, and its increment per pixel, (n, 2).
+        b: The second coordinate, likewise.
+        depth: The depth, likewise.
     """
 
     triangle: NDArray[np.int64]
@@ -132,9 +132,9 @@ class PixelRows:
 
     @classmethod
     def cut(cls, canvas: Canvas, sheet: Sheet) -> PixelRows:
-        """Cut the triangles of a sheet, those that can be seen."""
+        """Cut the visible triangles of a sheet into pixel rows."""
         corners = sheet.patch.triangles.astype(np.int64)
-        p = ((sheet.flat - canvas.low) / canvas.step - 0.5)[corners]  # the centre of a pixel has whole numbers
+        p = ((sheet.flat - canvas.low) / canvas.step - 0.5)[corners]  # pixel centres have integer coordinates
         u, v = p[:, 1] - p[:, 0], p[:, 2] - p[:, 0]
         twice = u[:, 0] * v[:, 1] - u[:, 1] * v[:, 0]
         low = np.clip(np.ceil(p[:, :, 1].min(axis=1)), 0, canvas.rows).astype(np.int64)
@@ -157,7 +157,7 @@ class PixelRows:
 
 
 def find_inside(lines: Sequence[tuple[Floats, Floats]], columns: int) -> tuple[Any, Any]:
-    """Return the first pixel of each row in which every f + g x is positive or 0, and how many there are."""
+    """Return the first pixel of each row where every f + g x is at least 0, and the number of such pixels."""
     low, high = np.zeros(len(lines[0][0])), np.full(len(lines[0][0]), columns - 1.0)
     for f, g in lines:
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -170,7 +170,7 @@ def find_inside(lines: Sequence[tuple[Floats, Floats]], columns: int) -> tuple[A
 
 
 def keep_nearest(pixel: Any, depth: Any, some: Any) -> Any:
-    """Return which of some points are the nearest of their pixels, one for each pixel."""
+    """Return the indices of the points nearest to the viewer, one for each pixel."""
     order = some[np.argsort(pixel[some], kind="stable")]
     at = pixel[order]
     starts = np.flatnonzero(np.concatenate([[True], at[1:] != at[:-1]])) if len(at) else at
@@ -198,7 +198,7 @@ _DECODED: dict[int, tuple[Material, Any]] = {}
 
 
 def decode_once(material: Material) -> Any:
-    """Decode the texture of a material, and keep the last few."""
+    """Decode the texture of a material, with a cache of the last few."""
     if id(material) not in _DECODED:
         while len(_DECODED) > 32:
             _DECODED.pop(next(iter(_DECODED)))
@@ -213,10 +213,10 @@ def decode_once(material: Material) -> Any:
 def paint_sheets(
     sheets: list[Sheet], pixels: int = 900, pixel: float = 0.0
 ) -> tuple[NDArray[np.float64], tuple[float, float, float, float]]:
-    """Paint triangles with light and shade; return the image (rows, columns, 4), its top row first, and its extent.
+    """Paint shaded triangles; return the image (rows, columns, 4), top row first, and its extent.
 
-    The nearest of what is faint lies over the rest, as faintly as it is. The image is so many pixels large, or as many
-    as a `pixel` of that side asks for, where that is fewer.
+    The nearest transparent sheet is blended over the opaque ones. The longer side of the image has `pixels` pixels, or
+    fewer if pixels of side `pixel` suffice.
     """
     every = np.concatenate([sheet.flat for sheet in sheets])
     pixels = count_pixels(every, pixels, pixel)
@@ -237,19 +237,19 @@ def paint_sheets(
 
 
 def count_pixels(points: Floats, most: int, pixel: float) -> int:
-    """Return how many pixels a picture of these points has along its longer side: no more than are seen of it."""
+    """Return the number of pixels along the longer side of a picture of these points, at most `most`."""
     return max(1, min(most, int(np.ceil(float(np.ptp(points, axis=0).max()) / pixel)))) if pixel > 0.0 else most
 
 
 def paint_pixels(sheet: Sheet, canvas: Canvas, at: NDArray[np.int64], air: tuple[float, float]) -> Floats:
-    """Return the colours of the pixels in which a sheet is seen, paler with the air between; nearest, and how deep."""
+    """Return the colours of a sheet's visible pixels, with distance fog; `air` is the nearest depth and the range."""
     color = shade(sheet, canvas, at)[:, :3]
     pale = 0.16 * ((canvas.depth[at] - air[0]) / air[1])[:, None]
     return np.asarray((1 - pale) * color + pale)
 
 
 def lay_over(image: Floats, at: NDArray[np.int64], color: Floats, opacity: float) -> None:
-    """Lay colours over the pixels of an image, (n, 4)."""
+    """Blend colours over the pixels of an image, (n, 4)."""
     below = (1.0 - opacity) * image[at, 3:]
     cover = opacity + below
     image[at, :3] = (opacity * color + below * image[at, :3]) / np.maximum(cover, 1e-12)
@@ -257,25 +257,25 @@ def lay_over(image: Floats, at: NDArray[np.int64], color: Floats, opacity: float
 
 
 def measure_boxes(sheet: Sheet) -> float:
-    """Return the area of the boxes around all triangles."""
+    """Return the total area of the bounding boxes of all triangles."""
     p = sheet.flat[sheet.patch.triangles.astype(np.int64)]
     return float(np.prod(p.max(axis=1) - p.min(axis=1), axis=1).sum())
 
 
 def shade(sheet: Sheet, canvas: Canvas, at: NDArray[np.int64]) -> Floats:
-    """Return the colours of the pixels that a sheet is seen in, (n, 4)."""
+    """Return the shaded colours of a sheet's visible pixels, (n, 4)."""
     t, a, b = canvas.triangle[at], canvas.weights[at, 0].astype(np.float64), canvas.weights[at, 1].astype(np.float64)
     corners = sheet.normals[sheet.patch.triangles[t].astype(np.int64)]
     normal = corners[:, 0] + a[:, None] * (corners[:, 1] - corners[:, 0]) + b[:, None] * (corners[:, 2] - corners[:, 0])
     normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-12)
-    normal *= np.where(normal[:, 2:] < 0, -1.0, 1.0)  # both sides are seen
+    normal *= np.where(normal[:, 2:] < 0, -1.0, 1.0)  # back faces are lit like front faces
     color = color_points(sheet.patch, t, a, b)
     light = LIGHT / np.linalg.norm(LIGHT)
     direct = np.maximum(normal @ light, 0.0)[:, None]
     sky = (0.5 + 0.5 * normal[:, 1])[:, None]
     half = light + np.array([0.0, 0.0, 1.0])
     shine = 0.16 * np.maximum(normal @ (half / np.linalg.norm(half)), 0.0)[:, None] ** 40
-    lit = color[:, :3] ** 2 * (0.24 + 0.26 * sky + 0.72 * direct) + shine  # light adds up in squares, nearly
+    lit = color[:, :3] ** 2 * (0.24 + 0.26 * sky + 0.72 * direct) + shine  # light is about linear in squared colours
     return np.concatenate([np.sqrt(np.clip(lit, 0.0, 1.0)), np.ones((len(at), 1))], axis=1)
 
 

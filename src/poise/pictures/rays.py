@@ -1,4 +1,4 @@
-"""Which part of a body a ray meets first: a click on a picture of it.
+"""Ray casting: the body part under a click on a picture.
 
     o + t d = a + u (b - a) + v (c - a),   t > 0, u >= 0, v >= 0, u + v <= 1
 
@@ -22,7 +22,7 @@ __all__ = ["find_hit", "meet_triangles"]
 
 
 def meet_triangles(points: Any, triangles: Any, origin: Floats, direction: Floats) -> tuple[float, int]:
-    """Return how far along a ray the first triangle is, and which one; infinite and -1 where it meets none."""
+    """Return the distance along a ray to the first triangle, and its index; infinity and -1 if the ray hits none."""
     if not comes_near(np.asarray(points, np.float64), origin, direction):
         return np.inf, -1
     corners = np.asarray(points, np.float64)[np.asarray(triangles, np.int64)]
@@ -45,7 +45,7 @@ def meet_triangles(points: Any, triangles: Any, origin: Floats, direction: Float
 
 
 def comes_near(points: Floats, origin: Floats, direction: Floats) -> bool:
-    """Return whether a ray passes through the ball around points, which excludes most parts of a body."""
+    """Return whether a ray hits the bounding sphere of points, which excludes most parts of a body."""
     if not len(points):
         return False
     low, high = points.min(axis=0), points.max(axis=0)
@@ -57,14 +57,14 @@ def comes_near(points: Floats, origin: Floats, direction: Floats) -> bool:
 def find_hit(
     model: Model, T: Floats, origin: Floats, direction: Floats, *, pieces: Sequence[Piece] | None = None
 ) -> str | None:
-    """Return the frame of the first solid that a ray meets, or None.
+    """Return the frame of the first surface that a ray hits, or None.
 
     Args:
-        model: The body: its own meshes where its file brings them, else its flesh.
-        T: All frames of the model, (frames, 4, 4).
-        origin: Where the ray begins.
-        direction: Where it goes.
-        pieces: The meshes that are seen, where these are not all; without any the flesh is met.
+        model: The body: its own meshes if its file has any, otherwise its flesh.
+        T: The transforms of all frames of the model, (frames, 4, 4).
+        origin: The start of the ray [m].
+        direction: The direction of the ray.
+        pieces: The visible meshes, by default all; an empty sequence tests the flesh.
     """
     best, frame = np.inf, None
     seen = find_pieces(model) if pieces is None else pieces
@@ -82,7 +82,7 @@ def find_hit(
 
 
 def find_mover(piece: Piece, triangle: int) -> str:
-    """Return the frame that moves a triangle of a piece most."""
+    """Return the frame with the largest skinning weight at a triangle of a piece."""
     skin = piece.skin
     if skin is None:
         return piece.frame

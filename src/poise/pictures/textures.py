@@ -1,4 +1,4 @@
-"""Textures of a body: decoding, lookup, and reduction to a few plain colours for viewers without images."""
+"""Textures of a body: decoding, sampling, and reduction to a few colours for viewers without images."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["color_vertices", "decode_texture", "find_opacity", "sample_texture",
 
 
 MOST_PIXELS = 1 << 26
-LARGEST = 1024  # pixels along a side of an image on a page
+LARGEST = 1024  # pixels at most along a side of an image on a page
 PLAIN: tuple[float, float, float, float] = (0.77, 0.80, 0.82, 1.0)
 FAINT = 0.35  # opacity below which a material is drawn as transparent
 UNSEEN = 0.01  # opacity below which a material is not drawn
@@ -29,7 +29,7 @@ def find_opacity(material: Material | None) -> float:
 
 
 def decode_texture(texture: Texture) -> Bytes | None:
-    """Return the pixels of an image, (rows, columns, 4), or None where they cannot be had."""
+    """Return the pixels of an image, (rows, columns, 4), or None if it cannot be decoded."""
     try:
         import imageio.v3 as imageio
     except ImportError:
@@ -41,13 +41,13 @@ def decode_texture(texture: Texture) -> Bytes | None:
             return None
         with io.BytesIO(texture.data) as stream:
             pixels = np.asarray(imageio.imread(stream))
-    except Exception:  # an image that cannot be read is not drawn: the colour of its material is
+    except Exception:  # unreadable image: the colour of the material is drawn instead
         return None
     return fill_channels(pixels)
 
 
 def fill_channels(pixels: NDArray[Any]) -> Bytes | None:
-    """Return an image with red, green, blue and opacity as bytes."""
+    """Return an image as RGBA bytes, or None if its layout is unknown."""
     if pixels.ndim == 2:
         pixels = np.repeat(pixels[:, :, None], 3, axis=2)
     if pixels.ndim != 3 or not pixels.size:
@@ -64,7 +64,7 @@ def fill_channels(pixels: NDArray[Any]) -> Bytes | None:
 
 
 def sample_texture(pixels: Bytes, uv: NDArray[np.floating]) -> Floats:
-    """Return the colours (n, 4), 0 to 1, at texture coordinates (n, 2), which repeat."""
+    """Return the colours (n, 4), 0 to 1, at texture coordinates (n, 2), which wrap around."""
     rows, columns = pixels.shape[:2]
     with np.errstate(invalid="ignore", over="ignore"):
         at = np.nan_to_num(np.asarray(uv, np.float64) % 1.0)
@@ -74,7 +74,7 @@ def sample_texture(pixels: Bytes, uv: NDArray[np.floating]) -> Floats:
 
 
 def shrink_texture(texture: Texture, most: int = LARGEST) -> Texture:
-    """Return an image of at most so many pixels a side; as it is where it is small, or cannot be decoded."""
+    """Shrink an image to at most `most` pixels per side; leave small images, and those that cannot be decoded."""
     pixels = decode_texture(texture)
     if pixels is None or (max(pixels.shape[:2]) <= most and len(texture.data) < 1 << 20):
         return texture
@@ -95,7 +95,7 @@ def shrink_texture(texture: Texture, most: int = LARGEST) -> Texture:
 
 
 def color_triangles(patch: Patch) -> Floats:
-    """Return the mean colour of each triangle, (m, 4), 0 to 1, texture and material multiplied."""
+    """Return the mean colour of each triangle, (m, 4), 0 to 1: texture times material."""
     material = patch.material or Material(PLAIN)
     out = np.tile(np.asarray(material.color), (len(patch.triangles), 1))
     pixels = None if material.texture is None or patch.uv is None else decode_texture(material.texture)
@@ -108,10 +108,10 @@ def color_triangles(patch: Patch) -> Floats:
 
 
 def color_vertices(patch: Patch, most: int) -> tuple[NDArray[np.int64], Floats]:
-    """Return for each triangle the number of its colour, and the colours (k, 3), at most so many.
+    """Return the colour index of each triangle, and the colours (k, 3), at most `most`.
 
-    k-means over the triangles' colours, each weighted by the root of its area, so that small eyes count beside a large
-    coat; it begins with the colours farthest from one another, and has no chance in it.
+    Runs k-means on the triangles' colours, weighted by the square root of their areas, so that small eyes count next to
+    a large coat. Starts from distant colours, and is deterministic.
     """
     colors = color_triangles(patch)[:, :3]
     if patch.material is None or patch.material.texture is None or most < 2:
@@ -132,7 +132,7 @@ def color_vertices(patch: Patch, most: int) -> tuple[NDArray[np.int64], Floats]:
 
 
 def choose_first(colors: Floats, weight: Floats, most: int) -> Floats:
-    """Return colours to begin with: the mean, then again and again the one farthest from all so far, by weight."""
+    """Return the initial colours: the mean, then repeatedly the colour with the largest weighted distance from all."""
     means = [np.average(colors, axis=0, weights=weight)]
     far = ((colors - means[0]) ** 2).sum(axis=1)
     while len(means) < most and float(far.max(initial=0.0)) > 0.003:

@@ -1,1 +1,1 @@
-"""How a body is drawn: sticks, clay, surfaces, objects."""
+"""Drawing of bodies: sticks, clay, surfaces, objects."""

@@ -1,7 +1,7 @@
-"""A body in the round on flat axes: its solids as shaded shapes, far ones first, with their shadow on the floor.
+"""A body as shaded solids on flat axes, painted back to front, with its shadow on the floor.
 
-A solid is convex, so its outline is the hull of its corners seen through the camera; a rounded one is painted as a few
-shrinking outlines that get lighter towards the light. It stays a drawing of polygons: sharp at any size in a PDF.
+A solid is convex, so its outline is the hull of its projected corners; a rounded solid is painted as a few shrinking
+outlines that get lighter towards the light. The drawing consists of polygons: sharp at any size in a PDF.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Color = tuple[float, float, float]
 BODY = "#8db0da"
 GHOST = "#e6ebf0"
 LAYERS = 11
-LIGHT = np.array([-0.42, 0.62])  # in the picture, in radii
+LIGHT = np.array([-0.42, 0.62])  # direction of the light in the picture, in radii
 FACES = ((0, 1, 3, 2), (4, 5, 7, 6), (0, 1, 5, 4), (2, 3, 7, 6), (0, 2, 6, 4), (1, 3, 7, 5))  # corners of place_core
 CIRCLE = np.stack([np.cos(t := np.linspace(0, 2 * np.pi, 25)[:-1]), np.sin(t)], axis=1)
 
@@ -32,7 +32,7 @@ CIRCLE = np.stack([np.cos(t := np.linspace(0, 2 * np.pi, 25)[:-1]), np.sin(t)], 
 def draw_clay(
     axes: Any, pose: Pose, camera: Camera, *, color: str = BODY, ghost: bool = False, beside: Sequence[Solid] = ()
 ) -> None:
-    """Draw one pose and other solids, shaded; a ghost is pale, flat and without a shadow."""
+    """Draw a pose and additional solids, shaded; a ghost is pale, flat and casts no shadow."""
     from matplotlib.collections import PolyCollection
     from matplotlib.colors import to_rgb
 
@@ -49,7 +49,7 @@ def draw_clay(
     colors: list[Color] = []
     for k in np.argsort(-depths):
         base = np.array(to_rgb(color) if solids[k].color is None or ghost else solids[k].color)
-        base = mix_colors(base, np.ones(3), 0.22 * (depths[k] - depths.min()) / span)  # the air between
+        base = mix_colors(base, np.ones(3), 0.22 * (depths[k] - depths.min()) / span)  # distance fog
         flat = camera.project(cores[k])
         if k >= len(solids) - len(beside) and solids[k].kind == "box":
             for face, light in list_faces(cores[k], camera):
@@ -69,7 +69,7 @@ def draw_clay(
 
 
 def list_faces(corners: Floats, camera: Camera) -> list[tuple[Floats, float]]:
-    """List the faces of a box that are seen, each as a polygon of the picture with how light it is."""
+    """List the visible faces of a box, each as a polygon of the picture with its brightness."""
     out, middle = [], corners.mean(axis=0)
     for rows in FACES:
         face = corners[list(rows)]
@@ -82,7 +82,7 @@ def list_faces(corners: Floats, camera: Camera) -> list[tuple[Floats, float]]:
 
 
 def shrink_outline(flat: Floats, solid: Solid, part: float) -> Floats:
-    """Return the outline of a solid, smaller by `part` and moved towards the light; only round solids shrink."""
+    """Return the outline of a solid, shrunk by `part` and moved towards the light; angular solids shrink less."""
     if max(solid.round) == 0.0:
         centre = flat.mean(axis=0)
         return find_hull(centre + (1 - 0.25 * part) * (flat - centre))
@@ -91,7 +91,7 @@ def shrink_outline(flat: Floats, solid: Solid, part: float) -> Floats:
 
 
 def mix_colors(a: Floats, b: Floats, part: float) -> Floats:
-    """Mix two colours: 0 is the first, 1 the second."""
+    """Mix two colours; 0 gives the first, 1 the second."""
     out: Floats = (1 - part) * a + part * b
     return out
 
@@ -110,13 +110,13 @@ def place_core(pose: Pose, solid: Solid) -> Floats:
 
 
 def draw_round(flat: Floats, solid: Solid, part: float = 1.0) -> Floats:
-    """Return points of the picture around a solid's core, whose first half is its low end, (n, 2)."""
+    """Return points of the picture around a solid's core, (n, 2); the first half of `flat` is its low end."""
     radii = np.repeat(solid.round, len(flat) // 2) * part
     return flat if max(solid.round) == 0.0 else (flat[:, None, :] + radii[:, None, None] * CIRCLE).reshape(-1, 2)
 
 
 def find_hull(flat: Floats) -> Floats:
-    """Return the corners of the hull."""
+    """Return the corners of the convex hull."""
     return flat[find_hull_corners(flat)]
 
 
@@ -124,7 +124,7 @@ def find_hull(flat: Floats) -> Floats:
 
 
 def draw_marks(axes: Any, marks: list[GoalMark], camera: Camera) -> None:
-    """Draw the goals of a solution: places with their plumb lines, gazes, supports, the centre of mass."""
+    """Draw the goals of a solution: places with plumb lines, gazes, supports, the centre of mass."""
     for mark in marks:
         flat = camera.project(mark.points)
         if mark.kind == "place":
@@ -142,7 +142,7 @@ def draw_marks(axes: Any, marks: list[GoalMark], camera: Camera) -> None:
 
 
 def draw_place(axes: Any, mark: GoalMark, camera: Camera) -> None:
-    """Draw a ring with a dot at the target, and a line to the frame where it was missed."""
+    """Draw a ring with a dot at the target, and a line to the frame if the target was missed."""
     target, held = camera.project(mark.points)
     if camera.floor is not None:
         below = camera.cast_shadow(mark.points[0])

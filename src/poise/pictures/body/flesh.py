@@ -1,8 +1,8 @@
-"""What a body looks like: one smooth surface a part, drawn around its skeleton, or the solids of its file.
+"""The look of a body: one smooth surface per part around its skeleton, or the solids of its file.
 
-Capsules of `poise.limits` become round cones that are as thick at a joint as the two parts that meet there, so that
-limbs taper as limbs do. A body with the roles of a person (pelvis, chest, shoulders) gets a rib cage, palms and a
-skull in its own proportions. Solids that the file brings for the eye are drawn as they are.
+Capsules of `poise.limits` become round cones, with equal radii where two parts meet at a joint, so that limbs taper.
+A body with the roles of a person (pelvis, chest, shoulders) gets a rib cage, palms and a skull in its own
+proportions. Visual solids of the file are drawn unchanged.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ __all__ = [
 Color = tuple[int, int, int]
 Cones = Iterator[tuple[str, RoundCone]]
 
-PLANAR = 0.02  # of L: half as thick as a bone of a planar arm is drawn
+PLANAR = 0.02  # relative to model length: the drawn radius of a planar arm's bones
 SKIN: Color = (222, 214, 203)
 JOINTED: Color = (196, 203, 209)
 HAND = ("wrist", "hand", "fingertip", "thumb")
 FOOT = ("ankle", "heel", "ball", "toe")
-BALL = 0.12  # of the distance between them: the radius of balls at frames that no bone connects
-UPRIGHT = 0.5  # of the way from pelvis to head: as much of it as a person has upwards at least
+BALL = 0.12  # relative to the extent of the body: the radius of balls at frames without bones
+UPRIGHT = 0.5  # relative to the distance from pelvis to head: the least height of the head above the pelvis
 PERSON = ("pelvis", "chest", "shoulder_l", "shoulder_r", "head")
 
 
@@ -56,9 +56,9 @@ class Flesh:
 
     Attributes:
         frame: The frame.
-        surface: In the frame's own axes [m].
+        surface: The surface in the frame's axes [m].
         color: Red, green and blue, 0 to 255.
-        parts: Names of the frames that the surface stands for: the rigid part.
+        parts: Names of the frames the surface covers: those of its rigid part.
     """
 
     frame: str
@@ -69,12 +69,12 @@ class Flesh:
 
 @lru_cache(maxsize=8)
 def find_flesh(model: Model) -> tuple[Flesh, ...]:
-    """Return all surfaces of a body that brings no meshes: the solids of its file, and flesh where it has none."""
+    """Return all surfaces of a body without meshes: the solids of its file, and flesh for the other parts."""
     seen = list_seen(model)
     parts = find_rigid_parts(model)
     drawn = [Flesh(s.frame, surface, find_color(s), frozenset({s.frame})) for s in seen for surface in mesh_shape(s)]
     served = {parts[f.frame] for f in drawn}
-    if drawn and shows_body(model, seen):  # parts of which the file says nothing stay unseen, as its maker wanted
+    if drawn and shows_body(model, seen):  # other parts stay hidden, as the author intended
         wanted = {parts[s.frame] for s in seen}
         served |= {part for part in parts.values() if part not in wanted}
     grown = (*drawn, *grow_flesh(model, served))
@@ -85,7 +85,7 @@ def find_flesh(model: Model) -> tuple[Flesh, ...]:
 
 
 def place_balls(model: Model) -> list[tuple[str, tuple[float, float, float], float]]:
-    """Return a ball at each frame of a body without bones, so that it is seen at all: frame, place in it, radius."""
+    """Return balls (frame, position in it, radius) that make a body without bones visible."""
     places = model.fk(np.array(model.rest))[:, :3, 3]
     spread = float(np.linalg.norm(np.ptp(places, axis=0))) if len(places) else 0.0
     radius = BALL * spread if spread > 0.0 else BALL * (model.length or 1.0)
@@ -97,7 +97,7 @@ def place_balls(model: Model) -> list[tuple[str, tuple[float, float, float], flo
 
 
 def grow_flesh(model: Model, served: Collection[str | None]) -> list[Flesh]:
-    """Return flesh around the skeleton, but for the parts that are served already."""
+    """Return flesh around the skeleton, except for the parts in `served`."""
     parts = find_rigid_parts(model)
     color = SKIN if is_person(model) else JOINTED
     cones: dict[str, list[RoundCone]] = {}
@@ -111,7 +111,7 @@ def grow_flesh(model: Model, served: Collection[str | None]) -> list[Flesh]:
 
 
 def find_color(shape: Shape) -> Color:
-    """Return the colour of a file's solid, or the plain one."""
+    """Return the colour of a file's solid, or the default."""
     if shape.color is None:
         return JOINTED
     r, g, b = (round(255 * float(c)) for c in shape.color[:3])
@@ -119,7 +119,7 @@ def find_color(shape: Shape) -> Color:
 
 
 def mesh_shape(shape: Shape) -> Iterator[Surface]:
-    """Turn a file's solid into triangles; none for a mesh, which `bodies` has."""
+    """Triangulate a file's solid; yield nothing for a mesh, which `pieces` draws."""
     surface = mesh_solid(shape.shape)
     if surface is not None and len(surface.faces):
         yield place_surface(surface, shape)
@@ -131,12 +131,12 @@ def place_surface(surface: Surface, shape: Shape) -> Surface:
 
 
 def taper_capsules(model: Model) -> Cones:
-    """Turn capsules into cones: at each end as thick as the parts that meet there."""
+    """Convert capsules to cones whose radii match at the joints."""
     shown = shows_body(model, list_seen(model))
     capsules = list(join_balls(model, body_capsules(model) if shown else make_skeleton_capsules(model)))
     parts = find_rigid_parts(model)
     T = dict(zip(model.frames, model.fk(np.array(model.rest)), strict=True))
-    least = PLANAR * model.length if is_planar(model) else 0.0  # an arm on paper is a thick line
+    least = PLANAR * model.length if is_planar(model) else 0.0  # a planar arm is a thick line
     person_like = is_person(model)
     thick: dict[str | None, float] = {}
     for capsule in capsules:
@@ -156,7 +156,7 @@ def taper_capsules(model: Model) -> Cones:
 def find_joint_at(
     model: Model, parts: dict[str | None, str | None], T: dict[str, Floats], capsule: BodyCapsule
 ) -> str | None:
-    """Return the part that hangs at the far end of a capsule, if one does."""
+    """Return the part attached at the far end of a capsule, or None."""
     end = T[capsule.frame][:3, :3] @ np.array(capsule.b) + T[capsule.frame][:3, 3]
     for joint in model.joints:
         if joint.nv and joint.frame in T and parts[joint.parent] == parts[capsule.frame]:
@@ -167,7 +167,7 @@ def find_joint_at(
 
 
 def find_person_parts(model: Model) -> set[str]:
-    """Return the frames of a person whose flesh is not a row of capsules."""
+    """Return the frames of a person whose flesh is not made of capsules."""
     middle = ("pelvis", "spine_1", "spine_2", "chest", "head", "neck")
     pairs = ["clavicle"]
     pairs += ["wrist"] if all(f"{role}_l" in model.roles for role in HAND) else []
@@ -177,7 +177,7 @@ def find_person_parts(model: Model) -> set[str]:
 
 
 def is_person(model: Model) -> bool:
-    """Return whether a body has the parts of a person, and its head above them; a dog has its head before them."""
+    """Return whether a body has the parts of a person and its head above them (a dog's head is in front)."""
     if not all(role in model.roles for role in PERSON):
         return False
     q = find_standing(model)
@@ -186,9 +186,9 @@ def is_person(model: Model) -> bool:
 
 
 def find_standing(model: Model) -> Floats:
-    """Return the pose in which a person's proportions are read: the rest pose, unless a clip stands more upright.
+    """Return the pose that gives a person's proportions: the rest pose, or a clip's first frame if more upright.
 
-    Bones of many files all point along x in the rest pose: nothing there is above or beside anything else.
+    In many files all bones point along x in the rest pose, which says nothing about the directions up and left.
     """
     frames = model.example_poses
     poses: list[Floats] = [np.array(model.rest)] + ([] if frames is None else [np.array(frames[0])])
@@ -197,7 +197,7 @@ def find_standing(model: Model) -> Floats:
 
 
 def measure_standing(model: Model, q: Floats) -> float:
-    """Return how far a person's head is above the pelvis and that above the feet, as far as both are [m]."""
+    """Return the smaller of the heights of the head above the pelvis and of the pelvis above the feet [m]."""
     T, up = dict(zip(model.frames, model.fk(q), strict=True)), model.up_direction
     head, pelvis, *feet = (
         float(T[model.roles[role]][:3, 3] @ up)
@@ -208,11 +208,11 @@ def measure_standing(model: Model, q: Floats) -> float:
 
 
 class Placer:
-    """Places of a person's roles as it stands, and cones given in the world.
+    """Positions of a person's roles in the standing pose, and cones given in world coordinates.
 
     Attributes:
-        wide: Between the shoulders [m]: the unit of all flesh.
-        left: To the body's left, a unit vector; `up` and `front` are across it.
+        wide: The distance between the shoulders [m]: the unit of all flesh.
+        left: The body's left, a unit vector; `up` and `front` are orthogonal to it.
     """
 
     def __init__(self, model: Model) -> None:
@@ -227,18 +227,18 @@ class Placer:
         self.front: Floats = np.cross(self.left, self.up)
 
     def locate(self, role: str) -> Floats:
-        """Return where a role is [m]."""
+        """Return the position of a role [m]."""
         return np.array(self.places[self.roles[role]][:3, 3])
 
     def grow(self, role: str, a: Floats, b: Floats, start: float, end: float) -> tuple[str, RoundCone]:
-        """Grow a cone that moves with a role."""
+        """Return a cone that moves with a role."""
         T = self.places[self.roles[role]]
         one, other = ((T[:3, :3].T @ (p - T[:3, 3])).tolist() for p in (a, b))
         return self.roles[role], RoundCone((one[0], one[1], one[2]), (other[0], other[1], other[2]), start, end)
 
 
 def shape_person(model: Model) -> Cones:
-    """Shape pelvis, waist, rib cage, skull and palms, in proportion to the skeleton that they are on."""
+    """Yield pelvis, waist, rib cage, skull and palms, in proportion to the skeleton."""
     if not is_person(model):
         return
     place = Placer(model)
@@ -269,7 +269,7 @@ def shape_person(model: Model) -> Cones:
 
 
 def shape_trunk(place: Placer, side: float) -> Cones:
-    """Shape one half of the trunk: waist, ribs, collar bone."""
+    """Yield one half of the trunk: waist, ribs, collar bone."""
     at, wide, up, front = place.locate, place.wide, place.up, place.front
     out = side * place.left
     column = [role for role in ("spine_1", "spine_2", "chest") if role in place.roles]
@@ -288,7 +288,7 @@ def shape_trunk(place: Placer, side: float) -> Cones:
 
 
 def shape_palm(place: Placer, side: float) -> Cones:
-    """Shape a flat hand with its thumb."""
+    """Yield a flat hand with its thumb."""
     names = [f"{n}_{'l' if side > 0 else 'r'}" for n in HAND]
     if not all(name in place.roles for name in names):
         return
@@ -307,7 +307,7 @@ def shape_palm(place: Placer, side: float) -> Cones:
 
 
 def shape_sole(place: Placer, side: float) -> Cones:
-    """Shape a foot that stands on its sole: heel, instep, and toes that bend at the ball."""
+    """Yield a foot on its sole: heel, instep, and toes that bend at the ball."""
     names = [f"{n}_{'l' if side > 0 else 'r'}" for n in FOOT]
     if not all(name in place.roles for name in names):
         return

@@ -1,8 +1,8 @@
-"""Balls of a skeleton, joined to it for the eye.
+"""Balls of a skeleton, connected to it in drawings.
 
-A heavy part without bones is a ball at its centre of mass (`poise.limits.skeleton`), which is where it may bump into
-something. Drawn so, it may float beside the limb, or hide it. A part that carries others, such as the middle link of a
-hip that is three links in one place, is drawn as a ball at its joint, no thicker than the bones before and after it. An
+A heavy part without bones is a ball at its centre of mass (`poise.limits.skeleton`), which is right for collisions. In
+a drawing, the ball may float next to the limb or hide it. A part that carries others, such as the middle link of a hip
+made of three links in one place, is drawn as a ball at its joint, no thicker than the bones before and after it. An
 end, such as a foot or a hand, is drawn as a bone from its joint to its centre of mass, with the same mass as water.
 """
 
@@ -21,7 +21,7 @@ __all__ = ["join_balls"]
 
 
 def join_balls(model: Model, capsules: Iterable[BodyCapsule]) -> Iterator[BodyCapsule]:
-    """Yield the capsules of a skeleton, its balls where they hang together with the rest."""
+    """Yield the capsules of a skeleton, with its balls connected to the other parts."""
     parts, given = find_rigid_parts(model), list(capsules)
     thick: dict[str | None, float] = {}
     for capsule in given:
@@ -41,7 +41,7 @@ def join_balls(model: Model, capsules: Iterable[BodyCapsule]) -> Iterator[BodyCa
 
 
 def find_thickness(part: str | None, above: dict[str, str | None], thick: dict[str | None, float]) -> Iterator[float]:
-    """Yield how thick the nearest bones before and after a part are."""
+    """Yield the radii of the nearest bones before and after a part [m]."""
     at: str | None = part
     while at in above and at not in thick:
         at = above[at]
@@ -57,7 +57,7 @@ def find_thickness(part: str | None, above: dict[str, str | None], thick: dict[s
 
 
 def reach_center(model: Model, ball: BodyCapsule, frames: set[str]) -> BodyCapsule:
-    """Return an end without bones as a bone from its joint to its centre of mass; a ball if that is inside of it."""
+    """Return an end part as a bone from its joint to its centre of mass, or as a ball if the joint is inside it."""
     center = np.array(ball.a)
     far = float(np.linalg.norm(center))
     if far < ball.radius:

@@ -1,4 +1,4 @@
-"""Solids in addition to a body: the objects that it holds, and static surroundings."""
+"""Solids drawn with a body: the objects it holds, and static surroundings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["find_floor_of", "list_beside", "outline_beside"]
 
 
 def list_beside(motion: Motion, k: int) -> list[Solid]:
-    """List the objects of a motion as solids of the world at a frame; none where it has none."""
+    """List the objects of a motion at frame `k` as solids of the world."""
     return [place_object(each, each.transforms[k]) for each in motion.objects]
 
 

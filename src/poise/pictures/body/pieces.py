@@ -1,7 +1,7 @@
-"""A body as the pieces that are drawn of it, wherever its own file brings meshes: one look for pictures, pages, studio.
+"""The meshes drawn for a body whose file has some, shared by pictures, pages and the studio.
 
-The meshes come from `poise.formats.meshes.looks`. Parts without a readable mesh are drawn as the simple solids of the
-file, or as flesh. A body without any mesh has no pieces here: `solids` and `flesh` draw it.
+The meshes are loaded by `poise.formats.meshes.looks`. Parts without a readable mesh are drawn as the simple solids of
+the file, or as flesh. A body without any mesh has no pieces: `solids` and `flesh` draw it.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ __all__ = ["find_pieces", "sample_extremes", "tell_missing"]
 DIRECTIONS = np.array([[x, y, z] for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (-1, 0, 1) if (x, y, z) != (0, 0, 0)])
 PIECES = MemoSlot[tuple[Piece, ...]]("pieces")
 WARNED = MemoSlot[set[str]]("notes on the look that were issued as warnings")
-FEWEST = 3  # joints of a skeleton that is drawn though its file shows something else
+FEWEST = 3  # moving joints that a skeleton without meshes needs to be drawn
 GREY: tuple[float, float, float, float] = (0.77, 0.80, 0.82, 1.0)
 
 
 def find_pieces(model: Model) -> tuple[Piece, ...]:
-    """Return all pieces of a body whose file brings meshes; none where it brings none that can be had."""
+    """Return all pieces of a body, or an empty tuple if its file has no readable meshes."""
     return model.memo.get(PIECES, lambda: gather_pieces(model))
 
 
 def tell_missing(model: Model) -> None:
-    """Warn once for each model about missing drawing files and about assumptions."""
+    """Warn once per model about missing mesh files and about assumptions."""
     notes = (*find_look(model).notes, *find_look(model).assumed)
     warned = model.memo.get(WARNED, set)
     for note in (note for note in notes if note not in warned):
@@ -60,7 +60,7 @@ def gather_pieces(model: Model) -> tuple[Piece, ...]:
 
 
 def find_unseen(model: Model, shown: set[str]) -> set[str]:
-    """Return the frames of skeletons that no mesh shows at all, as of one that holds a box which has a mesh."""
+    """Return the frames of skeletons without any mesh, such as a skeleton that holds an object with a mesh."""
     trees: dict[str, set[str]] = {}
     for name in model.frames:
         trees.setdefault(model.ancestors(name)[-1], set()).add(name)
@@ -70,7 +70,7 @@ def find_unseen(model: Model, shown: set[str]) -> set[str]:
 
 
 def make_pieces(shape: Shape) -> list[Piece]:
-    """Return a simple solid of the file as a piece."""
+    """Convert a simple solid of the file to a piece."""
     surface = mesh_solid(shape.shape)
     if surface is None or not len(surface.faces):
         return []
@@ -80,7 +80,7 @@ def make_pieces(shape: Shape) -> list[Piece]:
 def make_piece(
     surface: Surface, frame: str, matrix: Floats, color: tuple[float, float, float, float] | None = None
 ) -> Piece:
-    """Return a surface as a piece."""
+    """Convert a surface to a piece."""
     chosen = color or GREY
     material = Material(chosen, clear=chosen[3] < 0.999)
     patch = Patch(surface.vertices.astype(np.float32), surface.faces.astype(np.uint32), material)
@@ -88,7 +88,7 @@ def make_piece(
 
 
 def grow_pieces(model: Model, frames: frozenset[str] | set[str]) -> list[Piece]:
-    """Return flesh around the parts of these frames."""
+    """Return flesh around the rigid parts of these frames."""
     from poise.pictures.body.flesh import grow_flesh
 
     parts = find_rigid_parts(model)
@@ -98,7 +98,7 @@ def grow_pieces(model: Model, frames: frozenset[str] | set[str]) -> list[Piece]:
 
 
 def sample_extremes(piece: Piece) -> Piece:
-    """Return the piece with the few vertices that lie outermost, of each frame that moves it: enough for its bounds."""
+    """Return the piece with only the outermost vertices of each frame that moves it, enough for its bounds."""
     points = np.asarray(piece.patch.vertices, np.float64)
     if piece.skin is None:
         rows = np.unique(np.argmax(points @ DIRECTIONS.T, axis=0))

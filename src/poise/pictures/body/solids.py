@@ -1,9 +1,9 @@
-"""What is drawn of a body: simple solids, each fixed to a frame.
+"""Simple solids that a body is drawn with, each fixed to a frame.
 
-A part whose file brings boxes, cylinders, spheres or capsules to look at is drawn as those. Meshes are not opened: a
-part that has only meshes, and every part of a body that brings nothing at all, is drawn as the capsules around its
-skeleton (`poise.limits.skeleton`), as thick as its mass would be as water. Where two of them meet they are given the
-same thickness, so that limbs taper; an arm is of even thickness.
+A part whose file has visual boxes, cylinders, spheres or capsules is drawn as those. Meshes are not opened: a part
+with meshes only, and every part of a body without shapes, is drawn as the capsules around its skeleton
+(`poise.limits.skeleton`), with the volume of its mass as water. Capsules that meet get the same radius there, so that
+limbs taper; an arm has a uniform radius.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ __all__ = ["Solid", "find_solids", "make_capsule", "place_object"]
 
 
 HEAD_ROLES = ("head", "neck", "chest", "pelvis", "shoulder_l", "shoulder_r")
-MEETING = 2e-3  # of L: ends that are closer meet
-RAIL, RAIL_RODS, RAIL_COLOR = 0.004, 48, (0.55, 0.58, 0.62)  # a curve that a joint runs along: radius of L
+MEETING = 2e-3  # relative to model length: ends closer than this meet
+RAIL, RAIL_RODS, RAIL_COLOR = 0.004, 48, (0.55, 0.58, 0.62)  # curve of a path joint; radius per model length
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solid:
-    """A convex solid that moves with a frame: its core (a box, or a cylinder along z), and `round` around it.
+    """A convex solid fixed to a frame: a core (a box, or a cylinder along z), with a rounding radius around it.
 
-    A capsule is a core without width, a ball one without any size.
+    The core of a capsule is a segment, that of a ball a point.
 
     Attributes:
-        frame: The frame that carries it; None is the world.
+        frame: The frame that carries it, or None for the world.
         kind: "capsule", "cylinder" or "box".
-        T_frame_solid: From its own axes to the frame, (4, 4).
-        half: Half the size of its core along its own axes [m].
-        round: How far it reaches around the core, at the low and at the high end of its z [m].
-        color: Red, green, blue, 0 to 1; None where the body's own colour is used.
+        T_frame_solid: The transform from its own axes to the frame, (4, 4).
+        half: The half extents of the core along its own axes [m].
+        round: The radius around the core, at the low and the high end of its z axis [m].
+        color: Red, green, blue, 0 to 1, or None for the body's own colour.
     """
 
     frame: str | None
@@ -76,7 +76,7 @@ def find_solids(model: Model) -> tuple[Solid, ...]:
 
 
 def lay_rails(model: Model) -> list[Solid]:
-    """Return the curves of path joints as thin rods, fixed to the parts that carry them."""
+    """Return the curves of path joints as thin rods, fixed to the parent parts."""
     found = []
     for joint in model.joints:
         if joint.path is not None:
@@ -88,18 +88,18 @@ def lay_rails(model: Model) -> list[Solid]:
 
 
 def is_bare_person(model: Model) -> bool:
-    """Return whether a body has the roles of a person, and no mass to say how thick it is: a figure of mocap."""
+    """Return whether a body has the roles of a person and no masses, as mocap skeletons do."""
     return model.mass == 0.0 and is_person(model)
 
 
 def make_person(model: Model) -> list[Solid]:
-    """Return the flesh of a person as solids: limbs, and a trunk, a skull, palms and soles in proportion."""
+    """Return the flesh of a person as solids: limbs, trunk, skull, palms and soles, in proportion."""
     cones = [*taper_capsules(model), *shape_person(model)]
     return [make_capsule(frame, np.array(c.a), np.array(c.b), (c.start, c.end)) for frame, c in cones]
 
 
 def make_head(model: Model, drawn: set[str | None]) -> list[Solid]:
-    """Return a head for a body that has one and says nothing of its size: half as thick as the shoulders are wide."""
+    """Return a head for a body whose head has no size; its diameter is half the shoulder width."""
     place = find_head(model)
     if place is None or find_rigid_parts(model)[place[0]] in drawn:
         return []
@@ -108,7 +108,7 @@ def make_head(model: Model, drawn: set[str | None]) -> list[Solid]:
 
 
 def find_head(model: Model) -> tuple[str, Floats, float] | None:
-    """Return the frame of a body's head, its way up in that frame, and a radius for it; None where it has no head."""
+    """Return the head's frame, the up direction in it, and a radius [m]; None if the body has no head."""
     if "head" not in model.roles:
         return None
     T = dict(zip(model.frames, model.fk(find_standing(model)), strict=True))
@@ -125,9 +125,9 @@ def find_head(model: Model) -> tuple[str, Floats, float] | None:
 
 
 def taper_solids(model: Model, capsules: list[BodyCapsule]) -> list[Solid]:
-    """Turn capsules into solids that are as thick as each other where they meet.
+    """Convert capsules to solids with equal radii where they meet.
 
-    Stubs beside a longer bone are left out.
+    Stubs next to a longer bone are left out.
     """
     if not capsules:
         return []
@@ -135,14 +135,14 @@ def taper_solids(model: Model, capsules: list[BodyCapsule]) -> list[Solid]:
     ends = np.array([(capsule.a, capsule.b) for capsule in capsules])
     world = (np.einsum("nij,nkj->nki", T[:, :3, :3], ends) + T[:, None, :3, 3]).reshape(-1, 3)
     thick = np.array([capsule.radius for capsule in capsules])
-    if is_chain(model):  # an arm: its masses are motors, and say little about its looks
+    if is_chain(model):  # masses of an arm are mostly motors, and say little about its shape
         thick = np.clip(thick, 0.8 * np.median(thick), 1.25 * np.median(thick))
     long = np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
     meets = np.linalg.norm(world[:, None] - world[None], axis=-1) < MEETING * model.length
     radii, limb = np.repeat(thick, 2), np.repeat(long > 2.2 * thick, 2)
     least, most = np.where(meets, radii, np.inf).min(axis=1), np.where(meets, radii, 0.0).max(axis=1)
     shared = np.where(limb, np.clip(np.sqrt(least * most), 0.7 * radii, 1.35 * radii), radii)
-    # a part that only links a thin one to a thick one, as a collar bone, begins as thick as the latter
+    # a massless part between a thin and a thick one, such as a collar bone, starts with the larger radius
     light = np.repeat([sum_mass(model, capsule.frame) == 0.0 for capsule in capsules], 2)
     shared = np.where(light & (least < 0.65 * most), 0.95 * most, shared).reshape(-1, 2)
     longest = {
@@ -163,12 +163,12 @@ def is_chain(model: Model) -> bool:
 
 
 def list_frames(capsules: list[BodyCapsule]) -> set[str]:
-    """Return the frames that carry them."""
+    """Return the frames that carry the capsules."""
     return {capsule.frame for capsule in capsules}
 
 
 def sum_mass(model: Model, frame: str) -> float:
-    """Return all mass of the rigid part that a frame is on [kg]."""
+    """Return the total mass of a frame's rigid part [kg]."""
     parts = find_rigid_parts(model)
     mine = parts[model.frame(frame).name]
     return sum(model.frame(name).mass for name in model.frames if parts[name] == mine)
@@ -181,7 +181,7 @@ def make_capsule(
     radius: float | tuple[float, float],
     color: tuple[float, float, float] | None = None,
 ) -> Solid:
-    """Make a capsule from one point of a frame to another; a ball where they are the same."""
+    """Make a capsule between two points of a frame; a ball if they are equal."""
     length = float(np.linalg.norm(b - a))
     T = np.eye(4)
     T[:3, :3] = turn_z_to((b - a) / length) if length > 1e-12 else np.eye(3)
@@ -191,7 +191,7 @@ def make_capsule(
 
 
 def turn_z_to(axis: Floats) -> Floats:
-    """Return a rotation whose third column is the axis."""
+    """Return a rotation whose third column is `axis`."""
     helper = np.eye(3)[int(np.argmin(np.abs(axis)))]
     x = np.cross(helper, axis)
     x /= np.linalg.norm(x)
@@ -199,14 +199,14 @@ def turn_z_to(axis: Floats) -> Floats:
 
 
 def place_object(thing: Object, T_world_thing: Floats | None = None) -> Solid:
-    """Make a solid of an object, in its own axes or where it is in the world."""
+    """Convert an object to a solid, in its own axes or at its transform in the world."""
     offset = Transform.from_matrix(thing.offset if T_world_thing is None else T_world_thing @ thing.offset)
     shape = type(thing.shape)(**thing.shape.sizes)
     return replace(make_solid(Shape("", shape, offset, "both", thing.color)), frame=None)
 
 
 def make_solid(shape: Shape) -> Solid:
-    """Make a solid of a shape of the body's file."""
+    """Convert a shape of the body's file to a solid."""
     body, T = shape.shape, np.array(shape.offset.matrix)
     color = None if shape.color is None else shape.color[:3]
     if isinstance(body, Sphere):

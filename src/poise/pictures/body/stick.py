@@ -1,8 +1,7 @@
-"""A body as a stick figure on flat axes: lines between frames, dots at joints, a cross at each target.
+"""A body as a stick figure on flat axes: lines between frames, dots at joints, crosses at targets.
 
-A body whose joints all turn about z, or slide across it, is drawn from above. Any other is seen through a `Camera`,
-without perspective but with its shadow on the floor: the shadow says where in space a line runs, which a flat picture
-cannot.
+A body that moves in the xy plane is drawn from above. Any other is seen through a `Camera` without perspective, with
+its shadow on the floor, which shows the depth that a flat picture cannot.
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ TARGET = "#D55E00"
 
 @dataclass(frozen=True, slots=True)
 class Camera:
-    """How space is laid flat.
+    """An orthographic camera.
 
     Attributes:
-        azimuth: From where around the body [rad]; 0 looks along -x.
-        elevation: From how high [rad]; pi / 2 looks straight down.
-        up: The upward axis, "x", "y" or "z"; that of the body that is drawn, unless given.
-        floor: Height at which shadows fall [m]; "lowest" is the lowest point of the drawing; None draws no shadows.
+        azimuth: The direction of the camera around the body [rad]; 0 looks along -x.
+        elevation: The angle of the camera above the horizon [rad]; pi / 2 looks straight down.
+        up: The up axis, "x", "y" or "z"; by default that of the drawn body.
+        floor: The height of the floor, on which shadows fall [m]; "lowest": that of the lowest point; None: no shadows.
     """
 
     azimuth: float = math.radians(-55)
@@ -45,11 +44,11 @@ class Camera:
 
     @classmethod
     def look_down(cls) -> Camera:
-        """Look straight down, x to the right and y up: for arms that move in the xy plane."""
+        """Return a camera that looks straight down, x to the right and y up, for arms that move in the xy plane."""
         return cls(-math.pi / 2, math.pi / 2, "z", None)
 
     def on(self, model: Model) -> Camera:
-        """Return the camera with the body's own upward axis, where it has none yet."""
+        """Return the camera with the body's up axis, unless `up` is set."""
         return self if self.up is not None else replace(self, up=model.up)
 
     def project(self, points: ArrayLike) -> Floats:
@@ -60,41 +59,41 @@ class Camera:
         return out
 
     def measure_depth(self, points: ArrayLike) -> Floats:
-        """Return how far points are behind the origin, along the line of sight [m]."""
+        """Return the distance of points behind the origin, along the line of sight [m]."""
         sa, ca = math.sin(self.azimuth), math.cos(self.azimuth)
         se, ce = math.sin(self.elevation), math.cos(self.elevation)
         out: Floats = -self.turn_upright(points) @ np.array([ce * ca, ce * sa, se])
         return out
 
     def turn_upright(self, points: ArrayLike) -> Floats:
-        """Return the same points with z up, axes in turn: y up becomes (z, x, y)."""
+        """Permute the axes of points so that z is up: with y up, (x, y, z) becomes (z, x, y)."""
         first = ("xyz".index(self.up or "z") + 1) % 3
         out: Floats = np.asarray(points, dtype=np.float64)[..., [first, (first + 1) % 3, (first + 2) % 3]]
         return out
 
     def cast_shadow(self, points: ArrayLike) -> Floats:
-        """Return where the points' shadows fall, in the picture."""
+        """Return the shadows of points, in the picture."""
         on_floor = np.array(points, dtype=np.float64)
         on_floor[..., "xyz".index(self.up or "z")] = self.floor if isinstance(self.floor, (int, float)) else 0.0
         return self.project(on_floor)
 
 
 def find_bones(model: Model) -> list[tuple[int, int]]:
-    """Return pairs of frames, parent and child, between which a line is drawn."""
+    """Return the pairs of parent and child frames that lines connect."""
     place = {name: k for k, name in enumerate(model.frames)}
     parents = [(model.frame(name).parent, k) for name, k in place.items()]
     return [(place[parent], k) for parent, k in parents if parent is not None]
 
 
 def find_angles(model: Model, q: Floats) -> list[tuple[Floats, float]]:
-    """Return where each turning joint is, and its angle [rad]."""
+    """Return the position of each rotating joint [m], and its angle [rad]."""
     places = model.fk(q)[:, :3, 3]
     turning = [j for j in model.joints if j.nv == 1 and not j.mimic and model.turns[j.v.start]]
     return [(places[model.frames.index(joint.frame)], float(q[joint.q.start])) for joint in turning]
 
 
 def find_lengths(model: Model, q: Floats | None = None) -> list[tuple[Floats, Floats, float]]:
-    """Return both ends of each bone, and how long it is [m]; bones of no length are left out."""
+    """Return both ends and the length of each bone [m], without bones of length zero."""
     places = model.fk(np.array(model.rest) if q is None else q)[:, :3, 3]
     ends = [(places[a], places[b], float(np.linalg.norm(places[a] - places[b]))) for a, b in find_bones(model)]
     return [end for end in ends if end[2] > 1e-6 * model.length]
@@ -114,12 +113,12 @@ def draw_labels(axes: Any, pose: Pose, camera: Camera) -> None:
 
 
 def draw_pose(axes: Any, pose: Pose, camera: Camera, *, color: str, ghost: bool = False) -> None:
-    """Draw the bones and joints of a pose, and its shadow on a floor; of a ghost pale bones only."""
+    """Draw the bones and joints of a pose, and its shadow on the floor; a ghost has pale bones only."""
     points: Floats = pose.model.fk(pose.q)[:, :3, 3]
     lines = find_bones(pose.model)
     if camera.floor is not None and not ghost:
         draw_lines(axes, camera.cast_shadow(points), lines, color=SHADOW, linewidth=5, zorder=1)
-    thick = 2.0 if is_planar(pose.model) else 1.0  # a drawing of an arm, not the bones of a figure
+    thick = 2.0 if is_planar(pose.model) else 1.0  # a planar arm, not the bones of a figure
     width, alpha = (1.6 * thick, 0.35) if ghost else (3.2 * thick, 1.0)
     draw_lines(axes, camera.project(points), lines, color=color, linewidth=width, alpha=alpha, zorder=2 if ghost else 3)
     if not ghost:
@@ -138,7 +137,7 @@ def draw_lines(axes: Any, flat: Floats, lines: Sequence[tuple[int, int]], **styl
 
 
 def draw_targets(axes: Any, targets: Sequence[ArrayLike], camera: Camera) -> None:
-    """Draw a cross at each target, and a plumb line to the floor if there is one."""
+    """Draw a cross at each target, and a plumb line if the camera has a floor."""
     for target in targets:
         x, y = camera.project(target)
         if camera.floor is not None:

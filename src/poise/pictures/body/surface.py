@@ -1,4 +1,4 @@
-"""A smooth closed surface around round cones: the surface of a body part.
+"""Smooth closed surfaces around round cones, for the flesh of body parts.
 
 A round cone is a segment with a radius at each end. The surface is the zero of the smooth minimum of their distances,
 
@@ -22,13 +22,13 @@ __all__ = ["RoundCone", "Surface", "round_surface"]
 
 Faces = NDArray[np.int64]
 
-FINEST = 9  # cells over the thinnest radius, at most; fewer where a part is large
+FINEST = 9  # three times the number of cells per smallest radius; fewer for large parts
 MOST_CELLS = 36  # along the longest side
 
 
 @dataclass(frozen=True, slots=True)
 class RoundCone:
-    """From a to b [m], as thick as its two radii say."""
+    """A segment from a to b [m], with a radius at each end [m]."""
 
     a: tuple[float, float, float]
     b: tuple[float, float, float]
@@ -38,14 +38,14 @@ class RoundCone:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Surface:
-    """A triangle mesh: vertices (n, 3) [m] and faces (m, 3), seen from outside counter-clockwise."""
+    """A triangle mesh: vertices (n, 3) [m] and faces (m, 3), counter-clockwise from outside."""
 
     vertices: Floats
     faces: Faces
 
 
 def round_surface(cones: Sequence[RoundCone], blend: float = 0.5) -> Surface:
-    """Mesh the surface around all cones; `blend` says how softly they join, in units of their radii."""
+    """Mesh the surface around all cones; `blend` is the width of the smooth transition, in mean radii."""
     radii = [radius for cone in cones for radius in (cone.start, cone.end)]
     soft = blend * float(np.mean(radii))
     ends = np.array([(cone.a, cone.b) for cone in cones])
@@ -79,7 +79,7 @@ def measure_distance(points: Floats, cones: Sequence[RoundCone], soft: float) ->
 
 
 def step_onto(points: Floats, cones: Sequence[RoundCone], soft: float, step: float) -> Floats:
-    """Return how far to move back along the gradient to lie on the surface, (n, 3)."""
+    """Return the displacement of points from the surface, along its gradient, (n, 3)."""
     offsets = step * np.concatenate([np.eye(3), -np.eye(3)])
     around = measure_distance((points[None] + offsets[:, None]).reshape(-1, 3), cones, soft).reshape(6, -1)
     slope = ((around[:3] - around[3:]) / (2 * step)).T

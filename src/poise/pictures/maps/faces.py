@@ -1,4 +1,4 @@
-"""What is seen of a reach map: the outer faces of its voxels, cut open towards the viewer, coloured by their share."""
+"""Faces of a reach map: the outer faces of its voxels, cut open towards the viewer, coloured by their share."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from poise.batch import ReachMap
 
 __all__ = ["VoxelFaces", "choose_colors", "find_faces", "group_faces"]
 
-TONES = 12  # colours of a map that is shown in patches
+TONES = 12  # number of colours of a map in a page
 STOPS = np.array(  # viridis (Smith, van der Walt, Firing 2015), at every eighth
     [
         (68, 1, 84), (71, 45, 123), (59, 82, 139), (44, 114, 142), (33, 145, 140), (40, 174, 128), (94, 201, 98),
         (173, 220, 48), (253, 231, 37),
     ]
 ) / 255.0  # fmt: skip
-CORNERS = {  # of a face across an axis, counter-clockwise seen from its far side
+CORNERS = {  # of a face across an axis, counter-clockwise from its positive side
     0: ((0, -1, -1), (0, 1, -1), (0, 1, 1), (0, -1, 1)),
     1: ((-1, 0, -1), (-1, 0, 1), (1, 0, 1), (1, 0, -1)),
     2: ((-1, -1, 0), (1, -1, 0), (1, 1, 0), (-1, 1, 0)),
@@ -29,12 +29,12 @@ CORNERS = {  # of a face across an axis, counter-clockwise seen from its far sid
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VoxelFaces:
-    """Squares between a voxel that is shown and one that is not.
+    """Faces between a shown voxel and a hidden one.
 
     Attributes:
-        corners: (n, 4, 3) [m], counter-clockwise from outside.
-        normals: (n, 3).
-        shares: The share of orientations that its voxel reaches, (n,).
+        corners: The corners, (n, 4, 3) [m], counter-clockwise from outside.
+        normals: The normals, (n, 3).
+        shares: The share of orientations that the voxel reaches, (n,).
     """
 
     corners: Floats
@@ -43,12 +43,12 @@ class VoxelFaces:
 
 
 def find_faces(found: ReachMap, *, least: float = 0.0, cut: tuple[int, int] | None = None) -> VoxelFaces:
-    """Return the outer faces of all voxels that reach more than a share of orientations.
+    """Return the outer faces of all voxels that reach more than a share of the orientations.
 
     Args:
         found: The map.
-        least: Voxels that reach no more than this are left out.
-        cut: An axis and the side of the map's middle, -1 or 1, that is cut away; None leaves the map whole.
+        least: The share; voxels that reach no more than this are left out.
+        cut: An axis, and the side of the map's middle (-1 or 1) to cut away; None keeps the whole map.
     """
     shown = np.pad(found.reached > least, 1)
     if cut is not None:
@@ -71,7 +71,7 @@ def find_faces(found: ReachMap, *, least: float = 0.0, cut: tuple[int, int] | No
 
 
 def choose_colors(shares: Floats) -> Floats:
-    """Return red, green, blue (n, 3), 0 to 1: dark where little is reached, bright where all is."""
+    """Return red, green, blue (n, 3), 0 to 1: dark for a small share, bright for a large one."""
     at = np.linspace(0.0, 1.0, len(STOPS))
     return np.stack([np.interp(shares, at, STOPS[:, k]) for k in range(3)], axis=-1)
 

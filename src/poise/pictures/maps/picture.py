@@ -1,4 +1,4 @@
-"""The picture of a reach map: cut open around the body, next to the section of the cut."""
+"""The picture of a reach map: cut open around the body, next to its section."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from poise.pictures.plots import draw_scene, make_figure
 
 __all__ = ["draw_map"]
 
-LIGHT = 0.35  # how much darker a face is that is turned away
+LIGHT = 0.35  # relative darkening of faces that are turned away
 
 
 def draw_map(found: ReachMap, look: dict[str, Any]) -> Any:
-    """Draw the map around its body, and the section through its middle."""
+    """Draw the map around its body, next to the section through its middle."""
     made, (left, right) = make_figure(9.6, 4.7, panels=2, widths=(1.15, 1.0))
     flat = found.model is not None and is_planar(found.model)
     camera = look["camera"] or (Camera.look_down() if flat else Camera())
@@ -38,7 +38,7 @@ def draw_map(found: ReachMap, look: dict[str, Any]) -> Any:
 
 
 def choose_cut(camera: Camera, height: int) -> tuple[int, int]:
-    """Return the level axis along which the viewer stands, and the viewer's side of it."""
+    """Return the horizontal axis closest to the line of sight, and the viewer's side of it."""
     depth = camera.measure_depth(np.eye(3))
     depth[height] = 0.0
     axis = int(np.argmax(np.abs(depth)))
@@ -46,7 +46,7 @@ def choose_cut(camera: Camera, height: int) -> tuple[int, int]:
 
 
 def draw_faces(axes: Any, faces: VoxelFaces, camera: Camera) -> None:
-    """Draw the faces that look to the viewer, the farthest first."""
+    """Draw the faces towards the viewer, farthest first."""
     from matplotlib.collections import PolyCollection
 
     towards = -camera.measure_depth(faces.normals)
@@ -63,7 +63,7 @@ def draw_faces(axes: Any, faces: VoxelFaces, camera: Camera) -> None:
 
 
 def draw_section(made: Any, axes: Any, found: ReachMap, across: int, height: int) -> None:
-    """Draw the middle layer of voxels across an axis, by the share of orientations that each reaches."""
+    """Draw the middle layer of voxels across an axis, coloured by the share of orientations reached."""
     level = next(k for k in range(3) if k not in (across, height))
     x, y = (0, 1) if across == height else (level, height)
     layer = found.shape[across] // 2
