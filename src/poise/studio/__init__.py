@@ -1,4 +1,4 @@
-"""The studio: a body in the browser, to be dragged. Pictures are in `poise.pictures`, pages in `poise.pages`."""
+"""The studio: interactive posing in the browser. Pictures are in `poise.pictures`, pages in `poise.pages`."""
 
 from poise.studio.web.studio import Studio
 

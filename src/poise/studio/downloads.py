@@ -35,42 +35,42 @@ __all__ = [
 ]
 
 KINDS = {"Pose": ".json", "Picture": ".png", "HTML": ".html", "GLB": ".glb", "BVH": ".bvh"}
-SOURCE_KINDS = {".vrm": "VRM", ".gltf": "glTF"}  # kinds that only a body has that came from one
-MOTION_KINDS = ("HTML", "GLB", "BVH", "VRM", "glTF")  # kinds that hold a motion, if one is open
+SOURCE_KINDS = {".vrm": "VRM", ".gltf": "glTF"}  # formats offered only for bodies loaded from them
+MOTION_KINDS = ("HTML", "GLB", "BVH", "VRM", "glTF")  # formats that contain the motion, if one is open
 MOTIONS = {"BVH": ".bvh", "GLB": ".glb", "Page (HTML)": ".html", "Table (CSV)": ".csv", "Table (NPZ)": ".npz"}
-ROBOT_STYLES = {"Unitree (CSV)": "unitree", "GMR (NPZ)": "gmr"}  # as others write the motions of robots
+ROBOT_STYLES = {"Unitree (CSV)": "unitree", "GMR (NPZ)": "gmr"}  # formats of other tools for robot motions
 RENDER_WAIT = 30.0  # [s]
 
 
 def list_kinds(model: Model) -> dict[str, str]:
-    """List the kinds of files that a body can be saved as, each with its ending."""
+    """List the file formats of a body, with their extensions."""
     own = Path(model.source).suffix.lower()
     return {**KINDS, **({SOURCE_KINDS[own]: own} if own in SOURCE_KINDS else {})}
 
 
 def find_kind(model: Model) -> str:
-    """Return the kind of the file that a body came from; the pose alone where that kind holds none."""
+    """Return the format of the body's own file, or "Pose" if that cannot be written."""
     own = Path(model.source).suffix.lower()
     return next((kind for kind, ending in list_kinds(model).items() if ending == own and kind != "Pose"), "Pose")
 
 
 def name_file(session: Session, kind: str) -> str:
-    """Name a file after the one that the body came from, or after the body."""
+    """Return a file name after the body's own file, or after the body."""
     source = Path(session.model.source)
     stem = source.stem if knows_suffix(source.suffix.lower()) else session.model.name.replace("/", "_")
     return f"{stem or 'pose'}{list_kinds(session.model)[kind]}"
 
 
 def make_file(session: Session, kind: str, client: Any = None) -> bytes:
-    """Return the bytes of a file of the current pose or clip.
+    """Return the content of a file of the current pose or clip.
 
     Args:
-        session: Whose body.
+        session: The session of the body.
         kind: One of `list_kinds`.
         client: The viewer whose view a picture shows.
 
     Raises:
-        FormatError: The format cannot hold this body; it says what.
+        FormatError: The format cannot store this body; the message says why.
     """
     if kind == "Pose":
         return pose_to_json(session.pose).encode()
@@ -87,7 +87,7 @@ def make_file(session: Session, kind: str, client: Any = None) -> bytes:
 
 
 def list_motion_kinds(model: Model) -> dict[str, str]:
-    """List the kinds of files that a motion of a body can be saved as, each with its ending, its own first."""
+    """List the file formats of a motion, with their extensions, that of the body's own file first."""
     own, root = Path(model.source).suffix.lower(), find_root(model)
     kinds = {**MOTIONS, **({SOURCE_KINDS[own]: own} if own in SOURCE_KINDS else {})}
     if root is not None and root.slide.kind == "free":
@@ -96,22 +96,22 @@ def list_motion_kinds(model: Model) -> dict[str, str]:
 
 
 def find_motion_kind(model: Model) -> str:
-    """Return the kind that a motion is best saved as: that of the file that the body came from, else a usual one."""
+    """Return the default format of a motion: that of the body's own file, or a common one."""
     return next(iter(list_motion_kinds(model)))
 
 
 def name_motion_file(model: Model, kind: str, suffix: str = "") -> str:
-    """Name the file of a motion after the one that its body came from, or after the body."""
+    """Return a file name for a motion after its body's own file, or after the body."""
     source = Path(model.source)
     stem = source.stem if knows_suffix(source.suffix.lower()) else model.name.replace("/", "_")
     return f"{stem or 'motion'}{suffix}{list_motion_kinds(model)[kind]}"
 
 
 def make_motion_file(motion: Motion, kind: str) -> bytes:
-    """Make a file of a motion, and return its bytes.
+    """Return the content of a motion file.
 
     Raises:
-        FormatError: The format cannot hold this motion; it says what.
+        FormatError: The format cannot store this motion; the message says why.
     """
     ending = list_motion_kinds(motion.model)[kind]
     if ending == ".html":
@@ -138,12 +138,12 @@ def take_picture(client: Any) -> bytes:
 
 
 def pose_to_json(pose: Pose) -> str:
-    """Write a pose as joints by name: numbers as in q."""
+    """Write a pose as JSON: the values of q by joint name."""
     return json.dumps(list_pose_values(pose), indent=1)
 
 
 def pose_from_json(model: Model, text: str) -> Pose:
-    """Read the JSON of `pose_to_json`, for a body that has its joints.
+    """Read the JSON of `pose_to_json`, for a body with the same joints.
 
     Raises:
         InvalidValue: It is not a pose of this body.

@@ -1,6 +1,6 @@
-"""Text of the panel as HTML, in which foreign names are escaped.
+"""HTML text of the panel, with escaped names.
 
-The panel has no markdown: viser renders HTML in it, and reads the files that an image in it names.
+Markdown is not used: viser renders HTML embedded in it, and reads the files that its images name.
 """
 
 from __future__ import annotations

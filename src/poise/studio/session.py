@@ -1,8 +1,8 @@
-"""A session of the studio: a body on a stage, its handles, a clip, and the thread that moves it.
+"""A session of the studio: a body on a stage, its handles, a clip, and the solver thread.
 
-One thread solves. The browser's messages only say what is wanted and wake it; it solves, shows the pose, sends it at
-once, and goes on until the body has settled. Several viewers look at one body; `poise.studio.scene.grips` says how they
-share it. The panel (`poise.studio.panel.panel`) is built on top of this and listens as a `Watcher`.
+One thread solves. Messages of the browser only set targets and wake it; it solves, shows the pose, sends it
+immediately, and continues until the body has settled. Several viewers share one body, see `poise.studio.scene.grips`.
+The panel (`poise.studio.panel.panel`) is built on top of this and listens as a `Watcher`.
 """
 
 from __future__ import annotations
@@ -38,29 +38,29 @@ from poise.studio.web.viser_server import start_server
 __all__ = ["SETTLED", "Session", "Watcher"]
 
 
-SETTLING_RATE = 60.0  # frames in a second while the body settles
-SETTLED = 2e-4  # [rad] less than this in a frame is standing still
-MESH_WAIT = 0.6  # [s] that opening a body waits for its meshes
+SETTLING_RATE = 60.0  # frames per second while the body settles
+SETTLED = 2e-4  # [rad] per frame: smaller motions count as standing still
+MESH_WAIT = 0.6  # [s] to wait for meshes when a body is opened
 EXPLAIN_DELAY = 0.35  # [s] of standing still with a missed handle before it is explained
 
 
 class Watcher(Protocol):
-    """A listener of a session."""
+    """The interface of a session's listener."""
 
     def change_body(self) -> None:
-        """Show another body."""
+        """Update for another body."""
 
     def select(self, viewer: int, name: str) -> None:
-        """Show the handle that a viewer touched."""
+        """Select the handle that a viewer touched."""
 
     def join(self, client: Any) -> None:
-        """Show a new viewer their own controls."""
+        """Add the controls of a new viewer."""
 
     def leave(self, viewer: int) -> None:
-        """Forget a viewer who has left."""
+        """Remove the data of a viewer who has left."""
 
     def report(self, frame: FrameResult, refused: str) -> None:
-        """Report a frame; `refused` is the reason why the method cannot serve the goals."""
+        """Report a frame; `refused` is the error of a method that does not support the goals."""
 
     def explain(self, explanation: Explanation) -> None:
         """Explain why a handle is missed."""
@@ -70,23 +70,23 @@ class Session:
     """A body in the scene of a server, and the thread that moves it.
 
     Attributes:
-        server: The server of viser.
-        gate: Who may connect to it.
-        puppet: The body without the browser: its pose, pins and targets.
+        server: The viser server.
+        gate: The access rules of the server.
+        puppet: The body, independent of the browser: its pose, pins and targets.
         view: The body in the scene.
-        grips: Its handles in the scene.
-        player: The clip that is open.
-        editing: What is done to it.
+        grips: The handles in the scene.
+        player: The player of the clip.
+        editing: The editor of the clip.
         scenery: The stage, its colours and cameras.
-        objects_view: The objects that move with it.
-        meter: Figures of the last frames.
-        listeners: Called after every frame, with what it came to and the transforms of all frames of the model.
-        movers: Called after every frame; return whether something other than the body still moves.
-        watcher: The listener of the session; None before the panel exists.
-        lock: Held while the scene or the panel is changed.
-        last: The last frame.
-        stopped: Whether the studio is closing: nothing is shown any more.
-        show_limits: Whether parts are lit whose joint stands at the end of its range.
+        objects_view: The objects that move with the clip.
+        meter: Timings of the last frames.
+        listeners: Called after every frame, with its result and the transforms of all frames of the model.
+        movers: Called after every frame; each returns whether something other than the body still moves.
+        watcher: The listener of the session, or None before the panel exists.
+        lock: A lock, held while the scene or the panel is changed.
+        last: The result of the last frame.
+        stopped: Whether the studio is closing, so that nothing is shown any more.
+        show_limits: Whether parts with joints at their limits are highlighted.
     """
 
     puppet: Puppet
@@ -113,9 +113,9 @@ class Session:
         self.stopped = False
         self._requests = 0
         self._bodies = 0
-        self._uploads = mkdtemp(prefix="poise-upload-")  # with a folder for each file that a viewer sent
+        self._uploads = mkdtemp(prefix="poise-upload-")  # with a folder for each uploaded file
         self._remove_uploads = weakref.finalize(self, shutil.rmtree, self._uploads, ignore_errors=True)
-        self._folder = ""  # of the file that is shown
+        self._folder = ""  # of the displayed file
         self.map_view = MapView(self.scenery)
         self.objects_view = ObjectsView(self.scenery)
         self._mount(opening)
@@ -130,7 +130,7 @@ class Session:
 
     @property
     def pose(self) -> Pose:
-        """The pose in which the body stands now; set it, and the browser shows it."""
+        """The current pose; setting it updates the browser."""
         return self.puppet.pose
 
     @pose.setter
@@ -142,19 +142,19 @@ class Session:
         self.touch()
 
     def start_at(self, q: Floats) -> None:
-        """Put the body at a configuration from which everything begins anew."""
+        """Set the configuration as the new start of undo and reset."""
         self.puppet.start_at(q)
         self.touch()
 
     def show(self, thing: Showable, within: str = "") -> None:
-        """Show another body, pose or motion in the same window; a table moves the body that is shown.
+        """Show another body, pose or motion in the same window; a table moves the current body.
 
         Args:
-            thing: What is shown.
-            within: The folder outside of which a file opens nothing; "" for no such bound.
+            thing: The object or file to show.
+            within: The only folder from which files are read; "" for no restriction.
 
         Raises:
-            FormatError: The file cannot be read; the old body stays.
+            FormatError: The file cannot be read; the previous body stays.
         """
         opening = read_opening(thing, self.model, within)
         self.player.open(None)
@@ -169,30 +169,30 @@ class Session:
         self.touch()
 
     def make_folder(self) -> str:
-        """Make a folder for a file that a viewer sent; it is removed when the studio stops, or the program ends."""
+        """Return a new folder for an uploaded file, removed when the studio or the program ends."""
         return mkdtemp(dir=self._uploads)
 
     def keep_folder(self, folder: str) -> None:
-        """Keep the folder of an uploaded file as long as its body is shown: saving needs the file's own bytes."""
+        """Keep the folder of an uploaded file while its body is shown: saving needs the original file."""
         before, self._folder = self._folder, folder
         if before:
             shutil.rmtree(before, ignore_errors=True)
 
     def play(self, motion: Motion | None) -> None:
-        """Open a motion of the body that is shown, and play it."""
+        """Open a motion of the current body, and play it."""
         if motion is not None:
             self.player.open(motion)
             self.scenery.set_stage()
             self.player.play()
 
     def undo(self) -> bool:
-        """Take the last change back, of the clip where one is open; return whether there was one."""
+        """Undo the last change, of the clip if one is open; return whether there was one."""
         done = self.editing.undo()
         self.touch()
         return done
 
     def redo(self) -> bool:
-        """Make the change again that was taken back last; return whether there was one."""
+        """Redo the last undone change; return whether there was one."""
         done = self.editing.redo()
         self.touch()
         return done
@@ -200,7 +200,7 @@ class Session:
     def touch(self, event: float | None = None) -> None:
         """Request a frame. `event` is the time of the mouse event (`time.perf_counter`)."""
         if event is not None and self.player.playing:
-            self.player.stop()  # a hand stops the clip
+            self.player.stop()  # a mouse event stops the clip
         if event is not None:
             self._touched = True
         if event is not None and self._event is None:
@@ -209,7 +209,7 @@ class Session:
         self._wake.set()
 
     def start(self) -> None:
-        """Let viewers in, and start to solve."""
+        """Accept viewers, and start the solver thread."""
         self.server.on_client_connect(self._welcome)
         self.server.on_client_disconnect(self._forget)
         self._thread.start()
@@ -217,7 +217,7 @@ class Session:
 
     def stop(self) -> None:
         """Close the studio."""
-        with self.lock:  # whoever shows something does so before, or not at all
+        with self.lock:  # other threads finish drawing before this, or skip it
             self.stopped = True
         self.player.stop()
         self.editing.cancel()
@@ -244,8 +244,8 @@ class Session:
             self.view.remove()
         with self.server.atomic():
             self.puppet = Puppet(model, opening.pose)
-            self.last = FrameResult(self.puppet.q)  # what the body before missed is not this one's
-            self._bodies += 1  # every body has names of its own: late messages never reach the next one
+            self.last = FrameResult(self.puppet.q)  # drops the misses of the previous body
+            self._bodies += 1  # unique node names: late messages never reach the next body
             T = model.fk(self.puppet.q)
             self.view = BodyView(self.server.scene, f"/body_{self._bodies}", model)
             self.scenery.show_body(self.puppet, self.view)
@@ -254,23 +254,23 @@ class Session:
             self.grips.show(T, self.last)
             self.scenery.set_stage()
         self.look_notes: tuple[str, ...] = ()
-        self._touched = False  # whether a hand has taken a handle since
+        self._touched = False  # whether a handle was dragged since
         if has_own_look(model):
             read = threading.Event()
             threading.Thread(target=self._read_look, args=(model, self._bodies, read), daemon=True).start()
-            if read.wait(MESH_WAIT):  # a small body is dressed before anybody sees it
+            if read.wait(MESH_WAIT):  # a small body gets its meshes before it is shown
                 with self.lock:
                     self._put_on(model, self._bodies, camera=True)
 
     def _read_look(self, model: Model, number: int, read: threading.Event) -> None:
-        """Read the meshes of a body's file, which may take a while, then show them instead of flesh."""
+        """Load the meshes of a body's file, which may take a while, then show them instead of flesh."""
         make_dress(model)
         read.set()
         with self.lock:
             self._put_on(model, number, camera=not self._touched)
 
     def _put_on(self, model: Model, number: int, *, camera: bool) -> None:
-        """Dress the body in its own meshes, and tell the viewers which could not be had; once."""
+        """Show the body's own meshes, and notify the viewers once about missing ones."""
         if self._bodies != number or self.stopped or self.view.dressed is not None:
             return
         dress = make_dress(model)
@@ -284,15 +284,15 @@ class Session:
                 self._tell_missing(client)
 
     def _tell_missing(self, client: Any) -> None:
-        """Tell a viewer, once, which meshes of the body could not be had."""
+        """Notify a viewer about missing meshes of the body."""
         for note in self.look_notes:
             client.add_notification("Not all of the body can be drawn", note, auto_close_seconds=20.0)
 
     def _welcome(self, client: Any) -> None:
-        """Show a new viewer the stage and the panel; several are served one after another."""
+        """Set up the camera and the panel of a new viewer, one viewer at a time."""
         with self.lock:
             if client.client_id not in self.server.get_clients():
-                return  # gone already
+                return  # already disconnected
             self._tell_missing(client)
             self.scenery.welcome(client)
             if self.watcher is not None:
@@ -312,7 +312,7 @@ class Session:
     # ------------------------------------------------------------------------------------------ the thread
 
     def _run(self) -> None:
-        """Wait, solve until the body is still, have misses explained, wait."""
+        """Run the solver thread: wait for requests, solve until the body is still, start explanations of misses."""
         explained = True
         while not self.stopped:
             woken = self._wake.wait(timeout=None if explained else EXPLAIN_DELAY)
@@ -325,19 +325,19 @@ class Session:
             self._wake.clear()
             try:
                 self._settle()
-            except Exception:  # a frame that fails is said on the terminal; the next one is tried
+            except Exception:  # a frame that fails is printed; the next one is tried
                 traceback.print_exc()
             explained = not self.last.missed
 
     def _explain(self, request: int) -> None:
-        """Explain misses, which takes a while; drop the answer if the targets have changed meanwhile."""
+        """Explain misses, which takes a while; drop the explanation if the targets have changed meanwhile."""
         found = self.puppet.explain()
         with self.lock:
             if found is not None and request == self._requests and not self.stopped and self.watcher is not None:
                 self.watcher.explain(found)
 
     def _settle(self) -> None:
-        """Make frames until nothing moves; mouse events are served at once."""
+        """Make frames until nothing moves; mouse events are handled immediately."""
         for _ in range(400):
             moved = self._frame()
             settled = moved < SETTLED and not any(is_moving() for is_moving in self.movers)
@@ -348,13 +348,13 @@ class Session:
             self._wake.clear()
 
     def _keep_edit(self) -> None:
-        """Keep changes of the pose by hand in the clip."""
+        """Store changes of the pose made by hand in the clip."""
         with self.lock:
             if not self.puppet.held and not self.stopped:
                 self.editing.keep()
 
     def _frame(self) -> float:
-        """Solve, show and send one frame; return how far the body moved."""
+        """Solve, show and send one frame; return the largest change of a coordinate."""
         event, self._event = self._event, None
         with self.lock:
             try:

@@ -1,7 +1,7 @@
-"""How the body in the studio is solved: any method, with the settings of the panel.
+"""Solvers of the studio: any method, with the settings of the panel.
 
-The usual method serves strict levels. Methods that know one level get the same goals by weight, pins heaviest; goals
-that a method does not serve are left out, by name. A method that cannot move a floating base holds it still.
+The default method supports strict priority levels. Methods without levels get the same goals by weight, pins heaviest;
+goals that a method does not support are left out and listed. A method that cannot move a floating base keeps it fixed.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from poise.studio.styles.postures import mix_postures
 
 __all__ = ["Settings", "StudioSolvers"]
 
-PIN_LEVEL = 0  # the level of pins
-PIN_WEIGHT = 30.0  # of pins, where a method knows one level
-MAX_FRAME_STEPS = 25  # most steps of a frame
+PIN_LEVEL = 0  # priority of pins
+PIN_WEIGHT = 30.0  # weight of pins for methods without levels
+MAX_FRAME_STEPS = 25  # solver steps per frame at most
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How the body is solved.
+    """The solver settings of the studio.
 
     Attributes:
         method: The method, with its own settings.
         limit_handling: "active", "freeze", "penalty", "clamp" or "off".
-        step_limit: Most radians of a joint in one frame.
-        max_steps: Most steps in one frame.
-        stiffness: Joint name to stiffness, over the model's own.
-        weights: Handle name to weight.
-        levels: Handle name to priority, over the usual order.
-        balance: Keep the centre of mass over pinned feet.
-        clearance: Keep the body's parts apart.
-        style: What the body looks like in what nothing asks of it; None for its own pose.
-        share: How far it is on its way from its own pose (0) to the style (1).
+        step_limit: The largest change of a joint per frame [rad].
+        max_steps: The largest number of steps per frame.
+        stiffness: Stiffness by joint name, overriding the model's.
+        weights: Weights by handle name.
+        levels: Priorities by handle name, overriding the default.
+        balance: Whether to keep the centre of mass over pinned feet.
+        clearance: Whether to avoid self-collisions.
+        style: The style of the posture, or None for the rest pose.
+        share: The share of the style, from 0 (rest pose) to 1 (style).
     """
 
     method: Method = field(default_factory=lambda: find_method("auto"))
@@ -62,11 +62,11 @@ class Settings:
 
 
 class StudioSolvers:
-    """The function that makes the solvers of a rig, by the settings of the panel.
+    """A factory of a rig's solvers, with the settings of the panel.
 
     Attributes:
-        settings: How the body is solved.
-        note: What the method left out of the last problem, in words.
+        settings: The solver settings.
+        note: The goals that the method left out of the last problem, as text.
     """
 
     def __init__(self, settings: Settings | None = None) -> None:
@@ -74,18 +74,18 @@ class StudioSolvers:
         self.note = ""
 
     def __call__(self, problem: RigProblem) -> Solver:
-        """Make the solver of one problem.
+        """Return the solver of a problem.
 
         Raises:
-            InvalidValue: The method does not serve this at all; the message says which do.
+            InvalidValue: The method does not support the problem.
         """
         return self.prepare(problem)
 
     def prepare(self, problem: RigProblem, *, flat: bool = False, **options: Any) -> Solver:
-        """Make a solver with other options; `flat` puts all goals on one level and leaves the posture out.
+        """Return a solver with other options; `flat` puts all goals on one level and leaves the posture out.
 
         Raises:
-            InvalidValue: The method does not serve this at all; the message says which do.
+            InvalidValue: The method does not support the problem.
         """
         method = self.settings.method
         changed = self.change_goals(problem.model, problem.goals)
@@ -104,7 +104,7 @@ class StudioSolvers:
         return made
 
     def make(self, problem: RigProblem, goals: list[Goal], options: Mapping[str, Any]) -> Solver:
-        """Make a solver of these goals; frozen joints do not move."""
+        """Return a solver of these goals; frozen joints do not move."""
         settings = self.settings
         chosen: dict[str, Any] = {
             "method": settings.method,
@@ -120,14 +120,14 @@ class StudioSolvers:
         return Solver(problem.model, goals, **{**chosen, **options})
 
     def find_limits(self, problem: RigProblem) -> tuple[Limit, ...]:
-        """Return the limits that hold; methods without levels know the joints' own alone."""
+        """Return the limits; methods without levels support only joint limits."""
         if not self.settings.method.levels:
             return ()
         given = (problem.limits,) if isinstance(problem.limits, Limit) else tuple(problem.limits)
         return (*given, Clearance()) if self.settings.clearance else given
 
     def change_goals(self, model: Model, goals: tuple[Goal, ...]) -> list[Goal]:
-        """Return the goals by the settings of the panel: weights, levels, the style, balance."""
+        """Return the goals with the settings of the panel applied: weights, levels, style, balance."""
         weights, levels, style = self.settings.weights, self.settings.levels, self.settings.style
         out: list[Goal] = []
         for goal in goals:
@@ -145,7 +145,7 @@ class StudioSolvers:
 
 
 def find_stiffness(problem: RigProblem, changed: Mapping[str, float]) -> NDArray[np.float64] | None:
-    """Return the stiffness of every velocity: the rig's, with that of some joints changed."""
+    """Return the stiffness of every velocity: the rig's, with the changes by joint."""
     if not changed:
         return problem.stiffness
     out = np.array(problem.model.stiffness if problem.stiffness is None else problem.stiffness, dtype=np.float64)
@@ -155,7 +155,7 @@ def find_stiffness(problem: RigProblem, changed: Mapping[str, float]) -> NDArray
 
 
 def fit_goals(method: Method, model: Model, goals: list[Goal], flat: bool = False) -> tuple[list[Goal], list[str]]:
-    """Return the goals as a method can take them, and the names of those that it cannot."""
+    """Return the goals in a form the method supports, and the names of those it does not support."""
     if method.levels and not flat:
         return goals, []
     kept: list[Goal] = []

@@ -1,4 +1,4 @@
-"""Things that the studio can open: a body, a pose, a motion, a reach map, a built-in name, or a file of these."""
+"""Inputs of the studio: a body, a pose, a motion, a reach map, a built-in name, or a file of these."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Opening", "Showable", "find_body", "read_opening"]
 
 Showable: TypeAlias = "Model | Pose | Motion | ReachMap | str | PathLike[str]"
 
-CLIP_SUFFIXES = (".bvh", ".glb", ".gltf", ".vrm")  # a body, and perhaps a motion
+CLIP_SUFFIXES = (".bvh", ".glb", ".gltf", ".vrm")  # files of a body and possibly a motion
 BODIES = (
     ".urdf",
     ".xacro",
@@ -30,9 +30,9 @@ BODIES = (
     ".glb",
     ".vrm",
     ".gltf",
-)  # what a folder is opened for
-LEAST_REACH = 1e-9  # of L a radian: a frame that moves less stands still
-TABLE_SUFFIXES = (".csv", ".npz", ".parquet")  # numbers of a body that is known
+)  # files of bodies, searched in a folder
+LEAST_REACH = 1e-9  # [1/rad], relative to model length: frames that move less are fixed
+TABLE_SUFFIXES = (".csv", ".npz", ".parquet")  # values for a known body
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +41,9 @@ class Opening:
 
     Attributes:
         model: The body.
-        pose: The first pose; None for its rest pose.
-        motion: The motion that it makes, if there is one.
-        map: The reach map around it, if there is one.
+        pose: The initial pose, or None for the rest pose.
+        motion: The motion to play, or None.
+        map: The reach map to show around the body, or None.
     """
 
     model: Model
@@ -55,7 +55,7 @@ class Opening:
 def read_opening(thing: Showable, known: Model | None = None, within: str = "") -> Opening:
     """Read a body, pose, motion or map to show; `known` is the body that a table belongs to.
 
-    Nothing outside of the folder `within` is opened, where one is given.
+    Files outside of the folder `within` are not opened, if it is given.
 
     Raises:
         FormatError: The file cannot be read.
@@ -79,7 +79,7 @@ def read_opening(thing: Showable, known: Model | None = None, within: str = "") 
 
 
 def free_rigid(model: Model) -> Model:
-    """Return the body; on a free root where no joint of it takes any part anywhere, as of a drone with its rotors."""
+    """Return the body, with a free root added if no joint moves any frame's position, as for a drone with rotors."""
     q = np.random.default_rng(0).uniform(-1.0, 1.0, model.nq) if model.nq == model.nv else np.array(model.rest)
     sways = (model.jacobian(q, frame)[:3] for frame in model.frames)
     if any(float(np.abs(J).max(initial=0.0)) > LEAST_REACH * model.length for J in sways):
@@ -88,10 +88,10 @@ def free_rigid(model: Model) -> Model:
 
 
 def find_body(folder: Path, name: str) -> Path:
-    """Find the body in a folder: the least deep one, robots before clips, and no scene around a body.
+    """Return the body file in a folder: the least nested, robots before clips, bodies before scenes.
 
     Raises:
-        FormatError: There is none.
+        FormatError: The folder contains no body.
     """
     found = [path for path in folder.rglob("*") if path.suffix.lower() in BODIES and path.is_file()]
     if not found:
@@ -105,10 +105,10 @@ def find_body(folder: Path, name: str) -> Path:
 
 
 def open_map(found: ReachMap, known: Model | None = None) -> Opening:
-    """Open a reach map around its body; `known` is the body that is shown already.
+    """Open a reach map around its body; `known` is the current body.
 
     Raises:
-        InvalidValue: Nobody knows its body.
+        InvalidValue: The body of the map is unknown.
     """
     fits = known is not None and known.name == found.name and found.frame in known.frames
     body = found.model if found.model is not None else known if fits else None
@@ -121,13 +121,13 @@ def open_map(found: ReachMap, known: Model | None = None) -> Opening:
 
 
 def open_motion(motion: Motion) -> Opening:
-    """Open a motion at its first pose; one of a single pose is that pose."""
+    """Open a motion at its first pose; a motion of a single frame is opened as a pose."""
     first = motion[0] if len(motion) else None
     return Opening(motion.model, first, motion if len(motion) > 1 else None)
 
 
 def read_motion(path: Any, known: Model | None) -> Motion | None:
-    """Read the motion of a file; None where it holds a body alone."""
+    """Read the motion of a file, or return None if it contains only a body."""
     suffix = Path(path).suffix.lower()
     if suffix in TABLE_SUFFIXES:
         return load_motion(path, model=known)

@@ -1,1 +1,1 @@
-"""Clips in the studio: player, timeline, edits, a second body."""
+"""Clips in the studio: player, timeline, editing, a second body."""

@@ -1,4 +1,4 @@
-"""Edits of the open clip: one undo step for each operation, long work in the background."""
+"""Editing of the open clip: one undo step per operation, long operations in the background."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ FIND, LOCK, KEY, COMPARE = "Finding contacts", "Locking feet", "Making a key", "
 
 
 class ClipEditor:
-    """Edits the clip of a player.
+    """The editor of a player's clip.
 
     Attributes:
-        background: The long work; its listeners are called when it begins, advances and ends.
+        background: The runner of long tasks; its listeners are called when a task starts, advances and ends.
         compared: The quality of the original and of the edited clip, once measured; otherwise None.
-        note: What the last operation had to say.
+        note: The report of the last operation.
 
     Args:
-        player: Whose clip.
-        find_puppet: Returns the body that hands move.
-        lock: Held while the pose or the clip is changed.
+        player: The player of the clip.
+        find_puppet: Returns the body that is dragged.
+        lock: A lock, held while the pose or the clip is changed.
     """
 
     def __init__(self, player: Player, find_puppet: Callable[[], Puppet], lock: AbstractContextManager[Any]) -> None:
@@ -50,27 +50,27 @@ class ClipEditor:
         self.note = ""
         self._known: Timeline | None = None
         self._pending: list[PoseKey] = []  # keys that are not part of the clip yet
-        self._kept: Any = None  # the pose that the last key was made of
+        self._kept: Any = None  # the frame and pose of the last key
         player.changed.append(self._watch)
         self.background.changed.append(self._go_on)
 
     @property
     def state(self) -> ClipState | None:
-        """The state of the clip that is open."""
+        """The current state of the open clip, or None."""
         return None if self.player.timeline is None else self.player.timeline.state
 
     # ------------------------------------------------------------------------------------------ operations
 
     def find_contacts(self) -> bool:
-        """Find the contacts of the clip; return whether the search began."""
+        """Start to find the contacts of the clip; return whether it was started."""
         return self._start(FIND, lambda state, _: find_feet(state))
 
     def lock_feet(self) -> bool:
-        """Hold the contacts exactly; return whether it began."""
+        """Start to hold the contacts exactly; return whether it was started."""
         return self._start(LOCK, lock_feet)
 
     def compare(self) -> bool:
-        """Measure the clip before and after; return whether it began."""
+        """Start to measure the clip before and after its edits; return whether it was started."""
         state = self.state
         if state is None:
             return False
@@ -81,26 +81,26 @@ class ClipEditor:
         return self.background.start(COMPARE, lambda _: compare_quality(state), done)
 
     def remove_key(self, frame: int) -> bool:
-        """Take a key out of the clip; return whether it began."""
+        """Start to remove a key from the clip; return whether it was started."""
         return self._start(
             KEY, lambda state, progress: put_keys(state, remove_key(state, frame), progress, "Remove a key")
         )
 
     def set_spread(self, spread: float) -> bool:
-        """Let keys reach so far before and after their frames [s]; return whether that is done or has begun."""
+        """Set the spread of keys around their frames [s]; return whether it was applied or started."""
         timeline = self.player.timeline
         if timeline is None or self.background.task is not None or timeline.state.spread == spread:
             return False
         if not timeline.state.keys:
-            timeline.state = replace(timeline.state, spread=spread)  # nothing is seen of it: no step of undo
+            timeline.state = replace(timeline.state, spread=spread)  # no visible change, so no undo step
             return True
         return self._start(KEY, lambda state, progress: set_spread(state, spread, progress))
 
     def change(self, do: Callable[[ClipState], ClipState], going_on: str = "") -> bool:
-        """Do something short to the clip, and return whether it was done: not while long work goes on.
+        """Apply a short operation to the clip; return whether it was applied, which a running task prevents.
 
         Raises:
-            InvalidValue: It cannot be done; nothing has changed.
+            InvalidValue: The operation failed; the clip is unchanged.
         """
         timeline = self.player.timeline
         if timeline is None or self.background.task is not None:
@@ -109,12 +109,12 @@ class ClipEditor:
         return True
 
     def cancel(self) -> bool:
-        """Cancel the running work and drop its result; return whether there was any."""
+        """Cancel the running task and drop its result; return whether a task was running."""
         self._pending.clear()
         return self.background.cancel()
 
     def undo(self) -> bool:
-        """Take the last thing back: work that goes on, a drag that is not in the clip yet, or an operation."""
+        """Undo the last step: a running task, a drag that is not in the clip yet, or an operation."""
         with self.lock:
             player, puppet = self.player, self.find_puppet()
             if player.timeline is None:
@@ -127,7 +127,7 @@ class ClipEditor:
             return self._show_state(bool(player.timeline.undo()))
 
     def redo(self) -> bool:
-        """Make the last thing again that was taken back."""
+        """Redo the last undone step."""
         with self.lock:
             timeline = self.player.timeline
             again = self.find_puppet().redo()
@@ -153,26 +153,26 @@ class ClipEditor:
         self._lay_keys()
 
     def _differs(self) -> bool:
-        """Whether the body stands in another pose than the clip has at this time."""
+        """Return whether the body's pose differs from that of the clip at the current time."""
         motion, player, puppet = self.player.motion, self.player, self.find_puppet()
         if motion is None or player.playing or motion.model is not puppet.model:
             return False
         return not is_same(puppet.model, sample(motion, player.seconds), puppet.q)
 
     def _is_kept(self) -> bool:
-        """Whether the pose in which the body stands is the one that the last key was made of."""
+        """Return whether the body is in the pose of the last key."""
         puppet = self.find_puppet()
         if self._kept is None or self._kept[0] != self.player.frame:
             return False
         return is_same(puppet.model, self._kept[1], puppet.q)
 
     def _lay_keys(self) -> None:
-        """Begin to make the keys that wait; where others are being made, all are made together."""
+        """Start to apply the pending keys; if others are being applied, restart with all of them."""
         timeline, task = self.player.timeline, self.background.task
         if timeline is None or not self._pending or (task is not None and task.name != KEY):
             return
         if task is not None and not self.background.cancel():
-            return  # it ends at this moment, and asks for the next
+            return  # it is just ending, and will start the pending keys
         pending = tuple(self._pending)
 
         def work(state: ClipState, progress: Any) -> ClipState:
@@ -202,7 +202,7 @@ class ClipEditor:
         return self.background.start(name, lambda progress: work(state, progress), finish)
 
     def _commit(self, timeline: Timeline, state: ClipState, going_on: str = "") -> None:
-        """Make this the state of the clip, unless another one was opened meanwhile."""
+        """Set the state of the clip, unless another clip was opened meanwhile."""
         with self.lock:
             if timeline is not self.player.timeline:
                 return
@@ -213,21 +213,21 @@ class ClipEditor:
             self.player.refresh(place=not waits)
 
     def _show_state(self, done: bool) -> bool:
-        """Show the clip after undo or redo; under the lock, or a frame in between would make a key of the old pose."""
+        """Show the clip after undo or redo. Call under the lock, or a frame in between makes a key of the old pose."""
         if done:
             self.compared, self.note, self._kept = None, "", None
             self.player.refresh()
         return done
 
     def _watch(self, what: str) -> None:
-        """Forget the state of another clip."""
+        """Reset the editor if another clip was opened."""
         if self.player.timeline is not self._known:
             self._known = self.player.timeline
             self.cancel()
             self.compared, self.note, self._kept = None, "", None
 
     def _go_on(self) -> None:
-        """Make the keys that wait; drop them if they cannot be made."""
+        """Apply the pending keys, or drop them if the last task failed."""
         if self.background.task is not None:
             return
         if self.background.refused:

@@ -1,6 +1,6 @@
-"""A key: the pose that a hand made at one frame of a clip, and the goals that bring the clip there.
+"""Keys: a pose made by hand at one frame of a clip, and the goals that move the clip there.
 
-Nothing here knows a browser.
+Independent of the browser.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from poise.studio.puppet import Puppet
 __all__ = ["PoseKey", "ask_key", "is_loose", "is_same", "make_key"]
 
 
-SAME_POSE = 1e-6  # [rad, m] less than this is the pose of the clip itself
-KEY_TOLERANCE = 1e-9  # [m] within which contacts and handles of a key hold
+SAME_POSE = 1e-6  # [rad, m] smaller differences count as the same pose
+KEY_TOLERANCE = 1e-9  # [m] for the contacts and handles of a key
 
 
 @dataclass(frozen=True, eq=False)
 class PoseKey:
-    """A pose that was made by hand at one frame.
+    """A pose made by hand at one frame.
 
     Attributes:
         frame: The frame of the clip.
-        pose: The pose as it was seen, (nq,).
-        goals: The handles that were dragged or pinned, where they were seen; none where joints were turned.
-        feet: Frames of the feet that were moved themselves: they stand no more around this frame.
-        names: What was moved, in words.
+        pose: The pose as it was shown, (nq,).
+        goals: Goals at the dragged or pinned handles; none if joints were turned instead.
+        feet: Frames of the feet that were moved by hand: their contacts around this frame are released.
+        names: The names of the moved handles or joints.
     """
 
     frame: int
@@ -46,16 +46,16 @@ class PoseKey:
 
 
 def is_same(model: Model, q0: Floats, q1: Floats) -> bool:
-    """Return whether two poses are one."""
+    """Return whether two poses are equal within `SAME_POSE`."""
     return bool(np.abs(model.difference(q0, q1)).max(initial=0.0) < SAME_POSE)
 
 
 def make_key(puppet: Puppet, before: Floats, frame: int) -> PoseKey | None:
-    """Return a key of the changes by hand at a frame, or None.
+    """Return a key of the changes made by hand at a frame, or None if there are no changes.
 
     Args:
-        puppet: The body, as it is seen.
-        before: Its pose in the clip, (nq,).
+        puppet: The body in its current pose.
+        before: The pose of the clip, (nq,).
         frame: The frame of the clip.
     """
     model, q = puppet.model, puppet.q
@@ -70,7 +70,7 @@ def make_key(puppet: Puppet, before: Floats, frame: int) -> PoseKey | None:
 
 
 def list_moved(puppet: Puppet, before: Floats) -> list[str]:
-    """List the handles that hands have pulled or pinned, and that are not where they were in the clip."""
+    """List the handles that were dragged or pinned and differ from their transform in the clip."""
     out = []
     for name, handle in puppet.handles.items():
         target = puppet.find_target(name)
@@ -82,7 +82,7 @@ def list_moved(puppet: Puppet, before: Floats) -> list[str]:
 
 
 def ask_handle(puppet: Puppet, name: str) -> Goal:
-    """Return the goal that keeps a handle where it is: its position, and its rotation if that has a target."""
+    """Return the goal that keeps a handle in place: its position, and its rotation if that has a target."""
     T, target = puppet.transform(name), puppet.find_target(name)
     whole = target is not None and target.ndim == 2
     return Reach(puppet.handles[name].frame, T if whole else T[:3, 3], name=name, priority=1, tolerance=KEY_TOLERANCE)
@@ -92,14 +92,14 @@ def ask_handle(puppet: Puppet, name: str) -> Goal:
 
 
 def ask_key(clip: Motion, key: PoseKey, standing: Contacts) -> list[Goal]:
-    """List the goals of a key's frame: every changed joint as it was seen, with contacts held exactly."""
+    """List the goals of a key: every changed joint in the pose of the key, with contacts held exactly."""
     before = clip.q[key.frame]
     q = settle_pose(clip, key, standing)
     return [ask_joint(Pose(clip.model, q), joint) for joint in list_turned(clip.model, before, q)]
 
 
 def settle_pose(clip: Motion, key: PoseKey, standing: Contacts) -> Floats:
-    """Return the pose of a key: contacts of its frame held exactly, then its handles, and the rest as it was seen."""
+    """Return the pose of a key: contacts held exactly, then its handles, then the pose as it was shown."""
     model, before = clip.model, clip.q[key.frame]
     goals: list[Goal] = [
         Reach(c.frame, place_point(model, before, c), point=c.point, name=f"contact {k}", tolerance=KEY_TOLERANCE)
@@ -109,7 +109,7 @@ def settle_pose(clip: Motion, key: PoseKey, standing: Contacts) -> Floats:
 
 
 def place_point(model: Model, q: Floats, contact: Contact) -> Floats:
-    """Return where the point of a contact is in a pose [m]."""
+    """Return the position of a contact's point in a pose [m]."""
     out: Floats = (model.fk(q, contact.frame) @ np.append(contact.point, 1.0))[:3]
     return out
 
@@ -123,7 +123,7 @@ def list_turned(model: Model, before: Floats, q: Floats) -> Iterator[Joint]:
 
 
 def ask_joint(pose: Pose, joint: Joint) -> Goal:
-    """Return the goal that keeps one joint as it is, relative to its parent."""
+    """Return the goal that keeps one joint in place, relative to its parent."""
     T = pose.transform(joint.frame).matrix
     if joint.parent is None:
         return Reach(joint.frame, T, name=joint.name)
@@ -134,14 +134,14 @@ def ask_joint(pose: Pose, joint: Joint) -> Goal:
 
 
 def is_one_foot(model: Model, one: str, other: str) -> bool:
-    """Return whether one of two frames carries the other, or is fixed to a frame that does."""
+    """Return whether one of two frames is in the other's rigid part or in a part above it."""
     part = find_rigid_parts(model)
     above = [{part[frame] for frame in model.ancestors(name)} for name in (one, other)]
     return part[other] in above[0] or part[one] in above[1]
 
 
 def is_loose(clip: Motion, contact: Contact, key: PoseKey) -> bool:
-    """Return whether a key moves the point of a contact itself: its foot was dragged, or joints were turned."""
+    """Return whether a key moves the point of a contact: its foot was dragged, or joints were turned."""
     if not contact.start <= key.frame < contact.end:
         return False
     if any(is_one_foot(clip.model, contact.frame, frame) for frame in key.feet):

@@ -1,4 +1,4 @@
-"""Which part of one body is which of another, corrected by hand; and where the two stand. No browser here."""
+"""Body part pairs of a retargeted clip, edited by hand, and the placement of the two bodies."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ __all__ = ["choose_color", "find_role", "list_ends", "mend_pair", "place_beside"
 
 
 TRUNK_COLOR: Color = (122, 111, 208)
-LIMB_COLORS: dict[tuple[bool, str], Color] = {  # by whether it is an arm, and its side
+LIMB_COLORS: dict[tuple[bool, str], Color] = {  # by whether it is an arm, and by side
     (True, "l"): (26, 157, 146),
     (True, "r"): (217, 130, 43),
     (False, "l"): (96, 164, 62),
     (False, "r"): (201, 86, 146),
 }
 ARM = ("clavicle", "shoulder", "elbow", "wrist", "hand")
-LEAST_TRAVEL = 0.3  # of a body's size: who goes less far stays in place
-BODY_GAP = 0.45  # between the bodies, of both sizes
+LEAST_TRAVEL = 0.3  # relative to body size: shorter paths count as staying in place
+BODY_GAP = 0.45  # between the bodies, relative to the sum of their sizes
 
 
 def choose_color(role: str) -> Color:
-    """Return the colour of a part, by its limb."""
+    """Return the colour of a body part's limb."""
     part, _, side = role.rpartition("_")
     return LIMB_COLORS.get((part in ARM, side), TRUNK_COLOR) if part else TRUNK_COLOR
 
 
 def find_role(mapping: Mapping, model: Model, frame: str, *, source: bool) -> str | None:
-    """Return the mapped part that a frame of one of the bodies belongs to; None where it belongs to none.
+    """Return the mapped role that a frame of one of the bodies belongs to, or None.
 
     Args:
-        mapping: Which frames are the same part.
+        mapping: The pairs of corresponding frames.
         model: The body.
         frame: A frame of it, such as the one that was clicked.
-        source: Whether it is the body that moves, or the one that the motion is carried to.
+        source: Whether `model` is the source of the motion rather than the target.
     """
     rigid = find_rigid_parts(model)
     own = {rigid[pair.source if source else pair.target]: pair.role for pair in mapping}
@@ -56,17 +56,17 @@ def mend_pair(mapping: Mapping, bodies: tuple[Model, Model], frames: tuple[str, 
     """Return the mapping in which the two clicked parts are a pair.
 
     Args:
-        mapping: Which frames are the same part.
-        bodies: The body that moves, and the one that the motion is carried to.
-        frames: What was clicked of each.
+        mapping: The pairs of corresponding frames.
+        bodies: The source and the target of the motion.
+        frames: The clicked frame of each body.
 
     Raises:
-        InvalidValue: Neither of the two is a part that is carried over.
+        InvalidValue: Neither frame belongs to a mapped part.
     """
     source, target = (body.frame(frame).name for body, frame in zip(bodies, frames, strict=True))
     exact = {frame: role for role, frame in find_roles(bodies[0]).items()}
     role = next((pair.role for pair in mapping if pair.source == source), None)
-    if role is None and exact.get(source) in mapping.missing:  # a part that only one of them seemed to have
+    if role is None and exact.get(source) in mapping.missing:  # a part found in one body only
         return add_pair(mapping, Pair(str(exact[source]), source, target))
     role = role or find_role(mapping, bodies[0], source, source=True)
     if role is not None:
@@ -78,18 +78,18 @@ def mend_pair(mapping: Mapping, bodies: tuple[Model, Model], frames: tuple[str, 
 
 
 def add_pair(mapping: Mapping, pair: Pair) -> Mapping:
-    """Return the mapping with one more part."""
+    """Return the mapping with another pair."""
     missing = tuple(role for role in mapping.missing if role != pair.role)
     return replace(mapping, pairs=(*mapping.pairs, pair), missing=missing)
 
 
 def list_ends(mapping: Mapping, bodies: tuple[Model, Model], places: tuple[Floats, Floats]) -> Floats:
-    """Return where the two ends of each pair are, (pairs, 2, 3).
+    """Return the positions of the two frames of each pair, (pairs, 2, 3) [m].
 
     Args:
-        mapping: Which frames are the same part.
+        mapping: The pairs of corresponding frames.
         bodies: Both bodies.
-        places: Where all frames of each are shown, (frames, 4, 4).
+        places: The displayed transforms of all frames of each body, (frames, 4, 4).
     """
     out = np.zeros((len(mapping), 2, 3))
     for k, pair in enumerate(mapping):
@@ -99,13 +99,13 @@ def list_ends(mapping: Mapping, bodies: tuple[Model, Model], places: tuple[Float
 
 
 def place_beside(clip: Motion, carried: Motion, floors: tuple[float, float], size: float) -> Floats:
-    """Return the transform that puts a carried motion next to its source, upright, on the same floor, (4, 4).
+    """Return the transform that places a retargeted motion next to its source, upright, on the same floor, (4, 4).
 
     Args:
-        clip: The motion that was carried over.
-        carried: The motion of the other body.
-        floors: The height of the ground in each of both worlds [m].
-        size: How large both bodies are together [m].
+        clip: The source motion.
+        carried: The retargeted motion.
+        floors: The height of the ground in both worlds [m].
+        size: The sum of the body sizes [m].
     """
     up = clip.model.up_direction
     T = np.eye(4)
@@ -117,13 +117,13 @@ def place_beside(clip: Motion, carried: Motion, floors: tuple[float, float], siz
 
 
 def find_path(clip: Motion) -> Floats:
-    """Return the way of a body's root, or of its first frame where it stands fixed, (frames, 3)."""
+    """Return the path of a body's root, or of its first frame if the base is fixed, (frames, 3) [m]."""
     root = find_root(clip.model)
     return clip.positions(clip.model.frames[0] if root is None else root.frame)
 
 
 def find_across(model: Model, path: Floats, size: float) -> Floats:
-    """Return the direction across a body's path, or across its front if it stays in place; a unit vector."""
+    """Return the horizontal direction across a body's path, or across its front if it stays in place; a unit vector."""
     up: Floats = model.up_direction
     way = path[-1] - path[0]
     way = way - (way @ up) * up

@@ -1,4 +1,4 @@
-"""The player of the studio: plays a clip, and records a drag."""
+"""The player of the studio: plays clips and records drags."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from poise.studio.clips.timeline import Timeline
 __all__ = ["Player", "sample"]
 
 
-RECORDING_FPS = 30.0  # of what is recorded
-MAX_RECORDING_TIME = 120.0  # [s] of what is recorded
-PLAYING_RATE = 60.0  # poses in a second while it plays
-FRAME_TOLERANCE = 1e-9  # of a frame: nearer than this, a time is that of a frame
+RECORDING_FPS = 30.0  # frame rate of a recording
+MAX_RECORDING_TIME = 120.0  # [s] longest recording
+PLAYING_RATE = 60.0  # poses shown per second during playback
+FRAME_TOLERANCE = 1e-9  # in frames: times closer than this to a frame are that frame
 
 
 class Player:
-    """Plays a motion, and records one.
+    """The player and recorder of motions.
 
     Attributes:
-        timeline: The clip that is open, with all that was done to it; None before there is any.
-        seconds: Where in it the body is.
-        start: The in point [s]: playing begins there.
-        end: The out point [s]: playing ends there.
-        loop: Whether it begins again at its end.
-        speed: How fast it plays; 1 is its own pace.
-        changed: Called after every change of these, with what has changed: "motion", "time", "part" or "playing".
+        timeline: The open clip with its edit history, or None.
+        seconds: The current time in the clip [s].
+        start: The in point [s], where playback starts.
+        end: The out point [s], where playback ends.
+        loop: Whether playback repeats.
+        speed: The playback speed; 1 is real time.
+        changed: Called after every change with its kind: "motion", "time", "part" or "playing".
 
     Args:
-        place: Puts the body at a configuration.
-        lock: Held while the pose or the clip is changed.
+        place: Sets the body's configuration.
+        lock: A lock, held while the pose or the clip is changed.
     """
 
     def __init__(self, place: Callable[[Floats], None], lock: AbstractContextManager[Any] | None = None) -> None:
@@ -57,43 +57,43 @@ class Player:
 
     @property
     def motion(self) -> Motion | None:
-        """The motion that is played, with its edits; None if no clip is open."""
+        """The motion to play, with its edits, or None if no clip is open."""
         return None if self.timeline is None else self.timeline.state.motion
 
     @property
     def original(self) -> Motion | None:
-        """The motion as it was opened."""
+        """The motion as it was opened, or None."""
         return None if self.timeline is None else self.timeline.state.original
 
     @property
     def edited(self) -> bool:
-        """Whether the clip was changed."""
+        """Whether the clip was edited."""
         return self.timeline is not None and self.timeline.state.edited
 
     @property
     def duration(self) -> float:
-        """How long the motion is [s]."""
+        """The duration of the motion [s]."""
         return 0.0 if self.motion is None else max(float(self.motion.times[-1]), 1e-3)
 
     @property
     def frame(self) -> int:
-        """The frame of the clip that is nearest to where the body is."""
+        """The frame of the clip nearest to the current time."""
         if self.motion is None:
             return 0
         return min(round(self.seconds * self.motion.fps), len(self.motion) - 1)
 
     def open(self, motion: Motion | None) -> None:
-        """Take another motion and show its first pose; None closes the one that is open."""
+        """Open a motion and show its first pose; None closes the open clip."""
         self.stop()
         with self._lock:
             self.timeline = None if motion is None else Timeline(motion)
             self.seconds, self.start, self.end = 0.0, 0.0, self.duration
             if motion is not None:
-                self._place(sample(motion, 0.0))  # with the clip, so that the pose before does not count as an edit
+                self._place(sample(motion, 0.0))  # under the lock, so that the previous pose does not count as an edit
         self.tell("motion")
 
     def refresh(self, *, place: bool = True) -> None:
-        """Show the clip after something was done to it; without `place` the body stays where it is."""
+        """Update after an edit of the clip; without `place` the body keeps its pose."""
         with self._lock:
             if self.motion is None:
                 return
@@ -109,22 +109,22 @@ class Player:
 
     @property
     def playing(self) -> bool:
-        """Whether it plays."""
+        """Whether playback is running."""
         return self._playing.is_set()
 
     def show_at(self, seconds: float) -> None:
-        """Show the pose at a time, between two poses where the time is."""
+        """Show the pose at a time [s]: interpolated during playback, otherwise at the nearest frame."""
         with self._lock:
             if self.motion is None:
                 return
-            if not self.playing:  # what stands still is a frame of the clip
+            if not self.playing:  # a paused clip is at a frame
                 seconds = round(seconds * self.motion.fps) / self.motion.fps
             self.seconds = min(max(seconds, 0.0), self.duration)
             self._place(sample(self.motion, self.seconds))
         self.tell("time")
 
     def step_frames(self, count: int) -> None:
-        """Go so many frames of the clip on, or back."""
+        """Move by a number of frames, forward or back."""
         if self.motion is not None:
             self.show_at(min(max(self.frame + count, 0), len(self.motion) - 1) / self.motion.fps)
 
@@ -143,22 +143,22 @@ class Player:
         self.tell("part")
 
     def play(self) -> None:
-        """Begin to play, in a thread of its own."""
+        """Start playback, in its own thread."""
         if self.motion is not None and not self._playing.is_set():
             self._playing.set()
             self.tell("playing")
             threading.Thread(target=self.run, name="poise-player", daemon=True).start()
 
     def stop(self) -> None:
-        """Stop at the frame that is nearest."""
+        """Stop playback at the nearest frame."""
         if self._playing.is_set():
-            with self._lock:  # nobody sees it stand between two frames
+            with self._lock:  # no other thread sees it between two frames
                 self._playing.clear()
                 self.show_at(self.seconds)
             self.tell("playing")
 
     def run(self) -> None:
-        """Play until it is stopped, or to the out point."""
+        """Play until stopped, or to the out point."""
         timeline, before = self.timeline, time.perf_counter()
         while self._playing.is_set() and timeline is self.timeline:
             now = time.perf_counter()
@@ -185,21 +185,21 @@ class Player:
 
     @property
     def recording(self) -> bool:
-        """Whether the poses that are shown are recorded."""
+        """Whether the shown poses are being recorded."""
         return self._recorded is not None
 
     def record(self, q: Floats) -> None:
-        """Begin to record at a configuration."""
+        """Start to record, with the first pose."""
         self._recorded = [(time.perf_counter(), q)]
 
     def watch(self, q: Floats) -> None:
-        """Add the current pose to the recording."""
+        """Add a pose to the recording."""
         kept = self._recorded
         if kept is not None and time.perf_counter() - kept[0][0] < MAX_RECORDING_TIME:
             kept.append((time.perf_counter(), q))
 
     def finish(self, model: Model) -> None:
-        """End the recording and open it as a motion, where it has two poses."""
+        """End the recording and open it as a motion, if it has at least two poses."""
         kept, self._recorded = self._recorded, None
         motion = make_motion(model, kept or [])
         if motion is None:
@@ -209,7 +209,7 @@ class Player:
 
 
 def sample(motion: Motion, seconds: float) -> Floats:
-    """Return the configuration at a time, between two poses where the time is."""
+    """Return the configuration at a time [s], interpolated between two frames."""
     at = min(seconds * motion.fps, len(motion) - 1.0)
     if abs(at - round(at)) < FRAME_TOLERANCE:
         return np.array(motion.q[round(at)])
@@ -220,7 +220,7 @@ def sample(motion: Motion, seconds: float) -> Floats:
 
 
 def make_motion(model: Model, recorded: list[tuple[float, Floats]]) -> Motion | None:
-    """Make a motion with even times of poses as they came; None of fewer than two."""
+    """Resample recorded poses to a motion with a constant frame rate; None if fewer than two remain."""
     if len(recorded) < 2:
         return None
     times = np.array([t for t, _ in recorded]) - recorded[0][0]

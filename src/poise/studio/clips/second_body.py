@@ -1,4 +1,4 @@
-"""A clip carried over to a second body, which stands next to the first and plays in step with it."""
+"""A second body next to the first: a retargeted clip that plays in step with the original."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ __all__ = ["SecondBody"]
 
 OPEN_TASK, SOLVE_TASK = "Opening the other body", "Carrying the clip over"
 CHOSEN_COLOR = (222, 52, 60)
-CAMERA_POSES = 12  # poses of a clip that the camera is to see
+CAMERA_POSES = 12  # poses of a clip that the camera frames
 
 
 @dataclass(frozen=True, eq=False)
 class CarriedClip:
-    """A clip that was carried over.
+    """A retargeted clip.
 
     Attributes:
-        clip: The clip.
-        result: What came of it.
-        before: How good the clip is.
-        after: How good the result is, judged by the same contacts.
+        clip: The source clip.
+        result: The retargeting result.
+        before: The quality of the source clip.
+        after: The quality of the result, with the same contacts.
     """
 
     clip: Motion
@@ -57,15 +57,15 @@ class CarriedClip:
 
 
 class SecondBody:
-    """The body that a clip is carried to.
+    """The body that a clip is retargeted to.
 
     Attributes:
         model: The body, or None.
-        mapping: Which frames of both bodies are the same part.
-        carried: The clip on it; None before it is solved.
-        background: The long work; its listeners are called when it begins, advances and ends.
-        changed: Called when the body, the mapping or the result is another one.
-        chosen: The part whose pair is shown.
+        mapping: The pairs of corresponding frames of both bodies.
+        carried: The retargeted clip, or None before it is solved.
+        background: The runner of long tasks; its listeners are called when a task starts, advances and ends.
+        changed: Called when the body, the mapping or the result changes.
+        chosen: The role whose pair is highlighted.
     """
 
     def __init__(self, session: Session) -> None:
@@ -79,25 +79,25 @@ class SecondBody:
         self._lines: list[Any] = []
         self._world = np.eye(4)
         self._made = 0
-        self._wanted = False  # whether the clip is to be carried over as soon as it can be
-        self._folder = ""  # of its file, if a viewer sent it
+        self._wanted = False  # whether to retarget the clip as soon as possible
+        self._folder = ""  # of the uploaded file, if any
         self.background.changed.append(self._go_on)
         session.listeners.append(lambda _, T: self.follow(T))
 
     @property
     def clip(self) -> Motion | None:
-        """The clip that is carried over."""
+        """The source clip."""
         return self.session.player.motion
 
     @property
     def stale(self) -> bool:
-        """Whether the clip has changed since it was carried over."""
+        """Whether the clip has changed since it was retargeted."""
         return self.carried is not None and self.carried.clip is not self.clip
 
     # ------------------------------------------------------------------------------------------ opening
 
     def open(self, thing: Model | str | PathLike[str], **options: Any) -> bool:
-        """Show another body next to the first, and carry the clip over to it; return whether that began."""
+        """Load another body and retarget the clip to it; return whether the task was started."""
         clip = self.clip
         if clip is None:
             return False
@@ -108,7 +108,7 @@ class SecondBody:
         )
 
     def open_upload(self, name: str, content: bytes) -> bool:
-        """The same with a file that a viewer has sent."""
+        """Load an uploaded body and retarget the clip to it; return whether the task was started."""
         clip = self.clip
         if clip is None:
             return False
@@ -123,7 +123,7 @@ class SecondBody:
         return self.background.start(OPEN_TASK, work, lambda found: self._mount(*found))
 
     def remove(self) -> None:
-        """Take the other body away."""
+        """Remove the second body."""
         self._wanted = False
         self.background.cancel()
         with self.session.lock:
@@ -132,7 +132,7 @@ class SecondBody:
         self._tell()
 
     def _mount(self, model: Model, mapping: Mapping, folder: str = "") -> None:
-        """Put the other body on the stage, standing, until the clip has been carried over."""
+        """Put the second body on the stage in its rest pose, until the clip is retargeted."""
         with self.session.lock:
             if self.session.stopped:
                 return
@@ -150,7 +150,7 @@ class SecondBody:
             self._tell()
 
     def _clear(self) -> None:
-        """Take the other body off the stage, and forget its file."""
+        """Remove the second body from the stage, and delete its uploaded file."""
         for line in self._lines:
             line.remove()
         if self.view is not None:
@@ -163,7 +163,7 @@ class SecondBody:
     # ------------------------------------------------------------------------------------------ solving
 
     def solve(self) -> bool:
-        """Carry the clip over as it is seen, with the mapping as it is; return whether that began."""
+        """Start to retarget the current clip with the current mapping; return whether the task was started."""
         clip, model, mapping, state = self.clip, self.model, self.mapping, self.session.editing.state
         if clip is None or model is None or state is None:
             return False
@@ -173,7 +173,7 @@ class SecondBody:
         )
 
     def mend(self, mapping: Mapping) -> None:
-        """Take another mapping, and carry the clip over again."""
+        """Set the mapping, and retarget the clip again."""
         with self.session.lock:
             self.mapping, self._wanted = mapping, True
             self._draw_lines()
@@ -192,7 +192,7 @@ class SecondBody:
             self._tell()
 
     def _go_on(self) -> None:
-        """Start the work that waits."""
+        """Start the pending retargeting."""
         if self._wanted and self.background.task is None and not self.session.stopped:
             self._wanted = False
             self.solve()
@@ -214,7 +214,7 @@ class SecondBody:
         self.follow()
 
     def follow(self, T: Floats | None = None) -> None:
-        """Put the other body where it is at this time, with the lines between the two; T has the first one's frames."""
+        """Update the second body and the lines for the current time; `T` has the transforms of the first body."""
         view, model = self.view, self.model
         if view is None or model is None:
             return
@@ -233,7 +233,7 @@ class SecondBody:
                 self._lines[1].points = ends[picked]
 
     def _draw_lines(self) -> None:
-        """Draw a line between each two parts that are the same."""
+        """Draw a line between the two frames of each pair."""
         for line in self._lines:
             line.remove()
         self._lines = []
@@ -250,18 +250,18 @@ class SecondBody:
         self.follow()
 
     def show_lines(self, on: bool) -> None:
-        """Show the lines, or hide them."""
+        """Show or hide the lines."""
         for line in self._lines[:1]:
             line.visible = on
 
     def choose(self, role: str) -> None:
-        """Show the pair of one part."""
+        """Highlight the pair of one role."""
         self.chosen = role
         with self.session.lock:
             self.follow()
 
     def look(self) -> None:
-        """Turn the camera so that both bodies are seen, all along the clip."""
+        """Point the cameras so that both bodies are visible throughout the clip."""
         session, view = self.session, self.view
         if view is None or self.model is None or session.stopped:
             return
@@ -279,7 +279,7 @@ class SecondBody:
 
 
 def read_body(thing: Model | str | PathLike[str], within: str = "", **options: Any) -> Model:
-    """Read a body that can move freely: one that stands fixed is read again with a free base."""
+    """Load a body with a free base; one with a fixed base is loaded again with a free one."""
     if isinstance(thing, Model):
         return thing
 
@@ -290,15 +290,15 @@ def read_body(thing: Model | str | PathLike[str], within: str = "", **options: A
     if find_root(model) is None:
         model = read(base="free")
     if has_own_look(model):
-        make_dress(model)  # which may take a while, and is kept with the model
+        make_dress(model)  # slow; cached in the model
     return model
 
 
 def match_body(clip: Motion, model: Model) -> tuple[Model, Mapping]:
-    """Return a body with which of its frames are the parts of the one that moves.
+    """Return a body and the mapping to it from the clip's body.
 
     Raises:
-        InvalidValue: One of them has no two legs that can be found.
+        InvalidValue: One of the bodies is not a biped.
     """
     return model, find_mapping(clip.model, model)
 
@@ -306,6 +306,6 @@ def match_body(clip: Motion, model: Model) -> tuple[Model, Mapping]:
 def carry_clip(
     clip: Motion, model: Model, mapping: Mapping | None, ledger: Contacts | None, progress: Callable[[int, int], object]
 ) -> CarriedClip:
-    """Carry a clip over, and measure it before and after."""
+    """Retarget a clip, and measure the quality before and after."""
     result = retarget(clip, model, mapping, contacts="auto" if ledger is None else ledger, progress=progress)
     return CarriedClip(clip, result, quality(clip, contacts=ledger), result.quality)

@@ -1,7 +1,7 @@
-"""A clip that is edited: its contacts, its keys, and every state that it went through. Nothing here knows a browser.
+"""The state of an edited clip: contacts, keys, and undo history. Independent of the browser.
 
-An operation takes the state of a clip and returns another one; long ones are given what to call with their progress.
-What is made of a state is kept in a history, one step for each operation.
+An operation takes the state of a clip and returns a new one; long operations report their progress to a callback. The
+states are kept in a history, one undo step per operation.
 """
 
 from __future__ import annotations
@@ -36,23 +36,23 @@ __all__ = [
 ]
 
 Progress = Callable[[int, int], object]
-SPREAD = 0.5  # [s] that a key reaches before and after its frame, by default
-ADDED_CONTACT_TIME = 0.15  # [s] before and after a frame: how long a contact is that is added by hand
+SPREAD = 0.5  # [s], default reach of a key before and after its frame
+ADDED_CONTACT_TIME = 0.15  # [s] before and after a frame, for a contact added by hand
 
 
 @dataclass(frozen=True, eq=False)
 class ClipState:
-    """A clip at one moment of its editing.
+    """One state of an edited clip.
 
     Attributes:
-        original: The clip as it was opened, cut as this one is.
-        base: What the keys are laid on.
-        motion: What is seen: the base with its keys.
-        contacts: The contacts of the clip; None before they are found.
-        keys: The changes made by hand, by frame.
-        spread: How far a key reaches before and after its frame [s].
-        done: The operation that made this state, in words.
-        note: What that operation has to say.
+        original: The clip as it was opened, with the same cuts.
+        base: The clip without its keys.
+        motion: The clip with its keys.
+        contacts: The contacts of the clip, or None before they are found.
+        keys: The changes made by hand, ordered by frame.
+        spread: The reach of keys before and after their frames [s].
+        done: The name of the operation that made this state.
+        note: The report of that operation.
     """
 
     original: Motion
@@ -66,15 +66,15 @@ class ClipState:
 
     @property
     def edited(self) -> bool:
-        """Whether the motion is another one than the original."""
+        """Whether the motion differs from the original."""
         return self.motion is not self.original
 
 
 class Timeline:
-    """The states of a clip, with undo and redo.
+    """The history of a clip's states, with undo and redo.
 
     Attributes:
-        state: The state that is seen.
+        state: The current state.
     """
 
     def __init__(self, motion: Motion) -> None:
@@ -84,18 +84,18 @@ class Timeline:
         self._going_on = ""
 
     def commit(self, state: ClipState, going_on: str = "") -> None:
-        """Make this the state that is seen.
+        """Set the current state.
 
         Args:
             state: The state.
-            going_on: What is being moved: all changes of the same thing, one after the other, are one step.
+            going_on: The name of a continuous change: consecutive changes with the same name are one undo step.
         """
         if not going_on or going_on != self._going_on:
             self._past.append(self.state)
         self._going_on, self._future, self.state = going_on, [], state
 
     def undo(self) -> str:
-        """Undo the last operation, and return its name; "" if there was none."""
+        """Undo the last operation and return its name, or "" if the history is empty."""
         if not self._past:
             return ""
         self._future.append(self.state)
@@ -103,7 +103,7 @@ class Timeline:
         return undone
 
     def redo(self) -> str:
-        """Repeat the operation that was undone last, and return its name; "" if there was none."""
+        """Redo the last undone operation and return its name, or "" if nothing was undone."""
         if not self._future:
             return ""
         self._past.append(self.state)
@@ -115,10 +115,10 @@ class Timeline:
 
 
 def find_feet(state: ClipState) -> ClipState:
-    """Find the contacts of the clip as it is seen.
+    """Find the contacts of the edited clip.
 
     Raises:
-        InvalidValue: The body has no feet that can be found.
+        InvalidValue: No feet were found in the body.
     """
     found = contacts(state.motion)
     floor = "" if found.floor is None else f", floor at {found.floor:.3f} m"
@@ -135,27 +135,27 @@ def lock_feet(state: ClipState, progress: Progress | None = None) -> ClipState:
 
 
 def keep_objects(motion: Motion, before: Motion) -> Motion:
-    """Return an edited motion with the objects that it had: their paths are given, and do not change."""
+    """Return an edited motion with the objects of the motion before; their paths do not change."""
     things = before.objects
     return MotionWithObjects(motion.model, motion.q, motion.fps, things) if things else motion
 
 
 def move_contact(state: ClipState, index: int, start: int, end: int) -> ClipState:
-    """Move the ends of a contact.
+    """Set the start and end frame of a contact.
 
     Raises:
-        InvalidValue: It would be empty, or the same point would be in contact twice.
+        InvalidValue: The contact would be empty, or overlap another contact of the same point.
     """
     return replace(state, contacts=read_ledger(state).replace(index, start=start, end=end), done="Move a contact")
 
 
 def remove_contact(state: ClipState, index: int) -> ClipState:
-    """Remove a contact from the ledger."""
+    """Remove a contact."""
     return replace(state, contacts=read_ledger(state).remove(index), done="Remove a contact")
 
 
 def add_contact(state: ClipState, like: Contact, frame: int) -> ClipState:
-    """Add a contact of the same point as another one, around a frame, as long as it fits between its neighbours.
+    """Add a contact of the same point as another, around a frame, limited by its neighbours.
 
     Raises:
         InvalidValue: The point is in contact there already.
@@ -179,7 +179,7 @@ def read_ledger(state: ClipState) -> Contacts:
     """Return the contacts of a clip.
 
     Raises:
-        InvalidValue: Nobody has looked for them yet.
+        InvalidValue: The contacts have not been found yet.
     """
     if state.contacts is None:
         raise InvalidValue("there are no contacts yet: press Find contacts.")
@@ -190,7 +190,7 @@ def read_ledger(state: ClipState) -> Contacts:
 
 
 def merge_key(state: ClipState, key: PoseKey) -> tuple[PoseKey, ...]:
-    """Return the keys with one more; at a frame that has one, its pose is replaced."""
+    """Return the keys with another one; a key at the same frame is replaced."""
     before = next((old for old in state.keys if old.frame == key.frame), None)
     if before is not None:
         names = [name for name in before.names if name not in key.names]
@@ -200,14 +200,14 @@ def merge_key(state: ClipState, key: PoseKey) -> tuple[PoseKey, ...]:
 
 
 def remove_key(state: ClipState, frame: int) -> tuple[PoseKey, ...]:
-    """Return the keys without the one of a frame."""
+    """Return the keys without the one at a frame."""
     return tuple(key for key in state.keys if key.frame != frame)
 
 
 def put_keys(
     state: ClipState, keys: Iterable[PoseKey], progress: Progress | None = None, done: str = "Key"
 ) -> ClipState:
-    """Lay keys on the clip: each holds exactly at its frame, and spreads smoothly around it."""
+    """Apply keys to the clip: each holds exactly at its frame, and spreads smoothly around it."""
     keys = tuple(keys)
     if not keys:
         return replace(state, motion=state.base, keys=(), done=done, note="")
@@ -222,12 +222,12 @@ def put_keys(
 
 
 def set_spread(state: ClipState, spread: float, progress: Progress | None = None) -> ClipState:
-    """Let all keys reach so far before and after their frames [s]."""
+    """Set the reach of all keys before and after their frames [s]."""
     return put_keys(replace(state, spread=spread), state.keys, progress, "Spread")
 
 
 def find_standing(state: ClipState, keys: Iterable[PoseKey]) -> Contacts:
-    """Return the contacts that hold while keys are applied: all but those that were moved by hand."""
+    """Return the contacts to hold while keys are applied: all except those moved by hand."""
     try:
         ledger = contacts(state.base) if state.contacts is None else state.contacts
     except InvalidValue:
@@ -240,7 +240,7 @@ def find_standing(state: ClipState, keys: Iterable[PoseKey]) -> Contacts:
 
 
 def cut_clip(state: ClipState, start: int, end: int) -> ClipState:
-    """Keep the frames from `start` to before `end`; keys become part of the clip.
+    """Keep the frames from `start` up to, not including, `end`; keys become part of the clip.
 
     Raises:
         InvalidValue: Fewer than two frames are left.
@@ -261,7 +261,7 @@ def cut_clip(state: ClipState, start: int, end: int) -> ClipState:
 
 
 def measure_slip(motion: Motion, ledger: Contacts) -> Floats:
-    """Return how far the contact points that slip most go along the ground at each frame, (frames,) [mm]."""
+    """Return the largest horizontal slip of a contact point at each frame, (frames,) [mm]."""
     up: Floats = motion.model.up_direction
     out = np.zeros(len(motion))
     for contact in ledger:
@@ -274,7 +274,7 @@ def measure_slip(motion: Motion, ledger: Contacts) -> Floats:
 
 
 def compare_quality(state: ClipState) -> tuple[Quality, Quality]:
-    """Return the quality of the original and of the edited clip, judged by the same contacts."""
+    """Return the quality of the original and of the edited clip, with the same contacts."""
     ledger = state.contacts
     if ledger is None:
         ledger = find_standing(replace(state, base=state.original), ())

@@ -1,4 +1,4 @@
-"""Small pictures in the panel, as SVG and HTML."""
+"""Small charts in the panel, as SVG and HTML."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["describe_step", "draw_bars", "draw_errors", "make_table"]
 
 
 WIDTH = 262
-MAX_COLUMNS = 6  # of J that are written in numbers
+MAX_COLUMNS = 6  # columns of J at most to print as numbers
 EQUATIONS = {
     "transpose": "dq = &alpha; J<sup>T</sup> e",
     "gradient": "dq = &alpha; J<sup>T</sup> e",
@@ -28,13 +28,13 @@ EQUATIONS = {
     "sdls": "dq = &Sigma; v<sub>i</sub> &phi;<sub>i</sub>, each bounded along its singular vector",
     "lm": "dq = J<sup>T</sup> (J J<sup>T</sup> + &lambda;&sup2; I)<sup>-1</sup> e, within the ranges",
     "halley": "dq: as lm, with the second derivative of the place",
-}  # what each method of the shelf does with J and e
+}  # the step of each method, from J and e
 
 
 def draw_bars(values: Floats, damping: tuple[float, float] | None) -> str:
     """Draw singular values as bars on a logarithmic scale, with the largest and smallest damping as lines.
 
-    What is left of a line was damped in that step.
+    Singular values left of the line are damped in that step.
     """
     low, high = 1e-3, 10.0
 
@@ -100,12 +100,12 @@ def draw_errors(errors: Floats) -> str:
 
 
 def name_power(power: int) -> str:
-    """Name a power of ten of metres."""
+    """Format a power of ten in metres."""
     return {0: "1 m", -1: "10 cm", -2: "1 cm", -3: "1 mm", -6: "1 um", -9: "1 nm"}.get(power, f"1e{power} m")
 
 
 def describe_step(model: Model, method: str, handle: str, step: OneStep | None) -> str:
-    """Describe one iteration: e, J, the equation that gives dq, and where the step was to lead and led."""
+    """Describe one iteration: e, J, the equation of dq, and the predicted and actual step."""
     if step is None:
         return f"<div style='font-size:12px'>Drag {html.escape(handle)} first: it asks for nothing.</div>"
     names = name_velocities(model)
@@ -125,17 +125,17 @@ def describe_step(model: Model, method: str, handle: str, step: OneStep | None) 
 
 
 def millimetres(vector: Floats) -> str:
-    """Write a vector in millimetres."""
+    """Format a vector in millimetres."""
     return "(" + ", ".join(f"{1e3 * v:.1f}" for v in vector) + ") mm"
 
 
 def describe_damping(step: OneStep) -> str:
-    """Describe the damping that was used, if any."""
+    """Describe the damping of a step, if any."""
     return "" if step.damping is None else f", &lambda; = {step.damping:.3g} L"
 
 
 def tabulate_step(step: OneStep, columns: NDArray[np.intp], names: list[str]) -> str:
-    """Write columns of J with their names, and dq below them."""
+    """Return a table of named columns of J, with dq below them."""
     cell = "text-align:right;padding:0 2px"
     head = "".join(
         f"<th style='{cell};max-width:44px;overflow:hidden;text-overflow:ellipsis' title='{html.escape(name)}'>"
@@ -153,7 +153,7 @@ def tabulate_step(step: OneStep, columns: NDArray[np.intp], names: list[str]) ->
 
 
 def draw_matrix(J: Floats, names: list[str]) -> str:
-    """Draw a matrix as coloured cells; hovering names the column."""
+    """Draw a matrix as coloured cells; hovering shows the column's name."""
     largest = float(np.abs(J).max(initial=1e-12))
     wide = WIDTH / max(J.shape[1], 1)
     cells = []
@@ -170,7 +170,7 @@ def draw_matrix(J: Floats, names: list[str]) -> str:
 
 
 def make_table(head: list[str], rows: list[list[str]], colors: list[str] | None = None) -> str:
-    """Make a small table; the first column may carry a dot of colour."""
+    """Return a small HTML table; the first column may have coloured dots."""
     cells = "".join(f"<th style='text-align:{'left' if k == 0 else 'right'}'>{h}</th>" for k, h in enumerate(head))
     body = ""
     for i, row in enumerate(rows):

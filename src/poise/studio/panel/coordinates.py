@@ -1,7 +1,7 @@
-"""The coordinates of a pose, one by one: name, range, value, and how each is set.
+"""The scalar coordinates of a pose: name, range, value and setter.
 
-A hinge has its angle, a slide its length. A ball or a free joint has a quaternion, whose numbers mean nothing one
-by one: it is shown as the rotation vector from its rest, in the axes of the part that turns.
+A hinge has an angle, a slide a length. A ball or a free joint has a quaternion, whose components are not meaningful
+one by one: it is shown as the rotation vector from the rest pose, in the axes of the moving part.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ __all__ = ["Dial", "find_dials", "format_q", "format_transform", "read_dials", "
 
 @dataclass(frozen=True, slots=True)
 class Dial:
-    """One number of a pose.
+    """One scalar coordinate of a pose.
 
     Attributes:
-        name: The joint, and which of its numbers.
-        joint: The joint.
-        v: Where it is among the velocities of the body.
-        slides: Whether it is a length [m] or a factor; otherwise an angle [rad].
+        name: The name of the joint, and of its coordinate.
+        joint: The name of the joint.
+        v: The index among the body's velocities.
+        slides: Whether it is a length [m] or a factor rather than an angle [rad].
         low: The lowest value.
         high: The highest value.
-        bounded: Whether the body's own range says so; otherwise it is as far as a slider goes.
-        unit: What it is measured in; empty for a factor.
+        bounded: Whether `low` and `high` are joint limits rather than the ends of a slider.
+        unit: The unit; empty for a factor.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Dial:
 
 @lru_cache(maxsize=8)
 def find_dials(model: Model, size: float) -> tuple[Dial, ...]:
-    """Return a dial for every number of a pose that can move; `size` is how far the body slides either way [m]."""
+    """Return a dial for every coordinate that can move; `size` is the slider range without limits, both ways [m]."""
     found: list[Dial] = []
     rest = read_values(model, np.array(model.rest))
     for joint in model.joints:
@@ -82,7 +82,7 @@ def read_dials(model: Model, dials: tuple[Dial, ...], q: Floats) -> Floats:
 
 
 def set_dial(model: Model, dial: Dial, q: Floats, value: float) -> Floats:
-    """Return the pose with one dial set, inside of the body's ranges."""
+    """Return the pose with one dial set, within the joint limits."""
     joint = model.joint(dial.joint)
     values = read_values(model, q)
     values[dial.v] = min(max(value, dial.low), dial.high)
@@ -99,11 +99,11 @@ def set_dial(model: Model, dial: Dial, q: Floats, value: float) -> Floats:
 
 
 def format_q(q: Floats) -> str:
-    """Write a configuration as Python would read it."""
+    """Format a configuration as a Python list."""
     return "[" + ", ".join(f"{value:.6g}" for value in q) + "]"
 
 
 def format_transform(T: Floats) -> str:
-    """Write a transform (4, 4) as Python would read it."""
+    """Format a transform (4, 4) as a nested Python list."""
     rows = (", ".join(f"{value:.6g}" for value in row) for row in T)
     return "[" + ", ".join(f"[{row}]" for row in rows) + "]"

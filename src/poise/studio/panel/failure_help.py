@@ -1,4 +1,4 @@
-"""Help with failures for beginners: what each kind is, what to do, where to read on."""
+"""Help with failures for beginners: the kind, the remedy, and the section of the docs."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ PAGE = "docs/failures.md"
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """One kind of failure.
+    """A kind of failure.
 
     Attributes:
-        kinds: The causes that it is about.
-        section: Its heading in the failure gallery.
-        advice: What it is, and what to do in the studio.
-        limit: The kind of limit that such a cause has to be about, if that matters.
+        kinds: The kinds of causes it covers.
+        section: The heading in the failure gallery.
+        advice: An explanation, and the remedy in the studio.
+        limit: The kind of limit the cause must involve, or "" for any.
     """
 
     kinds: tuple[CauseKind, ...]
@@ -28,7 +28,7 @@ class Reason:
     limit: str = ""
 
     def covers(self, cause: Cause) -> bool:
-        """Return whether a cause is of this kind."""
+        """Return whether this kind of failure covers a cause."""
         return cause.kind in self.kinds and (not self.limit or any(x.kind == self.limit for x in cause.limits))
 
 
@@ -68,5 +68,5 @@ REASONS = (
 
 
 def find_reason(explanation: Explanation) -> Reason | None:
-    """Return the kind of failure that an explanation tells of; None where it is none of them."""
+    """Return the kind of failure of an explanation, or None."""
     return next((reason for reason in REASONS if any(map(reason.covers, explanation.causes))), None)

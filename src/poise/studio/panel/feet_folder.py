@@ -1,4 +1,4 @@
-"""Foot contacts: found, corrected in a list, and locked; the quality is shown in a table."""
+"""The folder of foot contacts: found, edited in a list, and locked, with a quality table."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class FeetFolder:
     """The contacts of the clip in the panel.
 
     Attributes:
-        chosen: The chosen line of the ledger, or None.
+        chosen: The index of the chosen contact, or None.
         chosen_changed: Called when another contact is chosen.
     """
 
@@ -62,14 +62,14 @@ class FeetFolder:
 
     @property
     def ledger(self) -> Contacts | None:
-        """The contacts of the clip."""
+        """The contacts of the clip, or None."""
         state = self.editing.state
         return None if state is None else state.contacts
 
     # ------------------------------------------------------------------------------------------ showing
 
     def show(self) -> None:
-        """Show the contacts of the clip as it is."""
+        """Update the list of contacts."""
         ledger = self.ledger
         lines = [] if ledger is None else [describe_contact(k, c, ledger.fps) for k, c in enumerate(ledger)]
         if not lines:
@@ -84,7 +84,7 @@ class FeetFolder:
         self.show_report()
 
     def show_ends(self) -> None:
-        """Show the ends of the chosen contact."""
+        """Show the start and end of the chosen contact."""
         ledger = self.ledger
         if ledger is not None and self.chosen is not None:
             contact = ledger[self.chosen]
@@ -110,7 +110,7 @@ class FeetFolder:
     # ------------------------------------------------------------------------------------------ callbacks
 
     def on_choose(self) -> None:
-        """Choose a contact of the list, and go to where it begins."""
+        """Choose a contact of the list, and go to its start."""
         ledger = self.ledger
         if ledger is not None and self.list.value in self.list.options:
             self.chosen = self.list.options.index(self.list.value)
@@ -119,7 +119,7 @@ class FeetFolder:
             self.tell()
 
     def on_ends(self, client: Any) -> None:
-        """Move the ends of the chosen contact; one that cannot be moved there stays."""
+        """Move the start and end of the chosen contact; if that fails, it is unchanged."""
         ledger, chosen = self.ledger, self.chosen
         if ledger is None or chosen is None:
             return
@@ -131,7 +131,7 @@ class FeetFolder:
             self.follow(contact, start, end)
 
     def on_more(self, client: Any) -> None:
-        """Remove the chosen contact, or add one of the same point at this time."""
+        """Remove the chosen contact, or add one of the same point at the current time."""
         ledger, chosen = self.ledger, self.chosen
         if ledger is None or chosen is None:
             return
@@ -143,7 +143,7 @@ class FeetFolder:
             self.follow(like, frame, frame + 1)
 
     def edit(self, client: Any, do: Any, going_on: str = "") -> bool:
-        """Change the ledger, and return whether that worked; otherwise the viewer gets the reason."""
+        """Change the contacts and return whether that worked; otherwise show the error to the viewer."""
         try:
             return self.editing.change(do, going_on)
         except PoiseError as error:
@@ -153,7 +153,7 @@ class FeetFolder:
             return False
 
     def follow(self, like: Contact, start: int, end: int) -> None:
-        """Keep a contact chosen whose line in the ledger may be another one now."""
+        """Keep a contact chosen when its index changes."""
         for line, contact in enumerate(self.ledger or ()):
             if (
                 (contact.frame, contact.point) == (like.frame, like.point)
@@ -165,7 +165,7 @@ class FeetFolder:
         self.tell()
 
     def tell(self) -> None:
-        """Tell that another contact is chosen."""
+        """Call the listeners of the chosen contact."""
         for listen in self.chosen_changed:
             listen()
 
@@ -176,7 +176,7 @@ def describe_contact(line: int, contact: Contact, fps: float) -> str:
 
 
 def tabulate_quality(names: tuple[str, str], found: tuple[Quality | None, Quality | None]) -> str:
-    """Make a table of the quality of two clips, with units."""
+    """Return a table of the quality of two clips, with units."""
     rows = []
     for word, field, form in MEASURES:
         values = ["" if one is None else form.format(getattr(one, field)) for one in found]

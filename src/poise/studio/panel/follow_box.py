@@ -1,4 +1,4 @@
-"""The checkbox that lets cameras follow the body while its clip plays."""
+"""The checkbox that makes cameras follow the body during playback."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HINT = "While a clip plays, the camera goes along with the body"
 
 
 class FollowBox:
-    """The box, and a chase for every viewer; made inside the tab that holds it."""
+    """The checkbox, and a `Chase` for each viewer; created within its tab."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -36,7 +36,7 @@ class FollowBox:
         self.hear("motion")
 
     def hear(self, what: str) -> None:
-        """Handle a change of the player; a clip that travels farther than the body is long is followed."""
+        """Handle a change of the player; clips that travel farther than the body's size are followed by default."""
         motion = self.session.player.motion
         if what == "playing":
             self.begin()
@@ -49,7 +49,7 @@ class FollowBox:
             self.box.value = motion is not None and measure_travel(motion) > self.session.puppet.size
 
     def put(self, client: Any, view: View) -> None:
-        """Take a viewer's camera along from where it is put; every viewer's is put somewhere on coming."""
+        """Start a viewer's chase at a new view, which every viewer gets on connecting."""
         chase = self.chases.get(client.client_id)
         if chase is None:
             chase = self.chases[client.client_id] = self.make_chase(client.camera)
@@ -61,25 +61,25 @@ class FollowBox:
         self.chases.pop(client.client_id, None)
 
     def make_chase(self, camera: Any) -> Chase:
-        """Make a chase of the clip that is open."""
+        """Return a chase for the open clip."""
         session = self.session
         lowest = session.scenery.floor + ABOVE * session.puppet.size
         return Chase(camera, self._way, session.model.up_direction, lowest)
 
     def begin(self) -> None:
-        """Let every camera keep its current place relative to the body."""
+        """Make every camera keep its current offset from the body."""
         now = self.make_chase(None)
         for chase in list(self.chases.values()):
             chase.way, chase.up, chase.lowest = now.way, now.up, now.lowest
             chase.begin()
 
     def begin_trail(self) -> None:
-        """Let every camera keep its place relative to a body that begins to walk."""
+        """Make every camera keep its offset from a body that starts to walk."""
         for chase in list(self.chases.values()):
             chase.begin()
 
     def follow_trail(self, trail: Floats) -> None:
-        """Move the cameras with a body that walks: where it was last, (places, 3), the newest at the end."""
+        """Move the cameras with a walking body; `trail` has its last positions, (n, 3), newest last."""
         for chase in list(self.chases.values()):
             chase.way = trail
             chase.go(trail[-1])
@@ -95,7 +95,7 @@ class FollowBox:
 
 
 def find_place(way: Floats, at: float) -> Floats:
-    """Return a place of a way at a time, counted in frames."""
+    """Return the position on a path at a time in frames, interpolated."""
     low = min(int(at), len(way) - 1)
     high = min(low + 1, len(way) - 1)
     out: Floats = way[low] + min(at - low, 1.0) * (way[high] - way[low])

@@ -1,4 +1,4 @@
-"""The joints tab: every joint with a slider, the pose and a handle as numbers, and targets that are typed."""
+"""The joints tab: sliders of all joints, the pose and a handle as numbers, and typed targets."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from poise.studio.web.throttle import Pace
 __all__ = ["JointsTab"]
 
 
-NUMBERS_PAUSE = 0.2  # [s] between two looks at the numbers
-MAX_SLIDERS = 160  # sliders
+NUMBERS_PAUSE = 0.2  # [s] between updates of the numbers
+MAX_SLIDERS = 160  # sliders at most
 COPY_SCRIPT = (
     "(async t=>{try{await navigator.clipboard.writeText(t)}catch(e){const a=document.createElement('textarea');"
     "a.value=t;document.body.appendChild(a);a.select();document.execCommand('copy');a.remove()}})(this.dataset.text);"
@@ -31,7 +31,7 @@ COPY_SCRIPT = (
 
 
 class JointsTab:
-    """The panel of joints and numbers; made inside the tab that holds it."""
+    """The tab of joints and numbers; created within its tab."""
 
     def __init__(self, session: Session, rings: Rings) -> None:
         self.session, self.rings = session, rings
@@ -57,10 +57,10 @@ class JointsTab:
         session.listeners.append(self.show)
         self.change_body()
 
-    # ------------------------------------------------------------------------------------------ what is shown
+    # ------------------------------------------------------------------------------------------ display
 
     def change_body(self) -> None:
-        """Add a slider for every number of another body."""
+        """Add a slider for every coordinate of the new body."""
         self.rings.change_body()
         for slider in self.sliders:
             slider.remove()
@@ -78,7 +78,7 @@ class JointsTab:
         self.refresh()
 
     def add_slider(self, dial: Dial) -> Any:
-        """Add the slider of one number, in degrees or metres."""
+        """Add the slider of one coordinate, in degrees or metres."""
         gui: Any = self.session.server.gui
         step = 0.001 if dial.slides else 0.1
         low, high = (round(round(scale(dial, end) / step) * step, 4) for end in (dial.low, dial.high))
@@ -88,17 +88,17 @@ class JointsTab:
         return slider
 
     def show(self, frame: FrameResult, T: Floats) -> None:
-        """Show the numbers of a frame, now or a little later."""
+        """Request an update of the numbers."""
         self.pace.ask()
 
     def refresh(self) -> None:
-        """Show the numbers as they are."""
-        with self.session.lock:  # another body may be coming
+        """Update the numbers."""
+        with self.session.lock:  # another body may be opening
             if not self.session.stopped:
                 self.show_numbers()
 
     def show_numbers(self) -> None:
-        """Show the numbers of the body that is there."""
+        """Update the numbers from the current pose."""
         session, q = self.session, self.session.puppet.q
         values = read_dials(session.model, self.dials, q)
         for dial, slider, value in zip(self.dials, self.sliders, values, strict=True):
@@ -110,7 +110,7 @@ class JointsTab:
         self.pose.content = describe_pose(self.dials, values, q)
 
     def filter(self) -> None:
-        """Show the sliders whose name contains the typed words."""
+        """Show the sliders whose names contain the typed words."""
         words = self.find.value.lower().split()
         exact = any(dial.joint == self.find.value for dial in self.dials)
         for dial, slider in zip(self.dials, self.sliders, strict=True):
@@ -118,18 +118,18 @@ class JointsTab:
             slider.visible = dial.joint == self.find.value if exact else named
 
     def find_joint(self, joint: str | None) -> None:
-        """Show the sliders of the joint that was chosen on the body; all of them for None."""
+        """Show the sliders of the joint chosen on the body, or all for None."""
         self.find.value = joint or ""
         self.filter()
 
     def select(self, name: str) -> None:
-        """Turn to the handle that was touched last."""
+        """Select the handle that was touched last."""
         if self.handle.value != name:
             self.handle.value = name
             self.take_place()
 
     def take_place(self) -> None:
-        """Copy the place of the handle into the input fields."""
+        """Copy the transform of the handle into the input fields."""
         if self.handle.value not in self.session.grips.frames:
             return
         T = self.session.puppet.transform(self.handle.value)
@@ -142,7 +142,7 @@ class JointsTab:
     # ------------------------------------------------------------------------------------------ callbacks
 
     def on_slide(self, dial: Dial, value: float, client: Any = True) -> None:
-        """Turn one joint; handles and pins go along, and rings that the viewer has go to it."""
+        """Turn one joint; handles and pins follow, and the viewer's rings move to the joint."""
         if client is None:
             return
         if not dial.slides and getattr(client, "client_id", None) in self.rings.turns:
@@ -152,7 +152,7 @@ class JointsTab:
         self.session.touch()
 
     def on_go(self) -> None:
-        """Move the handle to the place that was typed."""
+        """Move the handle to the typed target."""
         target, handle = np.eye(4), self.handle.value
         target[:3, 3] = self.find_place(handle)
         roll, pitch, yaw = (math.radians(x) for x in self.turn.value)
@@ -161,7 +161,7 @@ class JointsTab:
         self.session.touch()
 
     def find_place(self, handle: str) -> Floats:
-        """Return the place that was typed; a plane gives the third of two numbers."""
+        """Return the typed position [m]; for a planar body two coordinates are typed."""
         if not self.flat.visible:
             return np.array(self.place.value)
         model, frame = self.session.model, self.session.puppet.handles[handle].frame
@@ -169,17 +169,17 @@ class JointsTab:
 
 
 def scale(dial: Dial, value: float) -> float:
-    """Return a value as its slider shows it: degrees, or metres."""
+    """Convert a value to slider units: degrees or metres."""
     return value if dial.slides else math.degrees(value)
 
 
 def unscale(dial: Dial, value: float) -> float:
-    """Return the value that a slider shows [rad or m]."""
+    """Convert a slider value to radians or metres."""
     return value if dial.slides else math.radians(value)
 
 
 def describe_range(dial: Dial) -> str:
-    """Describe the range of a number."""
+    """Describe the range of a coordinate."""
     if not dial.bounded:
         return "It has no range of its own"
     text = f"{dial.low:.3f} to {dial.high:.3f} {dial.unit}".rstrip()
@@ -193,7 +193,7 @@ def find_rpy(R: Floats) -> tuple[float, float, float]:
 
 
 def make_copy(label: str, text: str) -> str:
-    """Make a button that copies a text."""
+    """Return an HTML button that copies a text."""
     look = "font-size:11px;padding:1px 8px;margin-right:6px;border:1px solid #9aa5b1;border-radius:4px;cursor:pointer;"
     look += "background:none;color:inherit"
     given = f'data-label="{html.escape(label)}" data-text="{html.escape(text, quote=True)}"'
@@ -201,7 +201,7 @@ def make_copy(label: str, text: str) -> str:
 
 
 def describe_handle(name: str, T: Floats) -> str:
-    """Show where a handle is, and buttons that copy it."""
+    """Describe the transform of a handle, with copy buttons."""
     wxyz = np.array(Rotation.from_matrix(T[:3, :3]).wxyz)
     place = ", ".join(f"{x:.4f}" for x in T[:3, 3])
     turn = ", ".join(f"{math.degrees(x):.1f}" for x in find_rpy(T[:3, :3]))
@@ -214,7 +214,7 @@ def describe_handle(name: str, T: Floats) -> str:
 
 
 def describe_pose(dials: tuple[Dial, ...], values: Floats, q: Floats) -> str:
-    """Show all numbers, in degrees and radians, and a button that copies q."""
+    """Describe all coordinates, in radians and degrees, with a button that copies q."""
     rows = "".join(
         f"<tr><td>{html.escape(dial.name)}</td><td style='text-align:right'>{value:.4f}</td>"
         f"<td style='text-align:right'>{dial.unit if dial.slides else f'{math.degrees(value):.1f}&deg;'}</td></tr>"

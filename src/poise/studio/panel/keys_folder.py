@@ -1,4 +1,4 @@
-"""Keys: the changes by hand at each frame, in a list."""
+"""The folder of keys: the changes made by hand, in a list."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class KeysFolder:
         return () if state is None else state.keys
 
     def show(self) -> None:
-        """Show the keys of the clip as it is."""
+        """Update the list of keys."""
         state = self.editing.state
         lines = [] if state is None else [describe_key(key, state.motion.fps) for key in state.keys]
         frames = [key.frame for key in self.keys]
@@ -52,30 +52,30 @@ class KeysFolder:
         self.show_busy()
 
     def show_busy(self) -> None:
-        """Disable the controls while a key is made."""
+        """Disable the controls while a task runs."""
         if self.session.stopped:
             return
         task = self.editing.background.task
         self.remove.disabled = self.spread.disabled = task is not None
 
     def on_choose(self) -> None:
-        """Go to the key that was chosen."""
+        """Go to the chosen key."""
         frame, state = self.find_chosen(), self.editing.state
         if frame is not None and state is not None:
             self.session.player.show_at(frame / state.motion.fps)
 
     def on_remove(self) -> None:
-        """Take the chosen key out of the clip."""
+        """Remove the chosen key from the clip."""
         frame = self.find_chosen()
         if frame is not None:
             self.editing.remove_key(frame)
 
     def on_spread(self) -> None:
-        """Take how far keys reach."""
+        """Apply the spread slider."""
         self.editing.set_spread(float(self.spread.value))
 
     def find_chosen(self) -> int | None:
-        """Return the frame of the chosen key."""
+        """Return the frame of the chosen key, or None."""
         keys = self.keys
         if not keys or self.list.value not in self.list.options:
             return None

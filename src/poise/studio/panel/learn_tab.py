@@ -1,4 +1,4 @@
-"""The third tab: the Jacobian at work. Everything is about the handle that was touched last."""
+"""The learn tab: the Jacobian of the handle that was touched last."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from poise.studio.session import Session
 __all__ = ["LearnTab"]
 
 
-BARS_PAUSE = 0.1  # [s] between two looks at the bars
-LONGEST_ARROW = 0.22  # of L: the longest arrow
+BARS_PAUSE = 0.1  # [s] between updates of the bars
+LONGEST_ARROW = 0.22  # length of the longest arrow, relative to body size
 ITALIC = PLAIN.format("<i>{}</i>")
 
 
 class LearnTab:
-    """The panel of the lessons; made inside the tab that holds it."""
+    """The tab of the lessons; created within its tab."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -59,9 +59,9 @@ class LearnTab:
         self._looked = 0.0
         self._arrows: Any = None
         self._ball: Any = None
-        self._busy: Floats | None = None  # the pose before the drag that goes on
-        self._before: Floats | None = None  # the pose at the last look at the bars
-        self._used: tuple[Any, tuple[float, float] | None] = (None, None)  # a method, and how its steps were damped
+        self._busy: Floats | None = None  # the pose before the current drag
+        self._before: Floats | None = None  # the pose at the last update of the bars
+        self._used: tuple[Any, tuple[float, float] | None] = (None, None)  # a method, and the damping of its steps
         for box in (self.columns, self.ball, self.live):
             box.on_update(lambda _: session.touch())
         self.along.on_update(self.on_along)
@@ -73,7 +73,7 @@ class LearnTab:
     # ------------------------------------------------------------------------------------------ the frame
 
     def select(self, name: str) -> None:
-        """Turn to the handle that was touched last."""
+        """Select the handle that was touched last."""
         if name != self.handle:
             self.handle = name
             self.title.content = name_handle(name)
@@ -81,7 +81,7 @@ class LearnTab:
         self.session.touch()
 
     def show(self, frame: FrameResult, T: Floats) -> None:
-        """Update the parts that are switched on, after every frame."""
+        """Update the enabled displays, after every frame."""
         if self._busy is None and self.session.puppet.held:
             self._busy = frame.q
         elif not self.session.puppet.held:
@@ -99,18 +99,18 @@ class LearnTab:
             self.bars.visible = self.live.value
 
     def find_damping(self, q: Floats) -> tuple[float, float] | None:
-        """Return the damping of the steps since the last update; unchanged if there were none."""
+        """Return the damping of the steps since the last update; unchanged if no steps were made."""
         before, self._before = self._before, q
         try:
             used = find_damping(self.session.puppet, q if before is None else before)
-        except PoiseError:  # the method does not serve this; the panel says so
+        except PoiseError:  # the method does not support the goals; the panel reports it
             return None
         method = self.session.puppet.settings.method
         self._used = (method, used) if used is not None or self._used[0] != method else self._used
         return self._used[1]
 
     def show_limits(self, q: Floats) -> None:
-        """Light the joints that stand at the end of their range."""
+        """Highlight the joints at their limits."""
         model = self.session.model
         names = find_limited(model, q) if self.session.show_limits else []
         self.session.view.light({model.joint(name).frame: COLORS["limit"] for name in names})
@@ -142,7 +142,7 @@ class LearnTab:
         )
 
     def show_ball(self, q: Floats, T: Floats) -> None:
-        """Show the ellipsoid around the handle."""
+        """Show the manipulability ellipsoid at the handle."""
         if not self.ball.value:
             if self._ball is not None:
                 self._ball.visible = False
@@ -164,7 +164,7 @@ class LearnTab:
     # ------------------------------------------------------------------------------------------ null space
 
     def begin_walk(self) -> None:
-        """Begin to move along the null space, from the pose as it is now."""
+        """Start to move along the null space, from the current pose."""
         try:
             self.wanderer = Wanderer(self.session.puppet, self.handle, int(self.mode.value) - 1)
         except PoiseError:
@@ -173,7 +173,7 @@ class LearnTab:
         self.show_modes()
 
     def show_modes(self) -> None:
-        """Show the number of free directions and the goals that they keep."""
+        """Show the number of free directions and the goals they keep."""
         walk = self.wanderer
         count = 0 if walk is None else walk.modes
         self.mode.max = max(count, 2)
@@ -183,7 +183,7 @@ class LearnTab:
         self.free.content = fill(ITALIC, text if count else f"Nothing can move while {self.handle} stays.")
 
     def on_along(self, event: Any) -> None:
-        """Move the body along the null space; the handle stays."""
+        """Move the body along the null space; the handle stays in place."""
         if event.client is None:
             return
         if self.wanderer is None:
@@ -218,12 +218,12 @@ class LearnTab:
         self.draw_curve()
 
     def go(self, q: Floats) -> None:
-        """Put the body at q and keep all targets."""
+        """Set the configuration and keep all targets."""
         self.session.puppet.stand_at(q)
         self.session.touch()
 
     def draw_curve(self) -> None:
-        """Draw the error by iteration, from where stepping began or from the rest pose."""
+        """Draw the error by iteration, from the start of stepping or the rest pose."""
         puppet = self.session.puppet
         try:
             start = self.start if self.start is not None else np.array(puppet.model.rest)
@@ -233,7 +233,7 @@ class LearnTab:
         self.curve.content = draw_errors(curve) if len(curve) > 1 else ""
 
     def change_body(self) -> None:
-        """Forget everything about the body before."""
+        """Reset everything for another body."""
         self.handle = next(iter(self.session.grips.frames))
         self.title.content = name_handle(self.handle)
         self.words.content = self.curve.content = ""
@@ -246,5 +246,5 @@ class LearnTab:
 
 
 def name_handle(handle: str) -> str:
-    """Show the name of the handle in question."""
+    """Return the title with the name of the handle."""
     return fill(PLAIN.format("About <b>{}</b>, the handle touched last."), handle)

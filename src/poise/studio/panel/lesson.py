@@ -1,8 +1,8 @@
-"""The lesson about one frame: its Jacobian, singular values, possible motions, and one step in parts.
+"""Lessons about one frame: its Jacobian, singular values, null space, and one iteration in parts.
 
-J    velocity of the frame's place for each joint velocity, 3 x nv        [m/rad]
-s_i  its singular values: how far the place goes for a unit step along the i-th direction
-N    = I - J^+ J, steps that leave the frame (and all pins) where they are
+J    velocity of the frame's position per joint velocity, 3 x nv           [m/rad]
+s_i  singular values of J: displacement for a unit step along the i-th direction
+N    = I - J^+ J, steps that leave the frame (and all pins) in place
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ __all__ = [
 ]
 
 
-LEAST_COLUMN = 0.02  # of the longest column: shorter ones are not drawn
-LIMIT_TOLERANCE = 1e-6  # [rad, m] from the end of a range
+LEAST_COLUMN = 0.02  # relative to the longest column: shorter columns are not drawn
+LIMIT_TOLERANCE = 1e-6  # [rad, m] from a joint limit
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,9 +44,9 @@ class Arrows:
     """Columns of a Jacobian as arrows.
 
     Attributes:
-        points: Start and end of each, (n, 2, 3) [m].
-        colors: Of each, (n, 3), 0 to 255: along the chain from blue to red.
-        names: The velocity of each.
+        points: Start and end of each arrow, (n, 2, 3) [m].
+        colors: The colour of each arrow, (n, 3), 0 to 255: from blue to red along the chain.
+        names: The name of each arrow's velocity.
     """
 
     points: NDArray[np.float32]
@@ -55,7 +55,7 @@ class Arrows:
 
 
 def name_velocities(model: Model) -> list[str]:
-    """Name every velocity: by its joint, with a number where it has several."""
+    """Return the name of every velocity: that of its joint, numbered if the joint has several."""
     names = [""] * model.nv
     for joint in model.joints:
         for k in range(joint.nv if not joint.mimic else 0):
@@ -64,7 +64,7 @@ def name_velocities(model: Model) -> list[str]:
 
 
 def find_arrows(model: Model, q: Floats, frame: str, size: float) -> Arrows:
-    """Return the columns that move a frame as arrows at it; the longest is `size` long."""
+    """Return the columns of a frame's Jacobian as arrows at it; the longest has length `size` [m]."""
     J = model.jacobian(q, frame)[:3]
     length = np.linalg.norm(J, axis=0)
     longest = float(length.max(initial=0.0))
@@ -77,7 +77,7 @@ def find_arrows(model: Model, q: Floats, frame: str, size: float) -> Arrows:
 
 
 def spread_hues(count: int) -> NDArray[np.uint8]:
-    """Return colours from blue over green to red."""
+    """Return colours from blue through green to red."""
     t = np.linspace(0.0, 1.0, max(count, 1))[:count]
     stops = np.array([[38, 84, 200], [20, 160, 150], [120, 190, 60], [240, 170, 40], [215, 50, 60]], dtype=float)
     at = t * (len(stops) - 1)
@@ -88,13 +88,13 @@ def spread_hues(count: int) -> NDArray[np.uint8]:
 
 
 def find_ellipsoid(model: Model, q: Floats, frame: str) -> tuple[Floats, Floats]:
-    """Return where unit joint steps bring the frame: a right-handed rotation and three half-lengths [m/rad].
+    """Return the manipulability ellipsoid of a frame: a right-handed rotation and three half-lengths [m/rad].
 
-    A body of one or two joints has as many axes; the others, along which nothing goes, stand square on them.
+    A body of one or two joints has one or two axes; the others have length zero and are orthogonal to them.
     """
     found = manipulability(model, q, frame)
     count = found.axes.shape[1]
-    whole = np.linalg.svd(found.axes)[0]  # its last columns are square on the axes
+    whole = np.linalg.svd(found.axes)[0]  # the last columns are orthogonal to the axes
     axes = np.concatenate([found.axes, whole[:, count:]], axis=1)
     if np.linalg.det(axes) < 0:
         axes[:, 2] *= -1
@@ -104,13 +104,13 @@ def find_ellipsoid(model: Model, q: Floats, frame: str) -> tuple[Floats, Floats]
 def find_damping(puppet: Puppet, start: Floats) -> tuple[float, float] | None:
     """Return the largest and the smallest lambda of the steps from `start` to the targets.
 
-    In units of L, as singular values are. None where the method has no damping, or no step was left to make.
+    In units of the model length, as for singular values. None if the method has no damping or made no step.
     """
     return read_damping(puppet.solve(start, record=True, flat=True))
 
 
 def read_damping(solution: Solution) -> tuple[float, float] | None:
-    """Return the largest and the smallest lambda that a recorded solution was damped with; None for none."""
+    """Return the largest and the smallest lambda of a recorded solution, or None if it was not damped."""
     history = solution.history
     used = np.zeros(0) if history is None else history.damping[history.damping > 0.0]  # lambda^2 of each step
     return (float(np.sqrt(used.max())), float(np.sqrt(used.min()))) if len(used) else None
@@ -118,7 +118,7 @@ def read_damping(solution: Solution) -> tuple[float, float] | None:
 
 @lru_cache(maxsize=8)
 def find_ranges(model: Model) -> tuple[tuple[str, ...], NDArray[np.intp], Floats, Floats]:
-    """Return the joints with ranges by coordinate: their names, where they are in q, lowest and highest."""
+    """Return the joints with scalar limits: names, indices in q, lower and upper limits."""
     joints = [j for j in model.joints if j.nv and j.nq == j.nv and not j.mimic]
     names = [j.name for j in joints for _ in range(j.nv)]
     at = [k for j in joints for k in range(j.q.start, j.q.stop)]
@@ -127,7 +127,7 @@ def find_ranges(model: Model) -> tuple[tuple[str, ...], NDArray[np.intp], Floats
 
 
 def find_limited(model: Model, q: Floats) -> list[str]:
-    """Return the joints that stand at the end of their range."""
+    """Return the joints at their limits."""
     names, at, low, high = find_ranges(model)
     value = q[at]
     hit = np.nonzero((value <= low + LIMIT_TOLERANCE) | (value >= high - LIMIT_TOLERANCE))[0]
@@ -135,15 +135,15 @@ def find_limited(model: Model, q: Floats) -> list[str]:
 
 
 class Wanderer:
-    """Moves a body along one direction of its null space: a handle and all that is pinned or planted stay.
+    """Motion along one direction of the null space: a handle and all pinned or planted handles stay in place.
 
-    The direction is the `mode`-th right singular vector of the stacked Jacobian beyond its rank, carried along. Where
-    nothing can move while the handle keeps its place and rotation, as on a planar arm of three joints, it keeps its
-    place alone.
+    The direction is the `mode`-th right singular vector of the stacked Jacobian beyond its rank, updated as the body
+    moves. If nothing can move while the handle keeps its position and rotation, as in a planar arm of three joints, it
+    keeps its position only.
 
     Attributes:
-        modes: How many directions there are.
-        turns: Whether the handle is free to turn.
+        modes: The number of directions.
+        turns: Whether the handle may rotate.
     """
 
     def __init__(self, puppet: Puppet, handle: str, mode: int) -> None:
@@ -164,13 +164,13 @@ class Wanderer:
         self.at = 0.0
 
     def stack_jacobians(self, q: Floats) -> Floats:
-        """Stack the Jacobians of all that must not move; lengths in units of L."""
+        """Return the stacked Jacobians of all fixed frames; lengths in units of the model length."""
         scale = np.array([1.0 / self.model.length] * 3 + [1.0] * 3)[:, None]
         rows = np.concatenate([scale * self.model.jacobian(q, frame) for frame in self.frames])
         return np.delete(rows, (3, 4, 5), axis=0) if self.turns else rows
 
     def find_direction(self, mode: int) -> tuple[Floats, int]:
-        """Return a unit step that moves nothing to first order, and how many there are."""
+        """Return a unit step that moves no fixed frame to first order, and the number of such directions."""
         _, values, V = np.linalg.svd(self.stack_jacobians(self.q))
         rank = int((values > 1e-6 * values[0]).sum())
         free = V[rank:]
@@ -179,7 +179,7 @@ class Wanderer:
         return free[mode % len(free)], len(free)
 
     def go(self, to: float) -> Floats:
-        """Return the configuration at a place along the direction [rad, a unit vector's length]."""
+        """Return the configuration at a distance along the direction [rad]."""
         while abs(to - self.at) > 1e-9:
             step = float(np.clip(to - self.at, -0.05, 0.05))
             J = self.stack_jacobians(self.q)
@@ -197,16 +197,16 @@ class Wanderer:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OneStep:
-    """One iteration taken apart.
+    """One iteration in parts.
 
     Attributes:
-        q: Where it started.
-        e: What was wanted: target minus place [m].
-        J: The place's Jacobian, (3, nv).
-        dq: The step that the method took.
-        after: Where it led.
-        moved: How far the place really went [m]; J dq is what was predicted.
-        damping: The lambda of this step, in units of L; None where the method has none.
+        q: The configuration at the start.
+        e: The error: target minus position [m].
+        J: The Jacobian of the position, (3, nv).
+        dq: The step of the method.
+        after: The configuration after the step.
+        moved: The actual displacement [m]; J dq is the predicted one.
+        damping: The lambda of this step, in units of the model length, or None.
     """
 
     q: Floats
@@ -219,7 +219,7 @@ class OneStep:
 
     @property
     def predicted(self) -> Floats:
-        """Where the step leads to first order: J dq [m]."""
+        """The displacement to first order: J dq [m]."""
         out: Floats = self.J @ self.dq
         return out
 
@@ -230,7 +230,7 @@ class OneStep:
 
 
 def take_step(puppet: Puppet, handle: str, start: Floats | None = None) -> OneStep | None:
-    """Take one iteration of the chosen method, from `start` or where the body is; None where the handle is free."""
+    """Take one iteration of the current method from `start` or the current pose; None if the handle has no target."""
     wanted = puppet.find_target(handle)
     if wanted is None:
         return None
@@ -246,7 +246,7 @@ def take_step(puppet: Puppet, handle: str, start: Floats | None = None) -> OneSt
 
 
 def trace_error(puppet: Puppet, handle: str, start: Floats | None = None) -> Floats:
-    """Return the handle's error [m] by iteration, everything solved from `start`."""
+    """Return the handle's error by iteration [m], for the whole problem solved from `start`."""
     solution = puppet.solve(start, record=True, flat=True)
     names: Sequence[str] = list(solution.errors)
     if solution.history is None or handle not in names:

@@ -1,4 +1,4 @@
-"""The last tab: a clip as a timeline. It is played and scrubbed, its feet are held, it is edited by hand and saved."""
+"""The motion tab: a clip as a timeline, to play, scrub, lock feet, edit by hand and save."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from poise.studio.web.throttle import Pace
 __all__ = ["MotionTab"]
 
 NOTHING = PLAIN.format("No motion yet: open a BVH or glTF file in the first tab, or record what you drag.")
-MARKER_PAUSE = 1.0 / 15.0  # [s] between two pictures of the marker
+MARKER_PAUSE = 1.0 / 15.0  # [s] between updates of the marker
 
 
 class MotionTab:
-    """The panel of the clip; made inside the tab that holds it."""
+    """The tab of the clip; created within its tab."""
 
     def __init__(self, session: Session, second_body: SecondBody) -> None:
         self.session, self.player, self.editing = session, session.player, session.editing
@@ -98,7 +98,7 @@ class MotionTab:
             self._mark.ask()
 
     def show_motion(self) -> None:
-        """Show which motion is open, and all that is known of it."""
+        """Show the open motion and its data."""
         motion = self.player.motion
         nothing = motion is None
         for each in (self.time, self.play, self.part, self.cut, self.save):
@@ -120,14 +120,14 @@ class MotionTab:
         self.draw()
 
     def draw(self) -> None:
-        """Draw the timeline again."""
+        """Redraw the timeline."""
         state = self.editing.state
         if state is not None:
             self.picture.content = draw_timeline(state, (self.player.start, self.player.end), self.feet.chosen)
             self.draw_marker()
 
     def draw_marker(self) -> None:
-        """Draw where in time the body is."""
+        """Draw the marker of the current time."""
         state = self.editing.state
         if state is not None and not self.session.stopped:
             self.marker.content = draw_marker(state, self.player.seconds)
@@ -135,18 +135,18 @@ class MotionTab:
     # ------------------------------------------------------------------------------------------ callbacks
 
     def on_play(self) -> None:
-        """Start or stop the clip."""
+        """Start or stop playback."""
         if self.play.value:
             self.player.play()
         else:
             self.player.stop()
 
     def on_pace(self) -> None:
-        """Take the speed, and whether it loops."""
+        """Apply the speed and the loop box."""
         self.player.loop, self.player.speed = bool(self.loop.value), float(self.speed.value)
 
     def on_part(self) -> None:
-        """Take the in and out points."""
+        """Apply the in and out points."""
         start, end = self.part.value
         self.player.set_part(float(start), float(end))
 
@@ -180,7 +180,7 @@ class MotionTab:
                 client.add_notification("That did not work", str(error), auto_close_seconds=12.0, color="red")
 
     def on_record(self) -> None:
-        """Start recording, or open the recording as a motion."""
+        """Start to record, or open the recording as a motion."""
         if self.record.value:
             self.player.record(self.session.puppet.q)
             self.about.content = PLAIN.format("Recording: drag something.")
@@ -188,13 +188,13 @@ class MotionTab:
             self.player.finish(self.session.model)
 
     def watch(self, frame: FrameResult, T: NDArray[Any]) -> None:
-        """Record the frame that was shown, and bring the ghost along."""
+        """Record the shown frame, and move the ghost."""
         if self.record.value:
             self.player.watch(frame.q)
         self.ghost.follow()
 
     def change_body(self) -> None:
-        """Forget the motion, which was another body's."""
+        """Drop the motion of the previous body."""
         self.record.value = self.ghost_on.value = False
         self.ghost.show(False)
         self.second_body.remove()

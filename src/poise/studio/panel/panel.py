@@ -1,6 +1,6 @@
-"""The panel next to the body: errors in words at the top, then tabs.
+"""The panel next to the body: error messages at the top, then tabs.
 
-Everything in it is shared by all viewers but the folder of the chosen handle, which each viewer has alone.
+All viewers share it, except the folder of the chosen handle, which each viewer has alone.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ STYLE = (
     "max-height:230px;overflow:auto;font-size:12.5px;line-height:1.45;padding:8px 10px;border-left:3px solid;"
     "border-radius:4px;margin:2px 9px"
 )
-NOTICE_STYLE = (  # a notice lies over the stage: the mouse goes through it to the body, except to close it
+NOTICE_STYLE = (  # notices cover the stage: mouse events pass through them, except on the close button
     "<style>.mantine-Notification-root{pointer-events:none!important}"
     ".mantine-Notification-closeButton{pointer-events:auto!important}</style>"
 )
-CALM, ALARM, REFUSED = (24, 168, 156), (222, 52, 60), (245, 166, 35)  # read on white and on black
+CALM, ALARM, REFUSED = (24, 168, 156), (222, 52, 60), (245, 166, 35)  # readable on white and on black
 FIRST_CAUSES = (CauseKind.PROVED, CauseKind.GIVES_WAY)  # listed before the figures
-LATER_WAYS_OUT = (WayOutKind.UNPROVED, WayOutKind.TOLERANCE)  # they do not change the targets
-FIGURES_PAUSE = 0.25  # [s] between two looks at the figures
+LATER_WAYS_OUT = (WayOutKind.UNPROVED, WayOutKind.TOLERANCE)  # these do not change the targets
+FIGURES_PAUSE = 0.25  # [s] between updates of the figures
 
 
 class Topic(Enum):
@@ -70,7 +70,7 @@ FAILURES = (Topic.MISSED, Topic.WHY, Topic.REFUSED)
 
 
 class Panel:
-    """All of the panel."""
+    """The whole panel."""
 
     def __init__(self, session: Session, second_body: SecondBody, styles: StyleLearner) -> None:
         self.session, self.rings = session, Rings(session)
@@ -100,29 +100,29 @@ class Panel:
         self.planar = PlanarMarks(session)
 
     def change_body(self) -> None:
-        """Turn every tab to another body."""
+        """Update every tab for another body."""
         for tab in (self.pose, self.joints, self.solver, self.learn, self.race, self.motion, self.planar):
             tab.change_body()
         self.say(Topic.HELP, HELP + KEYBOARD, CALM)
 
     def select(self, viewer: int, name: str) -> None:
-        """Show the handle that a viewer touched."""
+        """Select the handle that a viewer touched."""
         self.pose.select(viewer, name)
         self.learn.select(name)
         self.joints.select(name)
         self.rings.put_away(viewer)
 
     def join(self, client: Any) -> None:
-        """Give a new viewer a folder of their own."""
+        """Add the folder of a new viewer."""
         self.pose.join(client)
 
     def leave(self, viewer: int) -> None:
-        """Forget a viewer who has left."""
+        """Remove the data of a viewer who has left."""
         self.pose.leave(viewer)
         self.rings.put_away(viewer)
 
     def say(self, topic: Topic, text: str, color: Color) -> None:
-        """Show a message at the top; it is sent only if it has changed."""
+        """Show a message at the top; it is sent only if it changed."""
         with self._lock:
             self._topic = topic
             if text != self._said:
@@ -134,7 +134,7 @@ class Panel:
         self.say(Topic.WHY, "<b>Not everything can be reached.</b>" + describe_why(explanation), ALARM)
 
     def report(self, frame: FrameResult, refused: str) -> None:
-        """Show after every frame which handles are missed, and the figures a few times a second."""
+        """Show the missed handles after every frame, and the figures a few times per second."""
         if refused:
             self.say(
                 Topic.REFUSED, f"<b>This method does not serve what is asked.</b><br>{html.escape(refused)}", REFUSED
@@ -153,13 +153,13 @@ class Panel:
 
 
 def frame_words(text: str, color: Color) -> str:
-    """Put words in a box."""
+    """Return text in a coloured box."""
     red, green, blue = color
     return f"<div style='{STYLE};background:rgba({red},{green},{blue},.13);border-color:rgb{color}'>{text}</div>"
 
 
 def shrink_words(text: str) -> str:
-    """Put words in small grey letters."""
+    """Return text in small grey letters."""
     return f"<div style='font-size:11px;color:#8a94a0;padding:4px 10px;font-variant-numeric:tabular-nums'>{text}</div>"
 
 
@@ -175,7 +175,7 @@ def draw_legend() -> str:
 
 
 def describe_why(explanation: Explanation) -> str:
-    """Describe the obstacle, the remedy and the page to read; the figures fold out."""
+    """Describe the obstacle, the remedy and the page to read; the figures are folded."""
     lines = [html.escape(line) for line in (explanation.summary, *(part.text for part in explanation.parts))]
     first = [html.escape(line) for line in choose_lines(explanation)]
     shown = "".join(f"<div style='margin-top:5px'>{line}</div>" for line in first or lines[:1])
@@ -188,26 +188,26 @@ def describe_why(explanation: Explanation) -> str:
 
 
 def choose_lines(explanation: Explanation) -> list[str]:
-    """Return the sentences that a reader wants before the figures, three at most."""
+    """Return the sentences to show before the figures, at most three."""
     causes, ways = explanation.causes, [way for way in explanation.ways_out if way.kind not in LATER_WAYS_OUT]
     telling = [cause.text for cause in causes if cause.kind in FIRST_CAUSES] + [way.text for way in ways[:1]]
     return (telling or [cause.text for cause in causes])[:3]
 
 
 def describe_missed(frame: FrameResult) -> str:
-    """Name each missed handle and by how much it is off."""
+    """List the missed handles with their errors."""
     return ", ".join(f"{html.escape(name)} by {describe_error(*frame.errors[name])}" for name in sorted(frame.missed))
 
 
 def describe_error(metres: float, radians: float) -> str:
-    """Format an error with readable units."""
+    """Format an error [m, rad] with readable units."""
     far = f"{100 * metres:.1f} cm" if metres > 0.01 else f"{1000 * metres:.1f} mm"
     turn = f"{57.29578 * radians:.0f} degrees"
     return far if radians < 0.02 else f"{far} and {turn}" if metres > 1e-3 else turn
 
 
 def describe_figures(figures: dict[str, Any]) -> str:
-    """Put the figures on one line."""
+    """Return the figures on one line."""
     if not figures["frames_per_second"]:
         return "&nbsp;"
     words = f"solve {figures['solve_ms']:.2f} ms &middot; {figures['frames_per_second']:.0f} frames/s"

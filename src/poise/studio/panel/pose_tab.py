@@ -1,4 +1,4 @@
-"""The first tab: which body, the chosen handle, undo and friends, joints that are frozen, and files."""
+"""The pose tab: the body, the chosen handle, undo and redo, frozen joints, and files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LEVELS = {"usual": None, "first": 0, "second": 1, "third": 2, "last": 4}
 
 
 class PoseTab:
-    """The panel of the body and its handles; made inside the tab that holds it."""
+    """The tab of the body and its handles; created within its tab."""
 
     def __init__(self, session: Session, styles: StyleLearner) -> None:
         self.session = session
@@ -58,10 +58,10 @@ class PoseTab:
         self.own: dict[int, dict[str, Any]] = {}
         self.listen()
 
-    # ------------------------------------------------------------------------------------------ what it lists
+    # ------------------------------------------------------------------------------------------ lists
 
     def list_bodies(self) -> tuple[str, ...]:
-        """List the built-in bodies, and the one that is shown."""
+        """List the built-in bodies, and the current one."""
         known = ("humanoid", *(name for name in models.names() if name != "humanoid"))
         name = self.session.model.name
         return known if name in known else (name, *known)
@@ -97,12 +97,12 @@ class PoseTab:
         self.session.touch()
 
     def on_body(self, event: Any) -> None:
-        """Show another body from the list."""
+        """Open another body from the list."""
         if event.client is not None and self.body.value != self.session.model.name:
             self.try_to(event.client, lambda: self.session.show(self.body.value))
 
     def on_file(self, event: Any) -> None:
-        """Open a file that was dropped or chosen."""
+        """Open an uploaded file."""
         given = self.file.value
         if self.try_to(event.client, lambda: open_upload(self.session, given.name, given.content)):
             self.tell(event.client, f"{given.name} is open.", self.describe_file(), "teal")
@@ -121,35 +121,35 @@ class PoseTab:
         self.show_frozen()
 
     def on_frozen(self, event: Any) -> None:
-        """Freeze the chosen joint, or let it move again."""
+        """Freeze or unfreeze the chosen joint."""
         if event.client is None:
             return
         name, frozen = self.joint.value, frozenset(self.session.puppet.rig.state.frozen)
         self.freeze(frozen | {name} if self.frozen.value else frozen - {name})
 
     def freeze(self, joints: frozenset[str]) -> None:
-        """Freeze these joints, and no others."""
+        """Freeze exactly these joints."""
         self.ask(self.session.puppet.freeze, joints)
         self.show_frozen()
 
     def show_frozen(self) -> None:
-        """Show the list of frozen joints, and the box of the chosen one."""
+        """Update the list of frozen joints, and the box of the chosen one."""
         frozen = self.session.puppet.rig.state.frozen
         self.frozen.value = self.joint.value in frozen
         self.list.content = fill(PLAIN, ", ".join(sorted(frozen))) if frozen else PLAIN.format(NONE)
 
     def on_view(self) -> None:
-        """Show the handles, or hide them."""
+        """Show or hide the handles."""
         for node in self.session.grips.nodes.values():
             node.visible = self.show_handles.value
 
     def on_limits(self) -> None:
-        """Light the joints at their limit, or not."""
+        """Enable or disable the highlighting of joints at their limits."""
         self.session.show_limits = self.show_limits.value
         self.session.touch()
 
     def on_symmetric(self) -> None:
-        """Make a drag on one side on the other too."""
+        """Enable or disable symmetric dragging."""
         with self.session.puppet.lock:
             self.session.puppet.rig.symmetric = self.symmetric.value
 
@@ -175,14 +175,14 @@ class PoseTab:
         return True
 
     def tell(self, client: Any, title: str, body: str, color: Any) -> None:
-        """Put a note in the corner of one viewer's window."""
+        """Show a notification to one viewer."""
         if client is not None:
             client.add_notification(title, body, auto_close_seconds=12.0, color=color)
 
     # ------------------------------------------------------------------------------------------ one viewer's own
 
     def join(self, client: Any) -> None:
-        """Give a new viewer a folder for the handle that they choose."""
+        """Add the handle folder of a new viewer."""
         names = tuple(self.session.grips.frames)
         with self.handle_place:
             own = {
@@ -199,13 +199,13 @@ class PoseTab:
         own["level"].on_update(lambda e: self.on_weight(own) if e.client else None)
 
     def on_pin(self, own: dict[str, Any]) -> None:
-        """Pin the chosen handle, or release it."""
+        """Pin, plant or release the chosen handle."""
         puppet = self.session.puppet
         do = {"Pin": puppet.pin, "Plant": puppet.plant, "Release": puppet.release}[own["pin"].value]
         self.try_to(None, lambda: self.ask(do, own["name"].value))
 
     def on_weight(self, own: dict[str, Any]) -> None:
-        """Take how much the handle counts, and on which priority."""
+        """Apply the weight and the priority of the handle."""
         puppet, name = self.session.puppet, own["name"].value
         weights, levels = dict(puppet.settings.weights), dict(puppet.settings.levels)
         weights[name] = own["weight"].value
@@ -216,7 +216,7 @@ class PoseTab:
         self.ask(lambda: puppet.change(weights=weights, levels=levels))
 
     def select(self, viewer: int, name: str) -> None:
-        """Show the handle that a viewer touched."""
+        """Select the handle that a viewer touched."""
         own = self.own.get(viewer)
         if own is None:
             return
@@ -227,11 +227,11 @@ class PoseTab:
         own["level"].value = next(word for word, number in LEVELS.items() if number == level)
 
     def leave(self, viewer: int) -> None:
-        """Forget a viewer who has left."""
+        """Remove the data of a viewer who has left."""
         self.own.pop(viewer, None)
 
     def change_body(self) -> None:
-        """List other handles and joints."""
+        """Update the lists for another body."""
         self.body.options = self.list_bodies()
         self.body.value = self.session.model.name
         self.joint.options = self.list_joints()

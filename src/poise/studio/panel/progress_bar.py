@@ -1,4 +1,4 @@
-"""The progress of long work in the panel, with a button that cancels it."""
+"""The progress bar of a background task, with a cancel button."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["WorkBar"]
 
 
 class WorkBar:
-    """A bar that is seen while something long goes on."""
+    """A bar that is visible while a background task runs."""
 
     def __init__(self, session: Session, background: Background, cancel: Callable[[], object]) -> None:
         self.session, self.background = session, background
@@ -25,7 +25,7 @@ class WorkBar:
         background.changed.append(self.show)
 
     def show(self) -> None:
-        """Show the running work, if any."""
+        """Show the running task, if any."""
         if self.session.stopped:
             return
         task = self.background.task

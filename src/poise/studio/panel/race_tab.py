@@ -1,4 +1,4 @@
-"""The race: the same drag under several methods, side by side. Each method moves a body of its own."""
+"""The race tab: the same drag with several methods, side by side. Each method moves its own body."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class RacingBody:
     def follow(self, leader: Puppet) -> None:
         """Make a frame with the leader's targets."""
         rig = self.puppet.rig
-        rig.state.copy_targets(leader.rig.state, keep=leader.held)  # a pin in hand stays its own
+        rig.state.copy_targets(leader.rig.state, keep=leader.held)  # handles in hand keep their own pins
         self.puppet.held, self.puppet.gaze = dict(leader.held), leader.gaze
         try:
             self.last, self.refused = self.puppet.frame(), ""
@@ -66,7 +66,7 @@ class RacingBody:
         self.label.position = T[:, :3, 3].mean(axis=0) + np.ptp(T[:, :3, 3], axis=0) * leader.model.up_direction * 0.66
 
     def show_target(self, leader: Puppet) -> None:
-        """Show where the handle should be that is raced for: the one in hand, or the one that is missed."""
+        """Show the target of the handle in hand, or of a missed one."""
         names = list(leader.held) or sorted(self.last.missed)
         wanted = leader.find_target(names[-1]) if names else None
         self.target.visible = wanted is not None
@@ -74,14 +74,14 @@ class RacingBody:
             self.target.position = tuple((wanted if wanted.ndim == 1 else wanted[:3, 3]) + self.place)
 
     def remove(self) -> None:
-        """Take the body out of the race."""
+        """Remove the body from the scene."""
         self.target.remove()
         self.label.remove()
         self.view.remove()
 
 
 class RaceTab:
-    """The panel of the race; made inside the tab that holds it."""
+    """The tab of the race; created within its tab."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -101,7 +101,7 @@ class RaceTab:
         session.movers.append(self.is_moving)
 
     def line_up(self) -> None:
-        """Put the chosen methods next to the body; none if the race is off."""
+        """Place a body for each chosen method; none if the race is off."""
         with self.session.lock:
             for racer in self.racers:
                 racer.remove()
@@ -115,7 +115,7 @@ class RaceTab:
         self.session.touch()
 
     def frame_all(self, all_of_them: bool) -> None:
-        """Bring everybody into view when the race begins or ends."""
+        """Show all bodies when the race starts or ends."""
         if all_of_them == self.wide:
             return
         self.wide = all_of_them
@@ -124,7 +124,7 @@ class RaceTab:
         self.session.scenery.show_points(np.concatenate([body.sample_points(T) for body in bodies]))
 
     def find_place(self, k: int) -> Floats:
-        """Return where the k-th stands: left and right of the body by turns, and a little behind it."""
+        """Return the offset of the k-th body: alternately left and right, and a little behind [m]."""
         up = self.session.model.up_direction
         ahead = find_front(self.session.model)
         side = (1 + k // 2) * (1 if k % 2 == 0 else -1)
@@ -133,7 +133,7 @@ class RaceTab:
         return out
 
     def show(self, frame: FrameResult, T: Floats) -> None:
-        """Let everybody make a frame after the body's own, and fill the table."""
+        """Make a frame of every racer after the body's own, and update the table."""
         if not self.racers:
             return
         for racer in self.racers:
@@ -159,11 +159,11 @@ class RaceTab:
         self.table.content = make_table(["method", "error", "us", "steps"], rows, colors)
 
     def is_moving(self) -> bool:
-        """Return whether a method is still on its way."""
+        """Return whether a method is still moving."""
         return any(racer.last.moved > SETTLED and not racer.refused for racer in self.racers)
 
     def change_body(self) -> None:
-        """Line up again with the body that is shown."""
+        """Restart the race with another body."""
         for racer in self.racers:
             racer.remove()
         self.racers = []
@@ -171,6 +171,6 @@ class RaceTab:
 
 
 def describe_error(frame: FrameResult, names: list[str]) -> str:
-    """Format the largest error of some handles."""
+    """Format the largest position error of some handles."""
     errors = [frame.errors[name][0] for name in names if name in frame.errors]
     return f"{1e3 * max(errors):.2f} mm" if errors else "-"

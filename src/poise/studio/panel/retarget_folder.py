@@ -1,4 +1,4 @@
-"""Carry a clip to another body, in the panel: which body, which part is which, how good it is, and the file."""
+"""The retargeting folder: the target body, the pairs of parts, the quality, and the file."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class CarryFolder:
     """The folder of the second body.
 
     Attributes:
-        second_body: The other body.
-        picked: What was clicked of the first body, while the second click is waited for.
+        second_body: The second body.
+        picked: The frame clicked on the first body, until the second click.
     """
 
     def __init__(self, session: Session, second_body: SecondBody) -> None:
@@ -73,7 +73,7 @@ class CarryFolder:
     # ------------------------------------------------------------------------------------------ showing
 
     def show(self) -> None:
-        """Show the controls of the second body, if there is one."""
+        """Update the controls of the second body."""
         second_body = self.second_body
         there = second_body.model is not None
         for each in (self.part, self.source, self.target, self.click, self.again, self.lines, self.kind, self.save):
@@ -89,14 +89,14 @@ class CarryFolder:
         self.show_report()
 
     def show_pair(self) -> None:
-        """Show which frames play the chosen part."""
+        """Show the frames of the chosen role."""
         mapping = self.second_body.mapping
         if mapping is not None and self.part.value in mapping:
             pair = mapping.find(self.part.value)
             self.source.value, self.target.value = pair.source, pair.target
 
     def show_report(self) -> None:
-        """Show progress, an error, or the quality of the result."""
+        """Update the status, and the quality of the result."""
         if self.session.stopped:
             return
         second_body = self.second_body
@@ -115,7 +115,7 @@ class CarryFolder:
             )
 
     def describe(self) -> str:
-        """Describe the second body, and the next step."""
+        """Describe the second body, and the next action."""
         second_body, picked = self.second_body, self.picked
         refused = second_body.background.refused
         if refused:
@@ -135,17 +135,17 @@ class CarryFolder:
     # ------------------------------------------------------------------------------------------ callbacks
 
     def on_body(self) -> None:
-        """Show a built-in body second_body the first."""
+        """Open a built-in body as the second body."""
         if self.body.value in BUILT_IN:
             self.second_body.open("humanoid", scale=BUILT_IN[self.body.value])
 
     def on_part(self) -> None:
-        """Show the pair of a part."""
+        """Highlight the pair of the chosen role."""
         self.second_body.choose(self.part.value)
         self.show_pair()
 
     def on_pair(self, client: Any) -> None:
-        """Apply the two lists to the chosen part."""
+        """Apply the two lists to the chosen role."""
         mapping, role = self.second_body.mapping, self.part.value
         if mapping is None or role not in mapping:
             return
@@ -155,7 +155,7 @@ class CarryFolder:
             self.try_to(client, lambda: self.mend(mapping.replace(role, source=source, target=target), role))
 
     def on_click(self, client: Any) -> None:
-        """Wait for a click on a part of the first body, then for one on the other."""
+        """Wait for a click on the first body, then for one on the second."""
         view = self.second_body.view
         if view is None:
             return
@@ -167,7 +167,7 @@ class CarryFolder:
         self.session.view.pick(lambda frame: self.on_first(frame, client))
 
     def on_first(self, frame: str, client: Any) -> None:
-        """Note the part of the first body that was clicked."""
+        """Store the frame clicked on the first body."""
         view = self.second_body.view
         if view is not None:
             self.picked = frame
@@ -175,7 +175,7 @@ class CarryFolder:
             view.pick(lambda other: self.on_second(other, client))
 
     def on_second(self, frame: str, client: Any) -> None:
-        """Make the two that were clicked a pair."""
+        """Pair the two clicked frames."""
         second_body, picked = self.second_body, self.picked
         self.picked = ""
         if second_body.mapping is None or second_body.model is None:
@@ -191,7 +191,7 @@ class CarryFolder:
         self.show_report()
 
     def mend(self, mapping: Any, role: str) -> None:
-        """Take another mapping, and carry the clip over again."""
+        """Set the mapping, and retarget the clip again."""
         self.second_body.chosen = role
         self.second_body.mend(mapping)
 
@@ -217,7 +217,7 @@ class CarryFolder:
             self.try_to(event.client, make)
 
     def on_leave(self) -> None:
-        """Take the other body away."""
+        """Remove the second body."""
         self.picked, self.body.value = "", CHOOSE
         self.session.view.stop_picking()
         self.second_body.remove()

@@ -1,6 +1,6 @@
 """Keyboard shortcuts, listed in viser's palette (Ctrl-K) and in the panel's help.
 
-Viser itself moves the camera by W, A, S, D, Q, E and the arrows; none of these is taken.
+Viser uses W, A, S, D, Q, E and the arrow keys for the camera; these are not assigned.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ __all__ = ["KEYS", "Shortcut", "Shortcuts", "describe_keys"]
 
 @dataclass(frozen=True, slots=True)
 class Shortcut:
-    """A key of the keyboard, and its action in words.
+    """A keyboard shortcut.
 
     Attributes:
-        label: What it does, in words.
-        key: The key, as viser names it.
-        modifier: What is held down with it, as viser names it.
+        label: The name of the action.
+        key: The key, in viser's notation.
+        modifier: The modifier keys, in viser's notation, or None.
     """
 
     label: str
@@ -32,7 +32,7 @@ class Shortcut:
 
     @property
     def text(self) -> str:
-        """The key as people write it."""
+        """The key combination as text."""
         held = {None: "", "shift": "Shift ", "cmd/ctrl": "Ctrl ", "cmd/ctrl+shift": "Ctrl Shift "}[self.modifier]
         return f"{held}{self.key.capitalize() if len(self.key) > 1 else self.key}"
 
@@ -60,7 +60,7 @@ KEYS = {
 
 
 class Shortcuts:
-    """Listens to the keys of all viewers."""
+    """The registered shortcuts of all viewers."""
 
     def __init__(self, session: Session, rings: Rings) -> None:
         self.session, self.rings = session, rings
@@ -103,7 +103,7 @@ class Shortcuts:
 
 
 def describe_keys() -> str:
-    """List all keys as HTML."""
+    """Return all shortcuts as an HTML table."""
     box = "border:1px solid #9aa5b1;border-radius:4px;padding:0 5px;white-space:nowrap"
     rows = "".join(
         f"<tr><td style='padding:2px 10px 2px 0'><span style='{box}'>{key.text}</span></td><td>{key.label}</td></tr>"
@@ -113,7 +113,7 @@ def describe_keys() -> str:
 
 
 def show_help(client: Any) -> None:
-    """Open a window with all keys, for one viewer."""
+    """Open a window with all shortcuts, for one viewer."""
     if client is None:
         return
     with client.gui.add_modal("Keys") as window:

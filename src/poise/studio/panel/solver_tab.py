@@ -1,4 +1,4 @@
-"""The second tab: which method, its settings, limits, steps and stiffness; all may change while a handle is dragged."""
+"""The solver tab: the method, its settings, limits, steps and stiffness; all can change during a drag."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ HANDLING = {
     "clamp": "clamp",
     "off": "off",
 }
-HIDDEN_SETTINGS = {"stall_steps", "stall_ratio"}  # settings that a dragged body never needs
+HIDDEN_SETTINGS = {"stall_steps", "stall_ratio"}  # settings that dragging never needs
 CHOICES = {"order": ORDERS}
 
 
 class SolverTab:
-    """The panel of the method; made inside the tab that holds it."""
+    """The tab of the method; created within its tab."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -53,20 +53,20 @@ class SolverTab:
         self.show_stiffness()
 
     def list_joints(self) -> tuple[str, ...]:
-        """List the joints that can be stiff."""
+        """List the joints whose stiffness can be set."""
         return tuple(j.name for j in self.session.model.joints if j.nv and not j.mimic)
 
     def on_method(self, event: Any) -> None:
         """Use another method, with its own settings."""
         method = find_method(self.method.value)
-        with self.session.lock:  # another viewer may choose one too
+        with self.session.lock:  # another viewer may choose one at the same time
             self.about.content = quote_method(method)
             self.show_settings(method)
         self.session.puppet.change(method=method)
         self.session.touch()
 
     def show_settings(self, method: Method) -> None:
-        """Add an input for each setting that the method has."""
+        """Add an input for each setting of the method."""
         for thing in self.inputs:
             thing.remove()
         self.inputs = []
@@ -89,11 +89,11 @@ class SolverTab:
         try:
             puppet.change(method=replace(puppet.settings.method, **{key: value}))
         except (PoiseError, TypeError):
-            return  # a number that is being typed
+            return  # an incomplete number
         self.session.touch()
 
     def apply(self) -> None:
-        """Apply everything that is not the method's own."""
+        """Apply the settings that all methods share."""
         self.session.puppet.change(
             limit_handling=HANDLING[self.handling.value],
             clearance=self.clearance.value,
@@ -110,7 +110,7 @@ class SolverTab:
         self.stiffness.value = float(known.get(joint.name, max([float(s) for s in read_stiffness(joint)], default=0.0)))
 
     def on_stiffness(self, event: Any) -> None:
-        """Make the chosen joint stiffer, or softer."""
+        """Set the stiffness of the chosen joint."""
         if event.client is None:
             return
         puppet = self.session.puppet
@@ -118,7 +118,7 @@ class SolverTab:
         self.session.touch()
 
     def change_body(self) -> None:
-        """List other joints; the settings stay."""
+        """Update the joints for another body; the settings are kept."""
         self.joint.options = self.list_joints()
         self.session.puppet.change(method=find_method(self.method.value))
         self.apply()
@@ -126,13 +126,13 @@ class SolverTab:
 
 
 def read_stiffness(joint: Any) -> list[float]:
-    """Return a joint's own stiffness, one number or several."""
+    """Return the stiffness of a joint's coordinates in the model."""
     value = getattr(joint, "stiffness", 0.0)
     return [float(v) for v in (value if hasattr(value, "__iter__") else [value])]
 
 
 def add_setting(gui: Any, name: str, value: Any) -> Any:
-    """Add an input for one setting; None for those that are no number, word or switch."""
+    """Add an input for one setting; return None if its type is not supported."""
     label = name.replace("_", " ")
     if name in CHOICES:
         return gui.add_dropdown(label, CHOICES[name], initial_value=value)

@@ -1,4 +1,4 @@
-"""Style in the panel: the open clips, what was learned, and a slider from the rest pose to the style."""
+"""The style folder: the clips, the learned style, and a slider from the rest pose to the style."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from poise.studio.styles.learner import StyleLearner
 __all__ = ["StyleFolder"]
 
 HOW = "Open clips, and what you drag looks like them: of this body, or of any other on two legs."
-MAX_LISTED_CLIPS = 6  # clips that are listed by name
+MAX_LISTED_CLIPS = 6  # clips at most to list by name
 
 
 class StyleFolder:
-    """The style of the body; made inside the tab that holds it.
+    """The style of the body; created within its tab.
 
     Attributes:
-        styles: What is learned.
+        styles: The style learner.
     """
 
     def __init__(self, session: Session, styles: StyleLearner) -> None:
@@ -60,7 +60,7 @@ class StyleFolder:
         self.session.player.changed.append(lambda what: self.show() if what == "motion" else None)
 
     def show(self) -> None:
-        """Show the clips, and the slider if there is a style."""
+        """Update the clips, and the slider if a style was learned."""
         if self.session.stopped:
             return
         styles = self.styles
@@ -75,13 +75,13 @@ class StyleFolder:
     # ------------------------------------------------------------------------------------------ callbacks
 
     def on_here(self) -> None:
-        """Learn from the clip that is open, with its edits."""
+        """Learn from the open clip, with its edits."""
         motion = self.session.player.motion
         if motion is not None:
             self.styles.open(motion, "this clip")
 
     def on_share(self) -> None:
-        """Apply the slider of the style."""
+        """Apply the style slider."""
         self.styles.share = self.share.value
 
     def on_save(self, event: Any) -> None:
@@ -92,18 +92,18 @@ class StyleFolder:
             event.client.send_file_download(name, write_style(style), save_immediately=True)
 
     def change_body(self) -> None:
-        """Forget the style of the body before."""
+        """Drop the style of the previous body."""
         self.styles.forget()
 
 
 def write_style(style: Style) -> bytes:
-    """Return the file of a style."""
+    """Return the content of a style file."""
     with TemporaryDirectory(prefix="poise-style-") as folder:
         return save(style, Path(folder) / "style.npz").read_bytes()
 
 
 def describe_clips(clips: list[StyleClip], style: Style | None, refused: str) -> str:
-    """Describe the clips that were learned, and those that failed."""
+    """Describe the learned clips, and the last error."""
     if not clips:
         return html.escape(refused) or HOW
     lines = [f"<b>{html.escape(clip.name)}</b>: {html.escape(clip.note)}" for clip in clips[:MAX_LISTED_CLIPS]]

@@ -1,6 +1,6 @@
-"""The timeline as a picture in the panel: slip over time, contacts as bars below it, keys, and where the body is.
+"""The timeline in the panel: slip over time, contacts as bars below it, keys, and the current time.
 
-Plain HTML and SVG, as wide as the panel is: it needs nothing from elsewhere, and reads on white and on black.
+Plain HTML and SVG at the width of the panel, without external resources, readable on white and on black.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from poise.studio.clips.timeline import ClipState, measure_slip
 __all__ = ["draw_marker", "draw_timeline"]
 
 
-MAX_POINTS = 400  # of a curve
-TALL, ROW = 58, 13  # [px] of the plot of slip, and of a row of bars
-LEFT, RIGHT = 52, 14  # [px] around the plot
+MAX_POINTS = 400  # points of a curve at most
+TALL, ROW = 58, 13  # [px], heights of the slip plot and of a row of bars
+LEFT, RIGHT = 52, 14  # [px], margins of the plot
 GREY, NOW = "#8a94a0", "#0d8078"
-SIDE_COLORS = {"l": ("#1a9d92", "#6cc9c0"), "r": ("#d9822b", "#f0b878")}  # of heels, of other points
+SIDE_COLORS = {"l": ("#1a9d92", "#6cc9c0"), "r": ("#d9822b", "#f0b878")}  # for heels, for other points
 OTHER_COLORS = ("#7a6fd0", "#c05f9c", "#5b8fd6", "#8a9a3a")
 MAX_ROWS = 8
 FACE = "font-size:10.5px;line-height:1.2;font-variant-numeric:tabular-nums"
@@ -32,7 +32,7 @@ def draw_timeline(state: ClipState, part: tuple[float, float], chosen: int | Non
     Args:
         state: The clip.
         part: The in and out points [s].
-        chosen: The line of the ledger that is chosen.
+        chosen: The index of the chosen contact, or None.
     """
     length = max(len(state.motion) - 1, 1)
     rows = [] if state.contacts is None else draw_rows(state.contacts, length, chosen)
@@ -48,16 +48,16 @@ def draw_timeline(state: ClipState, part: tuple[float, float], chosen: int | Non
 
 
 def measure_height(state: ClipState) -> int:
-    """Return how tall the part of the picture is that time runs along [px]."""
+    """Return the height of the timeline above its time labels [px]."""
     rows = 0 if state.contacts is None else len(name_rows(state.contacts))
     return (TALL if rows else ROW) + ROW * (rows + bool(state.keys))
 
 
 def draw_marker(state: ClipState, seconds: float) -> str:
-    """Draw where in time the body is: a line over the timeline, which lies just above."""
+    """Draw the marker of the current time: a line over the timeline, which is the element just above."""
     share = 100.0 * seconds * state.motion.fps / max(len(state.motion) - 1, 1)
     tall = measure_height(state)
-    foot = 13  # the line of the times below the plot
+    foot = 13  # the time labels below the plot
     return (
         f"<div style='position:relative;height:0;margin:0 {RIGHT}px 0 {LEFT}px;pointer-events:none;z-index:2'>"
         f"<div style='position:absolute;left:{min(max(share, 0.0), 100.0):.2f}%;bottom:{foot}px;height:{tall + 3}px;"
@@ -66,7 +66,7 @@ def draw_marker(state: ClipState, seconds: float) -> str:
 
 
 def draw_hint(state: ClipState) -> str:
-    """Draw an empty strip."""
+    """Draw an empty strip with a hint."""
     said = "nothing stands still" if state.contacts is not None else "Find contacts shows where feet stand"
     box = f"height:{ROW}px;background:#9aa5b122;border-radius:3px;color:{GREY};text-align:center;white-space:nowrap"
     return f"<div style='{box};overflow:hidden'>{said}</div>"
@@ -95,12 +95,12 @@ def draw_plot(state: ClipState) -> str:
 
 
 def write_number(value: float) -> str:
-    """Write a number in few characters."""
+    """Format a number in few characters."""
     return f"{value:.0f}" if value >= 10 else f"{value:.1f}" if value >= 0.1 else f"{value:.2g}"
 
 
 def draw_curve(values: Floats, top: float, color: str) -> str:
-    """Draw one curve; where it has more points than the picture, the largest of each stretch is drawn."""
+    """Draw one curve; a curve with too many points shows the maximum of each interval."""
     stretches = np.array_split(np.arange(len(values)), min(len(values), MAX_POINTS))
     x = [1000.0 * float(own.mean()) / max(len(values) - 1, 1) for own in stretches]
     y = [98.0 - 94.0 * float(values[own].max()) / top for own in stretches]
@@ -110,7 +110,7 @@ def draw_curve(values: Floats, top: float, color: str) -> str:
 
 
 def name_rows(ledger: Contacts) -> list[str]:
-    """Name the points of a ledger, left before right, each once."""
+    """Return the names of the contact points, left before right."""
     names = sorted({contact.name for contact in ledger}, key=lambda name: (name.rpartition("_")[2], name))
     return names[:MAX_ROWS]
 

@@ -1,7 +1,7 @@
-"""Arrows that move a handle along one axis. They begin outside the grip, which stays free to be taken.
+"""Arrows that move a handle along one axis. They start outside the grip, which stays free for dragging.
 
-The arrows of viser's gizmo begin in its middle, with a wide margin for the mouse: over a grip that was touched they
-would catch every second drag and lead it along one axis.
+The arrows of viser's gizmo start at its centre, with a wide margin for the mouse: they would catch many drags of the
+grip and restrict them to one axis.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 __all__ = ["add_arrows", "find_outward_signs", "make_arrow", "project_on_axis"]
 
 
-FIRST, LAST = 1.75, 4.0  # from the middle of the handle, in units of a grip: a bubble's radius is 1.3
+FIRST, LAST = 1.75, 4.0  # distance from the centre of the handle, in units of a grip: a bubble's radius is 1.3
 COLORS = ((235, 52, 92), (38, 176, 96), (44, 118, 240))  # x, y, z
 
 
 def find_outward_signs(model: Model, frame: str, q: Floats, unit: float) -> Floats:
-    """Return 1 for each axis of a frame, or -1 where the axis leads into the limb that carries it.
+    """Return 1 for each axis of a frame, or -1 if the axis points into the limb that carries it.
 
-    With this sign the arrow of an axis points out of the limb.
+    With this sign, the arrow of an axis points out of the limb.
     """
     T = model.fk(q, frame)
     for above in model.ancestors(frame)[1:]:
@@ -42,7 +42,7 @@ def find_outward_signs(model: Model, frame: str, q: Floats, unit: float) -> Floa
 
 
 def make_arrow(axis: int, unit: float, sign: float = 1.0) -> tuple[NDArray[np.float32], NDArray[np.uint32]]:
-    """Make a shaft with a head along one axis, or against it: vertices and triangles."""
+    """Return the vertices and triangles of an arrow along one axis, or against it."""
     n = 24
     turn = 2 * np.pi * np.arange(n) / n
     circle = np.stack([np.cos(turn), np.sin(turn)], axis=-1)
@@ -52,14 +52,14 @@ def make_arrow(axis: int, unit: float, sign: float = 1.0) -> tuple[NDArray[np.fl
     k, j = np.meshgrid(np.arange(len(profile) - 1), np.arange(n), indexing="ij")
     a, b = k * n + j, k * n + (j + 1) % n
     faces = np.stack([a, b, b + n, a, b + n, a + n], axis=-1).reshape(-1, 3)
-    vertices[:, 1:] *= sign  # half a turn about x: still seen from outside
+    vertices[:, 1:] *= sign  # half a turn about x, which keeps the orientation of the faces
     return np.roll(vertices, axis + 1, axis=1).astype(np.float32), faces.astype(np.uint32)
 
 
 def add_arrows(
     client: viser.ClientHandle, above: str, puppet: Puppet, frame: str, pull: Callable[[int, Any], None]
 ) -> None:
-    """Add three arrows under a node of one viewer's scene; `pull` is called with the one that is dragged."""
+    """Add three arrows under a node of one viewer's scene; `pull` is called with the index of the dragged one."""
     unit = UNIT * puppet.size
     signs = find_outward_signs(puppet.model, frame, puppet.q, unit)
     for axis, color in enumerate(COLORS):
@@ -75,10 +75,10 @@ def add_arrows(
 
 
 def project_on_axis(origin: Floats, axis: Floats, eye: Floats, seen: Floats) -> float:
-    """Return how far along an axis (a unit vector through `origin`) the place nearest to a ray of sight is [m].
+    """Return the position along an axis (a unit vector through `origin`) that is closest to a view ray [m].
 
-    The ray leads from `eye` through `seen`, d = (seen - eye) / |seen - eye|, and the two lines are nearest at
-    s = (axis - (axis . d) d) . (eye - origin) / (1 - (axis . d)^2). Along the ray itself an axis cannot be pulled: 0.
+    The ray leads from `eye` through `seen`, d = (seen - eye) / |seen - eye|, and the two lines are closest at
+    s = (axis - (axis . d) d) . (eye - origin) / (1 - (axis . d)^2). Returns 0 if the axis is along the ray.
     """
     d = (seen - eye) / np.linalg.norm(seen - eye)
     across = axis - (axis @ d) * d

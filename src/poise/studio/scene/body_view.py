@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 __all__ = ["BodyView"]
 
 
-MAX_NODE_DEPTH = 16  # parts that hang on one another; longer chains are laid flat
+MAX_NODE_DEPTH = 16  # nested scene nodes; deeper parts are attached to the root
 
 
 class BodyView:
-    """The surfaces of a body in the scene, under one name.
+    """The surfaces of a body in the scene, under one node.
 
-    Each part hangs on the part that carries it, as in the body itself: a joint that turns is one small message, and
-    what is fixed to a part (a handle) goes along for nothing. A body whose file brings meshes is dressed in them when
-    they have been read: its flesh is then seen no more, and still carries the handles.
+    The nodes are nested like the parts of the body: a joint that turns is one small message, and anything fixed to a
+    part (a handle) moves with it. The meshes of the body's file are shown once they are loaded: its flesh is then
+    hidden, but still carries the handles.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class BodyView:
         self.flesh = find_flesh(model)
         self.root = scene.add_frame(name, show_axes=False, position=tuple(self.offset))
         self.rows = np.array([model.frames.index(part.frame) for part in self.flesh], dtype=np.int64)
-        self.above = [-1] * len(self.flesh)  # the part that each one hangs on; -1 is the root
+        self.above = [-1] * len(self.flesh)  # the index of each one's parent part; -1 is the root
         self.names = [""] * len(self.flesh)
         for k in np.argsort(self.rows, kind="stable").tolist():
             self.above[k] = self.find_carrier(model.frame(self.flesh[k].frame).parent)
@@ -63,7 +63,7 @@ class BodyView:
         self._name, self._scene = name, scene
         self._opacity: float | None = None
         self._places: Floats | None = None
-        self.picking, self.picked = False, -1.0  # whether a click on a part is waited for, and when that ended last
+        self.picking, self.picked = False, -1.0  # whether a click on a part is awaited, and the time that ended
 
     def add(self, scene: viser.SceneApi, k: int) -> viser.MeshHandle:
         """Add one part to the scene."""
@@ -78,7 +78,7 @@ class BodyView:
         )
 
     def dress(self, dress: Dress) -> None:
-        """Show the meshes of the body's own file from now on."""
+        """Show the meshes of the body's file instead of its flesh."""
         self.dressed = DressedView(self._scene, self._name, self.model, dress, self.find_node, self.offset)
         for node in self.nodes:
             node.vertices, node.faces = np.zeros((3, 3), np.float32), np.array([[0, 1, 2]], np.uint32)
@@ -88,7 +88,7 @@ class BodyView:
             self.dressed.fade(self._opacity)
 
     def find_carrier(self, frame: str | None) -> int:
-        """Return the part that a frame is fixed to or hangs on; -1 for none, and below a very long chain."""
+        """Return the part that carries a frame; -1 for the root, also below very long chains."""
         for above in [] if frame is None else self.model.ancestors(frame):
             for k, part in enumerate(self.flesh):
                 if part.frame == above and self.names[k]:
@@ -96,7 +96,7 @@ class BodyView:
         return -1
 
     def find_node(self, frame: str) -> tuple[str, Floats] | None:
-        """Find the node that carries a frame rigidly, and where on it the frame is; None where nothing is drawn."""
+        """Return the node that carries a frame rigidly, and the frame's transform in it; None if it is not drawn."""
         parts = find_rigid_parts(self.model)
         T = dict(zip(self.model.frames, self.model.fk(np.array(self.model.rest)), strict=True))
         for k, part in enumerate(self.flesh):
@@ -105,7 +105,7 @@ class BodyView:
         return None
 
     def show(self, T: Floats) -> None:
-        """Move every part: T has all frames of the model, (frames, 4, 4). Parts that have not moved are not sent."""
+        """Move every part to the frames T of the model, (frames, 4, 4). Only parts that moved are sent."""
         self._places = T
         if self.dressed is not None:
             self.dressed.show(T)
@@ -122,11 +122,11 @@ class BodyView:
 
     @property
     def places(self) -> Floats:
-        """Where all frames of the model are shown, (frames, 4, 4)."""
+        """The displayed transforms of all frames of the model, (frames, 4, 4)."""
         return self.model.fk(np.array(self.model.rest)) if self._places is None else self._places
 
     def light(self, frames: Mapping[str, Color]) -> None:
-        """Colour the parts that these frames belong to, and all others plainly."""
+        """Colour the parts of these frames; all others get their own colour."""
         if self.dressed is not None:
             parts = find_rigid_parts(self.model)
             colors = {parts[name]: color for name, color in frames.items()}
@@ -140,7 +140,7 @@ class BodyView:
         self.lit = lit
 
     def pick(self, tell: Callable[[str], None]) -> None:
-        """Wait for a click on a part, and tell which frame moves it."""
+        """Wait for a click on a part, and call `tell` with the frame that moves it."""
         self.picking = True
 
         def end(frame: str, _: object = None) -> None:
@@ -154,7 +154,7 @@ class BodyView:
             node.on_click(partial(end, part.frame))
 
     def stop_picking(self) -> None:
-        """Wait for no click any more."""
+        """Stop waiting for a click."""
         if self.picking:
             self.picking, self.picked = False, time.perf_counter()
         if self.dressed is not None:
@@ -165,13 +165,13 @@ class BodyView:
     def find_clicked(self, origin: Floats, direction: Floats) -> str | None:
         """Return the frame that moves the first part on a ray, or None.
 
-        Flesh is met as long as flesh is seen: the meshes of the file may still be on their way.
+        Tests the flesh while flesh is shown: the meshes of the file may still be loading.
         """
         seen = () if self.dressed is None else None
         return find_hit(self.model, self.places, origin - self.offset, direction, pieces=seen)
 
     def fade(self, opacity: float | None) -> None:
-        """Draw the body so faintly, or as it is."""
+        """Set the opacity of the body; None restores the original."""
         self._opacity = opacity
         if self.dressed is not None:
             self.dressed.fade(opacity)
@@ -180,7 +180,7 @@ class BodyView:
             node.opacity = opacity
 
     def sample_points(self, T: Floats) -> Floats:
-        """Return a few hundred points of its surface in the world, (n, 3)."""
+        """Return a few hundred points on the surface in the world, (n, 3) [m]."""
         if self.dressed is not None:
             return outline_pieces(self.model, T) + self.offset
         found = []
@@ -190,7 +190,7 @@ class BodyView:
         return np.concatenate(found) if found else T[:, :3, 3] + self.offset
 
     def remove(self) -> None:
-        """Remove it from the scene."""
+        """Remove the body from the scene."""
         if self.dressed is not None:
             self.dressed.remove()
         self.root.remove()

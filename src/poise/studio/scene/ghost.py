@@ -1,4 +1,4 @@
-"""The clip as it was before, as a ghost: a translucent copy of the body at the same frame."""
+"""The ghost of the original clip: a translucent copy of the body at the same frame."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FAINT = 0.3
 
 
 class Ghost:
-    """The body of the original clip, see-through, at the same frame."""
+    """The body of the original clip, translucent, at the same frame."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -26,7 +26,7 @@ class Ghost:
         self._made = 0
 
     def show(self, on: bool) -> None:
-        """Show the ghost, or take it away."""
+        """Show or remove the ghost."""
         with self.session.lock:
             if self.view is not None:
                 self.view.remove()
@@ -41,7 +41,7 @@ class Ghost:
         self.follow()
 
     def follow(self) -> None:
-        """Put the ghost where the original is at this time."""
+        """Move the ghost to the original's pose at the current time."""
         original, view = self.session.player.original, self.view
         if view is not None and original is not None and original.model is view.model:
             view.show(view.model.fk(sample(original, self.session.player.seconds)))

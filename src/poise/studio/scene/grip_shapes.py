@@ -18,7 +18,7 @@ __all__ = ["UNIT", "GripShape", "shape_grip"]
 
 Triangles = tuple[NDArray[np.float32], NDArray[np.uint32]]
 
-UNIT = 0.04  # of L
+UNIT = 0.04  # unit of grips, relative to body size
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,7 +32,7 @@ class GripShape:
 
 
 def shape_grip(model: Model, handle: Handle, q: Floats, size: float) -> GripShape:
-    """Shape the grip of a handle: a bubble, a halo, a belt or a diamond.
+    """Return the shape of a handle: a bubble, a halo, a belt or a diamond.
 
     Bubbles are around hands and feet, the halo over the head, the belt around the pelvis, diamonds at knees and elbows.
     """
@@ -66,7 +66,7 @@ def shape_grip(model: Model, handle: Handle, q: Floats, size: float) -> GripShap
 
 
 def measure_thickness(model: Model, frame: str, default: float) -> float:
-    """Return how thick the body is at a frame [m]."""
+    """Return the radius of the body at a frame [m]."""
     parts = find_rigid_parts(model)
     near = [c.radius for c in body_capsules(model) if parts[c.frame] == parts[frame]]
     return max(near, default=default)
@@ -78,7 +78,7 @@ def turn_upright(up: Floats) -> Floats:
 
 
 def make_ring(around: float, thick: float) -> Triangles:
-    """Make a ring about z."""
+    """Return a torus about z."""
     n, m = 64, 16
     u, v = np.meshgrid(2 * np.pi * np.arange(n) / n, 2 * np.pi * np.arange(m) / m, indexing="ij")
     r = around + thick * np.cos(v)
@@ -87,7 +87,7 @@ def make_ring(around: float, thick: float) -> Triangles:
 
 
 def make_ball(radius: float) -> Triangles:
-    """Make a sphere of even triangles."""
+    """Return a sphere of even triangles."""
     import trimesh
 
     made = trimesh.creation.icosphere(subdivisions=3, radius=radius)
@@ -95,7 +95,7 @@ def make_ball(radius: float) -> Triangles:
 
 
 def make_diamond(radius: float) -> Triangles:
-    """Make an octahedron, each face with corners of its own so that its edges are sharp."""
+    """Return an octahedron whose faces share no vertices, so that its edges are sharp."""
     tips = radius * np.array([[1, 0, 0], [0, 1, 0], [-1, 0, 0], [0, -1, 0], [0, 0, 1.3], [0, 0, -1.3]])
     faces = [(k, (k + 1) % 4, 4) for k in range(4)] + [((k + 1) % 4, k, 5) for k in range(4)]
     vertices = tips[np.array(faces).reshape(-1)]
@@ -103,7 +103,7 @@ def make_diamond(radius: float) -> Triangles:
 
 
 def wrap_grid(n: int, m: int) -> NDArray[np.uint32]:
-    """Return the triangles of a grid of n by m points that closes on itself both ways."""
+    """Return the triangles of a grid of n by m points that wraps around both ways."""
     i, j = np.meshgrid(np.arange(n), np.arange(m), indexing="ij")
     a, b = i * m + j, ((i + 1) % n) * m + j
     c, d = ((i + 1) % n) * m + (j + 1) % m, i * m + (j + 1) % m

@@ -1,9 +1,9 @@
-"""Handles in the scene: how they are drawn, and how the mouse moves them.
+"""Handles in the scene: drawing and mouse interaction.
 
-Drag a grip and the body follows in the plane of the screen; click it to pin or release it. The grip that a viewer
-touched last wears a gizmo, which that viewer alone sees: arrows and rings move and turn it along one axis. A grip
-belongs to the viewer who drags it until the mouse is up; others who pull at it meanwhile are not heard, and nothing
-that the server sends moves a gizmo that is in somebody's hand.
+Dragging a grip moves the body in the plane of the screen; clicking it pins or releases it. The grip that a viewer
+touched last has a gizmo, visible to that viewer only: arrows and rings that move and turn it along one axis. A grip
+belongs to the viewer who drags it until the mouse is released; drags by others are ignored meanwhile, and the server
+does not move a gizmo that is in use.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ COLORS: dict[str, Color] = {
     "missed": (222, 52, 60),
     "limit": (178, 152, 220),
 }
-CLICK_PAUSE = 0.15  # [s] after a drag in which a click is the end of that drag
+CLICK_PAUSE = 0.15  # [s] after a drag during which a click belongs to that drag
 
 
 class Grips:
     """All handles of a body in the scene.
 
     Args:
-        server: Where they are shown.
-        puppet: What they move.
-        view: The body on which they are drawn.
-        root: The name of the node above the handles.
+        server: The viser server.
+        puppet: The body they move.
+        view: The body they are attached to.
+        root: The name of the root node of the handles.
         touch: Called after a mouse event, with its time.
-        select: Called with a viewer's number and the handle that it touched.
+        select: Called with a viewer's number and the handle they touched.
     """
 
     def __init__(
@@ -66,20 +66,20 @@ class Grips:
         self.server, self.puppet, self.touch, self.select = server, puppet, touch, select
         self.view = view
         self.root = server.scene.add_frame(root, show_axes=False)
-        self.owners: dict[str, int] = {}  # handle to the viewer who drags it
-        self.chosen: dict[int, str] = {}  # viewer to the handle touched last
+        self.owners: dict[str, int] = {}  # the viewer who drags each handle
+        self.chosen: dict[int, str] = {}  # the handle each viewer touched last
         self.gizmos: dict[int, Any] = {}
-        self.pins_by_click = True  # otherwise a click is for the part beneath, see rings.py
-        self.turning: set[int] = set()  # viewers who have their gizmo in hand
+        self.pins_by_click = True  # otherwise clicks select the part underneath, see rings.py
+        self.turning: set[int] = set()  # viewers who are using their gizmo
         self.frames = {name: puppet.model.frames.index(h.frame) for name, h in puppet.handles.items()}
         self.frames = {name: k for name, k in self.frames.items() if is_moved(puppet.model, puppet.handles[name].frame)}
         self.looks = {
             name: shape_grip(puppet.model, puppet.handles[name], puppet.q, puppet.size) for name in self.frames
         }
         self.nodes: dict[str, Any] = {}
-        self.loose: list[str] = []  # on parts where nothing is drawn
+        self.loose: list[str] = []  # on parts that are not drawn
         self._offsets: dict[str, Floats] = {}
-        self._slides: dict[int, tuple[Floats, Floats, float]] = {}  # viewer to where an arrow's drag began
+        self._slides: dict[int, tuple[Floats, Floats, float]] = {}  # the start of each viewer's arrow drag
         self._states: dict[str, str] = {}
         self._ended: dict[str, float] = {}
         for name in self.frames:
@@ -99,7 +99,7 @@ class Grips:
     # ------------------------------------------------------------------------------------------ making
 
     def add(self, name: str) -> Any:
-        """Add one grip that listens to the mouse."""
+        """Add a grip with its mouse callbacks."""
         look = self.looks[name]
         fixed = self.view.find_node(self.puppet.handles[name].frame)
         above, T = (self.root.name, np.eye(4)) if fixed is None else fixed
@@ -164,13 +164,13 @@ class Grips:
         return out
 
     def end(self, name: str) -> None:
-        """End a drag, as the mouse is up."""
+        """End a drag (mouse up)."""
         self.owners.pop(name, None)
         self._ended[name] = time.perf_counter()
         self.puppet.let_go(name)
 
     def click(self, name: str, viewer: int) -> None:
-        """Pin a grip, or release it; a grip in somebody's hand is left alone."""
+        """Pin or release a grip; one that is being dragged is ignored."""
         if (
             not self.pins_by_click
             or name in self.owners
@@ -202,7 +202,7 @@ class Grips:
         self.touch(now)
 
     def slide(self, name: str, axis: int, event: Any) -> None:
-        """Pull a handle by an arrow: it goes along one of its axes and keeps its rotation."""
+        """Drag a handle by an arrow: it moves along one of its axes and keeps its rotation."""
         now, viewer = time.perf_counter(), event.client_id
         eye = np.array(event.client.camera.position)
         if event.phase == "start":
@@ -255,7 +255,7 @@ class Grips:
             line_width=2.5,
             depth_test=False,
             opacity=0.75,
-            disable_axes=True,  # arrows of our own, see arrows.py
+            disable_axes=True,  # replaced by those of arrows.py
             disable_sliders=True,
             disable_rotations=handle.kind == "pole",
             wxyz=Rotation.from_matrix(T[:3, :3]).wxyz,
@@ -270,7 +270,7 @@ class Grips:
         self.gizmos[viewer] = gizmo
 
     def drop(self, viewer: int) -> None:
-        """Take a viewer's gizmo away: something else was chosen."""
+        """Remove a viewer's gizmo and selection."""
         self.chosen.pop(viewer, None)
         gizmo = self.gizmos.pop(viewer, None)
         if gizmo is not None and viewer in self.server.get_clients():
@@ -279,7 +279,7 @@ class Grips:
     # ------------------------------------------------------------------------------------------ showing
 
     def show(self, T: Floats, frame: FrameResult) -> None:
-        """Show the grips where the body is, each in the colour of its state, and a red thread where one is missed."""
+        """Update the grips in the colours of their states, and draw a red line at each missed one."""
         for name in self.loose:
             at = T[self.frames[name]]
             self.nodes[name].wxyz = Rotation.from_matrix(at[:3, :3]).wxyz
@@ -297,14 +297,14 @@ class Grips:
         self.show_misses(T, frame)
 
     def find_place(self, name: str, T: Floats | None = None) -> Floats:
-        """Return where a grip is in the world [m]."""
+        """Return the position of a grip in the world [m]."""
         frames = self.puppet.model.fk(self.puppet.q) if T is None else T
         at = frames[self.frames[name]]
         out: Floats = at[:3, 3] + at[:3, :3] @ self.looks[name].offset
         return out
 
     def find_state(self, name: str, frame: FrameResult) -> str:
-        """Return the word for how a handle is doing."""
+        """Return the state of a handle, a key of `COLORS`."""
         if name in frame.missed:
             return "missed"
         if name in self.puppet.held:
@@ -316,7 +316,7 @@ class Grips:
         return "free" if self.puppet.find_target(name) is None else "placed"
 
     def show_misses(self, T: Floats, frame: FrameResult) -> None:
-        """Draw a thread from each missed handle to where it should be."""
+        """Draw a line from each missed handle to its target."""
         pairs = []
         for name in frame.missed:
             wanted = self.puppet.find_target(name)
@@ -335,7 +335,7 @@ def is_moved(model: Model, frame: str) -> bool:
 
 
 def read_gizmo(gizmo: Any, handle: Handle) -> Floats:
-    """Return the target of a gizmo: a transform, or a point for a pole."""
+    """Return the target set by a gizmo: a transform, or a point for a pole."""
     T = np.eye(4)
     T[:3, :3] = Rotation(gizmo.wxyz).matrix
     T[:3, 3] = gizmo.position

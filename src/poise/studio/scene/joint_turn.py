@@ -1,4 +1,4 @@
-"""One joint that is turned by rings: where the rings are, and the pose that they set (forward kinematics)."""
+"""Turning of one joint by rings: their transform, and the resulting pose (forward kinematics)."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ __all__ = ["Turn", "find_turning_joint"]
 
 
 def find_turning_joint(model: Model, frame: str, size: float) -> str | None:
-    """Return the joint nearest to a frame that turns it and may be moved by hand; None where nothing does."""
+    """Return the nearest joint above a frame that rotates and can be set by hand, or None."""
     turning = {dial.joint for dial in find_dials(model, size) if not dial.slides}
     return next((joint.name for joint in model.joints_above(frame) if joint.name in turning), None)
 
 
 class Turn:
-    """A joint that is turned by rings: one about the axis of a hinge, three about the axes of anything else.
+    """A joint turned by rings: one about the axis of a hinge, three for any other joint.
 
-    A hinge counts full turns, so it stays at the end of its range however far the ring is pulled beyond; another joint
-    goes as near to the target rotation as its range lets it.
+    A hinge counts full turns, so it stays at its limit however far the ring is turned beyond; any other joint gets as
+    close to the target rotation as its limits allow.
 
     Attributes:
-        joint: Its name.
+        joint: The name of the joint.
         hinge: Whether it has one ring, about the z axis of `place`.
 
     Args:
         model: The body.
-        joint: The joint.
-        size: How large the body looks [m].
+        joint: The name of the joint.
+        size: The apparent size of the body [m].
     """
 
     def __init__(self, model: Model, joint: str, size: float) -> None:
@@ -49,7 +49,7 @@ class Turn:
         self._solver: Solver | None = None
 
     def place(self, T: Floats) -> Floats:
-        """Return where the rings are, (4, 4): at the joint, along the axis of a hinge or those of the part it turns."""
+        """Return the transform of the rings, (4, 4): at the joint, with the hinge axis or the moving part's axes."""
         at = T[self._row].copy()
         if self.hinge:
             turns = (Primitive.TURN, Primitive.SCREW)
@@ -58,12 +58,12 @@ class Turn:
         return np.asarray(at)
 
     def begin(self, q: Floats) -> None:
-        """Take hold of the rings in a pose."""
+        """Start a turn of the rings from a pose."""
         self._first, self._turned = self.place(self.model.fk(q))[:3, :3], 0.0
         self._begun = float(read_dials(self.model, (self._dial,), q)[0])
 
     def follow(self, q: Floats, R: Floats) -> Floats:
-        """Return the pose in which the joint is as the rings are turned, R (3, 3), inside its range."""
+        """Return the pose with the joint turned to the rings' rotation R (3, 3), within its limits."""
         if not self.hinge:
             return self.solve(q, R)
         turn = float((Rotation.from_matrix(R) @ Rotation.from_matrix(self._first).inverse()).log() @ self._first[:, 2])
@@ -71,7 +71,7 @@ class Turn:
         return set_dial(self.model, self._dial, q, self._begun + self._turned)
 
     def solve(self, q: Floats, R: Floats) -> Floats:
-        """Return the pose in which this joint alone has come as near to a rotation as it can."""
+        """Return the pose in which this joint alone gets as close to a rotation as it can."""
         if self._solver is None:
             goal = Orient(self._joint.frame, R, name="turn")
             self._solver = Solver(self.model, goal, joints=[self.joint], restarts=0)

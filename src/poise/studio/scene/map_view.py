@@ -1,4 +1,4 @@
-"""A reach map around the body: cut open, with a slider for the share of orientations below which nothing is shown."""
+"""A reach map around the body: cut open, with a slider for the least share of orientations to show."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["MapView"]
 
 
 class MapView:
-    """The map that is shown, if any, and its folder in the panel."""
+    """The displayed map, if any, and its folder in the panel."""
 
     def __init__(self, scenery: Scenery) -> None:
         self._scenery, self._server = scenery, scenery.server
@@ -25,7 +25,7 @@ class MapView:
         self._folder: Any = None
 
     def show(self, found: ReachMap | None) -> None:
-        """Show a map instead of the one before; None shows none."""
+        """Show a map instead of the previous one; None removes it."""
         self.clear()
         self.map = found
         if self._folder is not None:
@@ -73,7 +73,7 @@ class MapView:
                 self._nodes.append(node)
 
     def clear(self) -> None:
-        """Take the drawing away."""
+        """Remove the drawing."""
         for node in self._nodes:
             node.remove()
         self._nodes.clear()

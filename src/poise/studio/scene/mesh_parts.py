@@ -1,9 +1,9 @@
-"""A body's own meshes in parts that viser draws: one plain colour each, rigid on a frame or skinned to four bones.
+"""A body's own meshes as parts that viser can draw: one colour each, rigid on a frame or skinned to four bones.
 
-A texture is boiled down to a few main colours and its triangles are sorted by them, so that a face looks like a face.
-viser's bones are rigid: a vertex goes to ``sum_k w_k T_k C_k^-1 u``, C_k where bone k was when the mesh was bound. With
-a bind matrix ``B_k = s R_k`` of one scale s for all bones, ``u = s v`` and ``C_k = s B_k^-1`` say the same as
-``sum_k w_k T_k B_k v``, in every pose. Where bones are scaled differently it is exact in the rest pose only.
+A texture is reduced to a few main colours, and its triangles are grouped by them, so that a face remains recognisable.
+viser's bones are rigid: a vertex moves to ``sum_k w_k T_k C_k^-1 u``, C_k being the bind transform of bone k. If bind
+matrices ``B_k = s R_k`` have one scale s for all bones, ``u = s v`` and ``C_k = s B_k^-1`` give the same result as
+``sum_k w_k T_k B_k v`` in every pose. If the scales of bones differ, it is exact in the rest pose only.
 """
 
 from __future__ import annotations
@@ -28,37 +28,37 @@ from poise.studio.scene.rigid_skins import split_stiff
 __all__ = ["Dress", "RigidPart", "SkinPart", "make_dress"]
 
 
-MAX_TEXTURE_COLORS = 5  # of one texture
-MAX_COLORS = 10  # of all skins of a body: each is a mesh with bones of its own
-MAX_SKIN_TRIANGLES = 80_000  # triangles: viser is given a table of vertices by bones
-EQUAL_SCALE = 1e-3  # scales that differ by less are one
+MAX_TEXTURE_COLORS = 5  # colours of one texture at most
+MAX_COLORS = 10  # colours of all skins of a body at most: each is a mesh with its own bones
+MAX_SKIN_TRIANGLES = 80_000  # triangles at most: viser needs a dense table of vertices by bones
+EQUAL_SCALE = 1e-3  # relative difference of scales that count as equal
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RigidPart:
-    """Triangles of one colour on a frame, in its own axes."""
+    """Triangles of one colour on a frame, in the frame's axes."""
 
     frame: str
     vertices: NDArray[np.float32]
     faces: NDArray[np.uint32]
     color: Color
-    opacity: float | None = None  # of what is faint; None hides what is behind
+    opacity: float | None = None  # of a transparent part; None if opaque
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SkinPart:
-    """Triangles of one colour on several bones.
+    """Triangles of one colour, skinned to several bones.
 
     Attributes:
-        frames: The frame of each bone; a frame may have several.
-        wxyz: Where the bones were at binding: rotations (bones, 4).
-        positions: And places (bones, 3).
-        vertices: At binding (n, 3).
-        faces: (m, 3).
-        joints: Numbers of bones, (n, 4).
-        weights: (n, 4), rows summing to one.
+        frames: The frame of each bone; a frame may have several bones.
+        wxyz: The bind rotations of the bones, (bones, 4).
+        positions: The bind positions of the bones, (bones, 3) [m].
+        vertices: The vertices in the bind pose, (n, 3) [m].
+        faces: The triangles, (m, 3).
+        joints: The indices of bones, (n, 4).
+        weights: The skinning weights, (n, 4); rows sum to one.
         color: Red, green, blue, 0 to 255.
-        opacity: Of what is faint; None hides what is behind.
+        opacity: The opacity of a transparent part; None if opaque.
     """
 
     frames: tuple[str, ...]
@@ -72,7 +72,7 @@ class SkinPart:
     opacity: float | None = None
 
     def table(self) -> NDArray[np.float32]:
-        """Return the weights of all bones, (n, bones), as viser takes them."""
+        """Return the dense weights of all bones, (n, bones), as viser expects them."""
         out = np.zeros((len(self.vertices), len(self.frames)), np.float32)
         for k in range(self.joints.shape[1]):
             np.add.at(out, (np.arange(len(out)), self.joints[:, k]), self.weights[:, k])
@@ -81,7 +81,7 @@ class SkinPart:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dress:
-    """All parts of a body, and the few points that bound it."""
+    """All mesh parts of a body."""
 
     rigid: tuple[RigidPart, ...]
     skins: tuple[SkinPart, ...]
@@ -91,12 +91,12 @@ DRESS = MemoSlot[Dress | None]("parts of the studio")
 
 
 def make_dress(model: Model) -> Dress | None:
-    """Return the parts of a body whose file brings meshes; None where it brings none that can be had."""
+    """Return the mesh parts of a body, or None if its file has no readable meshes."""
     return model.memo.get(DRESS, lambda: cut_dress(model))
 
 
 def cut_dress(model: Model) -> Dress | None:
-    """Sort the pieces of a body into parts of one colour."""
+    """Convert the pieces of a body to parts of one colour."""
     pieces = [piece for piece in find_pieces(model) if find_opacity(piece.patch.material) > 0.0]
     if not pieces:
         return None
@@ -111,7 +111,7 @@ def cut_dress(model: Model) -> Dress | None:
 
 
 def refine_all(pieces: list[Piece], most: int) -> list[Piece]:
-    """Return the pieces, those with a texture in triangles small enough to show it, as far as `most` allow."""
+    """Subdivide textured pieces so that their triangles show the texture, with at most `most` triangles in all."""
     for _ in range(3):
         painted = [len(p.patch.triangles) for p in pieces if p.patch.uv is not None]
         if not painted or 3 * sum(painted) + sum(len(p.patch.triangles) for p in pieces) > most:
@@ -121,13 +121,13 @@ def refine_all(pieces: list[Piece], most: int) -> list[Piece]:
 
 
 def name_opacity(piece: Piece) -> float | None:
-    """Return the opacity of a piece in steps of a twentieth; None if it is opaque."""
+    """Return the opacity of a piece in steps of 0.05; None if it is opaque."""
     opacity = find_opacity(piece.patch.material)
     return None if opacity == 1.0 else max(round(20.0 * opacity), 1) / 20.0
 
 
 def to_color(rgb: Floats) -> Color:
-    """Return a colour of 0 to 1 in whole numbers to 255."""
+    """Convert a colour from 0 to 1 to integers up to 255."""
     r, g, b = (round(255 * float(np.clip(c, 0.0, 1.0))) for c in rgb)
     return r, g, b
 
@@ -136,7 +136,7 @@ def to_color(rgb: Floats) -> Color:
 
 
 def gather_rigid(pieces: list[Piece]) -> list[RigidPart]:
-    """Return the rigid pieces by frame and colour, those of one colour on one frame together."""
+    """Merge the rigid pieces by frame, colour and opacity."""
     found: dict[tuple[str, Color, float | None], list[tuple[Floats, NDArray[np.int64]]]] = {}
     for piece in pieces:
         points = np.asarray(piece.patch.vertices, np.float64) @ piece.matrix[:3, :3].T + piece.matrix[:3, 3]
@@ -155,7 +155,7 @@ def gather_rigid(pieces: list[Piece]) -> list[RigidPart]:
 def join_meshes(
     meshes: list[tuple[Floats, NDArray[np.int64]]],
 ) -> tuple[NDArray[np.float32], NDArray[np.uint32]]:
-    """Return several meshes as one."""
+    """Merge several meshes into one."""
     starts = np.cumsum([0, *(len(points) for points, _ in meshes)])
     faces = np.concatenate([corners + start for (_, corners), start in zip(meshes, starts, strict=False)])
     return np.concatenate([points for points, _ in meshes]).astype(np.float32), faces.astype(np.uint32)
@@ -166,14 +166,14 @@ def join_meshes(
 
 @dataclass
 class Bones:
-    """The bones of a body's skins while they are gathered: frames, and where each was at binding."""
+    """The bones of a body's skins: their frames and bind transforms."""
 
     frames: list[str]
     matrices: list[Floats]
     known: dict[tuple[str, bytes], int]
 
     def add(self, frame: str, C: Floats) -> int:
-        """Return the number of a bone, a new one where it is not known."""
+        """Return the index of a bone, adding it if it is new."""
         key = frame, np.round(C / (1e-5 * max(1.0, float(np.abs(C[:3, 3]).max())))).tobytes()
         if key not in self.known:
             self.known[key] = len(self.frames)
@@ -183,7 +183,7 @@ class Bones:
 
 
 def gather_skins(model: Model, pieces: list[Piece]) -> list[SkinPart]:
-    """Return the skinned pieces by colour, all pieces of a colour together."""
+    """Merge the skinned pieces by colour."""
     bones = Bones([], [], {})
     parts = [bind_piece(model, piece, bones) for piece in pieces]
     sorted_by_color = [color_vertices(piece.patch, MAX_TEXTURE_COLORS) for piece in pieces]
@@ -208,12 +208,12 @@ def gather_skins(model: Model, pieces: list[Piece]) -> list[SkinPart]:
 
 
 def bind_piece(model: Model, piece: Piece, bones: Bones) -> tuple[Floats, NDArray[np.int64], Floats]:
-    """Return the vertices of a piece at binding, with the numbers of their four heaviest bones and their weights."""
+    """Return the vertices of a piece in the bind pose, with the indices and weights of their four heaviest bones."""
     skin = piece.skin
     assert skin is not None
     points = np.asarray(piece.patch.vertices, np.float64)
     places = find_binding(skin.binds)
-    if places is None:  # bones of different scales: bound as the rest pose shows it
+    if places is None:  # bones of different scales: bound in the rest pose
         T = model.fk(np.array(model.rest))
         at = {name: k for k, name in enumerate(model.frames)}
         points, C = deform(piece, model.frames, T), np.array([T[at[name]] for name in skin.frames])
@@ -227,7 +227,7 @@ def bind_piece(model: Model, piece: Piece, bones: Bones) -> tuple[Floats, NDArra
 
 
 def find_binding(binds: Floats) -> tuple[Floats, Floats] | None:
-    """Return the scale of vertices (3,), and where each bone was, (bones, 4, 4); None where scales differ."""
+    """Return the scale of the vertices (3,) and the bind transforms (bones, 4, 4); None if scales differ."""
     linear = binds[:, :3, :3]
     sizes = np.cbrt(np.linalg.det(linear))
     size = float(np.median(sizes))
@@ -236,15 +236,15 @@ def find_binding(binds: Floats) -> tuple[Floats, Floats] | None:
     gram = np.einsum("kji,kjl->kil", linear, linear) / size**2
     if np.abs(gram - np.eye(3)).max() > 2 * EQUAL_SCALE:
         return None
-    scale = np.array([size, abs(size), abs(size)])  # a mirrored skin is mirrored back at binding
+    scale = np.array([size, abs(size), abs(size)])  # a mirrored skin is mirrored back in the bind pose
     C = np.diag([*scale, 1.0]) @ np.linalg.inv(binds)
     u, _, vt = np.linalg.svd(C[:, :3, :3])
-    C[:, :3, :3] = u @ vt  # files have six digits
+    C[:, :3, :3] = u @ vt  # matrices in files have about six digits
     return scale, C
 
 
 def join_colors(colors: list[Floats], pieces: list[Piece]) -> tuple[Floats, list[NDArray[np.int64]]]:
-    """Return a palette for all pieces, and for each colour of each piece its place in it."""
+    """Return a palette for all pieces, and the palette index of each colour of each piece."""
     every = np.concatenate([np.zeros((0, 3)), *colors])
     first: list[int] = []
     far = np.full(len(every), np.inf)
@@ -260,7 +260,7 @@ def join_colors(colors: list[Floats], pieces: list[Piece]) -> tuple[Floats, list
 def join_skin(
     bones: Bones, some: list[tuple[Floats, NDArray[np.int64], NDArray[np.int64], Floats]], color: Color
 ) -> SkinPart:
-    """Return the triangles of one colour as one part, with the bones that move it; equal vertices are one."""
+    """Merge the triangles of one colour into one part with the bones it needs; equal vertices are merged."""
     corners = np.concatenate([points[faces.ravel()] for points, faces, _, _ in some])
     joints = np.concatenate([joint[faces.ravel()] for _, faces, joint, _ in some])
     weights = np.concatenate([weight[faces.ravel()] for _, faces, _, weight in some])

@@ -1,4 +1,4 @@
-"""A body's own meshes in the scene, over the flesh that carries its handles."""
+"""A body's own meshes in the scene, above the flesh that carries its handles."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ __all__ = ["DressedView"]
 
 Carry = Callable[[str], tuple[str, Floats] | None]
 
-CARRIED_SHARE = 0.6  # of a skin's bones: the frame that carries so many carries the skin
-LEAST_VISIBLE_MOVE = 1e-5  # turns [rad] and slides [of the body's length] that are too small to be seen
+CARRIED_SHARE = 0.6  # of a skin's bones: a skin is attached to a frame that carries more than this share
+LEAST_VISIBLE_MOVE = 1e-5  # rotations [rad], and translations relative to model length, too small to be visible
 
 
 class DressedView:
-    """Rigid parts on the nodes that carry their frames, and skins whose bones move with theirs.
+    """Rigid parts on the nodes of their frames, and skins whose bones move with their frames.
 
-    A rigid part hangs on the flesh, which is moved anyway, and costs no message; without flesh, its frame gets a
-    node. A skin hangs on the frame that carries most of its bones, such as the chest: its bones are moved as that frame
-    sees them, and those of the other arm, which keeps its angles, stay as they are. What has not moved is not sent: a
-    hand that is dragged costs the messages of an arm. Skins have a tree of their own, which outlives the body, see
+    A rigid part is attached to the flesh, which is moved anyway, and needs no message; without flesh, its frame gets a
+    node. A skin is attached to the frame that carries most of its bones, such as the chest, and its bones move relative
+    to that frame, so the bones of a limb that keeps its angles do not change. Only changes are sent: dragging a hand
+    needs the messages of one arm. The nodes of skins form a separate tree, which stays after the body is removed, see
     `remove`.
 
     Attributes:
         carried: The frames of rigid parts.
-        links: The rigid parts in the scene.
-        skins: The skins in the scene.
-        skin_root: The node above all skins.
-        carriers: The frame that each skin hangs on; None is the world.
-        bones: All bones of all skins, one skin after the other.
+        links: The nodes of the rigid parts.
+        skins: The nodes of the skins.
+        skin_root: The root node of all skins.
+        carriers: The frame each skin is attached to, or None for the world.
+        bones: All bones of all skins, in order.
     """
 
     def __init__(
@@ -78,12 +78,12 @@ class DressedView:
         self.lit: dict[int, Color] = {}
 
     def show(self, T: Floats) -> None:
-        """Move every link and bone: T has all frames of the model, (frames, 4, 4)."""
+        """Move all links and bones to the frames T of the model, (frames, 4, 4)."""
         self.movers.show(T[self.rows])
         self.bones.show(find_local(T, self.bone_rows, self.carrier_rows))
 
     def light(self, frames: Mapping[str, Color]) -> None:
-        """Colour the links of these frames, and all others as they are; skins stay as they are."""
+        """Colour the links of these frames; all others get their own colour. Skins do not change."""
         lit = {k: frames[part.frame] for k, part in enumerate(self.dress.rigid) if part.frame in frames}
         for k in {*lit, *self.lit}:
             if lit.get(k) != self.lit.get(k):
@@ -91,14 +91,14 @@ class DressedView:
         self.lit = lit
 
     def fade(self, opacity: float | None) -> None:
-        """Draw the body so faintly, or as it is."""
+        """Set the opacity of the body; None restores the original."""
         nodes: list[Any] = [*self.links, *self.skins]
         parts: list[RigidPart | SkinPart] = [*self.dress.rigid, *self.dress.skins]
         for node, part in zip(nodes, parts, strict=True):
             node.opacity = part.opacity if opacity is None else opacity * (part.opacity or 1.0)
 
     def pick(self, tell: Callable[[str], None], find: Callable[[Floats, Floats], str | None]) -> None:
-        """Wait for a click, and report the frame that moves the clicked part; `find` does so for a skin."""
+        """Wait for a click, and call `tell` with the frame that moves the clicked part, found by `find` for a skin."""
 
         def end(frame: str, event: Any) -> None:
             self.stop_picking()
@@ -111,22 +111,22 @@ class DressedView:
             skin.on_click(partial(end, ""))
 
     def stop_picking(self) -> None:
-        """Wait for no click any more."""
+        """Stop waiting for a click."""
         for node in (*self.links, *self.skins):
             node.remove_click_callback("all")
 
     def remove(self) -> None:
-        """Put an empty frame in the place of each skin; links go with the flesh.
+        """Replace each skin by an empty frame; links are removed with the flesh.
 
-        The frames stay: when a skinned mesh leaves the scene, the page of viser 1.1 looks for its node, which is gone
-        by then, and shows nothing any more. If another node has taken its place, the page finds that one.
+        The frames stay: when a skinned mesh is removed, the page of viser 1.1 looks up its node, which is already gone,
+        and stops drawing. If another node has taken its place, the page finds that one.
         """
         for skin in self.skins:
             self._scene.add_frame(skin.name, show_axes=False)
 
 
 def add_rigid(scene: viser.SceneApi, k: int, part: RigidPart, at: tuple[str, Floats] | None) -> viser.MeshHandle:
-    """Add a rigid part to the scene, on a node and where on it its frame is."""
+    """Add a rigid part to the scene; `at` is a node, and the transform of the part's frame in it."""
     assert at is not None
     name, T = at
     return scene.add_mesh_simple(
@@ -144,7 +144,7 @@ def add_rigid(scene: viser.SceneApi, k: int, part: RigidPart, at: tuple[str, Flo
 
 
 def find_carrier(model: Model, frames: Sequence[str]) -> str | None:
-    """Find the deepest frame that carries most of these frames; None where none does."""
+    """Return the deepest frame that carries most of these frames, or None."""
     count: dict[str, int] = {}
     for frame in frames:
         for above in model.ancestors(frame):
@@ -154,7 +154,7 @@ def find_carrier(model: Model, frames: Sequence[str]) -> str | None:
 
 
 def find_local(T: Floats, rows: NDArray[np.int64], carriers: NDArray[np.int64]) -> Floats:
-    """Return where frames are as their carriers see them, (n, 4, 4); -1 is the world."""
+    """Return the transforms of frames relative to their carriers, (n, 4, 4); carrier -1 is the world."""
     out = T[rows]
     hung = np.flatnonzero(carriers >= 0)
     up = T[carriers[hung]]

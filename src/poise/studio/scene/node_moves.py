@@ -1,8 +1,8 @@
-"""Many nodes of a scene moved at once, quickly.
+"""Fast updates of many scene nodes.
 
-viser compares every number that it is given with the last one, at a cost of ten messages; what has not moved was
-already left out here, so the messages are queued as its setters queue them. Where a viser is built otherwise, its
-setters are used.
+viser's setters compare every value with the last one, which costs as much as ten messages. Unchanged nodes are
+already skipped here, so the messages are queued directly, as the setters do. If viser's internals differ, its setters
+are used.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ Send = Callable[[tuple[float, ...]], None]
 
 
 class Movers:
-    """Nodes or bones of viser that are moved together; those that have not moved are not sent.
+    """Nodes or bones of viser that are moved together; only those that moved are sent.
 
     Args:
-        handles: What viser gave for them.
-        fine: Turns smaller than this, and slides smaller than this times `length`, wait until they add up.
-        length: How long the body is [m].
+        handles: The viser handles.
+        fine: Rotations below this [rad], and translations below this times `length`, are sent once they add up.
+        length: The length of the body [m].
     """
 
     def __init__(self, handles: Sequence[Any], *, fine: float, length: float) -> None:
@@ -38,7 +38,7 @@ class Movers:
         self._shown: tuple[Floats, Floats] | None = None
 
     def show(self, T: Floats) -> None:
-        """Move all of them, (handles, 4, 4): each as its parent in the scene sees it."""
+        """Set the transforms of all handles, (handles, 4, 4), relative to their parents in the scene."""
         if not self.handles:
             return
         wxyz, positions = np.array(Rotation.from_matrix(T[:, :3, :3]).wxyz), T[:, :3, 3].copy()
@@ -46,7 +46,7 @@ class Movers:
         if self._shown is not None:
             turned = np.abs(wxyz - self._shown[0]).max(axis=1) > self._fine[0]
             slid = np.abs(positions - self._shown[1]).max(axis=1) > self._fine[1]
-            # what was not sent stays as it was, so that slow drifts are not lost
+            # skipped values stay as last sent, so that slow drifts add up
             wxyz[~turned], positions[~slid] = self._shown[0][~turned], self._shown[1][~slid]
         send_rows(self._turns, wxyz, turned)
         send_rows(self._slides, positions, slid)
@@ -69,7 +69,7 @@ def make_sender(handle: Any, what: str) -> Send:
 
 
 def make_quick_sender(handle: Any, what: str) -> Send:
-    """Return a function that queues the message of a viser setter; raises if viser has another structure."""
+    """Return a function that queues the message of a viser setter; raises if viser's internals differ."""
     from viser import _messages as messages
 
     state = handle._impl
@@ -79,7 +79,7 @@ def make_quick_sender(handle: Any, what: str) -> Send:
     make = getattr(messages, f"Set{'Bone' if bone else ''}{kind}Message")
     address = (state.name, state.bone_index) if bone else (state.name,)
     queue, current = node.api._queue_scene_message, getattr(state, what)
-    make(*address, tuple(current.tolist()))  # a message of another make is found here, not in a drag
+    make(*address, tuple(current.tolist()))  # raises here, not during a drag, if the message differs
 
     def send(value: tuple[float, ...]) -> None:
         if not node.removed:

@@ -1,4 +1,4 @@
-"""The objects of a motion in the scene: held in hands, or standing around. They move with the clip."""
+"""The objects of a motion in the scene, held or static. They move with the clip."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from poise.studio.scene.scenery import Scenery
 
 __all__ = ["ObjectsView", "sample_object"]
 
-LEAST_VISIBLE_MOVE = 1e-6  # turns [rad] and slides [of the body's length] that are too small to be seen
+LEAST_VISIBLE_MOVE = 1e-6  # rotations [rad], and translations relative to model length, too small to be visible
 
 
 class ObjectsView:
-    """The objects of the clip that is open.
+    """The objects of the open clip.
 
     Attributes:
         shown: The objects in the scene.
@@ -37,7 +37,7 @@ class ObjectsView:
         scenery.player.changed.append(lambda what: self.change() if what == "motion" else None)
 
     def change(self) -> None:
-        """Show the objects of another clip; those of an edited one go on."""
+        """Show the objects of another clip; those of an edited clip are kept."""
         motion = self._scenery.player.motion
         things = () if motion is None else motion.objects
         if self._scenery.is_stopped() or describe_all(things) == describe_all(self.shown):
@@ -52,7 +52,7 @@ class ObjectsView:
             self.follow()
 
     def follow(self) -> None:
-        """Put all of them where they are at the time of the clip."""
+        """Move all objects to the current time of the clip."""
         motion = self._scenery.player.motion
         if motion is not None and self.nodes and len(motion.objects) == len(self.nodes):
             places = [sample_object(motion, each, self._scenery.player.seconds) for each in motion.objects]
@@ -80,13 +80,13 @@ def describe_all(things: tuple[Object, ...]) -> list[tuple[Any, ...]]:
 
 
 def sample_object(motion: Motion, thing: Object, seconds: float) -> Floats:
-    """Return where an object of a motion is at a time, between two frames where the time is, (4, 4)."""
+    """Return the transform of an object at a time [s], interpolated between two frames, (4, 4)."""
     at = min(max(seconds * motion.fps, 0.0), len(motion) - 1.0)
     low = int(at + 1e-9)
     T: Floats = thing.transforms[low]
     if at - low < 1e-9 or low + 1 >= len(motion):
         return T
     out, after, share = np.array(T), thing.transforms[low + 1], at - low
-    out[:3, 3] += share * (after[:3, 3] - T[:3, 3])  # straight on, and turning evenly, as a free joint goes
+    out[:3, 3] += share * (after[:3, 3] - T[:3, 3])  # linear translation and slerp, as for a free joint
     out[:3, :3] = Rotation.from_matrix(T[:3, :3]).slerp(Rotation.from_matrix(after[:3, :3]), share).matrix
     return out

@@ -17,12 +17,12 @@ from poise.studio.session import Session
 __all__ = ["PlanarMarks"]
 
 
-MAX_ANGLES = 12  # joints whose angles are written
-MARK_LIFT = 0.02  # of the size of the body: above it, so that it is seen
+MAX_ANGLES = 12  # joints at most to label with angles
+MARK_LIFT = 0.02  # relative to body size: the height of labels above the body
 
 
 class PlanarMarks:
-    """Marks next to a body that moves in a plane; none for others."""
+    """Labels of a planar body; none for other bodies."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -33,7 +33,7 @@ class PlanarMarks:
         self.change_body()
 
     def change_body(self) -> None:
-        """Make the marks of another body."""
+        """Create the labels of another body."""
         for node in self.nodes:
             node.remove()
         self.nodes, self.angles, self.cross = [], [], None
@@ -60,7 +60,7 @@ class PlanarMarks:
         self.nodes += [*self.angles, self.cross]
 
     def show(self, frame: FrameResult, T: Floats) -> None:
-        """Write the angles where the joints are, the lengths at the bones, and the cross at the target."""
+        """Update the angles at the joints, the lengths at the bones, and the cross at the target."""
         if not self.angles:
             return
         puppet = self.session.puppet

@@ -1,4 +1,4 @@
-"""Skins that do not bend: every triangle hangs on one bone, as on machines whose file skins them nevertheless."""
+"""Rigid skins: skinned meshes in which every triangle moves with one bone, common for machines."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from poise.model.geometry.looks import Piece
 
 __all__ = ["split_stiff"]
 
-RIGID_WEIGHT = 1.0 - 1e-4  # of a vertex's weight on one bone: the others do not show
+RIGID_WEIGHT = 1.0 - 1e-4  # least weight of a vertex on one bone to count as rigid
 
 
 def split_stiff(piece: Piece) -> list[Piece]:
-    """Return a skinned piece as rigid ones on their bones, the same in every pose; as it is where it bends."""
+    """Split a rigidly skinned piece into rigid pieces on its bones; return it unchanged if it deforms."""
     skin, patch = piece.skin, piece.patch
     if skin is None:
         return [piece]

@@ -1,9 +1,9 @@
-"""Click a part of the body and turn it: rings at its joint, which the viewer who clicked alone sees.
+"""Rings that turn the joint of a clicked body part, visible to the viewer who clicked.
 
-A click on the body gives its part rings; a click next to it, a handle that is taken, or Escape puts them away. While
-clicks are for parts, a click on a handle is one on the part beneath it, and pins nothing: a wrist lies all inside of
-the handle of its hand. The ray of the click is met with the body here: a browser that looked for itself would do so at
-every move of the mouse.
+A click on the body shows rings at the part's joint; a click next to it, a drag of a handle, or Escape removes them. In
+this mode, a click on a handle selects the part underneath and pins nothing: a wrist, for example, lies inside the
+handle of its hand. The ray is cast here and not in the browser, which would test the body at every move of the
+mouse.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
 
 __all__ = ["Rings"]
 
-SAME_CLICK_TIME = 0.4  # [s] after a part was picked in which a click on the scene is the same one
-RING_SIZE = 0.18  # of the body's size
+SAME_CLICK_TIME = 0.4  # [s] after a part was picked during which a click on the scene is the same click
+RING_SIZE = 0.18  # relative to body size
 
 
 class Rings:
     """The rings of all viewers.
 
     Attributes:
-        turns: The joint that each viewer turns, by the viewer's number.
-        chosen: Called with the joint that a viewer has chosen; None where rings were put away.
+        turns: The turned joint of each viewer, by the viewer's number.
+        chosen: Called with the joint a viewer has chosen, or None when the rings are removed.
     """
 
     def __init__(self, session: Session) -> None:
         self.session = session
         self.turns: dict[int, Turn] = {}
         self.nodes: dict[int, Any] = {}
-        self.held: set[int] = set()  # viewers who have a ring in hand
-        self.heard = False  # whether clicks are for parts
+        self.held: set[int] = set()  # viewers who are dragging a ring
+        self.heard = False  # whether clicks select parts
         self.chosen: list[Callable[[str | None], None]] = []
         session.listeners.append(self.show)
 
@@ -49,12 +49,12 @@ class Rings:
         self.click(event.client_id, np.array(event.ray_origin), np.array(event.ray_direction))
 
     def listen(self, heard: bool) -> None:
-        """Hear clicks on the body, or not: while they are heard, the pointer is a hand wherever it is."""
+        """Enable or disable clicks on parts; while enabled, the pointer is a hand everywhere."""
         scene = self.session.server.scene
         self.heard = heard
         self.session.grips.pins_by_click = not heard
         if heard:
-            register: Any = scene.on_click()  # it takes coroutines too
+            register: Any = scene.on_click()  # it accepts coroutines too
             register(self._hear)
             return
         scene.remove_click_callback()
@@ -62,11 +62,11 @@ class Rings:
             self.put_away(viewer)
 
     def click(self, viewer: int, origin: Floats, direction: Floats) -> None:
-        """Give the part that a ray meets its rings; put them away where it meets none."""
+        """Show the rings of the part that a ray hits, or remove them if it hits none."""
         session = self.session
         held = viewer in session.grips.owners.values()
         if session.view.picking or held or time.perf_counter() - session.view.picked < SAME_CLICK_TIME:
-            self.put_away(viewer)  # the click was meant for something else
+            self.put_away(viewer)  # the click has another purpose
             return
         frame = session.view.find_clicked(origin, direction)
         joint = None if frame is None else find_turning_joint(session.model, frame, session.puppet.size)
@@ -112,7 +112,7 @@ class Rings:
         return node
 
     def turn(self, viewer: int, phase: str, R: Floats) -> None:
-        """Turn a joint as a viewer turns its rings, R (3, 3); one drag is one change."""
+        """Turn a joint to the rotation R (3, 3) of a viewer's rings; one drag is one undo step."""
         turn, puppet = self.turns.get(viewer), self.session.puppet
         if turn is None:
             return
@@ -128,7 +128,7 @@ class Rings:
         self.session.touch(time.perf_counter())
 
     def put_away(self, viewer: int, *, quiet: bool = False) -> None:
-        """Take a viewer's rings away."""
+        """Remove a viewer's rings."""
         node = self.nodes.pop(viewer, None)
         if node is not None and viewer in self.session.server.get_clients():
             node.remove()
@@ -138,13 +138,13 @@ class Rings:
                 tell(None)
 
     def change_body(self) -> None:
-        """Forget all rings, which were another body's."""
+        """Remove all rings of the previous body."""
         self.session.grips.pins_by_click = not self.heard
         for viewer in list(self.turns):
             self.put_away(viewer)
 
     def show(self, frame: FrameResult, T: Floats) -> None:
-        """Keep the rings at their joints, except those that are in somebody's hand."""
+        """Keep the rings at their joints, except those being dragged."""
         for viewer, node in list(self.nodes.items()):
             if viewer not in self.held and viewer in self.turns:
                 at = self.turns[viewer].place(T)

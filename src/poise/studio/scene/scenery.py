@@ -1,4 +1,4 @@
-"""How the scene looks: its colours, its floor, and from where it is seen."""
+"""The appearance of the scene: colours, floor and cameras."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ __all__ = ["Scenery"]
 
 
 BRAND, DARK_BRAND = (9, 96, 90), (38, 170, 158)
-CAMERA_PAUSE = 0.25  # [s] after which a camera below the floor is lifted: a hand may still be moving it
-MAX_SAMPLED_POSES = 120  # of a clip that are looked at to find its place on the stage
+CAMERA_PAUSE = 0.25  # [s] until a camera below the floor is raised: the viewer may still be moving it
+MAX_SAMPLED_POSES = 120  # poses of a clip at most to find its bounds
 
 
 class Scenery:
     """The scene of a server, around one body.
 
     Args:
-        server: The server of viser.
-        player: The clip that is open.
+        server: The viser server.
+        player: The player of the clip.
         is_stopped: Returns whether the studio is closing.
         shadows: Whether the body casts shadows.
-        dark: Whether everything is shown dark.
+        dark: Whether the colours are dark.
 
     Attributes:
-        puppet: The body without the browser.
+        puppet: The body, independent of the browser.
         view: The body in the scene.
         floor: The height of the ground [m].
-        see_through: Whether the body is drawn so that handles inside of it are seen.
-        looked: Called with a viewer and the view that its camera is given.
+        see_through: Whether the body is translucent, so that handles inside it are visible.
+        looked: Called with a viewer and the view their camera is set to.
     """
 
     puppet: Puppet
@@ -74,18 +74,18 @@ class Scenery:
         self.set_see_through(self.see_through)
 
     def relight(self, shadows: bool) -> None:
-        """Light the stage with shadows, or without."""
+        """Enable or disable shadows."""
         self.shadows = shadows
         self.set_stage(camera=False)
 
     def darken(self, dark: bool) -> None:
-        """Show everything dark, or light."""
+        """Switch between dark and light colours."""
         self.dark = dark
         self.set_theme()
         self.set_stage(camera=False)
 
     def set_theme(self) -> None:
-        """Give the panel its colours."""
+        """Set the colours of the panel."""
         self.server.gui.configure_theme(
             show_logo=False,
             show_share_button=False,
@@ -94,7 +94,7 @@ class Scenery:
         )
 
     def set_stage(self, *, camera: bool = True) -> None:
-        """Lay the floor under the whole clip, or under the pose, and look at all of it."""
+        """Place the floor under the whole clip, or under the pose, and point the cameras at all of it."""
         points = self.find_points()
         self.floor = float(points[:, self.model.up_axis].min())
         light_stage(self.server.scene, self.model, self.puppet.size, self.floor, shadows=self.shadows, dark=self.dark)
@@ -102,13 +102,13 @@ class Scenery:
             self.show_points(points)
 
     def show_points(self, points: Floats) -> None:
-        """Let present and future viewers see all points."""
+        """Make all points visible to current and future viewers."""
         point_camera(self.server, self.model, self.puppet.size, points)
         for client in self.server.get_clients().values():
             self.put_camera(client, points, find_direction(self.model, "fit"))
 
     def look(self, name: str, client: Any) -> None:
-        """Turn a viewer's camera to the body: "front", "side", "top", or "fit" from where it is."""
+        """Point a viewer's camera at the body: "front", "side", "top", or "fit" from its current direction."""
         if client is None:
             return
         away = find_direction(self.model, name)
@@ -118,19 +118,19 @@ class Scenery:
         self.put_camera(client, self.find_points(), away)
 
     def put_camera(self, client: Any, points: Floats, away: Floats) -> None:
-        """Put a viewer's camera where it sees all points from a direction."""
+        """Move a viewer's camera so that it sees all points from a direction."""
         view = find_view(self.model, self.puppet.size, points, away, client.camera.aspect)
         move_camera(client, self.model, view)
         for listen in self.looked:
             listen(client, view)
 
     def set_see_through(self, on: bool) -> None:
-        """Let handles inside the body be seen and taken, or not."""
+        """Make the body translucent, so that handles inside it are visible and can be dragged, or opaque."""
         self.see_through = on
         self.view.fade(0.35 if on else None)
 
     def welcome(self, client: Any) -> None:
-        """Place the camera of a new viewer, by the shape of their window, and keep it above the floor."""
+        """Set the camera of a new viewer, by the aspect ratio of their window, and keep it above the floor."""
         self.put_camera(client, self.find_points(), find_direction(self.model, "fit"))
 
         def lift() -> None:
@@ -141,7 +141,7 @@ class Scenery:
         client.camera.on_update(lambda _: check.ask_later())
 
     def find_points(self) -> Floats:
-        """Return points of the body in all that it does: along its clip with its objects, or in its pose."""
+        """Return points of the body over its clip, with its objects, or in its pose, (n, 3) [m]."""
         motion = self.player.motion
         if motion is None:
             return self.view.sample_points(self.model.fk(self.puppet.q))

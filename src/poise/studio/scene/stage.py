@@ -1,4 +1,4 @@
-"""The stage: light, a ground to stand on, and where the camera looks from."""
+"""The stage: lights, the ground, and the camera's view."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ __all__ = ["VIEWS", "View", "find_direction", "find_view", "keep_above", "light_
 PALE = ((240, 242, 244), (214, 219, 224), (190, 197, 204))  # ground, and its thin and thick lines
 DARK = ((34, 37, 41), (52, 57, 63), (74, 81, 89))
 WARM, COOL = (255, 248, 238), (214, 228, 255)
-NARROW_ASPECT = 0.9  # width of a window by its height below which it is narrow
+NARROW_ASPECT = 0.9  # width by height of a window, below which it is narrow
 VIEWS = ("fit", "front", "side", "top")
-NEAR_PLANE, FAR_PLANE = 2e-3, 100.0  # of what is shown: how near and how far the camera sees
-FOV = 0.72  # [rad] from the lower to the upper edge of the picture
-FILL_SHARE = 0.84  # of the free part of the picture: how much a body takes at most
+NEAR_PLANE, FAR_PLANE = 2e-3, 100.0  # relative to the size of the view: the clipping planes of the camera
+FOV = 0.72  # [rad], vertical field of view
+FILL_SHARE = 0.84  # of the free part of the picture that a body fills at most
 GROUND = {"y": "xz", "z": "xy", "x": "yz"}
 
 
 def light_stage(
     scene: viser.SceneApi, model: Model, size: float, floor: float, *, shadows: bool = True, dark: bool = False
 ) -> None:
-    """Light the scene softly from all sides, with one lamp that casts shadows and a pale ground to catch them."""
+    """Light the scene softly from all sides, with one light that casts shadows, and add the ground."""
     up = model.up_direction
     scene.set_up_direction(tuple(up))
     scene.configure_environment_map(None)
@@ -66,12 +66,12 @@ def light_stage(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class View:
-    """From where something is looked at.
+    """A view of the camera.
 
     Attributes:
-        position: The place of the camera [m].
-        look_at: The place in the middle of the view [m].
-        size: How large what is seen is [m].
+        position: The position of the camera [m].
+        look_at: The point in the middle of the view [m].
+        size: The size of the visible scene [m].
     """
 
     position: Floats
@@ -80,8 +80,8 @@ class View:
 
 
 def find_direction(model: Model, name: str) -> Floats:
-    """Return the direction in which the camera lies, seen from the body: a unit vector."""
-    if is_planar(model):  # flat as on paper: x to the right, y up
+    """Return the direction from the body to the camera for a named view."""
+    if is_planar(model):  # seen from above: x to the right, y up
         return np.array([0.0, -0.01, 1.0])
     up = model.up_direction
     ahead = find_front(model)
@@ -90,7 +90,7 @@ def find_direction(model: Model, name: str) -> Floats:
         "fit": 1.35 * ahead + 0.62 * side + 0.28 * up,
         "front": ahead + 0.04 * up,
         "side": side + 0.04 * up,
-        "top": up + 0.01 * ahead,  # straight down has no upper side
+        "top": up + 0.01 * ahead,  # looking straight down has no up direction
     }[name]
     out: Floats = away / np.linalg.norm(away)
     return out
@@ -99,22 +99,22 @@ def find_direction(model: Model, name: str) -> Floats:
 def find_view(model: Model, size: float, points: Floats, away: Floats, aspect: float = 1.6) -> View:
     """Return the nearest view that shows all points from a direction, next to the panel and with a margin.
 
-    A point at r to the right, a above and t towards the camera of the middle is seen at (r / w + c d) / (d - t) and
-    a / (h (d - t)), with d the distance, h and w = aspect h half the picture's height and width at distance one, and c
-    the middle of the free part of the picture, from -1 to 1, of half width e: so d >= (r / w + (c + e) t) / e.
+    A point at r to the right, a above and t towards the camera of the middle appears at (r / w + c d) / (d - t) and
+    a / (h (d - t)), with d the distance, h and w = aspect h half the picture's height and width at distance one, c
+    the middle of the free part of the picture, from -1 to 1, and e its half width: so d >= (r / w + (c + e) t) / e.
 
     Args:
         model: The body.
-        size: How large it looks [m].
-        points: What shall be seen, (n, 3).
-        away: The direction from there to the camera.
-        aspect: Width of the window by its height.
+        size: The apparent size of the body [m].
+        points: The points to show, (n, 3) [m].
+        away: The direction from the points to the camera.
+        aspect: The width of the window divided by its height.
     """
     away = away / np.linalg.norm(away)
     right = np.cross(model.up_direction, away)
     right /= max(float(np.linalg.norm(right)), 1e-9)
     free, half = find_free(aspect), np.array([aspect, 1.0]) * np.tan(FOV / 2)
-    down = np.arccos(np.clip(away @ model.up_direction, -1.0, 1.0))  # left until it looks straight down
+    down = np.arccos(np.clip(away @ model.up_direction, -1.0, 1.0))  # angle to looking straight down
     tilt = min(np.arctan(free[1][0] * half[1]), 0.5 * down)  # a camera that shows a body above the middle looks down
     away = np.cos(tilt) * away + np.sin(tilt) * np.cross(away, right)
     axes = np.stack([right, np.cross(away, right), away], axis=1)
@@ -134,18 +134,18 @@ def find_view(model: Model, size: float, points: Floats, away: Floats, aspect: f
 
 
 def find_free(aspect: float) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the centre and half size of the area beyond the panel, across and upwards; the picture is -1 to 1.
+    """Return the centre and half size of the area not covered by the panel, across and up; the picture is -1 to 1.
 
-    The panel lies over the right of a wide window, and over the lower half of a narrow one.
+    The panel covers the right of a wide window, and the lower half of a narrow one.
     """
     if aspect > NARROW_ASPECT:
-        covered = min(0.46 / aspect, 0.45)  # it is as wide as it is, whatever the window
+        covered = min(0.46 / aspect, 0.45)  # the panel's width does not depend on the window
         return (-covered, FILL_SHARE * (1.0 - covered)), (0.0, FILL_SHARE)
     return (0.0, FILL_SHARE), (0.45, FILL_SHARE * 0.55)
 
 
 def point_camera(server: viser.ViserServer, model: Model, size: float, points: Floats) -> None:
-    """Place the camera of future viewers in front of the body, slightly above and to one side."""
+    """Set the initial camera of future viewers: in front of the body, slightly above and to one side."""
     up, away = tuple(model.up_direction), find_direction(model, "fit")
     view = find_view(model, size, points, away)
     camera = server.initial_camera
@@ -161,7 +161,7 @@ def move_camera(client: viser.ClientHandle, model: Model, view: View) -> None:
 
 
 def keep_above(client: viser.ClientHandle, model: Model, floor: float, size: float) -> None:
-    """Lift a viewer's camera where it has sunk below the floor."""
+    """Raise a viewer's camera if it is below the floor."""
     up = model.up_direction
     place = np.array(client.camera.position)
     missing = floor + 0.01 * size - float(up @ place)

@@ -1,4 +1,4 @@
-"""Clips from which a style is learned: of the body that is shown, or of any other on two legs, carried over to it."""
+"""Clips to learn a style from: of the current body, or retargeted from any other biped."""
 
 from __future__ import annotations
 
@@ -25,22 +25,20 @@ from poise.studio.web.uploads import unpack_all
 __all__ = ["StyleClip", "StyleSource", "learn_style", "prepare_clip", "read_clips"]
 
 StyleSource: TypeAlias = "Motion | Style | str | PathLike[str]"
-MAX_CLIPS = 200  # of one file
-SAME_BODY_TOLERANCE = (
-    0.05  # radians, and of the body's size: bodies whose poses differ by less take each other's numbers
-)
-COMPARED_POSES = 3  # drawn by chance, in which two bodies are compared
+MAX_CLIPS = 200  # clips of one file at most
+SAME_BODY_TOLERANCE = 0.05  # [rad], and relative to body size: bodies whose poses differ by less share configurations
+COMPARED_POSES = 3  # random poses in which two bodies are compared
 
 
 @dataclass(frozen=True, eq=False)
 class StyleClip:
-    """A clip that a style is learned from.
+    """A clip to learn a style from.
 
     Attributes:
-        name: Where it is from.
-        motion: The clip, of the body that shall move so; None where it could not be had.
-        note: A note for the viewer: its size, or why it failed.
-        style: The style that it is the frames of, where it came from one.
+        name: The name of its source.
+        motion: The clip on the current body, or None if it could not be read or retargeted.
+        note: A note for the viewer: the number of frames, or the error.
+        style: The saved style that the clip was read from, or None.
     """
 
     name: str
@@ -50,15 +48,15 @@ class StyleClip:
 
 
 def read_clips(thing: StyleSource, model: Model, folder: str = "") -> list[tuple[str, Motion | Style]]:
-    """Read the clips of a file, of a ZIP of files, or a style that was saved, each with its name.
+    """Read the clips of a file or of a ZIP of files, or a saved style, each with its name.
 
     Args:
         thing: A motion, a style, or a file.
-        model: The body that is shown; tables of numbers are about it.
-        folder: Where a ZIP is unpacked to; a folder of its own unless given.
+        model: The current body, which tables belong to.
+        folder: The folder to unpack a ZIP to; a temporary one by default.
 
     Raises:
-        FormatError: There is none.
+        FormatError: The file contains no clip.
     """
     if isinstance(thing, Motion):
         return [(thing.model.name, thing)]
@@ -83,7 +81,7 @@ def read_clips(thing: StyleSource, model: Model, folder: str = "") -> list[tuple
 
 
 def read_file(path: Path, model: Model) -> list[Motion | Style]:
-    """Read all clips of one file; a saved style is one."""
+    """Read all clips of one file, or a saved style."""
     suffix = path.suffix.lower()
     if suffix == ".npz" and is_style(path):
         return [Style.load(path)]
@@ -91,20 +89,20 @@ def read_file(path: Path, model: Model) -> list[Motion | Style]:
         try:
             return [load_motion(path, model=model)]
         except FormatError:
-            return [load_motion(path)]  # that says itself of which body it is
+            return [load_motion(path)]  # a table that names its own body
     if suffix == ".bvh":
         return [load_motion(path)]
     found: list[Motion | Style] = [load_motion(path)]
     for number in range(1, MAX_CLIPS):
         try:
             found.append(load_motion(path, clip=number))
-        except FormatError:  # there are no more
+        except FormatError:  # no more clips
             break
     return found
 
 
 def is_style(path: Path) -> bool:
-    """Return whether a file holds a style, complete or damaged."""
+    """Return whether a file contains a style, complete or damaged."""
     try:
         with zipfile.ZipFile(path) as packed:
             return {"shares.npy", "neighbours.npy"} <= set(packed.namelist())
@@ -113,7 +111,7 @@ def is_style(path: Path) -> bool:
 
 
 def prepare_clip(name: str, given: Motion | Style, model: Model, progress: Callable[[int, int], object]) -> StyleClip:
-    """Carry a clip over to the body that is shown; if that fails, the clip has the reason."""
+    """Retarget a clip to the current body; if that fails, `note` has the error."""
     try:
         if isinstance(given, Style):
             return prepare_style(name, given, model, progress)
@@ -126,7 +124,7 @@ def prepare_clip(name: str, given: Motion | Style, model: Model, progress: Calla
 
 
 def prepare_style(name: str, style: Style, model: Model, progress: Callable[[int, int], object]) -> StyleClip:
-    """Take the frames of a style that was saved."""
+    """Convert a saved style to a clip of its frames."""
     q = np.concatenate([frames.q for _, frames in style.parts])
     clip = prepare_clip(name, Motion(style.model, q, 30.0), model, progress)
     if clip.motion is None or not is_alike(style.model, model):
@@ -136,15 +134,15 @@ def prepare_style(name: str, style: Style, model: Model, progress: Callable[[int
 
 
 def count_frames(many: int) -> str:
-    """Return "1 frame", or how many there are."""
+    """Return the number of frames as text."""
     return "1 frame" if many == 1 else f"{many} frames"
 
 
 def is_alike(one: Model, other: Model) -> bool:
-    """Return whether two bodies take the same numbers: the same joints in the same order, and the same pose from them.
+    """Return whether two bodies share configurations: the same joints in the same order, and the same poses.
 
-    Files of one person, or of one rig, are such: they differ in their names, perhaps by a little in their lengths. They
-    are compared at rest and in poses drawn by chance, since axes and units show in a pose that is not the rest pose.
+    Files of one person or one rig often do: they differ in their names, and slightly in their lengths. They are
+    compared at rest and in random poses, since differences of axes and units do not show at rest.
     """
     if one is other or one == other:
         return True
@@ -164,7 +162,7 @@ def is_alike(one: Model, other: Model) -> bool:
 
 
 def learn_style(clips: Iterable[StyleClip], model: Model) -> Style | None:
-    """Learn a style from clips, or None; a single saved style is returned as it is."""
+    """Learn a style from clips; a single saved style is returned unchanged. None if there are too few frames."""
     found = [clip for clip in clips if clip.motion is not None]
     if len(found) == 1 and found[0].style is not None:
         return found[0].style

@@ -1,4 +1,4 @@
-"""The style of the body in the studio: clips are read, carried over and learned in the background."""
+"""The style learner: clips are read, retargeted and learned in the background."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class StyleLearner:
     """The style of the body, learned from clips.
 
     Attributes:
-        clips: What has been opened, in order; with what is to be said of it.
-        background: The long work; its listeners are called when it begins, advances and ends.
-        changed: Called when the clips, the style or how far the body leans to it are others.
+        clips: The opened clips, in order, with their notes.
+        background: The runner of long tasks; its listeners are called when a task starts, advances and ends.
+        changed: Called when the clips, the style or its share change.
     """
 
     def __init__(self, session: Session) -> None:
@@ -41,12 +41,12 @@ class StyleLearner:
 
     @property
     def style(self) -> Style | None:
-        """The style; None before there is one."""
+        """The learned style, or None."""
         return self.session.puppet.settings.style
 
     @property
     def share(self) -> float:
-        """The share of the style, from 0 (the own pose) to 1 (the style); setting it moves the body."""
+        """The share of the style, from 0 (rest pose) to 1 (style); setting it moves the body."""
         return self.session.puppet.settings.share
 
     @share.setter
@@ -57,16 +57,16 @@ class StyleLearner:
         self.session.touch()
         self._tell()
 
-    # ------------------------------------------------------------------------------------------ what is opened
+    # ------------------------------------------------------------------------------------------ opening
 
     def open(self, thing: StyleSource, name: str = "") -> None:
-        """Learn from a motion, a file of clips or a saved style, in addition to those before."""
+        """Learn from a motion, a file of clips or a saved style, in addition to earlier ones."""
         model = self.session.model
         label = name if isinstance(thing, (Motion, Style)) else Path(thing).name
         self._wait_for(label, lambda: [(name or own, clip) for own, clip in read_clips(thing, model)])
 
     def open_upload(self, name: str, content: bytes) -> None:
-        """The same with a file that a viewer has sent, or a ZIP of several."""
+        """Learn from an uploaded file, or a ZIP of several."""
         model, own = self.session.model, strip_folders(name)
 
         def read() -> list[tuple[str, Motion | Style]]:
@@ -81,7 +81,7 @@ class StyleLearner:
         self._wait_for(own, read)
 
     def forget(self) -> None:
-        """Forget all clips: the body rests in its own pose again."""
+        """Drop all clips: the body returns to its own rest pose."""
         self._waiting.clear()
         self.background.cancel()
         self.clips = []
@@ -96,7 +96,7 @@ class StyleLearner:
         self._go_on()
 
     def _go_on(self) -> None:
-        """Start the work that waits, if no other is running."""
+        """Start the waiting work, if no task is running."""
         if self.session.stopped or self.background.task is not None or not self._waiting:
             return
         waiting, self._waiting = self._waiting, []
@@ -110,7 +110,7 @@ class StyleLearner:
             self._waiting = [*waiting, *self._waiting]
 
     def _use(self, model: Any, clips: list[StyleClip], style: Style | None) -> None:
-        """Let the body move in a style from now on, unless it is another body by now."""
+        """Apply a learned style, unless another body was opened meanwhile."""
         with self.session.lock:
             if self.session.stopped or model is not self.session.model:
                 return
@@ -129,7 +129,7 @@ class StyleLearner:
 def open_clips(
     name: str, read: Callable[[], list[tuple[str, Motion | Style]]], model: Any, progress: Any
 ) -> list[StyleClip]:
-    """Read clips and carry them over to the body; a file that cannot be read is a clip with the reason."""
+    """Read clips and retarget them to the body; a file that cannot be read gives a clip with the error."""
     try:
         found = read()
     except PoiseError as error:

@@ -1,10 +1,10 @@
-"""The rest posture in the studio: the own pose, a style that was learned from clips, or a mixture.
+"""The rest posture in the studio: the rest pose, a style learned from clips, or a mixture.
 
     cost  (1 - s) sum_i g_i(s) (q_i - rest_i)^2 + s k style(q),     g_i(s) = g_i^(1 - s) (k p_i)^s
 
-s is where the slider stands. g_i is how strongly the rig draws a joint to its pose, p_i how strongly the style does,
-and k makes the two alike on the whole: without it the slider would do all of its work near one end. At 0 this is the
-rest pose alone, at 1 the style alone.
+s is the position of the slider, g_i the gain of the rig towards the rest pose, p_i that of the style, and k makes the
+two comparable on average: without it the slider would have most of its effect near one end. At 0 this is the rest pose
+only, at 1 the style only.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["mix_postures"]
 
 
 def mix_postures(model: Model, rest: Rest, style: Style, share: float) -> list[Rest]:
-    """Return the postures of a body that is so far on its way from its rest pose to a style, from 0 to 1."""
+    """Return the posture goals of a mixture of rest pose and style; `share` is 0 (rest pose) to 1 (style)."""
     if share <= 0.0:
         return [rest]
     if share >= 1.0:

@@ -1,1 +1,1 @@
-"""The studio's web server: gate, connections, uploads, background work."""
+"""The studio's web server: gate, connections, uploads, background tasks."""

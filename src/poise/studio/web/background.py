@@ -1,4 +1,4 @@
-"""Long work in the background: one task at a time, in its own thread, with progress and cancellation."""
+"""Background tasks: one at a time, in its own thread, with progress and cancellation."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ __all__ = ["Background"]
 
 
 class Cancelled(Exception):
-    """The work is not wanted any more; raised inside of it, where it tells its progress."""
+    """Raised inside a cancelled task, when it reports its progress."""
 
 
 class Task:
-    """One piece of work.
+    """One background task.
 
     Attributes:
-        name: What it is, in words.
-        frames: How many frames are done in this pass, and all of them; (0, 0) before the first is known.
-        passes: How often all frames have been gone through.
+        name: The name of the task, as text.
+        frames: The numbers of finished and of all frames in this pass; (0, 0) before the first report.
+        passes: The number of finished passes over all frames.
     """
 
     def __init__(
@@ -34,18 +34,18 @@ class Task:
 
     @property
     def share(self) -> float:
-        """How much of this pass is done, from 0 to 1."""
+        """The finished share of this pass, from 0 to 1."""
         return self.frames[0] / self.frames[1] if self.frames[1] else 0.0
 
 
 class Background:
-    """Does one piece of long work at a time.
+    """A runner of one background task at a time.
 
-    Work that is cancelled ends where it next tells its progress; what it finds is dropped, and nobody waits for it.
+    A cancelled task ends at its next progress report; its result is dropped, and nothing waits for it.
 
     Attributes:
-        changed: Called when work begins, goes on or ends.
-        refused: Why the last piece could not be done, in words; "" where it could.
+        changed: Called when a task starts, advances or ends.
+        refused: The error of the last task, or "".
     """
 
     def __init__(self) -> None:
@@ -56,18 +56,18 @@ class Background:
 
     @property
     def task(self) -> Task | None:
-        """The running work, or None."""
+        """The running task, or None."""
         return self._task
 
     def start(
         self, name: str, work: Callable[[Callable[[int, int], None]], Any], done: Callable[[Any], object]
     ) -> bool:
-        """Begin a piece of work, and return whether it began: while another goes on, nothing does.
+        """Start a task and return whether it was started; False while another one is running.
 
         Args:
-            name: What it is, in words.
-            work: Does it; given what to call with the frames that are done and all of them.
-            done: Called with what it came to, in its thread, before other work can begin.
+            name: The name of the task, as text.
+            work: The work; called with a callback that takes the numbers of finished and of all frames.
+            done: Called with the result, in the task's thread, before another task can start.
         """
         with self._lock:
             if self._task is not None:
@@ -79,7 +79,7 @@ class Background:
         return True
 
     def cancel(self) -> bool:
-        """Cancel the running work, and return whether there was any; its result is dropped."""
+        """Cancel the running task and drop its result; return whether a task was running."""
         with self._lock:
             task = self._task
             if task is None or task.claimed:
@@ -123,5 +123,5 @@ class Background:
         for listen in self.changed:
             try:
                 listen()
-            except Exception:  # who listens badly does not end the work
+            except Exception:  # an error in a listener does not end the task
                 traceback.print_exc()

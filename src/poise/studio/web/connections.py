@@ -1,4 +1,4 @@
-"""Connections to the studio: requests pass the gate, messages are bounded in size and in number."""
+"""Connections to the studio: requests pass the gate, messages are limited in size and rate."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from poise.studio.web.gate import Gate
 
 __all__ = ["list_options"]
 
-MAX_MESSAGE_BYTES = 16 << 20  # [bytes] of a message; a file comes in parts of 0.5 MiB, a picture of the window whole
-MAX_MESSAGES = 2000  # at once, refilled within 2 s; a drag sends about 125 in a second
-MAX_BYTES = 300 << 20  # at once, refilled within 60 s: enough for the largest ZIP that is unpacked
-POLICY_VIOLATION = 1008  # the close code of a policy violation
+MAX_MESSAGE_BYTES = 16 << 20  # [bytes] per message; a file comes in parts of 0.5 MiB, a picture of the window in one
+MAX_MESSAGES = 2000  # in a burst, refilled within 2 s; a drag sends about 125 per second
+MAX_BYTES = 300 << 20  # in a burst, refilled within 60 s: enough for the largest ZIP allowed
+POLICY_VIOLATION = 1008  # WebSocket close code
 TITLE = b"<title>Viser</title>"
 OURS = b"""<title>Poise studio</title>
 <style>
   [role="tab"] { padding-left: 6px !important; padding-right: 6px !important; }  /* all tabs in one row */
 </style>
 """
-# Viser's page waits 50 ms between two messages of one drag. That is kind to distant servers, and it is more than
-# everything else between a mouse and a pose takes together: here it waits 8 ms. The WebSocket is given the token.
+# Viser's page waits 50 ms between two messages of a drag. That suits distant servers, but exceeds the rest of the delay
+# from mouse to pose: here it waits 8 ms. The token is added to the address of the WebSocket.
 SCRIPT = b"""<head>
 <script>
 (function () {
@@ -53,7 +53,7 @@ REJECTED = """<!doctype html>
 Python: it ends in <code>?token=</code> and a secret that is new for every studio.</p>
 """
 HEADERS = {
-    "Referrer-Policy": "no-referrer",  # the address has the token
+    "Referrer-Policy": "no-referrer",  # the address contains the token
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",
     "Content-Security-Policy": "frame-src 'none'; object-src 'none'; base-uri 'none'; form-action 'none'",
@@ -62,7 +62,7 @@ HEADERS = {
 
 @dataclass
 class Allowance:
-    """An amount that may be used at once and comes back within some seconds."""
+    """A rate limit: an amount that can be used in a burst and is refilled within some seconds."""
 
     most: float
     seconds: float
@@ -73,7 +73,7 @@ class Allowance:
         self.left = self.most
 
     def spend(self, amount: float) -> bool:
-        """Use an amount; return whether there was enough."""
+        """Use an amount; return whether it was within the limit."""
         now = time.monotonic()
         self.left = min(self.most, self.left + (now - self.at) * self.most / self.seconds) - amount
         self.at = now
@@ -81,31 +81,31 @@ class Allowance:
 
 
 class BoundedConnection(ServerConnection):
-    """A connection that ends when its viewer sends more than any browser would."""
+    """A connection that is closed if its viewer sends more than a browser would."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.messages, self.bytes = Allowance(MAX_MESSAGES, 2.0), Allowance(MAX_BYTES, 60.0)
 
     async def recv(self, decode: bool | None = None) -> Any:
-        """Receive a message, or end the connection."""
+        """Receive a message, or close the connection if the limits are exceeded."""
         message = await super().recv(decode)
         if not (self.messages.spend(1) and self.bytes.spend(len(message))):
             self.ending = asyncio.create_task(self.close(POLICY_VIOLATION, "too many messages"))
-            while True:  # drop the rest until it is closed, which raises
+            while True:  # discard the rest until it is closed, which raises
                 await super().recv()
         return message
 
 
 def list_options(gate: Gate, serve_page: Callable[[ServerConnection, Request], Response | None]) -> dict[str, Any]:
-    """Return the options of websockets' `serve` with which a server keeps to a gate and to the bounds."""
+    """Return the options of websockets' `serve` that apply the gate and the limits."""
 
     def answer(connection: ServerConnection, request: Request) -> Response | None:
         headers = request.headers
         fault = gate.find_fault(headers.get_all("Host"), headers.get_all("Origin"), request.path)
         if fault:
             return respond(HTTPStatus.FORBIDDEN, REJECTED.format(html.escape(fault)).encode())
-        headers.pop("Accept-Encoding", None)  # the page is changed below
+        headers.pop("Accept-Encoding", None)  # the page is modified below, so it must not be compressed
         page = serve_page(connection, request)
         if page is None or page.status_code != HTTPStatus.OK:
             return page
@@ -115,6 +115,6 @@ def list_options(gate: Gate, serve_page: Callable[[ServerConnection, Request], R
 
 
 def respond(status: HTTPStatus, body: bytes) -> Response:
-    """Return an answer with a page."""
+    """Return a response with an HTML page."""
     kind = {"Content-Type": "text/html; charset=utf-8", "Content-Length": str(len(body)), "Connection": "close"}
     return Response(status, status.phrase, Headers({**kind, **HEADERS}), body)

@@ -1,11 +1,11 @@
 """The rules for connecting to the studio: a known Host, a known Origin, and the token of the address.
 
-A browser sends requests to this machine on behalf of any page that it shows. Three checks stop them:
+A browser sends requests to this machine on behalf of any page it displays. Three checks stop them:
 
 - Host must be a loopback name or an address that the user gave. A page whose name was rebound to 127.0.0.1 still sends
   its own name.
-- Origin, if given, must be the studio's own (the same name and port as Host), or be listed in `allow_origin`.
-- The query must hold the token, which is new for every studio and only part of the address that is printed. A cookie
+- Origin, if present, must be the studio's own (the same name and port as Host), or be listed in `allow_origin`.
+- The query must contain the token, which is new for every studio and appears only in the printed address. A cookie
   would be sent to every other port of this machine, and not within the frame of a notebook.
 """
 
@@ -29,11 +29,11 @@ EVERYWHERE = ("", "0.0.0.0", "::")  # addresses of a server that listens on ever
 
 @dataclass(frozen=True)
 class Gate:
-    """The rules of one studio.
+    """The access rules of one studio.
 
     Attributes:
-        names: Hosts that are accepted in addition to the loopback names.
-        origins: Origins that are accepted in addition to the studio's own.
+        names: Accepted hosts in addition to the loopback names.
+        origins: Accepted origins in addition to the studio's own.
         any_address: Whether every IP address is accepted as a host. Only names can be rebound.
         token: The secret in the address.
     """
@@ -60,7 +60,7 @@ class Gate:
         return cls(frozenset(names), origins, everywhere, secrets.token_urlsafe(16))
 
     def find_fault(self, hosts: Sequence[str], origins: Sequence[str], path: str) -> str:
-        """Return why a request is rejected, or "": its Host headers, its Origin headers, its path with the query."""
+        """Return the reason to reject a request, or ""; `path` includes the query."""
         if len(hosts) != 1 or "@" in hosts[0] or not self.is_known(hosts[0]):
             return (
                 "The studio does not answer to this host name. Start it with --host, or name a proxy by --allow-origin."
@@ -75,7 +75,7 @@ class Gate:
         return ""
 
     def is_known(self, host: str) -> bool:
-        """Return whether a Host header names this studio; its port may be that of an SSH tunnel."""
+        """Return whether a Host header names this studio; the port may be that of an SSH tunnel."""
         if not HOST.fullmatch(host):
             return False
         try:
@@ -89,10 +89,10 @@ class Gate:
 
 
 def read_origin(origin: object) -> str:
-    """Return an origin as browsers write it.
+    """Return an origin in the form that browsers send.
 
     Raises:
-        InvalidValue: It is not scheme://host or scheme://host:port.
+        InvalidValue: `origin` is not scheme://host or scheme://host:port.
     """
     text = origin.lower().rstrip("/") if isinstance(origin, str) else ""
     scheme, _, host = text.partition("://")

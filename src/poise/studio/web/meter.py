@@ -1,4 +1,4 @@
-"""Figures of the last seconds: how long a solve takes, how many frames, how soon after the mouse a pose is out."""
+"""Timings of the last frames: solve time, frame rate, and delay from mouse event to pose."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Meter"]
 
 
 class Meter:
-    """Keeps the last few hundred measurements; seconds throughout."""
+    """A record of the last 400 measurements, in seconds."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -21,7 +21,7 @@ class Meter:
         self.frames: deque[float] = deque(maxlen=400)
 
     def add(self, solve: float, event: float | None) -> None:
-        """Count a frame: the time of its solve, and the time of the mouse event (`perf_counter`).
+        """Add a frame: its solve time [s], and the time of its mouse event (`perf_counter`).
 
         `event` is None without a mouse event.
         """
@@ -33,7 +33,7 @@ class Meter:
                 self.delays.append(now - event)
 
     def summarize(self) -> dict[str, float]:
-        """Return medians and 99th percentiles [ms], and frames in a second of the last burst."""
+        """Return medians and 99th percentiles [ms], and the frame rate of the last burst [1/s]."""
         with self._lock:
             solves, delays, frames = (np.array(of) for of in (self.solves, self.delays, self.frames))
         steps = np.diff(frames)
@@ -48,5 +48,5 @@ class Meter:
 
 
 def find_percentile(seconds: np.ndarray, at: float) -> float:
-    """Return a percentile in milliseconds; 0 of nothing."""
+    """Return a percentile in milliseconds, or 0 without values."""
     return float(1e3 * np.percentile(seconds, at)) if len(seconds) else 0.0

@@ -1,4 +1,4 @@
-"""Studio: a body in the browser, to be taken hold of."""
+"""Studio: interactive posing of a body in the browser."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ class Studio:
         studio = Studio("humanoid")
         print(studio.url)
 
-    In a notebook, the studio as the last line of a cell shows itself. It listens on this machine alone unless `host`
-    says otherwise. Only who has the whole address, with its token, can move the body, and load and save through the
+    In a notebook, a studio as the last line of a cell is displayed. It listens on this machine only, unless `host` is
+    given. The address contains a token: whoever has it can move the body, and load and save files through the
     browser.
 
     Args:
         model: A Model, a Pose, a Motion, a ReachMap, a built-in name or a file; a motion is played, a map drawn around
             its body.
-        host: The address to listen on; "0.0.0.0" is every network that this machine is in.
-        port: The port, or the next free one.
-        shadows: Whether the body casts any; without, it is lighter on browsers that have no GPU.
-        dark: Whether everything is shown dark.
-        onto: Another body, as a Model, a built-in name or a file: the motion is carried over to it, next to the first.
-        style: Clips, as motions or files, or a `Style`: what is dragged looks like them.
-        allow_origin: Origins of a proxy through which the studio is used, such as "https://hub.example".
+        host: The address to listen on; "0.0.0.0" is every network of this machine.
+        port: The port; if it is in use, the next free one.
+        shadows: Whether the body casts shadows; without, it is faster in browsers without a GPU.
+        dark: Whether the colours are dark.
+        onto: Another body, as a Model, a built-in name or a file, to retarget the motion to; shown next to the first.
+        style: Clips, as motions or files, or a `Style`: dragged poses resemble them.
+        allow_origin: Origins of a proxy in front of the studio, such as "https://hub.example".
 
     Attributes:
         session: The body in the scene of a server, and the thread that moves it.
-        panel: The panel next to it.
-        second_body: The body that the clip is carried to.
-        styles: The style that is learned from clips.
+        panel: The panel next to the body.
+        second_body: The body that the clip is retargeted to.
+        styles: The style learner.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Studio:
     ) -> None:
         gate = Gate.make(host, allow_origin)
         opening = read_opening(model)
-        other = None if onto is None else read_other(opening, onto)  # refused before a page is served
+        other = None if onto is None else read_other(opening, onto)  # raises before the server starts
         clips = list_sources(style)
         self.session = Session(opening, gate, host=host, port=port, shadows=shadows, dark=dark)
         self.second_body, self.styles = SecondBody(self.session), StyleLearner(self.session)
@@ -88,12 +88,12 @@ class Studio:
 
     @property
     def puppet(self) -> Puppet:
-        """The body without the browser: its pose, pins and targets."""
+        """The body, independent of the browser: its pose, pins and targets."""
         return self.session.puppet
 
     @property
     def pose(self) -> Pose:
-        """The current pose; set it, and the browser shows it."""
+        """The current pose; setting it updates the browser."""
         return self.session.pose
 
     @pose.setter
@@ -101,10 +101,10 @@ class Studio:
         self.session.pose = pose
 
     def show(self, thing: Showable) -> None:
-        """Show another body, pose or motion in the same window; a table moves the body that is shown.
+        """Show another body, pose or motion in the same window; a table moves the current body.
 
         Raises:
-            FormatError: The file cannot be read; the old body stays.
+            FormatError: The file cannot be read; the previous body stays.
         """
         self.session.show(thing)
 
@@ -113,20 +113,20 @@ class Studio:
         return self.session.undo()
 
     def redo(self) -> bool:
-        """Repeat the change that was undone last; return whether there was one."""
+        """Redo the last undone change; return whether there was one."""
         return self.session.redo()
 
     # ------------------------------------------------------------------------------------------ clips
 
     def learn_style(self, clip: StyleSource) -> None:
-        """Learn from a motion, a file of clips or a saved style, in addition to those before.
+        """Learn from a motion, a file of clips or a saved style, in addition to earlier ones.
 
-        It is learned in the background; what came of it is shown in the panel, under Style.
+        Runs in the background; the result is shown in the panel, under Style.
         """
         self.styles.open(clip)
 
     def carry(self, onto: Model | str | PathLike[str]) -> bool:
-        """Carry the open clip over to another body, next to the first; return whether that began.
+        """Retarget the open clip to another body, next to the first; return whether the task was started.
 
         Raises:
             InvalidValue: No clip is open.
@@ -139,22 +139,22 @@ class Studio:
 
     @property
     def gate(self) -> Gate:
-        """Who may connect; `gate.token` is the secret in the address."""
+        """The access rules; `gate.token` is the secret in the address."""
         return self.session.gate
 
     @property
     def port(self) -> int:
-        """The port on which it listens."""
+        """The port of the server."""
         return self.session.port
 
     @property
     def meter(self) -> Meter:
-        """Figures of the last frames."""
+        """Timings of the last frames."""
         return self.session.meter
 
     @property
     def url(self) -> str:
-        """The address to open, with the token that lets its viewer in."""
+        """The address to open, including the token."""
         host = self.session.host
         shown = "127.0.0.1" if host in EVERYWHERE else f"[{host}]" if ":" in host else host
         return f"http://{shown}:{self.port}/?token={self.gate.token}"
@@ -186,7 +186,7 @@ def list_sources(style: Iterable[StyleSource] | StyleSource | None) -> list[Styl
 
     Raises:
         InvalidValue: A source is not a clip.
-        FormatError: A file is not there.
+        FormatError: A file does not exist.
     """
     alone = isinstance(style, (Motion, Style, str, bytes, PathLike)) or not isinstance(style, Iterable)
     clips: list[StyleSource] = [] if style is None else [style] if alone else list(style)  # type: ignore[arg-type, list-item]
@@ -199,7 +199,7 @@ def list_sources(style: Iterable[StyleSource] | StyleSource | None) -> list[Styl
 
 
 def read_other(opening: Opening, onto: Model | str | PathLike[str]) -> Model:
-    """Read the body that a clip is carried to.
+    """Load the body that a clip is retargeted to.
 
     Raises:
         InvalidValue: No clip is open.

@@ -1,4 +1,4 @@
-"""Something that is done often, and shown now and then: at most so often, and once more after the last time."""
+"""Rate limiting of function calls."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Pace"]
 
 
 class Pace:
-    """A function that is called at most once in `every` seconds, and always once after the last request."""
+    """A function that is called at most once per `every` seconds, and always once after the last request."""
 
     def __init__(self, do: Callable[[], None], every: float) -> None:
         self._do, self._every = do, every
@@ -19,7 +19,7 @@ class Pace:
         self._timer: threading.Timer | None = None
 
     def ask(self) -> None:
-        """Request a call: now, or a little later."""
+        """Request a call, now or when the pause is over."""
         with self._lock:
             wait = self._next - time.perf_counter()
             if wait > 0.0:

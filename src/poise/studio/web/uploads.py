@@ -1,7 +1,7 @@
 """Files that a viewer uploads: a body, a motion, a saved pose, or a ZIP of a file and its resources.
 
-They are read from a folder of their own, which is thrown away when another body is opened. Nothing of a ZIP leaves that
-folder, and it is unpacked only as far as it is bounded.
+Each is read from its own folder, which is deleted when another body is opened. A ZIP is never unpacked outside that
+folder, and only if it is within the limits.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from poise.studio.showable import find_body
 __all__ = ["open_upload", "strip_folders", "unpack", "unpack_all"]
 
 MAX_FILES = 2000
-MAX_UNPACKED_BYTES = 256 << 20  # of all files of a ZIP together, unpacked
-CHUNK_BYTES = 1 << 18  # bytes that are unpacked at once
+MAX_UNPACKED_BYTES = 256 << 20  # of all files of a ZIP together
+CHUNK_BYTES = 1 << 18  # bytes to unpack at once
 
 
 def strip_folders(name: str) -> str:
-    """Return the file name alone: browsers may not send paths."""
+    """Return the file name without folders, which a browser may send."""
     last = PurePosixPath(PureWindowsPath(name).name).name
     return last if last not in ("", ".", "..") else "file"
 
 
 def open_upload(session: Session, name: str, content: bytes) -> None:
-    """Show the contents of a file.
+    """Show an uploaded file.
 
     Raises:
-        FormatError: It cannot be read; what is shown stays.
+        FormatError: The file cannot be read; the previous body stays.
     """
     if name.lower().endswith(".json") and b'"poise"' in content[:4096]:
         session.pose = pose_from_json(session.model, content.decode("utf-8", "replace"))
@@ -50,7 +50,7 @@ def open_upload(session: Session, name: str, content: bytes) -> None:
 
 
 def write_upload(folder: Path, name: str, content: bytes) -> Path:
-    """Write a file to its folder, unpacking a ZIP, and return the path of the body."""
+    """Write an uploaded file to a folder, unpacking a ZIP, and return the path of the body."""
     if name.lower().endswith(".zip"):
         return unpack(content, folder, name)
     path = folder / name
@@ -59,9 +59,9 @@ def write_upload(folder: Path, name: str, content: bytes) -> Path:
 
 
 def show_file(session: Session, path: Path, folder: str) -> None:
-    """Show a file; in errors it has its own name, and no folder of this machine."""
+    """Show an uploaded file; errors have its name, without folders of this machine."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FormatWarning)  # they are in model.notes, which the viewer sees
+        warnings.simplefilter("ignore", FormatWarning)  # listed in model.notes, which the viewer sees
         try:
             session.show(path, within=folder)
         except FormatError as error:
@@ -70,10 +70,10 @@ def show_file(session: Session, path: Path, folder: str) -> None:
 
 
 def unpack(content: bytes, folder: Path, name: str) -> Path:
-    """Unpack a ZIP into a folder and return its body: the least deep one, then by name.
+    """Unpack a ZIP into a folder and return its body file, see `find_body`.
 
     Raises:
-        FormatError: It is not a ZIP, it is too large, a name in it leads out of it, or it holds no body.
+        FormatError: It is not a ZIP, is too large, contains a path outside of the folder, or contains no body.
     """
     unpack_all(content, folder, name)
     return find_body(folder, name)
@@ -83,7 +83,7 @@ def unpack_all(content: bytes, folder: Path, name: str) -> None:
     """Unpack a ZIP into a folder.
 
     Raises:
-        FormatError: It is not a ZIP, it is too large, or a name in it leads out of it.
+        FormatError: It is not a ZIP, is too large, or contains a path outside of the folder.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as packed:
@@ -99,7 +99,7 @@ def unpack_all(content: bytes, folder: Path, name: str) -> None:
 
 
 def check_zip(files: list[zipfile.ZipInfo], folder: Path, name: str) -> None:
-    """Refuse a ZIP that is too large or whose names lead out of it."""
+    """Raise `FormatError` if a ZIP is too large, or contains links or paths outside of the folder."""
     total = sum(info.file_size for info in files)
     if len(files) > MAX_FILES or total > MAX_UNPACKED_BYTES:
         size = f"{len(files)} files of {total / 2**20:.0f} MiB"

@@ -1,13 +1,13 @@
 """The server of the studio: viser's, behind a gate.
 
-Viser has no option to check requests: it serves its page and a WebSocket to whoever reaches the port. A server of ours
-in front of it would leave viser's own port open to the same pages and to other users of the machine, so there is one
-port. Viser opens it with `websockets.asyncio.server.serve`, whose documented options check requests and bound messages.
-While a studio starts, that name stands for a function that adds those options to the one call which has our address,
-and leaves every other call as it is. If a release of viser listens in another way, the studio does not start.
+Viser has no option to check requests: it serves its page and a WebSocket to everyone who reaches the port. A proxy in
+front of it would leave viser's own port open to the same pages and to other users of the machine, so there is only one
+port. Viser opens it with `websockets.asyncio.server.serve`, whose documented options check requests and limit messages.
+While a studio starts, that function is replaced by one that adds these options to the one call with our address, and
+passes every other call through. If a release of viser listens in another way, the studio does not start.
 
-What remains: whoever reads the address with its token (in the terminal, in the list of processes while a browser is
-opened, in the history of the browser) can use the studio. The traffic is not encrypted, which matters beyond this
+Remaining risks: anyone who sees the address with its token (in the terminal, in the list of processes while a browser
+is opened, in the browser's history) can use the studio. The traffic is not encrypted, which matters beyond this
 machine.
 """
 
@@ -29,16 +29,16 @@ STARTING = threading.Lock()
 
 
 class Address(str):
-    """The host of one studio, which no other call of `serve` has."""
+    """The host of one studio, compared by identity in `serve`."""
 
     __slots__ = ()
 
 
 def start_server(host: str, port: int, label: str, gate: Gate) -> viser.ViserServer:
-    """Start a server behind a gate, on that port or the next free one.
+    """Start a server behind a gate, on the given port or the next free one.
 
     Raises:
-        MissingExtra: viser is not installed, or it is one that cannot be guarded.
+        MissingExtra: viser is not installed, or its version cannot be guarded.
     """
     try:
         import viser
@@ -58,7 +58,7 @@ def start_server(host: str, port: int, label: str, gate: Gate) -> viser.ViserSer
     with (
         STARTING,
         mock.patch.object(sockets, "serve", serve_guarded),
-        mock.patch("rich.print"),  # the command line says where to look, once
+        mock.patch("rich.print"),  # the command line prints the address itself
     ):
         server = viser.ViserServer(host=address, port=port, label=label, verbose=False)
     if not guarded.is_set():
