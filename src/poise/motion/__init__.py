@@ -1,4 +1,4 @@
-"""Whole motions: contacts that are found and held, goals along a clip, edits, and what a clip is worth in numbers."""
+"""Whole motions: contact detection and locking, clip goals, edits, retargeting and quality measures."""
 
 from poise.motion.clips.edit import edit
 from poise.motion.clips.lock import lock

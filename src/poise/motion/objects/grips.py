@@ -1,4 +1,4 @@
-"""Grips: the goals of grasps whose place on the object is known.
+"""Grips: the goals of grasps with a known place on the object.
 
 A palm that lies flat on a face may turn there. So the hand gets a frame on the palm whose z axis is the palm's normal,
 and the goal leaves the turn about that axis free.
@@ -26,9 +26,9 @@ from poise.spatial import Rotation, Transform
 
 __all__ = ["GraspScene", "Grip", "make_scene"]
 
-TOUCH_DISTANCE = 0.02  # of a person's size: a closer palm touches
-PERSON_HEIGHT = 1.6  # m: the span of the frames of a person
-FOREARM_THICKNESS = 0.5  # of the thickness of a hand: that of its forearm next to an object under the flat hand
+TOUCH_DISTANCE = 0.02  # relative to a person's size: a closer palm touches
+PERSON_HEIGHT = 1.6  # m: the extent of the frames of a person
+FOREARM_THICKNESS = 0.5  # relative to the hand's thickness: the forearm above a flat hand on an object
 FLAT_PALM_WEIGHTS = (1.0, 1.0, 1.0, 1.0, 1.0, 0.0)  # all axes except the turn about the palm's normal
 
 
@@ -39,9 +39,9 @@ class Grip:
     Attributes:
         goal: The grasp.
         hand: The frame of the hand.
-        frame: The frame that is held: the hand, or one on its palm.
-        offset: From the hand to a frame on its palm; None where the hand itself is held.
-        target: Where the frame is in the axes of the object: a transform or a point.
+        frame: The frame that holds the object: the hand, or a frame on its palm.
+        offset: The pose of the palm frame in the hand; None if the hand frame itself holds.
+        target: The target of the frame in the object's axes: a transform or a point [m].
         weight: Weights of the components.
         thing: The frame of the object.
     """
@@ -55,13 +55,13 @@ class Grip:
     thing: str
 
     def follow(self, path: Floats) -> Floats:
-        """Return where the frame is in the world along the path of the object, (frames, 4, 4) or (frames, 3)."""
+        """Return the targets of the frame in the world along the path of the object, (frames, 4, 4) or (frames, 3)."""
         if isinstance(self.target, Transform):
             return np.asarray(path @ self.target.matrix)
         return np.asarray(path[:, :3, :3] @ self.target + path[:, :3, 3])
 
     def make_goal(self, name: str, target: Any, relative_to: str | None = None) -> Reach:
-        """Return its goal at one frame."""
+        """Return the goal for one frame of the clip."""
         return Reach(
             self.frame,
             target,
@@ -75,15 +75,15 @@ class Grip:
 
 @dataclass(frozen=True, eq=False)
 class GraspScene:
-    """A body, the objects in its hands, and how it holds them.
+    """A body, the objects in its hands, and its grips.
 
     Attributes:
         body: The body as it was given.
         gripping: The body with a frame on each palm that lies flat.
-        whole: That, with a frame for each object, on a joint that solvers leave alone.
+        whole: The gripping body with a frame for each object, on a locked joint.
         grips: The grips by the names of their goals.
         objects: The objects by name.
-        paths: Where each is at every frame, (frames, 4, 4).
+        paths: The poses of each object, (frames, 4, 4).
     """
 
     body: Model
@@ -94,14 +94,14 @@ class GraspScene:
     paths: Mapping[str, Floats]
 
     def list_carried(self) -> tuple[CarriedObject, ...]:
-        """List the objects as parts of the whole, each with the parts that may touch it."""
+        """List the objects as parts of `whole`, each with the parts that may touch it."""
         return tuple(
             CarriedObject(each, name_thing(self.body, each), self.find_spared(each), self.find_next(each))
             for each in self.objects.values()
         )
 
     def find_spared(self, thing: Object) -> frozenset[str | None]:
-        """Return the rigid parts that hold an object, and all that hangs on them."""
+        """Return the rigid parts that hold an object, and their descendants."""
         hands = {grip.hand for grip in self.grips.values() if grip.goal.object is thing}
         parts = find_rigid_parts(self.body)
         held = {parts[hand] for hand in hands}
@@ -110,7 +110,7 @@ class GraspScene:
         )
 
     def find_next(self, thing: Object) -> dict[str | None, float]:
-        """Return the parts that carry the hands on an object, and their thickness next to it."""
+        """Return the parent parts of the hands on an object, with their thickness at the object [m]."""
         parts, out = find_rigid_parts(self.body), dict[str | None, float]()
         for grip in self.grips.values():
             part = parts[grip.hand]
@@ -120,13 +120,13 @@ class GraspScene:
         return out
 
     def place_all(self, q: Floats) -> Floats:
-        """Return configurations of the whole, (frames, nq), from those of the body."""
+        """Return configurations of `whole`, (frames, nq), from configurations of the body."""
         things = [np.stack([write_coordinates(T) for T in self.paths[name]]) for name in self.objects]
         return np.concatenate([q, *things], axis=1)
 
 
 def make_scene(model: Model, grasps: Mapping[str, Grasp], frames: int, start: Floats) -> GraspScene:
-    """Return the body with everything that it holds; start is its pose at the first frame, (nq,)."""
+    """Return the body with the objects that it holds; `start` is its pose at the first frame, (nq,)."""
     objects: dict[str, Object] = {}
     for goal in grasps.values():
         if objects.setdefault(goal.object.name, goal.object) is not goal.object:
@@ -143,16 +143,16 @@ def make_scene(model: Model, grasps: Mapping[str, Grasp], frames: int, start: Fl
 
 
 def name_thing(model: Model, thing: Object) -> str:
-    """Return the name of an object's frame: its own, unless a frame or joint of the body has it."""
+    """Return the name of an object's frame: the object's name, unless the body already uses it."""
     taken = {*model.frames, *(joint.name for joint in model.joints), *model.roles}
     return thing.name if thing.name not in taken else f"{thing.name} (object)"
 
 
-# ------------------------------------------------------------------------------------------------ where a hand is
+# ------------------------------------------------------------------------------------------------ the place of a hand
 
 
 def find_grip(model: Model, goal: Grasp, T_world_thing: Floats, start: Floats) -> Grip:
-    """Return where a hand holds an object."""
+    """Return the grip of a hand on an object."""
     hand, thing = find_hand(model, goal.hand), name_thing(model, goal.object)
     where = goal.where
     if where is None:
@@ -168,7 +168,7 @@ def find_grip(model: Model, goal: Grasp, T_world_thing: Floats, start: Floats) -
 
 
 def find_where(model: Model, goal: Grasp, hand: str, T_world_thing: Floats, start: Floats) -> Transform | str:
-    """Return how the hand touches the object at the start, else the face that lies to the hand's own side."""
+    """Return the hand's pose on the object if it touches it at the start, otherwise the face to grip."""
     palm = find_palm(model, hand)
     T = np.linalg.inv(T_world_thing) @ model.fk(start, hand)
     at = T[:3, :3] @ palm.point + T[:3, 3]
@@ -178,7 +178,7 @@ def find_where(model: Model, goal: Grasp, hand: str, T_world_thing: Floats, star
 
 
 def choose_face(model: Model, thing: Object, palm: Palm, T_world_thing: Floats, start: Floats, at: Floats) -> str:
-    """Return the face that lies to the hand's own side of the body, or is nearest to a hand of no side."""
+    """Return the face on the hand's own side of the body, or the nearest face if the hand has no side."""
     root = model.ancestors(palm.hand)[-1]
     turn = model.fk(start, root)[:3, :3] @ model.fk(model.rest, root)[:3, :3].T
     aside = T_world_thing[:3, :3].T @ turn @ palm.aside
@@ -192,7 +192,7 @@ def choose_face(model: Model, thing: Object, palm: Palm, T_world_thing: Floats, 
 
 
 def turn_z_to(axis: Floats) -> Rotation:
-    """Return a rotation whose z axis is the given one."""
+    """Return a rotation whose z axis is `axis`."""
     helper = np.eye(3)[int(np.argmin(np.abs(axis)))]
     x = np.cross(helper, axis)
     x /= np.linalg.norm(x)

@@ -21,12 +21,12 @@ __all__ = ["HeldTrack"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HeldTrack(Track):
-    """A clip with things in hands.
+    """A clip of a body that holds objects.
 
     Attributes:
         scene: The body with its objects.
         goals: The other goals.
-        paths: Targets over time of those goals.
+        paths: The targets of those goals over time.
     """
 
     scene: Any = None
@@ -35,7 +35,7 @@ class HeldTrack(Track):
 
     @property
     def impossible(self) -> int | None:
-        """The first frame that cannot be solved alone either, or None."""
+        """The first frame that cannot be solved by itself either, or None."""
         found = self._find_impossible()
         return None if found is None else found[0]
 
@@ -51,7 +51,7 @@ class HeldTrack(Track):
         return f"Frame {t} ({t / self.motion.fps:.2f} s) is the first that is impossible: {solution.why()}\n{told}"
 
     def _find_impossible(self) -> tuple[int, Solution] | None:
-        """Return the first frame that fails alone too, with its solution."""
+        """Return the first frame that fails by itself too, with its solution."""
         bad = ~self.reached if self.broken is None else ~self.reached | self.broken
         solver = self._make_solver()
         for t in np.flatnonzero(bad).tolist():

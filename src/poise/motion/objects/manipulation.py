@@ -1,9 +1,9 @@
-"""Things in hands: a whole motion of a body that holds objects along their given paths.
+"""Manipulation: a motion of a body that holds objects along their given paths.
 
-First every frame is solved by itself, from the one before it: what stands on the ground comes first, then the grasps
-and the other goals, then the posture. Where objects are to be kept clear of, each frame is solved once more with them
-in the way, as near to that pose as they allow. Smoothed, this is the guide from which all frames are then solved at
-once: what could be held is held exactly, and the rest comes as near as it can. The objects do not move by one bit.
+First every frame is solved by itself, starting from the previous one: contacts first, then the grasps and other goals,
+then the posture. With a clearance from objects, each frame is solved again with the objects as obstacles, as near to
+that pose as they allow. Smoothed, these frames are the guide from which all frames are then solved at once: goals that
+a frame reached are held exactly, the others as nearly as possible. The paths of the objects are never changed.
 
 Source: Yamane, Kuffner and Hodgins, Synthesizing animations of human manipulation tasks, SIGGRAPH 2004. There the path
 of the object is planned; here it is given.
@@ -42,21 +42,21 @@ from poise.solvers.starts import read_start
 __all__ = ["handle", "read_rate"]
 
 GUIDE_WEIGHT = 1e-2  # cost of a displacement from the guide, relative to the residual of a soft goal
-GUIDE_CUTOFF = 1.5  # Hz of the guide, which makes changes of posture slow
-CLIP_CUTOFF = 6.0  # Hz, with a clip to follow
+GUIDE_CUTOFF = 1.5  # Hz: the cutoff of the guide, for slow changes of posture
+CLIP_CUTOFF = 6.0  # Hz: the cutoff of the guide if a clip is given as start
 CARRY_WEIGHT = (
-    1e-4  # of what it costs to carry the body elsewhere, where the posture is one pose: it squats, and goes along
+    1e-4  # relative to the default cost of moving the root, without a start clip: the body squats and walks along
 )
-STANDING_HEIGHT = 0.02  # m above the lowest sole point: points that stand too
-CLIP_CARRY_WEIGHT = 30.0  # with a clip to follow, which keeps its path
+STANDING_HEIGHT = 0.02  # relative to the model's length: sole points less than this above the lowest one stand too
+CLIP_CARRY_WEIGHT = 30.0  # the same with a start clip, whose path is kept
 DEFAULT_FPS = 30.0  # if neither the call nor an object has a rate
 
 
 def read_rate(fps: float | None, goals: Mapping[str, Goal], start: Any) -> float:
-    """Return the frame rate: as given, else that of the objects or the start clip, else 30.
+    """Return the frame rate: `fps` if given, otherwise that of the objects or the start clip, otherwise 30.
 
     Raises:
-        InvalidValue: The rate is invalid, or objects have different ones.
+        InvalidValue: The rate is invalid or missing, or the objects have different rates.
     """
     objects = [goal.object for goal in goals.values() if isinstance(goal, Grasp)]
     if fps is None and not objects:
@@ -82,7 +82,7 @@ def handle(
     mode: str,
     progress: Progress | None,
 ) -> Track:
-    """Return the motion of a body and of the objects it holds; see `track`."""
+    """Solve the motion of a body and of the objects that it holds; see `track`."""
     begin = read_start(model, start, frames)
     scene = make_scene(model, {k: g for k, g in named.items() if isinstance(g, Grasp)}, frames, begin[0])
     ledger = stand(model, begin, contacts, fps)
@@ -96,7 +96,7 @@ def handle(
 
 
 def stand(model: Model, begin: Floats, given: Contacts | str | None, fps: float) -> Contacts:
-    """Return the contacts: as given, or for "auto" the soles that stand at the start, for all frames."""
+    """Return the given contacts; for "auto", the soles that stand at the start, for all frames."""
     frames = len(begin)
     if given is None:
         return Contacts((), frames, fps)
@@ -127,7 +127,7 @@ def fit_goal(scene: GraspScene, name: str, goal: Goal) -> Goal:
     if isinstance(goal, Balance):
         goal = replace(goal, support=[(frame, tuple(point)) for frame, point in goal.contacts(scene.body)])
     if isinstance(goal, Style) and scene.gripping is not scene.body:
-        goal.find_wanted(scene.body)  # refuses another body
+        goal.find_wanted(scene.body)  # raises for another body
         frames = StyleFrames.prepare_parts(scene.gripping, [part.q for _, part in goal.parts])
         goal = replace(goal, parts=tuple((share, own) for (share, _), own in zip(goal.parts, frames, strict=True)))
     if isinstance(goal, Rest) and isinstance(goal.pose, Pose) and scene.gripping is not scene.body:
@@ -136,7 +136,7 @@ def fit_goal(scene: GraspScene, name: str, goal: Goal) -> Goal:
 
 
 def extend_limit(scene: GraspScene, limit: Limit) -> Limit:
-    """Return a limit of the whole: a clearance keeps clear of the objects too."""
+    """Return a limit on `whole`: a clearance also keeps clear of the objects."""
     if not isinstance(limit, Clearance):
         return limit
     return ClearOfObjects.extend(limit, scene.body, scene.list_carried())
@@ -154,7 +154,7 @@ def guess_frames(
     limits: Sequence[Limit],
     still: bool,
 ) -> tuple[Floats, dict[str, NDArray[np.bool_]]]:
-    """Return every frame of the whole solved by itself, (frames, nq), and by goal which of them reach it."""
+    """Solve every frame of `whole` by itself; return (frames, nq) and, by goal, flags of the frames that reach it."""
     held = {name: grip.follow(scene.paths[grip.goal.object.name]) for name, grip in scene.grips.items()}
     asked: list[Goal] = [grip.make_goal(name, held[name][0]) for name, grip in scene.grips.items()]
     asked += [goal for goal in goals if not isinstance(goal, Rest)]
@@ -173,10 +173,10 @@ def guess_frames(
 
 
 def find_easiest(scene: GraspScene, held: Mapping[str, Floats], begin: Floats) -> int:
-    """Return the frame nearest to the start pose: the one with the shortest total way of the hands.
+    """Return the frame nearest to the start pose: the one with the shortest total distance of the hands.
 
-    From there the body goes on as it would by itself; what is far away is come to by small steps, and no knee that must
-    bend begins straight.
+    The solve begins there, so that distant frames are approached in small steps and no knee that must bend begins
+    straight.
     """
     far = np.zeros(len(begin))
     for name, grip in scene.grips.items():
@@ -187,7 +187,7 @@ def find_easiest(scene: GraspScene, held: Mapping[str, Floats], begin: Floats) -
 
 
 def free_limits(limits: Sequence[Limit]) -> list[Limit]:
-    """Return the limits without objects: clearances keep the body alone."""
+    """Return the limits without clearances from objects."""
     return [limit for limit in limits if not isinstance(limit, ClearOfObjects)]
 
 
@@ -213,7 +213,7 @@ def solve_all(
     smooth: float,
     progress: Progress | None,
 ) -> Track:
-    """Return all frames solved at once; each goal is held exactly at the frames that reached it by themselves."""
+    """Solve all frames at once; each goal is held exactly at the frames that reached it by themselves."""
     clip = Motion(scene.whole, guess, fps)
     others = [goal for goal in goals if not isinstance(goal, Rest)]
     every = [*(grip.make_goal(name, grip.target, grip.thing) for name, grip in scene.grips.items()), *others]
@@ -228,7 +228,7 @@ def solve_all(
         wanted += list_goals(clip, ledger)
     guide = clip.smoothed(cutoff) if len(clip) > 2 else clip
     begin = np.array(guide.q)
-    begin[:, scene.body.nq :] = guess[:, scene.body.nq :]  # the objects are where they are
+    begin[:, scene.body.nq :] = guess[:, scene.body.nq :]  # the objects stay on their paths
     answer = solve_whole(guide, wanted, start=begin, hold=GUIDE_WEIGHT, smooth=smooth, limits=limits, progress=progress)
     q = np.ascontiguousarray(answer.q[:, : scene.body.nq])
     return HeldTrack(
@@ -250,7 +250,7 @@ def make_motion(scene: GraspScene, q: Floats, fps: float) -> MotionWithObjects:
     return MotionWithObjects(scene.body, q, fps, things)
 
 
-# ------------------------------------------------------------------------------------------------ frame after frame
+# ------------------------------------------------------------------------------------------------ online
 
 
 def stream(
@@ -263,7 +263,7 @@ def stream(
     limits: Sequence[Limit],
     progress: Progress | None,
 ) -> Track:
-    """Return the motion solved online, without clearance from objects."""
+    """Solve the motion online, without clearance from objects."""
     if any(isinstance(limit, Clearance) for limit in limits):
         raise InvalidValue("mode='online' does not keep objects clear of the body; leave Clearance out, or use 'clip'.")
     held = {name: grip.follow(scene.paths[grip.goal.object.name]) for name, grip in scene.grips.items()}

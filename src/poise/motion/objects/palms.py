@@ -1,9 +1,9 @@
-"""Palms: the side of a hand that touches what it holds.
+"""Palms: the side of a hand that touches the object it holds.
 
-With fingers that point along d and the thumb along t, the palm of a left hand looks along d x t, that of a right one
-along t x d. A body without thumbs is taken to have them in front, where it faces in its rest pose: its palms look
-towards the thighs where arms hang, and down where they are stretched out to the sides. A hand of no side, such as a
-gripper, touches what it points at, with the very point of its frame.
+With fingers along d and the thumb along t, the normal of a left palm is d x t, and that of a right palm t x d. A body
+without thumbs is assumed to have them in front, in the direction it faces in its rest pose: its palms face the thighs
+if the arms hang, and down if they are stretched out to the sides. A hand without a side, such as a gripper, touches
+with the origin of its frame, in the direction it points.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from poise.names import find_side
 
 __all__ = ["Palm", "find_flesh", "find_hand", "find_palm"]
 
-SHORTEST_DIRECTION = 1e-6  # of L: shorter vectors have no direction
+SHORTEST_DIRECTION = 1e-6  # relative to the model's length: shorter vectors have no direction
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Palm:
-    """Where a hand touches.
+    """The palm of a hand.
 
     Attributes:
         hand: The frame of the hand.
-        side: "l", "r", or "" for a hand of no side.
-        point: The middle of the palm, on the skin, in the frame's own axes [m], (3,).
-        normal: The way out of it, in the frame's own axes, (3,).
-        aside: The way to the hand's own side of the body at rest, in the world, (3,); zero for a hand of no side.
+        side: "l", "r", or "" for a hand without a side.
+        point: The middle of the palm, on the skin, in the axes of the frame [m], (3,).
+        normal: The outward normal of the palm, in the axes of the frame, (3,).
+        aside: The direction to the hand's side of the body at rest, in the world, (3,); zero for a hand without a side.
     """
 
     hand: str
@@ -45,10 +45,10 @@ class Palm:
 
 
 def find_hand(model: Model, name: str) -> str:
-    """Return the frame that a name means: a frame, a joint, or a role that the body is found to have.
+    """Return the frame with the given name, or of the joint or role with that name.
 
     Raises:
-        NameNotFound: There is none; the message has the closest names.
+        NameNotFound: Nothing has this name; the message lists the closest names.
     """
     try:
         return model.frame(name).name
@@ -75,7 +75,7 @@ def find_palm(model: Model, hand: str) -> Palm:
 
 
 def find_thumb(model: Model, hand: str, side: str, facing: Floats) -> Floats:
-    """Return the direction from hand to thumb in the rest pose, or the body's facing without a thumb."""
+    """Return the direction from hand to thumb in the rest pose, or the direction the body faces if it has no thumb."""
     known = find_roles(model)
     thumbs = [known[role] for role in known if role.startswith("thumb") and find_side(role) == side]
     if not thumbs:
@@ -104,9 +104,9 @@ def find_fingers(model: Model, hand: str) -> Floats:
 
 
 def find_flesh(model: Model, hand: str) -> tuple[Floats, float]:
-    """Return the middle of a hand in its own axes [m], and how thick it is around it.
+    """Return the middle of a hand in its own axes [m], and its radius around that point [m].
 
-    A frame that is no joint is a mark on the palm, and its own middle.
+    A frame without a joint marks the palm and is its own middle.
     """
     parts = find_rigid_parts(model)
     own = [c for c in body_capsules(model) if parts[model.frame(c.frame).name] == parts[hand]]
