@@ -1,1 +1,1 @@
-"""Operations on a whole clip: track, edit, lock, and measures of quality."""
+"""Operations on a whole clip: track, edit, lock and quality measures."""

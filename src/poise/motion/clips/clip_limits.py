@@ -1,6 +1,6 @@
 """Limits over a whole clip: their bounds for the kernel, and the repair of frames that still break them.
 
-The kernel keeps every limit with a margin. A frame that still breaks one is solved again from the frame before it, as
+The kernel keeps every limit with a margin. A frame that still breaks one is solved again from the previous frame, as
 `Solver.step` does, with its hard goals first and its own pose below them, until the clip is caught up. Joint ranges,
 speeds and accelerations hold exactly in the result; frames that cannot keep a limit are reported.
 """
@@ -43,21 +43,21 @@ __all__ = [
 ]
 
 Flags = NDArray[np.bool_]
-NO_BOUND = 1e30  # the kernels' word for it
-MARGIN, LEAST_MARGIN = 1e-3, 1e-5  # share of a bound, and radians a frame: how far inside it the kernel stays
-ROUNDING = 1e-9  # share of a bound that a repaired frame stays inside it
-NEAR = 1e-12  # share of a bound, and radians: rounding of the positions that a rate is computed from
-FARTHEST = 1e6  # that a ground is from height 0
-LEAP = 100.0  # radians: a step limit that never holds, for repaired frames
+NO_BOUND = 1e30  # the kernels' value for "unbounded"
+MARGIN, LEAST_MARGIN = 1e-3, 1e-5  # relative to a bound, and rad per frame: the kernel's distance from it
+ROUNDING = 1e-9  # relative to a bound: the distance of a repaired frame from it
+NEAR = 1e-12  # relative to a bound, and rad: rounding of the positions that a rate is computed from
+FARTHEST = 1e6  # largest distance of a floor from height 0
+LEAP = 100.0  # rad: a step limit that is never active, for repaired frames
 
 
 @dataclass(frozen=True, eq=False)
 class Rates:
-    """Bounds on the step of each velocity from frame to frame, and on its change.
+    """Bounds on the step of each velocity from frame to frame, and on the change of that step.
 
     Attributes:
-        speed: Most in one frame, (nv,) [rad, m]; infinite without a bound.
-        acceleration: Most by which that changes from one frame to the next, (nv,).
+        speed: Largest step in one frame, (nv,) [rad, m]; infinite if unbounded.
+        acceleration: Largest change of the step from one frame to the next, (nv,) [rad, m].
     """
 
     speed: Floats
@@ -72,11 +72,11 @@ class Rates:
         return cls(speed / fps, acceleration / fps**2)
 
     def narrowed(self) -> tuple[Floats, Floats]:
-        """Return the bounds as the kernel is given them: a little tighter, and finite."""
+        """Return the bounds for the kernel: finite, and tighter by a margin."""
         return narrow(self.speed), narrow(self.acceleration)
 
     def find_broken(self, steps: Floats) -> tuple[Flags, Flags]:
-        """Return which steps are too fast, and which differ too much from the one before them, (frames - 1, nv)."""
+        """Flag the steps that are too fast, and those that differ too much from the previous step, (frames - 1, nv)."""
         fast = np.abs(steps) > self.speed * (1.0 + NEAR) + NEAR
         sudden = np.zeros_like(fast)
         sudden[1:] = np.abs(np.diff(steps, axis=0)) > self.acceleration * (1.0 + NEAR) + 4.0 * NEAR
@@ -84,22 +84,22 @@ class Rates:
 
 
 def narrow(bound: Floats) -> Floats:
-    """Return bounds with the kernel's margin taken off."""
+    """Return the bounds minus the kernel's margin."""
     off = np.minimum(np.maximum(MARGIN * bound, LEAST_MARGIN), 0.05 * bound)
     return np.asarray(np.where(np.isfinite(bound), bound - np.where(np.isfinite(off), off, 0.0), NO_BOUND))
 
 
 def read_limits(limits: Iterable[Limit] | Limit) -> tuple[Limit, ...]:
-    """Return limits as a tuple.
+    """Return the limits as a tuple.
 
     Raises:
-        InvalidValue: Something else is among them.
+        InvalidValue: An item is not a limit.
     """
     return tuple(name_limits(limits).values())
 
 
 def read_number(value: Any, what: str, least: float = -np.inf, most: float = np.inf, words: str = "") -> float:
-    """Return a finite number within bounds. Raises `InvalidValue` with the argument's name and what to give."""
+    """Return a finite number within bounds. Raises `InvalidValue` with the argument's name and the valid values."""
     wanted = "a number" if least == -np.inf else f"a number, {least:g} or more"
     if words:
         wanted = f"{words} or a positive number, from {least:g} to {most:g}"
@@ -144,7 +144,7 @@ class Repair:
         self.locked = find_locked(self.model)
 
     def find_solver(self, t: int) -> tuple[Solver, dict[str, Any]]:
-        """Return a solver of the hard goals of a frame, and their targets."""
+        """Return a solver for the hard goals of a frame, and their targets."""
         held = {i: each for i, each in enumerate(self.wanted) if each.hard and each.weights[t] > 0.0 and can_aim(each)}
         key = frozenset(held)
         if key not in self.solvers:
@@ -157,7 +157,7 @@ class Repair:
         return self.solvers[key], targets
 
     def bring_back(self, t: int, q: Floats, before: Floats | None, velocity: Floats | None) -> Floats:
-        """Return frame t inside the limits, as near to q as they allow, one time step after the frame before."""
+        """Return frame `t` inside the limits and nearest to `q`, one time step after the previous frame."""
         solver, targets = self.find_solver(t)
         if before is not None and len(self.locked):
             before = np.array(before)
@@ -171,10 +171,10 @@ class Repair:
 
 
 def repair(q: Floats, gaps: Floats, repairer: Repair, rates: Rates | None, frozen: Flags) -> tuple[Floats, Flags]:
-    """Return all frames with those that break a limit brought back, and which ones were changed.
+    """Bring frames that break a limit back inside; return all frames, and a flag for each that changed.
 
-    A frame is brought back too if a joint arrives there too fast to stop before its range ends, and a limit is broken
-    later on: from a frame where every joint can stop, the next one keeps its limits.
+    A frame also changes if a joint arrives there too fast to stop before its limit and a later frame breaks a limit:
+    from a frame in which every joint can stop, the next frame can keep its limits.
     """
     model, out, broken = repairer.model, np.array(q), find_broken(repairer.model, q, gaps, rates)
     unsafe = broken | (find_unstoppable(model, q, rates) & (np.arange(len(q)) < np.flatnonzero(broken).max(initial=-1)))
@@ -194,7 +194,7 @@ def repair(q: Floats, gaps: Floats, repairer: Repair, rates: Rates | None, froze
 
 
 def find_unstoppable(model: Model, q: Floats, rates: Rates | None) -> Flags:
-    """Return which frames a joint reaches too fast to stop before its range ends."""
+    """Flag the frames that a joint reaches too fast to stop before its limit."""
     out = np.zeros(len(q), dtype=bool)
     if rates is not None and len(q) > 1:
         backward, forward = find_stopping_rates(model, q[:-1], rates.acceleration, 1.0)
@@ -204,7 +204,7 @@ def find_unstoppable(model: Model, q: Floats, rates: Rates | None) -> Flags:
 
 
 def find_broken(model: Model, q: Floats, gaps: Floats, rates: Rates | None) -> Flags:
-    """Return which frames break a limit, given the frames before them."""
+    """Flag the frames that break a limit, given the frames before them."""
     bad = gaps < 0.0
     if rates is not None and len(q) > 1:
         fast, sudden = rates.find_broken(np.asarray(model.difference(q[:-1], q[1:])))
@@ -213,27 +213,27 @@ def find_broken(model: Model, q: Floats, gaps: Floats, rates: Rates | None) -> F
 
 
 def ask_nothing(model: Model) -> Goal:
-    """Return a goal that every pose serves: a problem must have one."""
+    """Return a goal that every pose satisfies, because a problem needs at least one goal."""
     return Inside(model.frames[0], Ball((0.0, 0.0, 0.0), 1e6 * model.length), name="anywhere")
 
 
 def find_locked(model: Model) -> NDArray[np.intp]:
-    """Return the indices in q of the coordinates that solvers do not move."""
+    """Return the indices in q of the locked coordinates."""
     return np.array([k for j in model.joints if j.locked for k in range(j.q.start, j.q.stop)], dtype=np.intp)
 
 
 def can_aim(each: ClipGoal) -> bool:
-    """Return whether a goal can be solved for one frame alone."""
+    """Return whether a goal can be solved for a single frame."""
     return each.targets is None or isinstance(each.goal, Reach)
 
 
 def tighten(limits: Iterable[Limit]) -> list[Limit]:
-    """Return the rate limits, tightened by a rounding."""
+    """Return the limits, with the rate limits tightened by a rounding error."""
     return [tighten_one(limit) if limit.timed else limit for limit in limits]
 
 
 def tighten_one(limit: Limit) -> Limit:
-    """Return a rate limit with every bound tightened by a rounding."""
+    """Return a rate limit with every bound tightened by a rounding error."""
     most = getattr(limit, "max", None)
     if isinstance(most, tuple):
         return replace(limit, max={name: [x * (1.0 - ROUNDING) for x in values] for name, values in most})  # type: ignore[call-arg]

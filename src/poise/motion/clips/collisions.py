@@ -1,4 +1,4 @@
-"""Self-collisions of a clip: penetration depths frame by frame, by the capsules of `Clearance`."""
+"""Self-collisions of a clip: penetration depths per frame, from the capsules of `Clearance`."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Collisions:
     """The self-collisions of a clip.
 
     Attributes:
-        depths: How deep the two that are deepest in each other are at every frame, (frames,) [m]; below 0 apart.
-        parts: The frames that those two are fixed to, at the frame where they are deepest.
+        depths: The depth of the deepest collision in each frame, (frames,) [m]; negative values are distances.
+        parts: The frames of the deepest pair in the clip.
     """
 
     depths: Floats
@@ -31,7 +31,7 @@ class Collisions:
 
     @property
     def inside(self) -> NDArray[np.bool_]:
-        """The frames with a self-collision, (frames,)."""
+        """The flags of frames with a self-collision, (frames,)."""
         found: NDArray[np.bool_] = self.depths > 0.0
         return found
 
@@ -44,7 +44,7 @@ class Collisions:
 def find_collisions(clip: Motion) -> Collisions | None:
     """Find the self-collisions of a clip, or None if the body has no capsules.
 
-    Pairs are those of `Clearance(pairs="auto")`: parts that are neither neighbours nor together in the rest pose.
+    Pairs are those of `Clearance(pairs="auto")`: parts that are not neighbours and do not touch in the rest pose.
     """
     model = clip.model
     capsules = body_capsules(model)

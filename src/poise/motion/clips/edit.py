@@ -1,7 +1,7 @@
-"""Edit: change a clip at one frame, and let the change spread smoothly over its neighbours.
+"""Edit: change a clip at single frames, and spread each change smoothly over the frames around it.
 
-The goals of a key hold exactly at its frame. Between there and the frames that are too far away to change, the
-displacement from the clip bends as little as it can; what stands on the ground keeps the path that it had.
+The goals of a key hold exactly at its frame. Between there and the unchanged frames, the displacement from the clip
+bends as little as possible, and points in contact keep their paths.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ def edit(
     limits: Iterable[Limit] | Limit = (),
     progress: Progress | None = None,
 ) -> Track:
-    """Return a clip that serves goals at some frames, changed no further than `spread` seconds from them.
+    """Return a clip that satisfies goals at some frames, changed no further than `spread` seconds from them.
 
     Args:
         clip: The motion.
-        changes: Goals by frame: a whole number is an index, another number is seconds from the first frame.
-        spread: How far a change reaches before and after its frame [s]; frames beyond do not change by one bit.
-        contacts: What stands still, and keeps the path that it has; "auto" finds it.
-        joints: The only joints that may move; all of them unless given.
-        limits: More limits than the joints' own ranges. Frames that do not change need not keep them.
-        progress: Called with the frames that are done, and all of them.
+        changes: Goals by frame: an integer is a frame index, any other number a time from the first frame [s].
+        spread: The reach of a change before and after its frame [s]; frames beyond it stay exactly as they are.
+        contacts: The contacts, whose points keep their paths; "auto" detects them.
+        joints: The only joints that may move; by default all.
+        limits: Limits in addition to the joint ranges. Frames that do not change need not keep them.
+        progress: Called with the number of frames done and the total.
 
     Raises:
         InvalidValue: A frame is outside the clip, or a goal does not apply to a single frame.
@@ -107,19 +107,19 @@ def read_frame(clip: Motion, when: Any) -> int:
 
 
 def reject_postures(name: str, goal: Goal) -> None:
-    """Reject goals without rows of their own, and goals written in Python."""
+    """Reject posture goals and goals written in Python."""
     if isinstance(goal, (Rest, MidRange, Custom)):
         raise InvalidValue(f"{name!r} is a {type(goal).__name__} goal, which does not apply to the frames of a clip.")
 
 
 def find_moving(frames: int, keys: Mapping[int, Any], reach: int) -> NDArray[np.bool_]:
-    """Return which frames may change."""
+    """Flag the frames that may change."""
     at = np.arange(frames)
     return np.asarray(np.any([np.abs(at - key) <= reach for key in keys], axis=0))
 
 
 def find_ends(moves: NDArray[np.bool_]) -> tuple[int, int]:
-    """Return the range of frames that is solved."""
+    """Return the range of frames to solve."""
     found = np.flatnonzero(moves)
     return max(int(found[0]) - FROZEN_FRAMES, 0), min(int(found[-1]) + 1 + FROZEN_FRAMES, len(moves))
 

@@ -1,4 +1,4 @@
-"""Frames of a clip solved one after the other, each from the one before it, contacts first."""
+"""Frames of a clip solved in sequence, each from the previous one, contacts first."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["FrameByFrame"]
 
 Key = tuple[str, Place]
 BRANCH_JUMP = 0.3  # rad per frame: a larger step is a change of branch
-CLIP_POSTURE = "clip"  # the posture that is moved from frame to frame
+CLIP_POSTURE = "clip"  # the name of the posture that is set for each frame
 
 
 @dataclass(eq=False)
@@ -31,11 +31,11 @@ class FrameByFrame:
 
     Attributes:
         model: The body.
-        goals: The goals, by their own names.
-        paths: By the name of a goal, its targets over time.
-        ledger: What stands still; it comes before the goals.
+        goals: The goals; each has a name.
+        paths: The targets over time, by the name of the goal.
+        ledger: The contacts, which come before the goals.
         limits: Limits of a pose.
-        restarts: How often a search that failed begins again elsewhere.
+        restarts: The number of restarts from other poses after a search fails.
     """
 
     model: Model
@@ -55,14 +55,14 @@ class FrameByFrame:
         carry: float = 1.0,
         first: int = 0,
     ) -> tuple[Floats, dict[str, NDArray[np.bool_]]]:
-        """Return every frame, (frames, nq), and by the name of a goal which of them reach it.
+        """Solve every frame; return (frames, nq) and, by the name of each goal, a flag per frame that reaches it.
 
         Args:
-            begin: A pose for each frame: the first is where the search begins, and joints that are locked follow them.
+            begin: A pose for each frame: the search starts at the first one, and locked joints follow these poses.
             postures: Goals for the remaining freedom of every frame.
-            rest: The pose of each frame that it stays near to, in place of postures, (frames, nq).
-            carry: The weight of moving the whole body from one place to another.
-            first: The frame that is solved first, from its own pose: from there on to the end, then back to the
+            rest: Poses to stay near to, in place of postures, (frames, nq).
+            carry: The weight of moving the whole body to another place.
+            first: The frame that is solved first, from its own pose; the solve continues to the end, then back to the
                 beginning.
         """
         own: list[Goal] = [Rest(name=CLIP_POSTURE)] if postures is None else list(postures)
@@ -86,7 +86,7 @@ class FrameByFrame:
             if not solution.reached and rest is not None:
                 other = come_from(t, begin[t])
                 solution = other if other.reached else solution
-            if not solution.reached:  # near the end of its reach a frame may be lost to its posture
+            if not solution.reached:  # near the limit of its reach a frame may fail because of its posture
                 other = self.solve(t, np.array(solution.q), (), None, gains)
                 solution = other if other.reached else solution
             keep(t, solution)
@@ -100,7 +100,7 @@ class FrameByFrame:
         come_from: Callable[[int, Floats], Solution],
         keep: Callable[[int, Solution], None],
     ) -> None:
-        """Bring frames onto the branch of their neighbours where the clip jumps and they can follow."""
+        """Move frames onto the branch of their neighbours, if the clip jumps there and they can follow."""
         for way in (-1, 1):
             order = range(len(q) - 2, -1, -1) if way < 0 else range(1, len(q))
             for t in order:
@@ -111,7 +111,7 @@ class FrameByFrame:
                         keep(t, solution)
 
     def solve(self, t: int, q: Floats, postures: Sequence[Goal], rest: Floats | None, gains: Floats) -> Solution:
-        """Return one frame, from a pose."""
+        """Solve one frame, starting from pose `q`."""
         standing = {(contact.frame, contact.point): contact for contact in self.ledger.list_at(t)}
         key = tuple(sorted(standing))
         made = (key, bool(postures))
@@ -135,23 +135,23 @@ class FrameByFrame:
 
 
 def list_steps(first: int, frames: int) -> list[tuple[int, int]]:
-    """List the frames in the order in which they are solved, each with the one that it begins from."""
+    """List the frames in solving order, each with the frame that it starts from."""
     on = [(t, t - 1) for t in range(first + 1, frames)]
     back = [(t, t + 1) for t in range(first - 1, -1, -1)]
     return [(first, first), *on, *back]
 
 
 def measure_jump(model: Model, a: Floats, b: Floats) -> float:
-    """Return the largest turn of a joint from one pose to another [rad]."""
+    """Return the largest rotation of a joint between two poses [rad]."""
     turns = np.asarray(model.difference(a, b))[~model.slides]
     return float(np.abs(turns).max(initial=0.0))
 
 
 def weigh_joints(model: Model, carry: float) -> Floats:
-    """Return the weight of each degree of freedom for staying near a pose, (nv,): more for stiff joints.
+    """Return the weight of each degree of freedom for staying near a pose, (nv,): higher for stiff joints.
 
-    Limbs are used before the back, and the back before the whole body turns; `carry` is the share that is left of what
-    it costs to carry the whole body from one place to another.
+    Limbs are used before the back, and the back before a turn of the whole body; `carry` scales the cost of moving the
+    whole body to another place.
     """
     gains = combine_postures(model, [Rest()])[0]
     out = (np.ones(model.nv) if gains is None else np.array(gains)) * (1.0 + model.stiffness)

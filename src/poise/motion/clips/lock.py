@@ -1,8 +1,8 @@
 """Lock: hold the contacts of a clip exactly, with the smallest change elsewhere.
 
 The displacement from the clip is made as small and as smooth over time as the contacts allow, root first, because a
-metre of it costs no more than a radian of a joint. A place that cannot be held for all of a contact is shifted to where
-the body came; contacts that still do not hold are released and reported. Kovar, Schreiner and Gleicher, Footskate
+metre of the root costs no more than a radian of a joint. A place that cannot be held for a whole contact moves to the
+mean place of the point; contacts that still fail are released and reported. Kovar, Schreiner and Gleicher, Footskate
 cleanup for motion capture editing (2002), solve the same problem frame by frame.
 """
 
@@ -36,11 +36,11 @@ from poise.motion.contact.tilt import TiltedSoles
 __all__ = ["LockOptions", "lock", "lock_places"]
 
 Key = tuple[str, Place]
-SHIFT_ROUNDS = 3  # rounds in which places move to where the body brought them
+SHIFT_ROUNDS = 3  # rounds in which places move to the mean of the body's points
 RELEASE_ROUNDS = 3  # rounds in which contacts that do not hold are released
 FLOOR_DISTANCE = 0.05  # m: points that stay farther above the floor cannot sink into it
-EXACT_HOLD = 1e-9  # m: a place that is held to within this is not moved
-SAME_PLACE = 1e-7  # m: smaller changes of a place do not count
+EXACT_HOLD = 1e-9  # m: a place held to within this distance is not moved
+SAME_PLACE = 1e-7  # m: smaller changes of a place are ignored
 MOST_RELEASE_ERROR = 2e-3  # m: contacts with a smaller error are reported but stay held
 CONTACT_TOLERANCE = 1e-5, 1e-3  # m, rad
 
@@ -57,20 +57,20 @@ def lock(
     max_steps: int | None = None,
     progress: Progress | None = None,
 ) -> Track:
-    """Return a clip whose contacts stand exactly still, on the ground, and whose soles do not sink into it.
+    """Return a clip whose contacts stand exactly still on the floor, and whose soles do not sink into it.
 
     Args:
         clip: The motion.
-        contacts: What stands still and when; "auto" finds it.
-        floor: The height of the floor [m]; where the clip stands unless given.
-        smooth: Over how long a correction spreads; 1 is about a tenth of a second before and after a contact.
-        joints: The only joints that may move; all of them unless given.
-        limits: More limits than the joints' own ranges, such as `Speed(8.0)`: they hold before the contacts do.
-        max_steps: The most steps of one solve; contacts are exact after few of them, the rest makes changes smaller.
-        progress: Called with the frames that are done, and all of them.
+        contacts: The contacts to hold; "auto" detects them.
+        floor: The height of the floor [m]; by default the height at which the clip stands.
+        smooth: The spread of a correction in time; 1 is about 0.1 s before and after a contact.
+        joints: The only joints that may move; by default all.
+        limits: Limits in addition to the joint ranges, such as `Speed(8.0)`: they have priority over the contacts.
+        max_steps: The most steps of one solve; contacts are exact after a few, further steps make changes smaller.
+        progress: Called with the number of frames done and the total.
 
     Raises:
-        InvalidValue: The clip has no frame, the contacts are those of another clip, or the body has no feet.
+        InvalidValue: The clip has no frame, the contacts belong to another clip, or the body has no feet.
     """
     if not isinstance(clip, Motion) or not len(clip):
         raise InvalidValue(f"clip is {clip!r}; it must be a poise.Motion with a frame.")
@@ -84,10 +84,10 @@ def lock(
 
 @dataclass(frozen=True, eq=False)
 class LockOptions:
-    """The options of `lock`, and the cost of a root translation relative to a rotation.
+    """The options of `lock`, and the cost of a root translation relative to a rotation (`slide`).
 
-    `tips` says that places are on the floor itself, so that feet which cannot be laid flat are raised above it. All
-    tolerances grow with `size`, that of a giant relative to a person.
+    `tips` means that places are on the floor itself, so feet that cannot be laid flat are raised above it. `size`, that
+    of a giant relative to a person, scales all tolerances.
     """
 
     smooth: float
@@ -100,7 +100,7 @@ class LockOptions:
     size: float = 1.0
 
     def solve(self, clip: Motion, goals: list[ClipGoal], start: Floats) -> ClipAnswer:
-        """Return the clip that is nearest to the given one and serves the goals."""
+        """Return the clip nearest to `clip` that satisfies the goals."""
         return solve_whole(
             clip,
             goals,
@@ -123,9 +123,9 @@ def lock_places(clip: Motion, ledger: Contacts, options: LockOptions) -> Track:
 
 
 def hold_contacts(clip: Motion, ledger: Contacts, options: LockOptions) -> Track:
-    """Return the clip with its contacts held; those that do not hold are released, in rounds.
+    """Return the clip with its contacts held; contacts that do not hold are released, in rounds.
 
-    Contacts that miss by less than `MOST_RELEASE_ERROR` are reported but not freed: a point that is free for one frame
+    Contacts that miss by less than `MOST_RELEASE_ERROR` are reported but stay held: a point that is free for one frame
     jumps.
     """
     released: list[Released] = []
@@ -164,8 +164,8 @@ def shift_places(
 
     The last item flags the frames that still break a limit.
 
-    Heel and toe of one foot are places that must fit each other: where they do not, each moves to the mean of where the
-    body brought it.
+    The places of the heel and toe of one foot must fit each other: if they do not, each moves to the mean place of its
+    point in the solved clip.
     """
     q = clip.q if start is None else start
     errors: dict[Key, Floats] = {}
@@ -200,7 +200,7 @@ def shift_places(
 
 
 def recentre(moved: Motion, contact: Contact) -> Contact:
-    """Return a contact whose place is where the body holds the point on average, at the same height."""
+    """Return a contact moved horizontally to the mean place of its point in a clip."""
     if contact.place is None:
         return contact
     up = moved.model.up_direction
@@ -222,12 +222,12 @@ def measure_shift(before: Contacts, after: Contacts) -> float:
 
 
 def list_keys(ledger: Contacts) -> list[Key]:
-    """List the points of a ledger, each once."""
+    """List the points of the contacts, each once."""
     return list(dict.fromkeys((contact.frame, contact.point) for contact in ledger))
 
 
 def list_goals(clip: Motion, ledger: Contacts, tipping: TiltedSoles | None = None, size: float = 1.0) -> list[ClipGoal]:
-    """List the goals of a ledger: points at their places, and no sole below the floor."""
+    """List the goals of the contacts: points at their places, and no sole below the floor."""
     up = clip.model.up_direction
     floors = {} if tipping is None else tipping.list_floors()
     held, above, most = [], [], 0.0
@@ -270,7 +270,7 @@ def list_goals(clip: Motion, ledger: Contacts, tipping: TiltedSoles | None = Non
 
 
 def raise_point(frame: str, point: Place, region: HalfSpace, near: NDArray[np.bool_]) -> list[ClipGoal]:
-    """List the goal that keeps a point above the floor in the frames where it is near, if any."""
+    """List the goal that keeps a point above the floor in the frames flagged as near it, if any."""
     goal = Inside(frame, region, point=point, name=f"{frame} {point} above the floor")
     return [ClipGoal(goal, None, near.astype(np.float64), hard=True)] if near.any() else []
 
@@ -298,7 +298,7 @@ def part_held(
 
 
 def explain(moved: Motion, contact: Contact, far: float, t: int, limits: Sequence[Limit]) -> str:
-    """Return why a contact does not hold at a frame: its error, and the limits that are active above it."""
+    """Return the reason why a contact fails at a frame: its error, and the active limits of the joints above it."""
     held = list_holding(moved, limits, t, moved.model.joints_above(contact.frame))
     by = f"it is {1e3 * far:.2f} mm out of reach"
     return f"{by}, {' and '.join(held[:3])}" if held else f"{by} next to the other contacts"
@@ -320,7 +320,7 @@ def read_contacts(clip: Motion, given: Contacts | str) -> Contacts:
 
 
 def fill_places(clip: Motion, ledger: Contacts) -> Contacts:
-    """Return the ledger with a place for every contact: where the point is on average, if none was given."""
+    """Return the contacts, each with a place: by default the mean position of its point."""
 
     def fill(contact: Contact) -> Contact:
         if contact.place is not None:
@@ -332,7 +332,7 @@ def fill_places(clip: Motion, ledger: Contacts) -> Contacts:
 
 
 def move_ground(ledger: Contacts, ground: float, up: Floats) -> Contacts:
-    """Return the ledger with all contacts on the floor moved to another height."""
+    """Return the contacts with the floor moved to another height."""
     shift = 0.0 if ledger.floor is None else ground - ledger.floor
 
     def lift(contact: Contact) -> Contact:
@@ -345,7 +345,7 @@ def move_ground(ledger: Contacts, ground: float, up: Floats) -> Contacts:
 
 
 def flag_contact(ledger: Contacts, name: str) -> NDArray[np.bool_]:
-    """Return at which frames a point is in contact."""
+    """Flag the frames in which a point is in contact."""
     out = np.zeros(ledger.frames, dtype=bool)
     for contact in ledger:
         if contact.name == name:

@@ -1,17 +1,17 @@
-"""Quality: how good a clip is, in numbers with units.
+"""Quality: measures of a clip, with units.
 
-    slip    horizontal motion of a contact point from frame to frame, inside one contact     mm a frame
+    slip    horizontal motion of a contact point from frame to frame, within one contact     mm per frame
     drift   its largest distance from the contact's median place                              mm
     height  of the contact points over the floor, in contact                                  mm
-    sink    how far a sole point is below the floor, in any frame                             mm
+    sink    depth of a sole point below the floor, in any frame                               mm
     step    largest motion of a joint from one frame to the next                              rad
-    jerk    third difference of the joints, root apart, root mean square over joints          rad/s^3
-    limits  how far a joint is outside its range                                              rad
+    jerk    third difference of the joints, without the root, root mean square over joints    rad/s^3
+    limits  violation of the joint ranges                                                     rad
     speed   largest speed of a joint, and the share of frames in which one is faster than 3 pi        rad/s
-    bodies  how deep parts of the body are in each other, by the capsules of `Clearance`       mm
+    bodies  depth of self-collisions, from the capsules of `Clearance`                        mm
 
-Contacts are those of the source, where there is one: who judges a result by contacts that were found in the result sees
-only the feet that happen to stand.
+Contacts are those of the source, if one is given: contacts detected in the result would only include the feet that
+stand still there.
 """
 
 from __future__ import annotations
@@ -46,32 +46,32 @@ UNKNOWN = "unknown: no feet found; name them with motion.contacts(clip, points=[
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """How good a clip is; lengths in millimetres, angles in radians.
+    """The quality of a clip; lengths in millimetres, angles in radians.
 
     Attributes:
-        frames: How many frames it has.
+        frames: The number of frames.
         fps: Its frame rate.
-        contact_share: The share of frames in which something is in contact.
-        slip_mean: Mean horizontal motion of contact points [mm a frame]; slip, drift and height are nan if the body has
+        contact_share: The share of frames with a contact.
+        slip_mean: Mean horizontal motion of contact points [mm/frame]; slip, drift and height are nan if the body has
             no known feet and no contacts are given.
-        slip_p95: Its 95th percentile.
-        slip_max: Its largest.
+        slip_p95: The 95th percentile.
+        slip_max: The maximum.
         drift_mean: Mean over contacts of the largest distance from the median place [mm].
-        drift_max: The largest.
+        drift_max: The maximum.
         height_mean: Mean distance of contact points from the floor, in contact [mm].
-        sink_max: Deepest that a sole point is below the floor [mm]; 0 where none is.
+        sink_max: Largest depth of a sole point below the floor [mm].
         sink_share: The share of frames with a sole point deeper than 1 mm.
         step_max: Largest motion of a joint in one frame [rad].
         jerk_mean: Mean jerk [rad/s^3].
-        jerk_p95: Its 95th percentile.
+        jerk_p95: The 95th percentile.
         speed_max: Largest speed of a joint [rad/s].
         speed_share: The share of frames in which a joint is faster than 3 pi rad/s.
-        limits_max: Furthest that a joint is outside its range [rad, m]; 0 where all keep it.
-        limits_share: The share of frames in which some joint is at the end of its range.
+        limits_max: Largest violation of a joint range [rad, m]; 0 if there is no violation.
+        limits_share: The share of frames with a joint at a bound of its range.
         tracking_mean: Mean distance of frames of the same name from those of the source [mm]; None without a source.
-        tracking_p95: Its 95th percentile.
-        collision_max: Deepest that two parts of the body are in each other [mm]; None where it has no size.
-        collision_share: The share of frames in which two are.
+        tracking_p95: The 95th percentile.
+        collision_max: Depth of the deepest self-collision [mm]; None if the body has no capsules.
+        collision_share: The share of frames with a self-collision.
     """
 
     frames: int
@@ -125,23 +125,23 @@ class Quality:
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, float | int | None]:
-        """Return the numbers by name, for JSON and tables; None where a number is unknown."""
+        """Return the numbers by name, for JSON and tables; unknown numbers are None."""
         found = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: None if isinstance(value, float) and isnan(value) else value for name, value in found.items()}
 
 
 @accept_former("clip", "source", "contacts")
 def quality(clip: Motion, source: Motion | None = None, *, contacts: Contacts | None = None) -> Quality:
-    """Measure how good a clip is.
+    """Measure the quality of a clip.
 
     Args:
         clip: The motion.
-        source: What it was made from, of the same body or with frames of the same names: contacts are found there, and
-            distances are measured from it.
-        contacts: The contacts to judge by; found in the source, else in the clip.
+        source: The motion it was made from, of the same body or with frames of the same names: contacts are detected
+            there, and distances are measured from it.
+        contacts: The contacts to measure at; by default those detected in the source, or in the clip without a source.
 
     Raises:
-        InvalidValue: The clip has no frame, or the source another number of them.
+        InvalidValue: The clip has no frame, or the source has a different number of frames.
     """
     if not isinstance(clip, Motion) or not len(clip):
         raise InvalidValue(f"clip is {clip!r}; it must be a poise.Motion with a frame.")
@@ -180,7 +180,7 @@ def has_feet(model: Model) -> bool:
 
 
 def find_ledger(clip: Motion, source: Motion | None, contacts: Contacts | None) -> Contacts:
-    """Return the contacts to judge by, empty if the body has no feet."""
+    """Return the contacts to measure at, empty if the body has no feet."""
     if contacts is not None:
         return contacts
     try:
@@ -190,7 +190,7 @@ def find_ledger(clip: Motion, source: Motion | None, contacts: Contacts | None) 
 
 
 def measure_slip(clip: Motion, paths: list[tuple[Contact, Floats]], frames: int) -> dict[str, float]:
-    """Return slip and drift of the contact points, in millimetres."""
+    """Return slip and drift of the contact points [mm], and the share of frames with a contact."""
     up = clip.model.up_direction
     across = [path - np.outer(path @ up, up) for _, path in paths]
     slips = np.concatenate([np.linalg.norm(np.diff(path, axis=0), axis=1) for path in across] or [np.zeros(0)])
@@ -210,7 +210,7 @@ def measure_slip(clip: Motion, paths: list[tuple[Contact, Floats]], frames: int)
 
 
 def measure_floor(clip: Motion, ledger: Contacts, paths: list[tuple[Contact, Floats]]) -> dict[str, float]:
-    """Return how far contact points are from their height, and how deep sole points sink, in millimetres."""
+    """Return the mean height error of contact points and the depth of sole points below the floor [mm]."""
     up = clip.model.up_direction
     heights = []
     for contact, path in paths:
@@ -228,10 +228,10 @@ def measure_floor(clip: Motion, ledger: Contacts, paths: list[tuple[Contact, Flo
 
 
 def find_lowest(model: Model, ledger: Contacts, stair: float) -> list[tuple[str, Place, float]]:
-    """List every sole with the lowest height at which it stands; the floor for one that tips, or never stands.
+    """List every sole with its lowest standing height; the floor height if it tips or never stands.
 
-    What stands below the floor sinks into it, unless that is by a `stair`. Corners of a sole may be as low as the
-    floor, where it is known, and as low as the middle of their edge may be.
+    A sole that stands below the floor sinks into it, unless it is lower by a `stair` [m]. Corners of a sole may be as
+    low as the floor, if it is known, and as low as the middle of their edge may be.
     """
     tips = {(point.frame, point.point) for point in find_tipping(model).values()}
     up, (swinging, ground) = model.up_direction, list_swinging(model, ledger)
@@ -260,7 +260,7 @@ def find_lowest_corners(model: Model, lowest: dict[Point, float], floor: float |
 
 
 def measure_joints(clip: Motion) -> dict[str, float]:
-    """Return steps, jerk and speed of the joints, root apart, and how they keep their ranges."""
+    """Return steps, jerk and speed of the joints, without the root, and the violation of their ranges."""
     model = clip.model
     q = follow_branches(model, clip.q)
     inner = list_inner(clip)
@@ -287,7 +287,7 @@ def measure_collisions(clip: Motion) -> tuple[float | None, float | None]:
 
 
 def measure_ranges(clip: Motion) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return how far each frame is outside its joint ranges, and which frames are at a bound."""
+    """Return the largest violation of the joint ranges per frame, and flag the frames at a bound."""
     model = clip.model
     outside, at_end = np.zeros(len(clip)), np.zeros(len(clip), dtype=bool)
     for joint in model.joints:
@@ -299,7 +299,7 @@ def measure_ranges(clip: Motion) -> tuple[Floats, NDArray[np.bool_]]:
 
 
 def list_inner(clip: Motion) -> list[int]:
-    """List the angular velocities, excluding those of the root."""
+    """List the indices of the angular velocities, excluding those of the root."""
     root = find_root(clip.model)
     carried = set() if root is None else {root.slide.name, root.turn.name}
     out: list[int] = []
@@ -310,7 +310,7 @@ def list_inner(clip: Motion) -> list[int]:
 
 
 def measure_tracking(clip: Motion, source: Motion | None) -> tuple[float | None, float | None]:
-    """Return how far frames are from those of the same name in the source: mean and 95th percentile, in millimetres."""
+    """Return the distance to the frames of the same name in the source: mean and 95th percentile [mm]."""
     names = [] if source is None else [name for name in clip.model.frames if name in source.model.frames]
     if source is None or not names:
         return None, None

@@ -25,11 +25,11 @@ AT_BOUND_SHARE = 0.99  # share of a bound from which it counts as reached
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """A contact that could not be held, or not over all of its frames.
+    """A contact that could not be held in some or all of its frames.
 
     Attributes:
         contact: The contact, over the released frames.
-        reason: Why, in words.
+        reason: The reason, in words.
     """
 
     contact: Contact
@@ -42,16 +42,16 @@ class Track:
 
     Attributes:
         motion: The clip.
-        errors: By the name of a goal, how far it is off at each frame, (frames, 2): metres and radians.
-        tolerances: By the name of a goal, metres and radians within which it counts as reached.
-        contacts: The contacts that hold, exactly.
-        released: Those that do not, with the reason.
-        source: What the clip was made from; None where there was nothing.
+        errors: The error of each goal in each frame, by its name, (frames, 2) [m, rad].
+        tolerances: The tolerances within which each goal is reached, by its name [m, rad].
+        contacts: The contacts that hold exactly.
+        released: The contacts that do not hold, with the reason.
+        source: The clip that this one was made from, or None.
         asked: The frames in which each goal applies, by its name, (frames,); all of them by default.
         limits: The limits in addition to the joint ranges.
         broken: Frames in which a limit could not be kept, (frames,), or None without limits.
-        reconfigurations: Frames before which an arm takes another branch: among the answers that the waypoints of its
-            path have, no way does without. Empty where nothing jumps, and where branches were not listed.
+        reconfigurations: Frames before which an arm changes branch because no route through the listed IK answers
+            avoids it. Empty if nothing jumps, or if branches were not listed.
     """
 
     motion: Motion
@@ -81,7 +81,7 @@ class Track:
 
     @property
     def quality(self) -> Quality:
-        """The quality of the clip, judged by its own contacts; see `poise.motion.quality`."""
+        """The quality of the clip, measured at its own contacts; see `poise.motion.quality`."""
         return quality(self.motion, self.source, contacts=self.contacts)
 
     def why(self) -> str:
@@ -144,12 +144,12 @@ class Track:
 
 
 def tell_runs(runs: list[tuple[int, int]]) -> str:
-    """Return the first stretches of frames in words."""
+    """Return the first runs of frames in words."""
     return ", ".join(f"{a} to {b - 1}" for a, b in runs[:3]) + (", ..." if len(runs) > 3 else "")
 
 
 def list_holding(motion: Motion, limits: Sequence[Limit], t: int, joints: Iterable[Joint] | None = None) -> list[str]:
-    """List the active limits of a frame: joints at an end of their range or at their speed limit."""
+    """List the active limits of a frame: joints at a bound of their range, speed or acceleration."""
     model, q = motion.model, motion.q
     speed, acceleration = bound_rates(model, [limit for limit in limits if limit.timed])
     out = []

@@ -1,10 +1,10 @@
-"""Follow targets one frame after the other, as a live stream gives them: no frame sees what comes after it.
+"""Solve the frames of a live stream one after the other, without look-ahead.
 
-A contact is decided by the frames so far. Contacts of a given ledger begin and end as it says, and a point is held
-where it was when its contact began. With contacts="auto" the feet are watched by `ContactDetector`, on a body that
-follows its goals without any contact: a contact begins after 0.05 s, and also ends when the goals would bring the point
-5 cm away. The floor is the lowest height that a sole had so far. The state of a stream has a fixed size, so that a
-frame costs the same however many came before it.
+Contacts are decided from the frames so far. Given contacts begin and end at their own frames, and a point is held at
+its position when its contact began. With contacts="auto", `ContactDetector` runs on a copy of the body that follows its
+goals without any contact: a contact begins after 0.05 s, and also ends when the goals would move the point 5 cm away.
+The floor is the lowest height of a sole so far. The state of a stream has a fixed size, so the cost per frame does not
+grow.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from poise.solvers.starts import read_start
 __all__ = ["follow"]
 
 Key = tuple[str, Place]
-NOTICED_S = 0.05  # for which a point must be slow before it is held: a body without settling feet jerks at once
-STRAY_M = 0.05  # between a held point and the place to which the goals alone would bring it, at most
-MAX_FRAME_STEP = 0.3  # rad, and times L metres, by which one frame moves the body
+NOTICED_S = 0.05  # shortest time that a point is slow before it is held; feet do not settle here, so they would jerk
+STRAY_M = 0.05  # largest distance between a held point and its position on the body without contacts
+MAX_FRAME_STEP = 0.3  # rad (slides: relative to the model's length): largest step of one frame
 
 
 def follow(
@@ -46,9 +46,9 @@ def follow(
     limits: Sequence[Limit],
     progress: Progress | None,
 ) -> Track:
-    """Return the motion that serves each frame from the one before; its cost a frame does not grow.
+    """Solve each frame from the previous one; the cost per frame is constant.
 
-    A contact holds its point where the body had it when it began, on a level above the goals.
+    A contact holds its point at its position when the contact began, with priority over the goals.
     """
     frames = max(len(path) for path in paths.values() if path.ndim > 1)
     stream = Stream(model, goals, limits, fps, read_start(model, start), begun=start is not None)
@@ -74,23 +74,23 @@ def follow(
 
 @dataclass(eq=False)
 class Stream:
-    """A body that goes on from frame to frame; a solver for each set of points that stand."""
+    """A body solved from frame to frame, with a solver for each set of points in contact."""
 
     model: Model
     goals: Mapping[str, Goal]
     limits: Sequence[Limit]
     fps: float
     q: Floats
-    begun: bool  # whether there was a frame before: the first one may be anywhere
+    begun: bool  # whether the pose is that of an earlier frame; the first frame may jump
     velocity: Floats | None = None
     solvers: dict[tuple[Key, ...], Solver] = field(default_factory=dict)
 
     def copy_free(self) -> Stream:
-        """Return the same body without limits about time, to see where its goals alone would lead it."""
+        """Return a copy without rate limits, to find the pose that the goals alone lead to."""
         return replace(self, limits=[limit for limit in self.limits if not limit.timed], solvers={})
 
     def go_on(self, targets: Mapping[str, Floats], places: Mapping[Key, Floats]) -> Solution:
-        """Move on by one frame, with points held at their places."""
+        """Solve the next frame, with points held at their places."""
         key = tuple(sorted(places))
         if key not in self.solvers:
             self.solvers[key] = make_solver(self.model, self.goals, key, self.limits)
@@ -110,7 +110,7 @@ class Stream:
 
 
 def make_solver(model: Model, goals: Mapping[str, Goal], held: Sequence[Key], limits: Sequence[Limit]) -> Solver:
-    """Return a solver for one set of points that stand, which keeps its branch from frame to frame."""
+    """Return a solver for one set of points in contact, which keeps its branch from frame to frame."""
     below = 1 if held else 0
     listed: list[Goal] = [
         Reach(frame, (0.0, 0.0, 0.0), point=point, name=f"contact {i}") for i, (frame, point) in enumerate(held)
@@ -121,7 +121,7 @@ def make_solver(model: Model, goals: Mapping[str, Goal], held: Sequence[Key], li
 
 @dataclass(eq=False)
 class Record:
-    """The contacts so far: those that go on, with their places, and those that are over."""
+    """The contacts so far: active ones with their places, and finished ones."""
 
     model: Model
     places: dict[Key, Floats] = field(default_factory=dict)
@@ -129,7 +129,7 @@ class Record:
     over: list[Contact] = field(default_factory=list)
 
     def update(self, t: int, standing: Mapping[Key, Contact | SolePoint], q: Floats) -> None:
-        """Begin and end contacts at a frame; a point is held where the body had it before."""
+        """Begin and end contacts at a frame; a point is held at its position in the previous pose."""
         for key in [key for key in self.places if key not in standing]:
             self.end(key, t)
         for key, what in standing.items():
@@ -144,19 +144,19 @@ class Record:
         self.over.append(Contact(key[0], start, t, place=(x[0], x[1], x[2]), point=key[1], name=name))
 
     def close(self, frames: int) -> list[Contact]:
-        """End what goes on, and list all contacts."""
+        """End the active contacts and list all contacts."""
         for key in list(self.places):
             self.end(key, frames)
         return self.over
 
 
 def list_given(ledger: Contacts, t: int) -> dict[Key, Contact | SolePoint]:
-    """List the points that a ledger has in contact at a frame."""
+    """List the points in contact at a frame."""
     return {(contact.frame, contact.point): contact for contact in ledger.list_at(t)}
 
 
 class FootWatch:
-    """Detector of the feet that stand, on a body that is led by its goals alone."""
+    """Detects the standing feet on a copy of the body that follows its goals alone."""
 
     def __init__(self, free: Stream) -> None:
         self.free = free
@@ -165,7 +165,7 @@ class FootWatch:
         self.detector = ContactDetector(len(self.soles), free.fps, max(2, round(NOTICED_S * free.fps)))
 
     def watch(self, targets: Mapping[str, Floats], held: Mapping[Key, Floats]) -> dict[Key, Contact | SolePoint]:
-        """Take in one more frame, and return the points that stand in it."""
+        """Process the next frame and return the points that stand in it."""
         self.free.go_on(targets, {})
         places = np.array([find_point(self.free.model, self.free.q, key) for key in self.soles])
         heights = places @ self.free.model.up_direction
@@ -185,7 +185,7 @@ def measure_rest(model: Model) -> float:
 
 
 def find_point(model: Model, q: Floats, key: Key) -> Floats:
-    """Return where a point of the body is."""
+    """Return the position of a point of the body [m]."""
     T = model.fk(q, key[0])
     out: Floats = T[:3, :3] @ np.array(key[1]) + T[:3, 3]
     return out

@@ -1,9 +1,9 @@
 """Track: goals along a whole motion.
 
-In clip mode every frame is first solved by itself, so the answer does not depend on the first frame; then frames that
-took another branch than the ones before them are brought to theirs; then all frames are solved at once, with contacts
-held exactly. For an arm along transforms all answers of each frame are listed, and its branch is chosen over the whole
-path (`branches`). In online mode frames come one by one, and none sees what follows it.
+In clip mode every frame is first solved by itself, so the answer does not depend on the first frame; then frames on
+another branch than the previous ones are moved to theirs; then all frames are solved at once, with contacts held
+exactly. For an arm along transforms all IK answers of each frame are listed, and its branch is chosen over the whole
+path (`branches`). In online mode frames are solved one by one, without look-ahead.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ __all__ = ["track"]
 
 GUIDE_WEIGHT = 1e-6  # cost of a displacement from the first guess, relative to a goal's residual
 BRANCH_JUMP = 0.6  # rad per frame: a larger step is a change of branch
-UNANSWERED_WEIGHT = 1e-6  # weight of a waypoint without an answer, which is passed between its neighbours
+UNANSWERED_WEIGHT = 1e-6  # weight of a waypoint without an answer, which is interpolated from its neighbours
 SAME_COST_RATIO = 1.01  # ratio of two costs that count as equal
 GUIDE_CUTOFF = 3.0  # Hz: the guide is the guess below this frequency
 
@@ -60,24 +60,25 @@ def track(
     mode: str = "clip",
     progress: Progress | None = None,
 ) -> Track:
-    """Return the motion that serves goals whose targets move.
+    """Return the motion that satisfies goals with moving targets.
 
     Args:
         model: The body.
         goals: One goal or several. A target over time has one axis more than usual: `Reach("tcp", transforms)` with
             transforms (frames, 4, 4), or points (frames, 3). `Grasp(hand, object)` follows the path of its object.
             Postures (`Rest`, `Style`, ...) shape the remaining freedom.
-        fps: Frames per second of the targets; those of the objects unless given, 30 where these say nothing either.
+        fps: Frames per second of the targets. With grasps the default is the rate of the objects or of the start clip,
+        or 30.
         targets: Targets over time by the name of a goal, (frames, ...), as in `solve_batch`.
-        start: Where every frame's search begins, or the first frame in online mode; the rest pose unless given. With
-            grasps also a clip, whose frames the body stays near to.
-        contacts: Points that stand exactly still. "auto" finds them in the frames solved one by one, or in online
+        start: The pose from which the search of every frame starts, or the first frame in online mode; by default the
+            rest pose. With grasps also a clip, whose frames the body stays near to.
+        contacts: Points that stand exactly still. "auto" detects them in the frames solved one by one, or in online
             mode in the frames so far; with grasps, the soles that stand at the start are held to the end.
-        limits: More limits than the joints' own ranges: `Speed(2.0)`, `Acceleration(20.0)`, `Clearance()`, ... A
-            clearance keeps clear of objects in hands too, all but the hands that hold them.
-        smooth: Over how long changes spread; 1 is a tenth of a second.
-        mode: "clip" solves all frames at once; "online" one after the other, without a look ahead.
-        progress: Called with the frames that are done, and all of them.
+        limits: Limits in addition to the joint ranges: `Speed(2.0)`, `Acceleration(20.0)`, `Clearance()`, ... A
+            clearance also keeps clear of held objects, except for the hands that hold them.
+        smooth: The spread of changes in time; 1 is 0.1 s.
+        mode: "clip" solves all frames at once; "online" one after the other, without look-ahead.
+        progress: Called with the number of frames done and the total.
 
     Raises:
         InvalidValue: No target moves, an option is unknown, or a goal does not apply to the frames of a clip.
@@ -131,7 +132,7 @@ class ClipTargets:
 
 
 def track_clip(clip: ClipTargets, postures: Mapping[str, Goal]) -> Track:
-    """Track goals in clip mode: along the route of an arm if it has one, else from guesses of all frames."""
+    """Track goals in clip mode: along the route of an arm if it has one, otherwise from guesses of all frames."""
     lasting, timed = part_limits(clip.limits)
     plain = clip.contacts is None and not lasting and not postures
     route = find_route(clip.model, clip.goals, clip.paths, clip.start) if plain else None
@@ -140,7 +141,7 @@ def track_clip(clip: ClipTargets, postures: Mapping[str, Goal]) -> Track:
         whole = solve_route(route, guess, clip.goals, clip.paths, clip.smooth, clip.progress)
         rates = Rates.read(clip.model, timed, clip.fps)
         broken = find_broken(clip.model, whole.motion.q, np.zeros(clip.frames), rates)
-        if not broken.any():  # otherwise branches are chosen again, within the speeds
+        if not broken.any():  # otherwise branches are chosen again, within the rate limits
             return replace(whole, limits=clip.limits, broken=broken if clip.limits else None)
     first = clip.guess(lasting) if route is None else route.q
     if postures:
@@ -152,7 +153,7 @@ def track_clip(clip: ClipTargets, postures: Mapping[str, Goal]) -> Track:
 
 
 def retry_from_start(clip: ClipTargets, first: Floats, guess_too: bool) -> list[Track]:
-    """Solve all frames from the start pose, with and without steps, and from guesses if these were not used."""
+    """Solve all frames from the start pose, with and without steps, and from guesses if `guess_too`."""
     frames = clip.frames
     rest = (
         np.tile(first, (frames, 1))
@@ -164,7 +165,7 @@ def retry_from_start(clip: ClipTargets, first: Floats, guess_too: bool) -> list[
 
 
 def choose_track(tracks: Sequence[Track], goals: Mapping[str, Goal]) -> Track:
-    """Return the track with the fewest broken frames and the least cost; of equal costs, the most frames reached."""
+    """Return the track with the fewest broken frames, then the lowest cost; of equal costs, the most frames reached."""
 
     def measure(track: Track) -> float:
         return sum(float(((np.max(goals[k].weight) * e) ** 2).sum()) for k, e in track.errors.items())
@@ -242,7 +243,7 @@ def guess_frames(
     start: ArrayLike | Pose | None,
     limits: Sequence[Limit] = (),
 ) -> Floats:
-    """Return every frame solved by itself, then along time wherever a frame took another branch."""
+    """Solve every frame by itself, then again from the previous frame wherever a frame changed branch."""
     listed = [replace(goal, name=name) for name, goal in goals.items()]
     first = start.q if isinstance(start, Pose) else start
     batch = solve_batch(model, listed, dict(paths), first, limits=limits)
@@ -260,7 +261,7 @@ def guess_frames(
 def pose_frames(
     model: Model, goals: Mapping[str, Goal], paths: Mapping[str, Floats], guess: Floats, limits: Sequence[Limit]
 ) -> Floats:
-    """Return every frame solved with its postures, along time: the guide of the remaining freedom."""
+    """Solve every frame with its postures, in sequence: the guide of the remaining freedom."""
     solver = Solver(model, [replace(goal, name=name) for name, goal in goals.items()], limits=limits)
     out = np.array(guess)
     for t in range(len(out)):
@@ -309,7 +310,7 @@ def list_jumps(made: Motion, goals: Mapping[str, Goal], paths: Mapping[str, Floa
 
 
 def shift_progress(progress: Progress, before: int, total: int) -> Progress:
-    """Report the progress of a part as that of the whole."""
+    """Return a callback that reports the progress of a part as that of the whole."""
     return lambda done, _: progress(before + done, total)
 
 
@@ -324,7 +325,7 @@ def solve_frames(
     weights: Floats | None = None,
     steps: int | None = None,
 ) -> Track:
-    """Solve all frames at once from a guess; `weights` are the weights of frames."""
+    """Solve all frames at once from a guess; `weights` are the weights of the frames."""
     model, frames = guess.model, len(guess)
     wanted = []
     for name, goal in goals.items():

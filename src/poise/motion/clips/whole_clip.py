@@ -1,10 +1,10 @@
-"""All frames of a clip solved at once, in windows: the door to the kernel of whole clips.
+"""Solve all frames of a clip at once, in windows: the interface to the kernel for whole clips.
 
     minimise  sum_t |w r(q_t)|^2 + hold |d_t|^2 + hold (tau fps)^4 |d_{t-1} - 2 d_t + d_{t+1}|^2,   d_t = q_t - guide_t
 
 Displacements d are relative to a guide, so a clip keeps its style and its ends are free. The second difference counts
-per second, so 30 and 120 frames a second give the same motion; tau is the time over which a displacement spreads.
-Slides are measured in the body's length L.
+per second, so 30 and 120 frames per second give the same motion; tau is the time over which a displacement spreads.
+Translations are measured relative to the body's length L.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ __all__ = ["ClipAnswer", "ClipGoal", "Progress", "convert_path", "solve_whole"]
 
 Progress = Callable[[int, int], object]
 SPREAD = 0.1  # s: tau of smooth=1
-MOST_FRAMES = 3000.0  # over which changes spread: the fourth power of more loses the goals in rounding
-WINDOW, OVERLAP = 2400, 200  # frames that are solved at once, and that two windows share
-ROUNDING = 1e-12  # of a gap
+MOST_FRAMES = 3000.0  # largest spread of a change; the fourth power of a larger one loses the goals in rounding
+WINDOW, OVERLAP = 2400, 200  # frames solved at once, and frames shared by two windows
+ROUNDING = 1e-12  # rounding error of a gap
 STEPS = 24
 PATIENCE = 0.65  # cost of an unexpected motion in a stream, relative to a bone's direction
-LEARN = 2.4  # of the share of a surprise that counts as speed where nothing swings: a little swing, and less lag
-STEPS_IN_TIME = 200  # with speed limits: motion that one frame may not make is passed on to its neighbours
+LEARN = 2.4  # relative to the largest gain without overshoot: a slight overshoot, and less lag
+STEPS_IN_TIME = 200  # with rate limits: motion beyond the limit of one frame is passed on to its neighbours
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,10 +43,10 @@ class ClipGoal:
     """A goal over all frames of a clip.
 
     Attributes:
-        goal: The goal; its own target holds in every frame unless there are targets.
-        targets: The target of each frame in the kernels' numbers, (frames, n).
-        weights: How much it counts at each frame, (frames,); 0 leaves it out.
-        hard: Whether it is held exactly, before everything that is not.
+        goal: The goal; its own target holds in every frame if `targets` is None.
+        targets: The target of each frame as kernel parameters, (frames, n).
+        weights: The weight in each frame, (frames,); 0 disables the goal.
+        hard: Whether it is held exactly, with priority over goals that are not.
     """
 
     goal: Goal
@@ -62,8 +62,8 @@ class ClipAnswer:
     Attributes:
         q: Configurations, (frames, nq).
         errors: By goal [m] and [rad], (frames, goals, 2).
-        systems: Linear systems over all frames of a window that were solved, the most of one window.
-        broken: Frames at which a limit could not be kept, (frames,).
+        systems: The number of linear systems solved for a window, the maximum over windows.
+        broken: The frames in which a limit could not be kept, (frames,).
     """
 
     q: Floats
@@ -86,20 +86,20 @@ def solve_whole(
     steps: int | None = None,
     progress: Progress | None = None,
 ) -> ClipAnswer:
-    """Return the clip nearest to its guide that serves the goals.
+    """Return the clip nearest to its guide that satisfies the goals.
 
     Args:
         guide: The clip that displacements are relative to.
         wanted: The goals; their names must differ.
-        start: Where to begin, (frames, nq); at the guide unless given.
+        start: The initial configurations, (frames, nq); by default the guide.
         hold: The cost of a displacement relative to a goal's residual.
-        slide: The cost of a slide by the body's length, relative to a turn by one radian.
-        smooth: How far displacements spread over time; 1 is a tenth of a second.
-        frozen: Frames that do not change by one bit, (frames,).
+        slide: The cost of a translation by the body's length, relative to a rotation by one radian.
+        smooth: The spread of displacements in time; 1 is 0.1 s.
+        frozen: Frames that stay exactly as they are, (frames,).
         joints: The only joints that may move.
-        limits: More limits than the joints' own ranges and cones; those about time hold from frame to frame.
+        limits: Limits in addition to the joint ranges and cones; rate limits hold from frame to frame.
         steps: The most steps of one window.
-        progress: Called with the frames that are done, and all.
+        progress: Called with the number of frames done and the total.
     """
     kernel = Kernel(guide, wanted, hold, slide, smooth, joints, limits, steps)
     q = np.array(guide.q if start is None else start)
@@ -123,7 +123,7 @@ def solve_whole(
 
 
 class Kernel:
-    """What the kernel of whole clips is given: arrays over all frames, in its own order of goals."""
+    """The input of the kernel for whole clips: arrays over all frames, in the kernel's order of goals."""
 
     def __init__(
         self,
@@ -139,7 +139,7 @@ class Kernel:
         model, frames = guide.model, len(guide)
         lasting, timed = part_limits(limits)
         self.rates = Rates.read(model, timed, guide.fps)
-        # a posture lets every joint take part, whether a goal depends on it or not: all of them have speeds
+        # a posture makes every joint a variable, even if no goal depends on it: all joints have rate limits
         posture: list[Goal] = [Rest(name="every joint")] if self.rates is not None else []
         goals = [each.goal for each in wanted] if wanted else [ask_nothing(model)]
         self.solver = Solver(model, [*goals, *posture], joints=joints, limits=lasting)
@@ -158,13 +158,13 @@ class Kernel:
         self.steps = steps if steps is not None else STEPS if self.rates is None else STEPS_IN_TIME
 
     def make_room(self, frames: int) -> tuple[Floats, Floats, int]:
-        """Return empty errors and gaps, and no steps."""
+        """Return arrays for errors and gaps, and a count of 0."""
         return np.zeros((frames, len(self.hard), 2)), np.zeros(frames), 0
 
     def solve(
         self, q: Floats, a: int, b: int, fixed: NDArray[np.bool_], steps: int
     ) -> tuple[Floats, Floats, Floats, int]:
-        """Return frames a to b after so many steps at most, their errors, least gaps, and linear systems."""
+        """Solve frames a to b in at most `steps` steps; return them, their errors, smallest gaps and linear systems."""
         problem = core.ClipProblem(
             guide=self.guide[a:b],
             targets=self.targets[a:b],
@@ -188,9 +188,9 @@ def convert_path(model: Model, goal: Goal, path: Floats) -> Floats:
 
 
 def cut_windows(frames: int) -> list[tuple[int, int, int]]:
-    """List windows (first, one past the last, how many at the beginning are solved already)."""
+    """List windows (first, one past the last, number of leading frames that are already solved)."""
     out, a, solved = [], 0, 0
-    # ends: every window goes on by WINDOW - OVERLAP frames
+    # each window starts OVERLAP frames before the end of the previous one
     while True:
         b = min(a + WINDOW, frames)
         out.append((a, b, solved))
@@ -200,12 +200,12 @@ def cut_windows(frames: int) -> list[tuple[int, int, int]]:
 
 
 def count_frames(smooth: float, fps: float) -> float:
-    """Return the width of an edit in frames, capped where more would make no difference."""
+    """Return the width of an edit in frames, capped at `MOST_FRAMES`."""
     return min(SPREAD * smooth * fps, MOST_FRAMES)
 
 
 def measure_units(model: Model) -> Floats:
-    """Return the squared unit of each velocity: 1 for turns, L^2 for slides, (nv,)."""
+    """Return the squared unit of each velocity: 1 for rotations, L^2 for translations, (nv,)."""
     out = np.ones(model.nv)
     for joint in model.joints:
         if joint.nv and not joint.mimic:
@@ -217,9 +217,9 @@ class AskedOfFrame(Protocol):
     """The goals of a frame.
 
     Attributes:
-        numbers: Targets of the first goals, 12 numbers each; the others keep their own.
-        weights: How much each goal counts.
-        hard: Which of them are held exactly: 1 or 0.
+        numbers: Targets of the first goals, 12 numbers each; the other goals keep their own.
+        weights: The weight of each goal.
+        hard: Whether each goal is held exactly: 1 or 0.
     """
 
     numbers: Floats
@@ -228,15 +228,15 @@ class AskedOfFrame(Protocol):
 
 
 class Window:
-    """The newest frame of a stream by the kernel of whole clips, ready to be called.
+    """Solver of the newest frame of a stream, with the kernel for whole clips.
 
-    The frames before it stay, so what is asked of the change of the displacement is a square about one place:
+    Earlier frames are fixed, so the smoothness term is quadratic around one point:
 
         hold |d|^2 + stiff |d - p|^2 = (hold + stiff) |d - c|^2 + const,   c = stiff p / (hold + stiff)
 
-    where p = d_{t-1} + v_{t-1} is where the displacement would go by itself: one frame whose guide is moved by c. Of a
-    surprise its speed takes over a share only, so that noise is not taken for speed, and still no steady motion is
-    late:
+    where p = d_{t-1} + v_{t-1} is the predicted displacement: a problem of one frame whose guide is moved by c. The
+    velocity takes over only a share of the prediction error, so that noise is not mistaken for velocity and steady
+    motion has no lag:
 
         v_t = v_{t-1} + learn (d_t - p_t),   stiff = PATIENCE e^2 / (1 - e^2),   learn = LEARN (1 - e) / (1 + e),
 
@@ -247,10 +247,10 @@ class Window:
         model: The body.
         goals: The goals of a frame, with different names.
         hold: The cost of a displacement relative to a goal's residual.
-        smooth: How far displacements spread over time.
-        fps: Frames a second.
+        smooth: The spread of displacements in time; 1 is 0.1 s.
+        fps: Frames per second.
         joints: The only joints that may move.
-        limits: More limits than the joints' own ranges; none about time.
+        limits: Limits in addition to the joint ranges, without rate limits.
     """
 
     def __init__(
@@ -274,7 +274,7 @@ class Window:
         self.numbers, self.frozen, self.alone = np.array(self.own)[None], np.zeros(1), np.zeros(model.nv)
         self.columns = np.concatenate([np.arange(first[i], first[i] + 12) for i in self.order])
         spread = count_frames(smooth, fps)
-        gone = -np.expm1(-1.0 / spread) if spread > 0.0 else 1.0  # 1 - e, exact where next to nothing is
+        gone = -np.expm1(-1.0 / spread) if spread > 0.0 else 1.0  # 1 - e, accurate for small values
         stiff = PATIENCE * (1.0 - gone) ** 2 / (gone * (2.0 - gone))
         self.learn = min(LEARN * gone / (2.0 - gone), 1.0)
         units = measure_units(model)
@@ -283,12 +283,12 @@ class Window:
         self.forget()
 
     def forget(self) -> None:
-        """Begin again, as if no frame had come."""
+        """Reset to the state before the first frame."""
         self.displacement: Floats | None = None
         self.speed = np.zeros(self.model.nv)
 
     def solve(self, start: Floats, guide: Floats, asked: AskedOfFrame, steps: int) -> tuple[Floats, Floats]:
-        """Return the newest frame and its errors by goal, (goals, 2)."""
+        """Solve the newest frame; return it and its errors by goal, (goals, 2)."""
         whole = self.displacement is not None
         moved = guide
         if self.displacement is not None:
@@ -321,7 +321,7 @@ class Window:
         return bool(still.gaps[0] >= -ROUNDING)
 
     def keep(self, q: Floats, guide: Floats) -> None:
-        """Keep the newest frame as the reference of the next ones."""
+        """Keep the newest frame as the reference of the next frames."""
         now = self.model.difference(guide, q)
         if self.displacement is not None:
             self.speed = self.speed + self.learn * (now - self.displacement - self.speed)
