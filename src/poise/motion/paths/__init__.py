@@ -1,1 +1,1 @@
-"""Paths of arms: which branch to take at each waypoint."""
+"""Paths of arms: branch selection along waypoints."""

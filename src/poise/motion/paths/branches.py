@@ -1,7 +1,7 @@
 """Branch selection along a path: one IK answer per waypoint, chosen over the whole path.
 
-Every waypoint's answers are listed (`waypoints`): all branches, of seven joints at values of the free joint, and once
-more around the route that was chosen first. `routes` defines the best route, `midpoints` checks its steps for hidden
+All answers of every waypoint are listed (`waypoints`): all branches, with seven joints at values of the free joint, and
+again around the route that was chosen first. `routes` defines the best route, `midpoints` checks its steps for hidden
 jumps; a step with a jump is marked as a reconfiguration, and the route is chosen again.
 """
 
@@ -28,21 +28,21 @@ from poise.solvers.starts import read_start
 __all__ = ["Route", "find_route"]
 
 FULL_TURN = 2.0 * np.pi
-MEAN_ANSWERS = 96  # answers of a waypoint on average, which bounds the values of the free joint
+MEAN_ANSWERS = 96  # mean number of answers per waypoint, which bounds the number of values of the free joint
 SAMPLE_STRIDE = 16  # waypoints per sample of that mean
 NEAREST_VALUES = 9  # values of the free joint around the chosen route, in the second pass
 WAYPOINTS_AROUND_FLIP = 12  # waypoints on each side to which answers are continued
-MOST_ROUNDS = 12  # of choosing a route and checking its midpoints
+MOST_ROUNDS = 12  # rounds of choosing a route and checking its midpoints
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Route:
-    """The answers that were chosen.
+    """The chosen answers along a path.
 
     Attributes:
-        q: (frames, nq); between neighbours where a waypoint has no answer.
-        flips: Frames before which a reconfiguration cannot be avoided among the answers listed.
-        listed: How many answers each waypoint has, (frames,).
+        q: The configurations, (frames, nq); interpolated if a waypoint has no answer.
+        flips: Frames before which a reconfiguration cannot be avoided among the listed answers.
+        listed: The number of answers of each waypoint, (frames,).
     """
 
     q: Floats
@@ -77,7 +77,7 @@ class RouteFinder:
 
     @property
     def begin(self) -> Floats:
-        """The values of the joints that the path does not move."""
+        """The configuration for joints that the path does not move."""
         return np.array(self.model.rest) if self.start is None else self.start
 
     def find(self) -> Route | None:
@@ -92,7 +92,7 @@ class RouteFinder:
         spread = spread[:: int(some / len(sample) / MEAN_ANSWERS) + 1]
         answers = self.waypoints.list_answers(self.T, [spread] * len(self.T))
         route = self.choose(answers)
-        if route is not None and route.flips:  # narrow arcs lie between the values
+        if route is not None and route.flips:  # narrow arcs lie between the sampled values
             route = self.choose(self.carry_over(answers, route.flips))
         if route is None:
             return None
@@ -118,7 +118,7 @@ class RouteFinder:
                     out[t] = np.concatenate([out[t], seeds])
         return out
 
-    # -------------------------------------------------------------------------------------------- the way
+    # -------------------------------------------------------------------------------------------- the route
 
     def choose(self, answers: Sequence[Floats]) -> Route | None:
         """Return the best route through the answers; continuous joints are unwound, or listed by whole turns."""
@@ -154,7 +154,7 @@ class RouteFinder:
     def walk(
         self, layers: Sequence[Floats], frames: NDArray[np.intp], apart: Sequence[int]
     ) -> tuple[list[int], list[int], Steps]:
-        """Choose a route, check its midpoints, and repeat until all of them hold."""
+        """Choose a route, check its midpoints, and repeat until all of them pass."""
         steps = Steps(self.find_units(), self.find_periods(apart))
         first = None
         if self.start is not None:
@@ -182,7 +182,7 @@ class RouteFinder:
         return find_broken(solver, self.goal, a, b, self.T[frames[:-1]], self.T[frames[1:]])
 
     def unwind(self, values: Floats, flips: Sequence[int], steps: Steps) -> list[int]:
-        """Unwind continuous joints in place; return those that leave their range by that."""
+        """Unwind continuous joints in place; return those that leave their range when unwound."""
         stuck = []
         ends = [0, *flips, len(values)]
         for k, axis in enumerate(self.waypoints.axes):
@@ -202,11 +202,11 @@ class RouteFinder:
         return stuck
 
     def find_units(self) -> Floats:
-        """Return the unit of each joint's value."""
+        """Return the unit of each joint value: the model's length for translations, 1 for rotations."""
         return np.array([self.model.length if axis.slides else 1.0 for axis in self.waypoints.axes])
 
     def find_periods(self, apart: Sequence[int]) -> Floats:
-        """Return the period of each joint: a full turn if its range has room for it."""
+        """Return the period of each joint: a full turn if its range is that wide, otherwise infinity."""
         wide = [
             not axis.slides and axis.upper - axis.lower >= FULL_TURN and k not in apart
             for k, axis in enumerate(self.waypoints.axes)
@@ -214,18 +214,18 @@ class RouteFinder:
         return np.where(wide, FULL_TURN, np.inf)
 
     def spread(self, values: Floats) -> Floats:
-        """Return q (k, nq) of joints' values as they are."""
+        """Return the configurations (k, nq) of joint values, without clamping or wrapping."""
         q = np.tile(self.begin, (len(values), 1))
         for k, axis in enumerate(self.waypoints.axes):
             q[:, axis.q] = (values[:, k] - axis.bias) / axis.gain
         return q
 
     def gather(self, q: Floats) -> Floats:
-        """Return joints' values (k, n) of configurations: the inverse of `spread`."""
+        """Return the joint values (k, n) of configurations: the inverse of `spread`."""
         return np.stack([axis.gain * q[:, axis.q] + axis.bias for axis in self.waypoints.axes], axis=1)
 
     def fill(self, values: Floats, frames: NDArray[np.intp]) -> Floats:
-        """Return q of all frames; those without an answer are interpolated."""
+        """Return q of all frames; frames without an answer are interpolated."""
         known = self.spread(values)
         every = np.arange(len(self.T))
         return np.stack([np.interp(every, frames, known[:, i]) for i in range(self.model.nq)], axis=1)

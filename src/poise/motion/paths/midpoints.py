@@ -1,9 +1,9 @@
 """Midpoints of steps, which reveal jumps between two waypoints.
 
-At the transform halfway between two waypoints, the pose is solved from the middle of both poses, without restarts. It
-must be reached, and lie between them: where the arm takes another branch, one of the halves is as long as the whole.
-Near a singularity that may fail where nothing jumps: the straight line between two waypoints leaves what the arm can
-reach, though both are on its way. So a step holds that is no jump by its size, and whose middle pose is by the path.
+At the transform halfway between two waypoints, the pose is solved from the mean of both poses, without restarts. It
+must be reached, and lie between them: if the arm changes branch, one of the halves is as long as the whole step. Near
+a singularity this may fail without a jump, because the straight line between two waypoints can leave the workspace.
+So a step is also accepted if it is too small for a reconfiguration and its mean pose is near the path.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from poise.spatial import Rotation
 
 __all__ = ["bring_home", "find_broken", "find_jumps"]
 
-SMALL_STEP = 0.02  # rad (slides: of L): smaller steps hide no jump
+SMALL_STEP = 0.02  # rad (slides: relative to L): smaller steps cannot contain a jump
 MOST_CORRECTION = 0.05  # rad: the largest correction of a frame towards its target
-MOST_HALF_SHARE = 0.8  # of a step: a longer half shows a jump
-MOST_STRAY_SHARE = 0.5  # of the distance of two waypoints: the largest error of a midpoint
+MOST_HALF_SHARE = 0.8  # share of a step: a longer half indicates a jump
+MOST_STRAY_SHARE = 0.5  # share of the distance of two waypoints: the largest error of a midpoint
 
 
 def find_jumps(model: Model, goal: Reach, T: Floats, q: Floats) -> tuple[int, ...]:
-    """Return the frames before which a motion jumps: the midpoint transform has no pose between the two."""
+    """Return the frames before which a motion jumps: no pose between the two reaches the midpoint transform."""
     if len(q) < 2:
         return ()
     return tuple(sorted(find_broken(BatchSolver(model, goal, restarts=0), goal, q[:-1], q[1:], T[:-1], T[1:])))
@@ -35,9 +35,9 @@ def find_jumps(model: Model, goal: Reach, T: Floats, q: Floats) -> tuple[int, ..
 def bring_home(
     model: Model, goal: Reach, T: Floats, q: Floats, errors: Floats, listed: Floats
 ) -> tuple[Floats, Floats]:
-    """Return poses and errors with the frames that miss slightly brought to their targets.
+    """Move frames that miss slightly to their targets; return poses and errors.
 
-    Each is solved from where it is, and where that leads nowhere from its pose in `listed`, which may be farther away.
+    Each frame is solved from its own pose and, if that fails, from its pose in `listed`, which may be farther away.
     """
     out, left = q.copy(), errors.copy()
     metres, radians = goal.tolerances(model, False)
@@ -87,7 +87,7 @@ def measure_apart(a: Floats, b: Floats, length: float) -> Floats:
 
 
 def halve(a: Floats, b: Floats) -> Floats:
-    """Return the transforms halfway between others, (n, 4, 4)."""
+    """Return the transforms halfway between two transforms, (n, 4, 4)."""
     T = a.copy()
     one, other = Rotation.from_matrix(a[:, :3, :3]), Rotation.from_matrix(b[:, :3, :3])
     T[:, :3, :3] = one.slerp(other, 0.5).matrix

@@ -1,12 +1,12 @@
 """Shortest routes through layers of answers, one layer per waypoint.
 
-Best is the way with the fewest reconfigurations (steps that no continuous motion makes), of those the one whose largest
-step is least, of those the shortest, and of those the one that reconfigures last. They are found by dynamic
-programming: first (reconfigurations, largest step), which never falls along a way; then (reconfigurations, length)
-among ways without a larger step. So no way through the layers is better.
+The best route has the fewest reconfigurations (steps that no continuous motion makes), then the smallest largest step,
+then the shortest length, then the latest reconfigurations. It is found by dynamic programming: first over
+(reconfigurations, largest step), which never decreases along a route; then over (reconfigurations, length) among routes
+without a larger step. So no route through the layers is better.
 
-A step's size is the largest change of a joint [rad; slides: of L], its length the Euclidean change. What a
-reconfiguration takes counts as length, but not as a step.
+The size of a step is the largest change of a joint [rad; slides: relative to L], its length the Euclidean change. A
+reconfiguration counts towards the length, but not towards the largest step.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ __all__ = ["RECONFIGURATION_STEP", "Steps", "choose_way"]
 SAME_ANSWER, SAME_ANSWER_DIGITS = (
     1e-6,
     9,
-)  # steps and lengths nearer than that are the same: no way is chosen by the last bits of its answers
-MOST_KEPT = 4_000_000  # numbers of each kind, 64 MB in all; longer paths are recomputed
+)  # closer steps and lengths are equal, so that rounding does not decide between routes
+MOST_KEPT = 4_000_000  # numbers of each kind, 64 MB in total; steps of longer paths are recomputed
 RECONFIGURATION_STEP = 0.6  # rad: a larger step is a reconfiguration unless its midpoint lies between its ends
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Steps:
-    """How steps between answers are measured.
+    """The measure of steps between answers.
 
     Attributes:
-        units: What one is of each joint, (n,): 1, or L for slides.
-        period: After how much a joint is the same again, (n,); infinite where that is not so.
-        jump: Steps above this are reconfigurations ...
-        known: Exceptions, found by their midpoints: {(layer, from, to): whether it is one}.
-        kept: Sizes and lengths of the steps to a layer, with the two layers: a way is chosen many times.
+        units: The unit of each joint, (n,): 1, or L for slides.
+        period: The period of each joint, (n,); infinite if it is not periodic.
+        jump: Steps above this size are reconfigurations ...
+        known: ... except for these, decided by their midpoints: {(layer, from, to): whether it is a reconfiguration}.
+        kept: A cache of sizes and lengths of the steps to a layer, with the two layers.
     """
 
     units: Floats
@@ -56,7 +56,7 @@ class Steps:
         return d
 
     def measure(self, t: int, a: Floats, b: Floats, *, length: bool) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-        """Return of all steps from layer t - 1 to t: their size, their length if asked, whether they reconfigure."""
+        """Return the sizes of all steps from layer t - 1 to t, lengths if `length`, and flags of reconfigurations."""
         own = self.kept.get(t)
         if own is not None and own[2] is a and own[3] is b:
             size, far = own[:2]
@@ -72,9 +72,9 @@ class Steps:
         return size, far, flips
 
     def compare(self, a: Floats, b: Floats, *, length: bool) -> tuple[Floats, Floats]:
-        """Return the size of all steps between two layers, and their length if asked.
+        """Return the size of all steps between two layers, and their length if `length` is set.
 
-        One joint after the other, in memory that stays in the cache.
+        Joints are processed one at a time, so that the memory stays in the cache.
         """
         size = np.zeros((len(a), len(b)))
         far = np.zeros_like(size) if length else size
@@ -97,8 +97,8 @@ def choose_way(layers: Sequence[Floats], steps: Steps, first: Floats | None = No
 
     Args:
         layers: The answers of each waypoint, (k, n); none is empty.
-        steps: How steps are measured.
-        first: What it takes to come to each answer of the first layer; it counts as length.
+        steps: The measure of steps.
+        first: The distance from the start to each answer of the first layer; it counts as length.
     """
     count, worst = np.zeros(len(layers[0]), dtype=np.int64), np.zeros(len(layers[0]))
     for t in range(1, len(layers)):
@@ -129,9 +129,9 @@ def choose_way(layers: Sequence[Floats], steps: Steps, first: Floats | None = No
 def take_best(
     count: NDArray[np.int64], cost: Floats, late: NDArray[np.bool_] | None = None
 ) -> tuple[NDArray[np.intp], NDArray[np.int64], Floats]:
-    """Return of each column the row with the least count, of those the one with the least cost, and both.
+    """Return for each column the row with the lowest count and then the lowest cost, with both values.
 
-    Of rows that cost the same one of `late` is taken: a reconfiguration that may wait waits.
+    Of rows with equal cost, one in `late` is taken: a reconfiguration is made as late as possible.
     """
     fewest = count.min(axis=0)
     asked = cost if late is None else cost - 0.1**SAME_ANSWER_DIGITS * 0.25 * late

@@ -1,7 +1,7 @@
 """The IK answers of waypoints: joint values of every branch, at values of the free joint.
 
-A chain that has a closed form has them as they are. One that has guesses alone, six turns of any kind or nearly a
-family, is solved from each of them: those that reach are the answers, and there may be others.
+A closed form gives them directly. A chain with guesses only (six revolute joints of any kind, or nearly a chain with a
+closed form) is solved from each guess: those that converge are the answers, and there may be others.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ SAME_ANSWER = 1e-3  # rad or m: closer answers are one answer
 
 
 class Waypoints(Protocol):
-    """A list of the answers of waypoints."""
+    """A lister of the IK answers of waypoints."""
 
     @property
     def axes(self) -> tuple[Axis, ...]:
-        """Those of the chain, in the order of the joints' values."""
+        """The axes of the chain, in the order of the joint values."""
 
     @property
     def free(self) -> int | None:
-        """Which of the values is the free joint's; None of six joints."""
+        """The index of the free joint's value; None for six joints."""
 
     @property
     def values(self) -> int:
@@ -50,7 +50,7 @@ class Waypoints(Protocol):
 
 
 def find_waypoints(model: Model, goal: Reach, rows: GoalRows, begin: Floats) -> Waypoints | None:
-    """Return the lister of a goal's answers, or None if there is no closed form and no guesses."""
+    """Return the lister of a goal's answers, or None if the chain has no closed form and no guesses."""
     freedom = Freedom(np.ones(model.nv, dtype=bool).tobytes(), True)
     closed = find_closed_form(model, rows, freedom)
     family = closed.family if isinstance(closed, ClosedGoal) else closed
@@ -103,7 +103,7 @@ class SampledWaypoints:
     rows: GoalRows
     solver: BatchSolver
     begin: Floats
-    values: int = 16  # each is searched from, which takes longer than a closed form
+    values: int = 16  # fewer than with a closed form, because each value needs a search
 
     @property
     def axes(self) -> tuple[Axis, ...]:
