@@ -1,15 +1,15 @@
-"""Detect contacts: one rule with hysteresis, fed by a whole clip or by a stream.
+"""Detect contacts with one hysteresis rule, for whole clips and streams.
 
-A contact begins where a point is slow and low for a while, and goes on while it is hardly faster:
+A contact begins when a point is slow and low for a while, and continues while it stays almost as slow:
 
     begins    speed < 0.15 m/s and height < floor + 0.05 m,
-    goes on   speed < 0.2 m/s  and height < floor + 0.05 m,
+    continues speed < 0.2 m/s  and height < floor + 0.05 m,
 
-on a body of 1.75 m; thresholds grow with the body. The speed in a clip is the larger of the two one-sided differences
-and a contact starts where the point could already stay; a stream knows backward differences only, of one frame and of
-1/30 s (frames of fast recordings are noisy), and its contacts start when they are noticed. The floor of a clip is the
-2nd percentile of the heights of all points; if heels and toes stand at different heights, each has its own floor by the
-same rule, up to 0.02 m higher.
+on a body of 1.75 m; thresholds scale with the body. The speed in a clip is the larger of the two one-sided differences,
+and a contact starts at the first frame that satisfies the second rule; a stream has backward differences only, over one
+frame and over 1/30 s (frames of fast recordings are noisy), and its contacts start when they are detected. The floor
+of a clip is the 2nd percentile of the heights of all points; if heels and toes stand at different heights, each has its
+own floor by the same rule, up to 0.02 m higher.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from poise.motion.contact.soles import SolePoint, find_soles, measure_size
 __all__ = ["FOOT_RULE", "HAND_RULE", "ContactDetector", "ContactRule", "contacts", "find_runs", "measure_floor"]
 
 Flags = NDArray[np.bool_]
-MEAN_SPEED_S = 1 / 30  # over which a stream measures the mean speed: at 120 fps a millimetre of noise is 0.12 m/s
-MEAN_SPEED_WEIGHT = 1.5  # of the mean speed relative to the speed of one frame; the smaller of both counts
+MEAN_SPEED_S = 1 / 30  # window of the mean speed in a stream: at 120 fps a millimetre of noise is 0.12 m/s
+MEAN_SPEED_WEIGHT = 1.5  # factor on the mean speed; the smaller of the result and the speed of one frame counts
 FLOOR_PERCENTILE = 2.0  # of the heights of points that may stand
-KIND_FLOOR_RISE_M = 0.02  # the most by which the floor of heels, or of toes, is above the floor of all
+KIND_FLOOR_RISE_M = 0.02  # largest height of the floor of heels, or of toes, above the floor of all points
 SAME_FLOOR_M = 0.03  # contacts whose heights differ by more stand on different floors
 
 
@@ -44,10 +44,10 @@ class ContactRule:
     """The thresholds of a contact on a body of 1.75 m.
 
     Attributes:
-        begin_speed_m_s: A contact begins below this speed,
-        stay_speed_m_s: and goes on below this one.
-        height_m: The highest above the floor; inf if any height will do.
-        shortest_s: How long a point of a clip must be slow for a contact.
+        begin_speed_m_s: A contact begins below this speed [m/s].
+        stay_speed_m_s: A contact continues below this speed [m/s].
+        height_m: The largest height above the floor [m]; inf for any height.
+        shortest_s: The shortest time for which a point of a clip must be slow [s].
     """
 
     begin_speed_m_s: float
@@ -56,12 +56,12 @@ class ContactRule:
     shortest_s: float
 
     def begins(self, speeds: Floats, heights: Floats, size: float) -> Flags:
-        """Return where contacts may begin; heights above the floor [m], size relative to a person."""
+        """Flag the frames in which contacts may begin; heights are above the floor [m], `size` relative to a person."""
         flags: Flags = (speeds < self.begin_speed_m_s * size) & (heights < self.height_m * size)
         return flags
 
     def stays(self, speeds: Floats, heights: Floats, size: float) -> Flags:
-        """Return where contacts may go on."""
+        """Flag the frames in which contacts may continue."""
         flags: Flags = (speeds < self.stay_speed_m_s * size) & (heights < self.height_m * size)
         return flags
 
@@ -81,7 +81,7 @@ HAND_RULE = ContactRule(begin_speed_m_s=0.1, stay_speed_m_s=0.1, height_m=np.inf
 
 
 class ContactDetector:
-    """The contacts of the feet of a stream; a contact begins after `needed` slow frames."""
+    """Detects the foot contacts of a stream; a contact begins after `needed` slow frames."""
 
     def __init__(self, points: int, fps: float, needed: int = 1) -> None:
         self.fps, self.needed = fps, needed
@@ -94,10 +94,10 @@ class ContactDetector:
         self.recent.clear()
 
     def watch(self, places: Floats, heights: Floats, size: float, allowed: Flags) -> Flags:
-        """Take in one frame and return which points stand, (points,).
+        """Process one frame and flag the points that stand, (points,).
 
         Args:
-            places: Where the points are, (points, 3) [m].
+            places: The positions of the points, (points, 3) [m].
             heights: Their heights above the floor, (points,) [m].
             size: The size of the body relative to a person.
             allowed: The points that may stand, (points,).
@@ -123,12 +123,12 @@ class ContactDetector:
 
 @accept_former("clip", "points", "floor")
 def contacts(clip: Motion, points: Iterable[str] | str | None = None, *, floor: float | None = None) -> Contacts:
-    """Find which points of a body stand still in a clip, where and when.
+    """Detect the contacts of a clip: points that stand still, their places and frames.
 
     Args:
         clip: The motion.
-        points: Frames that may be in contact; the heels and toes of the body unless given.
-        floor: The height of the ground [m]; found unless given.
+        points: Frames that may be in contact; by default the heels and toes of the body.
+        floor: The height of the floor [m]; estimated by default.
 
     Raises:
         InvalidValue: The clip is not a motion, or the body has no known feet.
@@ -155,12 +155,12 @@ def contacts(clip: Motion, points: Iterable[str] | str | None = None, *, floor: 
 
 
 def measure_floor(heights: list[Floats]) -> float:
-    """Return the height on which points stand: the 2nd percentile of all their heights."""
+    """Return the height of the floor under points: the 2nd percentile of all their heights."""
     return float(np.percentile(np.concatenate(heights), FLOOR_PERCENTILE))
 
 
 def find_floors(paths: dict[str, Floats], up: Floats, ground: float, most: float) -> dict[str, float]:
-    """Return the height on which each point stands: that of its kind, no lower than the ground, nor much higher."""
+    """Return the floor height of each point: that of its kind, between `ground` and `ground + most` [m]."""
     kinds = {name: find_kind(name) for name in paths}
     own = {kind: measure_floor([paths[n] @ up for n in paths if kinds[n] == kind]) for kind in set(kinds.values())}
     return {name: min(max(own[kind], ground), ground + most) for name, kind in kinds.items()}
@@ -173,7 +173,7 @@ def make_contact(sole: SolePoint, path: Floats, start: int, end: int) -> Contact
 
 
 def level_contacts(found: list[Contact], up: Floats, most: float) -> list[Contact]:
-    """Return contacts of each kind of point at their median height, except those that differ from it by `most`."""
+    """Return contacts at the median height of their kind of point, except those that differ from it by `most` [m]."""
     usual, out = find_usual_heights(found, up), []
     for contact in found:
         shift = usual[find_kind(contact.name)] - float(np.array(contact.place) @ up)
@@ -191,6 +191,6 @@ def measure_speed(path: Floats, fps: float) -> Floats:
 
 
 def find_runs(flags: Flags) -> list[tuple[int, int]]:
-    """List the stretches of True: (first, one past the last)."""
+    """List the runs of True: (first, one past the last)."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], flags.astype(np.int8), [0]])))
     return [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]

@@ -1,7 +1,7 @@
-"""Soles with corners: a foot stands on an edge or flat, and tips none of its corners into the floor.
+"""Soles with corners: a foot stands flat or on an edge, with no corner below the floor.
 
-While the middle of an edge stands on the floor, both of its corners do: that is one equation, not two limits that meet.
-Corners of edges that do not stand stay above the floor, and so do those of edges that stand and cannot be laid flat.
+While the middle of an edge stands on the floor, both of its corners do: this is one equation, not two inequalities.
+Corners of edges that do not stand stay above the floor, and so do those of standing edges that cannot be laid flat.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from poise.motion.contact.ledger import Contacts
 
 __all__ = ["Edge", "find_edges", "find_tipping", "list_edge_goals", "measure_levels"]
 
-NEAR_FLOOR_M = 0.15  # a corner that never comes nearer to the floor does not sink into it when others are held
+NEAR_FLOOR_M = 0.15  # a corner that stays higher above the floor cannot sink into it when others are held
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,11 @@ class Edge:
     """The front or rear edge of a sole.
 
     Attributes:
-        name: That of its middle, "toe_l" or "heel_r".
-        corners: Those of the sole that are nearer to it than to the other edge.
-        rises: How much higher than the middle they are where the sole lies flat [m].
-        lies: Whether its foot can be laid flat.
-        stands: How high its middle is above what the sole lies flat on: that touches the lowest corner [m].
+        name: The name of its middle, "toe_l" or "heel_r".
+        corners: The corners of the sole that are nearer to this edge than to the other one.
+        rises: The heights of the corners above the middle while the sole lies flat [m].
+        lies: Whether the foot can be laid flat.
+        stands: The height of the middle above the floor while the sole lies flat on its lowest corner [m].
     """
 
     name: str
@@ -60,9 +60,9 @@ def list_edge_goals(
     Args:
         clip: The motion.
         ledger: Its contacts.
-        floors: The height of the floor below edges that cannot be laid flat, and below those that never stand, by name.
+        floors: The floor height below edges that cannot be laid flat and edges that never stand, by name [m].
         size: The size of the body relative to a person.
-        levels: How high what edges that cannot be laid flat stand on is at every frame, by name; nan where they do not.
+        levels: The height under edges that cannot be laid flat, by name, (frames,) [m]; nan while they do not stand.
     """
     up = clip.model.up_direction
     out: list[ClipGoal] = []
@@ -74,7 +74,7 @@ def list_edge_goals(
             others = [stands[other.name] for other in edges if other.name != edge.name]
             if np.isnan(own).all():
                 continue  # it never stands: see below
-            front = edge.name.startswith("toe")  # where both edges stand, one of them is enough
+            front = edge.name.startswith("toe")  # if both edges stand, the front one is enough
             alone = ~np.isnan(own) & (front | np.isnan(others[0]) if others else True)
             if alone.any():
                 out.append(lay_edge(clip, edge, own, alone, up))
@@ -109,7 +109,7 @@ EDGES = MemoTable[str, tuple[Edge, ...]]("edges of the soles by side")
 
 
 def find_edges(model: Model, side: str) -> tuple[Edge, ...]:
-    """List the edges of a sole known from shapes or a mesh; none for a foot of bones."""
+    """List the edges of a sole known from shapes or a mesh; empty for a foot of bones only."""
     return model.memo.look_up(EDGES, side, lambda: tuple(look_for_edges(model, side)))
 
 
@@ -141,9 +141,9 @@ def look_for_edges(model: Model, side: str) -> Iterator[Edge]:
 
 
 def find_normal(model: Model, roles: Roles, side: str, places: dict[str, Floats], middles: list[str]) -> Floats:
-    """Return the way up of a sole that lies flat, in the rest pose, in which it need not.
+    """Return the upward normal of a sole in the rest pose, in which the sole may be tilted.
 
-    It is the normal of the plane through its points, as near as that can be with both middles at one height.
+    It is the normal of the plane through its points, corrected so that both middles are at the same height.
     """
     points = np.array(list(places.values()))
     normal = np.linalg.svd(points - points.mean(axis=0))[2][2]
@@ -156,13 +156,13 @@ def find_normal(model: Model, roles: Roles, side: str, places: dict[str, Floats]
 
 
 def find_tipping(model: Model) -> dict[str, ContactPoint]:
-    """Find the points of soles that cannot be laid flat, by name: they stand on a corner, their middle above it."""
+    """Return the middle points of edges that cannot be laid flat, by name: these stand on a corner."""
     known = find_roles(model).contacts
     return {edge.name: known[edge.name] for side in "lr" for edge in find_edges(model, side) if not edge.lies}
 
 
 def can_lie(model: Model, roles: Roles, side: str) -> bool:
-    """Return whether an ankle turns about two axes at least; a foot that only nods lies as the leg does."""
+    """Return whether an ankle has at least two rotation axes; with only one, the foot tilts sideways with the leg."""
     knee, foot = roles.get(f"knee_{side}"), roles.get(f"foot_{side}")
     if knee is None or foot is None:
         return False
@@ -180,7 +180,7 @@ def measure_levels(ledger: Contacts, name: str, up: Floats) -> Floats:
 
 
 def lay_edge(clip: Motion, edge: Edge, levels: Floats, stands: NDArray[np.bool_], up: Floats) -> ClipGoal:
-    """Return the goal that lays an edge flat: one of its corners is at its height while the middle stands."""
+    """Return the goal that lays an edge flat: one of its corners is at its flat height while the middle stands."""
     corner, rise = edge.corners[0], edge.rises[0]
     goal = OnPlane(corner.frame, np.zeros(3), up, at=corner.point, name=f"{edge.name} lies flat")
     targets = np.tile(pack_axis((0.0, 0.0, 0.0), tuple(up.tolist())), (len(clip), 1))
@@ -191,7 +191,7 @@ def lay_edge(clip: Motion, edge: Edge, levels: Floats, stands: NDArray[np.bool_]
 def raise_corner(
     clip: Motion, edge: Edge, i: int, floor: Floats, wanted: NDArray[np.bool_], near: Floats | float
 ) -> ClipGoal | None:
-    """Return the goal that keeps a corner above a floor given by frames, or None if it never comes near."""
+    """Return the goal that keeps a corner above a floor height per frame, or None if it never comes near."""
     corner, level, up = edge.corners[i], floor + edge.rises[i], clip.model.up_direction
     low = wanted & (clip.positions(corner.frame, corner.point) @ up < level + near)
     if not low.any():
@@ -204,7 +204,7 @@ def raise_corner(
 
 
 def place_point(model: Model, point: ContactPoint) -> Floats:
-    """Return where a contact point is in the rest pose."""
+    """Return the position of a contact point in the rest pose [m]."""
     T = model.fk(model.rest, point.frame)
     place: Floats = T[:3, :3] @ np.array(point.point) + T[:3, 3]
     return place

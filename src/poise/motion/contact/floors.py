@@ -1,7 +1,7 @@
-"""Floors: every sole of a body has one, whether or not it ever stands.
+"""Floors: the height below every sole of a body, including soles that never stand.
 
-A point that stands is kept above the lowest place where it does. A point that never stands is kept above the ground, if
-that is known: a clip in which nothing stands still, such as a run, would go through the floor otherwise.
+A point that stands is kept above its lowest place. A point that never stands is kept above the floor, if its height is
+known: otherwise a clip without contacts, such as a run, would go through the floor.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from poise.motion.contact.soles import SolePoint, find_soles
 
 __all__ = ["STAIR_DEPTH_M", "is_of_foot", "list_soles", "list_swinging"]
 
-STAIR_DEPTH_M = 0.02  # of a person: a contact so far below the floor is on a stair that goes down, and does not sink
+STAIR_DEPTH_M = 0.02  # relative to a person's size: a contact this far below the floor is on a stair and does not sink
 
 
 def list_soles(model: Model) -> list[SolePoint]:
-    """List the points with which a body stands; none if it has no feet."""
+    """List the points on which a body stands; empty if it has no feet."""
     try:
         return find_soles(model)
     except InvalidValue:
@@ -28,10 +28,10 @@ def list_soles(model: Model) -> list[SolePoint]:
 
 
 def list_swinging(model: Model, ledger: Contacts, *, carried: bool = False) -> tuple[list[SolePoint], float]:
-    """List the soles of a body that never stand, and the height of the ground below them.
+    """List the soles of a body that never stand, and the floor height below them [m].
 
-    The list is empty if the ground is unknown, as in a ledger of hands alone. For a motion that is `carried` to this
-    body they are its contact points themselves, as those that stand are.
+    The list is empty if the floor is unknown or only hands are in contact. With `carried`, for a retargeted motion, the
+    soles are the exact contact points of the body, like the points that stand.
     """
     feet = [contact for contact in ledger if is_of_foot(contact)]
     if ledger.floor is None or (len(ledger) and not feet):

@@ -1,4 +1,4 @@
-"""The points with which the target of a stream may stand, and where the targets of bones lead them."""
+"""Footholds: the points on which the target of a stream may stand, with their legs."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ __all__ = ["Leg", "StreamFoothold", "list_footholds", "measure_apart"]
 
 @dataclass(frozen=True, eq=False)
 class Leg:
-    """The way from the hips to a point of a foot, along the targets of bones.
+    """The chain from the hips to a point of a foot, along the targets of bones.
 
     Attributes:
         rows: The rows of the targets of the hips, the pelvis, the thigh, the shank and the foot.
-        start: Where the leg begins, from the middle of the hips, in the pelvis' axes [m].
+        start: The start of the leg relative to the middle of the hips, in the pelvis' axes [m].
         lengths: The lengths of the thigh and the shank [m].
-        point: The point of the foot, from the ankle, in the foot's axes [m].
+        point: The point of the foot relative to the ankle, in the foot's axes [m].
     """
 
     rows: tuple[int, ...]
@@ -41,24 +41,24 @@ class StreamFoothold:
         name: "heel_l", "toe_r".
         source: The point of the source that it follows.
         frame: The frame of the target that it is fixed to.
-        point: Its place in the frame's own axes [m].
+        point: Its position in the axes of the frame [m].
         foot: The frame of the foot.
-        leg: The way of bones to it; None if not all of them have targets.
-        edge: The edge of the sole that it is the middle of, if it has corners.
-        stands: Its height where the sole lies flat on the floor [m].
+        leg: The chain of bones to it; None if not all of them have targets.
+        edge: The edge of the sole whose middle it is, or None.
+        stands: Its height while the sole lies flat on the floor [m].
         tips: Whether its foot cannot be laid flat: it stands on the lower corner of its edge.
-        place: Where it stands [m]; None while it does not.
-        tilt: How much higher than flat the corner of the edge is while it stands [m].
-        fade: Frames since it was released; 0 while it stands, or is free.
-        offset: How far from the target of bones it stood when it was released [m].
-        turn: The rotation of its foot against its target at that time, as a rotation vector in the foot's axes.
+        place: Its place while it stands [m]; None otherwise.
+        tilt: The height of the edge's corner above its flat height while it stands [m].
+        fade: Frames since it was released; 0 while it stands or is free.
+        offset: Its distance from the position given by the bones when it was released [m].
+        turn: The rotation of its foot relative to its target at that time, a rotation vector in the foot's axes [rad].
         goal: Its target while it does not stand [m].
         weight: The weight of that target.
         turned: The target of its foot while it fades, (3, 3).
-        forced: Whether it was released because it could not stand: then it does not stand again until it has faded.
-        fall: The speed at which it comes to its height [m/s], downwards below 0.
+        forced: Whether it was released because it could not stand: it stands again only after it has faded.
+        fall: The speed at which it approaches its height [m/s], negative downwards.
         tip: The speed of its tilt [m/s].
-        down: Whether it has come to its height, and its edge lies flat.
+        down: Whether it has reached its height and its edge lies flat.
     """
 
     name: str
@@ -85,7 +85,7 @@ class StreamFoothold:
 
 
 def list_footholds(carrying: CarryOver) -> list[StreamFoothold]:
-    """List the points of the target that play the parts of the source's soles, each once."""
+    """List the points of the target that correspond to the source's soles, each once."""
     known, holds = carrying.roles[0].contacts, list[StreamFoothold]()
     edges = {edge.name: edge for side in "lr" for edge in find_edges(carrying.model, side)}
     for sole in list_soles(carrying.source):
@@ -100,7 +100,7 @@ def list_footholds(carrying: CarryOver) -> list[StreamFoothold]:
 
 
 def find_leg(carrying: CarryOver, side: str, frame: str, point: tuple[float, float, float]) -> Leg | None:
-    """Return the way along the targets of bones to a point of a foot, or None if one of them has no target."""
+    """Return the chain of bone targets to a point of a foot, or None if a bone has no target."""
     at = {goal.name: i for i, goal in enumerate(carrying.goals)}
     names = [
         "hips",
@@ -124,7 +124,7 @@ def find_leg(carrying: CarryOver, side: str, frame: str, point: tuple[float, flo
 
 
 def measure_apart(holds: list[StreamFoothold]) -> dict[tuple[str, str], float]:
-    """Return the distance between each two points of one foot, by their names [m]."""
+    """Return the distance between every two points of one foot, by their names [m]."""
     return {
         (a.name, b.name): float(np.linalg.norm(np.array(a.point) - np.array(b.point)))
         for a in holds

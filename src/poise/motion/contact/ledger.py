@@ -1,7 +1,7 @@
-"""Contacts: which point of a body stands still, where, and from when to when.
+"""Contacts: points of a body that stand still, with their places and frames.
 
-The ledger of a clip's contacts is found by `contacts`, and may be read, corrected, saved and given to whatever holds
-them: `lock`, `track`, `quality`.
+`contacts` detects the contacts of a clip. They can be read, corrected, saved and passed to `lock`, `track` and
+`quality`.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ Place = tuple[float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class Contact:
-    """One point of the body that stands still for a while.
+    """A point of the body that stands still for a range of frames.
 
     Attributes:
         frame: The frame that the point is fixed to.
         start: The first frame of the clip in contact.
         end: The first frame after it: `end - start` frames are in contact.
-        place: Where the point stands in the world [m]; None: where it is on average.
-        point: The point in the frame's own axes [m].
+        place: The place of the point in the world [m]; None for the mean of its path.
+        point: The point in the axes of the frame [m].
         name: The name of the point: "heel_l", "toe_r", or the frame's name.
     """
 
@@ -62,13 +62,13 @@ class Contact:
 
 @dataclass(frozen=True, slots=True)
 class Contacts:
-    """The contacts of a clip, in the order in which they begin; frozen: every change returns another one.
+    """The contacts of a clip, ordered by their start; immutable: every change returns a new object.
 
     Attributes:
         intervals: The contacts.
-        frames: How many frames the clip has.
+        frames: The number of frames of the clip.
         fps: Its frame rate.
-        floor: The height of the ground [m]; None where it is not known.
+        floor: The height of the floor [m], or None if unknown.
     """
 
     intervals: tuple[Contact, ...]
@@ -94,16 +94,16 @@ class Contacts:
         return self.intervals[index]
 
     def add(self, contact: Contact) -> Contacts:
-        """Return the ledger with one more contact."""
+        """Return the contacts with one added."""
         return replace(self, intervals=(*self.intervals, contact))
 
     def remove(self, index: int) -> Contacts:
-        """Return the ledger without the contact of a line."""
+        """Return the contacts without the one at an index."""
         self._check_line(index)
         return replace(self, intervals=tuple(c for i, c in enumerate(self.intervals) if i != index % len(self)))
 
     def replace(self, index: int, **changes: Any) -> Contacts:
-        """Return the ledger with a contact changed: `contacts.replace(3, start=41, end=58)`."""
+        """Return the contacts with one changed: `contacts.replace(3, start=41, end=58)`."""
         self._check_line(index)
         changed = replace(self.intervals[index], **changes)
         return replace(self, intervals=tuple(changed if i == index % len(self) else c for i, c in enumerate(self)))
@@ -134,16 +134,16 @@ class Contacts:
         return "\n".join(lines)
 
     def plain_values(self) -> dict[str, Any]:
-        """Return the ledger as a JSON file holds it."""
+        """Return the content of a JSON file of the contacts."""
         head = {"kind": KIND, "version": 1, "frames": self.frames, "fps": self.fps, "floor": self.floor}
         return {**head, "contacts": [asdict(contact) for contact in self]}
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Contacts:
-        """Read a ledger that `poise.save` wrote, corrected by hand or not.
+        """Read contacts from a file written by `poise.save`, possibly edited by hand.
 
         Raises:
-            FormatError: The file is missing, or is not such a ledger.
+            FormatError: The file is missing, or is not a contacts file.
         """
         given = read_kind(path, KIND)
         try:
@@ -154,13 +154,13 @@ class Contacts:
 
 
 def move_contact(contact: Contact, place: Floats) -> Contact:
-    """Return a contact that stands elsewhere."""
+    """Return a contact at another place."""
     x, y, z = place.tolist()
     return replace(contact, place=(x, y, z))
 
 
 def find_kind(name: str) -> str:
-    """Return what a point is called on both sides: "heel" for "heel_l"."""
+    """Return the name of a point without its side: "heel" for "heel_l"."""
     return name.rpartition("_")[0] or name
 
 
@@ -174,7 +174,7 @@ def find_usual_heights(found: Iterable[Contact], up: Floats) -> dict[str, float]
 
 
 def describe(contact: Contact, fps: float) -> str:
-    """Return one line of the ledger."""
+    """Return a one-line description of a contact."""
     place = "" if contact.place is None else "at " + " ".join(f"{x:8.3f}" for x in contact.place)
     when = f"{contact.start:6d} to {contact.end:6d}  ({contact.start / fps:7.2f} to {contact.end / fps:7.2f} s)"
     return f"{contact.name:<16}{when}  {place}".rstrip()

@@ -1,4 +1,4 @@
-"""Make places fit each other: two points of one rigid foot are always equally far apart, so their places are too."""
+"""Consistent places: points of one rigid foot keep their distance, so their places must have it too."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from poise.motion.contact.ledger import Contact, Contacts, move_contact
 
 __all__ = ["MAX_PLACE_SHIFT", "fit_places"]
 
-RIGID_CHANGE = 1e-4  # of L: a distance that changes by less belongs to one rigid part
-MAX_PLACE_SHIFT = 0.03  # of L: places that would be shifted further contradict each other and are released
-MAX_SWEEPS = 40  # over all pairs; contacts that overlap in chains settle in a few
+RIGID_CHANGE = 1e-4  # relative to L: points whose distance changes by less belong to one rigid part
+MAX_PLACE_SHIFT = 0.03  # relative to L: places that would move further contradict each other and are released
+MAX_SWEEPS = 40  # passes over all pairs; chains of overlapping contacts converge in a few
 
 
 def fit_places(clip: Motion, ledger: Contacts) -> Contacts:
-    """Return the ledger with the places of points of one foot moved along the ground until their distance is right."""
+    """Move the places of points of one foot horizontally until their distances match those of the foot."""
     pairs = list_pairs(clip, ledger)
     if not pairs:
         return ledger
@@ -36,9 +36,9 @@ def fit_places(clip: Motion, ledger: Contacts) -> Contacts:
 
 
 def fit_pair(places: list[Floats | None], a: int, b: int, far: float, up: Floats, most: float) -> float:
-    """Move two places along the ground until they are so far apart, each by half; return by how much they moved.
+    """Move two places horizontally, each by half, until their distance is `far`; return the change of distance [m].
 
-    Places that fit so badly that it would take more than `most` contradict each other, and stay.
+    Places that would need more than `most` [m] contradict each other and stay unchanged.
     """
     first, second = places[a], places[b]
     if first is None or second is None:
@@ -58,7 +58,7 @@ def fit_pair(places: list[Floats | None], a: int, b: int, far: float, up: Floats
 
 
 def list_pairs(clip: Motion, ledger: Contacts) -> list[tuple[int, int, float]]:
-    """List contacts of two points of one rigid part that overlap in time, with the distance of the points."""
+    """List pairs of contacts that overlap in time and are on one rigid part, with the distance of their points [m]."""
     out = []
     distances: dict[tuple[object, object], float | None] = {}
     for i, a in enumerate(ledger):
@@ -75,7 +75,7 @@ def list_pairs(clip: Motion, ledger: Contacts) -> list[tuple[int, int, float]]:
 
 
 def measure_distance(clip: Motion, a: Contact, b: Contact) -> float | None:
-    """Return how far apart two points are, or None where that changes over the clip."""
+    """Return the distance between two points [m], or None if it changes over the clip."""
     few = clip[:: max(1, len(clip) // 50)]
     far = np.linalg.norm(few.positions(a.frame, a.point) - few.positions(b.frame, b.point), axis=1)
     return float(far.mean()) if np.ptp(far) < RIGID_CHANGE * clip.model.length else None

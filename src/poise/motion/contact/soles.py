@@ -1,6 +1,6 @@
-"""The points with which a body may stand: heels and toes, or their substitutes.
+"""The points on which a body may stand: heels and toes, or their substitutes.
 
-They are contact points of `poise.roles`: the heel and the toe of every foot, or the one point that it stands on.
+They are contact points of `poise.roles`: the heel and toe of every foot, or the single point that it stands on.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ ORDINARY_SIZE = 1.25  # relative to a person: lengths in metres suit bodies up t
 
 @dataclass(frozen=True, slots=True)
 class SolePoint:
-    """A point with which a body may stand.
+    """A point on which a body may stand.
 
     Attributes:
         name: "heel_l", "toe_r", or the name of the frame.
         frame: The frame that it is fixed to.
-        point: Where, in the frame's own axes [m].
+        point: Its position in the axes of the frame [m].
     """
 
     name: str
@@ -39,10 +39,10 @@ class SolePoint:
 
 
 def find_soles(model: Model, given: object = None) -> list[SolePoint]:
-    """List the points with which a body stands, or those of the frames that were given.
+    """List the points on which a body stands, or the origins of the given frames.
 
     Raises:
-        InvalidValue: The body has no known feet; name its frames.
+        InvalidValue: The body has no known feet; pass the names of its frames.
     """
     if given is not None:
         names = [given] if isinstance(given, str) else list(given)  # type: ignore[call-overload]
@@ -61,7 +61,7 @@ def find_soles(model: Model, given: object = None) -> list[SolePoint]:
 
 
 def choose_point(roles: Roles, name: str) -> SolePoint:
-    """Return a contact point; for a toe known from bones only, the joint itself, where recordings are exact."""
+    """Return a contact point; for a toe known from bones only, the joint itself, which recordings give exactly."""
     known = roles.contacts[name]
     if known.evidence == "bones" and name in roles:
         return SolePoint(name, roles[name])
@@ -69,10 +69,10 @@ def choose_point(roles: Roles, name: str) -> SolePoint:
 
 
 def measure_size(clip: Motion) -> float:
-    """Return the size of a body relative to a person of 1.75 m, whose frames span 1.6 m; thresholds grow with it.
+    """Return the size of a body relative to a person of 1.75 m, whose frames span 1.6 m; it scales thresholds.
 
-    It is measured where the clip stands tallest, because the rest pose of many files lies down; of the frames that are
-    carried with its pelvis, because files hold cameras, things and other people too.
+    It is measured in the tallest frames of the clip, because many files have a rest pose that lies down, and over the
+    frames that move with the pelvis, because files may also contain cameras, objects and other people.
     """
     model = clip.model
     frames, length = find_own(model)
@@ -82,18 +82,18 @@ def measure_size(clip: Motion) -> float:
 
 
 def measure_giant(clip: Motion) -> float:
-    """Return how many times as large as a person a giant is; 1 for everyone up to ORDINARY_SIZE, small ones too."""
+    """Return the size of a giant relative to a person; 1 for every body up to ORDINARY_SIZE."""
     size = measure_size(clip)
     return size if size > ORDINARY_SIZE else 1.0
 
 
 def find_own(model: Model) -> tuple[list[int], float]:
-    """Find which frames are the body's own, and its length; all of them where nothing carries it freely."""
+    """Return the indices of the body's own frames, and its length [m]; all frames if the body has no free root."""
     return model.memo.get(OWN, lambda: list_own(model))
 
 
 def list_own(model: Model) -> tuple[list[int], float]:
-    """List the frames that are carried with the pelvis, and the length of the body that they are."""
+    """List the frames that move with the pelvis, with the length of that body [m]."""
     pelvis = find_roles(model).get("pelvis")
     carrier = None if pelvis is None else find_carrier(model, pelvis)
     if carrier is None:

@@ -1,13 +1,13 @@
 """Contacts of a retargeted stream, decided from the frames so far.
 
-Which points of the source stand is found by `ContactDetector`. A point of the target stands where the target had it
-when its contact began, and comes down to its height with the speed that it had (`settle`); so does the corner of its
-edge, until the edge lies flat. Two points of one foot keep their distance.
+`ContactDetector` finds the points of the source that stand. A point of the target stands at its position when its
+contact began, and moves down to its height from its current speed (`settle`); so does the corner of its edge, until the
+edge lies flat. Two points of one foot keep their distance.
 
-A point on its way has the place as its target to which the bones lead it, even where the other foot holds the hips
-back: so it lands there, and the next step begins where this one ended. A point that is released does not jump there,
-nor do the hips that it held back: the difference fades over a few frames. A point that cannot be held is released once,
-and stands again where that has brought it.
+The target of a swinging point is the position given by the bones, even if the other foot holds the hips back: the point
+lands there, and the next step begins there. A released point does not jump to that position, and neither do the hips:
+the difference fades over a few frames. A point that cannot be held is released, and stands again at its new position
+after it has faded.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from poise.spatial import Rotation
 
 __all__ = ["SolePlaces", "StreamContacts", "follow_leg", "settle"]
 
-TOUCH_DEPTH_M = 1e-5  # a sole that is no deeper stands on the floor
-FLAT_GAP_M, TIPPED_GAP_M = 1e-4, 1e-3  # the highest above the floor of a flat sole that stands, and of one on a corner
-FADE_S = 0.2  # over which a released point comes to the target of its bones
-SWING_WEIGHT = 4.0  # of the target of a point on its way: bones give the pose, it gives the place
-RELEASE_WEIGHT = 1.0  # in addition to that, of a point that has half faded
-RELEASE_TURN_WEIGHT = 0.05  # of the turn of its foot, relative to the weight of its place
-SETTLE_RATE_HZ = 24.0  # w of `settle`: after a tenth of a second a third is left
-SETTLED_M = 1e-4  # a height below this is 0
+TOUCH_DEPTH_M = 1e-5  # a sole that is less deep stands on the floor
+FLAT_GAP_M, TIPPED_GAP_M = 1e-4, 1e-3  # largest heights above the floor of a standing flat sole, and of one on a corner
+FADE_S = 0.2  # time in which a released point moves to the target of its bones
+SWING_WEIGHT = 4.0  # of the target of a swinging point: bones determine the pose, this target the position
+RELEASE_WEIGHT = 1.0  # added to it for a released point that has half faded
+RELEASE_TURN_WEIGHT = 0.05  # of the rotation of its foot, relative to the weight of its position
+SETTLE_RATE_HZ = 24.0  # w of `settle` [1/s]: a third is left after 0.1 s
+SETTLED_M = 1e-4  # smaller heights are set to 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,10 +42,10 @@ class SolePlaces:
     """The target's soles in one pose.
 
     Attributes:
-        places: Where the points are, (points, 3) [m].
-        corners: How much lower than its middle the lower corner of an edge is, (points,) [m].
-        tilts: How much higher than its middle the first corner of an edge is, (points,) [m].
-        depths: How deep below the floor the edge of each point is, (points,) [m]; negative above it.
+        places: The positions of the points, (points, 3) [m].
+        corners: The depth of the lower corner of each edge below its middle, (points,) [m].
+        tilts: The height of the first corner of each edge above its middle, (points,) [m].
+        depths: The depth of each edge below the floor, (points,) [m]; negative above it.
     """
 
     places: Floats
@@ -55,11 +55,11 @@ class SolePlaces:
 
 
 class StreamContacts:
-    """The points of the target of a stream that stand, and the targets of those that do not.
+    """The standing points of the target of a stream, and the targets of the others.
 
     Attributes:
         holds: The points.
-        hip_shift: How far the hips are still held back from their target [m].
+        hip_shift: The remaining displacement of the hips from their target [m].
         soles: The soles in the newest pose; None before the first.
     """
 
@@ -75,7 +75,7 @@ class StreamContacts:
         self.forget()
 
     def _lay_out(self) -> None:
-        """Lay out the points of both bodies in arrays."""
+        """Store the points of both bodies in arrays."""
         holds = self.holds
         self.source_frames = np.array([self.carrying.at[hold.source.frame] for hold in holds], dtype=np.int64)
         self.source_points = np.array([hold.source.point for hold in holds]).reshape(-1, 3, 1)
@@ -88,7 +88,7 @@ class StreamContacts:
         self.rises = np.array(rises).reshape(-1, 3) + np.array([hold.stands for hold in holds]).reshape(-1, 1)
 
     def forget(self) -> None:
-        """Start again: nothing stands."""
+        """Reset to the state before the first frame: no point stands."""
         self.detector.reset()
         self.soles: SolePlaces | None = None
         self.last_soles: SolePlaces | None = None
@@ -98,19 +98,19 @@ class StreamContacts:
             hold.place, hold.offset, hold.goal, hold.fade, hold.forced = None, None, None, 0, False
 
     def find_source_places(self, T: Floats) -> Floats:
-        """Return where the soles of the source are in one frame, (points, 3), from its transforms (parts, 4, 4)."""
+        """Return the positions of the source's soles in one frame, (points, 3), from its transforms (parts, 4, 4)."""
         part = T[self.source_frames]
         places: Floats = (part[:, :3, :3] @ self.source_points)[..., 0] + part[:, :3, 3]
         return places
 
     def watch(self, places: Floats, q: Floats | None, targets: Floats, floor: float, size: float) -> None:
-        """Take in one frame of the source and decide which points stand.
+        """Process one frame of the source, and begin and end contacts.
 
         Args:
-            places: Where the soles of the source are, (points, 3) [m].
-            q: The pose of the target at the frame before.
+            places: The positions of the source's soles, (points, 3) [m].
+            q: The pose of the target in the previous frame.
             targets: The targets of this frame, (goals, 12).
-            floor: The height of the source's ground [m].
+            floor: The height of the source's floor [m].
             size: The size of the source relative to a person.
         """
         if not self.holds:
@@ -133,7 +133,7 @@ class StreamContacts:
         self._aim()
 
     def look(self, q: Floats) -> SolePlaces:
-        """Return where the soles of the target are in its newest pose; the next frame goes on from there."""
+        """Return the soles of the target in its newest pose, and keep them for the next frame."""
         feet = np.array([self.model.fk(q, frame) for frame in self.feet]).reshape(-1, 4, 4)[self.foot_of]
         places = feet[:, :3, :3] @ self.points + feet[:, :3, 3:]
         heights = self.up @ places - self.rises
@@ -144,7 +144,7 @@ class StreamContacts:
         return self.soles
 
     def lift(self, soles: SolePlaces) -> bool:
-        """Raise the points that stand by the depth of their edge below the floor; return whether there was one."""
+        """Raise standing points by the depth of their edge below the floor; return whether any was raised."""
         lifted = False
         for hold, depth in zip(self.holds, soles.depths.tolist(), strict=True):
             if hold.place is not None and depth > TOUCH_DEPTH_M * self.giant:
@@ -152,9 +152,9 @@ class StreamContacts:
         return lifted
 
     def list_standing(self) -> list[Floats | None]:
-        """List where each point is in the newest pose if it stands on the floor, else None.
+        """List the position of each point that stands on the floor in the newest pose, otherwise None.
 
-        A foot that can be laid flat stands when it has come down and lies; one that cannot, when an edge is down.
+        A foot that can be laid flat stands when it is down and flat; any other foot, when an edge is down.
         """
         assert self.soles is not None
         gaps, flat, tipped = -self.soles.depths, FLAT_GAP_M * self.giant, TIPPED_GAP_M * self.giant
@@ -164,14 +164,14 @@ class StreamContacts:
         ]
 
     def release(self, hold: StreamFoothold, q: Floats | None) -> None:
-        """Release a point that cannot stand where it is; `q` is the pose of the frame before."""
+        """Release a point that cannot be held at its place; `q` is the pose of the previous frame."""
         self._release(hold, q)
         self._aim()
         self.detector.release(self.holds.index(hold))
         hold.forced = True
 
     def _release(self, hold: StreamFoothold, q: Floats | None) -> None:
-        """Release a point: its distance and that of the hips from their targets fade."""
+        """Release a point: its offset and that of the hips from their targets fade out."""
         hold.place, hold.offset, hold.fade = None, None, 0
         if hold.leg is None or self.targets is None or q is None:
             return
@@ -184,7 +184,7 @@ class StreamContacts:
         self.drag, self.dragged = hips - self.targets[hold.leg.rows[0], 9:], 1
 
     def _aim(self) -> None:
-        """Set the targets of points on their way, not below the floor, of feet that fade, and of the hips."""
+        """Set the targets of swinging points (not below the floor), of fading feet, and of the hips."""
         self.hip_shift = self.drag * self._measure_left(self.dragged) if self.dragged else np.zeros(3)
         for hold in self.holds:
             hold.goal, hold.turned = None, None
@@ -204,12 +204,12 @@ class StreamContacts:
                 hold.turned = self.targets[row, :9].reshape(3, 3) @ turn
 
     def _measure_left(self, frames: int) -> float:
-        """Return the share of a difference that is left so many frames after a release."""
+        """Return the share of a difference that remains `frames` frames after a release."""
         far = frames / (self.fade_frames + 1.0)
         return 1.0 - far * far * (3.0 - 2.0 * far)
 
     def _take(self, hold: StreamFoothold, i: int) -> None:
-        """Let a point stand where the target had it; it goes on down as fast as it was."""
+        """Begin a contact at the point's current position; it continues down at its current speed."""
         assert self.soles is not None
         now, was = self.soles, self.last_soles or self.soles
         hold.place, hold.fade = now.places[i].copy(), 0
@@ -220,9 +220,9 @@ class StreamContacts:
         self._keep_apart(hold)
 
     def _lower(self, hold: StreamFoothold, i: int) -> None:
-        """Let a point come down, and its edge flat, no faster than a point that stands may be.
+        """Lower a point and lay its edge flat, no faster than a standing point may move.
 
-        A foot that cannot be laid flat stands on its lower corner: its point is as high as that is low.
+        A foot that cannot be laid flat stands on its lower corner: its point is higher by the depth of that corner.
         """
         assert hold.place is not None
         assert self.soles is not None
@@ -239,12 +239,12 @@ class StreamContacts:
         hold.down = left == 0.0 and hold.tilt == 0.0
 
     def _settle(self, x: float, v: float) -> tuple[float, float]:
-        """Return a height and its speed one frame later; giants come down faster in proportion to their size."""
+        """Return a height and its speed one frame later; the speed scales with the size of a giant."""
         there, speed = settle(x / self.giant, v / self.giant, 1.0 / self.fps, FOOT_RULE.stay_speed_m_s)
         return there * self.giant, speed * self.giant
 
     def _level(self) -> None:
-        """Keep the points of a tilted foot so high that none of its corners is below the floor."""
+        """Raise the points of a tilted foot so that none of its corners is below the floor."""
         for hold in self.holds:
             if hold.place is not None:
                 tilts = [abs(each.tilt) for each in self.holds if each.frame == hold.frame and each.place is not None]
@@ -253,7 +253,7 @@ class StreamContacts:
                     hold.place = hold.place + low * self.up
 
     def _keep_apart(self, hold: StreamFoothold) -> None:
-        """Move the place of a point along the ground until its distance to the others of its foot is right."""
+        """Move the place of a point horizontally until its distances to the other points of its foot are right."""
         for other in self.holds:
             far = self.apart.get((hold.name, other.name))
             if far is None or other.place is None or hold.place is None:
@@ -267,7 +267,7 @@ class StreamContacts:
 
 
 def follow_leg(leg: Leg, targets: Floats) -> Floats:
-    """Return the place to which the targets of bones of one frame, (goals, 12), lead a point of a foot."""
+    """Return the position of a point of a foot from the bone targets of one frame, (goals, 12) [m]."""
     hips, pelvis, thigh, shank, foot = leg.rows
     place: Floats = targets[hips, 9:] + targets[pelvis, :9].reshape(3, 3) @ leg.start
     place = place + leg.lengths[0] * targets[thigh, 9:] + leg.lengths[1] * targets[shank, 9:]
@@ -275,24 +275,24 @@ def follow_leg(leg: Leg, targets: Floats) -> Floats:
 
 
 def settle(x: float, v: float, seconds: float, most: float) -> tuple[float, float]:
-    """Return a height and its speed a little later, on its way to 0.
+    """Return a height and its speed after a time step, on its way to 0.
 
         x'' = -2 w x' - w^2 x,    x(t) = (x0 + (v0 + w x0) t) exp(-w t)
 
-    is the quickest way that does not swing. Feet that stop at once shake the whole body, and a foot that is flat at
+    is the fastest approach without overshoot. Feet that stop at once shake the whole body, and a foot that is flat at
     once turns its ankle by a large angle in one frame.
 
     Args:
-        x: The height [m]; a depth comes up alike.
+        x: The height [m]; a negative height rises in the same way.
         v: Its speed [m/s].
-        seconds: The time from now [s].
+        seconds: The time step [s].
         most: The highest speed [m/s].
     """
     if abs(x) <= SETTLED_M:
         return 0.0, 0.0
     pull, left = v + SETTLE_RATE_HZ * x, exp(-SETTLE_RATE_HZ * seconds)
     there = (x + pull * seconds) * left
-    if there * x <= 0.0:  # it came fast: it is down, and stays there
+    if there * x <= 0.0:  # overshoot: it is down, and stays there
         there = 0.0
     if abs(there - x) > most * seconds:
         speed = most if there > x else -most

@@ -1,8 +1,8 @@
-"""Feet that cannot be laid flat: ankles that only nod let a sole roll on its edge as the leg leans to the side.
+"""Feet that cannot be laid flat: an ankle with one axis rolls the sole onto its edge as the leg leans sideways.
 
-The middle of an edge that stands is held in one place all the same. That place is as high above the floor as the lower
-corner is below the middle where the foot leans most. The solve that holds it may lean differently from the one that
-gave the height, so it keeps the corners above the floor too (`edges`): none is ever below it.
+The middle of a standing edge is still held in one place. The height of that place above the floor is the largest depth
+of the lower corner below the middle during the contact. The solve that holds it may lean differently from the one that
+gave the height, so it also keeps the corners above the floor (`edges`).
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from poise.motion.contact.ledger import Contact, Contacts, move_contact
 
 __all__ = ["TiltedSoles"]
 
-SPARE_HEIGHT_M = 2e-4  # of a place above the least height, because a held foot leans a little differently
+SPARE_HEIGHT_M = 2e-4  # added to the smallest height of a place, because a held foot leans slightly differently
 
 
 class TiltedSoles:
-    """The edges of soles that cannot be laid flat, and the heights of what they stand on.
+    """The edges of soles that cannot be laid flat, and the floor heights below them.
 
     Attributes:
-        edges: By the name of their middle.
-        levels: How high what is below each is at every frame, (frames,) [m]; nan where it does not stand.
+        edges: The edges, by the name of their middle.
+        levels: The floor height below each edge, (frames,) [m]; nan while it does not stand.
     """
 
     def __init__(self, model: Model, ledger: Contacts) -> None:
@@ -35,12 +35,12 @@ class TiltedSoles:
         self.levels = {edge.name: measure_levels(ledger, edge.name, model.up_direction) for edge in found}
 
     def list_floors(self) -> dict[str, float]:
-        """Return the lowest height that each point stands on, by name; none for one that never stands."""
+        """Return the lowest height that each point stands on, by name [m]; points that never stand are omitted."""
         known = {name: levels[~np.isnan(levels)] for name, levels in self.levels.items()}
         return {name: float(levels.min()) for name, levels in known.items() if levels.size}
 
     def raise_places(self, clip: Motion, ledger: Contacts) -> Contacts:
-        """Return the ledger with places so high that no corner is below what it stands on, as a clip leans."""
+        """Raise the places so that no corner is below its floor at the lean of a clip."""
         return replace(ledger, intervals=tuple(self._raise(clip, contact) for contact in ledger))
 
     def _raise(self, clip: Motion, contact: Contact) -> Contact:

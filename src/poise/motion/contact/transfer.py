@@ -1,7 +1,7 @@
-"""Contacts of a retargeted clip: found in the source, and placed in the target.
+"""Contacts of a retargeted clip: detected in the source, and placed in the target.
 
-Feet are found as in every clip (`contacts`). A hand is in contact if it is slow and low, or stays in one place while
-the hips go on: then it holds a rail, a table, a wall.
+Feet are detected as in any clip (`contacts`). A hand is in contact if it is slow and low, or stays in one place while
+the hips move on, because it then holds a rail, a table or a wall.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from poise.motion.retargeting.correspondence import CarryOver
 __all__ = ["carry_contacts", "find_air", "find_holds", "measure_standing_ankle"]
 
 Place = tuple[float, float, float]
-WRIST_HEIGHT_M = 0.12  # above the floor, of a hand whose palm lies on it, at most
-HIP_TRAVEL_M = 0.2  # of the hips while a hand stays: if they go further, the hand holds something
+WRIST_HEIGHT_M = 0.12  # largest height above the floor of the wrist of a hand whose palm lies on it
+HIP_TRAVEL_M = 0.2  # of the hips while a hand stays: if they move further, the hand holds something
 STANDING_PERCENTILE = 20.0  # of the heights of ankles in contact
 
 
 def find_holds(clip: Motion, carrying: CarryOver, floor: float | None = None) -> Contacts:
-    """Find the contacts of the feet and hands of a clip; of hands alone if its body has no feet.
+    """Detect the contacts of the feet and hands of a clip; only of the hands if its body has no feet.
 
-    `floor` is the height of the ground [m]; found unless given.
+    `floor` is the height of the floor [m]; estimated by default.
     """
     try:
         feet = find_contacts(clip, floor=floor)
@@ -43,7 +43,7 @@ def find_holds(clip: Motion, carrying: CarryOver, floor: float | None = None) ->
 
 
 def find_air(clip: Motion, ledger: Contacts) -> float:
-    """Return the height above the floor of a clip in which no foot stands [m]; 0 if one does."""
+    """Return the height above the floor of a clip without foot contacts [m]; 0 otherwise."""
     if ledger.floor is None or not list_soles(clip.model) or any(is_of_foot(contact) for contact in ledger):
         return 0.0
     lowest = find_contacts(clip).floor
@@ -51,7 +51,7 @@ def find_air(clip: Motion, ledger: Contacts) -> float:
 
 
 def find_hand_holds(clip: Motion, carrying: CarryOver, role: str, floor: float | None) -> list[Contact]:
-    """List where a hand stays: on the floor, or in one place while the hips go on."""
+    """List the contacts of a hand: on the floor, or in one place while the hips move on."""
     if role not in carrying.parts or "pelvis" not in carrying.theirs:
         return []
     frame, up, size = carrying.theirs[role], clip.model.up_direction, measure_size(clip)
@@ -67,7 +67,7 @@ def find_hand_holds(clip: Motion, carrying: CarryOver, role: str, floor: float |
 
 
 def carry_contacts(carrying: CarryOver, ledger: Contacts, moved: Motion, size: float) -> Contacts:
-    """Return the contacts of the source as those of the target, on its floor at height 0, where it came to.
+    """Return the contacts of the source as contacts of the target, on a floor at height 0, at the places of `moved`.
 
     `size` is the size of the source relative to a person, in the unit of its file.
     """
@@ -97,7 +97,7 @@ def carry_contacts(carrying: CarryOver, ledger: Contacts, moved: Motion, size: f
 
 
 def merge(found: list[Contact]) -> list[Contact]:
-    """Return contacts with those of one point that overlap made one: a foot may have one point for heel and toe."""
+    """Merge overlapping contacts of the same point: a foot may have one point for heel and toe."""
     out: list[Contact] = []
     for contact in sorted(found, key=lambda c: (c.frame, c.point, c.start)):
         last = out[-1] if out else None
@@ -109,9 +109,9 @@ def merge(found: list[Contact]) -> list[Contact]:
 
 
 def find_point(carrying: CarryOver, contact: Contact, low: bool) -> tuple[str, Place] | None:
-    """Return the frame and the point of the target that play the part of a contact, or None.
+    """Return the frame and point of the target that correspond to a contact, or None.
 
-    A hand that is `low` lies on the floor with its palm; one that holds something is held at the wrist.
+    A hand that is `low` has its palm on the floor; a hand that holds something is held at the wrist.
     """
     known = carrying.roles[0].contacts
     if low and contact.name in known:
@@ -126,7 +126,7 @@ def find_point(carrying: CarryOver, contact: Contact, low: bool) -> tuple[str, P
 
 
 def can_hold(carrying: CarryOver, frame: str) -> bool:
-    """Return whether a joint that may move carries the frame."""
+    """Return whether the frame depends on a joint that may move."""
     joints = carrying.joints
     if joints is None:
         return True
@@ -136,7 +136,7 @@ def can_hold(carrying: CarryOver, frame: str) -> bool:
 
 
 def find_height(carrying: CarryOver, ledger: Contacts, contact: Contact, size: float) -> float | None:
-    """Return how high a contact is in the target's world: 0 on the floor, more on a stair; None: where it came to."""
+    """Return the height of a contact in the target's world [m]: 0 on the floor, other on a stair; None if unknown."""
     if contact.place is None or ledger.floor is None:
         return None
     up = carrying.source.up_direction
@@ -146,14 +146,14 @@ def find_height(carrying: CarryOver, ledger: Contacts, contact: Contact, size: f
         wrist = 0.0 if contact.name in carrying.roles[0].contacts else carrying.scales.path * (own - ledger.floor)
         return wrist if low else None
     usual = find_usual_heights(ledger, up)[find_kind(contact.name)]
-    lies_on_floor = own < usual and own > ledger.floor - STAIR_DEPTH_M * size  # where others of its kind stand higher
+    lies_on_floor = own < usual and own > ledger.floor - STAIR_DEPTH_M * size  # others of its kind stand higher
     return carrying.scales.path * (own - usual) if abs(own - usual) > SAME_FLOOR_M * size and not lies_on_floor else 0.0
 
 
 def measure_standing_ankle(carrying: CarryOver, T: Floats, ledger: Contacts) -> float:
-    """Return how high the ankles of a clip are when they stand: the 20th percentile of their heights in contact.
+    """Return the height of the standing ankles of a clip [m]: the 20th percentile of their heights in contact.
 
-    If nothing stands it is the 2nd percentile of all heights, as for the floor.
+    Without contacts it is the 2nd percentile of all heights, as for the floor.
     """
     up, heights, stands = carrying.model.up_direction, [], False
     for side in "lr":
