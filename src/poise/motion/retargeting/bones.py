@@ -1,8 +1,8 @@
-"""The bones of a body in its rest pose: where its legs begin, which way its trunk looks, how long its legs are.
+"""The bones of a body in its rest pose: the starts of its limbs, the axes of its trunk, the lengths of its limbs.
 
 A robot's hip may be three joints in one place, its chest a box without a neck, and the rest pose of a recording may lie
-down or have its legs next to its ears. So bones run from where a limb leaves the trunk, and parts have axes of their
-own: x to the left, y up, z ahead, from the limbs that they carry. Only the trunk is taken to be straight at rest.
+down or have its legs next to its ears. So a bone starts at the point where its limb leaves the trunk, and parts have
+axes of their own, from the limbs that they carry: x left, y up, z forward. Only the trunk must be straight at rest.
 """
 
 from __future__ import annotations
@@ -34,25 +34,25 @@ __all__ = [
 ]
 
 BONES = (("hip", "knee"), ("knee", "ankle"), ("shoulder", "elbow"), ("elbow", "wrist"), ("clavicle", "shoulder"))
-ACROSS_SINE = 0.1  # between the directions to the left and up: below it they define no axes
-ASIDE_SHARE = 0.25  # of the distance between two limbs: a frame farther from the other limb is on its own side
+ACROSS_SINE = 0.1  # between the left and up directions: below it they define no axes
+ASIDE_SHARE = 0.25  # share of the distance between two limbs: a frame farther from the other limb is on its own side
 PARALLEL_SINE = 0.2  # between a bone and its bend axis: below it they define no axes
-SHORT_BONE = 1e-3  # of L: a shorter bone has no direction
-OWN_AXIS_COSINE = np.cos(np.radians(30.0))  # between an axis of a frame and the trunk, if it is meant to be along it
+SHORT_BONE = 1e-3  # relative to L: a shorter bone has no direction
+OWN_AXIS_COSINE = np.cos(np.radians(30.0))  # between an axis of a frame and the trunk: above it the axis is the trunk's
 
 
 def place_of(model: Model, frame: str) -> Floats:
-    """Return where a frame is in the rest pose."""
+    """Return the position of a frame in the rest pose [m]."""
     return np.array(model.fk(model.rest, frame)[:3, 3])
 
 
 def find_limb_start(model: Model, trunk: str, frame: str) -> str:
-    """Return the first frame of a limb beyond the trunk: where its bone begins, whatever joints follow there."""
+    """Return the first frame of a limb beyond the trunk, at which its bone begins."""
     return list_beyond(model, trunk, frame)[0]
 
 
 def find_middle(model: Model, names: Names[str, str]) -> Floats:
-    """Return the middle of the hips in the pelvis' own axes."""
+    """Return the midpoint of the hips in the axes of the pelvis [m]."""
     T = model.fk(model.rest, names["pelvis"])
     if "hip_l" not in names or "hip_r" not in names:
         return np.zeros(3)
@@ -62,7 +62,7 @@ def find_middle(model: Model, names: Names[str, str]) -> Floats:
 
 
 def find_left(model: Model, names: Names[str, str], limb: str) -> Floats | None:
-    """Return the direction from the right to the left limb of a pair at rest, or None if they begin in one place."""
+    """Return the direction from the right to the left limb of a pair at rest, or None if they start at one place."""
     if f"{limb}_l" not in names or f"{limb}_r" not in names:
         return None
     left, right = (place_of(model, find_bone_start(model, names, f"{limb}_{s}")) for s in "lr")
@@ -71,9 +71,9 @@ def find_left(model: Model, names: Names[str, str], limb: str) -> Floats | None:
 
 
 def list_ways_up(model: Model, names: Names[str, str], hips: Floats) -> list[Floats]:
-    """List the directions up that the rest pose shows, best first.
+    """List the up directions that the rest pose suggests, best first.
 
-    That is from the hips to the shoulders; or where there are none to the neck, and from the ankles to the hips.
+    This is the direction from hips to shoulders; without shoulders, hips to neck and ankles to hips.
     """
     pairs = dict[str, Floats]()
     for part in ("shoulder", "ankle"):
@@ -89,10 +89,10 @@ def list_ways_up(model: Model, names: Names[str, str], hips: Floats) -> list[Flo
 
 
 def find_axes(model: Model, names: Names[str, str], part: str) -> Floats | None:
-    """Return the axes of the pelvis or the chest in its own frame, (3, 3): left, up, ahead; None if unknown.
+    """Return the axes of the pelvis or the chest in its own frame, (3, 3): left, up, forward; None if unknown.
 
-    Up is the way of the whole trunk, from the hips to the shoulders, and of the legs where it has no arms; or the
-    frame's own axis where one is near to that, because people who make bodies mean it so.
+    Up is the direction of the whole trunk, from hips to shoulders, or of the legs if the body has no arms. If an axis
+    of the frame is near that direction, the axis is used instead, because it was usually meant to be up.
     """
     if part not in names:
         return None
@@ -108,7 +108,7 @@ def find_axes(model: Model, names: Names[str, str], part: str) -> Floats | None:
 
 
 def lean_on_own(way: Floats) -> Floats:
-    """Return the frame's own axis that a direction is near to, else the direction itself."""
+    """Return the axis of the frame nearest to a direction if it is close, otherwise the direction itself."""
     most = int(np.argmax(np.abs(way)))
     if abs(way[most]) < OWN_AXIS_COSINE:
         return way
@@ -117,7 +117,7 @@ def lean_on_own(way: Floats) -> Floats:
 
 
 def make_axes(left: Floats, up: Floats) -> Floats:
-    """Return right-handed axes (..., 3, 3), columns left, up and ahead: up as given, left as near as it can be."""
+    """Return right-handed axes (..., 3, 3), columns left, up, forward: up is exact, left as near as possible."""
     axes = np.empty((*np.broadcast_shapes(left.shape, up.shape), 3))
     y = up / measure(up)
     x = left - (left * y).sum(axis=-1, keepdims=True) * y
@@ -127,12 +127,12 @@ def make_axes(left: Floats, up: Floats) -> Floats:
 
 
 def lay_axes(own: Floats, bend: Floats, along: Floats) -> Floats | None:
-    """Return the axes of a part in its frame: up along it, left as near as can be to an axis about which it bends.
+    """Return the axes of a part in its frame: up along the part, left as near as possible to its bend axis.
 
     Args:
-        own: How its frame is turned in the world, (3, 3).
+        own: The rotation of its frame in the world, (3, 3).
         bend: The axis in the world, of any length.
-        along: The way along the part in the world, of any length.
+        along: The direction along the part in the world, of any length.
 
     Returns None if the part has no length, or the axis is nearly along it.
     """
@@ -143,10 +143,10 @@ def lay_axes(own: Floats, bend: Floats, along: Floats) -> Floats | None:
 
 
 def find_bone_start(model: Model, names: Names[str, str], root: str) -> str:
-    """Return the frame at which a bone begins: of an upper arm or a thigh, where the limb leaves what carries it.
+    """Return the frame at which a bone begins; for an upper arm or a thigh, the start of its limb.
 
-    Legs begin with their first frame: so feet stand as far apart as the source's, however wide the links of hips are.
-    Arms begin where their axes meet: so an upper arm points where the source's does, however wide those of shoulders.
+    Legs begin at their first frame, so that feet stand as far apart as the source's, however wide the hip links are.
+    Arms begin where their joint axes meet, so that an upper arm points as the source's, however wide the shoulders.
     """
     part, _, side = root.rpartition("_")
     carriers = {"hip": ("pelvis",), "shoulder": (f"clavicle_{side}", "chest", "pelvis")}.get(part, ())
@@ -160,8 +160,8 @@ def find_bone_start(model: Model, names: Names[str, str], root: str) -> str:
 def list_aside(model: Model, names: Names[str, str], trunk: str, root: str) -> list[str]:
     """List the frames of a limb beyond the trunk that are on its own side.
 
-    Some limbs begin with joints in the middle of the trunk, or with some that both sides share: those lie where the
-    other limb begins too, and do not count.
+    Some limbs begin with joints in the middle of the trunk, or with joints shared by both sides: these are near the
+    other limb and are excluded.
     """
     part, _, side = root.rpartition("_")
     other = f"{part}_{'r' if side == 'l' else 'l'}"
@@ -175,14 +175,14 @@ def list_aside(model: Model, names: Names[str, str], trunk: str, root: str) -> l
 
 
 def find_meeting(model: Model, frames: list[str]) -> str:
-    """Return the frame that is nearest to the axes of the joints of all of them; the last where several are."""
+    """Return the frame nearest to the joint axes of all given frames; the last one if several are equally near."""
     away = [measure_axes(model, frames, place_of(model, frame)) for frame in frames]
     near = min(away) + SHORT_BONE * model.length
     return [frame for frame, far in zip(frames, away, strict=True) if far <= near][-1]
 
 
 def measure_axes(model: Model, frames: list[str], place: Floats) -> float:
-    """Return how far a place is from the axes of the joints that carry these frames [m], as the root of all squares."""
+    """Return the distance of a point from the joint axes of the given frames [m], as a root sum of squares."""
     total = 0.0
     for frame in frames:
         joint = model.frame(frame).joint
@@ -198,7 +198,7 @@ def measure_axes(model: Model, frames: list[str], place: Floats) -> float:
 
 
 def list_beyond(model: Model, trunk: str, frame: str) -> list[str]:
-    """List the frames of a limb from the first beyond the trunk to a given one."""
+    """List the frames of a limb from the first one beyond the trunk to `frame`."""
     chain = model.ancestors(frame)
     return (chain[: chain.index(trunk)][::-1] if trunk in chain else []) or [frame]
 
@@ -214,7 +214,7 @@ def find_bone(model: Model, names: Names[str, str], root: str, end: str) -> Floa
 
 
 def measure_limbs(model: Model, names: Names[str, str], limb: tuple[str, str, str]) -> float:
-    """Return how long a pair of limbs is in the rest pose, along its bones [m]: the mean of both sides."""
+    """Return the length of a pair of limbs in the rest pose, along the bones [m]: the mean of both sides."""
     total = 0.0
     for side in "lr":
         frames = [find_bone_start(model, names, f"{limb[0]}_{side}"), *(names[f"{part}_{side}"] for part in limb[1:])]
@@ -223,12 +223,12 @@ def measure_limbs(model: Model, names: Names[str, str], limb: tuple[str, str, st
 
 
 def measure_legs(model: Model, names: Names[str, str]) -> float:
-    """Return how long the legs are, from where they leave the pelvis to the ankles [m]: the mean of both."""
+    """Return the length of the legs, from the pelvis to the ankles [m]: the mean of both sides."""
     return measure_limbs(model, names, ("hip", "knee", "ankle"))
 
 
 def measure_arms(model: Model, names: Names[str, str]) -> float:
-    """Return how long the arms are, from where they leave the trunk to the wrists [m]: the mean of both."""
+    """Return the length of the arms, from the trunk to the wrists [m]: the mean of both sides."""
     return measure_limbs(model, names, ("shoulder", "elbow", "wrist"))
 
 
@@ -245,7 +245,7 @@ def measure(x: Floats) -> Floats:
 
 
 def cross(a: Floats, b: Floats) -> Floats:
-    """Return the cross product along the last axis, for single vectors ten times as fast as numpy's."""
+    """Return the cross product along the last axis; ten times as fast as numpy's for single vectors."""
     x, y, z = a[..., 0], a[..., 1], a[..., 2]
     u, v, w = b[..., 0], b[..., 1], b[..., 2]
     product = np.empty(np.broadcast_shapes(a.shape, b.shape))

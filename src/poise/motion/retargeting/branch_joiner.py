@@ -1,8 +1,8 @@
-"""Join the branches of a clip: hips and shoulders of hinges have two answers for most directions of a bone.
+"""Join the branches of a clip: hips and shoulders made of hinges have two answers for most directions of a bone.
 
-All frames are solved from one pose, so each may come to either. Where a joint jumps, the pose before it is carried on,
-and the one after it back, frame by frame, until it meets what was there; the way that has the smaller steps and serves
-the goals as well is taken.
+All frames are solved from one pose, so each may converge to either. If a joint jumps, the pose before the jump is
+continued forward, and the pose after it backward, frame by frame, until it meets the existing frames. The result is
+taken if it has smaller steps and satisfies the goals about as well.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from poise.motion.clips.whole_clip import Kernel
 __all__ = ["BranchJoiner"]
 
 SOLVER_STEPS = 8
-JUMP_RAD = 0.6  # of a joint in one frame: it may have taken another branch
-MAX_JUMPS = 8  # of one clip that are tried
-MAX_CARRIED_FRAMES = 90  # over which a branch is carried on
+JUMP_RAD = 0.6  # of a joint in one frame: a larger step may be a change of branch
+MAX_JUMPS = 8  # most jumps of one clip that are tried
+MAX_CARRIED_FRAMES = 90  # most frames over which a branch is continued
 MET_RAD = 0.05  # between two branches that have met
-MARGIN_FRAMES = 20  # on both sides that are solved again
-BETTER_STEP, WORST_COST = 0.8, 1.2  # of the largest step and of the cost before, for a branch to be taken
+MARGIN_FRAMES = 20  # frames on both sides that are solved again
+BETTER_STEP, WORST_COST = 0.8, 1.2  # largest ratios of step and cost to those before, for a branch to be taken
 
 
 class BranchJoiner:
@@ -31,7 +31,7 @@ class BranchJoiner:
     Args:
         kernel: The goals of every frame.
         model: The body.
-        root: The root, whose jumps do not count.
+        root: The root, whose jumps are ignored.
     """
 
     def __init__(self, kernel: Kernel, model: Model, root: Root | None) -> None:
@@ -54,7 +54,7 @@ class BranchJoiner:
         return q
 
     def measure(self, q: Floats) -> Floats:
-        """Return the largest turn of a joint from each frame to the next, (frames - 1,)."""
+        """Return the largest rotation of a joint from each frame to the next, (frames - 1,) [rad]."""
         if len(q) < 2:
             return np.zeros(0)
         turned: Floats = np.abs(np.asarray(self.model.difference(q[:-1], q[1:])))[:, self.inner].max(
@@ -63,7 +63,7 @@ class BranchJoiner:
         return turned
 
     def carry_on(self, q: Floats, begin: int, way: int) -> tuple[Floats, int, int]:
-        """Return frames with the pose of one carried on, and which of them changed: the first, one past the last."""
+        """Continue the pose of frame `begin` over the next frames; return the clip and the changed range of frames."""
         out, at = q.copy(), begin
         for at in range(begin + way, begin + way * (MAX_CARRIED_FRAMES + 1), way):
             if not 0 <= at < len(q):
@@ -74,7 +74,7 @@ class BranchJoiner:
         return out, max(0, min(begin, at)), min(len(q), max(begin, at) + 1)
 
     def choose(self, q: Floats, other: Floats, first: int, last: int) -> Floats:
-        """Return the better one of two clips that differ from frame first to frame last."""
+        """Return the better of two clips that differ between frames `first` and `last`."""
         a, b = max(0, first - MARGIN_FRAMES), min(len(q), last + MARGIN_FRAMES)
         fixed = np.zeros(b - a, dtype=bool)
         fixed[: 2 if a else 0] = True

@@ -1,7 +1,7 @@
-"""The goals that carry a motion over to another body.
+"""The goals that transfer a motion to another body.
 
-Both bodies are compared by directions and by axes of their parts (`bones`), never by their rest poses. Frames are read
-one by one, for whole clips and live streams alike.
+Both bodies are compared by directions and axes of their parts (`bones`), never by their rest poses. Frames are read one
+by one, for whole clips and live streams alike.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ from poise.spatial import Rotation
 
 __all__ = ["CarryOver", "Scales", "read_scales"]
 
-LEAST_SCALE, MOST_SCALE = 1e-6, 1e6  # metres for micrometres, and the other way round
+LEAST_SCALE, MOST_SCALE = 1e-6, 1e6  # from metres to micrometres, and back
 
 
 @dataclass(frozen=True, slots=True)
 class Scales:
-    """How lengths of the source become those of the target.
+    """The ratios of lengths of the target to lengths of the source.
 
     Attributes:
-        path: Metres of the path for one of the source's; the ratio of the legs unless given.
-        arms: Where hands and elbows are about the pelvis, so many times as far as the source's; None: arms keep their
-            directions, and hands come to where that leads.
-        given: Whether the path's scale was given as a number: ankles are scaled with it, so that steps stay steps.
+        path: Scale of the path; by default the ratio of the leg lengths.
+        arms: Scale of the positions of hands and elbows relative to the pelvis; None if arms keep their directions
+            instead.
+        given: Whether the scale of the path was given as a number: then ankle positions are scaled with it too.
     """
 
     path: float
@@ -91,7 +91,7 @@ def read_scales(given: object, source: Model, theirs: Names[str, str], model: Mo
 class CarryOver:
     """A retargeting between two bodies: their parts, scales and goals.
 
-    `goals` are served at every frame; `targets` makes their targets, and `initial` the poses to start from.
+    `goals` apply in every frame; `targets` computes their targets, and `initial` the poses to start from.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class CarryOver:
         self.turn = Rotation.between(source.up_direction, model.up_direction).matrix
         self.scales = read_scales(scale, source, self.theirs, model, self.ours)
         self.at = {name: i for i, name in enumerate(source.frames)}
-        in_places = self.scales.arms is not None  # frames themselves are scaled then, not the middles of the hips
+        in_places = self.scales.arms is not None  # then frames themselves are scaled, not the midpoints of the hips
         self.middle = np.zeros(3) if in_places else find_middle(source, self.theirs)
         self.own_middle = np.zeros(3) if in_places else find_middle(model, self.ours)
         free = find_free(model, root)
@@ -121,7 +121,7 @@ class CarryOver:
         self.chest = find_axes(model, self.ours, "chest")
         self.bends = Bends(source, self.theirs, self.roles[1])
         self.own_bends = Bends(model, self.ours, self.roles[0])
-        if model.example_poses is not None:  # its rest pose may not show how its limbs bend
+        if model.example_poses is not None:  # the rest pose may not show the bend axes of the limbs
             self.own_bends.watch(np.array(model.fk(model.example_poses)))
         self.goal_rows: list[tuple[Goal, str, object]] = []
         self.trunk: tuple[list[str], Floats] | None = None
@@ -135,12 +135,12 @@ class CarryOver:
         self._renew()
 
     def forget(self, turn_step: float | None = None) -> None:
-        """Forget how the limbs of the source bend; `turn_step` as in `Bends.forget`."""
+        """Forget the bend axes of the source's limbs; `turn_step` as in `Bends.forget`."""
         self.bends.forget(turn_step)
         self._renew()
 
     def watch(self, q: Floats) -> Floats:
-        """Take in frames of the source and return its transforms in the target's world, (frames, parts, 4, 4)."""
+        """Process frames of the source; return its transforms in the target's world, (frames, parts, 4, 4)."""
         T = np.array(self.source.fk(q))
         T[..., :3, :] = self.turn @ T[..., :3, :]
         if not self.moves:
@@ -181,7 +181,7 @@ class CarryOver:
                 self.goal_rows.append((goal, kind, (first, self.theirs[end])))
 
     def _add_stumps(self) -> None:
-        """Add goals for forearms without a wrist: they point where the source's do, and end at the palm."""
+        """Add goals for forearms without a wrist: they point like the source's forearms, and end at the palm."""
         for side in "lr":
             elbow, wrist, palm = f"elbow_{side}", f"wrist_{side}", self.roles[0].contacts.get(f"palm_{side}")
             if elbow not in self.parts or wrist in self.ours or wrist not in self.theirs or palm is None:
@@ -214,7 +214,7 @@ class CarryOver:
         return (self.source, self.theirs, self.roles[1]), (self.model, self.ours, self.roles[0])
 
     def _face_ahead(self, T: Floats) -> Floats:
-        """Turns about the vertical by which the source looks where the target does, (frames, 3, 3)."""
+        """Return rotations about the vertical that turn the source to face as the target does, (frames, 3, 3)."""
         up = self.model.up_direction
         axes = [find_axes(m, n, "pelvis") for m, n, _ in self._bodies()]
         if axes[0] is None or axes[1] is None:
@@ -228,7 +228,7 @@ class CarryOver:
 
 
 def measure_ankle(names: Names[str, str], roles: Roles) -> float:
-    """Return how high the ankles of a body are above its soles, in the pose in which each foot stands."""
+    """Return the height of the ankles above the soles [m], in the pose in which each foot stands."""
     heights = []
     for side in "lr":
         points = [roles.contacts[n] for n in (f"heel_{side}", f"toe_{side}", f"sole_1_{side}") if n in roles.contacts]

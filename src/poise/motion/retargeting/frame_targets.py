@@ -1,6 +1,6 @@
-"""Targets of one frame of a stream, as the kernels read them: bones, points that stand, soles that lie flat.
+"""Targets of one frame of a stream as kernel parameters: bones, standing points, soles that lie flat.
 
-The arrays are made once; each frame writes its numbers into them.
+The arrays are allocated once; each frame writes its numbers into them.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from poise.motion.retargeting.correspondence import CarryOver
 
 __all__ = ["FrameTargets"]
 
-CORNER_WEIGHT = 0.1  # of keeping a corner above the floor, in the first steps, in which the others settle
+CORNER_WEIGHT = 0.1  # weight of keeping a corner above the floor in the first steps, while other goals settle
 
 
 class FrameTargets:
     """The goals of a stream and their targets at the newest frame.
 
     Attributes:
-        goals: Those of bones and parts, then points that stand, edges that lie flat, corners that stay above the floor.
-        numbers: Targets of all but the corners, (goals, 12).
+        goals: Goals of bones and parts, then standing points, edges that lie flat, and corners kept above the floor.
+        numbers: Targets of all goals except the corners, (goals, 12).
         weights: The weights of the goals, (goals,).
-        hard: Which of them are held exactly, (goals,): 1 or 0.
-        points: The rows of the points that stand.
+        hard: Whether each goal is held exactly, (goals,): 1 or 0.
+        points: The rows of the points that may stand.
     """
 
     def __init__(self, carrying: CarryOver, contacts: StreamContacts) -> None:
@@ -53,7 +53,7 @@ class FrameTargets:
         self.lying = [(i, find_other(names, names[i])) for _, i in edges]
 
     def write(self, targets: Floats | None = None) -> None:
-        """Write the targets of bones and parts, (goals, 12), and those of feet; of feet alone if None."""
+        """Write the targets of bones and parts, (goals, 12), and those of feet; only those of feet if None."""
         if targets is not None:
             self.own = targets
         self.numbers[: self.first], self.weights[: self.first] = self.own, self.goal_targets.weights
@@ -74,7 +74,7 @@ class FrameTargets:
         self.weights[self.first_corner :] = CORNER_WEIGHT * (1.0 - stands[self.above])
 
     def _lay_flat(self, stands: NDArray[np.bool_]) -> None:
-        """Write which edges of soles lie flat; if heel and toe stand, one edge is enough."""
+        """Set the targets and weights of edges that lie flat; if heel and toe stand, one edge is enough."""
         for i, (own, other) in enumerate(self.lying, self.first_edge):
             hold = self.contacts.holds[own]
             if hold.place is None or hold.edge is None or (other is not None and stands[other]):
@@ -85,13 +85,13 @@ class FrameTargets:
 
 
 def find_other(names: Sequence[str], name: str) -> int | None:
-    """Return the index of the toe of a heel, or None."""
+    """Return the index of the toe that belongs to a heel, or None."""
     other = name.replace("heel", "toe")
     return names.index(other) if other != name and other in names else None
 
 
 def list_corners(up: Floats, holds: Sequence[StreamFoothold]) -> list[tuple[Goal, int]]:
-    """List the goals that keep corners of soles, or points without them, above the floor, each with its point."""
+    """List the goals that keep corners of soles, or points without corners, above the floor, each with its point."""
     out: list[tuple[Goal, int]] = []
     for i, hold in enumerate(holds):
         corners = zip(hold.edge.corners, hold.edge.rises, strict=True) if hold.edge else ((hold, 0.0),)

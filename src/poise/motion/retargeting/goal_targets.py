@@ -1,7 +1,7 @@
-"""Targets of all goals of a retargeted motion, as the kernels read them.
+"""Targets of all goals of a retargeted motion, as kernel parameters.
 
-The part of the source that each goal follows is found once; a frame then costs a few operations on arrays, whatever the
-number of goals. Only the axes of hands and feet change as more is seen of how limbs bend.
+The part of the source that each goal follows is found once; a frame then costs a few array operations for any number
+of goals. Only the axes of hands and feet change, as more bends of the limbs are seen.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ class Ground:
 
 
 class GoalTargets:
-    """The rows of the targets by kinds of goals, and the frames of the source that they follow.
+    """The rows of the targets by kind of goal, and the frames of the source that they follow.
 
     Attributes:
-        hips: The row of the hips; None if the body does not move.
+        hips: The row of the hips; None if the root is fixed.
         pelvis: The row of the pelvis; None if its axes are unknown.
-        weights: The weights of the goals, (goals,); 0 until it is known how a limb bends.
+        weights: The weights of the goals, (goals,); 0 until the bend axis of a limb is known.
     """
 
     def __init__(self, carrying: CarryOver) -> None:
@@ -88,7 +88,7 @@ class GoalTargets:
         return [(i, how) for i, (_, kind, how) in enumerate(self.goal_rows) if kind in kinds]
 
     def refresh(self) -> None:
-        """Read the axes of hands and feet that are known by now; those that are unknown get no weight."""
+        """Update the axes of hands and feet from the bends so far; unknown ones get weight 0."""
         carrying = self.carrying
         for k, end in enumerate(self.ends, self.fixed):
             theirs, ours = carrying.bends.find(*end), carrying.own_bends.find(*end)
@@ -97,7 +97,7 @@ class GoalTargets:
             self.turns[k] = theirs @ ours.T if known else np.eye(3)  # type: ignore[union-attr, operator]
 
     def make(self, T: Floats, ground: Ground) -> Floats:
-        """Return the targets of all goals, (frames, goals, 12), for transforms of the source, (frames, parts, 4, 4)."""
+        """Return the targets of all goals, (frames, goals, 12), for source transforms `T`, (frames, parts, 4, 4)."""
         out = np.empty((len(T), *self.blank.shape))
         out[:] = self.blank
         places = T[:, :, :3, 3]
@@ -115,7 +115,7 @@ class GoalTargets:
         return out
 
     def _scale_hips(self, hips: Floats, ground: Ground) -> Floats:
-        """Return the path of the target's hips: shifts scaled, heights measured from the standing ankles."""
+        """Return the path of the target's hips [m]: positions scaled, heights measured from the standing ankles."""
         scale = self.carrying.scales.path
         heights = scale * (hips @ self.up - ground.floor - ground.ankle) + self.carrying.ankle
         path: Floats = scale * hips
@@ -123,7 +123,7 @@ class GoalTargets:
         return path
 
     def _turn_trunk(self, T: Floats, hips: Floats) -> Floats:
-        """Return how a trunk of one piece is turned: up from the hips to where the arms leave it."""
+        """Return the rotation of a trunk of one piece: up is from the hips to the start of the arms."""
         assert self.carrying.chest is not None
         top = 0.5 * (T[:, self.tops[0], :3, 3] + T[:, self.tops[1], :3, 3])
         turned: Floats = make_axes(T[:, self.chest, :3, :3] @ self.left, top - hips) @ self.carrying.chest.T
@@ -131,5 +131,5 @@ class GoalTargets:
 
 
 def list_numbers(numbers: list[int]) -> Ints:
-    """Return indices as an array of integers, even if there are none."""
+    """Return indices as an integer array, also if the list is empty."""
     return np.array(numbers, dtype=np.int64)

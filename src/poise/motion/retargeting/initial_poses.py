@@ -1,7 +1,7 @@
-"""Poses to start from: joints that turn in all directions take the turns of the source's parts at once.
+"""Initial poses: joints with three rotation axes copy the rotations of the source's parts.
 
-Bones are laid along the source's and turned about themselves by the axes about which limbs bend. Hinges start in the
-rest pose. The solve starts there, and displacements are measured from there.
+Bones are aligned with the source's and rotated about themselves to match the bend axes of the limbs. Hinges start in
+the rest pose. The solve starts there, and displacements are measured from there.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 __all__ = ["InitialPoses", "find_free"]
 
 JointGroup = tuple[str, "tuple[int, int, int] | None", Ints, Ints]
-ROOT, WORLD = -2, -1  # carriers of joints above which no part is turned
+ROOT, WORLD = -2, -1  # parents of joints without a rotated part above them
 PARTS_OF_GOALS = {"chest": "chest", "head": "head", **LIMB_ENDS}
 
 
 @dataclass(frozen=True, eq=False)
 class TurnedPart:
-    """A part of the target that is turned as a goal's target says, or as a part of the source with a turn."""
+    """A part of the target that is rotated by a goal's target, or like a part of the source with a fixed rotation."""
 
     frame: str
     goal: int | None = None
@@ -45,7 +45,7 @@ class TurnedPart:
 
 
 class InitialPoses:
-    """Poses of the target where the source stands, turned as it is, with free joints turned like its parts."""
+    """Poses of the target at the position and orientation of the source, with free joints rotated like its parts."""
 
     def __init__(self, carrying: CarryOver) -> None:
         self.carrying, self.model, self.free = carrying, carrying.model, carrying.free
@@ -60,7 +60,7 @@ class InitialPoses:
         self.plan: list[tuple[str, int | None, int]] | None = None
 
     def _measure_root(self, root: Root) -> None:
-        """Find where the frame of the root is in the pelvis of the rest pose."""
+        """Compute the pose of the root frame relative to the pelvis in the rest pose."""
         pelvis, carrier = (self.model.fk(self.model.rest, f) for f in (self.carrying.ours["pelvis"], root.frame))
         self.pelvis = np.array(pelvis[:3, :3])
         self.to_carrier = self.pelvis.T @ (carrier[:3, 3] - pelvis[:3, 3]) - self.carrying.own_middle
@@ -68,12 +68,12 @@ class InitialPoses:
         self.slide = slice(root.slide.q.start, root.slide.q.start + 3)
 
     def make(self, T: Floats, targets: Floats, near: Floats | None = None) -> Floats:
-        """Return configurations (frames, nq), with Euler angles in the branch of `near`, else of the rest pose.
+        """Return configurations (frames, nq), with Euler angles in the branch of `near`, by default of the rest pose.
 
         Args:
             T: Transforms of the source, (frames, parts, 4, 4).
             targets: Targets of the goals, (frames, goals, 12).
-            near: The initial pose of the frame before, (nq,).
+            near: The initial pose of the previous frame, (nq,).
         """
         q = np.tile(self.model.rest if near is None else near, (len(targets), 1))
         if self.groups:
@@ -101,7 +101,7 @@ class InitialPoses:
                 q[:, columns] = choose_angles(find_euler_angles(each, axes), order, q[:, columns])
 
     def _place_root(self, q: Floats, targets: Floats) -> Floats:
-        """Bring the hips to their targets and return how the frame of the root is turned, (..., 3, 3)."""
+        """Move the hips to their targets; return the rotation of the root frame, (..., 3, 3)."""
         if self.root is None:
             return np.eye(3)
         hips, pelvis, base = self.carrying.targets.hips, self.carrying.targets.pelvis, self.root.base
@@ -114,7 +114,7 @@ class InitialPoses:
         return turned
 
     def refresh(self) -> None:
-        """Read how parts are turned, as far as it is known how limbs bend, and lay out the arrays if parts changed."""
+        """Update the rotations of parts from the known bends, and rebuild the arrays if the list of parts changed."""
         listed = self._list_parts() if self.free else ()
         wanted = {part.frame: part for part in listed if part.frame in self.free}
         parts = [wanted[frame] for frame in sorted(wanted, key=lambda name: self.order[name])]
@@ -125,7 +125,7 @@ class InitialPoses:
         self.turns = np.array([part.turn for part in parts if part.goal is None]).reshape(-1, 3, 3)
 
     def _lay_out(self, parts: list[TurnedPart]) -> None:
-        """Find which joints are turned by goals, which by parts of the source, and from where."""
+        """Sort joints into those rotated by goals and those rotated like parts of the source; find their parents."""
         goals = [i for i, part in enumerate(parts) if part.goal is not None]
         sources = [i for i, part in enumerate(parts) if part.goal is None]
         self.by_goal, self.by_source = np.array(goals, dtype=np.int64), np.array(sources, dtype=np.int64)
@@ -139,7 +139,7 @@ class InitialPoses:
         self.groups = list(group_joints(joints if self.root is None else [*joints, self.root.turn]))
 
     def _find_above(self, joint: Joint, frames: list[str]) -> tuple[int, Floats]:
-        """Return the index of the turned part that carries a joint, or ROOT or WORLD, and how its base lies on that."""
+        """Return the index of the rotated part above a joint, or ROOT or WORLD, and the joint's rotation on it."""
         offset = joint.offset.matrix[:3, :3]
         if joint.parent is None:
             return WORLD, offset
@@ -163,7 +163,7 @@ class InitialPoses:
                         yield role, RestBone(carrying.bends, end, side, which), axes
 
     def _list_parts(self) -> Iterator[TurnedPart]:
-        """List the parts that are turned; of two for one frame the later counts."""
+        """List the parts that are rotated; of two for one frame the later one counts."""
         carrying = self.carrying
         for i, (_, kind, how) in enumerate(carrying.goal_rows):
             if kind in PARTS_OF_GOALS and carrying.targets.weights[i] > 0.0:
@@ -188,13 +188,13 @@ class RestBone:
         self.along = place_of(model, names[roles[which + 1]]) - place_of(model, start)
 
     def lay_axes(self) -> Floats | None:
-        """Return the axes of the bone in its frame: along it, and about its limb's bend axis; None if unknown."""
+        """Return the axes of the bone in its frame, from its direction and bend axis; None if unknown."""
         bend = self.bends.find_axis(self.end, self.side)
         return None if bend is None else lay_axes(self.own, self.lower @ bend, self.along)
 
 
 def group_joints(joints: list[Joint]) -> Iterator[JointGroup]:
-    """Group joints by the order of their angles: the order, its axes, which joints, and their numbers in q."""
+    """Group joints by the order of their angles: the order, its axes, the joints' indices, and their columns in q."""
     orders = ["" if joint.quaternion else joint.order for joint in joints]
     for order in dict.fromkeys(orders):
         which = [i for i, each in enumerate(orders) if each == order]
@@ -209,7 +209,7 @@ def group_joints(joints: list[Joint]) -> Iterator[JointGroup]:
 
 
 def find_free(model: Model, root: Root | None) -> dict[str, Joint]:
-    """Return the joints that turn in all directions by the frame that they carry, without the root's."""
+    """Return the joints with three rotation axes, by the frame that they move, excluding the root."""
     carried = set() if root is None else {root.slide.name, root.turn.name}
     return {
         joint.frame: joint
@@ -219,7 +219,7 @@ def find_free(model: Model, root: Root | None) -> dict[str, Joint]:
 
 
 def list_clavicles(carrying: CarryOver) -> Iterator[TurnedPart]:
-    """List how clavicles are turned."""
+    """List the clavicles with their rotations."""
     for side in "lr":
         theirs = lay_clavicle(carrying.source, carrying.theirs, side)
         ours = lay_clavicle(carrying.model, carrying.ours, side)
@@ -229,7 +229,7 @@ def list_clavicles(carrying: CarryOver) -> Iterator[TurnedPart]:
 
 
 def lay_clavicle(model: Model, names: Names[str, str], side: str) -> Floats | None:
-    """Return the axes of a clavicle in its frame: along it, and ahead as the chest has it."""
+    """Return the axes of a clavicle in its frame, from its direction and the chest's forward axis; None if unknown."""
     axes = find_axes(model, names, "chest")
     if axes is None or f"clavicle_{side}" not in names or f"shoulder_{side}" not in names:
         return None

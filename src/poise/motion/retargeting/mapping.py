@@ -1,4 +1,4 @@
-"""Mapping: which frame of one body plays the part of which frame of another; a small file that people may correct."""
+"""Mapping: the frames of two bodies that are the same part, stored in a small file that can be edited."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Pair:
 
     Attributes:
         role: The part: "knee_l".
-        source: The frame that plays it in the body that moves.
-        target: The frame that plays it in the body that the motion is carried to.
+        source: The frame of this part in the source.
+        target: The frame of this part in the target.
     """
 
     role: str
@@ -44,14 +44,14 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Mapping:
-    """Which frames of two bodies are the same part.
+    """The frames of two bodies that are the same part.
 
     Attributes:
         source: The name of the body that moves.
-        target: The name of the body that the motion is carried to.
-        pairs: The parts that both have.
-        missing: Parts that one of them does not have; they get no goals.
-        bodies: Both bodies, by whose frames corrections are checked; None for a mapping that was read from a file.
+        target: The name of the body that the motion is retargeted to.
+        pairs: The parts that both bodies have.
+        missing: The parts that only one of them has; these get no goals.
+        bodies: Both bodies, used to check the frames of corrections; None for a mapping read from a file.
     """
 
     source: str
@@ -71,19 +71,19 @@ class Mapping:
 
     @classmethod
     def between(cls, source: Model, target: Model, person: str | None = None) -> Mapping:
-        """Return which frames of two bodies are the same part, as `poise.retarget` finds them.
+        """Return the mapping between two bodies that `poise.retarget` uses by default.
 
         Args:
             source: The body that moves.
-            target: The body that its motion is carried to.
-            person: Where one of them is a file of several people, the one that is meant: the frame that carries it, or
-                any other of its frames. It is looked for in the body that holds several, whatever the other one's
-                frames are called. Where both do, one name cannot tell: give one person of the source,
+            target: The body that the motion is retargeted to.
+            person: The person to use if one of the bodies is a file of several people: the root frame of that person,
+                or any of its other frames. The name is looked up in the body with several people. If both have
+                several, give a single person of the source:
                 `Mapping.between(source.subtree("B_Hips"), target, person="C_Hips")`.
 
         Raises:
-            NameNotFound: There is no such person.
-            InvalidValue: One of them has no two known legs; both hold several people.
+            NameNotFound: The person does not exist.
+            InvalidValue: A body does not have two known legs, or both contain several people.
         """
         for body, what in ((source, "source"), (target, "target")):
             if not isinstance(body, Model):
@@ -94,7 +94,7 @@ class Mapping:
         """Return the pair of a role.
 
         Raises:
-            NameNotFound: The mapping has none.
+            NameNotFound: The mapping does not have the role.
         """
         for pair in self.pairs:
             if pair.role == role:
@@ -105,15 +105,15 @@ class Mapping:
         """Return the mapping with one part corrected: `mapping.replace("chest", target="torso_link")`.
 
         Raises:
-            NameNotFound: The mapping has no such part, or a body no such frame. A mapping that was read from a file
-                does not know its bodies: its frames are checked when a motion is carried over.
+            NameNotFound: The mapping has no such part, or a body has no such frame. The frames of a mapping read from a
+                file are only checked by `poise.retarget`.
         """
         old = self.find(role)
         new = Pair(role, self._read_frame(0, role, source, old.source), self._read_frame(1, role, target, old.target))
         return replace(self, pairs=tuple(new if pair.role == role else pair for pair in self.pairs))
 
     def _read_frame(self, which: int, role: str, given: str | None, old: str) -> str:
-        """Return the frame that was given for a part of one of both bodies, or the old one where none was."""
+        """Return the frame given for a part of one of the bodies, or the old one if `given` is None."""
         if given is None:
             return old
         if self.bodies is None:
@@ -132,7 +132,7 @@ class Mapping:
         return replace(self, pairs=tuple(pair for pair in self.pairs if pair.role != role))
 
     def check(self, source: Model, target: Model) -> None:
-        """Refuse a mapping of other bodies, or one whose parts are none, by the first frame that is wrong."""
+        """Raise if the mapping does not fit the bodies or its parts are invalid; the error names the wrong frame."""
         seen: set[str] = set()
         for pair in self.pairs:
             if pair.role not in MAPPED:
@@ -149,7 +149,7 @@ class Mapping:
         check_parts(target, {pair.role: pair.target for pair in self.pairs}, "target")
 
     def _check_frame(self, body: Model, role: str, frame: str) -> None:
-        """Refuse a frame that a body does not have: the mapping is one of other bodies."""
+        """Raise `NameNotFound` if a body does not have a frame, because the mapping belongs to other bodies."""
         try:
             body.frame(frame)
         except NameNotFound as error:
@@ -168,14 +168,14 @@ class Mapping:
         return "\n".join(lines)
 
     def plain_values(self) -> dict[str, Any]:
-        """Return the mapping as a JSON file holds it."""
+        """Return the content of a JSON file of the mapping."""
         head = {"kind": KIND, "version": 1, "source": self.source, "target": self.target}
         parts = {pair.role: [pair.source, pair.target] for pair in self.pairs}
         return {**head, "parts": parts, "missing": list(self.missing)}
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Mapping:
-        """Read a mapping that `poise.save` wrote, corrected by hand or not.
+        """Read a mapping from a file written by `poise.save`, possibly edited by hand.
 
         Raises:
             FormatError: The file is missing, or is not a mapping.
@@ -190,10 +190,10 @@ class Mapping:
 
 
 def find_mapping(moving: Model, model: Model) -> Mapping:
-    """Return which frames of a body that moves and of a model are the same part, by the roles of both.
+    """Return the mapping from a moving body to a model, by the roles of both.
 
     Raises:
-        InvalidValue: One of them has no two known legs.
+        InvalidValue: A body does not have two known legs, or contains several people.
     """
     source, target = find_roles(moving), find_roles(model)
     for body in (moving, model):
@@ -215,7 +215,7 @@ def find_mapping(moving: Model, model: Model) -> Mapping:
 
 
 def list_apart(roles: Roles) -> set[str]:
-    """List the roles of a body without clavicles that are its shoulders too: an arm that begins there has none."""
+    """List the roles of a body, excluding clavicles that are the same frame as the shoulder."""
     return {
         role
         for role, frame in roles.items()
@@ -224,7 +224,7 @@ def list_apart(roles: Roles) -> set[str]:
 
 
 def refuse_crowds(body: Model) -> None:
-    """Refuse a file with more than one person, by their names."""
+    """Raise `InvalidValue` if a file contains more than one person; the message lists their names."""
     people = [name_person(body, each) for each in list_people(body)]
     if len(people) > 1:
         raise InvalidValue(

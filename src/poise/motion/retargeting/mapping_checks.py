@@ -1,7 +1,7 @@
-"""Checks of a mapping: its parts must be apart, in the order that bodies have.
+"""Checks of a mapping: its parts must be different frames, in anatomical order.
 
-A frame that plays two parts, a knee above its hip, a chest that carries the legs: bones made of these have no length or
-look the wrong way, so they are refused by the pair that is wrong.
+If a frame is used for two parts, a knee is above its hip, or a chest carries the legs, bones have no length or the
+wrong direction. The error names the wrong pair.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from poise.motion.retargeting.bones import find_left, measure_legs
 __all__ = ["check_parts"]
 
 CHAINS = (("hip", "knee", "ankle", "foot"), ("clavicle", "shoulder", "elbow", "wrist"))
-SWAPPED_COSINE = -0.5  # between the directions to the left of hips and shoulders: below it one pair is swapped
+SWAPPED_COSINE = -0.5  # between the left directions of hips and shoulders: below it one pair is swapped
 
 
 def check_parts(model: Model, names: dict[str, str], side: str) -> None:
-    """Refuse frames of one body that cannot be these parts.
+    """Raise if frames of one body cannot be the parts that they are mapped to.
 
     Args:
         model: The body.
-        names: The frame that plays each part.
-        side: Which of a mapping's two bodies it is: "source" or "target".
+        names: The frame of each part.
+        side: The body of the mapping to check: "source" or "target".
 
     Raises:
-        InvalidValue: A frame plays two parts of limbs, or parts are the wrong way round.
+        InvalidValue: A frame is used for two parts of limbs, or parts are in the wrong order.
     """
     wrong = next(find_wrong(model, names), None)
     if wrong is not None:
@@ -42,7 +42,7 @@ def check_parts(model: Model, names: dict[str, str], side: str) -> None:
 
 
 def find_wrong(model: Model, names: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """Find parts that are wrong: the role, and why."""
+    """Yield the wrong parts: the role, and the reason."""
     yield from find_shared(names)
     yield from find_disorder(model, names)
     yield from find_turned_trunk(model, names)
@@ -54,7 +54,7 @@ def find_wrong(model: Model, names: dict[str, str]) -> Iterator[tuple[str, str]]
 
 
 def find_shared(names: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """Find limbs that share a frame with another part; an ankle and a foot may, and so may parts of the trunk."""
+    """Yield limbs that share a frame with another part; an ankle and a foot may, and so may parts of the trunk."""
     seen: dict[str, str] = {}
     for role, frame in names.items():
         other = seen.setdefault(frame, role)
@@ -65,7 +65,7 @@ def find_shared(names: dict[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def find_disorder(model: Model, names: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """Find parts of limbs that are not carried by the part before them."""
+    """Yield parts of limbs that are not descendants of the part before them."""
     for chain in CHAINS:
         for side in "lr":
             limb = [f"{part}_{side}" for part in chain if f"{part}_{side}" in names]
@@ -75,7 +75,7 @@ def find_disorder(model: Model, names: dict[str, str]) -> Iterator[tuple[str, st
 
 
 def find_turned_trunk(model: Model, names: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """Find a chest or a pelvis that is further from its own limbs than the other is, or one that is both wrongly."""
+    """Yield a chest or pelvis that is further from its limbs than the other is, or a frame wrongly used for both."""
     if "chest" not in names:
         return
     pelvis, chest = names["pelvis"], names["chest"]
@@ -92,13 +92,13 @@ def find_turned_trunk(model: Model, names: dict[str, str]) -> Iterator[tuple[str
 
 
 def find_first_joint(model: Model, trunk: str, limb: str) -> str:
-    """Return the first joint that moves a limb on its trunk: links that are fixed to the trunk are a part of it."""
+    """Return the first joint that moves a limb relative to its trunk; links fixed to the trunk belong to it."""
     own = list_moving(model, limb)
     return next((name for name in own[::-1] if name not in list_moving(model, trunk)), limb)
 
 
 def count_between(model: Model, one: str, other: str) -> int:
-    """Count the joints on the way from one frame to another; frames that are fixed to each other are one piece."""
+    """Count the joints between two frames; frames that are fixed to each other count as one."""
     return len(set(list_moving(model, one)) ^ set(list_moving(model, other)))
 
 

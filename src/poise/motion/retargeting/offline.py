@@ -1,10 +1,10 @@
-"""Retarget: carry a motion over onto another body, with no configuration.
+"""Retarget a motion to another body, without configuration.
 
-1. Parts are mapped by the roles of both bodies (`Mapping`), bones by directions, trunks and heads by axes of their
-   own, hands and feet by how limbs bend: so no rest pose and no offset is tuned.
-2. Legs set the pace: the path of the hips is scaled by the lengths of the legs, heights above the soles with it.
-3. All frames are solved at once: every bone of the target looks where the source's does, its parts turn with it.
-4. Points that stand still in the source stand still in the result, exactly (`lock`).
+1. Parts are mapped by the roles of both bodies (`Mapping`), bones by directions, trunks and heads by their own axes,
+   hands and feet by the bend axes of limbs: so no rest pose and no offset needs tuning.
+2. The path of the hips, and their height above the soles, is scaled by the ratio of the leg lengths.
+3. All frames are solved at once: every bone of the target has the direction of the source's bone.
+4. Points that stand still in the source stand exactly still in the result (`lock`).
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from poise.motion.retargeting.result import HOLD_WEIGHT, Retargeted, make_result
 
 __all__ = ["Retargeted", "prepare", "retarget"]
 
-FREE_SMOOTHNESS = 1.7  # of `smooth`, before contacts are held
+FREE_SMOOTHNESS = 1.7  # factor on `smooth` before contacts are held
 FREE_STEPS, LOCK_STEPS = 8, 8
-SLIDE_COST = 5.0  # of a slide relative to a turn while contacts are held: the hips carry all other parts
+SLIDE_COST = 5.0  # of a translation relative to a rotation while contacts are held: the hips move all other parts
 
 
 @accept_former(
@@ -56,28 +56,28 @@ def retarget(
     progress: Progress | None = None,
     floor: float | None = None,
 ) -> Retargeted:
-    """Carry a motion over onto another body on two legs.
+    """Retarget a motion to another body with two legs.
 
     Args:
         clip: The motion.
-        model: The body to carry it to; it must move freely, as characters do and robots loaded with `base="free"`.
-        mapping: Which frames are the same part; found by the roles of both bodies unless given.
-        contacts: The contacts of the source; "auto" finds them.
-        scale: Metres of the path for one of the source's; "auto" is the ratio of the legs. `{"legs": 0.8, "arms": 0.7}`
-            says both: arms keep their directions ("direction") unless a number or "reach" puts hands that many
-            times as far from the hips as the source's ("reach": as the path is scaled).
+        model: The target body; its root must be free, as for characters and robots loaded with `base="free"`.
+        mapping: The frames that are the same part; by default found from the roles of both bodies.
+        contacts: The contacts of the source; "auto" detects them.
+        scale: The scale of the path; "auto" is the ratio of the leg lengths. `{"legs": 0.8, "arms": 0.7}` sets both:
+            arms keep their directions ("direction"), unless a number scales the distance of the hands from the hips
+            ("reach" uses the scale of the path).
         joints: The only joints that may move, such as those of the upper body: the others stay in the rest pose, and
-            the motion is relative to where the pelvis looks.
-        limits: More limits than the joints' own ranges, such as `Speed(8.0)` and `Clearance()`; those about time in
-            whole clips only.
-        smooth: Over how long changes spread; 1 is a tenth of a second.
-        mode: "clip": all frames at once; "online": one after the other, none sees what follows it.
-        progress: Called with the frames that are done, and all of them.
-        floor: The height of the source's ground, in its own unit; found unless given.
+            the motion is relative to the direction that the pelvis faces.
+        limits: Limits in addition to the joint ranges, such as `Speed(8.0)` and `Clearance()`; rate limits for whole
+            clips only.
+        smooth: The spread of changes in time; 1 is 0.1 s.
+        mode: "clip" solves all frames at once; "online" one after the other, without look-ahead.
+        progress: Called with the number of frames done and the total.
+        floor: The height of the source's floor, in its own unit; estimated by default.
 
     Raises:
-        InvalidValue: A body has no two known legs, or does not move freely; an option is unknown.
-        NameNotFound: The mapping is one of other bodies.
+        InvalidValue: A body does not have two known legs, or its root is not free; an option is unknown.
+        NameNotFound: The mapping belongs to other bodies.
     """
     check_clip(clip, mode)
     check_contacts(contacts, mode)
@@ -86,7 +86,7 @@ def retarget(
         return carry_online(clip, model, mapping, scale, joints, read_limits(limits), smooth, progress, floor)
     rules, smooth = read_limits(limits), read_number(smooth, "smooth", 0.0)
     carrying = prepare(clip.model, model, mapping, scale, joints)
-    one = clip if carrying.source is clip.model else Motion(carrying.source, clip.q, clip.fps)  # of several people
+    one = clip if carrying.source is clip.model else Motion(carrying.source, clip.q, clip.fps)  # one of several people
     ground = read_floor(floor)
     ledger = read_contacts(one, contacts) if isinstance(contacts, Contacts) else find_holds(one, carrying, ground)
     if isinstance(contacts, Contacts) and ground is not None:
@@ -110,7 +110,7 @@ def solve_without_contacts(
     progress: Progress | None,
     air: float = 0.0,
 ) -> Motion:
-    """Return the motion by bones and parts alone; `air` is the height of its lowest sole above the floor [m]."""
+    """Solve the motion from bones and parts alone; `air` is the height of its lowest sole above the floor [m]."""
     carrying.forget()
     T = carrying.watch(clip.q)
     floor = 0.0 if ledger.floor is None else ledger.floor

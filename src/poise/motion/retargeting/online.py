@@ -1,7 +1,7 @@
-"""Retargeter: a live stream carried over onto another body, one frame in, one frame out.
+"""Retargeter: retarget a live stream to another body, one frame at a time.
 
-Each frame is solved from the two before it by the kernel of whole clips: contacts are exact, changes spread over time,
-and no frame sees what follows it. So the first frames of a stream are the same, bit for bit, whatever comes later.
+Each frame is solved from the two before it by the kernel for whole clips: contacts are exact, changes spread over time,
+and there is no look-ahead. The first frames of a stream are therefore identical, bit for bit, whatever follows.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from poise.motion.retargeting.stream_ground import StreamGround
 __all__ = ["Retargeter", "carry_online"]
 
 FRAME_STEPS = 4
-MORE_STEPS = 40  # of the first frame, which has no frame before it, and if a contact is missed
-NEAR_MISS_M = 1e-4  # a contact that misses its place by more gets more steps,
-OUT_OF_REACH_M = 2e-3  # and one that then misses it by more is released
-SIDE_TURN_RAD_S = 2.0  # of an elbow or knee whose bend turns out to be to the other side
-STILL_M, TIPPED_STILL_M = 1e-4, 1e-3  # travel along the ground of a sole that stands still, and of one on a corner
+MORE_STEPS = 40  # of the first frame, which has no previous frame, and if a contact is missed
+NEAR_MISS_M = 1e-4  # a contact with a larger error gets more steps,
+OUT_OF_REACH_M = 2e-3  # and a contact with a larger error after them is released
+SIDE_TURN_RAD_S = 2.0  # of an elbow or knee that turns out to bend to the other side
+STILL_M, TIPPED_STILL_M = 1e-4, 1e-3  # horizontal travel of a sole that stands still, and of one on a corner
 
 
 class Retargeter:
@@ -47,14 +47,14 @@ class Retargeter:
 
     Args:
         source: The body of the stream.
-        model: The body to carry it to; it must move freely.
-        mapping: Which frames are the same part; found unless given.
+        model: The target body; its root must be free.
+        mapping: The frames that are the same part; found by default.
         scale: As in `poise.retarget`.
         joints: The only joints that may move.
-        limits: More limits than the joints' own ranges.
-        smooth: Over how long changes spread.
-        fps: Frames a second of the stream.
-        floor: The height of the source's ground, in its own unit. Unless given it is guessed from the first frame and
+        limits: Limits in addition to the joint ranges, without rate limits.
+        smooth: The spread of changes in time; 1 is 0.1 s.
+        fps: Frames per second of the stream.
+        floor: The height of the source's floor, in its own unit. By default it is estimated from the first frame and
             corrected by the following ones (`StreamGround`).
     """
 
@@ -94,11 +94,11 @@ class Retargeter:
 
     @property
     def mapping(self) -> Mapping:
-        """Which frames are taken for the same part."""
+        """The mapping between the two bodies."""
         return self.carrying.parts
 
     def reset(self) -> None:
-        """Begin again, as if no frame had come."""
+        """Reset to the state before the first frame."""
         self.frames = 0
         self.q: Floats | None = None
         self.guide: Floats | None = None
@@ -112,8 +112,8 @@ class Retargeter:
 
         Raises:
             ModelMismatch: The frame is a pose of another body.
-            ShapeMismatch: It is not a configuration of the source.
-            InvalidValue: It has a value that is not a finite number.
+            ShapeMismatch: The frame is not a configuration of the source.
+            InvalidValue: The frame has a value that is not a finite number.
         """
         q = read_frame(frame, self.source)
         T = self.carrying.watch(q[None])
@@ -127,7 +127,7 @@ class Retargeter:
         return Pose(self.model, self.q)
 
     def _solve(self, targets: Floats, guide: Floats) -> Floats:
-        """Solve the next frame: with more steps where a contact is missed, and last without those out of reach."""
+        """Solve the next frame, with more steps if a contact is missed, and finally without contacts out of reach."""
         start, steps = (guide, MORE_STEPS) if self.q is None else (self.q, FRAME_STEPS)
         self.targets.write(targets)
         q, errors = self.window.solve(start, guide, self.targets, steps)
@@ -144,15 +144,15 @@ class Retargeter:
         return q
 
     def _list_missed(self, errors: Floats, most: float) -> list[StreamFoothold]:
-        """List the points that stand and miss their places by more than `most` [m]; errors by goal, (goals, 2)."""
+        """List the standing points that miss their places by more than `most` [m]; errors by goal, (goals, 2)."""
         misses, most = errors[self.targets.points, 0].tolist(), most * self.contacts.giant
         pairs = zip(self.contacts.holds, misses, strict=True)
         return [hold for hold, off in pairs if hold.place is not None and off > most]
 
     def _stay_above(self, q: Floats, start: Floats, guide: Floats, steps: int) -> Floats:
-        """Return a pose with no sole below the floor: points that stand are raised, and last the whole body is.
+        """Return a pose with no sole below the floor: raise standing points, then the whole body.
 
-        Limits come first: a body that they do not let rise stays where it is.
+        Limits have priority: a body that they prevent from rising stays where it is.
         """
         soles = self.contacts.look(q)
         if self.contacts.lift(soles):
@@ -186,7 +186,7 @@ def carry_online(
     progress: Progress | None,
     floor: float | None = None,
 ) -> Retargeted:
-    """Carry a clip over frame by frame, as a stream would come."""
+    """Retarget a clip frame by frame, like a stream."""
     live = Retargeter(clip.model, model, mapping, scale, joints, limits, smooth, clip.fps, floor)
     q, stood = np.empty((len(clip), model.nq)), list[list[Floats | None]]()
     for t, frame in enumerate(clip.q):
@@ -200,10 +200,10 @@ def carry_online(
 
 
 def list_contacts(stood: list[list[Floats | None]], live: Retargeter, frames: int, fps: float) -> Contacts:
-    """Return what stood in a stream as a ledger: from where a point has come down, as long as it stays in one place.
+    """Return the contacts of a stream: from the frame in which a point is down, as long as it stays in one place.
 
     Places are on the floor. A foot that cannot be laid flat rolls on the edge of its sole while it stands: its point
-    stays where it is on the ground and rises with it, so the height of its place is a mean.
+    stays in place horizontally and moves up and down, so the height of its place is a mean.
     """
     out, up = [], live.model.up_direction
     for i, hold in enumerate(live.contacts.holds):
@@ -218,12 +218,12 @@ def list_contacts(stood: list[list[Floats | None]], live: Retargeter, frames: in
 
 
 def part_stays(path: Floats, up: Floats, most: float) -> Iterator[tuple[int, int]]:
-    """Part a path into stretches, (first, one past the last), none further along the ground than that from its first.
+    """Split a path into runs (first, one past the last), each within `most` of its first point horizontally.
 
     Args:
-        path: Where a point is, (frames, 3) [m].
-        up: The way up.
-        most: How far it may go [m].
+        path: The positions of a point, (frames, 3) [m].
+        up: The up direction.
+        most: The largest horizontal distance [m].
     """
     across, first = path - np.outer(path @ up, up), 0
     for t in range(1, len(path)):

@@ -16,18 +16,18 @@ from poise.spatial.arrays import read_reals
 
 __all__ = ["check_bodies", "check_clip", "check_contacts", "check_progress", "read_frame", "read_joints", "show"]
 
-LARGEST_NUMBER = 1e9  # m, rad: of a pose; beyond it places are not exact to a millimetre
-LONGEST_REPR = 60  # letters of a value that a message repeats
+LARGEST_NUMBER = 1e9  # m, rad: largest number of a pose; beyond it positions are not exact to a millimetre
+LONGEST_REPR = 60  # characters of a value that a message repeats
 
 
 def show(given: object) -> str:
-    """Return a value as one short line."""
+    """Return the repr of a value as one short line."""
     line = " ".join(repr(given).split())
     return line if len(line) <= LONGEST_REPR else f"{line[: LONGEST_REPR - 4]} ..."
 
 
 def check_bodies(source: object, model: object) -> None:
-    """Raise unless both are models, with a hint what to type."""
+    """Raise unless both are models; the message suggests a call."""
     for what, body in (("source", source), ("model", model)):
         if not isinstance(body, Model):
             hint = f"; type: poise.load({body!r})" if isinstance(body, str) else ""
@@ -56,13 +56,13 @@ def check_contacts(given: object, mode: str) -> None:
 
 
 def check_progress(given: object) -> None:
-    """Raise unless it is None or can be called."""
+    """Raise unless it is None or callable."""
     if given is not None and not callable(given):
         raise InvalidValue(f"progress is {show(given)}; it must be a function of the frames that are done, and all.")
 
 
 def read_joints(given: Any) -> list[str] | None:
-    """Return the names of joints, or None where nothing was given."""
+    """Return the names of joints, or None if `given` is None."""
     if given is None:
         return None
     if isinstance(given, str):
@@ -80,9 +80,9 @@ def read_frame(given: object, source: Model) -> Floats:
     """Return the configuration of one frame of a stream.
 
     Raises:
-        ModelMismatch: It is a pose of another body.
-        ShapeMismatch: It is not a configuration of this one.
-        InvalidValue: It has a value that is not a finite number.
+        ModelMismatch: The frame is a pose of another body.
+        ShapeMismatch: The frame is not a configuration of this body.
+        InvalidValue: The frame has a value that is not a finite number, or is too large.
     """
     if isinstance(given, Pose) and given.model is not source and given.model != source:
         raise ModelMismatch(

@@ -1,4 +1,4 @@
-"""People: files that hold more than one body on two legs, and the one of them that is meant."""
+"""People: select one person in files that contain more than one body with two legs."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ NEEDED = ("pelvis", "hip_l", "hip_r", "knee_l", "knee_r", "ankle_l", "ankle_r")
 
 
 def choose(source: Model, target: Model, person: str) -> tuple[Model, Model]:
-    """Return both bodies, that of several people cut down to the one that a frame is a part of.
+    """Return both bodies, with the one that contains several people reduced to the person that has the frame `person`.
 
     Raises:
         NameNotFound: The person does not exist.
-        InvalidValue: The person is not given by a name, or both bodies hold several people.
+        InvalidValue: `person` is not a string, or both bodies contain several people.
     """
     if not isinstance(person, str):
         raise InvalidValue(f"person is {person!r}; it must be the name of a frame, such as 'B_Hips', or None.")
@@ -41,7 +41,7 @@ def choose(source: Model, target: Model, person: str) -> tuple[Model, Model]:
         return cut_out(source, find_person(source, theirs, person)), target
     if len(ours) > 1:
         return source, cut_out(target, find_person(target, ours, person))
-    if person in source.frames:  # no crowd: at most there are things next to the body
+    if person in source.frames:  # only one person: at most there are objects next to the body
         return source.subtree(person), target
     if person in target.frames:
         return source, target.subtree(person)
@@ -49,7 +49,7 @@ def choose(source: Model, target: Model, person: str) -> tuple[Model, Model]:
 
 
 def find_person(body: Model, people: list[str], frame: str) -> str:
-    """Return the one of several people that a frame is a part of."""
+    """Return the root frame of the person that a frame belongs to."""
     around = (frame, *body.ancestors(frame)) if frame in body.frames else ()
     for each in people:
         if each in around:
@@ -58,19 +58,19 @@ def find_person(body: Model, people: list[str], frame: str) -> str:
 
 
 def list_people(model: Model) -> list[str]:
-    """List the frames that carry a body with two legs through the world, where a file holds more than one body."""
+    """List the root frames of bodies with two legs; empty unless a file contains more than one root joint."""
     return model.memo.get(PEOPLE, lambda: list(find_people(model))).copy()
 
 
 def name_person(model: Model, carrier: str) -> str:
-    """Return what people call a person: the bone that its root turns, not the joint that slides it there."""
+    """Return the usual name of a person: the bone that its root rotates, not the joint that translates it."""
     slides = any(joint.frame == carrier and joint.kind == "translation3" for joint in model.joints)
     turned = [joint.frame for joint in model.joints if joint.parent == carrier and joint.kind in TURNS_FREELY]
     return turned[0] if slides and len(turned) == 1 else carrier
 
 
 def find_people(model: Model) -> Iterator[str]:
-    """Find the frames that carry a body with two legs, where more than one joint is moved by nothing else."""
+    """Yield the root frames of bodies with two legs, if there is more than one root joint."""
     first = find_first(model)
     for joint in first if len(first) > 1 else []:
         roles = find_roles(cut_out(model, joint.frame))
@@ -81,7 +81,7 @@ def find_people(model: Model) -> Iterator[str]:
 def single_out(model: Model, frame: str) -> Model:
     """Return a model whose roles and contact points are those of the person that a frame belongs to.
 
-    Others in the same file, and things next to it such as cameras, change nothing about it.
+    Other people in the same file, and objects such as cameras, have no effect on it.
     """
     people = list_people(model)
     person = next((each for each in people if each in (frame, *model.ancestors(frame))), None)
@@ -93,7 +93,7 @@ def single_out(model: Model, frame: str) -> Model:
 
 
 def find_body(model: Model, frame: str) -> str | None:
-    """Return the frame that carries the body that a frame is a part of; None if it is alone."""
+    """Return the root frame of the body that a frame belongs to; None if the file contains nothing else."""
     carrier = find_carrier(model, frame)
     if carrier is None or not set(model.frames) - list_carried(model, carrier) - set(model.ancestors(carrier)):
         return None
@@ -101,9 +101,9 @@ def find_body(model: Model, frame: str) -> str | None:
 
 
 def find_carrier(model: Model, frame: str) -> str | None:
-    """Return the nearest frame that slides and carries a frame with all parts of its body; None where none does.
+    """Return the nearest translating frame above a frame that moves all parts of its body, or None.
 
-    There are rigs whose legs do not hang on the pelvis: what carries that alone is not meant.
+    In some rigs the legs are not descendants of the pelvis: a frame that moves the pelvis alone is skipped.
     """
     parts = find_roles(model).values()
     ways = [joint.frame for joint in model.joints_above(frame) if joint.kind in ("free", "translation3")]
@@ -111,27 +111,27 @@ def find_carrier(model: Model, frame: str) -> str | None:
 
 
 def list_carried(model: Model, frame: str) -> set[str]:
-    """List a frame and all that it carries."""
+    """List a frame and its descendants."""
     return {name for name in model.frames if frame in (name, *model.ancestors(name))}
 
 
 def leave_alone(model: Model, person: str) -> Model:
-    """Return a model in which only what one person's own frames play has roles: those that it has by itself."""
+    """Return the whole model with the roles of one person only, as that person has them alone."""
     subject = cut_out(model, person)
     return with_subject(model.with_roles({**dict.fromkeys(find_roles(model)), **find_roles(subject)}), subject)
 
 
 def cut_out(model: Model, person: str) -> Model:
-    """Return one person of several as a model of its own, with the joints that carry it, and as a clip showed it."""
+    """Return one person of several as a separate model, with its parent joints and its example poses."""
     return model.memo.look_up(CUT_OUT, person, lambda: make_alone(model, person))
 
 
 def make_alone(model: Model, person: str) -> Model:
-    """Return the frames under one frame, and those above it."""
+    """Return a model of the descendants and ancestors of one frame."""
     frames = {*model.subtree(person).frames, person, *model.ancestors(person)}
     return remodel(model, [spec for spec in model.layout.specs if name_frame(spec) in frames])
 
 
 def name_frame(spec: JointSpec | FrameSpec) -> str:
-    """Return the frame that a spec makes."""
+    """Return the name of the frame that a spec defines."""
     return spec.frame if isinstance(spec, JointSpec) else spec.name

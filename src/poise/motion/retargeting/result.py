@@ -1,4 +1,4 @@
-"""Retargeted, the result of retargeting, and the preparation that clips and streams share."""
+"""Retargeted, the result of retargeting, and the setup shared by clips and streams."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from poise.motion.retargeting.people import single_out
 __all__ = ["HOLD_WEIGHT", "Retargeted", "make_result", "prepare"]
 
 HOLD_WEIGHT = 1e-3  # of a displacement from the initial pose, relative to the direction of a bone
-TOUCH_DEPTH_M = 5e-5  # parts that are no deeper in each other only touch: `quality` prints 0.0 mm
+TOUCH_DEPTH_M = 5e-5  # a shallower collision is only a touch: `quality` prints 0.0 mm
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Retargeted:
-    """A motion that was carried over onto another body.
+    """A motion that was retargeted to another body.
 
     Attributes:
         motion: The motion of the target.
-        mapping: Which frames of both bodies were taken for the same part.
-        contacts: The contacts that hold, exactly.
-        scales: How lengths of the source became those of the target.
+        mapping: The frames of both bodies that are the same part.
+        contacts: The contacts that hold exactly.
+        scales: The scales from the source to the target.
         track: The solved track, with the contacts that were released.
         source: The clip that it was made from.
     """
@@ -48,16 +48,16 @@ class Retargeted:
 
     @property
     def scale(self) -> float:
-        """Metres of the target's path for one of the source's."""
+        """The scale of the path: metres of the target per metre of the source."""
         return self.scales.path
 
     @property
     def quality(self) -> Quality:
-        """How good the motion is, judged by the contacts of the source."""
+        """The quality of the motion, measured at its contacts."""
         return self.track.quality
 
     def why(self) -> str:
-        """Return in words what is not exact, and what was left out."""
+        """Return a text on released contacts, self-collisions and missing parts."""
         lines = [self.track.why(), *describe_collisions(self.track)]
         if self.mapping.missing:
             lines.append(f"Only one of both bodies has: {', '.join(self.mapping.missing)}.")
@@ -116,16 +116,16 @@ def prepare(
 
 
 def make_result(carrying: CarryOver, model: Model, track: Track, clip: Motion) -> Retargeted:
-    """Return the result as a motion of the given model: a track knows one of several people only."""
+    """Return the result as a motion of the given model; the track may be of a single person in it."""
     motion = track.motion
     motion = motion if carrying.model is model else Motion(model, motion.q, motion.fps)
     return Retargeted(motion, carrying.parts, track.contacts, carrying.scales, track, clip)
 
 
 def choose_joints(model: Model, root: Root | None) -> list[str] | None:
-    """Return the joints that may move, None for all: bones keep their lengths, and what is above the root stays.
+    """Return the joints that may move, None for all: bones keep their lengths, and joints above the root stay.
 
-    Many recordings let every bone slide. Those slides are noise of the skeleton's fit, not part of the motion.
+    Many recordings let every bone translate. These translations are noise of the skeleton's fit, not motion.
     """
     if root is None:
         return None

@@ -1,12 +1,12 @@
-"""The ground below the source of a stream, estimated from the frames so far.
+"""The floor below the source of a stream, estimated from the frames so far.
 
-The first frame gives a guess: the floor is at height 0 if a foot is near it, else below the lowest foot, and the ankles
-stand as high as they are then. Two things correct it:
+The first frame gives a guess: the floor is at height 0 if a foot is near it, otherwise at the lowest foot, and the
+ankle height is that of this frame. Two rules correct it:
 
-- A stream that begins above height 0 may begin in the air: its floor and its standing ankles are as low as soles and
-  ankles came since.
-- If the soles of the last second were elsewhere than in the first frame, as after a T-pose or on a floor that is not
-  level, the ground moves there at a walking foot's pace, at most 0.1 m up.
+- A stream that begins above height 0 may begin in the air: its floor and standing ankles are the lowest heights of
+  soles and ankles since then.
+- If the soles of the last second were at another height than in the first frame, as after a T-pose or on a floor that
+  is not level, the floor moves there at a walking foot's pace, at most 0.1 m up.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from poise.motion.retargeting.goal_targets import Ground
 
 __all__ = ["StreamGround"]
 
-# lengths and speeds are those of a body of 1.75 m
-NEAR_FLOOR_M = 0.1  # a first frame that is no further from a floor stands on it
-ABOVE_ZERO_M = 0.02  # a first frame that is no further above height 0 stands on a floor at 0
-OFF_LEVEL_M = 0.02  # soles that are off the ground by less leave it where it is
-LEVEL_SPEED_M_S = 0.2  # of the ground on its way to the soles
-WINDOW_S, LEAST_S = 1.0, 0.1  # over which soles are watched, and after which they count
-WINDOW_SHARE = 0.1  # of the frames in the window that may be lower than the ground
+# lengths and speeds are for a body of 1.75 m
+NEAR_FLOOR_M = 0.1  # a first frame that is nearer to a floor stands on it
+ABOVE_ZERO_M = 0.02  # a first frame that is less above height 0 stands on a floor at 0
+OFF_LEVEL_M = 0.02  # soles that are off by less do not move the floor
+LEVEL_SPEED_M_S = 0.2  # of the floor on its way to the soles
+WINDOW_S, LEAST_S = 1.0, 0.1  # window over which soles are observed, and time after which they count
+WINDOW_SHARE = 0.1  # share of the frames in the window that may be lower than the floor
 
 
 class StreamGround:
-    """The estimate of a stream's ground.
+    """The estimate of a stream's floor.
 
     Attributes:
         floor: The height of the floor of contacts [m].
-        level: The height of the soles when they stand [m].
-        ankle: The height of the ankles when they stand [m].
+        level: The height of standing soles [m].
+        ankle: The height of standing ankles [m].
         size: The size of the source relative to a person.
     """
 
@@ -50,18 +50,18 @@ class StreamGround:
         self.forget()
 
     def forget(self) -> None:
-        """Start again, as if no frame had come."""
+        """Reset to the state before the first frame."""
         self.floor, self.level, self.ankle, self.size, self.first = 0.0, 0.0, 0.0, 1.0, 0.0
         self.begun, self.in_air, self.moving = False, False, False
         self.recent, self.ordered = deque[float](), list[float]()
 
     def watch(self, q: Floats, T: Floats, soles: Floats) -> Ground:
-        """Take in one frame and return the ground.
+        """Process one frame and return the floor.
 
         Args:
             q: The configuration of the source.
             T: Its transforms in the target's world, (parts, 4, 4).
-            soles: Where its soles are, (points, 3).
+            soles: The positions of its soles, (points, 3) [m].
         """
         lowest = min((soles @ self.up).tolist(), default=0.0)
         ankle = min((T[self.ankles, :3, 3] @ self.up).tolist(), default=0.0)
@@ -72,9 +72,9 @@ class StreamGround:
         return Ground(self.floor, self.ankle - self.floor)
 
     def _begin(self, q: Floats, lowest: float, ankle: float) -> None:
-        """Guess the ground from the first frame."""
+        """Estimate the floor from the first frame."""
         self.begun, self.size = True, measure_size(Motion(self.carrying.source, q[None], self.fps))
-        at_zero = -NEAR_FLOOR_M < lowest / self.size < ABOVE_ZERO_M  # a foot that digs in says less than one above
+        at_zero = -NEAR_FLOOR_M < lowest / self.size < ABOVE_ZERO_M  # a foot below 0 is weaker evidence than one above
         self.floor = (0.0 if at_zero else lowest) if self.given is None else self.given
         stands = abs(lowest - self.floor) < NEAR_FLOOR_M * self.size
         self.ankle = ankle if stands else ankle - lowest + self.floor
@@ -82,7 +82,7 @@ class StreamGround:
         self.in_air = self.given is None and self.floor > 0.0
 
     def _follow(self, lowest: float, ankle: float) -> None:
-        """Correct the ground by one more frame."""
+        """Correct the floor with one more frame."""
         if self.in_air and lowest < self.level:
             self.floor, self.level, self.first = max(0.0, min(self.floor, lowest)), lowest, lowest
             self.ankle = min(self.ankle, ankle)
@@ -98,7 +98,7 @@ class StreamGround:
             self.floor = self.level
 
     def _watch_soles(self, lowest: float) -> float | None:
-        """Return the height of the soles over the last second, or None in the first frames."""
+        """Return the height of the soles over the last second [m], or None in the first frames."""
         self.recent.append(lowest)
         insort(self.ordered, lowest)
         if len(self.recent) > max(1, round(WINDOW_S * self.fps)):

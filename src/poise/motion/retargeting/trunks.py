@@ -1,4 +1,4 @@
-"""Axes of trunks and heads in their own frames: left, up, ahead. They say how a part is turned in any body."""
+"""Axes of trunks and heads in their own frames: left, up, forward. They define a part's orientation in any body."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from poise.motion.retargeting.bones import find_axes, find_bone_start, find_limb
 
 __all__ = ["find_head_axes", "has_one_piece", "list_tops"]
 
-ONE_PIECE_SHARE = 0.6  # of the trunk's length: a chest that is longer is all of it
+ONE_PIECE_SHARE = 0.6  # share of the trunk's length: a longer chest is the whole trunk
 
 
 def find_head_axes(model: Model, names: Names[str, str]) -> Floats | None:
-    """Return the axes of the head in its frame: those of the chest, because the trunk of a rest pose is straight."""
+    """Return the axes of the head in its frame: those of the chest, because the trunk is straight in the rest pose."""
     part = "chest" if "chest" in names else "pelvis"
     axes = find_axes(model, names, part)
     if axes is None or "head" not in names:
@@ -26,14 +26,14 @@ def find_head_axes(model: Model, names: Names[str, str]) -> Floats | None:
 
 
 def list_tops(model: Model, names: Names[str, str]) -> list[str]:
-    """List the frames in whose middle the trunk ends: where clavicles leave the chest, else arms."""
+    """List the two frames whose midpoint is the top of the trunk: the starts of the clavicles or of the arms."""
     if "clavicle_l" in names and "clavicle_r" in names:
         return [find_limb_start(model, names["chest"], names[f"clavicle_{side}"]) for side in "lr"]
     return [find_bone_start(model, names, f"shoulder_{side}") for side in "lr"]
 
 
 def has_one_piece(model: Model, names: Names[str, str]) -> bool:
-    """Tell whether the trunk above the hips is one piece that turns at the waist, as robots have it."""
+    """Return whether the trunk above the hips is one piece that turns at the waist, as in many robots."""
     if "shoulder_l" not in names or "shoulder_r" not in names:
         return False
     top = 0.5 * sum(place_of(model, frame) for frame in list_tops(model, names))
