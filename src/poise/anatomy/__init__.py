@@ -1,4 +1,4 @@
-"""Knowing a body: which frame is the left hand, by the names of a file and by the shape of the body."""
+"""Anatomy: find the parts of a body, such as its left hand, from bone names and from its shape."""
 
 from __future__ import annotations
 

@@ -1,15 +1,15 @@
-"""Contact points: where a body touches the world, by its shapes, its meshes, or its bones.
+"""Contact points: the points at which a body touches the world, from its shapes, meshes or bones.
 
-Of a foot and its toes, in the pose in which the body stands (`standing`: of a clip, the frame in which the foot does):
+For a foot and its toes, in the pose in which the body stands (for a clip, the frame in which the foot stands):
 
-    sole       the places within 1 % of the body's height above the lowest
-    heel, toe  the middle of the rear and of the front edge of the sole, as far out as it reaches
+    sole       the points within 1 % of the body's height above the lowest one
+    heel, toe  the middle of the rear and front edges of the sole, at its ends
     sole_1..4  its corners: front left, front right, back right, back left, seen from above
 
-A foot that stands on an edge of a flat box has the lower face of that for its sole: many robots do not stand flat with
-all joints at 0. A foot that stands on a point has sole_1 alone. A skeleton has no sole: its toe is the end of the foot,
-its heel lies behind the ankle by HEEL_SHARE of the way to the toe (that of a paw under it), both at the height of the
-lowest place. A palm is the middle of the hand, or of what is beyond the elbow.
+If a foot stands on the edge of a flat box, the lower face of the box is its sole: many robots do not stand flat with
+all joints at 0. A foot that stands on a point has only sole_1. A skeleton has no sole: its toe is the end of the foot,
+its heel is behind the ankle by HEEL_SHARE of the distance to the toe (under the ankle for a paw), both at the height of
+the lowest point. A palm is the middle of the hand, or of the part beyond the elbow.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from poise.model import Box, Capsule, Model, Sphere
 
 __all__ = ["ContactPoint", "find_contacts"]
 
-SOLE_LAYER = 0.01  # of the body's height
-SOLE_EDGE = 0.15  # of the length of a sole: the depth of its front and rear edge
+SOLE_LAYER = 0.01  # relative to the body's height
+SOLE_EDGE = 0.15  # relative to the length of a sole: the depth of its front and rear edge
 HEEL_SHARE = 0.3
-MOST_TILT_COSINE = np.cos(np.radians(30.0))  # a flat box that is tilted no farther is a sole
+MOST_TILT_COSINE = np.cos(np.radians(30.0))  # a flat box that is tilted less is a sole
 FEET = ("l", "r", "fl", "fr", "hl", "hr")
 
 
@@ -41,9 +41,9 @@ class ContactPoint:
     """A point of the body that touches the world.
 
     Attributes:
-        name: What it is: heel_l, toe_r, sole_1_l, palm_r.
+        name: The name: heel_l, toe_r, sole_1_l, palm_r.
         frame: The frame that it is fixed to.
-        point: Where on the frame [m].
+        point: The position in the axes of the frame [m].
         evidence: "frame", "shapes", "mesh" or "bones".
     """
 
@@ -58,7 +58,7 @@ POINT_READER = Hook[PointReader]()
 
 
 def find_contacts(model: Model, roles: Mapping[str, str], body: Body, ahead: Floats) -> dict[str, ContactPoint]:
-    """Find the contact points of a body whose roles are known; `ahead` is where it looks in the pose of `body`.
+    """Find the contact points of a body with known roles; `ahead` is its forward direction in the pose of `body`.
 
     If that is not the rest pose, a foot with toes is read in the example pose in which it stands.
     """
@@ -84,9 +84,9 @@ def find_touch(model: Model, roles: Mapping[str, str], body: Body, ahead: Floats
 
 
 def list_points(model: Model, body: Body, frames: list[str]) -> tuple[Floats, str]:
-    """List the points fixed to some frames, in world coordinates: solids, else meshes, else the frames.
+    """List the points fixed to some frames, in world coordinates: of solids, else of meshes, else of the frames.
 
-    Solids that are for the eye alone count where none is for contact.
+    Visual solids are only used if none is for collision.
     """
     solids = []
     own = [shape for shape in model.shapes if shape.frame in frames]
@@ -94,7 +94,7 @@ def list_points(model: Model, body: Body, frames: list[str]) -> tuple[Floats, st
         half = find_half_extent(shape.shape)
         if half is not None:
             T = body.places[shape.frame] @ shape.offset.matrix
-            if isinstance(shape.shape, (Sphere, Capsule)):  # round: its lowest place, not the corner of a box around it
+            if isinstance(shape.shape, (Sphere, Capsule)):  # round: its lowest point, not a corner of its bounding box
                 bar = 0.5 * shape.shape.length if isinstance(shape.shape, Capsule) else 0.0
                 ends = T[:3, 3] + np.outer((-bar, bar), T[:3, 2]) - shape.shape.radius * body.up
             else:
@@ -111,7 +111,7 @@ def list_points(model: Model, body: Body, frames: list[str]) -> tuple[Floats, st
 def find_slab(model: Model, body: Body, frames: list[str], lowest: Floats) -> Floats:
     """Return the lower face of the flat box on whose edge a foot stands, or `lowest` otherwise.
 
-    A box is flat that is thinner upwards than both other ways.
+    A box is flat if it is thinner vertically than in both other directions.
     """
     for shape in model.shapes:
         if shape.frame not in frames or shape.use == "visual" or not isinstance(shape.shape, Box):
@@ -162,7 +162,7 @@ class FootSole:
             return {name: self.fix(name, sole.mean(axis=0), evidence)}
         for name, edge, end in ((f"toe_{self.side}", front, along.max()), (f"heel_{self.side}", rear, along.min())):
             given = self.roles.get(name)
-            if given is not None and self.model.frame(given).joint is None:  # a frame that marks the place itself
+            if given is not None and self.model.frame(given).joint is None:  # a frame that marks the point itself
                 out[name] = ContactPoint(name, given, (0.0, 0.0, 0.0), "frame")
             else:
                 at = find_edge_middle(edge, across)
@@ -175,7 +175,7 @@ class FootSole:
         return out
 
     def find_ahead(self) -> Floats:
-        """Return the level direction of the foot: towards its toes, else where the body faces."""
+        """Return the horizontal direction of the foot: towards its toes, otherwise the body's forward direction."""
         toe = self.roles.get(f"toe_{self.side}") or self.roles.get(f"ball_{self.side}")
         up, at = self.body.up, self.body.places[self.frame][:3, 3]
         if toe is not None and toe != self.frame:
@@ -187,7 +187,7 @@ class FootSole:
         return np.array(level / max(float(np.linalg.norm(level)), 1e-12))
 
     def lay_sole(self, points: Floats, floor: float, ahead: Floats) -> Floats:
-        """Return a toe and a heel for a foot of bones alone, at the height of its lowest place."""
+        """Return a toe and a heel for a foot of bones alone, at the height of its lowest point."""
         at = self.body.places[self.body.parts[self.owners[self.frame]].frame][:3, 3]
         far = float(((points - at) @ ahead).max())
         down = (floor - self.body.height(at)) * self.body.up
@@ -197,7 +197,7 @@ class FootSole:
         return np.array([at + down + far * ahead, at + down + rear * ahead])
 
     def fix(self, name: str, place: Floats, evidence: str) -> ContactPoint:
-        """Return a place of the world as a point of the foot, or of its toes where it is beyond their joint."""
+        """Return a world position as a point of the foot, or of its toes if it is beyond their joint."""
         frame = self.body.parts[self.owners[self.frame]].frame
         toe = self.roles.get(f"toe_{self.side}") or self.roles.get(f"ball_{self.side}")
         if toe is not None and self.owners[toe] != self.owners[self.frame]:
@@ -210,7 +210,7 @@ class FootSole:
 def find_palm(
     model: Model, roles: Mapping[str, str], body: Body, owners: dict[str, int], side: str, hand: str
 ) -> ContactPoint:
-    """Find the middle of a hand; beyond an elbow without a hand, the end of the forearm."""
+    """Find the middle of a hand; if there is no hand beyond an elbow, the end of the forearm."""
     own = body.parts[owners[hand]]
     points, evidence = list_points(model, body, list(own.frames))
     begins = [body.parts[k].place for k in body.children[own.index]]
@@ -230,7 +230,7 @@ def find_edge_middle(points: Floats, across: Floats) -> Floats:
 
 
 def map_into(body: Body, frame: str, place: Floats) -> tuple[float, float, float]:
-    """Return a place of the world in the axes of a frame."""
+    """Return a world position in the axes of a frame."""
     T = body.places[frame]
     x, y, z = (float(value) for value in T[:3, :3].T @ (place - T[:3, 3]))
     return x, y, z

@@ -1,4 +1,4 @@
-"""Fingers by shape: the branches of a hand, and which of them is the thumb."""
+"""Fingers by shape: the branches of a hand, and its thumb."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FINGERS = ("index", "middle", "ring", "little")
 
 
 def name_digits(body: Body, limb: LimbChain, side: str, sure: float) -> dict[str, tuple[str, float, str]]:
-    """Name the bones of the fingers of a hand that has three or more: thumb_1_l, index_2_r."""
+    """Name the finger bones of a hand with three to five fingers: thumb_1_l, index_2_r."""
     if limb.last is None:
         return {}
     branches = [follow_first_branch(body, k) for k in body.children[limb.last] if body.parts[k].turns]
@@ -28,7 +28,7 @@ def name_digits(body: Body, limb: LimbChain, side: str, sure: float) -> dict[str
 
 
 def follow_first_branch(body: Body, first: int) -> list[int]:
-    """List the parts from one outwards, along first children."""
+    """List the parts from `first` outwards, along first children."""
     out = [first]
     while body.children[out[-1]]:
         out.append(body.children[out[-1]][0])
@@ -36,7 +36,7 @@ def follow_first_branch(body: Body, first: int) -> list[int]:
 
 
 def split_thumb(body: Body, hand: int, branches: list[list[int]]) -> tuple[list[int], list[list[int]]]:
-    """Split the thumb from the fingers, and list those from the thumb's side: the thumb begins or points aside."""
+    """Split the thumb, which begins or points to the side, from the fingers, listed from the thumb's side."""
     begins = np.array([body.parts[branch[0]].place for branch in branches])
     ways = np.array([body.parts[branch[-1]].ends.mean(axis=0) for branch in branches]) - begins
     ways = ways / np.maximum(np.linalg.norm(ways, axis=1, keepdims=True), 1e-9)

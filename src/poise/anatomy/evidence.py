@@ -1,7 +1,7 @@
-"""Names and shape weighed against each other: the frame of each role, and where they disagree.
+"""Evidence: combine names and shape into the frame of each role, and record disagreements.
 
-Names of a known tool are followed. Names read word by word are followed where they lie on the limb that the shape
-says; joints of one hip or ankle are one place, of which the shape knows the last. Left and right are as the names say.
+Names of a known tool are used as they are. Names read word by word are used if they are on the limb that the shape
+suggests; the joints of one hip or ankle are one place, and the shape gives the last of them. Sides follow the names.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from poise.names import find_side
 
 __all__ = ["RoleDecisions", "weigh_evidence"]
 
-ENDS = ("hand", "foot", "head", "toe", "heel", "fingertip")  # roles that a frame fixed to the part may play
+ENDS = ("hand", "foot", "head", "toe", "heel", "fingertip")  # roles that a frame fixed to the part may have
 GROUPS = {"hip": "upper", "shoulder": "upper", "clavicle": "upper", "foot": "last", "ankle": "last"} | {
     "hand": "last",
     "wrist": "last",
 }
-LEAST_WORD_CONFIDENCE = 0.28  # smaller ones are ignored
+LEAST_WORD_CONFIDENCE = 0.28  # lower confidences are ignored
 Claims = dict[str, dict[str, tuple[float, str]]]
 
 
@@ -56,7 +56,7 @@ def weigh_evidence(model: Model, names: RoleReport, shape: BodyShape) -> tuple[R
 
 
 def do_contradict(names: RoleReport, shape: BodyShape) -> bool:
-    """Return whether the shape puts most of the main roles on other parts than the names do."""
+    """Return whether the shape assigns most of the main roles to other parts than the names do."""
     parts = {name: part.index for part in shape.body.parts for name in part.frames}
     both = [
         (frame, shape.roles[role].frame) for role, frame in names.roles.items() if role in CORE and role in shape.roles
@@ -65,12 +65,12 @@ def do_contradict(names: RoleReport, shape: BodyShape) -> bool:
 
 
 def list_claims(names: RoleReport) -> Claims:
-    """List the claims of a known tool's names."""
+    """List the role claims of a known tool's names."""
     return {match.role: {match.frame: (match.confidence, match.why)} for match in names.matches}
 
 
 def read_claims(model: Model, shape: BodyShape) -> Claims:
-    """List the claims of the words of frame names, or else of joint names."""
+    """List the role claims of the words of frame names, or else of joint names."""
     claims: Claims = {}
     legs = shape.kind in ("quadruped", "many legs")
     for name in model.frames:
@@ -87,7 +87,7 @@ def read_claims(model: Model, shape: BodyShape) -> Claims:
     for role in [
         role for role, frames in claims.items() if max(sure for sure, _ in frames.values()) < SHARED_WORD_CONFIDENCE
     ]:
-        if len(claims[role]) > 3:  # arm_1 to arm_7: each of them is called so
+        if len(claims[role]) > 3:  # arm_1 to arm_7: all of them have the word
             del claims[role]
     return claims
 
@@ -117,7 +117,7 @@ def swap_role(role: str) -> str:
 
 @dataclass
 class Judge:
-    """The decision on one role, by the claims of names and the guess of the shape."""
+    """The decision on one role, from the claims of names and the guess of the shape."""
 
     role: str
     claims: dict[str, tuple[float, str]]
@@ -153,7 +153,7 @@ class Judge:
         return Guess(frame, 1.0 - (1.0 - sure) * (1.0 - guess.certainty), f"name and shape: {guess.why}")
 
     def choose(self, guess: Guess, disagreements: list[str]) -> Guess:
-        """Choose between the name's frame and the shape's; record the disagreement unless both are one place."""
+        """Choose between the name's frame and the shape's; record a disagreement unless both are one place."""
         frame = self.best_named()
         sure, _ = self.claims[frame]
         if self.same_place(frame, guess.frame):
@@ -166,7 +166,7 @@ class Judge:
             if self.is_above_middle(frame):
                 return Guess(frame, sure, f"name; by shape {guess.frame!r} is the last joint there")
         if not self.strong and self.limb is None and frame in self.taken:
-            return replace(guess, why=f"shape: {guess.why}")  # it is called a waist, and is the pelvis
+            return replace(guess, why=f"shape: {guess.why}")  # named a waist, but is the pelvis
         winner, loser = ("name", "shape") if named else ("shape", "name")
         disagreements.append(
             f"{self.role} is {frame!r} by name and {guess.frame!r} by shape ({guess.why}); the {winner} was followed"
@@ -175,7 +175,7 @@ class Judge:
         return Guess(frame if named else guess.frame, certainty, f"{winner}, against the {loser}")
 
     def is_called_so(self, frame: str) -> bool:
-        """Return whether the words of a frame's name are the role."""
+        """Return whether the words of a frame's name suggest the role."""
         return self.role in find_word_roles(frame)[0]
 
     @property
@@ -191,33 +191,33 @@ class Judge:
         return self.shape.limbs.get(f"{kind}_{side}") if part else None
 
     def best_named(self) -> str:
-        """Return the frame with the surest name; of several, the outermost of the limb, else the last."""
+        """Return the frame with the most confident name; of several, the outermost of the limb, otherwise the last."""
         chain = self.limb.chain if self.limb is not None else ()
         order = {self.shape.body.parts[k].frame: i for i, k in enumerate(chain)}
         names = list(self.claims)
         return max(names, key=lambda name: (self.claims[name][0], order.get(name, -1), names.index(name)))
 
     def fits(self, frame: str) -> bool:
-        """Return whether a frame lies where the role must be: on its limb, or on no limb at all."""
+        """Return whether a frame is in the right place for the role: on its limb, or on the trunk."""
         at = self.parts.get(frame)
         if not self.shape.limbs or at is None:
             return True
         if self.limb is not None:
             chain, last = self.limb.chain, self.limb.last
-            if self.part in ("hand", "wrist") and last is not None:  # no hand is a part of a finger
+            if self.part in ("hand", "wrist") and last is not None:  # a hand is not part of a finger
                 return at in chain[: chain.index(last) + 1]
             return at in chain or at in self.shape.body.list_below(chain[0])
         return not any(at in limb.chain for limb in self.shape.limbs.values())
 
     def is_above_middle(self, frame: str) -> bool:
-        """Return whether a frame is one of the joints of a hip or a shoulder, and the role as well."""
+        """Return whether a frame and the role are both joints of one hip or shoulder."""
         limb = self.limb
         if limb is None or limb.middle is None or GROUPS.get(self.part) != "upper":
             return False
         return self.parts.get(frame) in limb.chain[: limb.chain.index(limb.middle)]
 
     def same_place(self, named: str, guessed: str) -> bool:
-        """Return whether two frames are joints of one ankle or wrist: the last of them counts."""
+        """Return whether two frames are joints of one ankle or wrist, of which the last counts."""
         limb = self.limb
         if limb is None or limb.middle is None or GROUPS.get(self.part) != "last":
             return False

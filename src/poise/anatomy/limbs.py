@@ -1,10 +1,10 @@
-"""The joints of a limb by shape: which of them is the knee, which carry the thigh, which the foot.
+"""The joints of a limb by shape: its upper bone, middle joint and foot or hand.
 
     lever_r = |(p - r) x a|,   lever_e = |(e - p) x a|      p the joint, a its axis, r the limb's root, e its end
 
-The middle joint bends the limb most: the smaller of its two levers is the largest. Twists have none, joints at the
-root no lever above them, those of the wrist none below. A robot's hip is up to three joints in about one place: the
-last of them carries the thigh. So is its ankle, and its wrist.
+The middle joint bends the limb most: its smaller lever is the largest of all joints. Twist joints have no lever, joints
+at the root none above them, joints of the wrist none below. A robot's hip may be up to three joints in about one place:
+the last of them carries the thigh. The same holds for its ankle and its wrist.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from poise.arrays import Floats
 
 __all__ = ["LimbChain", "read_limb"]
 
-LONGEST_BONE_RATIO = 1.35  # of the other bone of a limb
+LONGEST_BONE_RATIO = 1.35  # relative to the other bone of a limb
 STRAIGHT_COSINE = 0.985  # the cosine between two pieces of one bone
 
 
 @dataclass(frozen=True, slots=True)
 class LimbChain:
-    """A limb from the trunk outwards, by part numbers; None for missing parts.
+    """A limb from the trunk outwards, by part indices; None for missing parts.
 
     Attributes:
-        chain: All its parts as far as its end.
-        girdle: The part above the upper one that is a bone of its own: the collar bone.
+        chain: All its parts up to its end.
+        girdle: The part above the upper one, if it is a separate bone: the collar bone.
         upper: The part that carries the middle joint: the thigh, the upper arm.
         middle: The part below the middle joint: the shin, the forearm.
         last: The foot or the hand.
-        beyond: The part after it: the toes.
-        end: The farthest place of the limb [m].
+        beyond: The part after the last one: the toes.
+        end: The outermost point of the limb [m].
         wheel: Whether it ends in a wheel.
     """
 
@@ -49,7 +49,7 @@ class LimbChain:
 
 
 def read_limb(body: Body, first: int, across: Floats) -> LimbChain:
-    """Read a limb that begins with a part; `across` is the normal of the middle plane."""
+    """Read the limb that begins with the part `first`; `across` is the normal of the symmetry plane."""
     chain, end = follow_longest_branch(body, first)
     parts = [body.parts[k] for k in chain]
     wheel = is_wheel(body, parts, across)
@@ -74,7 +74,7 @@ def read_limb(body: Body, first: int, across: Floats) -> LimbChain:
 
 
 def follow_longest_branch(body: Body, first: int) -> tuple[tuple[int, ...], Floats]:
-    """Follow the longest branch from a part to its end; return the parts on it and the place where it ends."""
+    """Follow the longest branch from a part to its end; return its parts and the position of its end [m]."""
     length: dict[int, tuple[float, int | None]] = {}
     for k in reversed(body.list_below(first)):
         steps = [
@@ -98,7 +98,7 @@ def is_light(body: Body, part: int) -> bool:
 
 
 def find_tip(body: Body, part: BodyPart) -> Floats:
-    """Return the place of a part farthest from its joint, by frames and shapes, else by its mass."""
+    """Return the point of a part farthest from its joint, from frames and shapes, or from its mass."""
     off = np.linalg.norm(part.ends - part.place, axis=1)
     far = np.array(part.ends[int(np.argmax(off))])
     if not part.mass or body.children[part.index]:
@@ -108,7 +108,7 @@ def find_tip(body: Body, part: BodyPart) -> Floats:
 
 
 def find_center(body: Body, part: BodyPart) -> Floats:
-    """Return the centre of mass of a part, in the world."""
+    """Return the centre of mass of a part in the world [m]."""
     total = np.zeros(3)
     for name in part.frames:
         frame, T = body.model.frame(name), body.places[name]
@@ -117,18 +117,18 @@ def find_center(body: Body, part: BodyPart) -> Floats:
 
 
 def measure_distance(a: Floats, b: Floats) -> float:
-    """Return the distance of two places [m]."""
+    """Return the distance between two points [m]."""
     return float(np.linalg.norm(a - b))
 
 
 def measure_lever(part: BodyPart, to: Floats) -> float:
-    """Return the distance of a place from a joint's axis, or from its centre if it has several axes [m]."""
+    """Return the distance of a point from a joint's axis, or from its centre if it has several axes [m]."""
     offset = to - part.place
     return float(np.linalg.norm(offset if part.axis is None else np.cross(part.axis, offset)))
 
 
 def find_fork(body: Body, chain: tuple[int, ...]) -> int:
-    """Find where a limb ends and its fingers begin, by its place in the chain: the first fork near its end."""
+    """Return the index in the chain at which fingers begin: the first fork near the end of a limb."""
     steps = [measure_distance(body.parts[a].place, body.parts[b].place) for a, b in pairwise(chain)]
     far = np.cumsum([0.0, *steps])
     for i, k in enumerate(chain[:-1]):
@@ -141,7 +141,7 @@ def find_fork(body: Body, chain: tuple[int, ...]) -> int:
 
 
 def measure_reach(body: Body, part: int) -> float:
-    """Return how far a branch reaches beyond its first joint [m]."""
+    """Return the largest distance of a branch's points from its first joint [m]."""
     at = body.parts[part].place
     return max(measure_distance(end, at) for k in body.list_below(part) for end in body.parts[k].ends)
 
@@ -149,7 +149,7 @@ def measure_reach(body: Body, part: int) -> float:
 def find_middle(parts: list[BodyPart], end: Floats, size: float) -> int | None:
     """Return the index in the chain of the joint that bends the limb most, or None.
 
-    The end is that of the last joint: what is beyond it, such as a long tool, counts half.
+    The end is that of the last joint: anything beyond it, such as a long tool, counts half.
     """
     root, last = parts[0].place, parts[-1].place
     levers = {
@@ -162,7 +162,7 @@ def find_middle(parts: list[BodyPart], end: Floats, size: float) -> int | None:
 
 
 def find_upper(parts: list[BodyPart], middle: int, end: Floats) -> int:
-    """Find the part that carries the middle joint; of bones with several angles the one of a bone's length."""
+    """Find the part that carries the middle joint; of joints with several angles, the one a bone's length away."""
     above = middle - 1
     if parts[above].turns < 2:
         return above
@@ -175,12 +175,12 @@ def find_upper(parts: list[BodyPart], middle: int, end: Floats) -> int:
         and is_straight(parts[found - 1 : found + 1], knee)
         and measure_distance(parts[found - 1].place, knee) < LONGEST_BONE_RATIO * lower
     ):
-        found -= 1  # a bone in two pieces, that its twist may be shared
+        found -= 1  # a bone in two pieces that share its twist
     return found
 
 
 def find_last(parts: list[BodyPart], middle: int, upper: int, end: Floats) -> tuple[int | None, int | None]:
-    """Find the foot or hand and what is beyond it: the last joint of the group at the end of the lower bone."""
+    """Find the foot or hand and the part beyond it: the last joint of the group at the end of the lower bone."""
     at = parts[middle].place
     long = min(measure_distance(parts[upper].place, at), measure_distance(end, at))
     far = [
@@ -205,7 +205,7 @@ def find_last(parts: list[BodyPart], middle: int, upper: int, end: Floats) -> tu
 
 
 def is_straight(parts: list[BodyPart], to: Floats) -> bool:
-    """Return whether two joints with several angles and a place lie on a line, in this order."""
+    """Return whether two joints with several angles and a point lie on a line, in this order."""
     one, other = parts
     first, second = other.place - one.place, to - other.place
     sizes = float(np.linalg.norm(first)), float(np.linalg.norm(second))
@@ -229,9 +229,9 @@ def is_twist_joint(parts: list[BodyPart], middle: int, at: int, upper: int) -> b
 
 
 def belongs_to_group(part: BodyPart, group: list[BodyPart], bone: Floats) -> bool:
-    """Return whether a hinge belongs to the joints of a wrist or an ankle: four at most, and each about its own axis.
+    """Return whether a hinge belongs to the joints of a wrist or ankle: at most four, each with its own axis.
 
-    A twist about the bone may come twice, as in a wrist that rolls, pitches and rolls. Toes turn as the ankle does.
+    A twist about the bone may occur twice, as in a wrist with roll, pitch and roll. Toes turn about the ankle's axis.
     """
     if part.axis is None or group[0].axis is None or len(group) >= 4:
         return False
@@ -245,7 +245,7 @@ def is_twist_hinge(part: BodyPart, bone: Floats) -> bool:
 
 
 def is_wheel(body: Body, parts: list[BodyPart], across: Floats) -> bool:
-    """Return whether a limb ends in a wheel: a hinge across the body, unlimited, about its own centre of mass."""
+    """Return whether a limb ends in a wheel: an unlimited hinge across the body, about its own centre of mass."""
     last = parts[-1]
     joint = last.joint
     if joint is None or last.axis is None or body.children[last.index] or abs(float(last.axis @ across)) < 0.9:

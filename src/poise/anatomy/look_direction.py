@@ -1,4 +1,4 @@
-"""The facing of a body, which decides left and right, by votes of feet, knees, elbows and convention.
+"""The facing of a body, which determines left and right, by votes of feet, knees, elbows and convention.
 
 Up, forward and left are a right-handed triple: left = up x forward.
 """
@@ -29,7 +29,7 @@ class Facing:
 
 
 def find_facing(body: Body, symmetry: BodySymmetry, stance: BodyStance) -> Facing:
-    """Find the forward direction: normal x up of the middle plane, with the sign by votes."""
+    """Find the forward direction: normal x up of the symmetry plane, with the sign decided by votes."""
     ahead = np.cross(symmetry.normal, body.up)
     ahead = ahead / max(float(np.linalg.norm(ahead)), 1e-12)
     votes: list[tuple[float, str]] = []
@@ -54,7 +54,7 @@ def find_facing(body: Body, symmetry: BodySymmetry, stance: BodyStance) -> Facin
 
 
 def find_ankle(body: Body, limb: LimbChain) -> Floats:
-    """Return where the lower bone of a limb ends: at the first joint of its ankle or wrist; else the limb's own end."""
+    """Return the end of a limb's lower bone [m]: the first joint of its ankle or wrist, otherwise the limb's end."""
     if limb.last is None or limb.middle is None:
         return limb.end
     at, last = body.parts[limb.middle].place, body.parts[limb.last].place
@@ -68,7 +68,7 @@ def find_ankle(body: Body, limb: LimbChain) -> Floats:
 
 
 def vote_by_feet(body: Body, legs: list[LimbChain], ahead: Floats) -> float:
-    """Return how far feet reach ahead of their ankles, -1 to 1."""
+    """Return a vote by the reach of feet ahead of their ankles, -1 to 1."""
     votes = []
     for leg in legs:
         if leg.last is None or leg.middle is None:
@@ -85,9 +85,10 @@ def vote_by_feet(body: Body, legs: list[LimbChain], ahead: Floats) -> float:
 
 
 def vote_by_bends(body: Body, limbs: list[LimbChain], ahead: Floats, sign: int) -> float:
-    """Return whether middle joints bend as knees do (sign 1) or as elbows do (-1), -1 to 1.
+    """Return a vote by the bend direction of knees (sign 1) or elbows (sign -1), -1 to 1.
 
-    By the range of a hinge: the end goes back when a knee bends; else by the bend of the pose, the knee ahead.
+    A hinge votes by its range: the lower bone moves back when a knee bends. Other joints vote by the bend of the pose:
+    the knee is ahead.
     """
     votes = []
     for limb in limbs:
@@ -111,7 +112,7 @@ def vote_by_bends(body: Body, limbs: list[LimbChain], ahead: Floats, sign: int) 
 
 
 def vote_by_head(body: Body, symmetry: BodySymmetry, stance: BodyStance, ahead: Floats) -> float:
-    """Return where the head of a quadruped (its highest middle part) is relative to its legs, -1 to 1."""
+    """Return a vote by the position of a quadruped's head (its highest middle part) relative to its legs, -1 to 1."""
     legs = np.array([body.parts[limb.pair.first].place for limb in stance.legs])
     center = legs.mean(axis=0)
     carriers = {k for limb in stance.legs for k in body.list_above(limb.pair.trunk)}

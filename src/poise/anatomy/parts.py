@@ -1,7 +1,7 @@
-"""The parts of a body by shape: rigid pieces, the joints between them, and their places.
+"""The parts of a body: rigid pieces, the joints between them, and their positions.
 
-A part begins at the joint that moves it; everything fixed to it belongs to it. Bones whose length a clip may change
-(`joint.locked`) count as fixed. Places are those of one pose, in the world.
+A part begins at the joint that moves it and includes everything fixed to it. Bones whose length a clip may change
+(`joint.locked`) count as fixed. Positions are those of one pose, in the world.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from poise.model import Joint, Model
 
 __all__ = ["Body", "BodyPart", "Floats", "list_parts"]
 
-FLAT_HEIGHT = 1e-6  # of the body's size: a lower body is flat
+FLAT_HEIGHT = 1e-6  # relative to the body's size: a lower body is flat
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,17 +25,17 @@ class BodyPart:
     """A rigid piece of a body.
 
     Attributes:
-        index: Its place in `Body.parts`.
-        frame: The frame that moves with its joint; the topmost frame where nothing moves it.
-        parent: The part that it hangs on; -1 for none.
-        place: Where its joint is [m].
-        turns: How many angles its joint has.
-        slides: How many lengths its joint has.
-        free: Whether it floats.
+        index: Its index in `Body.parts`.
+        frame: The frame that moves with its joint; the topmost frame if no joint moves it.
+        parent: The index of its parent part, or -1.
+        place: The position of its joint [m].
+        turns: The number of rotational degrees of freedom of its joint.
+        slides: The number of translational degrees of freedom of its joint.
+        free: Whether its joint is free.
         axis: The axis of a hinge, in the world; None for other joints.
         joint: The joint that moves it, or None.
         frames: All frames that move with it, its own first.
-        ends: Where those frames are, and the corners of the shapes fixed to them, (n, 3).
+        ends: The positions of those frames, and the corners of the shapes fixed to them, (n, 3) [m].
         mass: The mass of the part [kg].
     """
 
@@ -59,11 +59,11 @@ class Body:
 
     Attributes:
         model: The model.
-        parts: Parents first.
-        children: For each part those that hang on it.
-        places: Where every frame is, by name.
-        up: The way up, a unit vector.
-        size: The longest edge of the box around all joints [m].
+        parts: The parts, parents first.
+        children: The indices of the children of each part.
+        places: The transform of every frame, by name.
+        up: The up direction, a unit vector.
+        size: The longest edge of the bounding box of all joints [m].
     """
 
     model: Model
@@ -75,37 +75,37 @@ class Body:
 
     @property
     def joint_places(self) -> Floats:
-        """The places of all joints, (parts, 3)."""
+        """The positions of all joints, (parts, 3) [m]."""
         return np.array([part.place for part in self.parts])
 
     @property
     def tall(self) -> float:
-        """How far apart the lowest and the highest frame are [m]; the size of a body that lies flat."""
+        """The height between the lowest and highest frame [m], or the size if the body lies flat."""
         heights = [self.height(T[:3, 3]) for T in self.places.values()]
         tall = max(heights) - min(heights)
         return tall if tall > FLAT_HEIGHT * self.size else self.size
 
     def list_below(self, part: int) -> list[int]:
-        """List a part and all that hang on it, parents first."""
+        """List a part and its descendants, parents first."""
         out = [part]
         for at in out:
             out.extend(self.children[at])
         return out
 
     def list_above(self, part: int) -> list[int]:
-        """List a part and all that it hangs on, up to the root."""
+        """List a part and its ancestors, up to the root."""
         out = [part]
         while (parent := self.parts[out[-1]].parent) >= 0:
             out.append(parent)
         return out
 
     def height(self, place: Floats) -> float:
-        """Return how high a place is [m]."""
+        """Return the height of a point [m]."""
         return float(place @ self.up)
 
 
 def list_parts(model: Model, q: ArrayLike, up: Floats) -> Body:
-    """List the parts of a model as it stands in a pose."""
+    """List the parts of a model in a pose."""
     world = model.fk(q)
     places = {name: world[i] for i, name in enumerate(model.frames)}
     owner: dict[str | None, str | None] = {None: None}
@@ -128,7 +128,7 @@ def list_parts(model: Model, q: ArrayLike, up: Floats) -> Body:
         if part.parent >= 0:
             children[part.parent].append(part.index)
     root = next((part.index for part in parts if len(children[part.index]) > 1), 0)
-    joints = np.array([part.place for part in parts[root:]])  # without a root that stands apart from its body
+    joints = np.array([part.place for part in parts[root:]])  # without a root that is apart from its body
     size = float(np.ptp(joints, axis=0).max())
     return Body(model, tuple(parts), tuple(map(tuple, children)), places, up, size if size > 0.0 else 1.0)
 

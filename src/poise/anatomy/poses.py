@@ -22,7 +22,7 @@ CLEAR_LIKENESS = 0.95  # likeness of two sides at which no other pose is tried
 
 
 def read_best_shape(model: Model, frames: Floats | None = None) -> BodyShape:
-    """Read the shape of a body in the pose that shows it best: on its legs, its sides alike, its head above."""
+    """Read the shape of a body in the pose that shows it best: standing on its legs, symmetric, head up."""
     some = [] if frames is None else [frames[i] for i in sample_frames(len(frames))]
     poses = [model.rest, *some, *model.poses.values()]
     seen = PoseReader(model, poses)
@@ -36,7 +36,7 @@ def read_best_shape(model: Model, frames: Floats | None = None) -> BodyShape:
         shape = seen.read(pose, up)
         worth = score_shape(shape) - handicap
         if handicap and "head" not in shape.roles:
-            continue  # another way up is believed where a head is above
+            continue  # another up direction is only accepted with a head above
         if worth > most + 1e-9:
             best, most = shape, worth
         if most >= CLEAR_LIKENESS * KIND_SCORES["biped"]:
@@ -45,7 +45,7 @@ def read_best_shape(model: Model, frames: Floats | None = None) -> BodyShape:
 
 
 class PoseReader:
-    """Shapes of a model in several poses and up directions; parts and middle plane are found once per pose."""
+    """Shapes of a model in several poses and up directions; parts and symmetry plane are found once per pose."""
 
     def __init__(self, model: Model, poses: Sequence[ArrayLike]) -> None:
         self.model, self.poses = model, poses
@@ -61,7 +61,7 @@ class PoseReader:
 
 
 def score_shape(shape: BodyShape) -> float:
-    """Score how clearly a pose shows the anatomy: stance, symmetry, arms and head."""
+    """Return a score of how clearly a pose shows the anatomy, from stance, symmetry and head."""
     if shape.stance is None:
         return 0.0
     limbs = shape.stance.legs or ([shape.stance.arms] if shape.stance.arms else [])
@@ -82,7 +82,7 @@ def has_unread_limbs(shape: BodyShape) -> bool:
 
 
 def list_views(model: Model, poses: int) -> Iterator[tuple[int, Floats, float]]:
-    """List other poses and other ways up, each with its handicap; pose 0 is the rest pose."""
+    """List other poses and up directions, each with its handicap; pose 0 is the rest pose."""
     for pose in range(1, poses):
         yield pose, model.up_direction, 0.0
     others = [sign * axis for axis in np.eye(3) for sign in (1.0, -1.0) if sign * axis @ model.up_direction < 0.5]
@@ -94,5 +94,5 @@ def list_views(model: Model, poses: int) -> Iterator[tuple[int, Floats, float]]:
 
 
 def sample_frames(count: int) -> list[int]:
-    """List a few frames of a clip, the first among them."""
+    """List the indices of a few frames of a clip, including the first."""
     return sorted({int(i) for i in np.linspace(0, count - 1, min(CLIP_FRAMES, count))})

@@ -1,4 +1,4 @@
-"""Roles: which frame is which part of a body, how surely, and by what evidence."""
+"""Roles: the frames of a body's parts, with certainty and evidence."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ LIMBS = (
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """One role.
+    """A role and its frame.
 
     Attributes:
-        role: What it is, such as "hand_l".
-        frame: The frame that plays it.
-        certainty: How sure that is, 0 to 1.
+        role: The name of the role, such as "hand_l".
+        frame: The frame that has the role.
+        certainty: The certainty, 0 to 1.
         evidence: The name, the shape, or both, with the reason.
     """
 
@@ -50,10 +50,10 @@ class Roles(Mapping[str, str]):
     Attributes:
         model_name: The name of the body.
         kind: "biped", "quadruped", "many legs", "two arms"; "" if the shape is none of them.
-        scheme: The tool whose bone names they are; "words" if names were read word by word, "" if they have no meaning.
+        scheme: The tool whose bone names are used; "words" if names were read word by word, "" if they are unknown.
         found: All roles, the trunk first.
         notes: Remarks: parts without a frame of their own, wheels in place of legs.
-        disagreements: Disagreements of names and shape, and which was followed.
+        disagreements: Disagreements between names and shape, and the one that was followed.
         facing: The direction that the body faces, a unit vector in world coordinates, or None if unknown.
     """
 
@@ -95,20 +95,20 @@ class Roles(Mapping[str, str]):
         """Return a role with its certainty and its evidence.
 
         Raises:
-            NameNotFound: Nothing plays it; the message has those that are played.
+            NameNotFound: No frame has the role; the message lists the known roles.
         """
         _ = self[name]
         return next(role for role in self.found if role.role == name)
 
     def list_roles(self, frame: str) -> tuple[str, ...]:
-        """Return the roles that a frame plays."""
+        """Return the roles of a frame."""
         return tuple(role.role for role in self.found if role.frame == frame)
 
     @cached_property
     def contacts(self) -> Mapping[str, ContactPoint]:
         """The contact points of the body: heel_l, toe_l, the corners sole_1_l to sole_4_l, palm_l, ...
 
-        From the solids of feet and hands, else from their meshes (which are read now), else from the bones.
+        They come from the solids of feet and hands, else from their meshes (read on first access), else from bones.
         """
         model, body = self._seen
         return MappingProxyType(find_contacts(model, self._frames, body, self._ahead))
@@ -119,7 +119,7 @@ class Roles(Mapping[str, str]):
 
     @property
     def _ahead(self) -> Floats:
-        """The facing of the body, or any level direction if it is unknown."""
+        """The facing of the body, or any horizontal direction if it is unknown."""
         up: Floats = self._seen[1].up
         return up[[1, 2, 0]] if self.facing is None else np.array(self.facing)
 

@@ -1,4 +1,4 @@
-"""poise.roles: which frame of a body is which part of it."""
+"""poise.roles: find the frames of a body's parts."""
 
 from __future__ import annotations
 
@@ -23,17 +23,16 @@ ROLES = MemoSlot[Roles]("roles")
 def roles(model: Model, clip: Motion | None = None) -> Roles:
     """Find the frames of a body's parts, such as its left hand, head or right knee, with certainty and evidence.
 
-    The names are held against the bone names of known tools and read word by word; the shape is read from the rest
-    pose, or from a clip where the rest pose does not stand: the plane in which the body is its own image, the pairs of
-    limbs beside it, which of them reach the ground, where they bend. What the model itself states, by its file or by
-    `model.with_roles`, is taken as it is.
+    Names are compared with the bone names of known tools and read word by word. The shape is read from the rest pose,
+    or from a clip if the rest pose does not stand: its symmetry plane, the pairs of limbs on either side, the limbs
+    that reach the ground, and their bends. Roles given by the file or by `model.with_roles` have priority.
 
     Args:
         model: The body.
-        clip: A motion of it, for bodies whose rest pose is not a standing one.
+        clip: A motion of the body, if its rest pose does not stand.
 
     Raises:
-        ModelMismatch: The clip is of another model.
+        ModelMismatch: The clip belongs to another model.
     """
     if not isinstance(model, Model):
         raise InvalidValue(f"model must be a Model, such as poise.load returns, not {model!r}.")
@@ -50,7 +49,7 @@ def roles(model: Model, clip: Motion | None = None) -> Roles:
 
 
 def search_roles(model: Model, frames: Floats | None) -> Roles:
-    """Find the roles by names and by shape, seen in the rest pose or in frames of a clip, (frames, nq)."""
+    """Find the roles by names and by shape, in the rest pose or in frames of a clip, (frames, nq)."""
     names, shape = find_roles(model), read_best_shape(model, frames)
     weighed, shape = weigh_evidence(model, names, shape)
     found = keep_stated(model, weighed.found)
@@ -77,9 +76,9 @@ def keep_stated(model: Model, found: list[Role]) -> list[Role]:
 
 
 def correct_kind(shape: BodyShape, found: dict[str, str]) -> BodyShape:
-    """Return the shape as a biped if only arms were seen, but legs are named or stated.
+    """Return the shape as a biped if only arms were detected, but legs are named or stated.
 
-    Legs are not seen in a pose in which they reach no ground, or are no images of each other, as in a stride.
+    Legs are not detected in poses in which they do not reach the ground or are not symmetric, as in a stride.
     """
     arms = {found.get(f"{part}_{side}") for part in ("shoulder", "elbow", "wrist", "hand") for side in "lr"}
     legs = {found.get(f"{part}_{side}") for part in ("hip", "knee", "ankle") for side in "lr"}
@@ -89,7 +88,7 @@ def correct_kind(shape: BodyShape, found: dict[str, str]) -> BodyShape:
 
 
 def find_look_direction(shape: BodyShape, turned: bool) -> tuple[float, float, float] | None:
-    """Return the facing of a body, reversed if its names say so, or None without a middle plane."""
+    """Return the facing of a body, reversed if `turned`, or None without a symmetry plane."""
     if shape.facing is None:
         return None
     x, y, z = (float(value) for value in (-shape.facing.forward if turned else shape.facing.forward))

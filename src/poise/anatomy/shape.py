@@ -21,7 +21,7 @@ NO_LEGS = "it has no legs"
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """A frame that may play a role, how surely (0 to 1), and why."""
+    """A candidate frame for a role, with its certainty (0 to 1) and the reason."""
 
     frame: str
     certainty: float
@@ -33,12 +33,12 @@ class BodyShape:
     """The anatomy of a body by its shape.
 
     Attributes:
-        kind: "biped", "quadruped", "many legs", "two arms", or "" where it has no pairs of limbs.
-        roles: Role to its guess.
-        notes: What is worth saying: legs that are wheels, hands that have no frame.
-        facing: Which way it looks; None without a middle plane.
+        kind: "biped", "quadruped", "many legs", "two arms", or "" if it has no pairs of limbs.
+        roles: The guess for each role.
+        notes: Remarks: legs that are wheels, hands without a frame.
+        facing: The direction it faces; None without a symmetry plane.
         body: Its parts.
-        symmetry: Its middle plane; None where it has none.
+        symmetry: Its symmetry plane, or None.
         stance: Its legs and arms.
     """
 
@@ -87,7 +87,7 @@ def read_shape(body: Body, symmetry: BodySymmetry | None) -> BodyShape:
 
 
 def list_suffixes(count: int) -> tuple[str, ...]:
-    """List the prefixes of sides for pairs of legs, hind legs first: h and f for four legs."""
+    """List the side prefixes of pairs of legs, hind legs first: h and f for four legs."""
     return {1: ("",), 2: ("h", "f"), 3: ("h", "m", "f")}.get(count, tuple(f"{k}" for k in range(1, count + 1)))
 
 
@@ -148,7 +148,7 @@ def name_joints(
 
 
 def find_end_frame(body: Body, limb: LimbChain) -> str | None:
-    """Find a frame that is fixed to the last part of a limb far from its joint, such as the foot of a robot dog."""
+    """Find a frame fixed to the last part of a limb far from its joint, such as the foot of a robot dog."""
     last = body.parts[limb.chain[-1]]
     upper = body.parts[limb.upper].place
     off = {name: float(np.linalg.norm(body.places[name][:3, 3] - last.place)) for name in last.frames[1:]}

@@ -1,4 +1,4 @@
-"""The contact points of one foot: of its role, or of any frame that is taken for a foot."""
+"""The contact points of one foot: of a role, or of any frame treated as a foot."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FOOT = ("heel", "toe", "sole_1", "sole_2", "sole_3", "sole_4")
 
 
 def find_sole(model: Model, foot: str, toes: str | None = None) -> list[ContactPoint]:
-    """Find the points with which a foot touches the ground: heel, toe, and the corners of its sole, if it has these.
+    """Find the points with which a foot touches the ground: heel, toe, and the corners of its sole, if it has them.
 
     Args:
         model: The body.
@@ -21,7 +21,7 @@ def find_sole(model: Model, foot: str, toes: str | None = None) -> list[ContactP
         toes: The frame of its toes, if a joint moves them.
 
     Returns:
-        The contact points of `poise.roles`, if one of its feet is on that frame; else those of the frame as if it were
+        The contact points of `poise.roles` if one of its feet is on that frame; otherwise those of the frame treated as
         a foot.
     """
     foot, toes = model.frame(foot).name, None if toes is None else model.frame(toes).name

@@ -1,6 +1,6 @@
 """Legs and arms by shape: legs reach the ground, arms are at the other end of the trunk.
 
-Of a body with arms alone they may hang down as legs do, and the shape cannot tell them apart: their names can.
+The arms of a body without legs may hang down like legs; then only their names can distinguish them.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from poise.anatomy.symmetry import BodySymmetry, Branches, LimbPair
 
 __all__ = ["BodyStance", "Limbs", "find_path", "find_stance", "is_star"]
 
-GROUND_LAYER = 0.12  # of the body's height: the height of a foot above the lowest place
-LEAST_ARM_ANGLES = 4  # of a body without legs
-LEAST_LEG_ANGLES = 2  # the jaws of a gripper have fewer
+GROUND_LAYER = 0.12  # relative to the body's height: the largest height of a foot above the lowest point
+LEAST_ARM_ANGLES = 4  # rotational degrees of freedom, of a body without legs
+LEAST_LEG_ANGLES = 2  # rotational degrees of freedom; the jaws of a gripper have fewer
 ARM_WORDS = frozenset(("shoulder", "elbow", "wrist"))
 LEG_WORDS = frozenset(("hip", "thigh", "knee", "shin", "calf", "ankle", "foot", "leg"))
-LEAST_LIMB_LENGTH = 0.15  # of the body's height
-LEAST_LEG_LIKENESS = 0.8  # of an unpaired leg to one of a pair
-FLOATING_SLIDES = 2  # slides between the world and the trunk of a body that may be anywhere: a lift has one
+LEAST_LIMB_LENGTH = 0.15  # relative to the body's height
+LEAST_LEG_LIKENESS = 0.8  # likeness of an unpaired leg to one of a pair
+FLOATING_SLIDES = 2  # translations between the world and the trunk of a floating body; a lift has one
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +41,12 @@ class BodyStance:
     """The legs, arms and wheels of a body.
 
     Attributes:
-        legs: Pairs of legs: one of a biped, two of a quadruped, the hind ones first.
+        legs: Pairs of legs: one for a biped, two for a quadruped, hind legs first.
         arms: The pair of arms, or None.
-        wheels: Parts that are wheels and hang on the trunk.
+        wheels: Wheels that are attached to the trunk, by part index.
         height: The height of the body [m].
-        floor: The height of its lowest place.
-        lone: Where legs without a partner begin, such as the third one of a tripod.
+        floor: The height of its lowest point [m].
+        lone: The first parts of legs without a partner, such as the third leg of a tripod.
     """
 
     legs: tuple[Limbs, ...]
@@ -95,7 +95,7 @@ def list_detached_roots(body: Body, symmetry: BodySymmetry) -> set[int]:
 
 
 def find_lone_legs(body: Body, legs: list[Limbs], floor: float, height: float) -> tuple[int, ...]:
-    """Find the legs without a partner: as long as a pair of legs on the same part, and on the same ground."""
+    """Find the legs without a partner: like a pair of legs on the same part, and on the same ground."""
     if not legs:
         return ()
     taken = {k for limb in legs for k in (limb.pair.first, limb.pair.second)}
@@ -120,13 +120,13 @@ def is_star(body: Body, symmetry: BodySymmetry, stance: BodyStance) -> bool:
 
 
 def find_lowest_height(body: Body, limbs: Limbs) -> float:
-    """Return the height of the lowest joint or end of a pair."""
+    """Return the height of the lowest joint or end of a pair [m]."""
     places = [body.parts[k].place for limb in (limbs.first, limbs.second) for k in limb.chain]
     return min(body.height(place) for place in [*places, limbs.first.end, limbs.second.end])
 
 
 def is_pair_of_legs(body: Body, limbs: list[Limbs], limb: Limbs, floor: float, height: float) -> bool:
-    """Return whether a pair carries the body: it ends at the ground, well below where it begins and below the trunk."""
+    """Return whether a pair of limbs carries the body: it ends at the ground, well below its start and the trunk."""
     if sum(body.parts[k].turns for k in limb.first.chain) < LEAST_LEG_ANGLES:
         return False
     low, begin = find_lowest_height(body, limb), body.height(body.parts[limb.pair.first].place)
@@ -140,7 +140,7 @@ def is_pair_of_legs(body: Body, limbs: list[Limbs], limb: Limbs, floor: float, h
 def are_called_arms(body: Body, limbs: Limbs) -> bool:
     """Return whether a pair is named as arms, which may hang down as far as legs.
 
-    Animals have shoulders and elbows in their forelegs; a body on two legs stands on no pair that is called so.
+    Forelegs of animals have shoulders and elbows too, so this only applies to bodies with one pair of legs.
     """
     parts = [body.parts[k] for limb in (limbs.first, limbs.second) for k in limb.chain]
     words = {
@@ -153,7 +153,7 @@ def are_called_arms(body: Body, limbs: Limbs) -> bool:
 
 
 def list_core(body: Body, limbs: list[Limbs]) -> set[int]:
-    """List the parts of the trunk between the pairs; with one pair all that it hangs on, down to a fixed base."""
+    """List the parts of the trunk between the pairs; with one pair all its ancestors, down to a fixed base."""
     hubs = [limb.pair.trunk for limb in limbs]
     if len(set(hubs)) > 1:
         return {k for hub in hubs for k in find_path(body, hubs[0], hub)[1:]}
@@ -162,7 +162,7 @@ def list_core(body: Body, limbs: list[Limbs]) -> set[int]:
 
 
 def begin_at_one_height(body: Body, legs: list[Limbs], height: float) -> bool:
-    """Return whether several pairs of legs begin at about one height, as those of a quadruped do."""
+    """Return whether several pairs of legs begin at about the same height, as in a quadruped."""
     begins = [body.height(body.parts[limb.pair.first].place) for limb in legs]
     lengths = [limb.pair.length for limb in legs]
     return max(begins) - min(begins) < 0.35 * height and min(lengths) > 0.6 * max(lengths)
@@ -190,7 +190,7 @@ def are_fingers(body: Body, limbs: Limbs) -> bool:
 
 
 def find_path(body: Body, a: int, b: int) -> list[int]:
-    """List the parts on the way from one part to another, both included."""
+    """List the parts on the path from one part to another, including both."""
     up, down = body.list_above(a), body.list_above(b)
     meet = next(k for k in up if k in down) if set(up) & set(down) else None
     if meet is None:

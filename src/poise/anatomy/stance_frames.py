@@ -1,7 +1,7 @@
 """Example poses in which a foot stands, for bodies whose rest pose does not stand.
 
-A clip may well begin in the middle of a step, and a foot in the air does not tell how its sole lies. So a frame is
-looked for in which the hips are high, the foot is low and hardly moves, and is turned as it mostly is there.
+A clip may begin in the middle of a step, and a foot in the air does not show the orientation of its sole. The frame
+chosen has high hips and a low, slow foot, with the most common orientation among such frames.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from poise.anatomy.parts import Body, list_parts
 
 __all__ = ["stand_on"]
 
-HIP_HEIGHT_SHARE = 0.85  # of the usual hip height: lower, the body sits or lies
-FOOT_HEIGHT = 0.02  # of the body's height, above the lowest height of the foot
-SLOW_SHARE = 0.5  # of those frames, the slowest
+HIP_HEIGHT_SHARE = 0.85  # relative to the usual hip height: below it the body sits or lies
+FOOT_HEIGHT = 0.02  # relative to the body's height, above the lowest height of the foot
+SLOW_SHARE = 0.5  # share of those frames that is kept, slowest first
 
 
 def stand_on(body: Body, roles: Mapping[str, str], foot: str) -> Body:
-    """Return a body in the example pose in which a foot stands, or unchanged if its rest pose shows it."""
+    """Return a body in the example pose in which a foot stands, or unchanged if it is already in its rest pose."""
     model, clip = body.model, body.model.example_poses
     if clip is None or len(clip) < 2 or np.allclose(body.places[foot], model.fk(model.rest, foot)):
         return body

@@ -1,8 +1,8 @@
-"""Mirror symmetry by shape: the middle plane of a body, its trunk, and its pairs of limbs.
+"""Mirror symmetry by shape: the symmetry plane of a body, its trunk, and its pairs of limbs.
 
-A branch of the tree and its image have the same lengths, whatever they are called; where they begin are mirror images
-on the part that carries both. The plane that pairs the greatest length of limbs is the body's middle plane. Parts in
-it are the trunk, with neck and tail; the other branches are paired, or odd.
+A branch of the tree and its mirror image have the same lengths, whatever their names, and begin at mirrored points of
+their common parent. The plane that pairs the greatest length of limbs is the body's symmetry plane. Parts in it are the
+trunk, with neck and tail; the other branches are paired or odd.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from poise.arrays import Floats
 __all__ = ["BodySymmetry", "Branches", "LimbPair", "find_symmetry"]
 
 LEAST_LIKENESS = 0.6  # of the two branches of a pair
-IMAGE_DISTANCE = 0.12  # of the body's size: the distance of a branch from its mirror image at which likeness fades
-FAR_IMAGE = 0.55  # above -log(LEAST_LIKENESS): the exponent of `fit_images` at which no pair is alike
+IMAGE_DISTANCE = 0.12  # relative to the body's size: distance from a mirror image at which likeness fades
+FAR_IMAGE = 0.55  # above -log(LEAST_LIKENESS): the exponent of `fit_images` beyond which no pair is alike
 MOST_PLANES = 40
-MOST_COMPARED = 64  # branches of one part, the longest
+MOST_COMPARED = 64  # branches of one part, the longest ones
 
 
 @dataclass(frozen=True, slots=True)
 class LimbPair:
-    """Two mirrored limbs: the part that carries them, their first parts, likeness and length."""
+    """Two mirrored limbs: their parent part, their first parts, likeness and length [m]."""
 
     trunk: int
     first: int
@@ -39,7 +39,7 @@ class LimbPair:
 
 @dataclass(frozen=True)
 class BodySymmetry:
-    """The middle plane of a body, `normal @ x == offset`, with its trunk, pairs of limbs and unpaired limbs."""
+    """The symmetry plane of a body, `normal @ x == offset`, with its trunk, pairs of limbs and unpaired limbs."""
 
     normal: Floats
     offset: float
@@ -50,7 +50,7 @@ class BodySymmetry:
 
 
 class Branches:
-    """The lengths of all branches of a body, compared."""
+    """The lengths of all branches of a body, and their comparison."""
 
     def __init__(self, body: Body) -> None:
         self.body = body
@@ -70,7 +70,7 @@ class Branches:
         return float(np.linalg.norm(at.place - self.body.parts[at.parent].place)) if at.parent >= 0 else 0.0
 
     def compare(self, a: int, b: int) -> float:
-        """Return the likeness of two branches, 0 to 1: as many joints, the same distances along them."""
+        """Return the likeness of two branches, 0 to 1, by their numbers of joints and the distances along them."""
         if (a, b) not in self.compared:
             self.compared[a, b] = self.compare_paths(a, b)
         return self.compared[a, b]
@@ -90,7 +90,7 @@ class Branches:
 
     @cached_property
     def middles(self) -> Floats:
-        """The mean place of the joints of every branch, (parts, 3)."""
+        """The mean position of the joints of every branch, (parts, 3) [m]."""
         sums = np.array([[*part.place, 1.0] for part in self.body.parts])
         for part in reversed(self.body.parts):
             if part.parent >= 0:
@@ -98,12 +98,12 @@ class Branches:
         return np.array(sums[:, :3] / sums[:, 3:])
 
     def list_longest(self, siblings: Sequence[int]) -> list[int]:
-        """List branches of one part, in their order; of more than MOST_COMPARED the longest."""
+        """List branches of one part in their order; at most MOST_COMPARED, the longest."""
         return sorted(sorted(siblings, key=lambda k: -self.reach[k])[:MOST_COMPARED])
 
 
 def find_symmetry(body: Body) -> BodySymmetry | None:
-    """Find the middle plane of a body, or None if no limbs are paired."""
+    """Find the symmetry plane of a body, or None if no limbs are paired."""
     branches = Branches(body)
     found = [mirror_body(body, branches, normal, offset) for normal, offset in list_planes(body, branches)]
     best = max(found, key=lambda one: one.score, default=None)
@@ -146,7 +146,7 @@ def snap_to_axis(normal: Floats) -> Floats:
 
 
 def mirror_body(body: Body, branches: Branches, normal: Floats, offset: float) -> BodySymmetry:
-    """Pair the branches of a body in a plane, from its root outwards."""
+    """Pair the branches of a body about a plane, from its root outwards."""
     trunk: list[int] = []
     pairs: list[LimbPair] = []
     odd: list[int] = []
@@ -181,7 +181,7 @@ def pair_children(
             pairs.append(LimbPair(at, a, b, alike, length))
             del aside[a], aside[b]
     near = 0.5 * IMAGE_DISTANCE * body.size
-    alone = len(children) == 1  # a root that stands apart from its body
+    alone = len(children) == 1  # a root that is apart from its body
     middle = [k for k in aside if alone or abs(float(normal @ body.parts[k].place) - offset) < near]
     return pairs, middle, [k for k in aside if k not in middle]
 
@@ -189,7 +189,7 @@ def pair_children(
 def list_near_images(
     body: Body, branches: Branches, siblings: list[int], normal: Floats, offset: float
 ) -> list[tuple[int, int]]:
-    """List the pairs of siblings whose mirror images may fit, by one array operation instead of a call per pair."""
+    """List the pairs of siblings whose mirror images may fit, with one array operation instead of a call per pair."""
     if len(siblings) < 2:
         return []
     off = np.zeros((len(siblings), len(siblings)))
@@ -202,7 +202,7 @@ def list_near_images(
 
 
 def fit_images(body: Body, branches: Branches, a: int, b: int, normal: Floats, offset: float) -> float:
-    """Return how well a branch mirrors another: its likeness, reduced by the distance of the images."""
+    """Return the likeness of two branches as mirror images, 0 to 1, reduced by the distance of the images."""
     image = body.parts[a].place - 2.0 * (normal @ body.parts[a].place - offset) * normal
     off = float(np.linalg.norm(image - body.parts[b].place)) / (IMAGE_DISTANCE * body.size)
     middle = branches.middles[a] - 2.0 * (normal @ branches.middles[a] - offset) * normal
@@ -211,7 +211,7 @@ def fit_images(body: Body, branches: Branches, a: int, b: int, normal: Floats, o
 
 
 def measure_hinge_share(body: Body, pairs: list[LimbPair], normal: Floats) -> float:
-    """Return how far the hinges of the paired limbs lie across the body, as knees and elbows do: 0 to 1."""
+    """Return the mean alignment of the paired limbs' hinges with the normal, as for knees and elbows, 0 to 1."""
     axes = [body.parts[k].axis for pair in pairs for k in body.list_below(pair.first)]
     across = [abs(float(axis @ normal)) for axis in axes if axis is not None]
     return float(np.mean(across)) if across else 0.5

@@ -1,4 +1,4 @@
-"""The trunk by shape: pelvis and chest carry the legs and the arms, the spine is between them, the head beyond."""
+"""The trunk by shape: the pelvis carries the legs, the chest the arms; the spine is between, the head beyond."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from poise.arrays import Floats
 
 __all__ = ["read_trunk"]
 
-CROWN_LENGTH = 0.085  # of the body's height: a bone of this length above the neck ends at the top of the head
+CROWN_LENGTH = 0.085  # relative to the body's height: a longer bone above the neck ends at the top of the head
 
 Found = dict[str, tuple[str, float, str]]
 
@@ -48,7 +48,7 @@ def read_trunk(
     top = fore if fore is not None else hind
     if top is not None:
         found.update(read_head(body, symmetry, stance, facing, top, hind, kind, sure))
-    if fore is None and "head" in found:  # a body of legs alone: what is above them is its chest
+    if fore is None and "head" in found:  # a body with legs only: the part above them is its chest
         found["chest"] = found.pop("neck", found["head"])
         found.pop("head")
     if fore is not None and "head" not in found and kind in ("biped", "two arms"):
@@ -91,7 +91,7 @@ def read_head(
 
 
 def end_at_head(body: Body, chain: list[int], height: float) -> list[int]:
-    """Drop the parts beyond a head: those without weight, and the bone that ends at its crown."""
+    """Drop the parts beyond a head: those without mass, and the bone that ends at its crown."""
     heavy = max(body.parts[k].mass for k in chain)
     while len(chain) > 1 and body.parts[chain[-1]].mass < 0.05 * heavy:
         chain = chain[:-1]
@@ -105,12 +105,12 @@ def end_at_head(body: Body, chain: list[int], height: float) -> list[int]:
 
 
 def list_places_below(body: Body, part: int) -> list[Floats]:
-    """List the places of all frames at and under a part."""
+    """List the positions of all points of a part and its descendants [m]."""
     return [end for k in body.list_below(part) for end in body.parts[k].ends]
 
 
 def follow_middle(body: Body, symmetry: BodySymmetry, first: int) -> list[int]:
-    """Follow the middle of the body from a part outwards, as long as one way leads on; twigs do not count."""
+    """Follow the middle of the body from a part outwards until it forks; short side branches are ignored."""
     chain = [first]
     while True:
         below = [k for k in body.children[chain[-1]] if k in symmetry.trunk and body.parts[k].turns]

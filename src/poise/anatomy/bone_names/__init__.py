@@ -1,1 +1,1 @@
-"""Bone names of known tools and the roles they play."""
+"""Bone names of known tools, and their roles."""

@@ -1,7 +1,7 @@
-"""Roles by bone names: which frame is the left hand, and with what confidence.
+"""Roles by bone names, with their confidence.
 
-The names of a skeleton are held against the tables of the tools that the field uses, and read word by word where no
-table fits; the best reading wins. A role whose frame hangs on the wrong part of the tree loses half its confidence.
+The names of a skeleton are compared with tables of common tools, and read word by word if no table fits; the most
+confident reading wins. A role whose frame has the wrong ancestors loses half its confidence.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from poise.model import Model
 
 __all__ = ["CORE", "LEAST_REPORT_CONFIDENCE", "RoleMatch", "RoleReport", "find_bone_roles", "find_roles"]
 
-LEAST_REPORT_CONFIDENCE = 0.4  # a report below it gives a model no roles
-LONGEST_NAME = 200  # letters; longer names are ignored
-LEAST_MATCH_CONFIDENCE = 0.3  # smaller ones are dropped
+LEAST_REPORT_CONFIDENCE = 0.4  # a report below it assigns no roles to a model
+LONGEST_NAME = 200  # characters; longer names are ignored
+LEAST_MATCH_CONFIDENCE = 0.3  # matches below it are dropped
 _ESCAPED = re.compile(r"FBXASC([01][0-9]{2})", re.ASCII)
 _NUMBERED = re.compile(r"_[0-9]{1,5}$", re.ASCII)
 _SEPARATORS = re.compile(r"[\s_.\-]+")
@@ -26,7 +26,7 @@ _SEPARATORS = re.compile(r"[\s_.\-]+")
 
 @dataclass(frozen=True, slots=True)
 class RoleMatch:
-    """A role, the frame that plays it, how sure that is (0 to 1), and why."""
+    """A role and its frame, with the confidence (0 to 1) and the reason."""
 
     role: str
     frame: str
@@ -39,11 +39,11 @@ class RoleReport:
     """The roles of a skeleton by its names.
 
     Attributes:
-        scheme: Whose names they are; "words" where no table fits, "" where nothing does.
-        confidence: How sure all of it is: the mean confidence of the fourteen main roles, 0 for one not found.
+        scheme: The tool whose names they are; "words" if no table fits, "" if nothing does.
+        confidence: The mean confidence of the fourteen main roles, with 0 for missing ones.
         matches: The roles found.
-        missing: Main roles that nothing plays.
-        unknown: Frames that play no role.
+        missing: The main roles without a frame.
+        unknown: The frames without a role.
     """
 
     scheme: str
@@ -54,12 +54,12 @@ class RoleReport:
 
     @property
     def roles(self) -> dict[str, str]:
-        """Role to frame."""
+        """The frame of each role."""
         return {match.role: match.frame for match in self.matches}
 
     @property
     def is_known(self) -> bool:
-        """Whether they are the names of a known tool."""
+        """Whether the names are those of a known tool."""
         return self.scheme not in ("", "words") and self.confidence >= LEAST_REPORT_CONFIDENCE
 
     def __str__(self) -> str:
@@ -75,10 +75,10 @@ class RoleReport:
 
 
 def find_roles(skeleton: Model | Mapping[str, str | None] | Iterable[str]) -> RoleReport:
-    """Return which frames play which roles.
+    """Find the roles of frames by their names.
 
     Args:
-        skeleton: A model, or frame names with their parents' names, or names alone.
+        skeleton: A model, or frame names with their parents' names, or frame names alone.
     """
     if isinstance(skeleton, Model):
         parents = {name: skeleton.frame(name).parent for name in skeleton.frames}
@@ -97,7 +97,7 @@ def find_roles(skeleton: Model | Mapping[str, str | None] | Iterable[str]) -> Ro
 
 
 def find_bone_roles(scheme: str, bone: str) -> tuple[str, ...]:
-    """Return the roles of one bone in one table, such as ("VRM", "leftHand"), empty if unknown."""
+    """Return the roles of one bone in one table, such as ("VRM", "leftHand"); empty if unknown."""
     table = next((s for s in SCHEMES if s.name == scheme), None)
     return () if table is None else table.names.get(bone, ())
 
@@ -106,33 +106,33 @@ def find_bone_roles(scheme: str, bone: str) -> tuple[str, ...]:
 
 
 def unescape(name: str) -> str:
-    """Return a name with the letters that Maya's FBX writes by their numbers: ``handFBXASC046L`` is ``hand.L``."""
+    """Return a name with the character codes of Maya's FBX decoded: ``handFBXASC046L`` is ``hand.L``."""
     return _ESCAPED.sub(lambda found: chr(int(found[1])), name)
 
 
 def are_counted(written: Mapping[str, str]) -> bool:
-    """Return whether most names end in a number of their own, as those of Sketchfab do: ``mixamorig:Hips_01``."""
+    """Return whether most names end in a serial number, as in Sketchfab files: ``mixamorig:Hips_01``."""
     return sum(bool(_NUMBERED.search(text)) for text in written.values()) > 0.6 * len(written)
 
 
 def drop_counts(written: Mapping[str, str]) -> dict[str, str]:
-    """Return the names without those numbers."""
+    """Return the names without their serial numbers."""
     return {name: _NUMBERED.sub("", text) for name, text in written.items()}
 
 
 def fold_name(name: str) -> str:
-    """Return a name without case and separators."""
+    """Return a name in lower case without separators."""
     return _SEPARATORS.sub("", name).lower()
 
 
 def strip_prefix(name: str, prefix: str) -> str:
-    """Return a name without its namespace and without the prefix that all have."""
+    """Return a name without its namespace and a common prefix."""
     tail = re.split(r"[:|]", name)[-1].strip()
     return tail[len(prefix) :] if prefix and tail.startswith(prefix) else tail
 
 
 def list_prefixes(names: Iterable[str]) -> list[str]:
-    """Return the prefixes that many names share, such as "mixamorig_", "DEF-" or "Bip01 ", and none at all."""
+    """List the prefixes that many names share, such as "mixamorig_", "DEF-" or "Bip01 ", and the empty one."""
     tails = [strip_prefix(name, "") for name in names]
     counts: dict[str, int] = {}
     for tail in tails:
@@ -144,11 +144,11 @@ def list_prefixes(names: Iterable[str]) -> list[str]:
     return ["", *sorted(often, key=lambda start: -counts[start])[:6]]
 
 
-Found = dict[str, tuple[str, float, str]]  # role to frame, confidence, why
+Found = dict[str, tuple[str, float, str]]  # role to frame, confidence, reason
 
 
 def match_scheme(plain: Mapping[str, str], scheme: Scheme) -> Found:
-    """Return the roles that a table gives; the first frame of a name wins."""
+    """Return the roles that a table gives; the first frame with a name wins."""
     exact = {bone: (bone, 1.0) for bone in scheme.names}
     loose = {fold_name(bone): (bone, 0.9) for bone in scheme.names}
     found: Found = {}
@@ -171,7 +171,7 @@ def match_scheme(plain: Mapping[str, str], scheme: Scheme) -> Found:
 
 
 def match_words(written: Mapping[str, str]) -> tuple[str, Found]:
-    """Return the roles that words suggest; of equal ones the last frame wins, the outermost of several joints."""
+    """Return the roles that words suggest; of equal confidence the last frame wins, the outermost of several joints."""
     found: Found = {}
     for name, text in written.items():
         roles, sure = find_word_roles(text)
@@ -182,7 +182,7 @@ def match_words(written: Mapping[str, str]) -> tuple[str, Found]:
 
 
 def make_report(parents: Mapping[str, str | None], scheme: str, found: Found) -> RoleReport:
-    """Return the report of an attempt, the tree checked."""
+    """Return the report of an attempt, after a check of the tree."""
     matches = []
     for role, (frame, by_name, why) in found.items():
         wrong = is_misplaced(role, frame, found, parents)

@@ -1,8 +1,8 @@
-"""The bone names of tools and data sets, and the roles they play.
+"""The bone names of tools and data sets, and their roles.
 
-A role names a place of a body as the built-in humanoid does: `hand_l`, `foot_r`, `pelvis`, `spine_1`. A bone's frame
-sits at its beginning, so the bone of the upper arm is at the shoulder and plays `shoulder_l`. A hand bone begins at the
-wrist and carries the hand: it plays both. In the names ``{}`` is the side, ``{f}`` a finger, ``{k}`` a count.
+A role is named as in the built-in humanoid: `hand_l`, `foot_r`, `pelvis`, `spine_1`. A bone's frame is at its start, so
+the upper arm bone is at the shoulder and has the role `shoulder_l`. A hand bone starts at the wrist and carries the
+hand: it has both roles. In the names ``{}`` is the side, ``{f}`` a finger, ``{k}`` a count.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["CORE", "PARENTS", "SCHEMES", "Scheme"]
 
 FINGERS = ("thumb", "index", "middle", "ring", "little")
 
-# the roles by which a body is known, and what hangs on what, wherever the root of the body may be
+# the main roles of a body, and the parent of each role, independent of the root of the body
 CORE = (
     "pelvis",
     "head",
@@ -36,17 +36,17 @@ PARENTS = {
 
 @dataclass(frozen=True)
 class Scheme:
-    """One tool's names.
+    """The bone names of one tool.
 
     Attributes:
-        name: Whose they are.
-        sides: How left and right are written.
+        name: The name of the tool.
+        sides: The spelling of left and right.
         middle: Bones of the trunk: name to roles.
         limbs: Bones with a side: name to parts of roles, ``hand`` for `hand_l` and `hand_r`.
-        spine: Bones of the back from below, of which some may be missing: the first plays `spine_1`, the last `chest`.
+        spine: Bones of the back from below, of which some may be missing: the first is `spine_1`, the last `chest`.
         finger: The name of a finger's bones, from the palm outwards.
-        fingers: How thumb, index, middle, ring and little finger are written.
-        counts: How the bones of a finger are counted.
+        fingers: The spelling of thumb, index, middle, ring and little finger.
+        counts: The numbering of the bones of a finger.
     """
 
     name: str

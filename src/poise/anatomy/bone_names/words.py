@@ -1,4 +1,4 @@
-"""Names that no table has, read word by word: a side and a part, such as ``right_upper_arm`` or ``LShin``."""
+"""Names that are in no table, read word by word: a side and a part, such as ``right_upper_arm`` or ``LShin``."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ _SIDED = {word: role for role, words in SIDED.items() for word in words.split()}
 
 
 def split_name(name: str) -> list[str]:
-    """Return the words of a name in lower case, namespaces and numbers left out."""
+    """Return the words of a name in lower case, without namespaces and numbers."""
     tail = re.split(r"[:|/]", name)[-1]
     return [word for word in split_words(tail) if not word.isdigit()]
 
 
 def find_sided_word(words: Sequence[str]) -> tuple[str, list[str]]:
-    """Return the side that the words name, as a word or as the first letter of the only one (LShin), and the rest."""
+    """Return the side in the words, given as a word or as the first letter of the only word (LShin), and the rest."""
     if len(words) == 1 and words[0][:1] in "lr" and words[0][1:] in _SIDED:
         return words[0][0], [words[0][1:]]
     return split_side(words)
