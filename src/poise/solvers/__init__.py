@@ -1,4 +1,4 @@
-"""From goals to a pose: the solver and its solution."""
+"""The solver of goals for a pose, and its solution."""
 
 from poise.solvers.one_call import solve
 from poise.solvers.pixels import pixel_tolerance

@@ -1,4 +1,4 @@
-"""The goals, joints and bodies that a method supports; others are rejected by name."""
+"""The goals, joints and bodies that a method supports. Unsupported ones raise an error."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def check_serves(
     moves: NDArray[np.bool_],
     limits: Sequence[Limit] = (),
 ) -> None:
-    """Raise InvalidValue where the method cannot handle a goal, a joint on its way, or the body."""
+    """Raise InvalidValue if the method does not support a goal, a joint above its frame, a limit, or the body."""
     for name in goals:
         kind = name_kind(rows[name]) if name in rows else "posture"
         if kind not in method.goal_kinds:
@@ -48,7 +48,7 @@ def check_serves(
         cones = "cones" if "Cone" in method.limit_kinds else "the model's own cones"
         what = f"method {method.name!r} keeps joint ranges and {cones}, not {unserved[0]}"
         raise make_refusal(what, lambda other: other.levels or set(beyond) <= other.limit_kinds)
-    some = method.joint_kinds is not Method.joint_kinds  # a method that supports every kind need not look for them
+    some = method.joint_kinds is not Method.joint_kinds  # a method that supports every kind needs no check
     for row in rows.values() if some else ():
         for joint in find_joints_above(model, row, moves):
             kind = "mimic" if joint.mimic else joint.kind
@@ -62,7 +62,7 @@ def check_serves(
 
 
 def make_refusal(what: str, serves: Callable[[Method], bool]) -> InvalidValue:
-    """Return the error, with the names of the methods that can do it."""
+    """Return the error, with the names of the methods that support the request."""
     able = [name for name in names() if serves(find_method(name))]
     if not able:
         return InvalidValue(f"{what}; no method does yet.")
@@ -70,7 +70,7 @@ def make_refusal(what: str, serves: Callable[[Method], bool]) -> InvalidValue:
 
 
 def find_joints_above(model: Model, rows: GoalRows, moves: NDArray[np.bool_]) -> list[Joint]:
-    """Return the joints that move a goal's frame, or the frame of its target, and may move."""
+    """Return the movable joints that move a goal's frame or the frame of its target."""
     found: dict[str, Joint] = {}
     for frame in (rows.frame, rows.base):
         above = [] if frame is None else model.joints_above(frame)

@@ -1,4 +1,4 @@
-"""Clock: how long a call that makes several searches has taken, and how long the next one may take."""
+"""Clock: the time used by and left to a call that makes several searches."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ __all__ = ["Clock"]
 
 
 class Clock:
-    """The time that a call has used, and has left.
+    """The time that a call has used and has left.
 
     Args:
-        limit: Most seconds that it may take; None: as long as it takes.
-        spent: Seconds that it has taken before.
+        limit: Time limit [s]; None for no limit.
+        spent: Time already used before the clock starts [s].
     """
 
     __slots__ = ("_begun", "_limit")
@@ -23,12 +23,12 @@ class Clock:
 
     @property
     def seconds(self) -> float:
-        """Seconds that the call has taken."""
+        """The time used so far [s]."""
         return time.perf_counter() - self._begun
 
     @property
     def left(self) -> float | None:
-        """Seconds that are left, at least 0; None without a time limit."""
+        """The time left [s], at least 0; None without a time limit."""
         return None if self._limit is None else max(self._limit - self.seconds, 0.0)
 
     @property

@@ -1,8 +1,8 @@
-"""Guesses as starts, after searches from spread seeds have missed, and for several answers.
+"""Starts from guessed poses, for solves that missed from all seeds, and for several answers.
 
-A goal for a whole transform on a chain without a closed form of its own has guesses of where its poses may be
-(reach/guesses.py). They are starts as good as any seed, and for six turns far better: of what random arms reach, one
-transform in a hundred is missed by all seeds and found from a root. Nothing is proved by them.
+A full transform goal on a chain without a closed form has approximate poses (reach/guesses.py). They are good starts,
+and for six revolute joints much better than seeds: of the reachable transforms of random arms, all seeds miss one in a
+hundred that a root finds. Guesses prove nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MISSED = (Status.STALLED, Status.OUT_OF_STEPS)
 
 
 def goes_further(options: Options) -> bool:
-    """Return whether a solve that misses may restart elsewhere."""
+    """Return whether a missed solve may restart from other poses."""
     restarts = options.method.restarts if options.restarts == "auto" else options.restarts
     return int(restarts) > 0 and options.mode != "continuous"
 
@@ -35,7 +35,7 @@ def goes_further(options: Options) -> bool:
 def guess_goals(
     model: Model, options: Options, rows: Mapping[str, GoalRows], start: Floats
 ) -> tuple[str, Guesses] | None:
-    """Return the name and the guesses of the first goal that has any; joints that may not move stay as in the start."""
+    """Return the name and the guesses of the first goal that has any. Joints that may not move stay as in `start`."""
     freedom = find_freedom(model, options, start, True)
     for name, row in rows.items():
         closed = find_closed_form(model, row, freedom)
@@ -47,20 +47,20 @@ def guess_goals(
 
 
 def prepare_guesses(model: Model, options: Options, rows: Mapping[str, GoalRows]) -> None:
-    """Prepare the guesses before the clock starts; joints that may not move stand at rest."""
+    """Prepare the guesses before the clock starts, with joints that may not move at rest."""
     guessed = guess_goals(model, options, rows, np.asarray(model.rest))
     if guessed is not None:
         guessed[1].prepare()
 
 
 def list_starts(model: Model, guesses: Guesses, target: Floats, start: Floats) -> Floats:
-    """Return poses (k, nq) from which a search may reach, the nearest to the start first.
+    """Return poses (k, nq) to search from, the nearest to the start first.
 
     Args:
         model: The body.
-        guesses: Of the goal.
-        target: Its target, as the kernels hold it.
-        start: Where the solve begins.
+        guesses: The guesses of the goal.
+        target: The goal's target, as the kernels store it.
+        start: The start of the solve.
     """
     _, values = guesses.find(placement(target[:9].reshape(3, 3), target[9:12])[None])
     q = guesses.bring_inside(model, guesses.read(values, start))

@@ -1,4 +1,4 @@
-"""Keywords that people bring along from other libraries, and what does the same in Poise."""
+"""Keywords of other libraries, and their equivalents in Poise."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["make_unknown_argument", "refuse_unknown"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-# what to type -> the words for it in other libraries; {value} is what was given
+# the Poise argument -> its names in other libraries; {value} stands for the given value
 SAYINGS = {
     "max_steps={value}": "max_iterations max_iteration max_iters max_iter maxiter iterations n_iter num_iterations",
     "method=poise.methods.DLS(damping={value})": "damping lambda_ lm_damping solver_damping",
@@ -38,7 +38,7 @@ ADVICE = {word: typed for typed, words in SAYINGS.items() for word in words.spli
 
 
 def make_unknown_argument(caller: str, name: str, value: Any, known: Collection[str]) -> UnknownArgument:
-    """Return the error for a keyword that a call does not have: what does the same, the closest name, or all names."""
+    """Return the error for an unknown keyword: it suggests the equivalent, the closest name, or all names."""
     begin = f"{caller}() has no argument {name!r}"
     if name in ADVICE:
         return UnknownArgument(f"{begin}; type {ADVICE[name].format(value=repr(value))}.")
@@ -49,7 +49,7 @@ def make_unknown_argument(caller: str, name: str, value: Any, known: Collection[
 
 
 def refuse_unknown(function: _Function) -> _Function:
-    """Make a function reject unknown keywords with a message that suggests the right one."""
+    """Make a function raise an error for unknown keywords that suggests the right one."""
     known = dict.fromkeys(signature(function).parameters)
 
     @wraps(function)
@@ -59,4 +59,4 @@ def refuse_unknown(function: _Function) -> _Function:
                 raise make_unknown_argument(function.__name__, name, value, known)
         return function(*args, **given)
 
-    return call  # type: ignore[return-value]  # it takes what the function takes
+    return call  # type: ignore[return-value]  # type: ignore[return-value]  # same parameters as the function

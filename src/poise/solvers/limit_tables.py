@@ -1,4 +1,4 @@
-"""All limits of a problem in the kernels' words: what each of them says, gathered into one table."""
+"""The limits of a problem, gathered into one table for the kernels."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["LimitTables", "find_timed", "gather_limits", "make_loop_goal", "refu
 
 
 class Rule(NamedTuple):
-    """A row, and the limit that it is of: its kind and its name, which is empty for the model's own cones."""
+    """A row, with the kind and the name of its limit. The name is empty for the model's own cones."""
 
     kind: str
     limit: str
@@ -34,8 +34,8 @@ class LimitTables:
     """The limits of a problem.
 
     Attributes:
-        rows: Numbers that must not be negative, in the kernels' order.
-        loops: Closed loops by name: goals that stand above all others.
+        rows: Quantities that must not be negative, in the kernels' order.
+        loops: Closed loops by name: goals with a higher priority than all others.
     """
 
     rows: list[Rule] = field(default_factory=list)
@@ -43,7 +43,7 @@ class LimitTables:
 
     @property
     def any(self) -> bool:
-        """Whether there are limits other than joint ranges."""
+        """Whether there are any limits other than joint ranges."""
         return bool(self.rows or self.loops)
 
     def make_native(self, model: Model) -> dict[str, Any]:
@@ -56,7 +56,7 @@ class LimitTables:
             terms: (index in q, velocity, factor).
         """
         capsules: list[BodyCapsule] = []
-        known: dict[int, int] = {}  # capsules that are there already, by identity: a body's are made once
+        known: dict[int, int] = {}  # capsules added so far, by identity: each is made once per body
         cones: dict[Any, int] = {}
         terms: list[tuple[int, int, float]] = []
         limits = []
@@ -81,12 +81,12 @@ class LimitTables:
 
 
 def find_timed(limits: Iterable[Limit]) -> tuple[str, ...]:
-    """Return the kinds of the limits that are about time."""
+    """Return the kinds of the limits on speed and acceleration."""
     return tuple(type(limit).__name__ for limit in limits if limit.timed)
 
 
 def refuse_timed(kinds: tuple[str, ...]) -> None:
-    """Reject limits on speed and acceleration, which have no meaning in a solve that runs to its end."""
+    """Raise InvalidValue for limits on speed and acceleration, which apply only to `Solver.step`."""
     if kinds:
         raise InvalidValue(
             f"{kinds[0]} is about time: it holds in solver.step(q, dt, ...), and has no meaning in solve."
@@ -94,9 +94,10 @@ def refuse_timed(kinds: tuple[str, ...]) -> None:
 
 
 def gather_limits(model: Model, limits: Mapping[str, Limit], moves: NDArray[np.bool_]) -> LimitTables:
-    """Gather the rows of all limits but those on speed and acceleration. `moves`: which velocities may change.
+    """Gather the rows of all limits except those on speed and acceleration.
 
-    Cones come first, then limits between surfaces, then the others, each in the order in which they were given.
+    `moves` marks the velocities that may change.
+    Cones come first, then limits between surfaces, then the others, each in the given order.
     """
     out = LimitTables()
     given = [(limit.kind, name, limit.rows(model, moves)) for name, limit in limits.items()]
@@ -109,13 +110,13 @@ def gather_limits(model: Model, limits: Mapping[str, Limit], moves: NDArray[np.b
 
 
 def name_loops(name: str, found: LimitRows) -> Iterator[tuple[str, LoopRow]]:
-    """Yield a limit's loops by its name; several are numbered."""
+    """Yield the loops of a limit with their names; further ones are numbered."""
     for k, loop in enumerate(found.loops):
         yield name if k == 0 else f"{name}#{k + 1}", loop
 
 
 def make_loop_goal(name: str, loop: LoopRow) -> GoalRows:
-    """Return a closed loop as the rows of a goal between two frames."""
+    """Return a closed loop as a goal between two frames."""
 
     def refuse(_: Any) -> Any:
         raise InvalidValue(f"limit {name!r} has no target of its own; make another solver.")

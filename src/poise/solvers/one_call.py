@@ -1,4 +1,4 @@
-"""solve: from a model and goals to a pose, in one call."""
+"""solve: find a pose of a model for its goals, in one call."""
 
 from __future__ import annotations
 
@@ -69,23 +69,23 @@ def solve(
     record: bool = False,
     solutions: int | None = None,
 ) -> Solution | list[Solution]:
-    """Find a pose that reaches the goals and keeps the limits; the solution says why if it cannot.
+    """Find a pose that reaches the goals and keeps the limits. If none is found, `solution.why()` gives the reason.
 
     Args:
         model: The body.
         goals: One goal or several.
-        start: Where to start, a Pose or q (default: the rest pose). It may lie outside the limits.
+        start: The start, a Pose or q (default: the rest pose). It may lie outside the limits.
         method: A name from `poise.methods.names()`, or a method with settings.
         limits: Further limits, such as `Clearance`; they are never broken.
         limit_handling: "active" (inside the solve), "freeze", "penalty", "clamp" or "off".
-        joints: The only joints that may move (default: all but locked ones); the others do not change at all.
+        joints: The only joints that may move (default: all but locked ones).
         stiffness: {joint: value}, an array of nv numbers, one number, or "auto" (from bone lengths); a stiffer joint
             moves less in a step.
         max_steps: The largest number of steps in one search.
         time_limit: Time limit in seconds; the best pose so far is returned.
         step_limit: Largest motion of a joint per step, in radians (slides: times the body's length L, in metres). In
             continuous mode it is the limit per call.
-        restarts: How many further searches follow a failed one, from spread seeds; "auto" lets the method decide.
+        restarts: The number of further searches after a failed one, from spread seeds; "auto" lets the method decide.
         seed: Seed of the restarts; the same seed gives the same answer.
         mode: "nearest" (from start), "repeatable" (independent of start, from the rest pose) or "continuous" (no jumps:
             at most 0.2 rad per call, or `step_limit`).
@@ -122,7 +122,7 @@ def solve(
 
 
 def check_start(model: Model, start: Any, *, stacklevel: int = 3) -> None:
-    """Reject a goal in the place of a start; warn of a start that looks like degrees."""
+    """Raise InvalidValue if the start is a goal; warn if it looks like degrees."""
     if isinstance(start, Goal) or (isinstance(start, (list, tuple)) and any(isinstance(x, Goal) for x in start)):
         raise InvalidValue(
             f"start is a goal, {type(start).__name__}; put all goals in one list: solve(model, [goal, goal, ...])."
@@ -135,7 +135,7 @@ def check_start(model: Model, start: Any, *, stacklevel: int = 3) -> None:
 
 
 def read_rows(start: Any, width: int) -> NDArray[Any] | None:
-    """Return rows of numbers; None for anything else, which is rejected elsewhere."""
+    """Return the start as rows of numbers, or None if it is anything else."""
     try:
         found = np.asarray(start)
     except ValueError:

@@ -1,6 +1,6 @@
-"""Options: how to solve. Their names, defaults and meanings are defined here, once.
+"""Options of a solve: their names, defaults and meanings.
 
-`poise.solve` and `poise.solve_batch` write them out again for those who read their help; a test compares them.
+`poise.solve` and `poise.solve_batch` repeat them for their help text; a test compares them.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ __all__ = [
 
 LIMIT_HANDLING = {how.name.lower(): how for how in core.LimitHandling}
 MODES = {mode.name.lower(): mode for mode in core.Mode}
-MOST = 10**8  # of anything that is counted
-CONTINUOUS_SPAN = 0.2  # radians, and times L metres, in one call of continuous mode where no step_limit is given
-_AUTO = cast(Method, "auto")  # a name becomes its method when the options are made
+MOST = 10**8  # the largest value of any count
+CONTINUOUS_SPAN = 0.2  # rad, or times L in m: the largest motion per call in continuous mode without step_limit
+_AUTO = cast(Method, "auto")  # a name is replaced by its method in __post_init__
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class SolveOptions(TypedDict, total=False):
-    """What may be given for each option."""
+    """The types of the options as keyword arguments."""
 
     method: str | Method
     limits: Sequence[Limit] | Limit
@@ -57,20 +57,20 @@ class SolveOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """How to solve.
+    """Options of a solve.
 
     Attributes:
         method: A method; a name from `poise.methods.names()` is looked up.
         limits: Further limits, such as `Clearance`; they are never broken.
         limit_handling: "active" (inside the solve), "freeze", "penalty", "clamp" or "off".
         joints: The only joints that may move; all but locked ones if None.
-        stiffness: {joint: value}, an array of nv, one number, "auto", or None for the model's own; the larger, the less
-            a joint moves in a step.
+        stiffness: {joint: value}, an array of nv, one number, "auto", or None for the model's own; a stiffer joint
+            moves less in a step.
         max_steps: The largest number of steps in one search.
         time_limit: Time limit in seconds; the best pose so far is returned.
         step_limit: Largest motion of a joint per step, in radians (slides: times the body's length L, in metres). In
             continuous mode it is the limit per call.
-        restarts: How many further searches follow a failed one; "auto" lets the method decide.
+        restarts: The number of further searches after a failed one; "auto" lets the method decide.
         seed: Seed of the restarts; the same seed gives the same answer.
         mode: "nearest", "repeatable" or "continuous".
         record: Whether every step is kept in `solution.history`.
@@ -97,15 +97,15 @@ class Options:
 
     @classmethod
     def read(cls, given: SolveOptions, caller: str) -> Options:
-        """Make options of keyword arguments; an unknown one raises an error that suggests the right one."""
+        """Make options from keyword arguments; an unknown one raises an error that suggests the right one."""
         for name, value in given.items():
             if name not in cls.__slots__:
                 raise make_unknown_argument(caller, name, value, cls.__slots__)
-        return cls(**given)  # type: ignore[arg-type]  # what is given is settled in __post_init__
+        return cls(**given)  # type: ignore[arg-type]  # type: ignore[arg-type]  # __post_init__ converts the values
 
     @classmethod
     def make(cls, **given: Any) -> Options:
-        """Make options that have been checked."""
+        """Make checked options."""
         options = cls(**given)
         options.check()
         return options
@@ -115,7 +115,7 @@ class Options:
         return cast(SolveOptions, {name: getattr(self, name) for name in self.__slots__})
 
     def check(self) -> None:
-        """Reject invalid options, each by name."""
+        """Raise an error that names the first invalid option."""
         if self.limit_handling not in LIMIT_HANDLING:
             raise name_not_found("limit_handling", str(self.limit_handling), LIMIT_HANDLING)
         if self.mode not in MODES:
@@ -133,19 +133,19 @@ class Options:
 
 
 def keep_joints(joints: Any) -> Any:
-    """Return joints= as what can be kept and read more than once."""
+    """Return `joints` as a tuple if it is a list or an iterator, which may change or be exhausted."""
     return tuple(joints) if isinstance(joints, (list, Iterator)) else joints
 
 
 def check_whole(what: str, value: Any, least: int) -> int:
-    """Return a whole number, `least` or more."""
+    """Return a whole number from `least` to MOST, or raise InvalidValue."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= MOST:
         raise InvalidValue(f"{what} is {value!r}; it must be a whole number from {least} to {MOST}.")
     return int(value)
 
 
 def show_options(function: _Function) -> _Function:
-    """Let a function that takes `**options` show each of them, with its default, in its help."""
+    """Add every option, with its default, to the signature of a function that takes `**options`."""
     shown = Signature.from_callable(function)
     own = [p for p in shown.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
     for option in fields(Options):

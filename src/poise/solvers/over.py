@@ -1,9 +1,9 @@
-"""The shelf as a black box: any residual and Jacobian of the user's, under any of the methods.
+"""Use any method as a black box on the user's own residual and Jacobian.
 
     x  with  f(x) = 0,  or the least |f(x)|^2 near x0
 
-The unknowns are slides of a body that has nothing else, so that one unit of x is one unit of length, and f is a custom
-goal of that body: steps, damping, bounds, stopping and recording are those of every solve, and no arithmetic is here.
+The unknowns are prismatic joints of a body without anything else, so that one unit of x is one unit of length, and f is
+a custom goal of that body. Steps, damping, bounds, stopping and recording are those of every solve.
 Source: UCSD CSE169, "Jacobian Method as a Black Box".
 """
 
@@ -27,7 +27,7 @@ from poise.solvers.solution import Solution
 __all__ = ["solve_over"]
 
 MOST_UNKNOWNS = 1000
-FAR = 1e12  # no limit on a step, in units of x, unless one is given
+FAR = 1e12  # the limit of a step, in units of x, unless one is given: none in effect
 
 
 def solve_over(
@@ -67,7 +67,7 @@ def solve_over(
 
 
 def list_able(rows: int, unknowns: int) -> list[str]:
-    """Return the methods that take any residual of this size; those that need bones are left out."""
+    """Return the methods that accept any residual of this size, excluding those that need bones."""
     shelf = {name: find_method(name) for name in names() if name != "auto"}
     return [
         name
@@ -77,7 +77,7 @@ def list_able(rows: int, unknowns: int) -> list[str]:
 
 
 def make_line(n: int, lower: Floats, upper: Floats) -> Model:
-    """Return a body whose configuration is n numbers with bounds, and that has nothing else."""
+    """Return a body of n prismatic joints with bounds: its configuration is the n unknowns."""
     builder = ModelBuilder(name="unknowns")
     parent: str | None = None
     for k in range(n):
@@ -87,7 +87,7 @@ def make_line(n: int, lower: Floats, upper: Floats) -> Model:
 
 
 def read_bound(bound: ArrayLike | None, n: int, what: str) -> Floats:
-    """Return n bounds: as given, one for all, or none."""
+    """Return n bounds: those given, one for all, or infinite ones."""
     if bound is None:
         return np.full(n, -np.inf if what == "lower" else np.inf)
     given: Sequence[Any] | Floats = np.asarray(bound, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Tolerances from pixels: an error below a tenth of a pixel cannot be seen."""
+"""Tolerances from pixels: an error below a tenth of a pixel is invisible."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ __all__ = ["pixel_tolerance"]
 
 
 def pixel_tolerance(distance: float, *, field_of_view: float, resolution: int, pixels: float = 0.1) -> float:
-    """Return the length that covers `pixels` on the screen, seen from a distance [m].
+    """Return the length [m] that covers `pixels` on the screen at a distance [m].
 
         metres = pixels * 2 * distance * tan(field_of_view / 2) / resolution
 
     Args:
-        distance: From the camera to the body, along the view [m].
+        distance: The distance from the camera to the body, along the view [m].
         field_of_view: Full angle of the view [rad], along the side that `resolution` counts.
         resolution: Pixels along that side, such as 1080 for the height of a full-HD picture.
-        pixels: How much of a pixel may be wrong.
+        pixels: The allowed error in pixels.
 
     Returns:
         A tolerance [m], as in `Reach(frame, target, tolerance=pixel_tolerance(...))`.

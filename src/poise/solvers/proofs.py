@@ -1,4 +1,4 @@
-"""Proofs about the goals of a solver: its freedom and the tolerances of its goals, for `reach.proof`."""
+"""Proofs that the goals of a solver are out of reach, from its freedom and tolerances."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def prove(
     *,
     limited: bool = True,
 ) -> Proof | None:
-    """Return the proof with the largest excess that the goals are out of reach; None where nothing is proved.
+    """Return the proof with the largest excess that the goals are out of reach, or None if nothing is proved.
 
     Args:
         model: The body.
         goals: The goals by name, for their tolerances.
-        options: What may move, and whether limits hold.
-        rows: The goals that the proof may speak of, as the kernels see them.
-        q: Where the joints stand that may not move.
+        options: The options, for the moving joints and the handling of limits.
+        rows: The goals to consider, as rows for the kernels.
+        q: The configuration of the joints that may not move.
         limited: Whether joint ranges hold, unless the options switch them off.
     """
     tolerances = {name: find_tolerances(model, goals[name]) for name in rows}
@@ -42,19 +42,19 @@ def prove(
 
 
 def find_tolerances(model: Model, goal: Goal) -> tuple[float, float]:
-    """Return a goal's tolerances: metres, radians."""
+    """Return a goal's tolerances [m, rad]."""
     return goal.tolerances(model, goal.rows(model).op in ANGULAR)
 
 
 def find_freedom(model: Model, options: Options, q: NDArray[np.float64], limited: bool) -> Freedom:
-    """Return the freedom of a solver; the other joints stay where q has them."""
+    """Return the freedom of a solver. The other joints keep their values in q."""
     moves = may_move(model, options.joints)
     known = None if moves.all() else keep_still(model, moves, q).tobytes()
     return Freedom(moves.tobytes(), limited and options.limit_handling != "off", known)
 
 
 def keep_still(model: Model, moves: NDArray[np.bool_], q: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return q of the joints that may not move, zero for the others: alike for all answers from one start."""
+    """Return q of the joints that may not move, and zero for the others: the same for all answers from one start."""
     out = np.zeros(model.nq)
     for joint in model.joints:
         if joint.nv and not moves[joint.v].any():

@@ -1,7 +1,7 @@
-"""The race: all methods on one problem set, in one table.
+"""The race: a comparison of all methods on one set of problems.
 
-Every method gets the same targets, from random poses of the body, and the same start. What a method refuses is
-said, not hidden.
+Every method gets the same targets, from random poses of the body, and the same start. Problems that a method does not
+support are listed with the reason.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ class Racer:
     """One method's result.
 
     Attributes:
-        method: Its name.
+        method: The name of the method.
         reached: Fraction of targets reached.
-        steps: Mean steps, over all searches.
-        searches: Mean searches.
-        microseconds: Mean time inside the kernels.
-        arithmetic: Multiplications from the Jacobian to the step, where the method has such a count.
-        curve: Mean error [m, or rad where larger] by step over the recorded problems, each held at its end.
-        refused: Why it does not support this problem, in its own words; empty if it does.
-        watched: Its answer to the first recorded problem, with every step in its history.
+        steps: Mean number of steps, over all searches.
+        searches: Mean number of searches.
+        microseconds: Mean time inside the kernels [us].
+        arithmetic: Multiplications from the Jacobian to the step, or None if not counted for the method.
+        curve: Mean error by step [m or rad, the larger] over the recorded problems, each held at its end.
+        refused: The reason why the method does not support the problem; empty if it does.
+        watched: The answer to the first recorded problem, with every step in its history.
     """
 
     method: str
@@ -53,7 +53,7 @@ class Racer:
 
 @dataclass(frozen=True, slots=True)
 class Race:
-    """All results, and what was raced."""
+    """The results of all methods, with the model, the frame and the number of problems."""
 
     model: str
     frame: str
@@ -85,18 +85,18 @@ def race(
     seed: int = 0,
     recorded: int = 10,
 ) -> Race:
-    """Race methods on targets from random poses.
+    """Compare methods on targets from random poses.
 
     Args:
         model: The body.
-        frame: Which frame reaches; the last one unless given.
-        methods: Names or methods with settings; the whole shelf unless given.
-        problems: How many targets.
+        frame: The frame that reaches (default: the last one).
+        methods: Names, or methods with settings (default: all methods).
+        problems: The number of targets.
         rotation: Whether the targets fix the rotation too.
-        max_steps: Most steps in one search.
-        restarts: More searches after a failed one; 0 compares the methods themselves.
-        seed: Chooses the targets.
-        recorded: How many problems are recorded for the error curves.
+        max_steps: The largest number of steps in one search.
+        restarts: Further searches after a failed one; 0 compares the methods themselves.
+        seed: Seed of the targets.
+        recorded: The number of problems recorded for the error curves.
     """
     if not isinstance(model, Model):
         raise InvalidValue(f"model must be a poise.Model, not {model!r}; poise.load(name) gives one.")
@@ -140,7 +140,7 @@ def run(
 
 
 def read_curve(solution: Any) -> NDArray[np.float64]:
-    """Return the larger of metres and radians, step by step."""
+    """Return the larger of the errors in metres and radians, for every step."""
     history = solution.history
     if history is None or not len(history):
         return np.zeros(1)
@@ -148,7 +148,7 @@ def read_curve(solution: Any) -> NDArray[np.float64]:
 
 
 def average_curves(curves: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Return the geometric mean of curves of different lengths, each held at its last value."""
+    """Return the geometric mean of curves of different lengths, each extended by its last value."""
     longest = max((len(c) for c in curves), default=1)
     held = [np.concatenate([c, np.full(longest - len(c), c[-1])]) for c in curves]
     return np.asarray(np.exp(np.mean(np.log(np.maximum(held, 1e-12)), axis=0))) if held else np.zeros(1)

@@ -1,7 +1,7 @@
 """The cache of prepared problems: `poise.solve` reuses one that differs only in its targets.
 
-The key of a problem holds everything but the targets: frames, points, weights, tolerances, postures and options. A
-model keeps the last few of its own; a caller has one to itself until it is put back, so threads never share one.
+The key of a problem contains everything but the targets: frames, points, weights, tolerances, postures and options.
+A model keeps its last few problems. A caller takes one out and puts it back, so threads never share one.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from poise.solvers.options import Options
 
 __all__ = ["identify", "join_targets", "put_back", "read_options", "take"]
 
-MOST_READY = 16  # problems that one model keeps
+MOST_READY = 16  # problems cached per model
 READY = MemoTable[Hashable, tuple[Options, core.Solver]]("prepared problems", MOST_READY)
 _make_options = lru_cache(maxsize=64, typed=True)(Options.make)
 
 
 def read_options(given: dict[str, Any]) -> tuple[Options, bool]:
-    """Return checked options, and whether the same arguments give the same object again."""
+    """Return the checked options, and whether equal arguments return the same object again."""
     try:
         return _make_options(**given), True
-    except TypeError:  # an argument that cannot be a key, such as an array; or an invalid one, which raises now
+    except TypeError:  # an argument that is not hashable, such as an array; or an invalid one, which raises now
         return Options.make(**given), False
 
 
 def identify(
     model: Model, goals: Mapping[str, Goal], rows: Sequence[tuple[str, GoalRows]], options: Options
 ) -> Hashable | None:
-    """Return the key of a problem in its model's cache; None for one that is not cached.
+    """Return the key of a problem in its model's cache, or None if it is not cached.
 
-    Problems with rows in Python, with limits or with a record are not cached.
+    Problems with limits, curved postures, residuals in Python or a record are not cached.
     """
     if options.limits or options.record or any(row.residual is not None for _, row in rows):
         return None
@@ -64,7 +64,7 @@ def identify(
 
 
 def describe(row: GoalRows) -> tuple[Any, ...]:
-    """Return everything about a goal but its target, for the key."""
+    """Return everything about a goal but its target, as part of the key."""
     return (
         int(row.op),
         row.frame,
@@ -84,12 +84,12 @@ def describe(row: GoalRows) -> tuple[Any, ...]:
 
 
 def join_targets(rows: Sequence[tuple[str, GoalRows]]) -> NDArray[np.float64]:
-    """Return the targets of all goals, one after the other."""
+    """Return the targets of all goals in one array."""
     return rows[0][1].target if len(rows) == 1 else np.concatenate([row.target for _, row in rows])
 
 
 def take(model: Model, key: Hashable) -> core.Solver | None:
-    """Take the problem of a key out of the cache; None if it is not there, or another thread has it."""
+    """Take the problem of a key out of the cache; None if it is not cached, or in use by another thread."""
     found = model.memo.entries(READY).pop(key, None)
     return None if found is None else found[1]
 

@@ -1,9 +1,9 @@
 """Several distinct answers to one problem, nearest to the start first.
 
-reach/distinct.py defines which answers are distinct. The first search begins at the start, the next ones at the
-branches of a goal that has a closed form, or at guesses of its poses (guess_starts.py), the others at the seeds of
-restarts. If branches are all answers (one goal of six joints), searches begin at these alone, each at the turns nearest
-to the start. Batches do the same in native/run/batch/several.cpp.
+reach/distinct.py defines distinct answers. The first search begins at the start, the next ones at the branches of a
+goal with a closed form or at guesses of its poses (guess_starts.py), the others at the seeds of restarts. If the
+branches are all answers (one goal of six joints), searches begin only at these, each at the turns nearest to the start.
+native/run/batch/several.cpp does the same for batches.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from poise.solvers.solver import Solver, join_searches
 
 __all__ = ["Explorer", "Found", "check_several"]
 
-SEARCHES = 61  # at most, unless the method or the caller wants more restarts
+SEARCHES = 61  # at most, unless the method or the caller sets more restarts
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,9 @@ class Found:
     """The result of an exploration.
 
     Attributes:
-        solutions: The distinct answers, nearest to the start first; if no search reached, the best miss.
-        steps: Steps of all searches together.
-        searches: Searches made.
+        solutions: The distinct answers, nearest to the start first; the best miss if none was reached.
+        steps: Number of steps of all searches.
+        searches: Number of searches.
     """
 
     solutions: list[Solution]
@@ -46,7 +46,7 @@ class Found:
 
 
 class Explorer:
-    """A search for several answers to a solver's problem. Like the solver, for one thread at a time."""
+    """A search for several answers to a solver's problem. Use it in one thread at a time."""
 
     def __init__(self, solver: Solver) -> None:
         check_several(solver)
@@ -87,12 +87,12 @@ class Explorer:
         return Found([missed], missed.steps, missed.searches)
 
     def keep_best(self, misses: Sequence[Solution], clock: Clock) -> Solution:
-        """Return the search with the lowest cost, the first level first, with the steps and time of all searches."""
+        """Return the search with the lowest cost, compared level by level, with the steps and time of all searches."""
         best = min(misses, key=self.list_costs)
         return join_searches(self.solver, best, [one for one in misses if one is not best], clock)
 
     def list_costs(self, missed: Solution) -> list[float]:
-        """Return the cost of closed loops, then of each level of goals, the first level first."""
+        """Return the cost of closed loops, then of each level of goals, first level first."""
         r, rows = self.single.linearise(missed.q)[1], missed.list_rows()
         at = len(r) - sum(row.size for row in rows.values())
         costs = {-1: float(r[:at] @ r[:at])}
@@ -103,7 +103,7 @@ class Explorer:
         return [costs[level] for level in sorted(costs)]
 
     def solve_within(self, start: Any, targets: Mapping[str, Any] | None, clock: Clock) -> Solution:
-        """Return the solver's own solution in the time that is left."""
+        """Return the solver's own solution within the remaining time."""
         solver, limit = self.solver, self.solver._limit
         solver._set_time_limit(clock.left)
         try:
@@ -112,7 +112,7 @@ class Explorer:
             solver._set_time_limit(limit)
 
     def guess(self, begin: Floats) -> tuple[str, Guesses] | None:
-        """Return the goal whose poses can be guessed, by name, and its guesses; None if branches are all answers."""
+        """Return the name and the guesses of the first goal that has guesses; None if branches are all answers."""
         model = self.solver.model
         own = {name: self.solver.goals[name].rows(model) for name in self.solver.row_names if not self.lists_all}
         return guess_goals(model, self.solver.options, own, begin)
@@ -120,7 +120,7 @@ class Explorer:
     def make_seeds(
         self, start: Any, targets: Mapping[str, Any], count: int, guessed: tuple[str, Guesses] | None, clock: Clock
     ) -> Iterator[Any]:
-        """Yield where searches begin: the start, branches, guesses, seeds; branches alone if they are all answers."""
+        """Yield the starts of searches: the start, branches, guesses, seeds; only branches if they are all answers."""
         begin, native = self.read_start(start), self.seeding.problem
         native.restart(begin, dict(targets))
         branches: Floats = np.array(core.listed_of(native, count))
@@ -139,14 +139,14 @@ class Explorer:
         return list_starts(self.solver.model, guesses, target, begin)
 
     def read_start(self, start: Any) -> Floats:
-        """Return the start as numbers."""
+        """Return the start as an array."""
         if start is None or self.solver.options.mode == "repeatable":
             return np.array(self.solver.model.rest)
         return np.array(getattr(start, "q", start), dtype=np.float64)
 
 
 def check_several(solver: Solver) -> None:
-    """Reject problems that have one answer by their nature."""
+    """Raise InvalidValue if the options or the method allow only one answer."""
     options = solver.options
     if options.mode == "continuous":
         raise InvalidValue("solutions= asks for other ways, and mode='continuous' keeps one; use mode='nearest'.")
@@ -162,7 +162,7 @@ def change_options(solver: Solver, **changes: Any) -> Solver:
 
 
 def find_seeded(solver: Solver) -> NDArray[np.bool_]:
-    """Return which numbers of q a seed sets: those of velocities that may move and that a goal depends on."""
+    """Return a mask of the numbers of q that a seed sets: those of movable velocities that a goal depends on."""
     model = solver.model
     moves = np.zeros(model.nv, dtype=np.bool_)
     moves[solver.linearise(model.rest)[2]] = True

@@ -1,4 +1,4 @@
-"""Solution: the result of a solve. Light to make; most fields are computed on access."""
+"""Solution: the result of a solve. Most fields are computed on access."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _OUTCOMES: dict[int, Status] = {
 
 
 class _Unknown:
-    """The value of a field that is not computed yet; the class itself, so that it survives a pickle."""
+    """Marks a field that is not computed yet; a class, so that it survives pickling."""
 
 
 _UNKNOWN: Any = _Unknown
@@ -50,28 +50,28 @@ class Diagnosis(Protocol):
         """Return the limits that the pose touches."""
 
     def find_conditioning(self, solution: Solution) -> Conditioning:
-        """Return how well the body can move from the pose."""
+        """Return the conditioning of the Jacobian at the pose."""
 
     def find_redundancy(self, solution: Solution) -> Redundancy:
-        """Return how many freedoms there are for how many demands."""
+        """Return the degrees of freedom compared with the equations of the goals."""
 
     def explain(self, solution: Solution) -> Explanation:
-        """Return why goals were missed, and what would help."""
+        """Return the reasons for missed goals, and possible remedies."""
 
 
 DIAGNOSIS = Hook[Diagnosis]()
 
 
 class Solution:
-    """The answer of a solve.
+    """The result of a solve.
 
     Attributes:
-        q: The best configuration, always there, and inside the limits (unless limit_handling is "off"; joints that
-            `joints=` excludes stay where they are).
+        q: The best configuration, inside the limits (unless limit_handling is "off"; joints that `joints=` excludes do
+            not move).
         reached: Whether every goal is within its tolerance.
-        history: Every evaluated pose, with record=True; else None.
-        velocity: Of `Solver.step`: the velocity that led here, (nv,); else None.
-        time_step: Of `Solver.step`: its length [s].
+        history: Every evaluated pose with record=True, otherwise None.
+        velocity: The velocity of a `Solver.step`, (nv,), otherwise None.
+        time_step: The length of a `Solver.step` [s].
     """
 
     __slots__ = ("_answer", "_proof", "_solver", "_targets", "history", "q", "reached", "time_step", "velocity")
@@ -97,14 +97,14 @@ class Solution:
         self.velocity = None
 
     def accept(self) -> Solution:
-        """Return this solution as reached: every goal that counts is within its tolerance."""
+        """Return this solution marked as reached."""
         accepted = copy.copy(self)
         accepted.reached, accepted._proof = True, None
         return accepted
 
     @property
     def solver(self) -> Solver:
-        """The solver that found it, with its goals and options."""
+        """The solver that found the solution, with its goals and options."""
         return self._solver
 
     @property
@@ -124,17 +124,17 @@ class Solution:
 
     @property
     def searches(self) -> int:
-        """Searches made; more than one means that it restarted from a seed."""
+        """Number of searches; more than one if the solve restarted from seeds."""
         return self.answer[4]
 
     @property
     def seconds(self) -> float:
-        """How long its searches took, and what was done between them."""
+        """The time of the searches and the work between them [s]."""
         return self.answer[6]
 
     @property
     def _outcome(self) -> Status:
-        """How the kernels' search ended."""
+        """The result of the kernels' search."""
         if self.reached:
             return Status.REACHED
         if self.answer.unreachable:
@@ -143,12 +143,12 @@ class Solution:
 
     @property
     def status(self) -> Status:
-        """How the solve ended; UNREACHABLE only where that is proved."""
+        """The result of the solve; UNREACHABLE only if proved."""
         return self._outcome if self.proof is None else Status.UNREACHABLE
 
     @property
     def proof(self) -> Proof | None:
-        """The distance that proves that no pose inside the limits reaches the goals; None where nothing is proved."""
+        """The distance that proves that no pose inside the limits reaches the goals, or None if nothing is proved."""
         if self._proof is _UNKNOWN:
             from poise.solvers.proofs import prove
 
@@ -168,52 +168,52 @@ class Solution:
 
     @property
     def errors(self) -> dict[str, tuple[float, float]]:
-        """What is left of each goal: (metres, radians) by name."""
+        """The remaining error of each goal by name: (metres, radians)."""
         errors = self.answer.errors.tolist()
         names = self.solver.row_names
         return {name: (e[0], e[1]) for name, e in zip(names, errors[len(errors) - len(names) :], strict=True)}
 
     @property
     def active_limits(self) -> tuple[ActiveLimit, ...]:
-        """Limits that the pose touches, strongest first; then those that joints not in `joints=` lie beyond."""
+        """Limits that the pose touches, strongest first, then limits exceeded by joints not in `joints=`."""
         return DIAGNOSIS.get().find_active_limits(self)
 
     @property
     def multipliers(self) -> dict[str, float]:
-        """How strongly each active limit holds the goals back: fall of the cost per radian or metre of more range."""
+        """How strongly each active limit restricts the goals: cost decrease per radian or metre of more range."""
         return {limit.name: limit.multiplier for limit in self.active_limits if not limit.exempt}
 
     @property
     def conditioning(self) -> Conditioning:
-        """Singular values of the goals' Jacobian at the pose, and the direction in which it can move least."""
+        """Singular values of the goals' Jacobian at the pose, and the direction of least mobility."""
         return DIAGNOSIS.get().find_conditioning(self)
 
     @property
     def redundancy(self) -> Redundancy:
-        """How many freedoms the moving joints have for the demands of the goals; `print` shows it in words."""
+        """The degrees of freedom of the moving joints compared with the equations of the goals."""
         return DIAGNOSIS.get().find_redundancy(self)
 
     @property
     def explanation(self) -> Explanation:
-        """Why goals were missed and what would help, as data; computed on each access, always the same."""
+        """The reasons for missed goals and possible remedies, as data; computed on each access."""
         return DIAGNOSIS.get().explain(self)
 
     def raise_if_missed(self) -> Solution:
-        """Return the solution itself if every goal was reached, else raise GoalsMissed.
+        """Return the solution itself if every goal was reached, otherwise raise GoalsMissed.
 
         Raises:
-            GoalsMissed: Some were not; the message is the table and the reason.
+            GoalsMissed: A goal was missed; the message contains the table and the reason.
         """
         if not self.reached:
             raise GoalsMissed(f"{self}\n{self.why()}")
         return self
 
     def why(self) -> str:
-        """Return why goals were missed, in words and numbers, and what to relax first: the text of `explanation`."""
+        """Return the reasons for missed goals, and the limit or goal to relax first: the text of `explanation`."""
         return str(self.explanation)
 
     def plain_values(self) -> dict[str, Any]:
-        """Return everything in numbers, text and lists, as `poise.save(solution, "answer.json")` writes it."""
+        """Return all fields as numbers, text and lists, as `poise.save(solution, "answer.json")` writes them."""
         from poise.solvers.report.show import plain_values
 
         return plain_values(self)
@@ -227,7 +227,7 @@ class Solution:
         }
 
     def copy_solver(self) -> Solver:
-        """Return a solver of the same problem and targets without a time limit, for questions about this solution."""
+        """Return a solver of the same problem and targets without a time limit, to examine this solution."""
         twin = self.solver.with_targets(self.solver.targets, time_limit=None)
         twin.problem.restart(self.q, self.targets)
         return twin

@@ -1,4 +1,4 @@
-"""Solver: a prepared problem, reusable and allocation-free per call."""
+"""Solver: a prepared problem that is reused without allocation per call."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _copy = core.copy_targets
 class Solver:
     """A model, goals and options, checked and prepared once.
 
-    A solver is for one thread at a time; `copy` is cheap.
+    Use a solver in one thread at a time; `copy` is cheap.
 
     Attributes:
         model: The body.
@@ -52,7 +52,7 @@ class Solver:
     Args:
         model: The body.
         goals: One goal or several.
-        options: The options of `poise.solve`, by keyword:
+        options: The options of `poise.solve`, as keywords:
             `method`, `limits`, `limit_handling`, `joints`, `stiffness`, `max_steps`, `time_limit`, `step_limit`,
             `restarts`, `seed`, `mode`, `record`.
     """
@@ -88,12 +88,12 @@ class Solver:
 
     @property
     def targets(self) -> Mapping[str, Any]:
-        """The targets given to `solve` so far, by goal name; they replace the goals' own."""
+        """The targets given to `solve` so far, by goal name; they replace the targets of the goals."""
         return self._targets
 
     @property
     def timed(self) -> tuple[str, ...]:
-        """The kinds of its limits on speed and acceleration, which `step` keeps."""
+        """The kinds of the limits on speed and acceleration, which `step` keeps."""
         return self._timed
 
     def _read(self, model: Model, goals: Iterable[Goal] | Goal, options: Options) -> None:
@@ -106,9 +106,9 @@ class Solver:
         self._limit = options.time_limit
         self._start = model.rest
         self._timed = find_timed(options.limits) if options.limits else ()
-        self._free = not self._timed and options.mode != "repeatable"  # to start from any q
+        self._free = not self._timed and options.mode != "repeatable"  # whether any q may be the start
         self._ahead: Solver | None = None  # for steps with Acceleration
-        self._targets: Mapping[str, Any] = {}  # those given to solve, which replace the goals' own
+        self._targets: Mapping[str, Any] = {}  # targets given to solve, which replace those of the goals
 
     def _prepare(self) -> Any:
         """Return the prepared problem."""
@@ -135,7 +135,7 @@ class Solver:
         return self, rows, identify(model, self.goals, rows, options) if lasting and rows else None
 
     def use_problem(self, key: Any, call: Callable[[core.Solver], Out]) -> Out:
-        """Call a function with the prepared problem of a key from `read_problem`, and keep the problem for later."""
+        """Call a function with the prepared problem of a key from `read_problem`, and cache the problem."""
         native = self._native if key is None else take(self.model, key)
         native = self._prepare() if native is None else native
         try:
@@ -150,7 +150,7 @@ class Solver:
     def solve_once(
         cls, model: Model, goals: Iterable[Goal] | Goal, start: ArrayLike | Pose | None, given: dict[str, Any]
     ) -> Solution:
-        """Solve as a new solver does; a problem that differs from an earlier one only in its targets is reused."""
+        """Solve with a new solver, reusing a prepared problem that differs only in its targets."""
         self, rows, key = cls.read_problem(model, goals, given)
         native = None if key is None else take(model, key)
         if native is None:
@@ -166,11 +166,11 @@ class Solver:
         return solution
 
     def solve(self, start: ArrayLike | Pose | None = None, targets: Mapping[str, Any] | None = None) -> Solution:
-        """Solve from `start` (the rest pose unless given), with new targets for some goals if given.
+        """Solve from `start`, with new targets for some goals if given.
 
         Args:
-            start: A Pose or q; it may lie outside the limits. Ignored in mode="repeatable".
-            targets: {goal name: new target of the same kind}; a target stays until it is replaced.
+            start: A Pose or q (default: the rest pose); it may lie outside the limits. Ignored in mode="repeatable".
+            targets: {goal name: new target of the same kind}; a target is kept until it is replaced.
         """
         if type(start) is not _ARRAY or not self._free:
             start = self._read_start(start)
@@ -178,18 +178,18 @@ class Solver:
         return solution if solution.reached else self._go_further(solution, start)
 
     def _read_start(self, start: ArrayLike | Pose | None) -> Any:
-        """Return where a solve starts; arrays are checked by the kernels."""
+        """Return the start of a solve; the kernels check arrays."""
         refuse_timed(self._timed)
         if start is None or self._options.mode == "repeatable":
             return self._start
         return self._read_numbers(start, "start") if isinstance(start, Pose) else start
 
     def _go_further(self, missed: Solution, start: Any) -> Solution:
-        """Search from guesses after a miss; return the first that reaches, or the miss with the effort of all searches.
+        """Search from guesses after a miss; return the first success, or the miss with the effort of all searches.
 
         Args:
-            missed: The best of the solver's own searches.
-            start: Where they began.
+            missed: The best result of the solver's own searches.
+            start: The start of these searches.
         """
         options, clock = self._options, Clock(self._limit, missed.seconds)
         guesses = goes_further(options) and missed._outcome in MISSED
@@ -213,7 +213,7 @@ class Solver:
         return join_searches(self, missed, ends, clock)
 
     def _set_time_limit(self, seconds: float | None) -> None:
-        """Replace the time limit of later calls, by the time left to a call that makes several searches."""
+        """Replace the time limit [s] of later calls, with the time left to a call that makes several searches."""
         self._limit = seconds
         self._native.heed(-1.0 if seconds is None else seconds)
 
@@ -225,13 +225,13 @@ class Solver:
         *,
         velocity: ArrayLike | None = None,
     ) -> Solution:
-        """Take one time step towards the goals, within `Speed` and `Acceleration`; the next call continues the motion.
+        """Take one time step towards the goals, within `Speed` and `Acceleration`.
 
         Args:
-            q: Where the body is, a Pose or q.
-            dt: How long the step is [s].
-            targets: {goal name: new target of the same kind}; a target stays until it is replaced.
-            velocity: The `.velocity` of the step before, for `Acceleration` (default: standing still).
+            q: The current configuration, a Pose or q.
+            dt: The length of the step [s].
+            targets: {goal name: new target of the same kind}; a target is kept until it is replaced.
+            velocity: The `.velocity` of the previous step, for `Acceleration` (default: zero).
 
         Returns:
             The Solution, with `.velocity`: q of the solution is `model.integrate(q, velocity * dt)`.
@@ -250,7 +250,7 @@ class Solver:
         return solution
 
     def _coast(self, q: NDArray[np.float64], window: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return q after one step of the joints that no goal moves and that cannot stop at once."""
+        """Return q after one step of the joints that no goal moves and that cannot stop within the step."""
         forced = np.clip(0.0, window[:, 0], window[:, 1])
         if forced.any():
             forced[~may_move(self.model, self._options.joints)] = 0.0
@@ -258,7 +258,7 @@ class Solver:
         return np.asarray(self.model.integrate(q, forced)) if forced.any() else q
 
     def _look_ahead(self, q: NDArray[np.float64], targets: Mapping[str, Any] | None) -> NDArray[np.float64]:
-        """Return the way from q to the goals, ignoring speed and acceleration."""
+        """Return the difference from q to the goals, ignoring speed and acceleration."""
         there = self._find_ahead().solve(q, {**self._targets, **(targets or {})})
         return np.asarray(self.model.difference(q, there.q))
 
@@ -276,28 +276,28 @@ class Solver:
         return pose.q
 
     def rest_at(self, q: NDArray[np.float64], gains: NDArray[np.float64]) -> None:
-        """Move the posture, which `step` also looks ahead with, to `q`.
+        """Move the posture to `q`, also for the solver that `step` uses to look ahead.
 
         Args:
-            q: The pose to stay near to, (nq,).
-            gains: The cost of leaving it, for each velocity, (nv,).
+            q: The preferred pose, (nq,).
+            gains: The cost of deviating from it, for each velocity, (nv,).
         """
         self._native.rest_at(q, gains)
         if "Acceleration" in self._timed:
             self._find_ahead()._native.rest_at(q, gains)
 
     def linearise(self, q: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-        """Return the goals' weighted Jacobian and residuals at `q`, and the velocity that each column belongs to."""
+        """Return the goals' weighted Jacobian and residuals at `q`, and the velocity index of each column."""
         J, r, velocities = self._native.rows_jacobian(q)
         return J, r, velocities
 
     def search(self, start: Any, targets: Mapping[str, Any] | None, window: Any = None) -> Solution:
-        """Solve without further starts from guesses.
+        """Solve without further searches from guesses.
 
         Args:
             start: A Pose or q.
-            targets: {goal name: new target of the same kind}; a target stays until it is replaced.
-            window: The least and largest motion of each velocity from `start`, (nv, 2); the joint ranges unless given.
+            targets: {goal name: new target of the same kind}; a target is kept until it is replaced.
+            window: The smallest and largest motion of each velocity from `start`, (nv, 2) (default: the joint ranges).
         """
         answer: Answer
         if not targets:
@@ -311,15 +311,15 @@ class Solver:
         return Solution(self, answer, History(self) if self._options.record else None)
 
     def copy(self) -> Solver:
-        """Return another solver of the same problem and targets with memory of its own, for another thread."""
+        """Return another solver of the same problem and targets with its own memory, for another thread."""
         return self.with_targets(self._targets)
 
     def with_targets(self, targets: Mapping[str, Any], **changes: Any) -> Solver:
-        """Return another solver of the same problem that has these targets in place of the goals' own.
+        """Return another solver of the same problem with these targets instead of those of the goals.
 
         Args:
-            targets: Goal name to target.
-            changes: Options that differ.
+            targets: {goal name: target}.
+            changes: Options to change.
         """
         twin = self.with_options(replace(self._options, **changes) if changes else self._options)
         twin._native.restart(self._start, dict(targets))
@@ -339,20 +339,20 @@ class Solver:
 
 
 def remake(model: Model, goals: Mapping[str, Goal], options: dict[str, Any], targets: dict[str, Any]) -> Solver:
-    """Return a solver from its pickle."""
+    """Restore a solver from a pickle."""
     named = [replace(goal, name=name) for name, goal in goals.items()]
     return Solver(model, named, **options).with_targets(targets)
 
 
 def copy_targets(targets: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the targets with their arrays copied: callers may change theirs later."""
+    """Return the targets with copies of their arrays, which callers may change later."""
     if not isinstance(targets, Mapping):
         raise InvalidValue(f"targets must be {{goal name: target}}, not {targets!r}.")
     return _copy(dict(targets))
 
 
 def join_searches(solver: Solver, missed: Solution, ends: Sequence[Solution], clock: Clock) -> Solution:
-    """Combine a search that missed and the searches after it, of which the last may have reached."""
+    """Combine a missed search and the searches after it, the last of which may have reached the goals."""
     reached = bool(ends) and ends[-1].reached
     best = ends[-1].answer if reached else missed.answer
     searches = missed.searches + len(ends)
@@ -372,7 +372,7 @@ def join_searches(solver: Solver, missed: Solution, ends: Sequence[Solution], cl
 
 
 def join_histories(missed: Solution, ends: Sequence[Solution]) -> History | None:
-    """Return the history of all searches; None if nothing was recorded."""
+    """Return the history of all searches, or None if nothing was recorded."""
     for number, end in enumerate(ends):
         if missed.history is not None and end.history is not None:
             missed.history.append(end.history, missed.searches + number)

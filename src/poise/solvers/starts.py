@@ -1,4 +1,4 @@
-"""The pose that a search begins with, as a user gives it."""
+"""The start of a search, as given by a user."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ __all__ = ["read_start"]
 
 
 def read_start(model: Model, start: Any, frames: int | None = None) -> Floats:
-    """Return a start as numbers of one's own, (nq,), or one for each frame, (frames, nq); the rest pose unless given.
+    """Return a copy of a start, (nq,), or one per frame, (frames, nq) (default: the rest pose).
 
     Raises:
-        ModelMismatch: It is of another body.
-        ShapeMismatch: It is neither one configuration nor, for a clip, one for each frame.
+        ModelMismatch: The start belongs to another body.
+        ShapeMismatch: The start is neither one configuration nor, for a clip, one per frame.
     """
     if start is None and frames is None:
         return np.array(model.rest)

@@ -1,4 +1,4 @@
-"""Status: how a solve ended."""
+"""Status: the result of a solve."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["Status"]
 
 
 class Status(Enum):
-    """How a solve ended. Not reaching is a result, not an exception."""
+    """The result of a solve. Missing the goals is a result, not an exception."""
 
     REACHED = "reached"
     STALLED = "stalled"

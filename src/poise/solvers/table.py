@@ -1,4 +1,4 @@
-"""Compile a model, goals and options into the kernels' tables, and reject bad input once."""
+"""Compile a model, goals and options into the kernels' tables; check the input once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BODY = MemoSlot[dict[str, NDArray[Any]]]("body as the kernels read it")
 
 
 def name_goals(goals: Iterable[Goal]) -> dict[str, Goal]:
-    """Return the goals by name: their own, else the frame's, else frame.kind, else numbered."""
+    """Return the goals by name: their own name, or the frame's, or frame.kind, numbered if taken."""
     if not isinstance(goals, Iterable) or isinstance(goals, str):
         raise InvalidValue(f"goals must be a goal or a list of goals such as Reach(...), not {goals!r}.")
     given = list(goals)
@@ -60,13 +60,13 @@ def find_free_name(goal: Goal, taken: Mapping[str, Goal]) -> str:
 
 
 def order_goals(goals: Mapping[str, Goal]) -> tuple[str, ...]:
-    """Return the names of the goals that have rows, the highest priority first."""
+    """Return the names of the goals that have rows, highest priority first."""
     with_rows = [name for name, goal in goals.items() if not isinstance(goal, Rest)]
     return tuple(sorted(with_rows, key=lambda name: int(goals[name].priority)))
 
 
 def make_native_table(model: Model, goals: Mapping[str, Goal], options: Options) -> dict[str, Any]:
-    """Return the arrays from which `native.core.Solver` is made."""
+    """Return the arrays that `native.core.Solver` is made of."""
     options.check()
     rows = {name: goals[name].rows(model) for name in order_goals(goals)}
     rests = [goal for goal in goals.values() if isinstance(goal, Rest)]
@@ -80,7 +80,7 @@ def make_native_table(model: Model, goals: Mapping[str, Goal], options: Options)
     check_handling(options, levels)
     if options.limit_handling == "off":
         tables = LimitTables()
-    # other methods, and other ways with limits, clamp the model's own cones and have a term of the step for postures
+    # other methods and kinds of limit handling clamp the model's cones and add the posture as a term of the step
     inside = options.method.levels and options.limit_handling in ("active", "off")
     strict = inside and (levels > 1 or tables.any or bool(rests))
     out = make_problem_table(model, asked, rows, rests, tables, options)
@@ -93,7 +93,7 @@ def make_native_table(model: Model, goals: Mapping[str, Goal], options: Options)
 
 
 def check_handling(options: Options, levels: int) -> None:
-    """Reject strict levels and limits other than joint ranges unless limit_handling is "active" or "off"."""
+    """Raise InvalidValue if the limits or the priorities do not allow the chosen limit_handling."""
     handling = options.limit_handling
     held = [limit for limit in options.limits if not limit.timed]
     if held and handling != "active":
@@ -113,7 +113,7 @@ def make_problem_table(
     tables: LimitTables,
     options: Options,
 ) -> dict[str, Any]:
-    """Return one problem's arrays; a strict one may hold another, its first level alone."""
+    """Return one problem's arrays; a strict problem may contain another one of its first level."""
     gain, wanted, power = combine_postures(model, rests)
     body = find_body_table(model, options.joints, options.stiffness)
     limited = options.limit_handling != "off"
@@ -142,22 +142,22 @@ def make_problem_table(
 
 
 def shift_forms(loops: int, *shape: Any) -> list[dict[str, Any]]:
-    """Return closed forms with their goals counted after the closed loops."""
+    """Return the closed forms with goal indices shifted past the closed loops."""
     return [{**form, "goal": form["goal"] + loops} for form in make_closed_tables(*shape)]
 
 
 def shift_goals(loops: int, ranges: Iterable[list[float]]) -> list[list[float]]:
-    """Return bounds with their goals counted after the closed loops."""
+    """Return the bounds with goal indices shifted past the closed loops."""
     return [[goal + loops, other + loops if other >= 0 else -1, *rest] for goal, other, *rest in ranges]
 
 
 def find_body_table(model: Model, joints: Sequence[str] | None, stiff: Any) -> dict[str, NDArray[Any]]:
-    """Return the part of the table that depends on the body alone; cached for bodies without options of their own."""
+    """Return the part of the table that depends only on the body; cached unless joints or stiffness are given."""
     return recall_body_table(model) if joints is None and stiff is None else make_body_table(model, joints, stiff)
 
 
 def recall_body_table(model: Model) -> dict[str, NDArray[Any]]:
-    """Return the table of a body that may move as it is, made once."""
+    """Return the cached table of a body without options."""
     return model.memo.get(BODY, lambda: make_plain_table(model))
 
 
@@ -170,7 +170,7 @@ def make_plain_table(model: Model) -> dict[str, NDArray[Any]]:
 
 
 def make_body_table(model: Model, joints: Sequence[str] | None, stiff: Any) -> dict[str, NDArray[Any]]:
-    """Return which velocities may move, what turns, and how heavy each is: by itself, and in units of the lightest."""
+    """Return the movable velocities, the rotations, and the weights: as they are, and relative to the smallest."""
     moves = may_move(model, joints)
     weight = 1.0 + read_stiffness(model, stiff)
     return {
@@ -185,7 +185,7 @@ def make_body_table(model: Model, joints: Sequence[str] | None, stiff: Any) -> d
 def make_goal_tables(
     model: Model, goals: Mapping[str, Goal], rows: Mapping[str, GoalRows], scale_free: bool
 ) -> list[dict[str, Any]]:
-    """Return every goal's numbers, in order; weights in units of the heaviest of their level."""
+    """Return the tables of all goals in order, with weights relative to the largest of their level."""
     units: dict[int, float] = {}
     for name, row in rows.items():
         level = int(goals[name].priority)
@@ -201,7 +201,7 @@ def make_goal_tables(
 
 
 def make_loop_tables(model: Model, tables: LimitTables) -> list[dict[str, Any]]:
-    """Return the numbers of every closed loop: goals on a level above all others."""
+    """Return the tables of all closed loops: goals on a level above all others."""
     tolerance = np.array([CLOSE * model.length, CLOSE])
     return [
         make_goal_table(model, f"limit {name}", make_loop_goal(name, loop), tolerance, -1)
@@ -210,14 +210,14 @@ def make_loop_tables(model: Model, tables: LimitTables) -> list[dict[str, Any]]:
 
 
 def find_least(weights: NDArray[np.float64], moves: NDArray[np.bool_]) -> float:
-    """Return the smallest weight of a moving joint, so that a stiffness common to all joints changes nothing."""
+    """Return the smallest weight of a moving joint, so that a common stiffness of all joints changes nothing."""
     return float(weights[moves].min()) if moves.any() else 1.0
 
 
 def make_goal_table(
     model: Model, name: str, rows: GoalRows, tolerance: NDArray[np.float64], level: int, unit: float = 1.0
 ) -> dict[str, Any]:
-    """Return the table of one goal, its weights in units of the heaviest."""
+    """Return the table of one goal, with weights relative to `unit`."""
     return {
         "name": name,
         "op": rows.op,
@@ -244,24 +244,24 @@ def make_goal_table(
 
 
 def find_frame_index(model: Model, frame: str | None) -> int:
-    """Return where a frame is in model.frames, -1 for None; raise NameNotFound with the closest names otherwise."""
+    """Return the index of a frame in model.frames, or -1 for None. Raises NameNotFound with the closest names."""
     return -1 if frame is None else model.frames.index(model.frame(frame).name)
 
 
-LIGHT_DAMPING = 1e-2  # the damping that is left at the goal, per square of the lightest weight
+LIGHT_DAMPING = 1e-2  # the damping at the goal, relative to the square of the smallest weight
 
 
 def find_lightest(asked: Sequence[Mapping[str, Any]]) -> float:
-    """Return the smallest weight that counts, in units of the heaviest; 1 for several levels, which find their own."""
+    """Return the smallest positive weight, relative to the largest; 1 for several levels, which find their own."""
     counted = [float(x) for goal in asked for x in np.ravel(goal["weight"]) if x > 0]
     return min(counted, default=1.0) if len({goal["level"] for goal in asked}) == 1 else 1.0
 
 
 def list_settings(model: Model, options: Options, least_weight: float = 1.0) -> dict[str, Any]:
-    """Return options and method settings, numbers only.
+    """Return the options and method settings as numbers.
 
-    The damping that is left at the goal is far below the square of the lightest weight: a goal that weighs 1e-6 of
-    another moves the body by 1e-12 of its matrix, and would else be damped away.
+    The damping at the goal is far below the square of the smallest weight: a goal with 1e-6 of another's weight
+    contributes 1e-12 to the matrix, and would otherwise be damped away.
     """
     continuous = options.mode == "continuous"
     reach = options.step_limit if options.step_limit is not None and not continuous else options.method.longest_step
@@ -291,7 +291,7 @@ def list_settings(model: Model, options: Options, least_weight: float = 1.0) -> 
 
 
 def may_move(model: Model, joints: Sequence[str] | None) -> NDArray[np.bool_]:
-    """Return which degrees of freedom may change: those of the joints named, else of all that are not locked."""
+    """Return which degrees of freedom may change: those of the named joints, or of all joints that are not locked."""
     if joints is None:
         joints = [joint.name for joint in model.joints if joint.nv and not joint.locked]
     if isinstance(joints, str):
@@ -306,7 +306,7 @@ def may_move(model: Model, joints: Sequence[str] | None) -> NDArray[np.bool_]:
 
 
 def read_stiffness(model: Model, given: Any) -> NDArray[np.float64]:
-    """Return the stiffness of every degree of freedom: the model's own, unless {joint: value} or an array is given."""
+    """Return the stiffness of every degree of freedom: the given one, or the model's own."""
     out = np.array(model.stiffness)
     if isinstance(given, Mapping):
         for name, value in given.items():
@@ -326,10 +326,10 @@ def read_stiffness(model: Model, given: Any) -> NDArray[np.float64]:
 
 
 def find_stiffness(model: Model) -> NDArray[np.float64]:
-    """Return stiffness from bone length: a joint that swings a long part of the body is stiffer (Welman 1993).
+    """Return stiffness from bone lengths: a joint that swings a longer part of the body is stiffer (Welman 1993).
 
-    A joint's swing is the longest way from it to a leaf; stiffness = (swing / mean swing)^2, so that equal steps sweep
-    about equal lengths.
+    A joint's swing is the longest path from it to a leaf [m]; stiffness = (swing / mean swing)^2, so that equal steps
+    sweep about equal lengths.
     """
     swing: dict[str | None, float] = {}
     for name in reversed([model.layout.frames[i] for i in model.layout.order]):
@@ -359,9 +359,9 @@ def measure_bone(model: Model, frame: Frame) -> float:
 def combine_postures(
     model: Model, rests: Sequence[Rest]
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None, int]:
-    """Return gains, configuration and power of all postures together: their weighted mean, the largest gain made 1.
+    """Return the gains, configuration and power of all postures combined: their weighted mean, with the largest gain 1.
 
-    The posture lives strictly under the goals, so only the proportions of its gains matter.
+    The posture has a lower priority than all goals, so only the ratios of its gains matter.
     """
     if not rests:
         return None, None, 2

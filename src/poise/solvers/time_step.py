@@ -1,10 +1,10 @@
-"""Solver.step: one time step of a motion that goes on. How far each velocity may lead in it.
+"""The motion that `Solver.step` allows in one time step, from limits on speed and acceleration.
 
     |v| <= speed,   |v - v_before| <= acceleration dt,   v <= about sqrt(2 acceleration room)    for each velocity
 
-The last is so that a joint can stop before its range ends, and before it runs past where the goals want it. Where they
-contradict each other (a joint that is faster than it may be), it slows down as fast as it may; ranges, and all limits
-that are not about time, come first.
+The last bound lets a joint stop at the end of its range, and before it overshoots the goals. If the bounds contradict
+each other (a joint is too fast), the joint slows down as fast as allowed. Joint ranges and all limits that do not
+depend on time take precedence.
 Source: Del Prete, Joint position and velocity bounds in discrete-time acceleration/torque control, 2018.
 """
 
@@ -35,15 +35,15 @@ def check_time_step(dt: Any) -> float:
 def find_window(
     model: Model, q: Floats, dt: float, before: ArrayLike | None, options: Options, ahead: Floats | None = None
 ) -> Floats:
-    """Return how far each velocity may lead from q in one time step: lowest and highest, (nv, 2).
+    """Return the smallest and largest motion of each velocity from q in one time step, (nv, 2).
 
     Args:
         model: The body.
-        q: Where it is.
-        dt: Seconds.
-        before: The velocity of the step before.
-        options: The solver's, with its limits.
-        ahead: The way from q to where the goals want the body, (nv,): it must be able to stop there.
+        q: The current configuration.
+        dt: The time step [s].
+        before: The velocity of the previous step.
+        options: The solver's options, with its limits.
+        ahead: The difference from q to the goals, (nv,): the body must be able to stop there.
     """
     span = CONTINUOUS_SPAN if options.step_limit is None else options.step_limit
     most = np.where(~model.slides, span, span * model.length) / dt
@@ -62,14 +62,14 @@ def find_window(
 def find_stopping_rates(
     model: Model, q: Floats, acceleration: Floats, dt: float, ahead: Floats | None = None
 ) -> tuple[Floats, Floats]:
-    """Return the fastest rates backward and forward at which joints that leave q can still stop inside their ranges.
+    """Return the highest rates backward and forward from which joints at q can still stop inside their ranges.
 
     Args:
         model: The body.
-        q: Where it is, (..., nq).
+        q: The current configuration, (..., nq).
         acceleration: The bound of every velocity, (nv,).
-        dt: The time step; in the same unit of time as the acceleration.
-        ahead: The way from q to where the goals want the body: it must be able to stop there too.
+        dt: The time step, in the same unit of time as the acceleration.
+        ahead: The difference from q to the goals: the body must also be able to stop there.
     """
     below, above = measure_room(model, q)
     if ahead is not None:
@@ -78,7 +78,7 @@ def find_stopping_rates(
 
 
 def find_stopping_speed(acceleration: Floats, way: Floats, dt: float) -> Floats:
-    """Return the fastest rate from which a joint stops within a distance if it changes its rate once per time step.
+    """Return the highest rate from which a joint stops within a distance if it changes its rate once per time step.
 
     In units of a dt and a dt^2, slowing down from a rate k in [n, n + 1] covers (n + 1) k - n (n + 1) / 2.
     """
@@ -91,7 +91,7 @@ def find_stopping_speed(acceleration: Floats, way: Floats, dt: float) -> Floats:
 
 
 def bound_rates(model: Model, limits: Sequence[Limit]) -> tuple[Floats, Floats]:
-    """Return the tightest bounds of every velocity, and of its change in a second; infinite without a limit."""
+    """Return the tightest bounds of every velocity and of its change per second; infinite without a limit."""
     speed, acceleration = np.full(model.nv, np.inf), np.full(model.nv, np.inf)
     for rates in (limit.bound_rates(model) for limit in limits if limit.timed):
         if rates.speed is not None:
@@ -102,7 +102,7 @@ def bound_rates(model: Model, limits: Sequence[Limit]) -> tuple[Floats, Floats]:
 
 
 def read_velocity(model: Model, velocity: ArrayLike | None) -> Floats:
-    """Return the velocity of the step before; None means standing still."""
+    """Return the velocity of the previous step; None means zero."""
     if velocity is None:
         return np.zeros(model.nv)
     v = np.asarray(velocity, dtype=np.float64)
@@ -114,7 +114,7 @@ def read_velocity(model: Model, velocity: ArrayLike | None) -> Floats:
 
 
 def measure_room(model: Model, q: Floats) -> tuple[Floats, Floats]:
-    """Return how far every velocity of q (..., nq) is from its lower and its upper bound; infinite if unbounded."""
+    """Return the distance of every velocity of q (..., nq) to its lower and upper bound; infinite if unbounded."""
     below, above = np.full((2, *q.shape[:-1], model.nv), np.inf)
     for joint in model.joints:
         if joint.nv and not joint.quaternion:

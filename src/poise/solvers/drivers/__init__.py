@@ -1,4 +1,4 @@
-"""Which machine runs a method: the kernels alone, or a driver that calls them."""
+"""The drivers of methods that run in Python instead of in the kernels alone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["prepare"]
 
 
 def prepare(model: Model, goals: Mapping[str, Goal], options: Options) -> Any:
-    """Return a native solver, or what stands in for one if a method drives several."""
+    """Return a native solver, or a Python driver with the same interface."""
     if options.method.name == "sequential":
         from poise.solvers.drivers.sequential import PartByPart
 

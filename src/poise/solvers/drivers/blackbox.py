@@ -27,11 +27,11 @@ Outcome = core.Outcome
 
 
 class Spent(Exception):
-    """The steps have run out."""
+    """Raised when the optimiser has used all steps."""
 
 
 class Tried:
-    """The poses that an optimiser looks at. Each but the first is a step, whatever the optimiser calls it."""
+    """The poses that an optimiser evaluates. Each after the first counts as a step."""
 
     def __init__(self, max_steps: int) -> None:
         self.steps = -1
@@ -40,24 +40,24 @@ class Tried:
         self._least, self._most = np.inf, max_steps
 
     def is_last(self, x: Floats) -> bool:
-        """Return whether x is the last point evaluated: a gradient is evaluated at the same point again."""
+        """Return whether x is the last evaluated point, where a gradient is evaluated again."""
         return self.steps >= 0 and np.array_equal(x, self._last)
 
     def count(self) -> None:
-        """Count one more call; raise Spent if that is too many."""
+        """Count one more evaluation; raise Spent beyond the limit."""
         if self.steps >= self._most:
             raise Spent
         self.steps += 1
 
     def keep(self, x: Floats, residual: Floats) -> None:
-        """Keep what was found at x."""
+        """Store the residual at x, and x if it is the best so far."""
         self._last, self.residual = x.copy(), residual
         cost = float(residual @ residual)
         if cost < self._least or not self.best.size:
             self.best, self._least = x.copy(), cost
 
     def find_slope(self, x: Floats, find: Callable[[Floats], Floats]) -> Floats:
-        """Return the Jacobian at x, computed once for a gradient and a second derivative."""
+        """Return the Jacobian at x, computed once for the gradient and the Hessian."""
         if self._slope is None or not np.array_equal(x, self._slope[0]):
             self._slope = x.copy(), find(x)
         return self._slope[1].copy()
@@ -80,7 +80,7 @@ class BlackBox:
         self._seen: list[Mapping[str, Any]] = []
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._native, name)  # restart, advance, state, rows_jacobian, sizes: as the kernels do
+        return getattr(self._native, name)  # restart, advance, state, rows_jacobian, sizes of the kernels
 
     def solve(self, start: ArrayLike, targets: Mapping[str, Any] | None) -> Answer:
         """See native.core.Solver.solve."""
@@ -135,14 +135,14 @@ class BlackBox:
     # -------------------------------------------------------------------------------------------- inside
 
     def _optimize(self, residual: Any, jacobian: Any, q0: Floats, moving: list[int]) -> tuple[Floats, bool]:
-        """Return the step that SciPy finds, and whether it stopped by itself."""
+        """Return the step that SciPy finds, and whether it converged."""
         name = self._method.optimizer
         low, high = self._find_bounds(q0, moving)
         zero = np.clip(np.zeros(len(moving)), low, high)
         if name in LEAST_SQUARES:
             free = {} if name in WITHOUT_BOUNDS else {"bounds": (low, high)}
             rows, columns = jacobian(zero).shape
-            if name == "lm" and rows < columns:  # MINPACK wants as many residuals as unknowns: add zeros
+            if name == "lm" and rows < columns:  # MINPACK needs at least as many residuals as unknowns: add zeros
                 pad = np.zeros(columns - rows)
                 found = self._scipy.least_squares(
                     lambda x: np.concatenate([residual(x), pad]),
@@ -162,7 +162,7 @@ class BlackBox:
         if name in ("trust-ncg", "trust-constr"):
             extra["hess"] = lambda x: 2 * jacobian(x).T @ jacobian(x)
         if name == "trust-constr":
-            options["sparse_jacobian"] = False  # of a few bounds: sparse algebra would take most of the time
+            options["sparse_jacobian"] = False  # for a few bounds, sparse algebra would take most of the time
         found = self._scipy.minimize(
             lambda x: float(residual(x) @ residual(x)),
             zero,
@@ -175,7 +175,7 @@ class BlackBox:
         return np.asarray(found.x), bool(found.success)
 
     def _find_bounds(self, q0: Floats, moving: list[int]) -> tuple[Floats, Floats]:
-        """Return bounds of the step; none if limits are off, and never an empty range for a start outside."""
+        """Return the bounds of the step: infinite if limits are off, and never empty for a start outside its range."""
         low, high = np.full(len(moving), -np.inf), np.full(len(moving), np.inf)
         if self._options.limit_handling == "off":
             return low, high
@@ -190,7 +190,7 @@ class BlackBox:
         return low, high
 
     def _find_moving(self, moving: list[int]) -> list[int]:
-        """Return which numbers of q belong to the velocities that move."""
+        """Return the indices in q of the velocities that move."""
         chosen = set(moving)
         out: list[int] = []
         for joint in self._model.joints:
@@ -199,7 +199,7 @@ class BlackBox:
         return out
 
     def _differentiate_velocity(self, x: Floats, moving: list[int]) -> Floats:
-        """Return d(velocity) / dx: the identity, and the right Jacobian of SO(3) in the blocks of quaternions."""
+        """Return d(velocity) / dx: the identity, with the right Jacobian of SO(3) in the blocks of quaternions."""
         out = np.eye(len(moving))
         place = {v: k for k, v in enumerate(moving)}
         for joint in self._model.joints:
@@ -209,11 +209,11 @@ class BlackBox:
         return out
 
     def _clamp_to_cones(self, q: Floats) -> Floats:
-        """Return the nearest pose with every ball joint inside its cone; SciPy sees that one."""
+        """Return the nearest pose with every ball joint inside its cone, which SciPy evaluates."""
         return np.asarray(self._native.into_cones(q)) if self._table["cones"] else q
 
     def _differentiate_clamp(self, q: Floats, moving: list[int]) -> Floats:
-        """Return how velocities inside the cones respond to those before the pose was clamped, by differences."""
+        """Return the derivative of the clamp to the cones with respect to the velocities, by finite differences."""
         out, inside, h = np.eye(len(moving)), self._clamp_to_cones(q), 1e-6
         if np.array_equal(inside, q):
             return out
@@ -242,7 +242,7 @@ class BlackBox:
 
 
 def refuse_options(options: Options) -> None:
-    """Reject options that SciPy's optimisers do not know, by name."""
+    """Raise InvalidValue for options that SciPy's optimisers do not support."""
     ignored = {
         "mode": options.mode == "continuous",
         "time_limit": options.time_limit is not None,
@@ -257,13 +257,13 @@ def refuse_options(options: Options) -> None:
 
 
 def list_plain_coordinates(joint: Any) -> list[tuple[int, int]]:
-    """Return (index in q, index in v) of a joint's numbers that are not part of a quaternion."""
+    """Return (index in q, index in v) of a joint's coordinates that are not part of a quaternion."""
     plain = len(joint.coordinates)
     return [(joint.q.start + k, joint.v.start + k) for k in range(plain)]
 
 
 def find_right_jacobian(w: Floats) -> Floats:
-    """Return how exp(w) turns, in body axes, per change of w: I - (1 - cos a) / a^2 [w] + (a - sin a) / a^3 [w]^2."""
+    """Return the right Jacobian of SO(3): I - (1 - cos a) / a^2 [w] + (a - sin a) / a^3 [w]^2, with a = |w|."""
     a = float(np.linalg.norm(w))
     wedge = np.array([[0.0, -w[2], w[1]], [w[2], 0.0, -w[0]], [-w[1], w[0], 0.0]])
     if a < 1e-4:

@@ -1,10 +1,10 @@
 """The driver of curved postures: Newton steps in the null space of the goals.
 
-    minimise over p   g^T p + p^T H p / 2   with   J p = 0,   free joints alone
+    minimise over p   g^T p + p^T H p / 2   with   J p = 0,   over the free joints
 
-The kernels solve the goals, and rest in q (+) p: they keep limits and levels, bring the pose back to the goals, and
-never give up a goal for a posture. A step is kept if every goal is still reached and the cost is less, else it is
-halved. In continuous mode a call takes one step, so that its bound is that of every call.
+The kernels solve the goals with the rest pose q (+) p: they keep limits and levels, return to the goals, and never
+trade a goal for a posture. A step is accepted if every goal is still reached and the cost decreases, otherwise it is
+halved. In continuous mode a call takes one step, so that the bound of a call holds.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ __all__ = ["CurvedPosture"]
 
 MOST_STEPS = 30
 MOST_HALVINGS = 10
-MOST_SETTLING = 60  # steps to the likeliest pose
-LONGEST = 0.5  # radians, or lengths L: of a step, beyond which no second derivative is to be trusted
-FOLLOW = 0.25  # share of the way to the likely pose that one call of continuous mode goes
-MOST_LOOKS = 4  # searches for the frames nearest to the targets, where the root moves
-STILL = 1e-2  # radians, or metres: a root that moves less sees the same frames
-CLOSE = 3e-3  # radians, or lengths L: the last step to the likeliest pose; less than a third of it is left
-SLACK = 9e-10  # rad, or of L: the most that a goal may lose to a posture, which is rounding
-KERNEL_SLACK = 5e-10  # the part of it that the kernels' own posture may use: `guard_slack` of strict/tuning.h
-SMALL = 1e-6  # radians, or lengths L: a shorter step counts as none
+MOST_SETTLING = 60  # steps to the most likely pose
+LONGEST = 0.5  # rad, or lengths L: longest step for which the second derivatives are trusted
+FOLLOW = 0.25  # fraction of the way to the likely pose per call in continuous mode
+MOST_LOOKS = 4  # searches for the frames nearest to the targets if the root moves
+STILL = 1e-2  # rad or m: a root that moves less keeps the same nearest frames
+CLOSE = 3e-3  # rad, or lengths L: the last step to the most likely pose; less than a third of it remains
+SLACK = 9e-10  # rad, or lengths L: the most that a goal may lose to a posture, about rounding
+KERNEL_SLACK = 5e-10  # the part of it for the kernels' own posture: `guard_slack` of strict/tuning.h
+SMALL = 1e-6  # rad, or lengths L: a shorter step counts as zero
 
 
 class CurvedPosture:
     """A driver of curved postures with the interface of `native.core.Solver`."""
 
-    takes_windows = True  # of how far one call may lead each velocity
+    takes_windows = True  # accepts bounds on the motion of each velocity per call
 
     def __init__(self, model: Model, goals: Mapping[str, Goal], options: Options) -> None:
         self._model, self._options = model, options
@@ -64,14 +64,14 @@ class CurvedPosture:
         self._span = CONTINUOUS_SPAN if options.step_limit is None else options.step_limit
 
     def _read_places(self, rows: Mapping[str, GoalRows]) -> None:
-        """Find the targets that are places of points, and their numbers among all targets."""
+        """Find the targets that are positions of points, and their indices among all target numbers."""
         first = core.target_places(self._native)
         self._points = PoseTargets.read(tuple(rows.values())).points
         at = [first[name] + 9 + np.arange(3) for name, row in rows.items() if is_place(row)]
         self._at = np.array(at, dtype=np.intp).reshape(-1, 3)
 
     def _is_gaussian(self) -> bool:
-        """Return whether the postures are one Gaussian and diagonal squares."""
+        """Return whether the postures are one Gaussian plus diagonal quadratic ones."""
         curved = [rest for rest in self._all if isinstance(rest, GeneralPosture)]
         beside = [rest for rest in self._all if not isinstance(rest, GeneralPosture)]
         start = np.array(self._model.rest)
@@ -90,12 +90,12 @@ class CurvedPosture:
         return True
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._native, name)  # restart, advance, state, rows_jacobian, sizes: as the kernels do
+        return getattr(self._native, name)  # restart, advance, state, rows_jacobian, sizes of the kernels
 
     def solve(self, start: ArrayLike, targets: Mapping[str, Any] | None, window: Any = None) -> Answer:
         """See native.core.Solver.solve."""
         q = np.asarray(start, dtype=np.float64)
-        self._native.restart(q, targets)  # it has the targets from here on
+        self._native.restart(q, targets)  # sets the targets for the rest of the call
         if self._options.mode == "continuous" or window is not None:
             return self._follow(q, window)
         best = self._settle(q)
@@ -108,15 +108,15 @@ class CurvedPosture:
                 best = self._search_seeds(best)
             if best.outcome != core.Outcome.REACHED:
                 return best
-            again = self._settle(best.q)  # from where the root is now, other frames are near
+            again = self._settle(best.q)  # the nearest frames may differ for the root's new position
             best, settled = (best, False) if again is None else (again, True)
         return best if settled and self._bare else self._go_down(best, settled)
 
     def _follow(self, q: Floats, window: Any) -> Answer:
-        """Return the pose of one call among many: where the likeliest leads that is not far from the pose before.
+        """Return the pose of one call in a sequence: the most likely one that is close to the previous pose.
 
-        The likely pose then moves by a share of its way from call to call, and at once with the targets:
-        (x - m)^T P (x - m) + k (x - x0)^T P (x - x0) is least among what serves the goals, with x0 the pose before.
+        The likely pose moves by a fraction of its way per call, and immediately with the targets. It minimises
+        (x - m)^T P (x - m) + k (x - x0)^T P (x - x0) subject to the goals, with the previous pose x0.
         """
         there = self._look(q, q) if self._gaussian and self._bare and window is None else None
         if there is not None and self._find_way(q, there) <= self._span:
@@ -132,15 +132,15 @@ class CurvedPosture:
         return self._run(q, None, window)
 
     def _find_way(self, a: Floats, b: Floats) -> float:
-        """Return the longest that a velocity goes from one pose to another, in radians or lengths L."""
+        """Return the largest motion of a velocity between two poses [rad, or lengths L]."""
         return float(np.abs(self._model.difference(a, b) / self._units()).max(initial=0.0))
 
     def _ask(self) -> PoseTargets:
-        """Return the points that have targets, with these."""
+        """Return the points with targets, and their targets."""
         return PoseTargets(self._points, core.targets_of(self._native)[self._at])
 
     def _settle(self, q: Floats) -> Answer | None:
-        """Return the likeliest pose that serves the goals, to rounding, or None without a Gaussian."""
+        """Return the most likely pose that satisfies the goals up to rounding, or None without a Gaussian."""
         there = self._look(q, None) if self._gaussian else None
         if there is None:
             return None
@@ -150,9 +150,9 @@ class CurvedPosture:
         return found if exact and found.outcome == core.Outcome.REACHED else None
 
     def _look(self, q: Floats, before: Floats | None) -> Floats | None:
-        """Return where steps to the likeliest pose lead, seen from q; from a pose before, by a share of the way.
+        """Return the end of the steps to the most likely pose from q; with `before`, a fraction of the way from it.
 
-        Which frames are near is seen from the root of the body; where that moves, they are looked for again.
+        The nearest frames depend on the root of the body; if it moves, they are searched again.
         """
         asked, at = self._ask(), q
         for look in range(MOST_LOOKS):
@@ -170,12 +170,12 @@ class CurvedPosture:
         return at
 
     def _hold(self, seed: Floats, q: Floats) -> Floats:
-        """Return a seed with joints that may not move as they are in q."""
+        """Return a seed with the joints that may not move as in q."""
         seed[self._still] = q[self._still]
         return seed
 
     def _step(self, gaussian: Gaussian, q: Floats, most: int, serve: bool = True) -> tuple[Floats, int, bool]:
-        """Return where steps to the likeliest pose lead, how many they were, and whether they settled."""
+        """Return the end of the steps to the most likely pose, their number, and whether they converged."""
         spread, posed = gaussian.spread, None
         if self._pull is not None and self._wanted is not None:
             beside = DiagonalPosture.join(gaussian, q, self._pull, self._wanted)
@@ -185,14 +185,14 @@ class CurvedPosture:
         return found
 
     def _allow(self, slack: float) -> Floats:
-        """Return errors in metres and radians of a number of radians, or lengths L."""
+        """Return the errors [m, rad] that correspond to a slack [rad, or lengths L]."""
         return slack * np.array([self._model.length, 1.0])
 
     def _go_down(self, best: Answer, settled: bool) -> Answer:
-        """Return the pose of least cost that Newton steps lead to from a pose that reaches.
+        """Return the pose of least cost that Newton steps reach from a pose that satisfies the goals.
 
-        What goals lose in all stays below SLACK: a settled pose may have errors up to it, and another pose has lost
-        up to KERNEL_SLACK before.
+        The total loss of the goals stays below SLACK: a settled pose may have errors up to SLACK, another pose has
+        already lost up to KERNEL_SLACK.
         """
         self._focus(best.q)
         cost, steps, seconds = self._find_cost(best.q), best.steps, best.seconds
@@ -209,14 +209,14 @@ class CurvedPosture:
         return make_answer(best.q, best.errors, best.outcome, steps, seconds, searches=best.searches, late=best.late)
 
     def _focus(self, q: Floats) -> None:
-        """Specialise every posture to the targets, near a pose."""
+        """Specialise every posture to the targets near a pose."""
         asked = self._ask()
         self._rests = [
             rest.focus(self._model, asked, q) if isinstance(rest, GeneralPosture) else rest for rest in self._all
         ]
 
     def _search_seeds(self, missed: Answer) -> Answer:
-        """Search again from poses that a posture knows, if it knows some; the first that reaches counts."""
+        """Search again from the seeds of the postures; return the first success, or `missed`."""
         asked = self._ask()
         if self._options.restarts == 0 or missed.unreachable or missed.late:
             return missed
@@ -233,7 +233,7 @@ class CurvedPosture:
         return answer
 
     def _descend(self, best: Answer, step: Floats, cost: float, bars: Floats) -> Answer | None:
-        """Return a pose of less cost, no goal farther off than its bars, along the step; otherwise None."""
+        """Return a pose along the step with less cost and all errors within `bars`, or None."""
         share = 1.0
         for _ in range(MOST_HALVINGS):
             if np.abs(share * step / self._units()).max(initial=0.0) < SMALL:
@@ -253,7 +253,7 @@ class CurvedPosture:
         return sum(find_rest_cost(rest, self._model, q) for rest in self._rests)
 
     def _find_step(self, q: Floats) -> Floats:
-        """Return the Newton step of the cost along which the goals' rows do not change, to first order."""
+        """Return the Newton step of the cost in the null space of the goals' Jacobian."""
         model, unit = self._model, self._units()
         if self._gaussian:
             gaussian = self._rests[self._all.index(self._style)].gaussian.hold(self._held, q)
@@ -275,7 +275,7 @@ class CurvedPosture:
         return step
 
     def _find_free(self, q: Floats, g: Floats, at: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-        """Return the velocities of the problem, and which are not at an end of a range that the cost pushes against."""
+        """Return the velocities of the problem, and a mask of those not blocked by a joint limit."""
         model = self._model
         if self._options.limit_handling == "off":
             return at, np.ones(len(at), dtype=bool)
@@ -293,7 +293,7 @@ class CurvedPosture:
 
 
 def solve_on_rows(A: Floats, B: Floats, b: Floats) -> Floats:
-    """Return the p with A p = 0 that makes p^T B p / 2 - b^T p least: the null space of A by SVD, then Cholesky's."""
+    """Return the p with A p = 0 that minimises p^T B p / 2 - b^T p, from the null space of A by SVD."""
     _, values, rows = np.linalg.svd(A, full_matrices=True)
     rank = int((values > 1e-9 * max(float(values.max(initial=0.0)), 1e-300)).sum())
     Z = rows[rank:].T

@@ -1,7 +1,7 @@
-"""Starts outside the joint ranges, for the drivers that are not kernels: brought back before the first step.
+"""Move starts outside the joint ranges inside, for the drivers in Python.
 
-The kernels do something else: only joints that no goal depends on are brought back at once, the others step by step in
-the search, and the bound of a call is a window of each step.
+The kernels differ: they move only joints that no goal depends on at once, and the others step by step during the
+search, with the bound of a call as a window of each step.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ __all__ = ["bring_inside", "is_inside"]
 
 
 def bring_inside(model: Model, start: ArrayLike, options: Options) -> NDArray[np.float64]:
-    """Return the start with all joints that may move inside their ranges; in continuous mode within a call's bound."""
+    """Return the start with all movable joints inside their ranges; in continuous mode within the bound of a call."""
     q = np.array(start, dtype=np.float64)
     if options.limit_handling == "off":
         return q
     span = np.full(model.nv, np.inf)
     if options.mode == "continuous":
         most = CONTINUOUS_SPAN if options.step_limit is None else options.step_limit
-        span = np.where(~model.slides, most, most * model.length) * (1 - 1e-12)  # rounding must not exceed it
+        span = np.where(~model.slides, most, most * model.length) * (1 - 1e-12)  # a margin for rounding
     for at, v in list_ranged(model, options):
         inside = np.clip(q[at], model.lower[v], model.upper[v])
         q[at] = np.clip(inside, q[at] - span[v], q[at] + span[v])
@@ -32,14 +32,14 @@ def bring_inside(model: Model, start: ArrayLike, options: Options) -> NDArray[np
 
 
 def is_inside(model: Model, q: NDArray[np.float64], options: Options) -> bool:
-    """Return whether every joint that may move is inside its range."""
+    """Return whether every movable joint is inside its range."""
     if options.limit_handling == "off":
         return True
     return all(model.lower[v] <= q[at] <= model.upper[v] for at, v in list_ranged(model, options))
 
 
 def list_ranged(model: Model, options: Options) -> list[tuple[int, int]]:
-    """Return (index in q, index in v) of every plain coordinate that may move."""
+    """Return (index in q, index in v) of every movable coordinate that is not part of a quaternion."""
     moves = may_move(model, options.joints)
     pairs: list[tuple[int, int]] = []
     for joint in model.joints:

@@ -1,4 +1,4 @@
-"""The parts of a body as its tree shows them: root, spine, limbs."""
+"""The parts of a body, from its tree: root, spine and limbs."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class BodyParts:
     """Joint names of each part; empty if the body has no such part.
 
     Attributes:
-        root: The joints that carry the whole body.
+        root: The joints above the whole body.
         spine: The joints between the root and the limbs.
-        limbs: One for each goal frame; frames that share a limb share the entry.
+        limbs: One entry for each limb with a goal frame.
     """
 
     root: tuple[str, ...]
@@ -30,10 +30,10 @@ class BodyParts:
 
 
 def find_parts(model: Model, frames: Sequence[str], moves: NDArray[np.bool_]) -> BodyParts:
-    """Read the parts of a body for goals on these frames.
+    """Find the parts of a body for goals on these frames.
 
-    A limb is the way from the frame inward to the first frame from which something else branches off. Of the joints
-    above all limbs, those before the first branch are the root and the others the spine.
+    A limb is the path from the frame towards the root, up to the first branching frame. Of the joints above all limbs,
+    those before the first branch are the root and the others the spine.
     """
     joints_under: dict[str | None, list[Joint]] = {}
     for joint in model.joints:
@@ -59,6 +59,6 @@ def find_parts(model: Model, frames: Sequence[str], moves: NDArray[np.bool_]) ->
 
 
 def _find_carrier(model: Model, frame: str | None) -> str | None:
-    """Return the frame of the joint that carries this one: frames on one rigid part count as one place."""
+    """Return the frame of the nearest movable joint above this one: frames on one rigid part count as one."""
     above = [] if frame is None else model.joints_above(frame)
     return next((joint.frame for joint in above if joint.nv), None)

@@ -1,4 +1,4 @@
-"""The driver of methods.Sequential: part after part, each a prepared problem of its own, until all is reached."""
+"""The driver of methods.Sequential: solve the body part by part until all goals are reached."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Outcome = core.Outcome
 
 
 class Stage:
-    """One part: the joints that move, and the solvers that are tried on it until one reaches its goals."""
+    """One part: its moving joints, and the solvers to try until one reaches its goals."""
 
     def __init__(self, model: Model, goals: Mapping[str, Goal], options: Options, joints: Sequence[str]) -> None:
         moved = {name: goal for name, goal in goals.items() if _can_move(model, goal, joints)}
@@ -45,11 +45,11 @@ class Stage:
             try:
                 table = make_native_table(model, moved, chosen)
             except InvalidValue:
-                continue  # no limb for the closed form
+                continue  # the part does not fit the closed form
             self.solvers.append(core.Solver(model.native_body, table))
 
     def solve(self, q: NDArray[np.float64], targets: Mapping[str, Any]) -> tuple[NDArray[np.float64], int, int]:
-        """Return the pose that is best for this part's goals, the steps it took, and in how many searches."""
+        """Return the best pose for this part's goals, the number of steps, and the number of searches."""
         steps = searches = 0
         wanted = {name: target for name, target in targets.items() if name in self.names}
         best, least = q, np.inf
@@ -134,7 +134,7 @@ class PartByPart:
         )
 
     def _look(self, q: ArrayLike, targets: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Return cost and errors of all goals at q."""
+        """Return the cost and errors of all goals at q."""
         self._whole.restart(q, targets)
         self._whole.advance()
         state: dict[str, Any] = self._whole.state()
@@ -147,7 +147,7 @@ class PartByPart:
         return near and is_inside(self._model, state["q"], self._options)
 
     def restart(self, start: ArrayLike, targets: Mapping[str, Any] | None) -> None:
-        """See native.core.Solver.restart: takes new targets, here for every part."""
+        """See native.core.Solver.restart: sets new targets for every part."""
         self._whole.restart(start, targets)
         for stage in (*self._order, *self._last):
             wanted = {name: target for name, target in (targets or {}).items() if name in stage.names}
@@ -155,11 +155,11 @@ class PartByPart:
                 solver.restart(start, wanted)
 
     def history(self) -> dict[str, NDArray[np.float64]]:
-        """See native.core.Solver.history: a row a part."""
+        """See native.core.Solver.history: one row per part."""
         return record_states(self._seen, len(self._tolerances), self._model.nq)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._whole, name)  # advance, state, rows_jacobian, sizes: as the kernels do, for all goals
+        return getattr(self._whole, name)  # advance, state, rows_jacobian, sizes of the kernels, for all goals
 
 
 def _can_move(model: Model, goal: Goal, joints: Sequence[str]) -> bool:
@@ -172,5 +172,5 @@ def _can_move(model: Model, goal: Goal, joints: Sequence[str]) -> bool:
 
 
 def _list_joints(model: Model, part: Sequence[str], moves: NDArray[np.bool_]) -> list[str]:
-    """Return the joints of a part that may move; raise NameNotFound if no joint has that name."""
+    """Return the movable joints of a part. Raises NameNotFound for an unknown name."""
     return [joint.name for joint in map(model.joint, part) if moves[joint.v].any()]

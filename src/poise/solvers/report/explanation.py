@@ -1,6 +1,6 @@
-"""Explanation: why goals were missed and what would help, as data; its text is what `Solution.why` says.
+"""Explanation: the reasons for missed goals and possible remedies, as data. `Solution.why` returns its text.
 
-`poise.diagnosis` fills it in: the numbers in causes.py and relief.py, the sentences in sentences.py.
+`poise.diagnosis` computes it: the numbers in causes.py and relief.py, the sentences in sentences.py.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ Vector = tuple[float, float, float]
 
 
 class CauseKind(Enum):
-    """What keeps a pose from its goals.
+    """The kind of a reason for missed goals.
 
     Attributes:
-        BROKEN_LIMIT: A limit that the start broke, and to which no way back was found, or not yet.
+        BROKEN_LIMIT: The start violated a limit, and the solve has not returned inside it.
         PROVED: A distance that the body cannot have: no pose inside the limits reaches the goals.
-        NO_BRANCH: A chain whose every branch is ruled out, by geometry or by a range: no pose reaches the goal.
-        LOCKED_BONES: Bones that keep their length, since `joints=` does not name them.
+        NO_BRANCH: Geometry or joint ranges exclude every branch of a chain: no pose reaches the goal.
+        LOCKED_BONES: Bones that keep their length because `joints=` does not list them.
         OUT_OF_TIME: `time_limit` ended the search.
         OUT_OF_STEPS: `max_steps` ended the search.
-        ON_ITS_WAY: One call, or one step in time, leads only so far; the next one comes nearer.
-        BRANCH_ENDS: No small motion leads on, and this mode never jumps to another branch.
-        LIMITS: Limits that hold the goals back.
-        CONFLICT: Two goals of one priority whose pulls oppose each other.
-        GIVES_WAY: A goal that gives way to one that comes first.
-        LOCAL_MINIMUM: No small step makes the error less.
-        NO_JOINT_MOVES: No joint that may move changes the goal's error.
+        ON_ITS_WAY: The motion per call or time step is limited; the next call comes nearer.
+        BRANCH_ENDS: No small motion reduces the error, and this mode never jumps to another branch.
+        LIMITS: Active limits that prevent the goals.
+        CONFLICT: Two goals of one priority with opposite gradients.
+        GIVES_WAY: A goal yields to one of higher priority.
+        LOCAL_MINIMUM: No small step reduces the error.
+        NO_JOINT_MOVES: No movable joint changes the goal's error.
         SINGULAR: A direction in which the pose cannot move; reported with the local minimum.
-        NEVER_MOVES: A direction in which no pose can move, such as out of a planar arm's plane; reported there, too.
-        EXEMPT: Joints outside their range that `joints=` leaves out.
+        NEVER_MOVES: A direction in which no pose can move, such as out of a planar arm's plane; also reported there.
+        EXEMPT: Joints outside their range that `joints=` excludes.
     """
 
     BROKEN_LIMIT = "broken limit"
@@ -61,7 +61,7 @@ LOST = (CauseKind.SINGULAR, CauseKind.NEVER_MOVES)
 
 
 class WayOutKind(Enum):
-    """What would help.
+    """The kind of a remedy.
 
     Attributes:
         FRESH_SOLVE: A solve with `mode="nearest"`, which may leave this branch.
@@ -69,16 +69,16 @@ class WayOutKind(Enum):
         MORE_STEPS: A larger `max_steps`.
         MORE_SEARCHES: More `restarts`.
         OTHER_SEED: Another `seed`.
-        OTHER_SEARCH: Another search: there is a pose inside all limits.
-        WITHOUT_RANGE: Without one end of a joint's range.
-        WITHOUT_LIMIT: Without one of `limits=`.
-        WITHOUT_LIMITS: Without all limits that hold the goals back.
-        ALL_JOINTS: Without `joints=`.
+        OTHER_SEARCH: Another search, since a pose inside all limits exists.
+        WITHOUT_RANGE: A solve without one end of a joint's range.
+        WITHOUT_LIMIT: A solve without one of `limits=`.
+        WITHOUT_LIMITS: A solve without all active limits.
+        ALL_JOINTS: A solve without `joints=`.
         POSITION_ALONE: The position of a goal without its rotation.
-        WITHOUT_GOAL: Without one of the goals.
-        MOVE_TARGET: Another target, or two targets nearer to each other.
-        UNPROVED: Perhaps another search: that no pose inside the limits reaches it is not proved.
-        TOLERANCE: A larger tolerance accepts the pose as it stands; see `Missed.accepted`.
+        WITHOUT_GOAL: A solve without one of the goals.
+        MOVE_TARGET: Another target, or two targets closer to each other.
+        UNPROVED: Another search may help, since the goals are not proved out of reach.
+        TOLERANCE: A larger tolerance accepts the pose as it is; see `Missed.accepted`.
     """
 
     FRESH_SOLVE = "fresh solve"
@@ -103,11 +103,11 @@ class Missed:
     """A goal outside its tolerance.
 
     Attributes:
-        goal: Its name.
-        metres: What is left of its position [m].
-        radians: What is left of its rotation [rad].
-        allowed: Its tolerances: metres, radians.
-        text: The same in words.
+        goal: The name of the goal.
+        metres: The remaining position error [m].
+        radians: The remaining rotation error [rad].
+        allowed: The tolerances [m, rad].
+        text: The same data in words.
     """
 
     goal: str
@@ -118,7 +118,7 @@ class Missed:
 
     @property
     def accepted(self) -> tuple[float, float]:
-        """The least tolerances that accept the pose as it stands: metres, radians."""
+        """The smallest tolerances that accept the pose as it is [m, rad]."""
         return max(self.metres, self.allowed[0]), max(self.radians, self.allowed[1])
 
 
@@ -127,17 +127,17 @@ class Cause:
     """One reason why goals were missed.
 
     Attributes:
-        kind: What sort of reason it is.
-        goals: Names of the goals that it is about.
-        limits: The limits that it is about, the strongest first.
-        joints: Names of the joints that it is about.
-        numbers: Its figures by name, in metres, radians and seconds. Of a conflict, "<goal>.metres" and
-            "<goal>.radians": what would be left of that goal without the other. Of a proof "limited" and "pivot", 1 or
-            0: whether the joint ranges are part of it, and whether it is about the last joint before the goal's frame.
-        vector: Of a proof the point that its distance is measured from; else the direction in which the rest of a goal
-            points, or in which a singular pose cannot move. Otherwise None.
-        motion: "move" or "turn" where `vector` is a direction; "change" where a goal is not about a vector.
-        text: The same in words.
+        kind: The kind of the reason.
+        goals: Names of the goals concerned.
+        limits: The limits concerned, strongest first.
+        joints: Names of the joints concerned.
+        numbers: Values by name, in metres, radians and seconds. For a conflict, "<goal>.metres" and "<goal>.radians":
+            the error of that goal without the other. For a proof, "limited" and "pivot", 1 or 0: whether the joint
+            ranges are part of it, and whether it concerns the last joint before the goal's frame.
+        vector: For a proof, the point from which its distance is measured; otherwise the direction of the remaining
+            error, or the direction in which a singular pose cannot move, or None.
+        motion: "move" or "turn" if `vector` is a direction; "change" for goals without a vector.
+        text: The same data in words.
     """
 
     kind: CauseKind
@@ -152,16 +152,16 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class WayOut:
-    """One thing that would help.
+    """One remedy.
 
     Attributes:
-        kind: What to do.
-        goals: Names of the goals that it is about.
-        limits: The limits that it is about.
-        numbers: Its figures by name: "max_steps", "restarts", "seed"; "value", where a freed joint would go [rad, m];
-            "metres", by how much to move a target at least.
-        tried: Whether the problem was solved so, and every goal that is left was reached.
-        text: The same in words.
+        kind: The kind of the remedy.
+        goals: Names of the goals concerned.
+        limits: The limits concerned.
+        numbers: Values by name: "max_steps", "restarts", "seed"; "value", the value of a freed joint [rad, m];
+            "metres", the least distance by which to move a target.
+        tried: Whether a solve with this remedy reached all remaining goals.
+        text: The same data in words.
     """
 
     kind: WayOutKind
@@ -174,13 +174,13 @@ class WayOut:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why goals were missed and what would help; `str` of it is what `Solution.why` says.
+    """The reasons for missed goals and possible remedies; `Solution.why` returns its `str`.
 
     Attributes:
-        missed: The goals that are outside their tolerances.
-        causes: Why, the surest reason first.
-        ways_out: What would help, what to relax first at the front.
-        summary: The first line: what was missed, or that nothing was.
+        missed: The goals outside their tolerances.
+        causes: The reasons, the most certain first.
+        ways_out: The remedies, the best one first.
+        summary: The first line of the text: the missed goals, or that all were reached.
     """
 
     missed: tuple[Missed, ...]
@@ -190,11 +190,11 @@ class Explanation:
 
     @property
     def parts(self) -> tuple[Cause | WayOut, ...]:
-        """Causes and ways out, in the order of the text."""
+        """Causes and remedies, in the order of the text."""
         return (*self.causes, *self.ways_out)
 
     def plain_values(self) -> dict[str, Any]:
-        """Return everything in numbers, text and lists, as JSON has it."""
+        """Return all fields as numbers, text and lists, ready for JSON."""
         return {
             "summary": self.summary,
             "missed": [asdict(goal) for goal in self.missed],
@@ -205,7 +205,7 @@ class Explanation:
     def __str__(self) -> str:
         out = self.summary
         for part in self.parts:
-            out += f"{' ' if part.kind in LOST else chr(10)}{part.text}"  # of the minimum, on its line
+            out += f"{' ' if part.kind in LOST else chr(10)}{part.text}"  # appended to the line of the local minimum
         return out
 
 
@@ -220,6 +220,6 @@ def convert_records(records: Iterable[Cause | WayOut]) -> list[dict[str, Any]]:
 
 
 def convert_limit(limit: ActiveLimit) -> dict[str, Any]:
-    """Return a limit by its name, without indices that only have a meaning inside."""
+    """Return a limit with its name, without internal indices."""
     fields = ("kind", "side", "value", "multiplier", "exempt")
     return {"name": limit.name, **{name: getattr(limit, name) for name in fields}}

@@ -1,4 +1,4 @@
-"""What a diagnosis finds, as data: `poise.diagnosis` fills it in, and a `Solution` can name it without knowing how."""
+"""Data types of a diagnosis, filled in by `poise.diagnosis`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from poise.arrays import Floats
 __all__ = ["ActiveLimit", "Conditioning", "Redundancy"]
 
 
-SINGULAR = 1e-3  # of the largest singular value: the body can hardly move in that direction
+SINGULAR = 1e-3  # singular value relative to the largest one: below it, a direction counts as lost
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,23 +19,23 @@ class ActiveLimit:
     """A limit that the pose touches, or a joint beyond the end of its range.
 
     Attributes:
-        joint: The joint's name; empty for a clearance, a coupled range and a closed loop, which are about several.
+        joint: The joint's name; empty for a clearance, a coupled range and a closed loop, which involve several joints.
         side: "lower" or "upper".
-        value: Where the joint is, the turn of a cone, or the sum of a coupled range [rad, m]; of a clearance the gap
-            between the two surfaces [m]; of a closed loop how far it is open [m].
-        multiplier: What the cost would fall by per radian (metre) of additional range; 0 where the limit only touches.
-        part: Which coordinate of a joint with several, as `joint.coordinates` names it: "rx", "x", "angle" ...;
-            "swing", "twist" or "angle" of a cone; empty otherwise.
-        exempt: Whether it lies outside its range because the solver could not move it, or ranges were off.
-        velocity: Its index among the model's velocities; -1 where it is about several.
+        value: The joint value, the angle of a cone, or the sum of a coupled range [rad, m]; for a clearance, the gap
+            between the two surfaces [m]; for a closed loop, its opening [m].
+        multiplier: The decrease of the cost per radian (metre) of more range; 0 if the limit restricts no goal.
+        part: The coordinate of a joint with several, as in `joint.coordinates`: "rx", "x", "angle" ...; "swing",
+            "twist" or "angle" of a cone; empty otherwise.
+        exempt: Whether the joint is outside its range because the solver could not move it, or ranges were off.
+        velocity: The index among the model's velocities; -1 if the limit involves several.
         kind: "range", "cone", "clearance", "coupled" or "closed".
         limit: The name of the limit; empty for ranges and the model's own cones.
-        between: Of a clearance: the two things that it keeps apart.
-        rule: Its index among the limits of its kind in the kernels, -1 for a joint range.
-        level: Of the goals that it holds back, the priority that comes first; -1 where it holds nothing back.
-        end: The value that it must not pass [rad, m]; of a closed loop 0.
-        unit: How many radians or metres the kernels call 1.
-        about: What has the value, as a sentence would name it; empty where the limit's own name says it.
+        between: For a clearance, the two objects that it keeps apart.
+        rule: The index among the limits of its kind in the kernels; -1 for a joint range.
+        level: The highest priority among the goals that the limit restricts; -1 if it restricts none.
+        end: The bound of the value [rad, m]; 0 for a closed loop.
+        unit: The size of the kernels' unit [rad, m].
+        about: The name of the value in a sentence; empty if the limit's name is used.
     """
 
     joint: str
@@ -56,7 +56,7 @@ class ActiveLimit:
 
     @property
     def name(self) -> str:
-        """The joint's name, with the part of a joint that has several; else the limit's, with the two shapes."""
+        """The joint's name, with its coordinate if it has several; otherwise the limit's name, with the two shapes."""
         if self.joint:
             return f"{self.joint}.{self.part}" if self.part else self.joint
         return f"{self.limit}: {' and '.join(self.between)}" if self.between else self.limit
@@ -64,15 +64,15 @@ class ActiveLimit:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Conditioning:
-    """How well the body can move towards the goals from the answer, with the joints that are not at a limit.
+    """The mobility towards the goals at the answer, of the joints that are not at a limit.
 
     Attributes:
-        singular_values: Of the goals' weighted Jacobian (lengths in units of L), descending.
-        condition: Largest over smallest; infinite where a direction is lost.
-        goal: The goal that the weakest direction is mostly about.
-        kind: "move", "turn", or "change" for a goal that is not about a vector (a distance, an angle, a balance).
-        direction: That direction, a unit vector; zero for "change".
-        never: Whether no pose can move that way, as a planar arm cannot leave its plane.
+        singular_values: Singular values of the goals' weighted Jacobian (lengths in units of L), descending.
+        condition: The largest over the smallest singular value; infinite if a direction is lost.
+        goal: The goal with the largest share in the weakest direction.
+        kind: "move", "turn", or "change" for a goal without a vector (a distance, an angle, a balance).
+        direction: The weakest direction, a unit vector; zero for "change".
+        never: Whether no pose can move in that direction, such as out of a planar arm's plane.
     """
 
     singular_values: Floats
@@ -84,7 +84,7 @@ class Conditioning:
 
     @property
     def singular(self) -> bool:
-        """Whether a direction is lost here, or nearly, that other poses have."""
+        """Whether a direction that other poses have is lost, or nearly."""
         return bool(self.condition > 1 / SINGULAR) and not self.never
 
     @property
@@ -102,12 +102,12 @@ class Conditioning:
 
 @dataclass(frozen=True, slots=True)
 class Redundancy:
-    """How many freedoms a body has for the demands of its goals.
+    """The degrees of freedom of a body compared with the equations of its goals.
 
     Attributes:
         freedoms: Velocities that move any of the goals.
-        demands: Equations of the goals that the body can change at all.
-        served: How many demands can be served at once, away from singular poses.
+        demands: Equations of the goals that the body can change.
+        served: Equations that can be satisfied at once, away from singular poses.
     """
 
     freedoms: int
@@ -116,17 +116,17 @@ class Redundancy:
 
     @property
     def left_over(self) -> int:
-        """How many freedoms the goals leave."""
+        """Degrees of freedom that the goals leave."""
         return self.freedoms - self.served
 
     @property
     def too_many(self) -> int:
-        """How many demands no freedom is left for."""
+        """Equations that cannot be satisfied for lack of freedom."""
         return self.demands - self.served
 
     @property
     def kind(self) -> str:
-        """Return "under-determined", "well-determined" or "over-determined"."""
+        """One of "under-determined", "well-determined" or "over-determined"."""
         if self.too_many:
             return "over-determined"
         return "under-determined" if self.left_over else "well-determined"
@@ -139,5 +139,5 @@ class Redundancy:
 
 
 def count_noun(number: int, what: str) -> str:
-    """Return a number with its noun."""
+    """Return a number with its noun, in the plural unless it is 1."""
     return f"{number} {what}{'s' * (number != 1)}"

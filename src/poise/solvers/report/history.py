@@ -36,24 +36,24 @@ class Recorder(Protocol):
 
     @property
     def targets(self) -> Mapping[str, Any]:
-        """The targets that replaced the goals' own."""
+        """The targets given to the solver, which replace those of the goals."""
 
     def linearise(self, q: Any) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-        """Return the goals' weighted Jacobian and residuals at `q`, and the velocity of each column."""
+        """Return the goals' weighted Jacobian and residuals at `q`, and the velocity index of each column."""
 
     def with_targets(self, targets: Mapping[str, Any]) -> Recorder:
-        """Return a solver of the same problem that has these targets in place of the goals' own."""
+        """Return a solver of the same problem with these targets instead of those of the goals."""
 
 
 class History:
-    """What happened, one row an evaluated pose.
+    """The evaluated poses of a solve, one per row.
 
     Attributes:
-        search: Which search it was in, from 1.
+        search: The number of the search, from 1.
         cost: Sum of squared weighted residuals.
-        damping: Damping of the step that led there; 0 where there was none.
-        errors: (rows, goals, 2): metres and radians.
-        q: (rows, nq).
+        damping: Damping of the step that led to the pose, or 0.
+        errors: Errors [m, rad], (rows, goals, 2).
+        q: Configurations, (rows, nq).
     """
 
     __slots__ = ("_solver", "_targets", "cost", "damping", "errors", "q", "search")
@@ -73,7 +73,7 @@ class History:
         return len(self.q)
 
     def append(self, other: History, searches: int) -> None:
-        """Put what happened in later searches of the same problem behind this, after so many searches."""
+        """Append the history of later searches of the same problem, numbered from `searches` + 1."""
         self.search = np.concatenate([self.search, other.search + searches])
         for field in ("cost", "damping", "errors", "q"):
             setattr(self, field, np.concatenate([getattr(self, field), getattr(other, field)]))

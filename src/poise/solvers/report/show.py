@@ -1,4 +1,4 @@
-"""A solution as people read it."""
+"""Text and tables of a solution."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ UNITS = (("m", 1.0), ("mm", 1e-3), ("um", 1e-6), ("nm", 1e-9))
 
 
 def list_rows(solution: Solution) -> list[tuple[str, str, str, str]]:
-    """Return goal, position error, rotation error, reached? Postures have no errors and are listed last."""
+    """Return the name, position error, rotation error and result of every goal, postures last and without errors."""
     out = [make_goal_row(solution, name, *errors) for name, errors in solution.errors.items()]
     return out + [(name, "", "", "posture") for name in solution.solver.goals if name not in solution.errors]
 
 
 def make_goal_row(solution: Solution, name: str, metres: float, radians: float) -> tuple[str, str, str, str]:
-    """Return the row of one goal; errors without a tolerance are left blank."""
+    """Return the row of one goal; errors that the goal does not weigh are left blank."""
     goal = solution.solver.goals[name]
     kind = goal.rows(solution.model)
     allowed = goal.tolerances(solution.model, kind.op in ANGULAR)
@@ -36,31 +36,31 @@ def make_goal_row(solution: Solution, name: str, metres: float, radians: float) 
 
 
 def say_length(length: float, digits: int = 3, units: str = "m") -> str:
-    """Return a length with its unit; below 1e-12 it is rounding, and 0.
+    """Return a length with its unit; lengths below 1e-12 are shown as 0.
 
     Args:
-        length: A number in `units`.
-        digits: How many digits are shown.
-        units: What the lengths of the body are in, `model.units`.
+        length: A length in `units`.
+        digits: The number of digits.
+        units: The length unit of the body, `model.units`.
     """
     unit, size = choose_unit(length, units)
     return f"{length / size:.{digits}g} {unit}"
 
 
 def choose_unit(length: float, units: str = "m") -> tuple[str, float]:
-    """Return the unit in which a length reads best, and its size: of metres a part, of a file's own unit itself."""
+    """Return the most readable unit for a length, and its size: m to nm for metres, otherwise the unit itself."""
     if units != "m" or length < 1e-12:
         return ("units" if units == "unknown" else units), 1.0 if length >= 1e-12 else np.inf
     return next(((unit, size) for unit, size in UNITS if 1.0005 * length >= size), UNITS[-1])
 
 
 def say_radians(radians: float) -> str:
-    """Return an angle; below 1e-12 it is rounding, and 0."""
+    """Return an angle in radians; angles below 1e-12 are shown as 0."""
     return f"{radians:.2g} rad" if radians >= 1e-12 else "0 rad"
 
 
 def write_table(solution: Solution) -> str:
-    """Return the small table that `print(solution)` shows: names to the left, numbers to the right."""
+    """Return the table that `print(solution)` shows, with names left and numbers right aligned."""
     lines = [HEAD, *list_rows(solution)]
     widths = [max(len(line[k]) for line in lines) for k in range(4)]
     text = [
@@ -71,14 +71,14 @@ def write_table(solution: Solution) -> str:
 
 
 def write_headline(solution: Solution) -> str:
-    """Return status and effort in one line."""
+    """Return the status and the effort in one line."""
     steps = f"{solution.steps} step{'s' * (solution.steps != 1)}"
     searches = f", {solution.searches} searches" if solution.searches > 1 else ""
     return f"{solution.status}: {steps}{searches}, {solution.seconds * 1e6:.0f} us"
 
 
 def write_html(solution: Solution) -> str:
-    """Return the table for notebooks."""
+    """Return the table as HTML for notebooks."""
     body = "".join(
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in list_rows(solution)
     )
@@ -88,7 +88,7 @@ def write_html(solution: Solution) -> str:
 
 
 def plain_values(solution: Solution) -> dict[str, Any]:
-    """Return the solution in numbers, text and lists: pose, errors, status and effort."""
+    """Return the solution as numbers, text and lists: pose, errors, status and effort."""
     pose = list_pose_values(solution.pose)
     goals = {
         name: {
