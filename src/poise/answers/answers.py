@@ -1,4 +1,4 @@
-"""Answers: every pose of a transform."""
+"""Answers: the list of all poses that reach a transform."""
 
 from __future__ import annotations
 
@@ -23,8 +23,11 @@ class BranchArc:
     """An interval of the free joint in which one branch keeps every joint inside its range.
 
     Attributes:
-        branch: Number of the branch, 0 to 7. joint: The free joint. low: Where the arc begins [rad or m]. high: Where
-            it ends. slides: Whether these are lengths.
+        branch: Number of the branch, 0 to 7.
+        joint: The free joint.
+        low: The lower end of the arc [rad or m].
+        high: The upper end [rad or m].
+        slides: Whether the free joint is prismatic, and the ends are in metres.
     """
 
     branch: int
@@ -35,7 +38,7 @@ class BranchArc:
 
     @property
     def width(self) -> float:
-        """How wide it is [rad or m]."""
+        """The width of the arc [rad or m]."""
         return self.high - self.low
 
     def __str__(self) -> str:
@@ -47,12 +50,15 @@ class BranchArc:
 
 @dataclass(frozen=True, slots=True)
 class Excluded:
-    """A branch that exists but lies outside the ranges.
+    """A branch that exists but lies outside the joint ranges.
 
     Attributes:
-        branch: Its number. joint: The joint that is farthest outside. excess: By how much [rad or m]. slides: Whether
-            that is a length. at: Value of the free joint at which it is least; None of six joints. free_slides: Whether
-            that is a length.
+        branch: Number of the branch.
+        joint: The joint farthest outside its range.
+        excess: Its distance outside the range [rad or m].
+        slides: Whether the excess is in metres.
+        at: Value of the free joint with the least excess; None for six joints.
+        free_slides: Whether `at` is in metres.
     """
 
     branch: int
@@ -74,18 +80,18 @@ class Excluded:
 class Answers(Sequence["Solution"]):
     """The poses of a transform inside the limits, nearest to the start first.
 
-    Six joints: every branch once; poses that differ by whole turns of a joint are one, the one nearest to the start.
-    Seven joints: of each arc its nearest pose, and samples along it.
+    Six joints: every branch once. Of poses that differ by whole turns, only the one nearest to the start is listed.
+    Seven joints: the nearest pose of each arc, and samples along it.
 
     Attributes:
-        family: Which closed form listed them.
-        arcs: Every interval of the free joint, for each branch, that keeps all joints inside; none of six joints.
-        complete: Whether it is proved that every branch, or every arc, is listed. False if two branches are so close,
-            or a joint is so close to its limit, that rounding decides, and if there may be a pose farther than
-            1e-4 rad (1e-5 of the chain's length where the free joint slides) from all arcs.
-        excluded: The branches that exist but lie outside the ranges.
+        family: The family whose closed form listed them.
+        arcs: Every interval of the free joint, for each branch, that keeps all joints inside; empty for six joints.
+        complete: Whether the list is proved to contain every branch, or every arc. False if two branches are so close,
+            or a joint is so close to its limit, that rounding decides, and if there may be a pose farther than 1e-4 rad
+            (1e-5 of the chain's length if the free joint slides) from all arcs.
+        excluded: The branches that exist but lie outside the joint ranges.
 
-    Arcs and poses are computed on first access and kept. A pickle holds the query, which is repeated.
+    Arcs and poses are computed on first access and cached. A pickle contains the query, which is repeated on loading.
     """
 
     def __init__(
@@ -119,24 +125,24 @@ class Answers(Sequence["Solution"]):
 
     @property
     def complete(self) -> bool:
-        """Whether it is proved that every branch, or every arc, is listed."""
+        """Whether the list is proved to contain every branch, or every arc."""
         return self._listed[1]
 
     @cached_property
     def arcs(self) -> tuple[BranchArc, ...]:
-        """Every interval of the free joint, for each branch, that keeps all joints inside; none of six joints."""
+        """Every interval of the free joint, for each branch, that keeps all joints inside; empty for six joints."""
         return self._arcs()
 
     @property
     def excluded(self) -> tuple[Excluded, ...]:
-        """The branches that exist but lie outside the ranges, the nearest to being inside first."""
+        """The branches that exist but lie outside the joint ranges, smallest excess first."""
         return self._excluded()
 
     def at(self, angle: float) -> list[Solution]:
         """Return one solution for each branch that is inside the ranges with the free joint at a value [rad or m].
 
         Args:
-            angle: Of the free joint; chains of six joints have none.
+            angle: The value of the free joint; chains of six joints have no free joint.
 
         Raises:
             InvalidValue: The chain has no free joint, or the value is not finite.
@@ -150,7 +156,7 @@ class Answers(Sequence["Solution"]):
         return self._at(float(angle))
 
     def why(self) -> str:
-        """Return why the list is empty: which joint excludes which branch and by how much; "" if it is not."""
+        """Return the reason for an empty list: the joint that excludes each branch, and its excess. "" if not empty."""
         if self._solutions:
             return ""
         excluded = self.excluded

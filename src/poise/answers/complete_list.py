@@ -1,9 +1,9 @@
-"""solve_all: every pose of a transform, by the closed form of the chain's family (general_chain.py: without one).
+"""solve_all: every pose of a transform, by the closed form of the chain's family (or see general_chain.py).
 
-Six joints have at most eight branches (families.h); each is an isolated pose. Seven joints have a curve of poses for
-each branch: the range of the free joint is divided into cells, in each of which a branch is excluded, or inside its
-ranges everywhere, or which is divided again; cells inside are joined to arcs. The solver's own search brings every pose
-to the transform on the model itself, and its errors decide. Arcs and poses are computed on first access.
+Six joints have at most eight branches (families.h), each an isolated pose. Seven joints have a curve of poses for each
+branch: the range of the free joint is divided into cells until a branch is excluded or inside its ranges everywhere in
+a cell; cells inside are joined to arcs. A search refines every pose on the model itself, and its errors decide. Arcs
+and poses are computed on first access.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ from poise.solvers.starts import read_start
 __all__ = ["solve_all"]
 
 LISTED = MemoTable[Hashable, tuple[Options, ClosedGoal | tuple[Family, Guesses]]]("closed forms of prepared problems")
-FINEST = 1e-6  # width of the cells in which an arc's end is found [rad, or a tenth of the chain]
+FINEST = 1e-6  # width of the cells that contain an arc's end [rad, or a tenth of the chain]
 MOST_CELLS = 40000
-MOST_SAMPLES = 10_000  # along one arc: a second or two, and some megabytes
+MOST_SAMPLES = 10_000  # along one arc: takes a second or two, and some megabytes
 
 
 def solve_all(
@@ -54,24 +54,24 @@ def solve_all(
     joints: Sequence[str] | None = None,
     samples: int = 16,
 ) -> Answers:
-    """Find every pose inside the limits that brings a frame to a transform; for six turns, and seven with a family.
+    """Find every pose inside the limits that brings a frame to a transform; for six revolute joints or a known family.
 
-    The poses are those at the transform itself. If the goal has a wide tolerance, `solve` and `solve_batch` search all
-    of it; there may be a pose within the tolerance where this list is empty.
+    The poses reach the transform itself. If the goal has a wide tolerance, `solve` and `solve_batch` use all of it, and
+    may find a pose within the tolerance when this list is empty.
 
     Args:
         model: The body.
-        goal: A `Reach` of a whole transform.
-        start: Answers are sorted by their distance from it; joints that may not move stand as in it. The rest pose
-            unless given.
-        joints: The only joints that may move; all but locked ones unless given.
-        samples: How many poses along each arc, of chains with seven joints; at most 10,000.
+        goal: A `Reach` of a full transform.
+        start: Answers are sorted by their distance from it; joints that may not move keep its values (default: the rest
+            pose).
+        joints: The only joints that may move (default: all but locked ones).
+        samples: The number of poses along each arc, for chains with seven joints; at most 10,000.
 
     Returns:
-        The Answers; `model.family(frame)` says which chains have them.
+        The Answers. `model.family(frame)` returns the family of a chain.
 
     Raises:
-        InvalidValue: The goal is not a whole transform, or the chain has no closed form; the message says why.
+        InvalidValue: The goal is not a full transform, or the chain has no closed form.
     """
     if isinstance(samples, (int, np.integer)) and samples > MOST_SAMPLES:
         raise InvalidValue(
@@ -97,7 +97,7 @@ def solve_all(
 
 
 def repeat(model: Model, goal: Goal, start: Floats, joints: Sequence[str] | None, samples: int) -> Answers:
-    """Return answers from their pickle; the same query has the same answers, to the last bit."""
+    """Restore answers from a pickle; the same query gives identical answers."""
     return solve_all(model, goal, start, joints=joints, samples=samples)
 
 
@@ -106,10 +106,10 @@ def find_closed(
 ) -> ClosedGoal | tuple[Family, Guesses]:
     """Return the closed form of a goal, or its family and guesses if it has none.
 
-    It is cached with the problem unless it depends on the place of a joint that may not move.
+    The result is cached with the problem unless it depends on a joint that may not move.
 
     Raises:
-        InvalidValue: It has neither.
+        InvalidValue: The goal has neither.
     """
     if len(rows) != 1 or not fixes_the_frame(rows[0][1]) or rows[0][1].base is not None:
         raise InvalidValue(
@@ -128,7 +128,7 @@ def find_closed(
     else:
         raise InvalidValue(f"solve_all: {closed} Type: solve(model, goal, solutions=8).")
     if key is not None and freedom.q is None:
-        model.memo.put(LISTED, key, (solver.options, found))  # the key has the options' id: they stay alive
+        model.memo.put(LISTED, key, (solver.options, found))  # keeps the options of the key alive
     return found
 
 
@@ -136,7 +136,7 @@ def find_closed(
 class ClosedFormQuery:
     """IK of a chain with a closed form: the solver and its key, the closed form, the target, the start.
 
-    `again` is a function and its arguments that repeat the query.
+    `again` is a function with its arguments that repeats the query.
     """
 
     solver: Solver
@@ -148,15 +148,15 @@ class ClosedFormQuery:
 
     @property
     def free(self) -> Axis | None:
-        """The free joint of seven; None for six."""
+        """The free joint of a seven-joint chain; None for six joints."""
         return None if self.closed.free is None else self.closed.axes[self.closed.free]
 
     def solve(self, q: Floats) -> Solution:
-        """Return an answer as a solution."""
+        """Return the solution at an answer's pose."""
         return self.solver.use_problem(self.key, lambda native: Solution(self.solver, native.solve(q, self.target)))
 
     def pose(self, q: Floats, settled: bool) -> Poses:
-        """Return poses as solutions; a solve from a `settled` pose ends there."""
+        """Return poses as solutions; a solve from a `settled` pose ends at that pose."""
         return Poses(self.solve, q, self.solver if settled else None)
 
     def near(self, values: Sequence[float] | Floats, inside: bool) -> Any:
@@ -168,9 +168,9 @@ class ClosedFormQuery:
         return self.closed.form.near(R, p, at, inside, near, self.closed.reading[3])
 
     def exclude(self, values: Sequence[float] | Floats) -> tuple[Excluded, ...]:
-        """Return for each branch the joint that is farthest outside its range, where that is least.
+        """Return for each branch the joint farthest outside its range, at the value with the least excess.
 
-        A branch that is certainly inside somewhere is left out; uncertain places count only if all are uncertain.
+        A branch that is certainly inside at some value is omitted; uncertain rows count only if all rows are uncertain.
         """
         rows, n = self.near(values, False), len(self.closed.axes)
         units = np.array([self.closed.table["length"] if axis.slides else 1.0 for axis in self.closed.axes])
@@ -181,7 +181,7 @@ class ClosedFormQuery:
         return self.name_excluded(rows[outside & sure & ~np.isin(branch, branch[known & ~outside])])
 
     def name_excluded(self, rows: Any) -> tuple[Excluded, ...]:
-        """Return of each branch the row that is least outside, the nearest to being inside first."""
+        """Return for each branch the row with the least excess, smallest first."""
         best: dict[int, Excluded] = {}
         for row in rows:
             outside = row["excesses"][: len(self.closed.axes)]
@@ -197,7 +197,7 @@ class ClosedFormQuery:
     # -------------------------------------------------------------------------------------------- six joints
 
     def list_branches(self) -> Answers:
-        """Return every branch."""
+        """Return the answers of a six-joint chain: every branch."""
 
         def list_poses() -> tuple[Poses, bool]:
             closed = self.closed
@@ -214,7 +214,7 @@ class ClosedFormQuery:
     # -------------------------------------------------------------------------------------------- seven joints
 
     def list_arcs(self, free: Axis, samples: int) -> Answers:
-        """Return the arcs, the nearest pose of each, and samples along it."""
+        """Return the answers of a seven-joint chain: the arcs, the nearest pose of each, and samples along it."""
         closed = self.closed
         found: list[tuple[Floats, bool]] = []
 
@@ -259,6 +259,6 @@ class ClosedFormQuery:
 
 
 def name_arc(free: Axis, branch: float, low: float, high: float) -> BranchArc:
-    """Return an arc in the free joint's own number of q."""
+    """Return an arc in units of the free joint's q."""
     a, b = sorted((end - free.bias) / free.gain for end in (low, high))
     return BranchArc(int(branch), free.joint, a, b, free.slides)

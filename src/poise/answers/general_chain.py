@@ -1,12 +1,12 @@
 """solve_all for chains without a closed form: guesses of the poses, each refined by a search.
 
-The guesses (reach/guesses.py) are the roots of a polynomial for six turns, and the poses of the nearest chain of a
-family for chains that are nearly in one. They miss poses only where two nearly coincide, but completeness is not
+The guesses (reach/guesses.py) are the roots of a polynomial for six revolute joints, and the poses of the nearest chain
+of a family for chains that nearly belong to one. They miss poses only if two nearly coincide, but completeness is not
 proved, so `complete` is always False.
 
-Lengths are compared with the chain's own, so that an arm of any size has the same list. Two poses are one where no
-joint differs (reach/distinct.py), or where they are close and the pose between them reaches as well as they do: at a
-singular pose two branches meet, and rounding leaves them slightly apart.
+Lengths are relative to the chain's own, so that an arm of any size has the same list. Two poses are the same if no
+joint differs (reach/distinct.py), or if they are close and the pose between them also reaches: two branches meet at a
+singular pose, and rounding leaves them slightly apart.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from poise.solvers.solver import Solver
 
 __all__ = ["GeneralChainQuery", "list_general_answers"]
 
-AT_THE_END = 1e-8  # rad, or of the chain's length: a joint outside its range by less stands at the end of it
-NEARLY_SAME = 1e-3  # the same units: poses that differ by less are one if the pose between them reaches too,
+AT_THE_END = 1e-8  # rad, or relative to the chain's length: a joint outside its range by less counts as at its end
+NEARLY_SAME = 1e-3  # same units: poses that differ by less are the same if the pose between them also reaches,
 BETWEEN = 10.0 * core.EXACT_POSE  # with an error of at most this
 
 
@@ -64,7 +64,7 @@ class GeneralChainQuery:
     # -------------------------------------------------------------------------------------------- poses
 
     def settle(self, starts: Iterable[Floats], limited: bool, joints: Sequence[str] | None) -> list[Floats]:
-        """Return the poses that searches end in, without those that miss the transform."""
+        """Return the end poses of searches, excluding those that miss the transform."""
         unit = self.guesses.unit
         goal = replace(self.goal, tolerance=(core.WANTED_POSE * unit, core.WANTED_POSE))
         given: dict[str, Any] = {"joints": joints, "restarts": 0, "limit_handling": "active" if limited else "off"}
@@ -91,11 +91,11 @@ class GeneralChainQuery:
         return list(q[kept])
 
     def meet(self, values: Floats, apart: Floats) -> bool:
-        """Return whether two close poses are one: the pose between them reaches as well."""
+        """Return whether two close poses are the same answer: the pose between them also reaches."""
         return self.measure_miss(self.guesses.read((values + 0.5 * apart)[None], self.start)[0]) <= BETWEEN
 
     def measure_miss(self, q: Floats) -> float:
-        """Return how far a pose is from the transform: radians, or of the chain's length."""
+        """Return the error of a pose [rad, or relative to the chain's length]."""
         T = self.model.fk(q, self.family.frame)
         point = np.asarray(self.goal.rows(self.model).point)
         metres = float(np.linalg.norm(T[:3, :3] @ point + T[:3, 3] - self.T[:3, 3]))
@@ -103,32 +103,32 @@ class GeneralChainQuery:
         return max(metres / self.guesses.unit, radians)
 
     def measure_excess(self, q: Floats) -> Floats:
-        """Return how far each joint is outside its range [rad or m], negative inside."""
+        """Return the distance of each joint outside its range [rad or m], negative inside."""
         values = self.guesses.write(q)
         return np.array([max(axis.lower - v, v - axis.upper) for axis, v in zip(self.axes, values, strict=True)])
 
     def solve(self, q: Floats) -> Solution:
-        """Return an answer as a solution."""
+        """Return the solution at an answer's pose."""
         return Solver.solve_once(self.model, self.goal, q, {"joints": self.joints, "restarts": 0})
 
     # -------------------------------------------------------------------------------------------- six joints
 
     @cached_property
     def branches(self) -> list[Floats]:
-        """Every pose that was found, ignoring the ranges, nearest to the start first."""
+        """Every pose found, ignoring the joint ranges, nearest to the start first."""
         _, values = self.guesses.find(self.T[None])
         found = np.array(self.settle(self.guesses.read(values, self.start), False, self.joints))
         return self.sort(list(self.guesses.read(self.guesses.write(found.reshape(-1, self.model.nq)), self.start)))
 
     def list_branches(self) -> tuple[Poses, bool]:
-        """Return the poses inside the ranges, and False: they may be incomplete."""
+        """Return the poses inside the ranges, and False since the list may be incomplete."""
         at_end = AT_THE_END * self.units
         inside = np.array([q for q in self.branches if (self.measure_excess(q) <= at_end).all()])
         q = self.guesses.bring_inside(self.model, inside.reshape(-1, self.model.nq))
         return Poses(self.solve, q), False
 
     def exclude(self) -> tuple[Excluded, ...]:
-        """Return the poses outside the ranges, the nearest to being inside first."""
+        """Return the poses outside the ranges, smallest excess first."""
         out = []
         for number, q in enumerate(self.branches):
             excess = self.measure_excess(q)
@@ -141,7 +141,7 @@ class GeneralChainQuery:
 
     @cached_property
     def arcs(self) -> tuple[BranchArc, ...]:
-        """The intervals of the free joint, as the nearest chain of the family has them."""
+        """The intervals of the free joint, from the nearest chain of the family."""
         free = self.guesses.free
         if free is None:
             return ()
@@ -152,7 +152,7 @@ class GeneralChainQuery:
         return tuple(out)
 
     def list_along(self) -> tuple[Poses, bool]:
-        """Return poses along every arc, the nearest to the start first."""
+        """Return poses along every arc, nearest to the start first, and False since the list may be incomplete."""
         free = self.guesses.free
         assert free is not None
         found: list[Floats] = []
@@ -171,7 +171,7 @@ class GeneralChainQuery:
         return list(self.guesses.bring_inside(self.model, self.guesses.read(values, self.start)))
 
     def solve_at(self, angle: float) -> list[Solution]:
-        """Return one solution for each branch at a value of the free joint, which stands there."""
+        """Return one solution for each branch with the free joint fixed at a value."""
         free = self.guesses.free
         if free is None or not free.lower <= free.gain * angle + free.bias <= free.upper:
             return []
@@ -180,7 +180,7 @@ class GeneralChainQuery:
 
 
 def list_general_answers(query: GeneralChainQuery, again: Any) -> Answers:
-    """Return the answers, which are computed on first access."""
+    """Return the answers, computed on first access."""
     if query.guesses.free is None:
         return Answers(query.family, query.list_branches, tuple, query.exclude, None, again)
     return Answers(query.family, query.list_along, lambda: query.arcs, tuple, query.solve_at, again)

@@ -1,6 +1,6 @@
-"""Poses: a list of solutions, each made on first access.
+"""Poses: a list of solutions, each created on first access.
 
-A listed pose is known to reach. Its errors, its cost and the limits that it touches are computed on first access.
+A listed pose is known to reach. Its errors, its cost and its active limits are computed on first access.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ __all__ = ["ListedSolution", "Poses"]
 
 
 class Poses(Sequence[Solution]):
-    """Solutions that are made on first access.
+    """Solutions created on first access.
 
     Attributes:
-        q: (k, nq), the poses.
-        solver: The solver that judged poses which are known to reach; None: each pose is solved for on access.
+        q: The poses, (k, nq).
+        solver: The solver of poses that are known to reach; if None, each pose is solved on access.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Poses(Sequence[Solution]):
         return len(self.q)
 
     def _make(self) -> list[Any]:
-        """Return the solutions; those that are not known to reach are None until first accessed."""
+        """Return the solutions; those not known to reach are None until first accessed."""
         if self._made is None and self.solver is None:
             self._made = [None] * len(self.q)
         elif self._made is None:
@@ -69,7 +69,7 @@ class Poses(Sequence[Solution]):
 
 
 class ListedSolution(Solution):
-    """A solution whose pose is known to reach; the other fields are computed on first access."""
+    """A solution with a pose that is known to reach; the other fields are computed on first access."""
 
     __slots__ = ("_at", "_poses")
 
@@ -85,17 +85,17 @@ class ListedSolution(Solution):
 
     @property
     def solver(self) -> Solver:
-        """The solver that listed it."""
+        """The solver that listed the pose."""
         return cast("Solver", self._poses.solver)
 
     @property
     def targets(self) -> Mapping[str, Any]:
-        """The targets that replaced the goals' own, by goal name."""
+        """The targets given to the solver, by goal name; they replace those of the goals."""
         return self.solver.targets
 
     @property
     def answer(self) -> Answer:
-        """The answer of the kernels, solved for on first access."""
+        """The answer of the kernels, solved on first access."""
         if not hasattr(self, "_answer"):
             self._answer = self._poses.solve(self._poses.q[self._at]).answer
         return self._answer
@@ -105,7 +105,7 @@ class ListedSolution(Solution):
 
 
 def remake(solver: Solver, answer: Answer, q: NDArray[np.float64]) -> Solution:
-    """Return a listed solution from its pickle."""
+    """Restore a listed solution from a pickle."""
     whole = Solution(solver, answer)
     whole.q = q
     return whole

@@ -1,4 +1,4 @@
-"""Answers as people read them."""
+"""Text of a list of answers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST = 20  # rows
 
 
 def table(answers: Answers) -> str:
-    """Return the arcs, then a line for each answer: its joints in degrees, slides in metres."""
+    """Return the arcs, then one line per answer: its joints in degrees, slides in metres."""
     kind = "complete" if answers.complete else "perhaps not all"
     count = f"{len(answers)} answer{'s' * (len(answers) != 1)}"
     lines = [f"{count} ({kind}), {answers.family.name}"]
