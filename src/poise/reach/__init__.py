@@ -1,1 +1,1 @@
-"""What a body can reach at all: bounds of distances, and the proofs that they give."""
+"""The reachable distances of a body: bounds, and the proofs based on them."""

@@ -1,11 +1,11 @@
-"""How far a frame can be from a point that cannot move: the proof behind UNREACHABLE.
+"""Bounds on the distance of a frame from a fixed point: the proof behind UNREACHABLE.
 
-The way from the world to a frame is a chain of turns and slides; `distances.fold` bounds the distance between a point
-on its first axis, which cannot move, and the goal's point. For a goal relative to another frame the chain runs
-between the two, up to where their ways part and down again, and the centre is a point of that other frame. The same
-chain between the frames of two goals bounds how far apart their targets may be. Joints that follow others count as if
-they moved on their own; joints that may not move count as if they could be anywhere, unless the configuration is
-given. So a bound may be loose but never wrong. Above a free base nothing is claimed.
+The path from the world to a frame is a chain of rotations and translations; `distances.fold` bounds the distance
+between a fixed point on its first axis and the goal's point. For a goal relative to another frame, the chain runs
+between the two frames through their common ancestor, and the centre is a point of the other frame. The same chain
+between the frames of two goals bounds the distance of their targets. Mimic joints count as independent; joints that may
+not move count as if they could be anywhere, unless the configuration is given. So a bound may be loose but is never
+wrong. A chain through a free base has no bound.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ __all__ = [
 
 
 class Freedom(NamedTuple):
-    """What may move and how far; hashable.
+    """The joints that may move, and their limits; hashable.
 
     Attributes:
-        moves: Which degrees of freedom may change, as bytes of a bool array.
-        limited: Whether joint ranges hold.
-        q: Where joints that may not move stand, as bytes of a configuration; None where it is not known.
+        moves: The degrees of freedom that may change, as bytes of a bool array.
+        limited: Whether joint ranges apply.
+        q: The configuration of the joints that may not move, as bytes; None if unknown.
     """
 
     moves: bytes
@@ -69,9 +69,8 @@ def find_reachable_ranges(
 ) -> list[list[float]]:
     """Return [goal, centre x, y, z, nearest, farthest] [m] for each goal whose position can be bounded.
 
-    The centre is in the goal's base frame, as its target is. Every point that the goal's point can have there, with
-    the joints that may move inside their ranges (`limited`) and the others anywhere, is from nearest to farthest of
-    the centre.
+    The centre is in the goal's base frame, like its target. With the movable joints inside their ranges (`limited`) and
+    the others anywhere, the distance of the goal's point from the centre is between nearest and farthest.
     """
     freedom = Freedom(np.asarray(moves, dtype=bool).tobytes(), limited)
     found = [(g, find_reachable_range(model, goal, freedom)) for g, goal in enumerate(goals)]
@@ -81,10 +80,10 @@ def find_reachable_ranges(
 def find_other_ranges(
     model: Model, goals: Sequence[GoalRows], moves: NDArray[np.bool_], limited: bool
 ) -> list[list[float]]:
-    """Return the other bounds: those of goals' last pivots, and of pairs of goals.
+    """Return the other bounds: of the last pivots of goals, and of pairs of goals.
 
-    Each is [goal, other goal or -1, centre x, y, z, local x, y, z, nearest, farthest] [m]: of the point that is `local`
-    away from the goal's own, in its frame's axes, from the centre or from the other goal's point.
+    Each is [goal, other goal or -1, centre x, y, z, local x, y, z, nearest, farthest] [m]: the distance of the point
+    with offset `local` from the goal's point, in its frame's axes, to the centre or to the other goal's point.
     """
     freedom = Freedom(np.asarray(moves, dtype=bool).tobytes(), limited)
     out: list[list[float]] = []
@@ -101,12 +100,12 @@ def find_other_ranges(
 
 
 def fixes_the_frame(row: GoalRows) -> bool:
-    """Return whether a goal fixes a whole transform."""
+    """Return whether a goal fixes a full transform."""
     return row.op == POSE and not row.ranged and bool((row.weight > 0).all())
 
 
 def find_reachable_range(model: Model, goal: GoalRows, freedom: Freedom) -> tuple[Floats, Interval] | None:
-    """Return a goal's centre and distances; None if nothing can be claimed."""
+    """Return a goal's centre and distances [m], or None without a bound."""
     if not asks_for_a_place(goal):
         return None
     base = None if goal.base is None else model.frame(goal.base).name
@@ -115,7 +114,7 @@ def find_reachable_range(model: Model, goal: GoalRows, freedom: Freedom) -> tupl
 
 
 def find_pair_range(model: Model, one: GoalRows, other: GoalRows, freedom: Freedom) -> Interval | None:
-    """Return how far apart the points of two goals can be [m]; None if nothing can be claimed."""
+    """Return the interval of distances between the points of two goals [m], or None without a bound."""
     if not (asks_for_a_place(one) and asks_for_a_place(other)) or one.base != other.base:
         return None
     frames = model.frame(str(one.frame)).name, model.frame(str(other.frame)).name
@@ -137,18 +136,18 @@ def recall_bound(
     start: tuple[float, ...] | None,
     freedom: Freedom,
 ) -> tuple[Floats, Interval]:
-    """Return distances of a frame's point from a point of `base` (the best one if `start` is None), and that point.
+    """Return a point of `base` (the best one if `start` is None), and the distances of a frame's point from it.
 
-    Kept with the model, the last few hundred of them: to find an equal model in a cache of all would take longer.
+    The last few hundred results are cached with the model.
     """
     key = (frame, point, base, start, narrow_freedom(model, freedom, frame, base))
     return model.memo.look_up(BOUNDS, key, lambda: find_bound(model, *key))
 
 
 def narrow_freedom(model: Model, freedom: Freedom, *frames: str | None) -> Freedom:
-    """Return a freedom restricted to the paths to some frames; the other joints stand at rest.
+    """Return a freedom restricted to the paths to some frames; the other joints are at rest.
 
-    None for q where every joint of these ways may move.
+    Its q is None if every joint of these paths may move.
     """
     if freedom.q is None:
         return freedom
@@ -159,13 +158,13 @@ def narrow_freedom(model: Model, freedom: Freedom, *frames: str | None) -> Freed
 
 
 def find_still(model: Model, moves: NDArray[np.bool_], *frames: str | None) -> list[int]:
-    """Return the numbers of q that some frames depend on and that may not change, where `moves` may."""
+    """Return the indices of q that some frames depend on and that may not change."""
     readings = model.memo.look_up(READINGS, frames, lambda: read_ways(model, frames))
     return [number for number, velocity in readings.items() if not moves[velocity]]
 
 
 def read_ways(model: Model, frames: Sequence[str | None]) -> dict[int, int]:
-    """Return the numbers of q that frames depend on, and for each the velocity that changes it."""
+    """Return the indices of q that frames depend on, each with its velocity index."""
     return {number: v for frame in frames if frame is not None for number, v in find_readings(model, frame).items()}
 
 
@@ -177,7 +176,7 @@ def find_bound(
     start: tuple[float, ...] | None,
     freedom: Freedom,
 ) -> tuple[Floats, Interval]:
-    """Find the value of `recall_bound`."""
+    """Compute the value of `recall_bound`."""
     body = draw(model, freedom)
     first = None if start is None else map_outward(body.find_transform(base), np.array(start))
     center, interval = fold(
@@ -187,9 +186,9 @@ def find_bound(
 
 
 def find_pivot_range(model: Model, goal: GoalRows, freedom: Freedom) -> tuple[Floats, Floats, Interval] | None:
-    """Return the pivot of the joint before a goal's frame, the centre in the goal's base, and their distances [m].
+    """Return the pivot of the last joint before a goal's frame, the centre in the goal's base, and their distances [m].
 
-    None where the frame hangs on a slide, or nothing can be claimed.
+    None if the last joint is a slide, or without a bound.
     """
     base = None if goal.base is None else model.frame(goal.base).name
     frame = model.frame(str(goal.frame)).name
@@ -200,7 +199,7 @@ def find_pivot_range(model: Model, goal: GoalRows, freedom: Freedom) -> tuple[Fl
 def find_pivot_bound(
     model: Model, frame: str, point: tuple[float, ...], base: str | None, freedom: Freedom
 ) -> tuple[Floats, Floats, Interval] | None:
-    """Find what `find_pivot_range` remembers."""
+    """Compute the value of `find_pivot_range`."""
     body = draw(model, freedom)
     motions = body.list_motions(base, frame)
     if not motions or motions[-1].kind == SLIDE:
@@ -236,9 +235,9 @@ def drop_shared(one: list[int], other: list[int]) -> tuple[list[int], list[int]]
 
 
 class Drawing(NamedTuple):
-    """A body in one configuration: where its frames are and what each primitive may do from there.
+    """A body in one configuration: its frames, and the motion that each primitive allows.
 
-    Joints that may move are at zero (slides in the middle of their range), the others where `q` says.
+    Movable joints are at zero (slides at the middle of their range), the others at their value in `q`.
     """
 
     motions: list[list[JointMotion]]  # for each primitive
@@ -269,12 +268,12 @@ DRAWINGS = MemoTable[Freedom, Drawing]("drawings")
 
 
 def draw(model: Model, freedom: Freedom) -> Drawing:
-    """Return the body with all that its joints may do; remembered with the model."""
+    """Return the frames and motions of a body; cached with the model."""
     return model.memo.look_up(DRAWINGS, freedom, lambda: draw_anew(model, freedom))
 
 
 def draw_anew(model: Model, freedom: Freedom) -> Drawing:
-    """Make the value of `draw`."""
+    """Compute the value of `draw`."""
     table = model.memo.get(TABLE, lambda: make_kernel_table(model.layout))
     places: list[Floats] = []
     motions: list[list[JointMotion]] = []
@@ -293,14 +292,14 @@ def draw_anew(model: Model, freedom: Freedom) -> Drawing:
 
 
 def place_on(places: list[Floats], parent: int, R: Floats, p: Floats) -> Floats:
-    """Return T_world of something at R, p of a primitive."""
+    """Return T_world of a frame at R, p relative to a primitive."""
     local = np.eye(4)
     local[:3, :3], local[:3, 3] = R, p
     return local if parent < 0 else places[parent] @ local
 
 
 def find_ranges(model: Model, ints: list[int], numbers: Floats, freedom: Freedom) -> list[tuple[float, float]] | Floats:
-    """Return the range of each of a primitive's values; if it may not move and `q` is known, the values themselves."""
+    """Return the range of each of a primitive's values, or the values if it may not move and `q` is known."""
     kind, _, _, q, v = ints
     wide = 3 if kind in (Primitive.BALL, Primitive.SLIDE3) else 1
     gain, bias = float(numbers[0]), float(numbers[1])
@@ -317,7 +316,7 @@ def find_ranges(model: Model, ints: list[int], numbers: Floats, freedom: Freedom
 def run_along(
     curve: tuple[Floats, float, bool], T: Floats, allowed: list[tuple[float, float]] | Floats
 ) -> tuple[Floats, list[JointMotion]]:
-    """Return where a path at T is drawn, relative to T, and its motion: inside a box, turned in any way."""
+    """Return the position of a path joint relative to T, and its motion: inside a box, with any rotation."""
     pieces, length, closed = curve
     if not isinstance(allowed, list):
         return np.array(carry_alone(pieces, length, closed).fk(np.asarray(allowed[:1]), "frame")), []
@@ -325,7 +324,7 @@ def run_along(
     turn[:3, 3] = 0.5 * (low + high)
     at, half = (T @ turn)[:3, 3], 0.5 * (high - low)
     if not closed and not (allowed[0][0] >= 0.0 and allowed[0][1] <= length):
-        half = np.full(3, math.inf)  # beyond its ends it goes on for ever
+        half = np.full(3, math.inf)  # beyond its ends the path continues without limit
     slides = [JointMotion(SLIDE, T[:3, 3], T[:3, k], -float(x), float(x)) for k, x in enumerate(half)]
     keeps_axes = not pieces[:, 17:].any()  # x, y and z of its quaternion
     return turn, slides if keeps_axes else [*slides, JointMotion(BALL, at, T[:3, 2])]
@@ -334,7 +333,7 @@ def run_along(
 def move(
     kind: int, T: Floats, allowed: list[tuple[float, float]] | Floats, pitch: float
 ) -> tuple[Floats, list[JointMotion]]:
-    """Return where a primitive at T is drawn, relative to T, and its motion from there."""
+    """Return the position of a primitive at T, relative to T, and its motion from there."""
     turn = np.eye(4)
     if not isinstance(allowed, list):
         if kind == Primitive.BALL:

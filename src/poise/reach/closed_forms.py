@@ -1,4 +1,4 @@
-"""Closed forms of a goal: the family of its chain, ready for the kernels, and its joints' values as q."""
+"""The closed form of a goal: the family of its chain for the kernels, and the conversion of joint values to q."""
 
 from __future__ import annotations
 
@@ -22,18 +22,20 @@ if TYPE_CHECKING:
 
 __all__ = ["ClosedGoal", "family_table", "find_closed_form", "make_closed_tables", "place_values"]
 
-HALF = 0.5 + 1e-9  # of a turn: of two equally near angles the lower one is taken, whatever the last bits are
+HALF = 0.5 + 1e-9  # of a turn: of two equally near angles the lower one is chosen, regardless of rounding
 TURN = 2.0 * np.pi
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClosedGoal:
-    """A goal for a whole transform, and the closed form of its chain.
+    """A full transform goal with the closed form of its chain.
 
     Attributes:
-        family: The family. table: The same in numbers. form: The kernels' side. axes: The chain's axes, in the order of
-            the joints' values. reading: (4, 7), of each the number of q that it reads, gain, bias, and what a unit
-            counts where poses are compared.
+        family: The family.
+        table: The numbers of the family for the kernels.
+        form: The closed form of the kernels.
+        axes: The chain's axes, in the order of the joint values.
+        reading: (4, 7): for each axis its index in q, gain, bias, and weight in the distance between poses.
     """
 
     family: Family
@@ -44,14 +46,14 @@ class ClosedGoal:
 
     @property
     def free(self) -> int | None:
-        """Which of the values is the free joint's; None of six joints."""
+        """The index of the free joint's value; None for six joints."""
         return {0: None, 1: 0, 2: 6}[self.family.place]
 
 
 def place_values(axes: Sequence[Axis], values: Floats, start: Floats) -> Floats:
-    """Return q (k, nq) of axes' values (k, n), by whole turns inside the range and nearest to the start.
+    """Return q (k, nq) of axes' values (k, n), shifted by whole turns into the range and nearest to the start.
 
-    The start is one for all, (nq,), or one for each, (k, nq).
+    The start is one for all rows, (nq,), or one per row, (k, nq).
     """
     q = np.array(np.broadcast_to(np.asarray(start, dtype=np.float64), (len(values), np.shape(start)[-1])))
     for k, axis in enumerate(axes):
@@ -63,7 +65,7 @@ def place_values(axes: Sequence[Axis], values: Floats, start: Floats) -> Floats:
 
 
 def bring_near(v: Floats, axis: Axis, near: Floats | float) -> Floats:
-    """Return angles moved by whole turns: inside the range where that is possible, and there as near as can be."""
+    """Return angles shifted by whole turns into the range if possible, as near as possible to `near`."""
     close = v + TURN * np.ceil((near - v) / TURN - HALF)
     if np.isfinite(axis.upper):
         close = close - TURN * np.ceil(np.maximum(close - axis.upper, 0.0) / TURN - 1e-12)
@@ -77,7 +79,7 @@ CLOSED = MemoTable[tuple[str, tuple[float, ...], Freedom], ClosedGoal | Family](
 
 
 def find_closed_form(model: Model, goal: GoalRows, freedom: Freedom) -> ClosedGoal | Family | None:
-    """Return the closed form of a pose goal; the bare family if it has none; None for other goals."""
+    """Return the closed form of a transform goal, or its family if it has no closed form; None for other goals."""
     if not fixes_the_frame(goal) or goal.base is not None:
         return None
     frame = model.frame(str(goal.frame)).name
@@ -86,7 +88,7 @@ def find_closed_form(model: Model, goal: GoalRows, freedom: Freedom) -> ClosedGo
 
 
 def make_closed_form(model: Model, frame: str, point: tuple[float, ...], freedom: Freedom) -> ClosedGoal | Family:
-    """Compute what `find_closed_form` caches."""
+    """Compute the value of `find_closed_form`."""
     moves = np.frombuffer(freedom.moves, dtype=bool)
     q = np.asarray(model.rest) if freedom.q is None else np.frombuffer(freedom.q)
     family = find_family(model, frame, moves, q, limited=freedom.limited)
@@ -97,7 +99,7 @@ def make_closed_form(model: Model, frame: str, point: tuple[float, ...], freedom
 
 
 def read_axes(model: Model, axes: Sequence[Axis]) -> Floats:
-    """Return `ClosedGoal.reading`; slides count in lengths of the body."""
+    """Return `ClosedGoal.reading`; slides are in units of the body's length."""
     out = np.tile([[0.0], [1.0], [0.0], [1.0]], 7)
     for k, axis in enumerate(axes):
         scale = 1.0 / (abs(axis.gain) * (model.length if axis.slides else 1.0))
@@ -108,9 +110,9 @@ def read_axes(model: Model, axes: Sequence[Axis]) -> Floats:
 def make_closed_tables(
     model: Model, goals: Sequence[GoalRows], moves: NDArray[np.bool_], limited: bool
 ) -> list[dict[str, Any]]:
-    """Return the closed form of each goal that has one, which a solver uses when a search has missed.
+    """Return the closed form of each goal that has one, for a solver to use after a missed search.
 
-    Chains with a joint that may not move are left out: its place depends on the start.
+    Chains with a joint that may not move are excluded, since its value depends on the start.
     """
     freedom = Freedom(np.asarray(moves, dtype=bool).tobytes(), limited)
     found = ((g, find_closed_form(model, goal, freedom)) for g, goal in enumerate(goals))
@@ -152,12 +154,12 @@ def family_table(family: Family, point: Floats) -> dict[str, Any]:
 
 
 def close_turn(axis: Axis) -> Axis:
-    """Return a free joint with one end as a range of one turn from that end, in which its arcs are listed."""
+    """Return a free joint with one finite bound as a range of one turn from that bound, for listing its arcs."""
     if axis.slides or np.isfinite(axis.lower) == np.isfinite(axis.upper):
         return axis
     return replace(axis, upper=axis.lower + TURN) if np.isfinite(axis.lower) else replace(axis, lower=axis.upper - TURN)
 
 
 def axis_row(axis: Axis) -> list[float]:
-    """Return an axis in numbers."""
+    """Return an axis as numbers: direction, point, middle and half width of its range, and whether it slides."""
     return [*axis.h.tolist(), *axis.p.tolist(), axis.middle, axis.half, float(axis.slides)]

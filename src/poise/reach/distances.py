@@ -1,16 +1,16 @@
-"""Which distances two points of a chain can have: intervals that hold whatever the joints do.
+"""Intervals of the distance between two points of a chain, valid for all joint values.
 
-A point on the axis of a turn belongs to the bodies on both its sides. Such pivots, one on each axis, cut a chain into
-links of fixed length; the interval of distances from the first pivot grows link by link,
+A point on a rotation axis belongs to the bodies on both sides. Such pivots, one on each axis, divide a chain into links
+of fixed length; the interval of distances from the first pivot grows link by link,
 
     [near, far]  with a link of [short, long]  ->  [max(0, near - long, short - far), far + long],
 
-the triangle inequality. Three things make it tight:
-- pivots slide along their axes to where the links are shortest, so those of axes that meet fall into one point; and
-  for every joint with a range, away from it, so that it bends between two long links;
-- a link over one turn, as from shoulder to wrist over the elbow, has an exact interval by the law of cosines,
-  d^2 = |a|^2 + |b|^2 - 2 (a.u)(b.u) - 2 (C cos x + S sin x), over the joint's own range;
-- all these ways to fold hold at once, so their intersection does.
+by the triangle inequality. Three refinements make it tight:
+- pivots slide along their axes to where the links are shortest, so that pivots of intersecting axes coincide; and, for
+  every joint with a range, away from it, so that it bends between two long links;
+- a link over one rotation, such as from shoulder to wrist over the elbow, has an exact interval by the law of cosines,
+  d^2 = |a|^2 + |b|^2 - 2 (a.u)(b.u) - 2 (C cos x + S sin x), over the joint's range;
+- all these intervals hold at once, so the result is their intersection.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ __all__ = ["Interval", "JointMotion", "find_last_pivot", "fold"]
 
 
 TURN, SLIDE, BALL = range(3)
-MOST_CORNERS = 6  # slides in a row of which every corner is looked at
-ROUNDS = 30  # of the search for the shortest way over the axes
-MOST_ELBOWS = 16  # joints with a range, beyond which the chain is not folded about each
+MOST_CORNERS = 6  # consecutive slides for which every corner is evaluated
+ROUNDS = 30  # iterations of the search for the shortest path over the axes
+MOST_ELBOWS = 16  # most joints with a range for which the chain is folded about each
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """From `near` to `far` [m]."""
+    """An interval of distances, from `near` to `far` [m]."""
 
     near: float
     far: float
@@ -45,16 +45,16 @@ class Interval:
         return Interval(max(0.0, self.near - link.far, link.near - self.far), self.far + link.far)
 
     def intersect(self, other: Interval) -> Interval:
-        """Return the intersection; two ranges that only touch stay a point in spite of rounding."""
+        """Return the intersection; two ranges that only touch remain a point despite rounding."""
         near = max(self.near, other.near)
         return Interval(near, max(near, min(self.far, other.far)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JointMotion:
-    """One elementary motion of a chain: a turn about or a slide along `axis` through `at`, or a ball joint at `at`.
+    """One elementary motion of a chain: a rotation about or a slide along `axis` through `at`, or a ball joint at `at`.
 
-    `low` and `high` are relative to the configuration in which the chain is drawn [rad, m].
+    `low` and `high` are relative to the configuration of the `Drawing` [rad, m].
     """
 
     kind: int
@@ -64,7 +64,7 @@ class JointMotion:
     high: float = math.inf
 
     def reverse(self) -> JointMotion:
-        """Return the same motion, walked from the other end of the chain."""
+        """Return the same motion for a chain in the opposite direction."""
         return JointMotion(self.kind, self.at, self.axis, -self.high, -self.low)
 
 
@@ -77,15 +77,15 @@ class _Node:
 
 
 def fold(motions: Sequence[JointMotion], end: Floats, start: Floats | None = None) -> tuple[Floats, Interval]:
-    """Return the distances between `start` and `end`, two points at the ends of a chain drawn in one configuration.
+    """Return the distances between `start` and `end`, two points at the ends of a chain in one configuration.
 
     Args:
-        motions: What lies between them, in order.
+        motions: The motions between them, in order.
         end: A point of the last body.
-        start: A point of the first body; where it is None, the one that makes the bound tight.
+        start: A point of the first body; if None, the one with the tightest bound.
 
     Returns:
-        The start point, and the interval; `far` is infinite where nothing bounds the distance.
+        The start point, and the interval; `far` is infinite if the distance is unbounded.
     """
     nodes = place_nodes(motions, end, start)
     interval = sweep(nodes, motions)
@@ -122,12 +122,12 @@ def slide_link(a: _Node, b: _Node, motions: Sequence[JointMotion]) -> Interval:
     if len(slides) == 1:
         s = min(max(float(-apart @ axes[0]), slides[0].low), slides[0].high)
         return Interval(float(np.linalg.norm(apart + s * axes[0])), far)
-    off = apart - np.linalg.lstsq(axes.T, apart, rcond=None)[0] @ axes  # as if the slides had no ends
+    off = apart - np.linalg.lstsq(axes.T, apart, rcond=None)[0] @ axes  # as if the slides were unbounded
     return Interval(float(np.linalg.norm(off)), far)
 
 
 def find_farthest(apart: Floats, slides: Sequence[JointMotion]) -> float:
-    """Return the longest |apart + sum s_k axis_k|: a convex function, so at a corner of the box."""
+    """Return the largest |apart + sum s_k axis_k|: a convex function, so at a corner of the box."""
     if len(slides) > MOST_CORNERS:
         return math.hypot(*apart.tolist()) + sum(max(abs(slide.low), abs(slide.high)) for slide in slides)
     ends = [(slide.low * slide.axis, slide.high * slide.axis) for slide in slides]
@@ -135,7 +135,7 @@ def find_farthest(apart: Floats, slides: Sequence[JointMotion]) -> float:
 
 
 def bend_link(a: _Node, b: _Node, motions: Sequence[JointMotion]) -> Interval | None:
-    """Return the exact distances of two pivots with one turn between them; None if there is more between."""
+    """Return the exact distances of two pivots with exactly one rotation between them, otherwise None."""
     if b.index - a.index != 2 or motions[a.index + 1].kind != TURN:
         return None
     turn = motions[a.index + 1]
@@ -150,7 +150,7 @@ def bend_link(a: _Node, b: _Node, motions: Sequence[JointMotion]) -> Interval | 
 
 
 def find_extremes(cosine: float, sine: float, low: float, high: float) -> tuple[float, float]:
-    """Return the least and greatest of cosine * cos x + sine * sin x for x from low to high."""
+    """Return the minimum and maximum of cosine * cos x + sine * sin x for x from low to high."""
     size, crest = math.hypot(cosine, sine), math.atan2(sine, cosine)
     if not high - low < 2 * math.pi:
         return -size, size
@@ -160,7 +160,7 @@ def find_extremes(cosine: float, sine: float, low: float, high: float) -> tuple[
 
 
 def contains_angle(angle: float, low: float, high: float) -> bool:
-    """Return whether low ... high contains the angle, any number of turns away."""
+    """Return whether low ... high contains the angle, up to whole turns."""
     return (angle - low) % (2 * math.pi) <= high - low
 
 
@@ -168,7 +168,7 @@ def contains_angle(angle: float, low: float, high: float) -> bool:
 
 
 def place_nodes(motions: Sequence[JointMotion], end: Floats, start: Floats | None) -> list[_Node]:
-    """Return start, a pivot on each turn and ball, and end; if no start is given, the first pivot is the start."""
+    """Return start, a pivot on each rotation axis and ball, and end; without a start, the first pivot is the start."""
     held = [i for i, motion in enumerate(motions) if motion.kind != SLIDE]
     path = [*([] if start is None else [start]), *(motions[i].at for i in held), end]
     lines = [np.zeros(3), *(motions[i].axis * (motions[i].kind == TURN) for i in held), np.zeros(3)]
@@ -181,18 +181,18 @@ def place_nodes(motions: Sequence[JointMotion], end: Floats, start: Floats | Non
 
 
 def find_last_pivot(motions: Sequence[JointMotion], end: Floats) -> Floats:
-    """Return the point of the last axis that is nearest to the pivot before it; the last motion must not be a slide."""
+    """Return the point of the last axis nearest to the pivot before it; the last motion must not be a slide."""
     nodes = place_nodes(motions, end, None)
     return nodes[-2].point if len(nodes) < 3 else slide_node(nodes[-2], nodes[-3].point, motions).point
 
 
 def is_elbow(motion: JointMotion) -> bool:
-    """Return whether it turns, and not all the way round."""
+    """Return whether the motion is a rotation by less than a full turn."""
     return motion.kind == TURN and motion.high - motion.low < 2 * math.pi
 
 
 def spread_from(elbow: int, nodes: Sequence[_Node], motions: Sequence[JointMotion]) -> list[_Node]:
-    """Return the nodes, every pivot slid away from one of them: as near as possible to its next neighbour."""
+    """Return the nodes with every pivot moved along its axis away from the elbow, towards its outer neighbour."""
     out = list(nodes)
     for i in range(1, elbow):
         out[i] = slide_node(out[i], out[i - 1].point, motions)
@@ -210,10 +210,10 @@ def slide_node(node: _Node, towards: Floats, motions: Sequence[JointMotion]) -> 
 
 
 def shorten_path(points: Floats, axes: Floats) -> Floats:
-    """Slide each point along its axis (zero: it stays) so that the path through all of them is short.
+    """Slide each point along its axis (zero: fixed) so that the path through all of them is short.
 
-    Lengths are convex in the slides; each round solves the squared lengths weighted with the lengths of the round
-    before (Weiszfeld 1937). Any result is a valid choice of pivots: this one is nearly the best.
+    Lengths are convex in the slides; each round minimises the squared lengths, weighted by the inverse lengths of the
+    previous round (Weiszfeld 1937). Any result is a valid choice of pivots; this one is nearly optimal.
     """
     if not axes.any():
         return points
@@ -235,7 +235,7 @@ def shorten_path(points: Floats, axes: Floats) -> Floats:
 
 
 def solve_tridiagonal(diagonal: list[float], beside: list[float], right: list[float]) -> Floats:
-    """Return x with A x = right for a symmetric positive definite A of three diagonals (Thomas; no pivots needed)."""
+    """Return x with A x = right for a symmetric positive definite tridiagonal A (Thomas algorithm)."""
     for i, off in enumerate(beside):
         share = off / diagonal[i]
         diagonal[i + 1] -= share * off

@@ -1,9 +1,9 @@
-"""When two poses are one answer: the one rule of `solutions=k`, of lists and of batches.
+"""Distinct poses: the rule that decides whether two poses are the same answer.
 
-Poses are alike where no joint differs by more than a tolerance. Several answers of a solve differ in some joint by more
-than 0.1 rad (0.1 L for slides). Those of a chain whose poses are guessed are branches, as those of a closed form are:
-poses whole turns apart are one, and the one nearest to the start is kept. native/run/alike.h holds the tolerances, and
-applies the same rule inside lists and batches.
+Poses are the same if no joint differs by more than a tolerance. Several answers of a solve differ in some joint by more
+than 0.1 rad (0.1 L for slides). Guessed poses of a chain are branches, like those of a closed form: poses that differ
+by whole turns are the same, and the one nearest to the start is kept. native/run/alike.h defines the tolerances, and
+applies the same rule to lists and batches.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from poise.native import core
 __all__ = ["DISTINCT", "TURN", "DistinctAnswers", "Measure", "measure_apart", "remove_turns"]
 
 What = TypeVar("What")
-DISTINCT = core.DISTINCT  # rad, or times L in metres
+DISTINCT = core.DISTINCT  # rad, or times L in m
 TURN = 2.0 * np.pi
 
 
 def measure_apart(d: Floats, unit: Floats) -> Floats:
-    """Return how far poses are apart: the largest difference of a joint (..., n), in its unit (n,)."""
+    """Return the distance between poses: the largest difference of a joint (..., n), in its unit (n,)."""
     return np.asarray(np.abs(d / unit).max(axis=-1, initial=0.0))
 
 
 def remove_turns(d: Floats, turn: Floats) -> Floats:
-    """Return differences of joints (..., n) less whole turns; `turn` is one of each joint (n,), or 0 to keep turns."""
+    """Return joint differences (..., n) modulo the turn of each joint (n,); 0 keeps whole turns."""
     whole = np.where(turn > 0.0, turn, 1.0)
     return np.asarray(np.where(turn > 0.0, d - whole * np.round(d / whole), d))
 
 
 class Measure:
-    """The distance between poses of a body, and whether they are one answer.
+    """The distance between poses of a body, and the test for the same answer.
 
     Args:
         model: The body.
-        axes: Of the chain whose poses are guessed; whole turns about them make no difference.
+        axes: The axes of a chain with guessed poses; whole turns about them are ignored.
     """
 
     def __init__(self, model: Model, axes: Sequence[Axis] = ()) -> None:
@@ -56,15 +56,15 @@ class Measure:
 
     @property
     def turns(self) -> bool:
-        """Whether poses may be whole turns apart and still be one answer."""
+        """Whether poses that differ by whole turns are the same answer."""
         return bool(self._turn.any())
 
     def measure_way(self, a: Floats, b: Floats) -> Floats:
-        """Return the longest way of a joint between poses (..., nq): radians, or metres over L."""
+        """Return the largest motion of a joint between poses (..., nq) [rad, or m over L]."""
         return measure_apart(self._subtract(a, b), self._unit)
 
     def find_alike(self, a: Floats, b: Floats) -> NDArray[np.bool_]:
-        """Return whether poses (..., nq) are one answer."""
+        """Return whether poses (..., nq) are the same answer."""
         apart = measure_apart(remove_turns(self._subtract(a, b), self._turn), self._unit)
         return np.asarray(apart <= DISTINCT)
 
@@ -74,11 +74,11 @@ class Measure:
 
 
 class DistinctAnswers(Generic[What]):
-    """The distinct answers of one problem, each with an object that belongs to it.
+    """The distinct answers of one problem, each with an object.
 
     Args:
         measure: The distance between poses.
-        start: Where the solve begins.
+        start: The start of the solve.
     """
 
     def __init__(self, measure: Measure, start: Floats) -> None:
@@ -90,7 +90,7 @@ class DistinctAnswers(Generic[What]):
         return len(self._q)
 
     def add(self, q: Floats, what: What) -> None:
-        """Keep an answer unless one like it is there; of answers whole turns apart keep the nearest to the start."""
+        """Add an answer unless a similar one exists; of answers whole turns apart, keep the nearest to the start."""
         others = np.array(self._q).reshape(-1, self._measure.model.nq)
         alike = np.flatnonzero(self._measure.find_alike(q, others))
         own = float(self._measure.measure_way(self._start, q))

@@ -1,21 +1,21 @@
-"""General six turns: every branch of a chain that is in no family, as the eigenvalues of a 24 x 24 matrix.
+"""All branches of a general six-revolute chain, from the eigenvalues of a 24 x 24 matrix.
 
-The chain is a product of turns, A = E1 ... E6, and A is asked for. Of c, a point of the sixth axis, and l, its
-direction, which E6 leaves alone, both sides of E3 E4 E5 (c, l) = E2^-1 E1^-1 A (c, l) are known: with p and l measured
-from a point of the second axis, p, l, p . p, p . l, p x l and (p . p) l - 2 (p . l) p are fourteen numbers that are
-linear in 1, sine and cosine of each joint. So L (1, s3, c3) (1, s4, c4) (1, s5, c5) = Q (1, s1, c1) (1, s2, c2): L
-belongs to the chain, Q to the target. Six combinations are free of joints 1 and 2. With x = tan(v / 2), and those six
-also times x4, they are twelve equations in the twelve products x4^0..3 x5^0..2, of the second degree in x3: the values
-of x3 at which their determinant is 0 are eigenvalues, at most 16 of them real.
+The chain is a product of rotations, A = E1 ... E6, with a given A. E6 leaves the point c and the direction l of the
+sixth axis unchanged, so both sides of E3 E4 E5 (c, l) = E2^-1 E1^-1 A (c, l) are known. With p and l measured from a
+point of the second axis, p, l, p . p, p . l, p x l and (p . p) l - 2 (p . l) p are fourteen numbers that are linear in
+1, sine and cosine of each joint. So L (1, s3, c3) (1, s4, c4) (1, s5, c5) = Q (1, s1, c1) (1, s2, c2): L depends on the
+chain, Q on the target. Six combinations do not contain joints 1 and 2. With x = tan(v / 2), these six and their
+products with x4 are twelve equations in the twelve products x4^0..3 x5^0..2, quadratic in x3: the values of x3 with
+determinant 0 are eigenvalues, at most 16 of them real.
 
 Raghavan and Roth, "Inverse kinematics of the general 6R manipulator and related linkages", J. Mechanical Design 115,
 1993; the eigenproblem: Manocha and Canny, "Efficient inverse kinematics for general 6R manipulators", IEEE Trans.
 Robotics and Automation 10, 1994.
 
-Where axes are parallel or meet, the twelve equations may depend on each other, and rounding decides. The chain read
-from its end is another problem with the same poses, and so nearly is a chain whose axes are moved by 1e-4: of these
-four ways those are taken that find poses of the chain's own. What is found is close to a pose and not yet one; a search
-from there must follow. That every branch is found is likely, and not established.
+If axes are parallel or intersect, the twelve equations may be dependent, and rounding decides. The reversed chain is
+another problem with the same poses, and a chain with axes moved by 1e-4 has nearly the same: of these four variants,
+those are used that find poses of the chain itself. The results are close to poses, and a search must follow. All
+branches are probably found, but this is not proved.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ __all__ = ["GeneralSix"]
 Complexes = NDArray[np.complex128]
 ANGLES = np.array([0.0, 2.0, -2.0]) * np.pi / 3.0
 FROM_VALUES = np.linalg.inv(np.stack([np.ones(3), np.sin(ANGLES), np.cos(ANGLES)], axis=1))
-TO_POWERS = np.array([[1.0, 0.0, 1.0], [0.0, 2.0, 0.0], [1.0, 0.0, -1.0]])  # of x, of 1, sine, cosine times 1 + x^2
-ORIGINS = np.array([0.3, 0.7, 1.1])  # of joints 3, 4 and 5: half a turn from there has no tangent
-NUDGED = 1e-6  # target transforms; a search follows
-MOVED = 1e-4  # axes of the ways that are not the chain itself
+TO_POWERS = np.array([[1.0, 0.0, 1.0], [0.0, 2.0, 0.0], [1.0, 0.0, -1.0]])  # powers of x: 1, sine, cosine times 1 + x^2
+ORIGINS = np.array([0.3, 0.7, 1.1])  # rad, of joints 3, 4 and 5: the tangent is infinite half a turn from there
+NUDGED = 1e-6  # perturbation of target transforms; a search follows
+MOVED = 1e-4  # perturbation of the axes of the moved variants
 PROBES = 32
-CLOSE = 0.05  # [rad] a pose that came so near is found
+CLOSE = 0.05  # rad: a pose this near to the true one counts as found
 IMAGINARY = 0.1  # an eigenvalue with a smaller imaginary part may be real
 
 
 class GeneralSix:
-    """Guesses of the poses of six turns, from the roots of a polynomial.
+    """Guesses of the poses of six revolute joints, from the roots of a polynomial.
 
     Args:
-        axes: The axes, the innermost first.
-        T: Where the frame is while all are at zero.
+        axes: The axes, innermost first.
+        T: The transform of the frame with all joints at zero.
     """
 
     def __init__(self, axes: Sequence[Axis], T: Floats) -> None:
@@ -64,16 +64,16 @@ class GeneralSix:
         self._ways = choose_ways(ways, own, place(h, p, own))
 
     def find(self, T: Floats) -> tuple[Indices, Floats]:
-        """Return of transforms (n, 4, 4) which has a pose (k,) near which values of the joints (k, 6)."""
+        """Return guesses for transforms (n, 4, 4): the index of the transform (k,), and joint values (k, 6)."""
         B = T @ self._zero
         B[:, :3, 3] /= self._unit
-        B = self._nudge @ B  # a transform with square corners may make the equations degenerate
+        B = self._nudge @ B  # axis-aligned transforms may make the equations degenerate
         found = [way.find(B) for way in self._ways]
         return np.concatenate([rows for rows, _ in found]), np.concatenate([values for _, values in found])
 
 
 def make_nudge(size: float) -> Floats:
-    """Return a small motion in no particular direction."""
+    """Return a small motion in a generic direction."""
     out = np.eye(4)
     out[:3, :3] = rotate(np.array([0.48, -0.31, 0.82]) / np.linalg.norm([0.48, -0.31, 0.82]), np.array(size))
     out[:3, 3] = size * np.array([0.37, 0.61, -0.7])
@@ -81,7 +81,7 @@ def make_nudge(size: float) -> Floats:
 
 
 class Way:
-    """One elimination: of a chain, or of it read from its end."""
+    """One elimination: of a chain, or of the reversed chain."""
 
     def __init__(self, h: Floats, p: Floats, backwards: bool) -> None:
         self.backwards = backwards
@@ -95,7 +95,7 @@ class Way:
         self.left = values.reshape(27, 14).T @ np.kron(np.kron(FROM_VALUES, FROM_VALUES), FROM_VALUES).T
 
     def find(self, B: Floats) -> tuple[Indices, Floats]:
-        """Return poses of target products (n, 4, 4): the product's number (k,), and values near the pose (k, 6)."""
+        """Return guesses for products (n, 4, 4): the index of the product (k,), and joint values (k, 6)."""
         A: Floats = np.asarray(np.linalg.inv(B), dtype=np.float64) if self.backwards else B
         Q = self.expand_right(A)
         found, vectors = solve_pencils(*self.eliminate(Q))
@@ -114,7 +114,7 @@ class Way:
         )
         left = products @ self.left.T - Q[rows, :, 0]
         inverse: Floats = np.asarray(np.linalg.pinv(Q[:, :, 1:]), dtype=np.float64)
-        b = apply(inverse[rows], left)  # of 1, s2, c2, s1, s1 s2, s1 c2, c1, ... without the first
+        b = apply(inverse[rows], left)  # coefficients of 1, s2, c2, s1, s1 s2, s1 c2, c1, ... without the first
         values[:, 0], values[:, 1] = np.arctan2(b[:, 2], b[:, 5]), np.arctan2(b[:, 0], b[:, 1])
         values[:, 5] = self.find_last(A[rows], values)
         return rows, values[:, ::-1] if self.backwards else values
@@ -143,7 +143,7 @@ class Way:
         return out[0], out[1], out[2]
 
     def find_last(self, A: Floats, values: Floats) -> Floats:
-        """Return the sixth joint from the others: the rest of the rotation."""
+        """Return the sixth joint from the remaining rotation after the others."""
         R = A[:, :3, :3]
         for k in range(5):
             R = rotate(self.h[k], -values[:, k]) @ R
@@ -153,7 +153,7 @@ class Way:
 
 
 def choose_ways(ways: Sequence[Way], own: Floats, B: Floats) -> list[Way]:
-    """Return a way of the chain itself that finds some poses from their products, else two ways or more that do."""
+    """Return a variant of the chain itself that finds all probe poses, or else two or more variants."""
     missed = [~finds(way, own, B) for way in ways]
     first, second, *_ = sorted(range(len(ways)), key=lambda k: int(missed[k].sum()))
     if first < 2 and not missed[first].any():
@@ -167,7 +167,7 @@ def choose_ways(ways: Sequence[Way], own: Floats, B: Floats) -> list[Way]:
 
 
 def finds(way: Way, own: Floats, B: Floats) -> NDArray[np.bool_]:
-    """Return of which products a way finds the pose that they were made from."""
+    """Return a mask of the products for which a variant finds the original pose."""
     rows, values = way.find(B)
     off = values - own[rows]
     near = np.abs(off - 2.0 * np.pi * np.round(off / (2.0 * np.pi))).max(axis=1) < CLOSE
@@ -177,7 +177,7 @@ def finds(way: Way, own: Floats, B: Floats) -> NDArray[np.bool_]:
 
 
 def solve_pencils(constant: Floats, linear: Floats, square: Floats) -> tuple[Complexes, Complexes]:
-    """Return where (constant + linear x + square x^2) v = 0: x (n, 24), and (v, x v) in columns (n, 24, 24)."""
+    """Solve (constant + linear x + square x^2) v = 0: return x (n, 24), and (v, x v) in columns (n, 24, 24)."""
     C = np.zeros((len(square), 24, 24))
     C[:, :12, 12:] = np.eye(12)
     C[:, 12:] = -divide(np.concatenate([constant, linear], axis=2), square)
@@ -186,19 +186,19 @@ def solve_pencils(constant: Floats, linear: Floats, square: Floats) -> tuple[Com
 
 
 def divide(right: Floats, square: Floats) -> Floats:
-    """Return X with square X = right; a singular matrix is perturbed by its rounding."""
+    """Return X with square X = right; singular matrices are perturbed at rounding level."""
     noise = np.random.default_rng(0).normal(size=square.shape[1:])
     try:
         size = np.abs(square).max(axis=(1, 2), keepdims=True)
         return np.asarray(np.linalg.solve(square + 1e-16 * size * noise, right))
-    except np.linalg.LinAlgError:  # the perturbation may vanish in rounding and leave a pivot of zero
+    except np.linalg.LinAlgError:  # the perturbation may vanish in rounding and leave a zero pivot
         U, s, Vt = np.linalg.svd(square)
         least = 1e-16 * np.maximum(s[:, :1], np.abs(right).max(axis=(1, 2))[:, None])
         return np.asarray(Vt.transpose(0, 2, 1) @ (U.transpose(0, 2, 1) @ right / np.maximum(s, least)[:, :, None]))
 
 
 def read_angle(low: Floats, high: Floats) -> Floats:
-    """Return 2 atan x from numbers and x times those, which also may be nearly infinite."""
+    """Return 2 atan x from numbers and x times these; x may be nearly infinite."""
     aa, ab, bb = (low * low).sum(axis=(1, 2)), (low * high).sum(axis=(1, 2)), (high * high).sum(axis=(1, 2))
     return np.asarray(2.0 * np.where(aa >= bb, np.arctan2(ab, aa), np.arctan2(bb, ab)))
 
@@ -218,12 +218,12 @@ def rotate(h: Floats, angle: Floats) -> Floats:
 
 
 def apply(R: Floats, x: Floats) -> Floats:
-    """Return R x, with leading axes."""
+    """Return R x, broadcast over leading axes."""
     return np.asarray((R @ x[..., None])[..., 0])
 
 
 def place(h: Floats, p: Floats, values: Floats) -> Floats:
-    """Return the products of turns (n, 4, 4)."""
+    """Return the products of rotations (n, 4, 4)."""
     out = np.tile(np.eye(4), (len(values), 1, 1))
     for k in reversed(range(6)):
         R = rotate(h[k], values[:, k])

@@ -1,8 +1,8 @@
 """Guesses of the poses of a transform, for chains without a closed form.
 
-Six turns have the roots of a polynomial (general.py). A chain that is nearly in a family has the poses of the nearest
-chain that is in it, with as much room as the two are apart. A guess is close to a pose or to none: a search on the
-model must follow. That every pose is near a guess is likely, and not established.
+Chains of six revolute joints use the roots of a polynomial (general.py). A chain that nearly belongs to a family uses
+the poses of the nearest chain of that family, with a margin for their difference. A guess may or may not be close to a
+pose: a search on the model must follow. Every pose is probably near a guess, but this is not proved.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Guesses", "find_guesses", "is_off"]
 
-OFF = 1e-5  # [rad, and of the chain's length] farther from its family a chain's poses are not those of the closed form
-FINEST = 1e-4  # [rad or m] how well the ends of a guess's arc are known
+OFF = 1e-5  # rad, or relative to the chain's length: farther from its family, a chain has only guesses
+FINEST = 1e-4  # rad or m: accuracy of the ends of a guess's arc
 MOST_CELLS = 4000
 
 
@@ -35,8 +35,8 @@ class Guesses:
     """Guesses of the poses of a chain.
 
     Args:
-        family: Of the chain; general, or nearly a family.
-        point: Of the frame, that is brought somewhere.
+        family: The family of the chain: general, or nearly another one.
+        point: The goal's point in the frame.
     """
 
     def __init__(self, family: Family, point: Floats) -> None:
@@ -54,7 +54,7 @@ class Guesses:
 
     @cached_property
     def _roots(self) -> GeneralSix | None:
-        """The root finder of six turns; made at the first query, because that takes longer than many queries."""
+        """The root finder for six revolute joints; made at the first query, since that is slower than many queries."""
         turns = len(self.axes) == 6 and not any(axis.slides for axis in self.axes)
         return GeneralSix(self.axes, self._zero) if turns else None
 
@@ -64,15 +64,15 @@ class Guesses:
 
     @property
     def free(self) -> Axis | None:
-        """The free joint of seven; None for six."""
+        """The free joint of a seven-joint chain; None for six joints."""
         return None if self._free is None else self.axes[self._free]
 
     def find(self, T: Floats, values: Floats | None = None, branch: int | None = None) -> tuple[Indices, Floats]:
-        """Return guesses for transforms (n, 4, 4): the transform's number (k,), and the joints' values (k, joints).
+        """Return guesses for transforms (n, 4, 4): the index of the transform (k,), and joint values (k, joints).
 
         Args:
             T: The transforms.
-            values: Of the free joint; some spread over its range unless given.
+            values: Values of the free joint (default: some spread over its range).
             branch: The only branch of the nearest chain to return.
         """
         found = [] if self._roots is None else [self._roots.find(T)]
@@ -85,7 +85,7 @@ class Guesses:
         return np.concatenate([rows for rows, _ in found]), np.concatenate([values for _, values in found])
 
     def spread(self, count: int) -> Floats:
-        """Return values of the free joint all over its range; one zero where none is free."""
+        """Return values of the free joint spread over its range; a single zero without a free joint."""
         free = self.free
         if free is None:
             return np.zeros(1)
@@ -94,30 +94,30 @@ class Guesses:
         return np.asarray(free.middle - half + 2.0 * half * middle)
 
     def find_arcs(self, T: Floats) -> Floats:
-        """Return rows of branch, least and largest value of the free joint, of the nearest chain of the family."""
+        """Return rows of branch, smallest and largest value of the free joint, of the nearest chain of the family."""
         if self._exact is None:
             return np.zeros((0, 3))
         *arcs, _ = self._exact.whole_arcs(T[:3, :3].ravel().copy(), T[:3, 3].copy(), FINEST, MOST_CELLS)
         return np.array(arcs).reshape(-1, 4)[:, 1:].copy()
 
     def read(self, values: Floats, start: Floats) -> Floats:
-        """Return q (k, nq) of joints' values: by whole turns inside the range and nearest to the start."""
+        """Return q (k, nq) of joint values, shifted by whole turns into the range and nearest to the start."""
         return place_values(self.axes, values, start)
 
     def bring_inside(self, model: Model, q: Floats) -> Floats:
-        """Return configurations (..., nq) with the chain's joints inside their ranges, and the others as they are."""
+        """Return configurations (..., nq) with the chain's joints inside their ranges, and the others unchanged."""
         own = [axis.q for axis in self.axes if np.isfinite(axis.lower) or np.isfinite(axis.upper)]
         out = np.array(q)
         out[..., own] = model.clamp(q)[..., own]
         return out
 
     def write(self, q: Floats) -> Floats:
-        """Return the joints' values of configurations (..., nq)."""
+        """Return the joint values of configurations (..., nq)."""
         return np.stack([axis.gain * q[..., axis.q] + axis.bias for axis in self.axes], axis=-1)
 
 
 def is_off(family: Family) -> bool:
-    """Return whether a chain's axes were moved so far into its family that its branches are only guesses."""
+    """Return whether a chain is so far from its family that the closed form gives only guesses."""
     if family.chain is None or family.six is None:
         return False
     length = span(family.chain.axes, family.chain.T[:3, 3])

@@ -1,8 +1,8 @@
-"""Proof: a reason why no pose inside the limits can reach the goals, in numbers.
+"""Proof: a distance bound that shows that no pose inside the limits reaches the goals.
 
-Three kinds of distance are bounded (see bounds.py): of a goal's point from a centre that cannot move; of the last
-pivot from that centre, where a goal asks for a whole transform and so says where this pivot must be; and of two
-goals' points from each other. A target beyond a bound by more than the tolerances and rounding is out of reach.
+Three kinds of distance are bounded (see bounds.py): from a fixed centre to a goal's point; from that centre to the last
+pivot, which a full transform goal fixes; and between the points of two goals. A target beyond a bound by more than the
+tolerances and rounding is out of reach.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Proof", "find_proof"]
 
-ROUNDING = 1e-9  # of the lengths involved
+ROUNDING = 1e-9  # relative to the lengths involved
 
-Tolerances = Mapping[str, tuple[float, float]]  # of each goal: metres, radians
+Tolerances = Mapping[str, tuple[float, float]]  # of each goal [m, rad]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,10 +34,13 @@ class Proof:
     """A distance that the goals require and the body cannot have.
 
     Attributes:
-        kind: "point", "pivot" or "pair". goals: Names of the goals that it is about, one or two. distance: What they
-            ask for [m]. nearest: The least that can be [m]. farthest: The most that can be [m]. slack: What
-            tolerances and rounding allow beyond that [m]. center: Where the distance is measured from, in the world
-            or the frame that the goal is relative to; None for a pair.
+        kind: "point", "pivot" or "pair".
+        goals: Names of the one or two goals concerned.
+        distance: The required distance [m].
+        nearest: The smallest possible distance [m].
+        farthest: The largest possible distance [m].
+        slack: The margin for tolerances and rounding [m].
+        center: The centre of the distance, in the world or the goal's base frame; None for a pair.
     """
 
     kind: str
@@ -50,7 +53,7 @@ class Proof:
 
     @property
     def excess(self) -> float:
-        """How far beyond the bound it is [m]."""
+        """The distance beyond the bound [m]."""
         return max(self.distance - self.farthest, self.nearest - self.distance)
 
     @property
@@ -60,7 +63,7 @@ class Proof:
 
 
 def find_proof(model: Model, rows: Mapping[str, GoalRows], tolerances: Tolerances, freedom: Freedom) -> Proof | None:
-    """Return the proof with the largest excess; None where nothing is proved."""
+    """Return the proof with the largest excess, or None if nothing is proved."""
     proofs = [proof for proof in list_bounds(model, rows, tolerances, freedom) if proof.holds]
     return max(proofs, key=lambda proof: proof.excess, default=None)
 
@@ -68,7 +71,7 @@ def find_proof(model: Model, rows: Mapping[str, GoalRows], tolerances: Tolerance
 def list_bounds(
     model: Model, rows: Mapping[str, GoalRows], tolerances: Tolerances, freedom: Freedom
 ) -> Iterator[Proof]:
-    """Yield every distance that is bounded."""
+    """Yield every bounded distance."""
     for name, row in rows.items():
         yield from bound_goal(model, name, row, tolerances[name], freedom)
     for one, other in combinations(rows, 2):
@@ -82,7 +85,7 @@ def list_bounds(
 def bound_goal(
     model: Model, name: str, row: GoalRows, tolerance: tuple[float, float], freedom: Freedom
 ) -> Iterator[Proof]:
-    """Yield distances of a goal's point and of its last pivot from a centre."""
+    """Yield the distances of a goal's point and of its last pivot from a centre."""
     metres, radians = tolerance
     found = find_reachable_range(model, row, freedom)
     if found:
