@@ -1,4 +1,4 @@
-"""Many problems at once: all cores, all lanes of a core, or a GPU; the answers of `poise.solve`, row by row."""
+"""Batches: many problems at once, on all cores with SIMD, or on a GPU, with the answers of `poise.solve`."""
 
 from __future__ import annotations
 

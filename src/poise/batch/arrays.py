@@ -1,4 +1,4 @@
-"""What a caller gives to a batch, as the kernels read it: contiguous rows, a stride, a common leading shape."""
+"""The input of a batch for the kernels: contiguous rows, a stride, and a common leading shape."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ WORDS = {POSITION: "points", ROTATION: "rotation matrices", POSE: "transforms"}
 
 @dataclass(frozen=True, slots=True)
 class BatchRows:
-    """Rows of numbers.
+    """Rows of numbers of a batch.
 
     Attributes:
-        name: Whose they are: a goal's name, or "starts".
-        array: C-contiguous, lead + tail.
+        name: The name of the goal, or "starts".
+        array: The numbers, C-contiguous, with shape lead + tail.
         lead: The leading axes.
-        width: Numbers in a row.
-        given: The targets as the caller gave them, of goals that convert them one by one to the kernels' own numbers.
+        width: The number of values in a row.
+        given: The targets as given, for goals that convert them one by one to the kernels' numbers; otherwise None.
     """
 
     name: str
@@ -44,23 +44,23 @@ class BatchRows:
 
     @property
     def raw(self) -> bool:
-        """Whether the rows are the kernels' own numbers."""
+        """Whether the rows are already in the kernels' format."""
         return self.given is not None
 
     def read_row(self, k: int) -> Any:
-        """Return row k of the flattened batch, as a single solver takes it."""
+        """Return row k of the flattened batch, as a single solver accepts it."""
         if self.given is not None:
             return self.given[k if len(self.given) > 1 else 0]
         rows = self.array.reshape(-1, *self.array.shape[len(self.lead) :])
         return np.array(rows[k if len(rows) > 1 else 0], dtype=np.float64)
 
     def widen(self, lead: tuple[int, ...]) -> BatchRows:
-        """Return the rows over a wider leading shape; one row for all stays one row."""
+        """Return the rows broadcast to a larger leading shape; a single row for all stays a single row."""
         array, stride = self.spread(lead)
         return replace(self, array=array, lead=lead) if stride and not self.raw else self
 
     def spread(self, lead: tuple[int, ...]) -> tuple[NDArray[Any], int]:
-        """Return the rows over a wider leading shape, and the step from one row to the next (0: one row for all)."""
+        """Return the rows broadcast to a larger leading shape, and the stride between rows (0 for a single row)."""
         if self.lead == lead:
             return self.array, self.width
         if prod(self.lead) == 1:
@@ -70,11 +70,11 @@ class BatchRows:
 
 
 def name_targets(targets: Any, rows: Mapping[str, GoalRows]) -> dict[str, Any]:
-    """Return the targets by the names of their goals; an array alone is for the only goal.
+    """Return the targets by goal name; a bare array belongs to the only goal.
 
     Raises:
-        InvalidValue: An array alone, and several goals.
-        NameNotFound: A name that no goal has.
+        InvalidValue: A bare array is given, but there are several goals.
+        NameNotFound: A name does not belong to a goal.
     """
     if not isinstance(targets, Mapping):
         if len(rows) != 1:
@@ -111,7 +111,7 @@ def fill_pairs(array: Any, row: GoalRows, arrays: Any = np) -> Any:
 
 
 def convert_one_by_one(name: str, value: Any, row: GoalRows) -> BatchRows:
-    """Convert targets that only the goal itself can turn into numbers, one per row of the first axis."""
+    """Convert targets that only the goal can convert, one per row of the first axis."""
     try:
         given = list(value)
     except TypeError:
@@ -123,7 +123,7 @@ def convert_one_by_one(name: str, value: Any, row: GoalRows) -> BatchRows:
 
 
 def read_starts(model: Model, starts: Any) -> BatchRows:
-    """Return the starts (..., nq), by default the rest pose."""
+    """Return the starts (..., nq) (default: the rest pose)."""
     if starts is None:
         starts = model.rest
     elif isinstance(starts, (Pose, Motion)):
@@ -137,12 +137,12 @@ def read_starts(model: Model, starts: Any) -> BatchRows:
 
 
 def read_transforms(targets: Sequence[BatchRows], name: str, own: NDArray[np.float64], lead: tuple[int, ...]) -> Any:
-    """Return the target transform of a goal in each row of the flattened batch, (rows, 4, 4).
+    """Return the target transforms of a goal for each row of the flattened batch, (rows, 4, 4).
 
     Args:
-        targets: Those that were given.
-        name: The goal's.
-        own: Its own target, which counts where none was given: rotation and place, in twelve numbers.
+        targets: The given targets.
+        name: The name of the goal.
+        own: The goal's own target, used if none is given: rotation and position in twelve numbers.
         lead: The leading axes of the batch.
     """
     given = [part.spread(lead)[0].reshape(-1, part.width) for part in targets if part.name == name]
@@ -152,14 +152,14 @@ def read_transforms(targets: Sequence[BatchRows], name: str, own: NDArray[np.flo
 
 
 def read_placements(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return rotations and places in twelve numbers each as matrices (n, 4, 4)."""
+    """Convert rotations and positions of twelve numbers each to matrices (n, 4, 4)."""
     out = np.tile(np.eye(4), (len(numbers), 1, 1))
     out[:, :3, :3], out[:, :3, 3] = numbers[:, :9].reshape(-1, 3, 3), numbers[:, 9:12]
     return out
 
 
 def read_reals(value: Any, what: str) -> NDArray[Any]:
-    """Return a C-contiguous array of float64 or float32; an array that already is one is not copied."""
+    """Return a C-contiguous array of float64 or float32, without a copy if possible."""
     try:
         array = np.asarray(value)
     except (TypeError, ValueError) as error:  # rows of different lengths
@@ -172,10 +172,10 @@ def read_reals(value: Any, what: str) -> NDArray[Any]:
 
 
 def find_lead(parts: list[BatchRows]) -> tuple[int, ...]:
-    """Return the common leading shape by numpy's rules, with at least one axis.
+    """Return the common leading shape of the parts, by numpy's broadcasting rules.
 
     Raises:
-        ShapeMismatch: They do not broadcast.
+        ShapeMismatch: The leading shapes do not broadcast.
     """
     longest = max((part.lead for part in parts), key=len)
     if all(part.lead in (longest, ()) for part in parts):

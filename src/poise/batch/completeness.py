@@ -1,9 +1,9 @@
 """Completeness of the rows of a batch: `solve_batch(..., solutions=k).complete`.
 
-It is proved, never guessed. A row is complete if it is proved out of reach, or if a closed form lists every branch (six
-joints) or every arc of the free joint (seven), each is certain, and each has an answer in the row; for six joints also
-each branch that leaves a range by no more than the tolerances allow. A `Rest` only chooses among them. Further limits
-exclude some: six joints are complete if every branch is there in spite of them, seven if no arc is left.
+Completeness is always proved. A row is complete if it is proved out of reach, or if a closed form lists every branch
+(six joints) or every arc of the free joint (seven joints), each is certain, and the row has an answer for each; for six
+joints also for each branch that exceeds a range by no more than the tolerances. A `Rest` only chooses among them.
+Further limits exclude some: six joints are then complete if every branch is still listed, seven if no arc remains.
 """
 
 from __future__ import annotations
@@ -30,16 +30,18 @@ from poise.solvers.proofs import find_freedom, find_tolerances
 __all__ = ["CompletenessQuery"]
 
 Bools = NDArray[np.bool_]
-EDGE = 1e-3  # [rad, m] how far an answer, which is within a tolerance, may be beyond the end of its arc
+EDGE = 1e-3  # rad or m: how far an answer within its tolerance may be beyond the end of its arc
 
 
 @dataclass(frozen=True, slots=True)
 class CompletenessQuery:
-    """The targets of a batch, kept to decide later whether its answers are complete.
+    """The targets of a batch, stored to decide later whether its answers are complete.
 
     Attributes:
-        solver: The problem. closed: Its closed form, where it has one. T: (rows, 12), the transforms. lead: The leading
-            axes of the batch.
+        solver: The problem.
+        closed: The closed form of its goal, or None.
+        T: The target transforms, (rows, 12).
+        lead: The leading axes of the batch.
     """
 
     solver: Solver
@@ -51,7 +53,7 @@ class CompletenessQuery:
     def read(
         cls, solver: Solver, targets: Sequence[BatchRows], starts: BatchRows, lead: tuple[int, ...]
     ) -> CompletenessQuery:
-        """Read the transforms, which the caller may change later."""
+        """Copy the transforms, which the caller may change later."""
         closed = find_closed(solver, starts)
         if closed is None:
             return cls(solver, None, np.zeros((0, 12)), lead)
@@ -60,7 +62,7 @@ class CompletenessQuery:
         return cls(solver, closed, np.concatenate([T[:, :3, :3].reshape(-1, 9), T[:, :3, 3]], axis=1), lead)
 
     def judge(self, outputs: Outputs) -> Bools:
-        """Return (B,): whether every answer of a row is listed."""
+        """Return whether each row lists every answer, (B,)."""
         rows = prod(self.lead)
         codes = outputs.codes.reshape(rows, outputs.codes.shape[-1])
         complete: Bools = codes[:, 0] == CODES.index(Status.UNREACHABLE)
@@ -79,7 +81,7 @@ class CompletenessQuery:
 
 
 def find_closed(solver: Solver, starts: BatchRows) -> ClosedGoal | None:
-    """Return the closed form of the only goal; None without one, or if it depends on the row."""
+    """Return the closed form of the only goal, or None if it has none or it depends on the row."""
     model = solver.model
     if len(solver.row_names) != 1:
         return None
@@ -97,7 +99,7 @@ def find_closed(solver: Solver, starts: BatchRows) -> ClosedGoal | None:
 
 
 def read_values(closed: ClosedGoal, q: Floats) -> Floats:
-    """Return poses (..., nq) as the joints' values of the closed form (..., 7)."""
+    """Convert poses (..., nq) to joint values of the closed form (..., 7)."""
     out = np.zeros((*q.shape[:-1], 7))
     for k, axis in enumerate(closed.axes):
         out[..., k] = axis.gain * q[..., axis.q] + axis.bias
@@ -105,7 +107,7 @@ def read_values(closed: ClosedGoal, q: Floats) -> Floats:
 
 
 def find_alike(closed: ClosedGoal, listed: Floats, branches: Floats) -> Bools:
-    """Return whether poses are one answer, in values of the closed form (..., 7)."""
+    """Return whether poses are the same answer, given as joint values of the closed form (..., 7)."""
     turns = [0.0 if axis.slides else TURN for axis in closed.axes]
     d = remove_turns(listed - branches, np.array([*turns, 0.0][:7]))
     return np.asarray(measure_apart(d, 1.0 / closed.reading[3]) <= DISTINCT)
@@ -114,7 +116,7 @@ def find_alike(closed: ClosedGoal, listed: Floats, branches: Floats) -> Bools:
 def judge_branches(
     closed: ClosedGoal, T: Floats, listed: Floats, reached: Bools, tolerance: tuple[float, float]
 ) -> Bools:
-    """Return which rows know every branch and have an answer for each that is inside within the tolerances."""
+    """Return a mask of the rows in which every branch is certain, and each one within the tolerances is listed."""
     zero, unit = np.zeros(7), np.ones(7)
     ask = (T[:, :9].copy(), T[:, 9:].copy(), np.zeros(1))
     rows = closed.form.near(*ask, False, zero, unit)
@@ -129,7 +131,7 @@ def judge_branches(
 
 
 def judge_arcs(closed: ClosedGoal, T: Floats, listed: Floats, reached: Bools, limited: bool) -> Bools:
-    """Return which rows know every arc and have an answer on each; with further limits, which have no arc."""
+    """Return a mask of the rows in which every arc is certain and has an answer; with `limited`, without any arc."""
     complete = np.zeros(len(T), dtype=np.bool_)
     arcs = closed.form.whole_arcs(T[:, :9].copy(), T[:, 9:].copy(), FINEST, MOST_CELLS)
     ends = np.flatnonzero(arcs[:, 1] < 0.0)
@@ -141,7 +143,7 @@ def judge_arcs(closed: ClosedGoal, T: Floats, listed: Floats, reached: Bools, li
 
 
 def has_every_arc(closed: ClosedGoal, T: Floats, arcs: Floats, listed: Floats) -> bool:
-    """Return whether each arc (branch, low, high) holds one of the poses."""
+    """Return whether each arc (branch, low, high) contains one of the poses."""
     values = listed[:, closed.free or 0]
     rows = closed.form.near(T[:9].copy(), T[9:].copy(), values.copy(), False, np.zeros(7), np.ones(7))
     same = find_alike(closed, listed[:, None], rows["joints"][None]) & (rows["value"] == values[:, None])

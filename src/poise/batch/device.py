@@ -1,4 +1,4 @@
-"""A batch whose arrays are on a GPU: read without copies, solved there, and handed back as the kind they came in."""
+"""Batches with arrays on a GPU: read without copies, solved there, and returned in the caller's library."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from poise.solvers import Solver
 __all__ = ["DeviceBatch", "is_on_device"]
 
 METHOD = 5
-REFUSALS = {  # by the number of `Refusal` in native/run/batch/batch.h
+REFUSALS = {  # by the value of `Refusal` in native/run/batch/batch.h
     1: "closed loops have no kernel on a GPU",
     2: "{goal}, and a GPU supports only Reach and Orient",
     3: "{goal} with a Range, which has no kernel on a GPU",
@@ -106,7 +106,7 @@ class DeviceBatch:
         return BatchRows(name, array, array.shape[: array.ndim - len(tail)], prod(tail))
 
     def _repeat_target(self, name: str) -> BatchRows:
-        """Return the goal's own target, for all rows."""
+        """Return the goal's own target for all rows."""
         if name not in self._own:
             row = self.rows[name]
             R, p = row.target[:9].reshape(3, 3), row.target[9:]
@@ -127,7 +127,7 @@ class DeviceBatch:
 
 
 def check_served(solver: Solver, solutions: int) -> None:
-    """Reject by name problems that have no kernel on a GPU."""
+    """Raise InvalidValue for problems that have no kernel on a GPU."""
     native = solver.problem
     cause, goal, place = core.refused_by_device(native) if isinstance(native, core.Solver) else (METHOD, "", -1)
     if cause:
@@ -146,7 +146,7 @@ def check_served(solver: Solver, solutions: int) -> None:
 
 
 def view_on_device(value: Any, what: str) -> Any:
-    """Return the array as CuPy sees it: the same memory, never a copy."""
+    """Return a CuPy view of the array, without a copy."""
     if not is_on_device(value):
         raise InvalidValue(f"{what} is not on the GPU where the other arrays are; move it there, or the others here.")
     xp = load_cupy()
@@ -161,7 +161,7 @@ def view_on_device(value: Any, what: str) -> Any:
 
 
 def view_outputs(out: Any) -> Any:
-    """Return the arrays that the caller wants filled, as CuPy sees them."""
+    """Return the caller's output arrays as CuPy views."""
     if out is None or isinstance(out, BatchSolution):
         return out
     if isinstance(out, Mapping):
@@ -170,7 +170,7 @@ def view_outputs(out: Any) -> Any:
 
 
 def as_cupy(array: Any, what: str) -> Any:
-    """Return the same memory as a CuPy array."""
+    """Return a CuPy view of the same memory."""
     if not is_on_device(array):
         raise InvalidValue(f"{what} is not on the GPU where the targets are.")
     xp = load_cupy()
@@ -178,7 +178,7 @@ def as_cupy(array: Any, what: str) -> Any:
 
 
 def find_stream(array: Any) -> AbstractContextManager[Any]:
-    """Return the stream that the caller's library works on: PyTorch has its own."""
+    """Return the CUDA stream of the caller's library; PyTorch has its own."""
     if type(array).__module__.split(".")[0] == "torch":
         import torch
 

@@ -1,7 +1,7 @@
 """Searches from guesses for rows of a batch that were missed, and for further answers.
 
-Guesses (reach/guesses.py) belong to chains without a closed form of their own: general six joints, and chains that are
-nearly in a family. Rows that are reached at once stay as they are unless several answers are wanted.
+Guesses (reach/guesses.py) exist for chains without a closed form: general six-joint chains, and chains that nearly
+belong to a family. Rows that are already reached stay unchanged unless several answers are requested.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ __all__ = ["search_rows_further"]
 REACHED = CODES.index(Status.REACHED)
 STALLED = CODES.index(Status.STALLED)
 MISSED = [CODES.index(status) for status in (Status.STALLED, Status.OUT_OF_STEPS)]
-AT_ONCE = 1000  # rows whose guesses are made together
+AT_ONCE = 1000  # rows whose guesses are computed together
 
 
 def search_rows_further(
     batch: BatchSolver, parts: Sequence[BatchRows], begin: BatchRows, lead: tuple[int, ...], outputs: Outputs
 ) -> None:
-    """Fill rows that were missed, and of several answers those that were not found, by searches from guesses."""
+    """Search missed rows, and rows with too few answers, from guesses, and store the results."""
     rows, count = prod(lead), batch.solutions
     codes = outputs.codes.reshape(rows, count)
     wanted = np.isin(codes[:, 0], MISSED if count == 1 else [*MISSED, REACHED])
@@ -60,7 +60,7 @@ def search_rows_further(
 
 
 def stands_apart(batch: BatchSolver) -> bool:
-    """Return whether joints that may not move all come before those that may: then every row has guesses, or none."""
+    """Return whether all fixed joints come before the movable ones, so that either every row has guesses or none."""
     moves = may_move(batch.model, batch.solver.options.joints)
     for row in batch.rows.values():
         if fixes_the_frame(row):
@@ -71,7 +71,7 @@ def stands_apart(batch: BatchSolver) -> bool:
 
 
 def group_rows(batch: BatchSolver, begin: BatchRows, rows: Indices) -> Iterator[Indices]:
-    """Yield rows together whose starts have the joints that may not move, on the ways of the goals, at one place."""
+    """Yield groups of rows whose starts agree in the fixed joints above the goals' frames."""
     frames = [batch.model.frame(str(row.frame)).name for row in batch.rows.values() if fixes_the_frame(row)]
     still = find_still(batch.model, may_move(batch.model, batch.solver.options.joints), *frames)
     if not still or prod(begin.lead) == 1:
@@ -106,7 +106,7 @@ class GuessSearch:
         self.searches = outputs.searches.reshape(rows)
 
     def find_lacking(self, rows: Indices) -> Indices:
-        """Return the rows that lack an answer: they are not full, or hold one several times, whole turns apart."""
+        """Return the rows that lack an answer: not full, or with one answer several times, whole turns apart."""
         full = self.codes[rows, -1] == REACHED
         again = np.zeros(len(rows), dtype=np.bool_)
         for k in range(1, self.codes.shape[1] if self.measure.turns else 0):
@@ -115,7 +115,7 @@ class GuessSearch:
         return np.asarray(rows[~full | again])
 
     def fill_rows(self, rows: Indices) -> None:
-        """Search from every guess of some rows, and keep the nearest answers that differ."""
+        """Search from every guess of some rows, and store the nearest distinct answers."""
         which, values = self.guesses.find(self.T[rows])
         order = np.argsort(which, kind="stable")
         owner, values = rows[which[order]], values[order]
@@ -128,7 +128,7 @@ class GuessSearch:
             self.keep(row, solved, first + np.flatnonzero(solved.reached[first:end]))
 
     def keep(self, row: int, solved: BatchSolution, some: Indices) -> None:
-        """Keep answers of a row: those that it has and those that were found, each once, the nearest first."""
+        """Store the distinct answers of a row, old and new, nearest first."""
         had = np.flatnonzero(self.codes[row] == REACHED)
         if not len(had) and not len(some):
             return
@@ -145,7 +145,7 @@ class GuessSearch:
 
 
 def take_rows(rows: BatchRows, some: Indices) -> Floats:
-    """Return some rows of the flattened batch, one for all where there is one."""
+    """Return some rows of the flattened batch; a single row is repeated."""
     tail = rows.array.shape[len(rows.lead) :]
     flat = np.asarray(rows.array, dtype=np.float64).reshape(-1, *tail)
     return np.asarray(flat[some] if len(flat) > 1 else np.broadcast_to(flat[0], (len(some), *tail)))

@@ -1,11 +1,12 @@
-"""reach_map: which orientations a frame reaches, in a grid of places.
+"""reach_map: the fraction of orientations that a frame reaches, on a grid of positions.
 
-Every voxel's middle is asked with the same orientations: directions in which the frame's axis points, spread evenly
-over the sphere (a spherical Fibonacci lattice: Gonzalez 2010), each with a number of turns about that axis. Rows are
-made and solved in pieces, so that memory does not grow with the map. What bounds of distances prove is never asked.
+Every voxel is tested at its centre with the same orientations: directions of the frame's axis, spread evenly over the
+sphere (a spherical Fibonacci lattice: Gonzalez 2010), each with a number of rotations about that axis. Rows are
+generated and solved in pieces, so that memory does not grow with the map. Poses that distance bounds exclude are not
+solved.
 
-Source of the kind of map: F. Zacharias, C. Borst, G. Hirzinger, Capturing robot workspace structure: representing robot
-capabilities, IROS 2007.
+Reference: F. Zacharias, C. Borst, G. Hirzinger, Capturing robot workspace structure: representing robot capabilities,
+IROS 2007.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ from poise.solvers import Status
 __all__ = ["MapProblem", "reach_map"]
 
 Progress = Callable[[int, int], Any]
-ROWS = 1 << 15  # solved at once on a CPU: 4 MB of targets
-DEVICE_ROWS = 1 << 21  # and on a GPU; Ctrl-C is heard between two of them
+ROWS = 1 << 15  # rows per call on a CPU: 4 MB of targets
+DEVICE_ROWS = 1 << 21  # rows per call on a GPU; Ctrl-C takes effect between two calls
 REACHED, PROVED = CODES.index(Status.REACHED), CODES.index(Status.UNREACHABLE)
 
 
@@ -57,30 +58,30 @@ def reach_map(
     device: str = "cpu",
     progress: Progress | None = None,
 ) -> ReachMap:
-    """Map what share of orientations a frame reaches at every place around a body.
+    """Map the fraction of orientations that a frame reaches at every position around a body.
 
-    A root that may go anywhere stands where it rests: the map is what can be reached without walking.
+    An unbounded root stays at its rest pose: the map shows the reach without walking.
 
     Args:
         model: The body.
-        frame: Which frame.
+        frame: The frame.
         spacing: Edge of a voxel [m].
-        directions: How many directions the frame's axis points in, spread evenly; or the directions themselves, (n, 3).
-            0 asks for places alone, in any orientation.
-        turns: How many turns about the axis each direction has.
+        directions: The number of directions of the frame's axis, spread evenly; or the directions themselves, (n, 3).
+            With 0, only positions are tested, in any orientation.
+        turns: The number of rotations about the axis for each direction.
         progress: A function called with (poses done, poses) from time to time, and at the end.
         axis: The frame's axis that points along the directions: "x", "y", "z", "-z", ..., or three numbers.
-        box: The places to map, two opposite corners [m], (2, 3); all that distances do not rule out unless given.
+        box: The region to map, two opposite corners [m], (2, 3) (default: everything within the distance bounds).
         tolerance: The tolerance of a pose, as in `Reach`.
-        manipulability: Whether to note the best manipulability (of the position) of the poses found in each voxel.
-        threads: How many threads (default: one per core). The map does not depend on it.
-        device: "cpu" or "gpu" (CuPy). Directions that are on a GPU choose it as well.
+        manipulability: Whether to store the best manipulability (of the position) of the poses found in each voxel.
+        threads: The number of threads (default: one per core). The map does not depend on it.
+        device: "cpu" or "gpu" (CuPy). Directions on a GPU also select it.
 
     Returns:
         The ReachMap; `poise.save(map, "map.npz")` writes it, `poise.plot(map)` draws it.
 
     Raises:
-        InvalidValue: An option is out of range, or nothing bounds the map and no box is given.
+        InvalidValue: An option is out of range, or the map is unbounded and no box is given.
     """
     if progress is not None and not callable(progress):
         raise InvalidValue(f"progress is {progress!r}; it must be a function of (poses done, poses).")
@@ -92,23 +93,23 @@ def reach_map(
 
 @dataclass(frozen=True, eq=False)
 class MapProblem:
-    """A map that is prepared, to be solved at once or in pieces.
+    """A prepared map, to be solved at once or in pieces.
 
     Attributes:
         model: The body.
         frame: Name of the frame.
         spacing: Edge of a voxel [m].
-        origin: Middle of the first voxel [m].
-        shape: How many voxels along x, y and z.
-        directions: Where the frame's axis points to, (n, 3).
-        turns: How many turns about it.
+        origin: Centre of the first voxel [m].
+        shape: The number of voxels along x, y and z.
+        directions: The directions of the frame's axis, (n, 3).
+        turns: The number of rotations about it.
         axis: The frame's axis.
-        orientations: How many orientations are tried in each voxel.
-        whole: Whether nothing outside the map can be reached.
-        manipulability: Whether to note it.
-        on_device: Whether a GPU solves.
-        asked: The places that nothing rules out beforehand.
-        solver: Of the body, whose root is held.
+        orientations: The number of orientations tested in each voxel.
+        whole: Whether everything outside the map is out of reach.
+        manipulability: Whether to store the manipulability.
+        on_device: Whether to solve on a GPU.
+        asked: The positions that are not excluded beforehand.
+        solver: The solver of the body with a fixed root.
     """
 
     model: Model
@@ -141,7 +142,7 @@ class MapProblem:
         threads: int | None = None,
         device: str = "cpu",
     ) -> MapProblem:
-        """Return the problem of a map; arguments are those of `reach_map`."""
+        """Return the problem of a map; the arguments are those of `reach_map`."""
         on_device = device == "gpu" or is_on_device(directions)
         if device not in ("cpu", "gpu"):
             raise InvalidValue(f"device is {device!r}; it must be 'cpu' or 'gpu'.")
@@ -162,11 +163,11 @@ class MapProblem:
         return cls(model, name, float(spacing), origin, shape, *rest)
 
     def solve(self, asked: MapQuery, progress: Progress | None) -> tuple[NDArray[np.int64], Floats]:
-        """Solve the places of a query; see `solve_pieces`."""
+        """Solve the positions of a query; see `solve_pieces`."""
         return solve_pieces(self.solver, asked, self.frame if self.manipulability else None, self.on_device, progress)
 
     def finish(self, counts: NDArray[np.int64], best: Floats) -> ReachMap:
-        """Return the map of the counts that `solve` found."""
+        """Return the map of the counts that `solve` returned."""
         total = self.orientations
         three = (counts[0], counts[1] + total - counts[2], counts[2] - counts[0] - counts[1])
         reached, proved, undecided = ((x / total).astype(np.float32).reshape(self.shape) for x in three)
@@ -191,7 +192,7 @@ class MapProblem:
 def solve_pieces(
     solver: BatchSolver, asked: MapQuery, frame: str | None, on_device: bool, progress: Progress | None
 ) -> tuple[NDArray[np.int64], Floats]:
-    """Return how many orientations of each voxel are reached, proved and tried, (3, voxels); its manipulability."""
+    """Return the numbers of reached, proved and tested orientations, (3, voxels), and the manipulability per voxel."""
     xp: Any = load_cupy() if on_device else np
     kind = np.float32 if on_device else np.float64
     R = xp.asarray(asked.R, dtype=kind)
@@ -216,15 +217,14 @@ def solve_pieces(
 
 
 def shift(progress: Progress, before: int, total: int) -> Progress:
-    """Report the progress of one piece as the progress of all."""
+    """Report the progress of one piece as the progress of the whole map."""
     return lambda done, _: progress(before + done, total)
 
 
 def measure(model: Model, frame: str, q: NDArray[Any], reached: NDArray[np.bool_], each: int) -> Floats:
     """Return the best manipulability of the position among the poses of each voxel, w = sqrt(det(J J^T)) [m/rad].
 
-    Yoshikawa 1985. A body that moves in a plane has no volume, but an area: there it is the product of the two largest
-    singular values.
+    Yoshikawa 1985. For a planar body, it is the product of the two largest singular values.
     """
     out = np.zeros(len(q))
     if reached.any():

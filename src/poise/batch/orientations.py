@@ -1,4 +1,4 @@
-"""The orientations of a map: directions spread evenly over the sphere, and turns about each."""
+"""The orientations of a map: directions spread evenly over the sphere, and rotations about each."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def spread_directions(count: int) -> Floats:
 
 
 def orient(directions: Floats, turns: int, axis: Floats) -> Floats:
-    """Return rotations (directions x turns, 3, 3) that bring the axis to each direction, with turns about it."""
+    """Return rotations (directions x turns, 3, 3) that align the axis with each direction, with turns about it."""
     if not len(directions):
         return np.zeros((0, 3, 3))
     own, there = complete_axes(axis[None])[0], complete_axes(directions)

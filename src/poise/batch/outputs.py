@@ -1,4 +1,4 @@
-"""Where the answers go: fresh arrays, or the caller's own (`out=`), which must fit exactly."""
+"""The output arrays of a batch: new ones, or the caller's own (`out=`), which must match exactly."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from poise.model import Model
 
 __all__ = ["SMALL", "Block", "Outputs"]
 
-SMALL = 4096  # rows of a batch whose arrays lie in one piece on a device
-ALIGNED = 256  # bytes: where other libraries want an array to begin
+SMALL = 4096  # rows: smaller batches on a device share one block of memory
+ALIGNED = 256  # bytes: alignment of arrays that other libraries expect
 FIELDS = ("q", "errors", "codes", "steps", "searches", "reached")
 
 
@@ -26,12 +26,12 @@ class Outputs:
     """The arrays that a batch fills.
 
     Attributes:
-        q: (B, [k,] nq).
-        errors: (B, [k,] goals, 2).
-        codes: (B, [k]) int8.
-        steps: (B,) int32.
-        searches: (B,) int32.
-        reached: (B, [k]) bool.
+        q: Configurations, (B, [k,] nq).
+        errors: Errors [m, rad], (B, [k,] goals, 2).
+        codes: Status codes, (B, [k]) int8.
+        steps: Number of steps, (B,) int32.
+        searches: Number of searches, (B,) int32.
+        reached: Whether the goals are reached, (B, [k]) bool.
     """
 
     q: NDArray[Any]
@@ -52,7 +52,7 @@ class Outputs:
         out: Any,
         xp: Any = np,
     ) -> Outputs:
-        """Make arrays in numpy or CuPy, except those that `out` already holds."""
+        """Allocate arrays in numpy or CuPy, except those that `out` provides."""
         wide = (*lead, solutions) if solutions > 1 else lead
         shapes: dict[str, tuple[tuple[int, ...], Any]] = {
             "q": ((*wide, model.nq), dtype),
@@ -69,7 +69,7 @@ class Outputs:
 
     @property
     def places(self) -> dict[str, tuple[int, int]]:
-        """Address and bytes a row of each array, on a device."""
+        """Address and bytes per row of each array, on a device."""
         rows = max(1, self.steps.size)
         return {name: (array.data.ptr, array.nbytes // rows) for name in FIELDS for array in [getattr(self, name)]}
 
@@ -80,7 +80,7 @@ class Outputs:
         back: Callable[[Any], Any] | None = None,
         complete: Callable[[], Any] | None = None,
     ) -> BatchSolution:
-        """Return the answers under the goals' names, each array passed through `back`."""
+        """Return the answers with the goals' names, each array passed through `back`."""
         turn = back if back is not None else lambda x: x
         errors = {name: turn(self.errors[..., i, :]) for i, name in enumerate(names)}
         q, codes, steps, searches, reached = map(turn, (self.q, self.codes, self.steps, self.searches, self.reached))
@@ -88,17 +88,17 @@ class Outputs:
 
 
 class Block:
-    """Fresh outputs of a small batch on a device, in one piece of memory.
+    """New outputs of a small batch on a device, in one block of memory.
 
-    Six allocations, and arrays that nobody looks at, take the host longer than the device takes for the batch: the
-    arrays are made on first access.
+    Six allocations, and arrays that are never read, would take the host longer than the device needs for the batch. So
+    the arrays are created on first access.
 
     Args:
         lead: The leading axes of the batch.
         model: The body.
-        goals: How many.
-        dtype: Of `q`.
-        xp: The device's library.
+        goals: The number of goals.
+        dtype: The dtype of `q`.
+        xp: The array library of the device.
     """
 
     def __init__(self, lead: tuple[int, ...], model: Model, goals: int, dtype: np.dtype[Any], xp: Any) -> None:
@@ -125,7 +125,7 @@ class Block:
     def make_solution(
         self, model: Model, names: Sequence[str], back: Callable[[Any], Any] | None = None
     ) -> BatchSolution:
-        """Return the answers under the goals' names, each array passed through `back`."""
+        """Return the answers with the goals' names, each array passed through `back`."""
         turn = back if back is not None else lambda x: x
 
         def make(name: str) -> Any:
@@ -156,7 +156,7 @@ def name_outputs(out: Any) -> dict[str, Any]:
 
 
 def check(name: str, array: Any, shape: tuple[int, ...], dtype: Any, xp: Any) -> None:
-    """Reject an array that cannot be filled in place."""
+    """Raise an error if an array cannot be filled in place."""
     what = f"out[{name!r}]"
     if not isinstance(array, xp.ndarray):
         raise InvalidValue(f"{what} must be a {xp.__name__} array, not {type(array).__name__}.")

@@ -1,4 +1,4 @@
-"""The places of a map: a grid around the body, without those that distances and planes exclude beforehand."""
+"""The positions of a map: a grid around the body, excluding those beyond distance bounds or outside a plane."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from poise.spatial.arrays import read_finite
 __all__ = ["MapQuery", "find_plane", "hold_root", "lay_grid", "read_spacing"]
 
 MOST_VOXELS = 1 << 27
-PARALLEL = 1e-9  # sine of the angle between axes that are parallel
+PARALLEL = 1e-9  # sine of the largest angle between axes that count as parallel
 
 
 def hold_root(model: Model) -> Model:
-    """Return the body with a root that may go anywhere held where it rests."""
+    """Return the body with an unbounded root locked at its rest pose."""
     held = {}
     for joint in model.joints:
         bounded = np.isfinite(model.lower[joint.v]).all() and np.isfinite(model.upper[joint.v]).all()
@@ -35,7 +35,7 @@ def hold_root(model: Model) -> Model:
 
 
 def read_spacing(spacing: Any) -> float:
-    """Return the edge of a voxel, or raise InvalidValue."""
+    """Return the edge of a voxel [m], or raise InvalidValue."""
     fine = isinstance(spacing, (int, float, np.floating)) and not isinstance(spacing, bool)
     if not fine or not 0.0 < float(spacing) < float("inf"):
         raise InvalidValue(f"spacing is {spacing!r}; it must be a positive number of metres.")
@@ -43,7 +43,7 @@ def read_spacing(spacing: Any) -> float:
 
 
 def lay_grid(model: Model, goal: Reach, spacing: float, box: ArrayLike | None) -> tuple[Floats, tuple[int, int, int]]:
-    """Return the middle of the first voxel, and how many there are along x, y and z."""
+    """Return the centre of the first voxel [m], and the number of voxels along x, y and z."""
     if box is not None:
         corners = read_finite(box, (2, 3), "box")
         low, high = corners.min(axis=0), corners.max(axis=0)
@@ -59,7 +59,7 @@ def lay_grid(model: Model, goal: Reach, spacing: float, box: ArrayLike | None) -
         count = np.full(3, 2.0 * side + 1.0)
         origin = bound[0] - side * spacing
         plane = find_plane(model, goal.frame)
-        if plane is not None and np.abs(plane[0]).max() > 1.0 - PARALLEL:  # one layer, in the plane itself
+        if plane is not None and np.abs(plane[0]).max() > 1.0 - PARALLEL:  # a single layer, in the plane itself
             k = int(np.argmax(np.abs(plane[0])))
             count[k], origin[k] = 1.0, plane[1] * plane[0][k]
     if count.prod() > MOST_VOXELS:
@@ -71,7 +71,7 @@ def lay_grid(model: Model, goal: Reach, spacing: float, box: ArrayLike | None) -
 
 
 def find_bound(model: Model, goal: Reach) -> tuple[Floats, float, float] | None:
-    """Return a centre, and the least and largest distance from it that the frame can have [m]; None if unknown."""
+    """Return a centre, and the smallest and largest distance of the frame from it [m]; None if unbounded."""
     freedom = Freedom(np.ones(model.nv, dtype=bool).tobytes(), True)
     found = find_reachable_range(model, goal.rows(model), freedom)
     return None if found is None else (found[0], found[1].near, found[1].far)
@@ -79,14 +79,14 @@ def find_bound(model: Model, goal: Reach) -> tuple[Floats, float, float] | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MapQuery:
-    """The places and orientations of a map that are not excluded beforehand.
+    """The positions and orientations of a map that are not excluded beforehand.
 
     Attributes:
-        places: Middles of voxels [m], (n, 3).
-        numbers: Which voxels these are, (n,).
-        voxels: How many there are in all.
-        R: Rotations, (m, 3, 3); empty for places alone.
-        alone: Whether the map is of places alone.
+        places: Centres of voxels [m], (n, 3).
+        numbers: The indices of these voxels, (n,).
+        voxels: The total number of voxels.
+        R: Rotations, (m, 3, 3); empty for a map of positions only.
+        alone: Whether the map is of positions only.
     """
 
     places: Floats
@@ -99,7 +99,7 @@ class MapQuery:
     def sift(
         cls, model: Model, goal: Reach, origin: Floats, shape: tuple[int, int, int], spacing: float, R: Floats
     ) -> MapQuery:
-        """Make a query without the places that distances, or a planar chain, exclude beyond tolerances and rounding."""
+        """Make a query without the positions that distance bounds or a planar chain exclude."""
         places = origin + spacing * np.moveaxis(np.indices(shape), 0, -1).reshape(-1, 3).astype(np.float64)
         metres, radians = goal.tolerances(model, False)
         open_ = np.ones(len(places), dtype=bool)
@@ -118,17 +118,17 @@ class MapQuery:
 
     @property
     def rows(self) -> int:
-        """How many poses the query has."""
+        """The number of poses of the query."""
         return len(self.places) * max(1, len(self.R))
 
     def cut(self, rows: int) -> Iterator[slice]:
-        """Yield pieces of the places with at most so many rows, and at least one place."""
+        """Yield slices of the positions with at most `rows` rows, and at least one position."""
         step = max(1, rows // max(1, len(self.R)))
         for first in range(0, len(self.places), step):
             yield slice(first, min(first + step, len(self.places)))
 
     def make_targets(self, piece: slice, R: Any, xp: Any) -> Any:
-        """Return the targets of some places, all orientations of a place together."""
+        """Return the targets of some positions, with all orientations of a position together."""
         places = xp.asarray(self.places[piece])
         if self.alone:
             return places
@@ -138,9 +138,9 @@ class MapQuery:
 
 
 def find_plane(model: Model, frame: str | Frame) -> tuple[Floats, float, Floats] | None:
-    """Return the plane that a frame cannot leave: its normal, where it is along that [m], and the normal in the frame.
+    """Return the plane of a planar chain: its normal, its offset along the normal [m], and the normal in the frame.
 
-    That is where every turn is about the same direction and every slide across it; otherwise None.
+    The chain is planar if all rotation axes are parallel and all slides are perpendicular to them; otherwise None.
     """
     chain = find_chain(model, model.frame(frame).name, np.ones(model.nv, dtype=bool), np.array(model.rest))
     turns = [axis.h for axis in chain.axes if not axis.slides]

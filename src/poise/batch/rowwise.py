@@ -1,4 +1,4 @@
-"""Batches row by row, for methods that are driven from Python."""
+"""Solve batches row by row, for methods that run in Python."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def solve_rowwise(
     outputs: Outputs,
     progress: Callable[[int, int], Any] | None,
 ) -> None:
-    """Fill `outputs` row by row; `targets` and `starts` have a row for each, or one row for all."""
+    """Fill `outputs` row by row; `targets` and `starts` have one row each, or a single row for all."""
     q = outputs.q.reshape(rows, -1)
     errors = outputs.errors.reshape(rows, -1, 2)
     codes, steps, searches = (x.reshape(rows) for x in (outputs.codes, outputs.steps, outputs.searches))
@@ -48,13 +48,13 @@ def solve_rowwise(
 def round_answer(
     solver: Solver, answer: Solution, targets: Mapping[str, Any] | None, dtype: np.dtype[Any]
 ) -> tuple[Any, Any, int]:
-    """Return an answer's pose, errors and status code, in the precision in which the pose is returned.
+    """Return an answer's pose, errors and status code, in the precision of the returned pose.
 
     Args:
-        solver: Of the problem.
-        answer: What it found.
-        targets: Of the row; None where the solver has them already.
-        dtype: float64, or float32: rounded, still inside the ranges, and judged again in float64.
+        solver: The solver of the problem.
+        answer: The solution of the row.
+        targets: The targets of the row; None if the solver has them already.
+        dtype: float64, or float32: rounded inside the ranges, and checked again in float64.
     """
     code = CODES.index(answer.status)
     if dtype == np.float64:
@@ -72,7 +72,7 @@ def explore_rowwise(
     outputs: Outputs,
     progress: Callable[[int, int], Any] | None,
 ) -> None:
-    """Fill `outputs` with several answers per row, nearest to its start first; NaN if there are fewer."""
+    """Fill `outputs` with several answers per row, nearest to its start first, padded with NaN."""
     count = outputs.codes.shape[-1]
     q = outputs.q.reshape(rows, count, -1)
     errors = outputs.errors.reshape(rows, count, -1, 2)
@@ -95,7 +95,7 @@ def explore_rowwise(
 
 
 def prove_rowwise(solver: Solver, targets: Sequence[BatchRows], starts: BatchRows, rows: int, outputs: Outputs) -> None:
-    """Mark missed rows that are out of reach because of where they hold the joints that may not move."""
+    """Mark missed rows that the values of their fixed joints put out of reach."""
     codes = outputs.codes.reshape(rows, -1)[:, 0]
     held = {name: solver.goals[name].rows(solver.model) for name in solver.row_names}
     missed = [k for k, status in enumerate(CODES) if status not in (Status.REACHED, Status.UNREACHABLE, Status.INVALID)]

@@ -1,4 +1,4 @@
-"""BatchSolution: what came out of a batch, as arrays."""
+"""BatchSolution: the results of a batch, as arrays."""
 
 from __future__ import annotations
 
@@ -16,28 +16,27 @@ from poise.solvers import Status
 
 __all__ = ["CODES", "BatchSolution"]
 
-CODES = tuple(Status[row.name] for row in sorted(core.RowStatus))  # in the order of the kernels' numbers
+CODES = tuple(Status[row.name] for row in sorted(core.RowStatus))  # in the order of the kernels' codes
 UNREACHABLE = CODES.index(Status.UNREACHABLE)
 
 
 class BatchSolution:
-    """The answers of a batch. `B` stands for the leading axes of the targets, `k` for `solutions` where it is above 1.
+    """The answers of a batch. `B` stands for the leading axes of the targets, `k` for `solutions` above 1.
 
     Attributes:
         model: The body.
-        q: (B, [k,] nq): the best configurations, inside the limits. NaN where a start cannot be read, and where
-            there are fewer than k answers.
+        q: (B, [k,] nq): the best configurations, inside the limits. NaN for an invalid start, and for rows with fewer
+            than k answers.
         reached: (B, [k]): whether every goal is within its tolerance, by a float64 FK of `q`.
-        errors: What is left of each goal: {name: (B, [k,] 2)}, metres and radians.
-        steps: (B,): steps taken, over all searches.
-        searches: (B,): searches made.
-        codes: (B, [k]): `status` as small numbers, indices into `poise.batch.solution.CODES`.
-        complete: (B,): whether it is established that the row lists every answer there is; made when it is first read.
-            With seven joints and more answers than can be listed: that every arc of the free joint has one. Never
-            guessed: False where no closed form tells (`model.family(frame)`), and of rows whose only answer was asked
-            for. A row that is proved out of reach is complete.
+        errors: The remaining error of each goal: {name: (B, [k,] 2)}, metres and radians.
+        steps: (B,): number of steps, over all searches.
+        searches: (B,): number of searches.
+        codes: (B, [k]): `status` as integers, indices into `poise.batch.solution.CODES`.
+        complete: (B,): whether the row is proved to list every answer; computed on first access. For seven joints:
+            whether every arc of the free joint has an answer. False without a closed form (`model.family(frame)`), and
+            for reached rows with `solutions=1`. A row that is proved out of reach is complete.
 
-    On a GPU the arrays are of the kind that the targets were.
+    On a GPU the arrays belong to the same library as the targets.
     """
 
     _make: Callable[[str], Any]
@@ -65,7 +64,7 @@ class BatchSolution:
 
     @classmethod
     def make_lazily(cls, model: Model, make: Callable[[str], Any]) -> BatchSolution:
-        """Return a solution whose arrays are made by `make(name)` when they are first read."""
+        """Return a solution whose arrays are created by `make(name)` on first access."""
         made = object.__new__(cls)
         made.model, made._make = model, make
         return made
@@ -82,7 +81,7 @@ class BatchSolution:
 
     @property
     def status(self) -> NDArray[np.object_]:
-        """(B, [k]): how each row ended, as `Status`; copied from the device where the arrays are on one."""
+        """(B, [k]): the result of each row, as `Status`; copied from the device if necessary."""
         names = np.empty(len(CODES), dtype=object)
         names[:] = CODES
         found: NDArray[np.object_] = names[copy_to_host(self.codes)]
@@ -90,7 +89,7 @@ class BatchSolution:
 
     @property
     def counts(self) -> dict[Status, int]:
-        """How many rows ended how; for several solutions a row, by its first."""
+        """The number of rows with each status; for several solutions, the status of the first."""
         codes = copy_to_host(self.codes)
         first = codes if codes.ndim == copy_to_host(self.steps).ndim else codes[..., 0]
         tally = np.bincount(first.astype(np.intp).ravel(), minlength=len(CODES))
@@ -98,7 +97,7 @@ class BatchSolution:
 
     @property
     def missed(self) -> NDArray[np.intp]:
-        """Rows (of the flattened batch) that are not reached; for several solutions a row, those that have none."""
+        """Rows (of the flattened batch) that are not reached; for several solutions, those without any answer."""
         reached = copy_to_host(self.reached)
         first = reached if reached.ndim == copy_to_host(self.steps).ndim else reached[..., 0]
         return np.flatnonzero(~first.ravel())
@@ -112,10 +111,10 @@ class BatchSolution:
         )
 
     def raise_if_missed(self) -> BatchSolution:
-        """Return the batch itself if every row was reached, else raise GoalsMissed.
+        """Return the batch itself if every row was reached, otherwise raise GoalsMissed.
 
         Raises:
-            GoalsMissed: Some were not; the message has the counts and the first rows.
+            GoalsMissed: A row was missed; the message contains the counts and the first rows.
         """
         missed = self.missed
         if len(missed):
@@ -141,7 +140,7 @@ class BatchSolution:
 
 
 def copy_to_host(array: Any) -> NDArray[Any]:
-    """Return the numbers as a numpy array, wherever they are."""
+    """Return an array of any library or device as a numpy array."""
     if isinstance(array, np.ndarray):
         return array
     for method in ("get", "cpu"):  # CuPy; PyTorch

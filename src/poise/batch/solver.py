@@ -38,17 +38,17 @@ MOST_SOLUTIONS = 1000
 
 
 class BatchSolver:
-    """A model, goals and options, prepared once for batch after batch. For one thread at a time.
+    """A model, goals and options, prepared once for many batches. Use it in one thread at a time.
 
     Args:
         model: The body.
-        goals: One goal or several; their own targets count where a batch gives none.
-        restarts: How many more searches from spread seeds after a failed one.
+        goals: One goal or several; their own targets apply if a batch gives none.
+        restarts: The number of further searches after a failed one, from spread seeds; "auto" lets the method decide.
         seed: Seed of the restarts; the same seed gives the same answer.
-        threads: How many threads (default: one per core). The answers do not depend on it.
-        dtype: "float64" (the default for numpy arrays), or "float32": searched and returned in float32, judged in
-            float64. Arrays on a GPU always use float32.
-        solutions: Up to so many distinct answers a row, nearest to its start first.
+        threads: The number of threads (default: one per core). The answers do not depend on it.
+        dtype: "float64" (the default for numpy arrays), or "float32": searched and returned in float32, checked in
+            float64. Arrays on a GPU use float32 by default.
+        solutions: Up to this many distinct answers per row, nearest to its start first.
         options: method, limits, limit_handling, joints, stiffness, max_steps, time_limit, step_limit and mode, as in
             `poise.solve`.
     """
@@ -83,7 +83,7 @@ class BatchSolver:
 
     @property
     def in_lanes(self) -> bool:
-        """Whether problems run side by side in SIMD lanes; the others run one by one on every thread."""
+        """Whether problems run in parallel SIMD lanes; others run one by one on every thread."""
         native = self.solver.problem
         return isinstance(native, core.Solver) and core.lanes_serve(native)
 
@@ -93,12 +93,12 @@ class BatchSolver:
         """Solve every row.
 
         Args:
-            targets: (B, 3), (B, 3, 3) or (B, 4, 4) for one goal, (B, 2) for places of a planar body, or {goal name:
+            targets: (B, 3), (B, 3, 3) or (B, 4, 4) for one goal, (B, 2) for positions of a planar body, or {goal name:
                 array}; more leading axes, and broadcasting between goals and starts, as in numpy. A row that is not a
-                target (NaN, not a rotation) becomes INVALID; its neighbours are not affected.
-            starts: (B, nq) or (nq,), a Pose or a Motion; the rest pose unless given.
-            out: Arrays to fill: one for `q`, {field: array}, or a BatchSolution to reuse. They must fit exactly.
-            progress: A function called with (rows done, rows) from time to time, and at the end.
+                valid target (NaN, not a rotation) becomes INVALID; the other rows are not affected.
+            starts: (B, nq) or (nq,), a Pose or a Motion (default: the rest pose).
+            out: Arrays to fill: one for `q`, {field: array}, or a BatchSolution to reuse. They must match exactly.
+            progress: A function called with (rows done, rows) at intervals, and at the end.
         """
         given = name_targets(targets, self.rows)
         if any(is_on_device(x) for x in given.values()):
@@ -129,11 +129,11 @@ class BatchSolver:
     def stream(
         self, batches: Iterable[Any], starts: Iterable[Any] | None = None, *, progress: Progress | None = None
     ) -> Iterator[BatchSolution]:
-        """Solve batches one after another as they arrive: for more targets than fit in memory.
+        """Solve batches one after another as they arrive, for more targets than fit in memory.
 
         Args:
             batches: The targets of each batch.
-            starts: The starts of each, if any.
+            starts: The starts of each batch, if any.
             progress: Called with (rows done so far, rows seen so far).
         """
         before = 0
@@ -186,7 +186,7 @@ class BatchSolver:
         return self._device
 
     def make_single(self) -> BatchSolver:
-        """Return a solver of the same problem that searches once a row, from its start."""
+        """Return a solver of the same problem with one search per row, from its start."""
         goals = [replace(goal, name=name) for name, goal in self.solver.goals.items()]
         given: dict[str, Any] = {**self.solver.options.as_dict(), "restarts": 0}
         given.pop("record")
@@ -210,12 +210,12 @@ def shift_progress(progress: Progress, before: int) -> Progress:
 
 
 def hold_last(progress: Progress) -> Progress:
-    """Report the progress of a batch but not its end: rows that were missed may be searched further."""
+    """Report the progress of a batch except its end, since missed rows may be searched further."""
     return lambda done, rows: progress(done, rows) if done < rows else None
 
 
 def count_cores() -> int:
-    """Return how many cores this process may use."""
+    """Return the number of cores available to this process."""
     able = getattr(os, "sched_getaffinity", None)
     return len(able(0)) if able else os.cpu_count() or 1
 
@@ -228,7 +228,7 @@ def read_count(what: str, value: Any, most: int) -> int:
 
 
 def read_dtype(dtype: Any) -> np.dtype[Any]:
-    """Return float64 or float32, or raise an error."""
+    """Return float64 or float32. Raises NameNotFound for others."""
     try:
         name = np.dtype(dtype).name
     except TypeError:
@@ -262,25 +262,24 @@ def solve_batch(
     step_limit: float | None = None,
     mode: str = "nearest",
 ) -> BatchSolution:
-    """Solve many problems of one body at once; each row is what `poise.solve` answers for it.
+    """Solve many problems of one body at once; each row has the answer of `poise.solve`.
 
     numpy arrays run on all cores of the CPU; CuPy arrays, and CUDA arrays of other libraries, stay on their GPU.
 
     Args:
         model: The body.
-        goals: One goal or several; their own targets count where `targets` has none.
-        targets: (B, 3), (B, 3, 3) or (B, 4, 4) for one goal, (B, 2) for places of a planar body, or {goal name:
-            array}. A bad row becomes INVALID; its
-            neighbours are not affected.
+        goals: One goal or several; their own targets apply if `targets` has none.
+        targets: (B, 3), (B, 3, 3) or (B, 4, 4) for one goal, (B, 2) for positions of a planar body, or {goal name:
+            array}. An invalid row becomes INVALID; the other rows are not affected.
         starts: (B, nq) or (nq,) (default: the rest pose).
-        restarts: How many further searches follow a failed one, from spread seeds; "auto" lets the method decide.
+        restarts: The number of further searches after a failed one, from spread seeds; "auto" lets the method decide.
         seed: Seed of the restarts; the same seed gives the same answer.
-        threads: How many threads (default: one per core). The answers do not depend on it.
-        dtype: "float64" (the default for numpy arrays), or "float32": searched and returned in float32, judged in
-            float64. Arrays on a GPU always use float32.
+        threads: The number of threads (default: one per core). The answers do not depend on it.
+        dtype: "float64" (the default for numpy arrays), or "float32": searched and returned in float32, checked in
+            float64. Arrays on a GPU use float32 by default.
         solutions: Up to this many distinct answers per row, nearest to its start first; arrays become (B, k, ...).
         out: Arrays to fill: one for `q`, {field: array}, or a BatchSolution to reuse.
-        progress: A function called with (rows done, rows) from time to time, and at the end.
+        progress: A function called with (rows done, rows) at intervals, and at the end.
         method: A name from `poise.methods.names()`, or a method with settings.
         limits: Further limits, such as `Clearance`; they are never broken.
         limit_handling: "active", "freeze", "penalty", "clamp" or "off".

@@ -1,4 +1,4 @@
-"""ReachMap: what share of orientations a frame reaches, voxel by voxel."""
+"""ReachMap: the fraction of orientations that a frame reaches in every voxel."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ SHARES = ("reached", "proved", "undecided")
 
 
 class Voxel(NamedTuple):
-    """What is known of a place.
+    """The result of one voxel.
 
     Attributes:
-        reached: Share of orientations that are reached, 0 to 1.
-        proved: Share of those that are proved to be out of reach.
-        undecided: Share of those that are neither.
-        manipulability: The best of the poses that were found [m/rad]; None unless requested.
-        center: The middle of the voxel, where all of this was tried [m]; None outside the map.
+        reached: Fraction of orientations that are reached, 0 to 1.
+        proved: Fraction of orientations that are proved out of reach.
+        undecided: Fraction of orientations that are neither.
+        manipulability: The best manipulability of the poses found [m/rad]; None unless requested.
+        center: The centre of the voxel, the tested position [m]; None outside the map.
     """
 
     reached: float
@@ -48,24 +48,24 @@ class Voxel(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReachMap:
-    """Where a frame can be, and in how many orientations. Made by `poise.reach_map`.
+    """The positions that a frame can reach, and the fraction of orientations. Made by `poise.reach_map`.
 
-    Every voxel is a cube, tried at its middle.
+    Every voxel is a cube, tested at its centre.
 
     Attributes:
-        model: The body; None where a file was read and the body is not built in.
+        model: The body; None for a map from a file whose body is not built in.
         name: Name of the body.
         frame: Name of the frame.
         spacing: Edge of a voxel [m].
-        origin: Middle of the first voxel, in the world [m], (3,).
-        reached: Share of orientations that are reached, (nx, ny, nz), float32.
-        proved: Share of orientations that are proved to be out of reach, the same.
-        undecided: Share of orientations that are neither, the same.
-        directions: Where the frame's axis points to in these orientations, (n, 3); empty for a map of places alone.
-        turns: How many turns about that axis each direction has.
+        origin: Centre of the first voxel, in the world [m], (3,).
+        reached: Fraction of orientations that are reached, (nx, ny, nz), float32.
+        proved: Fraction of orientations that are proved out of reach, likewise.
+        undecided: Fraction of orientations that are neither, likewise.
+        directions: The directions of the frame's axis, (n, 3); empty for a map of positions only.
+        turns: The number of rotations about that axis for each direction.
         axis: The axis of the frame that points along the directions, in the frame, (3,).
-        whole: Whether nothing outside the map can be reached; False where a box was given.
-        manipulability: The best of the poses that were found in each voxel [m/rad], float32; None unless requested.
+        whole: Whether everything outside the map is out of reach; False if a box was given.
+        manipulability: The best manipulability found in each voxel [m/rad], float32; None unless requested.
     """
 
     model: Model | None
@@ -84,39 +84,39 @@ class ReachMap:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Voxels along x, y and z."""
+        """The number of voxels along x, y and z."""
         nx, ny, nz = self.reached.shape
         return nx, ny, nz
 
     @property
     def orientations(self) -> int:
-        """How many orientations were tried in each voxel; 1 for a map of places alone."""
+        """The number of orientations tested in each voxel; 1 for a map of positions only."""
         return max(1, len(self.directions) * self.turns)
 
     @property
     def poses(self) -> int:
-        """How many poses the map speaks of."""
+        """The number of poses in the map."""
         return int(self.reached.size) * self.orientations
 
     @property
     def centers(self) -> Floats:
-        """The middle of every voxel [m], (nx, ny, nz, 3)."""
+        """The centre of every voxel [m], (nx, ny, nz, 3)."""
         places: Floats = self.origin + self.spacing * np.moveaxis(np.indices(self.shape), 0, -1)
         return places
 
     @property
     def points(self) -> Floats:
-        """The middles of all voxels that are reached at all [m], (n, 3)."""
+        """The centres of all voxels reached in some orientation [m], (n, 3)."""
         return self.find(0.0)
 
     @property
     def volume(self) -> float:
-        """What is reached in some orientation [m^3]."""
+        """The volume reached in some orientation [m^3]."""
         return float((self.reached > 0.0).sum() * self.spacing**3)
 
     @property
     def farthest(self) -> float:
-        """The largest distance of a reached voxel from the body's root [m]; 0 where none is, or no body is known."""
+        """The largest distance of a reached voxel from the body's root [m]; 0 without any, or without a body."""
         if self.model is None or not len(self.points):
             return 0.0
         root = self.model.fk(np.array(self.model.rest))[0, :3, 3]
@@ -124,15 +124,15 @@ class ReachMap:
 
     @property
     def pose(self) -> Pose | None:
-        """The pose that the map is drawn around: the body at rest; None where no body is known."""
+        """The rest pose of the body, with which the map is drawn; None without a body."""
         return None if self.model is None else Pose(self.model)
 
     def at(self, point: ArrayLike) -> Voxel:
-        """Return the record of the voxel that holds a point.
+        """Return the record of the voxel that contains a point.
 
         Args:
-            point: In the world [m], (3,). Outside the map nothing can be reached; where a box was given nothing is
-                known there.
+            point: The point in the world [m], (3,). Outside the map, nothing can be reached, or, if a box was given,
+                nothing is known.
         """
         index = self.locate(point)
         if index is None:
@@ -143,17 +143,17 @@ class ReachMap:
         return Voxel(reached, proved, undecided, best, (x, y, z))
 
     def locate(self, point: ArrayLike) -> tuple[int, int, int] | None:
-        """Return the number of the voxel that holds a point, along x, y and z; None outside the map."""
+        """Return the index of the voxel that contains a point, along x, y and z; None outside the map."""
         place = read_finite(point, (3,), "point")
         i, j, k = np.floor((place - self.origin) / self.spacing + 0.5).astype(int).tolist()
         inside = all(0 <= n < most for n, most in zip((i, j, k), self.shape, strict=True))
         return (i, j, k) if inside else None
 
     def find(self, share: float) -> Floats:
-        """Return the middles of the voxels where more than a share of orientations is reached [m], (n, 3).
+        """Return the centres of the voxels with more than a fraction of orientations reached [m], (n, 3).
 
         Args:
-            share: From 0 to 1.
+            share: The fraction, from 0 to 1.
         """
         if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0.0 <= share <= 1.0:
             raise InvalidValue(f"share is {share!r}; it must be a number from 0 to 1.")
@@ -163,7 +163,7 @@ class ReachMap:
     # ------------------------------------------------------------------------------------------ files
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return everything as arrays, by name, for an NPZ file."""
+        """Return all fields as arrays, by name, for an NPZ file."""
         best = {} if self.manipulability is None else {"manipulability": self.manipulability}
         return {
             "kind": np.array(KIND),
@@ -185,10 +185,10 @@ class ReachMap:
 
         Args:
             path: The file.
-            model: The body that the map is drawn around; needed only where it is not built in.
+            model: The body to draw the map with; needed only if it is not built in.
 
         Raises:
-            FormatError: The file is missing, damaged, or no such map.
+            FormatError: The file is missing, damaged, or not a reach map.
         """
         source = Source.open(str(path))
         arrays = read_arrays(source)
@@ -201,7 +201,7 @@ class ReachMap:
 
     @staticmethod
     def is_in(path: str | PathLike[str]) -> bool:
-        """Return whether a file holds a reach map; it is not read further than that."""
+        """Return whether a file contains a reach map, by reading only its kind."""
         if Path(path).suffix != ".npz":
             return False
         try:
@@ -212,7 +212,7 @@ class ReachMap:
     # ------------------------------------------------------------------------------------------ words
 
     def list_lines(self) -> list[tuple[str, str, str]]:
-        """Return the lines of the table: what, in how many voxels, of how many poses."""
+        """Return the rows of the table: name, number of voxels, percentage of poses."""
         lines = []
         for name in SHARES:
             share = getattr(self, name)
@@ -253,7 +253,7 @@ class ReachMap:
 
 
 def read_map(arrays: Mapping[str, NDArray[Any]], model: Model | None) -> ReachMap:
-    """Return a map from its arrays, or raise a ValueError where they do not belong together."""
+    """Return a map from its arrays, or raise ValueError if they are inconsistent."""
     reached, proved, undecided = (np.asarray(arrays[name], dtype=np.float32) for name in SHARES)
     if reached.ndim != 3 or not reached.shape == proved.shape == undecided.shape:
         raise ValueError("its shares have different shapes")
