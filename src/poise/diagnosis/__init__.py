@@ -1,4 +1,4 @@
-"""Explanations of a solution: missed goals, active limits, and ways out; data first, words second.
+"""Explanations of a solution: missed goals, active limits and remedies, as data and as text.
 
 `Solution` calls these functions through a hook, see `poise.hooks`.
 """

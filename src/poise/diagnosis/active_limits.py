@@ -1,13 +1,13 @@
-"""Active limits of an answer, and how strongly they hold it back.
+"""Active limits of an answer, and their Lagrange multipliers.
 
-At the answer no level can come nearer without breaking a limit or costing the levels above it. With r the weighted
-residuals of a level, J their Jacobian, n_i the direction in which limit i closes, and A the rows of what is above:
+At the answer, no level can improve without violating a limit or degrading the levels above it. With r the weighted
+residuals of a level, J their Jacobian, n_i the direction in which limit i closes, and A the rows of higher levels:
 
     2 J^T r = sum_i mu_i n_i + A^T lambda,   mu_i >= 0
 
-mu_i is the limit's multiplier: what the level's best cost falls by per radian (metre) that the limit is moved out. Of a
-limit that holds several levels it is that of the first. With joint ranges alone n_i is a unit vector and mu_i a
-component of the pull.
+mu_i is the limit's multiplier: the decrease of the level's best cost per radian (metre) that the limit is moved out. A
+limit that restricts several levels has the multiplier of the first. With joint ranges alone, n_i is a unit vector and
+mu_i a component of the gradient.
 Source: Nocedal and Wright, Numerical Optimization, 2006, section 12.8 (Lagrange multipliers and sensitivity).
 """
 
@@ -31,12 +31,12 @@ from poise.solvers.table import may_move
 
 __all__ = ["find_active_limits", "find_broken_limits"]
 
-AT_BOUND = 1e-12  # radians, or of L: a joint that is so near to the end of its range counts as at it
-NOTHING = 1e-9  # of the longest pull there could be: a search that has converged leaves less
+AT_BOUND = 1e-12  # rad, or relative to L: a joint this near to the end of its range counts as at its end
+NOTHING = 1e-9  # relative to the longest possible gradient: a converged search leaves less
 
 
 def find_active_limits(solution: Solution) -> tuple[ActiveLimit, ...]:
-    """Return the limits that the answer touches, the strongest first; then those that exempt joints lie beyond."""
+    """Return the limits that the answer touches, strongest first, then those that exempt joints exceed."""
     at = linearise(solution)
     options = solution.solver.options
     held = may_move(solution.model, options.joints) & (options.limit_handling != "off")
@@ -48,7 +48,7 @@ def find_active_limits(solution: Solution) -> tuple[ActiveLimit, ...]:
 
 
 def find_broken_limits(solution: Solution) -> Iterator[ActiveLimit]:
-    """Yield limits that the answer breaks, joints that may not move aside; one of each kind, name and side."""
+    """Yield the limits that the answer violates, excluding joints that may not move; one per kind, name and side."""
     at = linearise(solution)
     options = solution.solver.options
     held = may_move(solution.model, options.joints) & (options.limit_handling != "off")
@@ -61,7 +61,7 @@ def find_broken_limits(solution: Solution) -> Iterator[ActiveLimit]:
 
 
 def is_beyond(solution: Solution, limit: ActiveLimit) -> bool:
-    """Return whether a joint is outside its range, not at the end of it."""
+    """Return whether a joint is outside its range, not only at its end."""
     low, high = solution.model.lower[limit.velocity], solution.model.upper[limit.velocity]
     return bool(limit.value < low if limit.side == "lower" else limit.value > high)
 
@@ -102,16 +102,16 @@ def describe_limit(rule: TouchedLimit) -> ActiveLimit:
 
 
 def weigh(solution: Solution, at: Linearisation, limits: list[ActiveLimit]) -> list[ActiveLimit]:
-    """Return the limits with their multipliers, from the first level that each one holds back."""
+    """Return the limits with their multipliers, from the first level that each one restricts."""
     out = list(limits)
     inequalities = [k for k, limit in enumerate(limits) if limit.kind != "closed"]
     rows = [find_closing_direction(at, limits[k]) for k in inequalities]
-    closing = np.reshape(rows, (len(rows), at.J.shape[1]))  # no column where no joint in joints= moves a goal
+    closing = np.reshape(rows, (len(rows), at.J.shape[1]))  # no column if no joint in joints= moves a goal
     for level, goals in enumerate(at.levels):
         pull = 2.0 * at.pull(goals)
         size = 2.0 * at.bound_pull(goals)
         if size == 0.0 or not any(is_missed(solution, name) for name in goals):
-            continue  # nothing is held back
+            continue  # no goal of this level is missed
         above = span_rows(at.stack_above(level))
         left, walls = pull - above @ (above.T @ pull), closing - (closing @ above) @ above.T
         strength = solve_nonnegative(walls.T, left)
@@ -124,7 +124,7 @@ def weigh(solution: Solution, at: Linearisation, limits: list[ActiveLimit]) -> l
 
 
 def weigh_loops(solution: Solution, at: Linearisation, out: list[ActiveLimit], pull: Floats, priority: int) -> None:
-    """Set the multipliers of closed loops: the share of the pull that they take up."""
+    """Set the multipliers of closed loops: their share of the gradient."""
     if not at.loops:
         return
     force = np.linalg.lstsq(at.closed.T, pull, rcond=1e-9)[0]
@@ -137,14 +137,14 @@ def weigh_loops(solution: Solution, at: Linearisation, out: list[ActiveLimit], p
 
 
 def find_closing_direction(at: Linearisation, limit: ActiveLimit) -> Floats:
-    """Return how far a limit closes, in its own unit, per unit of each velocity of the problem."""
+    """Return the change of a limit's gap towards closing, in its own unit, per unit of each velocity."""
     if limit.kind == "range":
         return np.where(at.velocities == limit.velocity, 1.0 if limit.side == "upper" else -1.0, 0.0)
     return np.asarray(-limit.unit * at.normals[limit.rule])
 
 
 def merge_limits(limits: list[ActiveLimit]) -> list[ActiveLimit]:
-    """Merge limits of one name and side, as strong as all of them: a body part often has several capsules."""
+    """Merge limits of one name and side by adding their multipliers, since a body part often has several capsules."""
     out: dict[tuple[str, str, str], ActiveLimit] = {}
     for limit in limits:
         key = (limit.kind, limit.name, limit.side)

@@ -1,4 +1,4 @@
-"""Why the search could not do better, in figures: the surest reason first."""
+"""The reasons for missed goals, as numbers: the most certain first."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from poise.solvers.status import Status
 
 __all__ = ["find_causes", "find_strong"]
 
-WEAK = 1e-3  # of the strongest multiplier: a limit that hardly holds anything back
+WEAK = 1e-3  # relative to the largest multiplier: a limit with hardly any effect
 
 
 def find_causes(
@@ -36,11 +36,11 @@ def find_causes(
     """Yield every reason why goals were missed.
 
     Args:
-        solution: What missed them.
-        strong: The limits that hold it back.
-        broken: The limits that it does not keep.
-        trials: Solves relaxed problems.
-        goes_on: Whether more calls come nearer.
+        solution: The solution that missed them.
+        strong: The limits that restrict the goals.
+        broken: The limits that the solution violates.
+        trials: Solver of relaxed problems.
+        goes_on: Whether further calls come nearer.
     """
     named = {(limit.kind, limit.name, limit.side) for limit in broken}
     kept = tuple(limit for limit in strong if (limit.kind, limit.name, limit.side) not in named)
@@ -53,7 +53,7 @@ def find_causes(
 
 
 def find_stops(solution: Solution, limits: tuple[ActiveLimit, ...], trials: Trials, goes_on: bool) -> Iterator[Cause]:
-    """Yield why the search stopped where it did."""
+    """Yield the reasons why the search stopped."""
     if solution.proof is not None:
         yield state_proof(solution, solution.proof)
         yield from find_locked(solution, solution.proof)
@@ -77,7 +77,7 @@ def find_stops(solution: Solution, limits: tuple[ActiveLimit, ...], trials: Tria
 
 
 def find_short(solution: Solution) -> Iterator[Cause]:
-    """Yield that time or steps ran out."""
+    """Yield a cause if time or steps ran out."""
     numbers = {"steps": float(solution.steps), "searches": float(solution.searches)}
     if solution.status is Status.OUT_OF_TIME:
         yield Cause(CauseKind.OUT_OF_TIME, numbers={**numbers, "seconds": solution.seconds})
@@ -87,7 +87,7 @@ def find_short(solution: Solution) -> Iterator[Cause]:
 
 
 def state_proof(solution: Solution, proof: Proof) -> Cause:
-    """Return a proof as a cause, with whether it is the limits' doing, and whether it is about the last joint."""
+    """Return a proof as a cause, with flags for joint limits and for the last joint."""
     bare = find_proof(solution, limited=False)
     limited = solution.solver.options.limit_handling != "off" and (bare is None or bare.goals != proof.goals)
     names = ("distance", "nearest", "farthest", "excess", "slack")
@@ -98,7 +98,7 @@ def state_proof(solution: Solution, proof: Proof) -> Cause:
 
 
 def find_locked(solution: Solution, proof: Proof) -> Iterator[Cause]:
-    """Yield the bones between the points of a proof whose lengths a file may change and a solve does not."""
+    """Yield the locked bones with variable length between the points of a proof."""
     named = solution.solver.options.joints or ()
     rows = [solution.list_rows()[name] for name in proof.goals]
     ends = {row.frame for row in rows} | {row.base for row in rows if len(rows) == 1}
@@ -110,7 +110,7 @@ def find_locked(solution: Solution, proof: Proof) -> Iterator[Cause]:
 
 
 def state_progress(solution: Solution) -> Cause:
-    """Return how far one call, or one step in time, led and may lead."""
+    """Return the largest motion per call or time step, and the actual one of a time step."""
     given = solution.solver.options.step_limit
     numbers = {"span": float(CONTINUOUS_SPAN if given is None else given)}
     if solution.velocity is not None:
@@ -120,7 +120,7 @@ def state_progress(solution: Solution) -> Cause:
 
 
 def find_minimum(solution: Solution) -> Iterator[Cause]:
-    """Yield a local minimum: where the remaining error points, and in which directions the body cannot move."""
+    """Yield a local minimum: the direction of the remaining error, and the directions in which the body cannot move."""
     at, weakest = linearise(solution), find_conditioning(solution)
     name = max(at.spans, key=lambda key: float(np.linalg.norm(at.r[at.spans[key]])))
     motion, direction = describe_rows(solution, solution.list_rows()[name], at.r[at.spans[name]])
@@ -135,17 +135,17 @@ def find_minimum(solution: Solution) -> Iterator[Cause]:
 
 
 def find_strong(solution: Solution) -> list[ActiveLimit]:
-    """Return the limits that really hold the goals back, the strongest first."""
+    """Return the limits that significantly restrict the goals, strongest first."""
     limits = [limit for limit in find_active_limits(solution) if not limit.exempt and limit.multiplier > 0]
     return [limit for limit in limits if limit.multiplier > WEAK * limits[0].multiplier]
 
 
 def as_direction(motion: str, vector: Floats) -> Vector | None:
-    """Return a direction, or None if a goal is not about a vector."""
+    """Return a direction, or None for a goal without a vector."""
     return None if motion == "change" else as_vector(vector)
 
 
 def as_vector(vector: Floats) -> Vector:
-    """Return three numbers."""
+    """Return a vector as a tuple."""
     x, y, z = vector.tolist()
     return x, y, z

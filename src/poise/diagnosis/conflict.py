@@ -1,6 +1,6 @@
-"""Goals that stand in each other's way: of one level, and of a level that comes first.
+"""Conflicts between goals of one level, and with goals of a higher level.
 
-What the one costs the other is found by solving again without it.
+The cost of a conflict is found by solving again without the other goal.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from poise.solvers.solution import Solution
 
 __all__ = ["find_blockers", "find_conflicts"]
 
-OPPOSED = -0.5  # cosine between two goals' pulls from which on they are against each other
+OPPOSED = -0.5  # cosine between the gradients of two goals, below which they are in conflict
 MOST_ABOVE = 3  # goals of higher levels that are tried
-LESS = 0.9  # of an error: what counts as nearer
+LESS = 0.9  # relative error below which a trial counts as nearer
 
 
 def find_conflicts(solution: Solution, at: Linearisation, trials: Trials) -> Iterator[Cause]:
-    """Yield pairs of goals in conflict: those of one level first."""
+    """Yield pairs of goals in conflict, those of one level first."""
     for one, other in find_opposed(solution, at):
         gains = [find_gain(solution, trials, *pair) for pair in ((one, other), (other, one))]
         yield Cause(CauseKind.CONFLICT, (one, other), numbers={**gains[0], **gains[1]})
@@ -39,7 +39,7 @@ def find_conflicts(solution: Solution, at: Linearisation, trials: Trials) -> Ite
 
 
 def find_opposed(solution: Solution, at: Linearisation) -> Iterator[tuple[str, str]]:
-    """Yield pairs of missed goals of one level whose pulls on the joints oppose each other."""
+    """Yield pairs of missed goals of one level with opposite gradients."""
     free = find_free_motion(solution, at)
     for goals in at.levels:
         missed = [name for name in goals if is_missed(solution, name)]
@@ -52,7 +52,7 @@ def find_opposed(solution: Solution, at: Linearisation) -> Iterator[tuple[str, s
 
 
 def find_blockers(solution: Solution, at: Linearisation) -> Iterator[tuple[str, list[str]]]:
-    """Yield each missed goal with the goals of higher levels that take up its pull, the strongest first."""
+    """Yield each missed goal with the goals of higher levels that absorb its gradient, strongest first."""
     for level, goals in enumerate(at.levels):
         before = [name for names in at.levels[:level] for name in names]
         for name in goals:
@@ -63,7 +63,7 @@ def find_blockers(solution: Solution, at: Linearisation) -> Iterator[tuple[str, 
 
 
 def share_pull(at: Linearisation, pull: Floats, before: Sequence[str]) -> dict[str, float]:
-    """Return how much of a pull each goal's rows take up, if all of them together leave none of it."""
+    """Return the part of a gradient that each goal's rows absorb, by least squares."""
     rows = [at.J[at.spans[name]] for name in before]
     force = np.linalg.lstsq(np.concatenate(rows).T, pull, rcond=1e-9)[0]
     parts = np.split(force, np.cumsum([len(part) for part in rows])[:-1])
@@ -73,7 +73,7 @@ def share_pull(at: Linearisation, pull: Floats, before: Sequence[str]) -> dict[s
 
 
 def find_gain(solution: Solution, trials: Trials, name: str, without: str) -> dict[str, float]:
-    """Return the remaining error of a goal if another were dropped; empty without a gain."""
+    """Return the remaining error of a goal if another one is dropped; empty if it does not decrease."""
     found = trials.find_errors(without_goal(solution, without))
     if found is None:
         return {}

@@ -1,4 +1,4 @@
-"""Why goals were missed and what to relax first: the figures, then the sentences that say them."""
+"""Explain a solution: find the causes and remedies as numbers, then write the sentences."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["explain"]
 
 
 def explain(solution: Solution) -> Explanation:
-    """Explain which goals were missed, why, and what would help. Deterministic."""
+    """Return the missed goals with the causes and remedies. Deterministic."""
     if solution.reached:
         return Explanation((), (), (), say_reached(solution))
     strong, trials, broken = find_strong(solution), Trials(solution), list(find_broken_limits(solution))
@@ -33,5 +33,5 @@ def explain(solution: Solution) -> Explanation:
 
 
 def state_miss(solution: Solution, name: str) -> Missed:
-    """Return a goal that is missed, and by how much."""
+    """Return the record of a missed goal, with its errors."""
     return Missed(name, *solution.errors[name], read_tolerances(solution, name), say_missed_by(solution, name))

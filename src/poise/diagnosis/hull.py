@@ -1,8 +1,7 @@
-"""Where a centre of mass is relative to its support: the shortest way from the hull of the contacts to it.
+"""The position of the centre of mass relative to its support polygon.
 
-The kernels (`hull_of` in `native/kernels/goals/balance.h`) know the edges of the hull and how far each is, which is
-what a solve needs. Which way the centre of mass lies is asked for in words alone, and found here, from the points
-themselves.
+The kernels (`hull_of` in `native/kernels/goals/balance.h`) compute the edges of the hull and their distances for the
+solve. The direction to the centre of mass, which only the text needs, is computed here from the points.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ __all__ = ["measure_excess"]
 
 
 def measure_excess(solution: Solution, row: GoalRows) -> Floats:
-    """Return the level vector [m] from the support's nearest point (inside: its middle) to the centre of mass."""
+    """Return the horizontal vector [m] from the support's nearest point (inside: its centre) to the centre of mass."""
     model, up = solution.model, row.target[9:12]
     points = []
     for frame, point in row.points:
@@ -25,13 +24,13 @@ def measure_excess(solution: Solution, row: GoalRows) -> Floats:
         points.append(T[:3, :3] @ point + T[:3, 3])
     level = np.eye(3) - np.outer(up, up)
     corners = np.array(points) @ level
-    away = corners - np.asarray(model.center_of_mass(solution.q)) @ level  # seen from the centre of mass
+    away = corners - np.asarray(model.center_of_mass(solution.q)) @ level  # relative to the centre of mass
     nearest = find_nearest(away)
     return -nearest if np.linalg.norm(nearest) > 1e-12 * model.length else -away.mean(axis=0)
 
 
 def find_nearest(points: Floats) -> Floats:
-    """Return the point of the convex hull of level points that is nearest to the origin; inside, the origin itself."""
+    """Return the point of the convex hull of horizontal points nearest to the origin, or the origin if it is inside."""
     best = points[int(np.linalg.norm(points, axis=1).argmin())]
     for i, a in enumerate(points):
         for b in points[i + 1 :]:

@@ -1,4 +1,4 @@
-"""The problem at an answer, to first order: residuals and their Jacobian, by goal."""
+"""The linearised problem at an answer: residuals and their Jacobian, by goal."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from poise.solvers.table import may_move
 __all__ = ["Floats", "Linearisation", "find_limit_tables", "linearise", "solve_nonnegative", "span_rows"]
 
 
-DEPENDENT = 1e-9  # of the largest singular value: rows that say nothing new
+DEPENDENT = 1e-9  # relative to the largest singular value: dependent rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Linearisation:
-    """Residuals and Jacobian at the answer, weighted, lengths in units of L.
+    """The weighted residuals and Jacobian at the answer, with lengths in units of L.
 
     Attributes:
-        J: (rows, velocities of the problem).
-        r: (rows,): target minus current.
-        velocities: The model's velocity that each column belongs to.
-        spans: For each goal, its rows.
-        levels: The goals of each level, the highest priority first.
+        J: The Jacobian, (rows, velocities of the problem).
+        r: The residuals, target minus current, (rows,).
+        velocities: The model's velocity index of each column.
+        spans: The rows of each goal.
+        levels: The goals of each level, highest priority first.
         loops: The rows of each closed loop; they come first.
-        gaps: What is left of every limit beyond the joint ranges [rad, or in units of L].
-        normals: How each of them changes with the velocities of the problem.
+        gaps: The gap of every limit other than joint ranges [rad, or in units of L].
+        normals: The derivatives of the gaps with respect to the velocities.
     """
 
     J: Floats
@@ -44,19 +44,19 @@ class Linearisation:
     normals: Floats
 
     def pull(self, goals: tuple[str, ...]) -> Floats:
-        """Return the pull of goals on the joints: half the decrease of their cost per unit of each velocity."""
+        """Return the negative half gradient of the cost of some goals."""
         out = np.zeros(self.J.shape[1])
         for name in goals:
             out += self.J[self.spans[name]].T @ self.r[self.spans[name]]
         return out
 
     def bound_pull(self, goals: tuple[str, ...]) -> float:
-        """Return the longest pull that residuals of this size could have: the scale of rounding in `pull`."""
+        """Return an upper bound of `pull` for residuals of this size: the scale of its rounding."""
         norm = np.linalg.norm
         return float(sum(norm(self.J[self.spans[name]]) * norm(self.r[self.spans[name]]) for name in goals))
 
     def stack_above(self, level: int) -> Floats:
-        """Return the rows that a level must leave alone: closed loops, and the goals of the levels before it."""
+        """Return the rows that a level must not change: closed loops, and the goals of higher levels."""
         names = [name for goals in self.levels[:level] for name in goals]
         return np.concatenate([self.closed, *(self.J[self.spans[name]] for name in names)])
 
@@ -67,7 +67,7 @@ class Linearisation:
 
 
 def linearise(solution: Solution) -> Linearisation:
-    """Return the problem at the answer, to first order."""
+    """Return the linearised problem at the answer."""
     solver = solution.copy_solver()
     J, r, velocities = solver.linearise(solution.q)
     rows = solution.list_rows()
@@ -107,14 +107,14 @@ def find_loop_rows(solution: Solution) -> tuple[slice, ...]:
 
 
 def list_levels(solution: Solution) -> tuple[tuple[str, ...], ...]:
-    """Return the goals of each priority, the highest priority first."""
+    """Return the goals of each priority, highest priority first."""
     goals, names = solution.solver.goals, solution.solver.row_names
     priorities = sorted({int(goals[name].priority) for name in names})
     return tuple(tuple(name for name in names if int(goals[name].priority) == p) for p in priorities)
 
 
 def span_rows(rows: Floats) -> Floats:
-    """Return orthonormal directions that span the rows, one per column."""
+    """Return an orthonormal basis of the rows, one per column."""
     if rows.size == 0:
         return np.zeros((rows.shape[1], 0))
     _, values, directions = np.linalg.svd(rows, full_matrices=False)

@@ -10,12 +10,12 @@ __all__ = ["find_proof", "is_missed", "read_tolerances"]
 
 
 def read_tolerances(solution: Solution, name: str) -> tuple[float, float]:
-    """Return a goal's tolerances: metres, radians."""
+    """Return a goal's tolerances [m, rad]."""
     return find_tolerances(solution.model, solution.solver.goals[name])
 
 
 def is_missed(solution: Solution, name: str) -> bool:
-    """Return whether a goal that counts is outside its tolerance."""
+    """Return whether a goal is outside its tolerance, unless it does not count."""
     if not solution.solver.goals[name].counts:
         return False
     metres, radians = solution.errors[name]
@@ -24,6 +24,6 @@ def is_missed(solution: Solution, name: str) -> bool:
 
 
 def find_proof(solution: Solution, *, limited: bool = True) -> Proof | None:
-    """Return the proof with the largest excess; otherwise None. `limited`: inside the joint ranges."""
+    """Return the proof with the largest excess, or None. `limited`: whether joint ranges apply."""
     solver = solution.solver
     return prove(solver.model, solver.goals, solver.options, solution.list_rows(), solution.q, limited=limited)

@@ -12,15 +12,15 @@ from poise.solvers.solution import Solution
 
 __all__ = ["can_go_on"]
 
-MOST_CALLS = 20  # that are made to see whether the branch leads on
-NOWHERE = 1e-9  # radians, or of L: such a call leads nowhere
+MOST_CALLS = 20  # calls that are made to test the progress
+NOWHERE = 1e-9  # rad, or relative to L: a call that moves less has stopped
 
 
 def can_go_on(solution: Solution) -> bool:
-    """Return whether more calls in continuous mode, or more steps of the same time, from this pose, come nearer.
+    """Return whether further calls in continuous mode, or further time steps, come nearer from this pose.
 
-    They are made, as the caller would make them: until one reaches or a thousandth of the cost is gone, until one leads
-    nowhere, or MOST_CALLS of them. Calls that may only move a little need only have come as much nearer.
+    Calls are made as the caller would make them, at most MOST_CALLS, until one reaches the goals, reduces the cost by a
+    thousandth, or stops moving. If calls may only move a little, a proportional decrease is enough.
     """
     twin, at, model = solution.copy_solver(), linearise(solution), solution.model
     missed = [[name for name in goals if is_missed(solution, name)] for goals in at.levels]

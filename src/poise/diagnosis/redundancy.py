@@ -1,11 +1,11 @@
-"""Freedoms of a body and demands of its goals: under-, well- or over-determined.
+"""Count the degrees of freedom of a body and the equations of its goals.
 
     freedoms   velocities that move any goal in any pose
     demands    directions among the goals' active rows in which the body can move in some pose
     served     the rank of the goals' Jacobian in the best of several poses
     left over  freedoms - served;     too many  demands - served
 
-A planar arm that is asked for a point has two demands, not three: nothing it does changes the third coordinate.
+A point target gives a planar arm two equations, not three: no joint changes the third coordinate.
 Source: UCSD CSE169, "Inverting the Jacobian".
 """
 
@@ -28,12 +28,12 @@ __all__ = ["count_freedoms", "find_redundancy"]
 
 
 def count_freedoms(model: Model, goals: Iterable[Goal] | Goal) -> Redundancy:
-    """Return how many freedoms a body has for goals, and how many demands they make."""
+    """Return the degrees of freedom of a body compared with the equations of goals."""
     return find_redundancy(solve(model, goals, max_steps=1, restarts=0))
 
 
 def find_redundancy(solution: Solution) -> Redundancy:
-    """Return the count for the goals, targets and joints of a solution."""
+    """Return the redundancy for the goals, targets and joints of a solution."""
     rows, at, everywhere = solution.list_rows(), linearise(solution), linearise_widely(solution)
     if not rows:
         return Redundancy(freedoms=0, demands=0, served=0)

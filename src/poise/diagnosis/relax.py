@@ -1,6 +1,6 @@
-"""What would have helped: the same problem with one thing relaxed, solved again from the answer.
+"""Relaxations: the same problem with one condition relaxed, solved again from the answer.
 
-Nothing is guessed: a relaxation is named only if solving with it reached every goal that is left.
+A relaxation is reported only if solving with it reached every remaining goal.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ __all__ = ["Relaxation", "Trials", "find_helpful", "is_local", "propose", "propo
 Key = tuple[WayOutKind, tuple[str, ...], tuple[tuple[str, str, str, int], ...]]
 
 FEW_SEARCHES = 10  # after the first, in a trial
-FEWER_SEARCHES = 0  # of levels one after the other
+FEWER_SEARCHES = 0  # for strict levels
 MANY_SEARCHES = 60
 MORE_STEPS = 2000
 ALL_TRIALS = 12
-SHORT_STEPS = 60  # in a trial of levels one after the other
+SHORT_STEPS = 60  # in a trial with strict levels
 MOST_LIMITS = 3  # tried one at a time
-MOST_GOALS = 4  # left out one at a time
+MOST_GOALS = 4  # dropped one at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RelaxedAnswer:
-    """What a relaxed problem came to.
+    """The result of a relaxed problem.
 
     Attributes:
-        q: The answer.
-        reached: Whether every goal that is left is within its tolerance.
-        errors: What is left of each goal: (metres, radians).
+        q: The configuration.
+        reached: Whether every remaining goal is within its tolerance.
+        errors: The remaining error of each goal [m, rad].
     """
 
     q: NDArray[np.float64]
@@ -56,14 +56,14 @@ class RelaxedAnswer:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Relaxation:
-    """One thing to relax.
+    """One relaxation of a problem.
 
     Attributes:
-        kind: What it is.
-        about: Names of the goals that it is about.
-        limits: Limits that do not hold.
-        goals: The goals instead of the solver's own; None: the same.
-        options: Options instead of the solver's own; they leave out the limits that are not joint ranges.
+        kind: The kind of the relaxation.
+        about: Names of the goals concerned.
+        limits: The limits that are dropped.
+        goals: The goals that replace the solver's own; None for the same.
+        options: The options that replace the solver's own, including limits other than joint ranges.
     """
 
     kind: WayOutKind
@@ -74,12 +74,12 @@ class Relaxation:
 
     @property
     def ranges(self) -> tuple[ActiveLimit, ...]:
-        """The joint ranges among its limits."""
+        """The joint ranges among the limits."""
         return tuple(limit for limit in self.limits if limit.kind == "range")
 
     @property
     def key(self) -> Key:
-        """A key for this relaxation among those of the same problem."""
+        """The key of this relaxation among those of the same problem."""
         return (
             self.kind,
             self.about,
@@ -88,7 +88,7 @@ class Relaxation:
 
 
 class Trials:
-    """Relaxed problems, each solved once, a dozen at most; those that a proof excludes are not tried."""
+    """Relaxed problems, each solved once, at most ALL_TRIALS."""
 
     def __init__(self, solution: Solution) -> None:
         self.solution = solution
@@ -96,20 +96,20 @@ class Trials:
         self.left = ALL_TRIALS
 
     def answer(self, relaxation: Relaxation) -> RelaxedAnswer | None:
-        """Return the answer to a relaxed problem; None if the method rejects it, or enough were tried."""
+        """Return the answer to a relaxed problem; None if the method rejects it, or no trials are left."""
         if relaxation.key not in self.found:
             self.found[relaxation.key] = try_relaxation(self.solution, relaxation) if self.left > 0 else None
             self.left -= 1
         return self.found[relaxation.key]
 
     def find_errors(self, relaxation: Relaxation) -> dict[str, tuple[float, float]] | None:
-        """Return the errors that are left in the relaxed problem, by goal."""
+        """Return the remaining errors of the relaxed problem, by goal."""
         found = self.answer(relaxation)
         return None if found is None else found.errors
 
 
 def find_helpful(trials: Trials, candidates: Iterable[Relaxation]) -> Iterator[tuple[Relaxation, NDArray[np.float64]]]:
-    """Yield relaxations under which every goal left is reached, each with its answer."""
+    """Yield relaxations that reach every remaining goal, each with its answer; skip those that a proof excludes."""
     for relaxation in candidates:
         if is_ruled_out(trials.solution, relaxation):
             continue
@@ -119,7 +119,7 @@ def find_helpful(trials: Trials, candidates: Iterable[Relaxation]) -> Iterator[t
 
 
 def is_ruled_out(solution: Solution, relaxation: Relaxation) -> bool:
-    """Return whether a proof still holds under a relaxation, so that it cannot help."""
+    """Return whether a proof still holds under a relaxation, which therefore cannot help."""
     if solution.proof is None or any(option != "limits" for option, _ in relaxation.options):
         return False
     rows = solution.list_rows()
@@ -134,7 +134,7 @@ def is_ruled_out(solution: Solution, relaxation: Relaxation) -> bool:
 
 
 def is_local(solution: Solution) -> bool:
-    """Return whether it never leaves its branch: continuous mode, and steps in time. Its trials are solves that may."""
+    """Return whether the solve never leaves its branch: continuous mode and time steps. Its trials may leave it."""
     return solution.solver.options.mode == "continuous" or solution.velocity is not None
 
 
@@ -142,7 +142,7 @@ def try_relaxation(solution: Solution, relaxation: Relaxation) -> RelaxedAnswer 
     """Return the answer to the relaxed problem; None if the method rejects it."""
     solver = solution.solver
     goals = solver.goals if relaxation.goals is None else dict(relaxation.goals)
-    if is_strict(solution):  # a posture waits for all of the levels, and says nothing about what they reach
+    if is_strict(solution):  # a posture comes after all levels, and does not change their result
         goals = {name: goal for name, goal in goals.items() if not isinstance(goal, Rest)}
     few = FEWER_SEARCHES if is_strict(solution) else FEW_SEARCHES
     mode = "nearest" if is_local(solution) else solver.options.mode
@@ -165,7 +165,7 @@ def try_relaxation(solution: Solution, relaxation: Relaxation) -> RelaxedAnswer 
 
 
 def prepare_relaxed(solution: Solution, relaxation: Relaxation, goals: Mapping[str, Goal], options: Options) -> Any:
-    """Return the relaxed problem for the kernels."""
+    """Return the native solver of the relaxed problem."""
     table = make_native_table(solution.model, goals, options)
     for problem in (table, table["first"]):
         if problem is None or not relaxation.ranges:
@@ -177,7 +177,7 @@ def prepare_relaxed(solution: Solution, relaxation: Relaxation, goals: Mapping[s
 
 
 def propose(solution: Solution, limits: Sequence[ActiveLimit], order: Sequence[str]) -> Iterator[Relaxation]:
-    """Yield what may be worth relaxing, in the order in which a person would. `order`: goals that may be left out."""
+    """Yield relaxations to try, the most natural first. `order` lists the goals that may be dropped."""
     yield from propose_effort(solution)
     yield from propose_ranges([limit for limit in limits if limit.kind == "range"])
     yield from propose_limits(solution, limits)
@@ -189,7 +189,7 @@ def propose(solution: Solution, limits: Sequence[ActiveLimit], order: Sequence[s
 
 
 def propose_effort(solution: Solution) -> Iterator[Relaxation]:
-    """Yield more time, more steps, more searches, if they ran out."""
+    """Yield more time, steps or searches if they ran out."""
     if solution.status is Status.UNREACHABLE:
         return
     options = solution.solver.options
@@ -211,7 +211,7 @@ def propose_effort(solution: Solution) -> Iterator[Relaxation]:
 
 
 def is_strict(solution: Solution) -> bool:
-    """Return whether levels or limits are solved one after the other, with a few searches at most."""
+    """Return whether levels or limits are solved in strict order, with few searches."""
     goals = solution.solver.goals
     levels = {int(goals[name].priority) for name in solution.solver.row_names}
     limits = solution.solver.options.limits
@@ -219,13 +219,13 @@ def is_strict(solution: Solution) -> bool:
 
 
 def propose_ranges(limits: Sequence[ActiveLimit]) -> Iterator[Relaxation]:
-    """Yield the strongest joint ranges, one by one."""
+    """Yield the strongest joint ranges, one at a time."""
     for limit in limits[:MOST_LIMITS]:
         yield Relaxation(WayOutKind.WITHOUT_RANGE, limits=(limit,))
 
 
 def propose_limits(solution: Solution, limits: Sequence[ActiveLimit]) -> Iterator[Relaxation]:
-    """Yield the limits other than ranges, one by one, the strongest first."""
+    """Yield the limits other than joint ranges, one at a time, strongest first."""
     for name in list(dict.fromkeys(limit.limit for limit in limits if limit.limit))[:MOST_LIMITS]:
         own = tuple(limit for limit in limits if limit.limit == name)
         yield Relaxation(WayOutKind.WITHOUT_LIMIT, limits=own, options=(("limits", leave_out(solution, [name])),))
@@ -245,7 +245,7 @@ def relax_all_limits(solution: Solution, limits: Sequence[ActiveLimit]) -> Relax
 
 
 def propose_goals(solution: Solution, order: Sequence[str]) -> Iterator[Relaxation]:
-    """Yield the rotation of a transform, then whole goals, one by one."""
+    """Yield transform goals without their rotation, then problems without one goal, one at a time."""
     goals, rows = solution.solver.goals, solution.solver.row_names
     for name in rows:
         goal = goals[name]

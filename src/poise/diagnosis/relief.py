@@ -1,4 +1,4 @@
-"""What would help, in figures: at most two ways that were tried and did, and the tolerance that accepts the pose."""
+"""Remedies as numbers: at most two that were tried with success, and the tolerance that accepts the pose."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ EFFORT = {WayOutKind.MORE_STEPS: "max_steps", WayOutKind.MORE_SEARCHES: "restart
 
 
 def find_ways_out(solution: Solution, limits: Sequence[ActiveLimit], trials: Trials, goes_on: bool) -> Iterator[WayOut]:
-    """Yield what was tried and helped, at most two ways, and that a larger tolerance would accept the pose."""
+    """Yield at most two remedies that were tried with success, and the tolerance that would accept the pose."""
     missed = tuple(name for name in solution.errors if is_missed(solution, name))
     if not missed:
         return
     proof = solution.proof
-    paired = proof is not None and proof.kind == "pair"  # nearer is nicer than without
+    paired = proof is not None and proof.kind == "pair"  # prefer moving targets closer to dropping one
     goes_on = goes_on and proof is None
     tried = propose_effort(solution) if goes_on else propose(solution, limits, may_go(solution))
-    skip = goes_on and solution.velocity is not None  # more steps are all it needs
+    skip = goes_on and solution.velocity is not None  # further steps are enough
     found = [] if skip else list(islice(find_helpful(trials, tried), 1 if paired else 2))
     ways = list(state_ways(solution, found))
     if paired or not (ways or goes_on):
@@ -47,7 +47,7 @@ def find_ways_out(solution: Solution, limits: Sequence[ActiveLimit], trials: Tri
 
 
 def state_ways(solution: Solution, found: Iterable[Found]) -> Iterator[WayOut]:
-    """Yield what was tried and helped."""
+    """Yield the remedies that were tried with success."""
     told = False
     for relaxation, q in found:
         inside = bool(relaxation.ranges) and not relaxation.options and keeps_ranges(solution, relaxation, q)
@@ -60,11 +60,11 @@ def state_ways(solution: Solution, found: Iterable[Found]) -> Iterator[WayOut]:
         numbers = list_figures(solution, relaxation, q)
         yield WayOut(relaxation.kind, relaxation.about, relaxation.limits, numbers, tried=True)
         if relaxation.kind is WayOutKind.FRESH_SOLVE:
-            return  # no limit and no goal is to blame
+            return  # no limit or goal is the cause
 
 
 def list_figures(solution: Solution, relaxation: Relaxation, q: NDArray[np.float64]) -> dict[str, float]:
-    """Return the option of a way out, or where the joint that it frees would go."""
+    """Return the option of a remedy, or the value of the joint that it frees."""
     if relaxation.kind in EFFORT:
         name = EFFORT[relaxation.kind]
         return {name: float(dict(relaxation.options)[name])}
@@ -74,19 +74,19 @@ def list_figures(solution: Solution, relaxation: Relaxation, q: NDArray[np.float
 
 
 def blames_limits(solution: Solution, relaxation: Relaxation, q: NDArray[np.float64]) -> bool:
-    """Return whether a relaxation helped by dropping limits; then other limits are only a likely cause."""
+    """Return whether a relaxation helped by dropping limits, so that limits are only a likely cause."""
     dropped = any(option == "limits" for option, _ in relaxation.options)
     return dropped or bool(relaxation.ranges and not keeps_ranges(solution, relaxation, q))
 
 
 def keeps_ranges(solution: Solution, relaxation: Relaxation, q: NDArray[np.float64]) -> bool:
-    """Return whether a pose that was found without some joint ranges keeps them all the same."""
+    """Return whether a pose found without some joint ranges still satisfies them."""
     low, high = solution.model.lower, solution.model.upper
     return all(low[x.velocity] <= find_value(solution, x, q) <= high[x.velocity] for x in relaxation.ranges)
 
 
 def find_value(solution: Solution, limit: ActiveLimit, q: NDArray[np.float64]) -> float:
-    """Return the value that a pose gives the joint of a limit."""
+    """Return the value of a limit's joint in a pose."""
     joint = solution.model.joint(limit.joint)
     return float(q[joint.q.start + limit.velocity - joint.v.start])
 
@@ -97,12 +97,12 @@ def may_go(solution: Solution) -> list[str]:
     before = [name for _, above in find_blockers(solution, linearise(solution)) for name in above]
     missed = [name for name in names if is_missed(solution, name)]
     served = [name for name in names if name not in missed]
-    others = [*served, *(missed if len(missed) > 1 else ())]  # without the only one that is missed all is well anyway
+    others = [*served, *(missed if len(missed) > 1 else ())]  # dropping the only missed goal would always help
     return list(dict.fromkeys([*before, *others]))
 
 
 def move_target(proof: Proof | None) -> WayOut:
-    """Advise to move a target, if no single relaxation helped or two targets are too far apart."""
+    """Return the advice to move a target, if no single relaxation helped or two targets are too far apart."""
     if proof is None:
         return WayOut(WayOutKind.MOVE_TARGET)
     return WayOut(WayOutKind.MOVE_TARGET, proof.goals, numbers={"metres": float(proof.excess)})

@@ -1,7 +1,6 @@
-"""The sentences of `why()`, one function for each kind of cause and of way out.
+"""The sentences of `why()`, one function for each kind of cause and remedy.
 
-Nothing is found out here: a sentence says the figures that are in its record. The words for goals and limits are in
-words.py.
+A sentence only states the numbers of its record. The words for goals and limits are in words.py.
 """
 
 from __future__ import annotations
@@ -34,26 +33,26 @@ from poise.solvers.solution import Solution
 __all__ = ["CAUSES", "WAYS_OUT", "say_cause", "say_reached", "say_ways_out"]
 
 MOST_LISTED = 4
-OTHER_UNIT = 20.0  # times the farthest that can be: such a target was hardly meant in metres
+OTHER_UNIT = 20.0  # times the farthest possible distance: beyond it, the target is probably not in metres
 FRESH = 'in a fresh solve (mode="nearest")'
 WITHIN = "Every goal is within its tolerance."
 UNPROVED = "That no pose inside the limits reaches it is not proved: another search (restarts=, seed=) might find one."
 
 
 def say_reached(solution: Solution) -> str:
-    """Say that all is well, and how well."""
+    """Return the sentence for a solution that reached all goals, with the errors."""
     worst = ", ".join(f"{name!r} to {say_error(solution, name)}" for name in solution.errors)
     searches = f" after {solution.searches} searches" if solution.searches > 1 else ""
     return f"Every goal is reached{searches}: {worst}."
 
 
 def say_cause(solution: Solution, cause: Cause) -> str:
-    """Say a cause in a sentence."""
+    """Return the sentence for a cause."""
     return CAUSES[cause.kind](solution, cause)
 
 
 def say_ways_out(solution: Solution, ways: Sequence[WayOut]) -> tuple[WayOut, ...]:
-    """Return the ways out with their sentences: what to relax first, what else, and what would accept the pose."""
+    """Return the remedies with their sentences, the first to relax at the front."""
     out: list[WayOut] = []
     for way in ways:
         text = WAYS_OUT[way.kind](solution, way)
@@ -68,7 +67,7 @@ def say_ways_out(solution: Solution, ways: Sequence[WayOut]) -> tuple[WayOut, ..
 
 
 def say_broken(solution: Solution, cause: Cause) -> str:
-    """Say that the answer does not keep a limit: the start did not, and no way back was found, or not yet."""
+    """State that the answer violates a limit since the start."""
     (limit,) = cause.limits
     below = limit.side == "lower"
     if limit.kind == "closed":
@@ -89,7 +88,7 @@ def say_broken(solution: Solution, cause: Cause) -> str:
 
 
 def say_proof(solution: Solution, cause: Cause) -> str:
-    """Say a proof, and whether the limits are part of it."""
+    """State a proof, and whether the joint limits are part of it."""
     numbers = cause.numbers
     far = numbers["distance"] > numbers["farthest"]
     bound = say_size(solution, numbers["farthest" if far else "nearest"], 4)
@@ -116,7 +115,7 @@ def say_proof(solution: Solution, cause: Cause) -> str:
 
 
 def say_first(solution: Solution, one: str, other: str) -> str:
-    """Say which of two goals comes first, if they differ in that."""
+    """State which of two goals has the higher priority; empty if it is the same."""
     goals = solution.solver.goals
     first, last = sorted((one, other), key=lambda name: int(goals[name].priority))
     if goals[first].priority == goals[last].priority:
@@ -125,23 +124,23 @@ def say_first(solution: Solution, one: str, other: str) -> str:
 
 
 def say_locked(_: Solution, cause: Cause) -> str:
-    """Say which bones keep their lengths."""
+    """List the bones that keep their lengths."""
     return f"Bones keep the lengths of the start: {name_a_few(cause.joints)} would slide only if joints= named them."
 
 
 def say_late(_: Solution, cause: Cause) -> str:
-    """Say that time ran out."""
+    """State that time ran out."""
     return f"Time ran out after {cause.numbers['steps']:.0f} steps ({cause.numbers['seconds'] * 1e6:.0f} us)."
 
 
 def say_steps(_: Solution, cause: Cause) -> str:
-    """Say that the steps ran out."""
+    """State that the steps ran out."""
     searches = say_count(int(cause.numbers["searches"]), "search", "searches")
     return f"The steps ran out: {cause.numbers['steps']:.0f} in {searches} of {cause.numbers['max_steps']:.0f}."
 
 
 def say_progress(solution: Solution, cause: Cause) -> str:
-    """Say that more calls, or more steps in time, come nearer."""
+    """State that further calls, or further time steps, come nearer."""
     numbers = cause.numbers
     span = f"at most {numbers['span']:g} rad"
     if "dt" not in numbers:
@@ -154,14 +153,14 @@ def say_progress(solution: Solution, cause: Cause) -> str:
 
 
 def say_branch(solution: Solution, _: Cause) -> str:
-    """Say that no way leads on."""
+    """State that no small motion comes nearer."""
     if solution.velocity is not None:
         return "The branch ends here: no more steps in time from this pose come nearer."
     return "The branch ends here, and continuous mode never jumps to another."
 
 
 def say_limits(solution: Solution, cause: Cause) -> str:
-    """Say which limits hold it back."""
+    """List the limits that restrict the goals."""
     more = len(cause.limits) - MOST_LISTED
     told = "; ".join(say_limit(solution, limit) for limit in cause.limits[:MOST_LISTED])
     strongest = " (the strongest first)" if len(cause.limits) > 1 else ""
@@ -169,7 +168,7 @@ def say_limits(solution: Solution, cause: Cause) -> str:
 
 
 def say_conflict(solution: Solution, cause: Cause) -> str:
-    """Say that two goals of one priority are in conflict, and what either costs the other."""
+    """State that two goals of one priority are in conflict, and the cost of each to the other."""
     one, other = cause.goals
     told = "; ".join(filter(None, (say_gain(solution, cause, *pair) for pair in ((one, other), (other, one)))))
     pair = f"{one!r} and {other!r} are in conflict"
@@ -177,13 +176,13 @@ def say_conflict(solution: Solution, cause: Cause) -> str:
 
 
 def say_giving(solution: Solution, cause: Cause) -> str:
-    """Say that a goal gives way, and what that costs it."""
+    """State that a goal gives way to another one, and the cost."""
     name, other = cause.goals
     return f"{name!r} gives way to {other!r}, which comes first: {say_gain(solution, cause, name, other)}."
 
 
 def say_gain(solution: Solution, cause: Cause, name: str, without: str) -> str:
-    """State the gain of a goal if another were dropped; empty without a gain."""
+    """State the gain of a goal if another one is dropped; empty without a gain."""
     if f"{name}.metres" not in cause.numbers:
         return ""
     after = cause.numbers[f"{name}.metres"], cause.numbers[f"{name}.radians"]
@@ -195,7 +194,7 @@ def say_gain(solution: Solution, cause: Cause, name: str, without: str) -> str:
 
 
 def say_minimum(_: Solution, cause: Cause) -> str:
-    """Say that it is a local minimum, and where the rest of the error points."""
+    """State that the solve is in a local minimum, with the direction of the remaining error."""
     tried = say_count(int(cause.numbers["searches"]), "search", "searches")
     return f"Stalled in a local minimum in {tried}: {say_left(cause)}, and no small step makes it less."
 
@@ -215,7 +214,7 @@ def say_left(cause: Cause) -> str:
 
 
 def say_singular(_: Solution, cause: Cause) -> str:
-    """Say in which direction the pose cannot move."""
+    """State the direction in which the pose cannot move."""
     vector = np.zeros(3) if cause.vector is None else np.array(cause.vector)
     never = cause.kind is CauseKind.NEVER_MOVES
     lost = Conditioning(np.zeros(0), np.inf, cause.goals[0], cause.motion, vector, never)
@@ -223,7 +222,7 @@ def say_singular(_: Solution, cause: Cause) -> str:
 
 
 def say_no_branch(solution: Solution, cause: Cause) -> str:
-    """Say that every branch of a chain's closed form is ruled out."""
+    """State that every branch of a chain's closed form is excluded."""
     (goal,) = cause.goals
     frame = str(solution.list_rows()[goal].frame)
     family = solution.model.family(frame)
@@ -234,7 +233,7 @@ def say_no_branch(solution: Solution, cause: Cause) -> str:
 
 
 def say_exempt(_: Solution, cause: Cause) -> str:
-    """Say which joints are outside their range that the solver was not allowed to move."""
+    """List the joints outside their range that the solver may not move."""
     names = ", ".join(repr(limit.name) for limit in cause.limits[:MOST_LISTED])
     return f"Outside their range, and not in joints=: {names}."
 
@@ -277,18 +276,18 @@ def say_move(solution: Solution, way: WayOut) -> str:
 
 
 def say_tolerance(solution: Solution, way: WayOut) -> str:
-    """Say which tolerances would accept the pose."""
+    """List the tolerances that would accept the pose."""
     tolerances = [f"{name!r} {say_needed_tolerance(solution, name)}" for name in way.goals]
     return f"This pose would be accepted with a tolerance of {', '.join(tolerances)}."
 
 
 def say_without_limits(_: Solution, way: WayOut) -> str:
-    """Say which limits would have to go together."""
+    """List the limits that would have to be dropped together."""
     return f"without the limits of {name_a_few(list(dict.fromkeys(limit.limit or limit.name for limit in way.limits)))}"
 
 
 def say_without_range(_: Solution, way: WayOut) -> str:
-    """Say which end of which joint's range would have to go."""
+    """Name the joint limit that would have to be dropped."""
     return f"without the {way.limits[0].side} limit of {way.limits[0].name!r}"
 
 
@@ -309,16 +308,16 @@ WAYS_OUT: dict[WayOutKind, Callable[[Solution, WayOut], str]] = {
     WayOutKind.UNPROVED: lambda *_: UNPROVED,
     WayOutKind.TOLERANCE: say_tolerance,
 }
-WHOLE = (WayOutKind.UNPROVED, WayOutKind.TOLERANCE)  # sentences of their own
+WHOLE = (WayOutKind.UNPROVED, WayOutKind.TOLERANCE)  # complete sentences
 
 
 def say_fresh(solution: Solution, way: WayOut) -> str:
-    """Say that a claim was tried in another way than the solution was found, where its own words do not."""
+    """State that a remedy was tried in a fresh solve, unless its own text says so."""
     return f"{FRESH} " if is_local(solution) and way.kind is not WayOutKind.FRESH_SOLVE else ""
 
 
 def say_value(solution: Solution, way: WayOut) -> str:
-    """Say where a freed joint would go."""
+    """State the value of a freed joint."""
     ranges: list[ActiveLimit] = [limit for limit in way.limits if limit.kind == "range"]
     if "value" not in way.numbers:
         return ""
@@ -326,6 +325,6 @@ def say_value(solution: Solution, way: WayOut) -> str:
 
 
 def name_a_few(names: Sequence[str]) -> str:
-    """Return a few names, and how many more there are."""
+    """Return a few names, and the number of the others."""
     more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
     return ", ".join(map(repr, names[:MOST_LISTED])) + more

@@ -1,4 +1,4 @@
-"""Directions in which the body cannot move from an answer, by the joints that no limit holds."""
+"""Directions in which the body cannot move from an answer, with the joints that no limit blocks."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from poise.solvers.solution import Solution
 
 __all__ = ["find_conditioning", "find_directions", "find_free_motion"]
 
-PLAIN = (POSITION, ROTATION, POSE, COM)  # whose rows are components of a vector
+PLAIN = (POSITION, ROTATION, POSE, COM)  # goals whose rows are components of a vector
 
 
 def find_conditioning(solution: Solution) -> Conditioning:
-    """Return singular values and the weakest direction at the answer, over joints that can move and rows that count."""
+    """Return the singular values and the weakest direction at the answer, over free joints and active rows."""
     at = linearise(solution)
     free = find_free_motion(solution, at)
     everywhere = linearise_widely(solution)
@@ -42,7 +42,7 @@ def find_conditioning(solution: Solution) -> Conditioning:
 
 
 def find_free_motion(solution: Solution, at: Linearisation) -> Floats:
-    """Return velocity directions, one per column, that no limit holds back and no closed loop forbids."""
+    """Return velocity directions, one per column, that no limit or closed loop blocks."""
     held = [limit for limit in find_active_limits(solution) if limit.multiplier > 0]
     stuck = {limit.velocity for limit in held if limit.kind == "range"}
     columns = np.array([int(v) not in stuck for v in at.velocities], dtype=bool)
@@ -62,7 +62,7 @@ def find_directions(solution: Solution, at: Linearisation, name: str, row: GoalR
     if row.op in PLAIN:
         weight = {POSE: row.weight, ROTATION: row.weight[3:]}.get(row.op, row.weight[:3])
         counts = weight > 0
-        if row.ranged:  # what rests in its range asks for nothing
+        if row.ranged:  # rows inside their range are inactive
             counts &= find_asking_rows(at, name)
         return np.eye(size)[:, counts]
     if row.op in (ALIGN, LOOK):  # turning about the axis itself changes nothing
@@ -73,7 +73,7 @@ def find_directions(solution: Solution, at: Linearisation, name: str, row: GoalR
 
 
 def keep_attainable(base: Floats, everywhere: list[Floats], at: Linearisation, name: str) -> Floats:
-    """Return those directions in which the body moves in some pose, or is off; a planar arm never leaves its plane."""
+    """Return the directions in which the body can move in some pose, or has an error."""
     rows = at.spans[name]
     attainable = base.T @ np.column_stack([find_attainable(everywhere, rows), at.r[rows]])
     u, values, _ = np.linalg.svd(attainable, full_matrices=False)
@@ -81,13 +81,13 @@ def keep_attainable(base: Floats, everywhere: list[Floats], at: Linearisation, n
 
 
 def find_asking_rows(at: Linearisation, name: str) -> NDArray[np.bool_]:
-    """Return the active rows of a goal: those with an error, or that a joint changes."""
+    """Return a mask of the active rows of a goal: those with an error, or that a joint changes."""
     moved = np.abs(at.J[at.spans[name]]).max(axis=1, initial=0.0) > 0
     return np.asarray(moved | (at.r[at.spans[name]] != 0))
 
 
 def find_dominant(bases: dict[str, Floats], direction: Floats) -> tuple[str, Floats]:
-    """Return the goal, and its rows, that a direction among all rows is mostly about."""
+    """Return the goal with the largest part of a direction among all rows, and that part."""
     best, first = ("", np.zeros(0)), 0
     for name, base in bases.items():
         part = base @ direction[first : first + base.shape[1]]

@@ -1,4 +1,4 @@
-"""Limits beyond the joint ranges that an answer touches: cones, clearances, coupled sums, closed loops, by name."""
+"""Limits other than joint ranges that an answer touches: cones, clearances, coupled ranges, closed loops."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from poise.solvers.solution import Solution
 
 __all__ = ["TouchedLimit", "find_touched"]
 
-TOUCHES = 1e-6  # rad, or of L: the largest gap of a limit that a pose touches
+TOUCHES = 1e-6  # rad, or relative to L: the largest gap of a limit that counts as touched
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +46,17 @@ def find_touched(solution: Solution, at: Linearisation) -> Iterator[TouchedLimit
 
 
 def place_limit(solution: Solution, rule: Rule, index: int, gap: float) -> TouchedLimit:
-    """Return a limit with where the pose is: the end of its range minus the kernels' gap."""
+    """Return a limit with its current value: the end of its range minus the kernels' gap."""
     row = rule.row
     value = row.end + gap * row.unit if row.side == "lower" else row.end - gap * row.unit
-    if row.part == "swing":  # of an elliptic cone it depends on where the joint is swung to
+    if row.part == "swing":  # for an elliptic cone it depends on the direction of the swing
         value = measure_swing(solution, name_limits(solution.solver.options.limits), row.joint)
     names = (row.joint, row.part, row.side, row.between)
     return TouchedLimit(rule.kind, rule.limit, index, value, *names, row.end, row.unit, row.about)
 
 
 def measure_swing(solution: Solution, limits: dict[str, Limit], name: str) -> float:
-    """Return how far a ball joint swings its axis [rad]."""
+    """Return the swing angle of a ball joint's axis [rad]."""
     axis = np.asarray(find_cones(solution.model, limits.values())[name].axis)
     w, *vector = solution.q[solution.model.joint(name).q].tolist()
     along = float(axis @ vector)
@@ -64,7 +64,7 @@ def measure_swing(solution: Solution, limits: dict[str, Limit], name: str) -> fl
 
 
 def measure_loop(solution: Solution, loop: LoopRow) -> float:
-    """Return how far a closed loop is open [m]."""
+    """Return the opening of a closed loop [m]."""
     T_frame, T_other = (solution.model.fk(solution.q, frame) for frame in (loop.frame, loop.other))
     place = T_other[:3, :3] @ loop.target[9:12] + T_other[:3, 3]
     return float(np.linalg.norm(place - T_frame[:3, :3] @ loop.point - T_frame[:3, 3]))

@@ -1,4 +1,4 @@
-"""Goals and limits in plain words: which goals are missed, by how much, and which limits hold the body back."""
+"""Goals and limits in plain words: missed goals with their errors, and active limits."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ SIGNS = ("+x", "-x", "+y", "-y", "+z", "-z")
 
 # ------------------------------------------------------------------------------------------------ goals
 
-NTH = {"angle1": "first ", "angle2": "second "}  # the turns of a universal joint
+NTH = {"angle1": "first ", "angle2": "second "}  # the rotations of a universal joint
 
 
 def say_error(solution: Solution, name: str, *, allowed: bool = False) -> str:
-    """Return a goal's errors in words; if `allowed` is given, only those that exceed it."""
+    """Return a goal's errors in words; with `allowed`, only those beyond the tolerance."""
     return say_errors(solution, name, solution.errors[name], allowed=allowed)
 
 
 def say_errors(solution: Solution, name: str, errors: tuple[float, float], *, allowed: bool = False) -> str:
-    """Return the errors that a goal would have, in words."""
+    """Return given errors of a goal in words."""
     (metres, radians), bounds = errors, read_tolerances(solution, name)
     row = solution.list_rows()[name]
     out = []
     if row.op not in ANGULAR and not (allowed and metres <= bounds[0]):
-        # a user's own number has a user's unit
+        # a custom residual has the user's own unit
         text = f"{metres:.3g}" if row.op == CUSTOM else say_size(solution, metres)
         most = f"{bounds[0]:.3g}" if row.op == CUSTOM else say_size(solution, bounds[0])
         out.append(text + (f" (allowed: {most})" if allowed else ""))
@@ -56,9 +56,9 @@ def say_errors(solution: Solution, name: str, errors: tuple[float, float], *, al
 
 
 def say_needed_tolerance(solution: Solution, name: str) -> str:
-    """Return the tolerance that would accept a missed goal as it is: its excessive errors, rounded up."""
+    """Return the tolerance that would accept a missed goal: its excessive errors, rounded up."""
     (metres, radians), bounds = solution.errors[name], read_tolerances(solution, name)
-    own_unit = solution.list_rows()[name].op == CUSTOM  # a user's own number has a user's unit
+    own_unit = solution.list_rows()[name].op == CUSTOM  # a custom residual has the user's own unit
     out = []
     if metres > bounds[0]:
         unit, size = ("", 1.0) if own_unit else choose_unit(metres, solution.model.units)
@@ -70,7 +70,7 @@ def say_needed_tolerance(solution: Solution, name: str) -> str:
 
 
 def round_up(value: float, unit: float = 1.0, digits: int = 3) -> str:
-    """Return digits that are not less than a positive value when they are read back in its unit."""
+    """Return the digits of a positive value in its unit, rounded up."""
     step = 10.0 ** (math.floor(math.log10(value / unit)) - digits + 1)
     count = math.ceil(value / unit / step * (1 - 1e-12))
     text = f"{count * step:.{digits}g}"
@@ -81,7 +81,7 @@ def round_up(value: float, unit: float = 1.0, digits: int = 3) -> str:
 
 
 def say_missed_by(solution: Solution, name: str) -> str:
-    """Return that a goal is missed, and by how much."""
+    """Return the statement that a goal is missed, with its errors."""
     row, by = solution.list_rows()[name], say_error(solution, name, allowed=True)
     what = {
         BALANCE: say_balance,
@@ -98,14 +98,14 @@ def say_missed_by(solution: Solution, name: str) -> str:
 
 
 def say_balance(solution: Solution, row: GoalRows) -> str:
-    """Return where the centre of mass is relative to the support."""
+    """Return the position of the centre of mass relative to the support, in words."""
     away, margin = measure_excess(solution, row), float(row.target[12])
     inside = f", or less than the {say_size(solution, margin)} inside it that are asked for" if margin else ""
     return f"the centre of mass is {{by}} outside the support{inside}, towards {say_direction(away)}"
 
 
 def say_distance(solution: Solution, row: GoalRows) -> str:
-    """Return how far apart two frames are and should be."""
+    """Return the actual and the required distance of two frames, in words."""
     assert row.frame is not None
     one = find_place(solution, row.frame, row.point)
     other = row.target[9:12] if row.base is None else find_place(solution, row.base, row.point2)
@@ -117,7 +117,7 @@ def say_distance(solution: Solution, row: GoalRows) -> str:
 
 
 def say_angle_goal(_: Solution, row: GoalRows) -> str:
-    """Return the target of an angle."""
+    """Return the target of an angle goal, in words."""
     low, high = float(row.target[12]), float(row.target[18])
     wanted = say_angle(low) if low == high else f"from {say_angle(low)} to {say_angle(high)}"
     return f"the angle should be {wanted} and is off by {{by}}"
@@ -133,7 +133,7 @@ def find_place(solution: Solution, frame: str, point: Floats) -> Floats:
 
 
 def say_limit(solution: Solution, limit: ActiveLimit) -> str:
-    """Return a limit that the body touches, in words."""
+    """Return an active limit in words."""
     if limit.kind == "range":
         turn = say_part(solution, limit)
         return f"{limit.joint!r}{turn} is at its {limit.side} limit, {say_joint_value(solution, limit, limit.value)}"
@@ -154,7 +154,7 @@ def say_limit(solution: Solution, limit: ActiveLimit) -> str:
 
 
 def say_part(solution: Solution, limit: ActiveLimit) -> str:
-    """Return which coordinate of a joint is meant, in words, if it has several."""
+    """Return the coordinate of a joint with several, in words; otherwise empty."""
     if not limit.part:
         return ""
     kind, part = solution.model.joint(limit.joint).kind, limit.part
@@ -166,7 +166,7 @@ def say_part(solution: Solution, limit: ActiveLimit) -> str:
 
 
 def name_value(limit: ActiveLimit) -> str:
-    """Name what a limit bounds: the sum of a coupled range is written as one would by hand."""
+    """Return the name of the value that a limit bounds, such as the sum of a coupled range."""
     return limit.about or f"the value of {limit.limit!r}"
 
 
@@ -188,23 +188,23 @@ def is_angle(solution: Solution, limit: ActiveLimit) -> bool:
 
 
 def say_size(solution: Solution, length: float, digits: int = 3) -> str:
-    """Return a length of the body with the unit that its lengths are in."""
+    """Return a length with the length unit of the body."""
     return say_length(length, digits, solution.model.units)
 
 
 def say_angle(radians: float) -> str:
-    """Return an angle in radians and degrees; below 1e-12 it is rounding, and 0."""
+    """Return an angle in radians and degrees; angles below 1e-12 are shown as 0."""
     return "0 rad" if abs(radians) < 1e-12 else f"{radians:.3g} rad ({math.degrees(radians):.3g} deg)"
 
 
 def say_vector(v: Floats) -> str:
-    """Return three numbers with few digits."""
+    """Return a vector with few digits."""
     x, y, z = np.round(v, 3) + 0.0
     return f"({x:g}, {y:g}, {z:g})"
 
 
 def say_direction(v: Floats) -> str:
-    """Return the name of a world axis if the direction is nearly one, else the direction in numbers."""
+    """Return the name of a world axis if the direction is close to one, otherwise its numbers."""
     size = float(np.linalg.norm(v))
     if size == 0.0:
         return "no side"
@@ -214,7 +214,7 @@ def say_direction(v: Floats) -> str:
 
 
 def say_count(n: int, one: str, many: str) -> str:
-    """Return how many, in words that agree."""
+    """Return a number with its noun in the right form."""
     return f"{n} {one if n == 1 else many}"
 
 
