@@ -1,4 +1,4 @@
-"""Rig: pose a body by handles that are pinned, dragged, aimed and released, frame by frame."""
+"""Rig: pose a body with handles that are pinned, dragged, aimed and released, frame by frame."""
 
 from poise.rig.handle import Handle
 from poise.rig.limbs.limb import Limb

@@ -1,4 +1,4 @@
-"""The arguments of a Rig, checked."""
+"""Check the arguments of a Rig."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from poise.rig.levels import KEPT
 from poise.rig.limbs.stiffness import find_gains
 from poise.rig.standing.stance import Feet
 
-TOE_GAIN = 51.0  # of the rest pose; a joint of stiffness 0 has 1
+TOE_GAIN = 51.0  # gain of the rest pose; a joint of stiffness 0 has gain 1
 
 __all__ = ["check_maker", "check_share", "check_weight", "read_balance", "read_floor", "read_rest"]
 
 
 def read_balance(balance: Any) -> Any:
-    """Return "auto", a Balance on its level, or None."""
+    """Return "auto", a Balance on its priority level, or None."""
     if balance is None or balance is False:
         return None
     if balance is True or (isinstance(balance, str) and balance == "auto"):
@@ -32,9 +32,9 @@ def read_balance(balance: Any) -> Any:
 
 
 def read_rest(rest: Any, model: Model, start: NDArray[np.float64], feet: Feet) -> Rest | None:
-    """Return the posture below all goals, or None: stiffer joints are drawn more strongly, toes most of all.
+    """Return the posture below all goals, or None. Stiffer joints have higher gains, toes the highest.
 
-    Toes that are drawn to where they lie flat keep the heel down where nothing needs it up.
+    The gain of the toes keeps the heel down unless a goal lifts it.
     """
     if rest is False:
         return None
@@ -58,7 +58,7 @@ def read_floor(floor: Any, feet: Feet, start: NDArray[np.float64]) -> float | No
 
 
 def check_maker(maker: Any) -> Any:
-    """Return a function that makes solvers."""
+    """Return the function that makes solvers; raise InvalidValue if it is not callable."""
     if not callable(maker):
         raise InvalidValue(f"make_solver is {maker!r}; it must be a function that takes a RigProblem.")
     return maker

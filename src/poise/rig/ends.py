@@ -1,8 +1,8 @@
-"""End effectors of a machine without roles: tools, hands and feet, but no sensors, wheels or fingers.
+"""End effectors of a machine without roles: tools, hands and feet, but not sensors, wheels or fingers.
 
-A machine is a body all of whose joints turn or slide about one axis, its floating base aside. Its ends are the rigid
-parts that carry no other. Short parts that hang together on one, such as fingers, make that one a hand: the end is then
-the hand. Of the frames of an end one is taken: a tool by its name, else the farthest from its last joint.
+A machine is a body whose joints all have one axis, except its floating base. Its ends are the rigid parts without
+children. Several short children of one part, such as fingers, make that part a hand, and the hand is then the end. One
+frame of an end is chosen: a tool by its name, otherwise the farthest from its last joint.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from poise.names import split_words
 
 __all__ = ["find_machine_ends", "is_machine", "moves_freely"]
 
-FINGER_LENGTH = 0.2  # of L: parts that reach no farther from the one that carries them are its fingers
+FINGER_LENGTH = 0.2  # relative to L: parts that reach no farther from their parent are its fingers
 TOOLS = ("tcp", "tool", "tip", "ee", "effector", "flange", "gripper", "palm", "hand", "sole", "foot")  # the best first
 SENSORS = frozenset(
     {"imu", "camera", "cam", "lidar", "laser", "sensor", "gps", "antenna", "logo", "optical", "depth", "color", "radar"}
     | {"rgb", "rgbd", "ft", "force", "torque", "inertial", "contour", "support", "light", "led", "mic", "speaker"}
 )
 WHEELS = frozenset({"wheel", "caster", "castor", "roller"})
-FREE_VELOCITIES = 6  # velocities above a frame, from which on it can be moved without being turned
+FREE_VELOCITIES = 6  # velocities above a frame with which it can move without rotating
 
 
 def is_machine(model: Model) -> bool:
-    """Return whether every joint has one axis, those that move the whole body aside."""
+    """Return whether every joint has one axis, except those that move the whole body."""
     parts = find_rigid_parts(model)
     return all(joint.nv <= 1 or parts[joint.parent] is None for joint in model.joints)
 
 
 def moves_freely(model: Model, frame: str) -> bool:
-    """Return whether enough joints carry a frame to move it without turning it."""
+    """Return whether enough joints are above a frame to move it without rotating it."""
     names = {model.frame(name).joint for name in model.ancestors(frame)} - {None}
     return sum(joint.nv for joint in model.joints if joint.name in names and not joint.mimic) >= FREE_VELOCITIES
 
@@ -71,7 +71,7 @@ def find_machine_ends(model: Model) -> list[str]:
 
 
 def choose_frame(frames: list[str], at: dict[str, np.ndarray], part: str) -> str | None:
-    """Return the end effector among the frames of an end; None if it is a sensor."""
+    """Return the end effector among the frames of an end, or None for a sensor."""
     kept = [name for name in frames if not has_word(name, SENSORS)]
     for word in TOOLS:
         named = [name for name in kept if has_word(name, frozenset({word}))]
@@ -81,5 +81,5 @@ def choose_frame(frames: list[str], at: dict[str, np.ndarray], part: str) -> str
 
 
 def has_word(name: str, words: frozenset[str]) -> bool:
-    """Return whether a name has one of some words, with a number after it or not."""
+    """Return whether a name contains one of some words, with or without a number after it."""
     return any(word.rstrip("0123456789") in words for word in split_words(name))

@@ -1,11 +1,11 @@
-"""Frames in which a local search gets stuck, and two ways out of them.
+"""Solve one frame, with remedies for frames in which a local search gets stuck.
 
-A search that only goes downhill can stop too early. Two ways out are tried, both inside the bound of one frame:
+A descent can stop too early. Two remedies are tried, both within the motion limit of one frame:
 
-1. A straight limb is bent by its two bones before the solve, see straight_limbs.py: that of a handle that missed its
-   target, and the legs under a pelvis that is dragged down, which would turn the whole body instead.
-2. If a frame follows one that missed, and hardly anything moved, the missed handles get a nearer target first, and
-   the solve continues from there to the whole target.
+1. A straight limb is bent by its two bones before the solve, see straight_limbs.py: the limb of a handle that missed
+   its target, and the legs under a pelvis that is dragged down, which would otherwise rotate the whole body.
+2. If the previous frame missed its targets and hardly anything moved, the missed handles first get a nearer target,
+   and the solve continues from there to the full target.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from poise.solvers.options import CONTINUOUS_SPAN
 
 __all__ = ["FrameSolver"]
 
-STUCK_MOTION = 0.05  # of the bound of a frame: the body is stuck if it moves less
-NEAR_TARGET_DISTANCE = 0.007  # of L: from the handle to a nearer target
-BALL_SHARE = 0.9  # of the bound that remains after a first solve: turns of a ball do not simply add up
-PAUSE_FRAMES = 8  # without another attempt after one that did not help
+STUCK_MOTION = 0.05  # relative to the motion limit of a frame: the body is stuck if it moves less
+NEAR_TARGET_DISTANCE = 0.007  # relative to L: from the handle to a nearer target
+BALL_SHARE = 0.9  # of the motion limit left after a first solve: rotations of a ball joint do not simply add up
+PAUSE_FRAMES = 8  # frames without another attempt after one that did not help
 
 
 class FrameSolver:
-    """The solver of one frame, with ways out if the search gets stuck."""
+    """The solver of one frame, with remedies if the search gets stuck."""
 
     def __init__(self, model: Model, problems: Problems) -> None:
         self.model, self.problems = model, problems
@@ -43,7 +43,7 @@ class FrameSolver:
         self._balls = [slice(joint.v.stop - 3, joint.v.stop) for joint in model.joints if joint.quaternion]
 
     def solve(self, solver: Solver, state: Snapshot, targets: dict[str, Any]) -> tuple[Solution, int]:
-        """Solve a frame; return the solution, and the number of frames without another attempt at missed targets."""
+        """Solve a frame; return the solution, and the number of frames until the next attempt at missed targets."""
         if state.missed:
             return self.solve_missed(solver, state, targets)
         lowered = [name for name in state.dragged if self.problems.handles[name].kind == "body"]
@@ -64,7 +64,7 @@ class FrameSolver:
     def solve_bent(
         self, solver: Solver, state: Snapshot, targets: dict[str, Any], bent: tuple[Floats, Floats] | None
     ) -> Solution:
-        """Solve from a pose with bent limbs, if any, unless pins would lose their places."""
+        """Solve from a pose with bent limbs, if any, unless this worsens the pins."""
         if bent is None:
             return self.solve_from(solver, state, targets, state.q, None)
         solution = self.solve_from(solver, state, targets, *bent)
@@ -77,7 +77,7 @@ class FrameSolver:
     def solve_from(
         self, solver: Solver, state: Snapshot, targets: dict[str, Any], q: Floats, moved: Floats | None
     ) -> Solution:
-        """Solve from a pose inside the frame; knees that carry the body do not bend back."""
+        """Solve from a pose within the frame; knees of supporting legs do not bend backwards."""
         knees = self._legs.find_knees(state)
         if moved is None and not any(room < CONTINUOUS_SPAN for _, _, room in knees):
             return solver.solve(q, targets)
@@ -94,7 +94,7 @@ class FrameSolver:
             return solution
         first = solver.solve(state.q, {**targets, **nearer})
         if self.measure_motion(state.q, first.q) <= STUCK_MOTION:
-            solver.solve(state.q, targets)  # the solver remembers its last targets
+            solver.solve(state.q, targets)  # restores the solver's last targets
             return solution
         window = self.find_window(self.model.difference(state.q, first.q))
         second = solver.search(first.q, targets, window)
@@ -103,7 +103,7 @@ class FrameSolver:
         return second if better else solution
 
     def bring_nearer(self, state: Snapshot, name: str, target: Floats) -> Floats:
-        """Return a target at most a short part of the way from the handle."""
+        """Return a target at most NEAR_TARGET_DISTANCE from the handle."""
         now = self.model.fk(state.q, self.problems.handles[name].frame)[:3, 3]
         line = (target if target.ndim == 1 else target[:3, 3]) - now
         share = min(1.0, NEAR_TARGET_DISTANCE * self.model.length / max(float(np.linalg.norm(line)), 1e-300))
@@ -117,7 +117,7 @@ class FrameSolver:
     def bend_stuck(
         self, state: Snapshot, targets: dict[str, Any], handles: Sequence[str]
     ) -> tuple[Floats, Floats] | None:
-        """Return a start with the stuck limbs of some handles bent, and the step to it; None if none is stuck."""
+        """Return a start with the stuck limbs of some handles bent, and the step to it, or None if none is stuck."""
         q, turned = state.q.copy(), np.zeros(self.model.nv)
         for name in handles:
             handle, goal = self.problems.handles[name], state.places.get(name)
@@ -129,7 +129,7 @@ class FrameSolver:
                 continue
             limb = self.problems.limbs[handle.limb]
             joint = find_hinge(self.model, limb)
-            if joint is None or turned[joint.v].any():  # another handle of the limb has bent it
+            if joint is None or turned[joint.v].any():  # already bent for another handle of the limb
                 continue
             if joint.name not in state.frozen and not self.is_pinned_below(state, limb):
                 turn = find_bend(self.model, q, limb, joint, handle.frame, target)
@@ -138,17 +138,17 @@ class FrameSolver:
         if not turned.any():
             return None
         q = self.model.clamp(q)
-        for joint in map(self.model.joint, state.frozen):  # a quaternion made unit once more may be a bit off
+        for joint in map(self.model.joint, state.frozen):  # normalising a quaternion may change its last bits
             q[joint.q] = state.q[joint.q]
         return q, turned
 
     def is_pinned_below(self, state: Snapshot, limb: Limb) -> bool:
-        """Return whether something is pinned that the limb's hinge moves."""
+        """Return whether the limb's hinge moves a pinned handle."""
         pins = [name for name, goal in state.places.items() if goal.kind != "reach" and name not in state.dragged]
         return any(limb.middle in self.model.ancestors(self.problems.handles[name].frame) for name in pins)
 
     def find_window(self, moved: Floats) -> Floats:
-        """Return the bounds that a frame still has after a step: lowest and highest, (nv, 2)."""
+        """Return the remaining bounds of a frame after a step: lowest and highest, (nv, 2)."""
         low, high = -self._span - moved, self._span - moved
         for ball in self._balls:
             left = max(0.0, BALL_SHARE * CONTINUOUS_SPAN - float(np.abs(moved[ball]).max()))
@@ -156,5 +156,5 @@ class FrameSolver:
         return np.ascontiguousarray(np.stack([np.minimum(low, 0.0), np.maximum(high, 0.0)], axis=1))
 
     def measure_motion(self, q0: Floats, q1: Floats, part: slice = slice(None)) -> float:
-        """Return the largest motion between two poses, in units of the bound of a frame."""
+        """Return the largest motion between two poses, relative to the motion limit of a frame."""
         return float((np.abs(self.model.difference(q0, q1)) / self._span)[part].max(initial=0.0))

@@ -1,4 +1,4 @@
-"""One frame of a rig: ease targets by strengths and blends, solve once, blend limbs."""
+"""One frame of a rig: blend the targets by strength, solve once, blend limbs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Indices = NDArray[np.intp]
 
 
 class Frames:
-    """The frames of a rig. `home` is the configuration to which limbs return that nothing holds."""
+    """The frames of a rig. `home` is the configuration to which free limbs return."""
 
     def __init__(self, model: Model, problems: Problems, home: Floats) -> None:
         self.model, self.problems, self.home = model, problems, home
@@ -45,7 +45,7 @@ class Frames:
         return (replace(after, without=others) if others or state.without else after), solution
 
     def _solve_frame(self, state: Snapshot, without: Mapping[str, Snapshot]) -> tuple[Snapshot, Solution]:
-        """Solve one frame, given the body without the goal of each handle that has part of its strength."""
+        """Solve one frame, given the body without the goal of each handle with partial strength."""
         solver = self.problems.find_solver(state)
         found, poles = self._find_targets(state, without)
         targets = {name: target for name, target in found.items() if name in solver.goals}
@@ -61,14 +61,14 @@ class Frames:
         return replace(state, q=q, shown=shown, poles=poles, missed=missed, resting=resting), solution
 
     def _is_reached(self, solver: Solver, solution: Solution) -> bool:
-        """Return whether every goal that counts is reached; flat feet and the direction of knees do not count."""
+        """Return whether every goal that counts is reached; flat feet and knee directions do not count."""
         if NO_GOAL in solver.goals:
             return True
         allowed = self.problems.find_allowed(solver)
         return allowed is not None and bool((solution.answer.errors <= allowed).all())
 
     def make_problem(self, state: Snapshot) -> RigProblem:
-        """Return what a state asks for, with the targets of its next frame."""
+        """Return the problem of a state, with the targets of its next frame."""
         problem = self.problems.make_problem(self.problems.make_key(state))
         found, _ = self._find_targets(state, {**dict.fromkeys(self._list_weak(state), state), **state.without})
         names = {goal.name for goal in problem.goals}
@@ -116,14 +116,14 @@ class Frames:
         return {name: ball, name_side(name): side, name_flat(name): stance.flat}
 
     def find_foot_place(self, foot: FootGeometry, q: Floats) -> Floats:
-        """Return the transform of a foot's toes; for a foot in one piece, of its ball."""
+        """Return the transform of a foot's toes, or of its ball for a foot in one piece."""
         place: Floats = np.array(self.model.fk(q, foot.toes or foot.frame))
         if foot.toes is None:
             place[:3, 3] += place[:3, :3] @ np.array(foot.ball)
         return place
 
     def _list_missed(self, state: Snapshot, solver: Solver, solution: Solution) -> tuple[str, ...]:
-        """List the handles that have not arrived; none under a method without levels."""
+        """List the handles that have not arrived; empty for a method without levels."""
         if not solver.options.method.levels:
             return ()
         errors, most = solution.errors, 1e-3 * self.model.length
@@ -132,14 +132,14 @@ class Frames:
     # -------------------------------------------------------------------------------------------- eased targets
 
     def _list_weak(self, state: Snapshot) -> list[str]:
-        """List the handles that have a goal and part of their strength."""
+        """List the handles with a goal and partial strength."""
         held = {*state.places, *state.aims}
         return [name for name, strength in state.strengths.items() if 0.0 < strength < 1.0 and name in held]
 
     def _leave_out(self, state: Snapshot, name: str) -> Snapshot:
-        """Return the state in which a handle has no goal; it advances frame by frame alongside the body.
+        """Return the state without a handle's goal, which advances frame by frame in parallel to the body.
 
-        It begins as the body is when the strength leaves 1 or 0, so that nothing jumps there.
+        It starts from the body's state when the strength leaves 1 or 0, so that nothing jumps.
         """
         silent = replace(state, strengths=set_entry(state.strengths, name, 0.0), without={})
         before = state.without.get(name)
@@ -158,10 +158,10 @@ class Frames:
         return q
 
     def find_rest(self, state: Snapshot) -> tuple[Floats, Floats]:
-        """Find where the body rests, and how strongly each velocity is drawn there.
+        """Return the posture to which the body returns, and the gain of each velocity.
 
-        At home; blended limbs as far on their way there from their own angles as they are blended, and by as much less.
-        So a limb at 0 asks nothing of the body that carries it, and just above 0 hardly anything.
+        Blended limbs return to a pose between their own angles and home, by their blend, with a gain scaled by the
+        blend. So a limb with a blend near 0 has almost no effect on the rest of the body.
         """
         rest = self.problems.rest
         gain = None if rest is None else combine_postures(self.model, [rest])[0]
@@ -193,7 +193,7 @@ class Frames:
     def _list_shares(
         self, state: Snapshot, handle: Handle, without: Mapping[str, Snapshot]
     ) -> list[tuple[float, Floats]]:
-        """List the shares of a handle's goal, by its strength and its blend, each with the pose without it."""
+        """List the fractions of a handle's goal from its strength and its blend, each with the pose without it."""
         shares = []
         strength = state.strengths.get(handle.name, 1.0)
         if 0.0 < strength < 1.0:
@@ -219,9 +219,9 @@ class Frames:
     # -------------------------------------------------------------------------------------------- blended limbs
 
     def _blend_limbs(self, state: Snapshot, q: Floats) -> Floats:
-        """Return q with blended limbs between their FK angles and q; frozen joints stay as they were.
+        """Return q with blended limbs between their FK angles and q; frozen joints do not move.
 
-        Nothing is farther from where it was seen than the bound of a frame.
+        No joint moves farther from its shown pose than the motion limit of a frame.
         """
         out = q.copy()
         for name, blend in state.blends.items():
@@ -238,5 +238,5 @@ class Frames:
 
 
 def keep_plane(before: Pole | None, pole: Pole) -> Pole:
-    """Return a pole with the plane in which it bent before, if it points where it did."""
+    """Return a pole with its previous bending plane, if its direction is unchanged."""
     return pole if before is None or (before.direction != pole.direction).any() else before

@@ -1,4 +1,4 @@
-"""Handles: the frames by which a body is moved. From its roles, otherwise its end frames."""
+"""Handles: the frames that move a body, from its roles or otherwise its end frames."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ __all__ = [
 
 KINDS = ("end", "body", "gaze", "pole")
 
-FOOT_WORDS = ("foot", "toe", "heel", "hoof", "paw", "sole")  # names of what a body stands on
-GROUND_LAYER = 0.03  # of L: a frame this little above the lowest one is on the ground
+FOOT_WORDS = ("foot", "toe", "heel", "hoof", "paw", "sole")  # words in the names of feet
+GROUND_LAYER = 0.03  # relative to L: a frame less than this above the lowest one is on the ground
 
-# handle, kind, and the roles that can carry it, the best first
+# handle, kind, and its possible roles, the best first
 FROM_ROLES = (
     *((f"hand_{side}", "end", (f"hand_{side}", f"wrist_{side}")) for side in "lr"),
     *((f"foot_{side}", "end", (f"foot_{side}", f"ankle_{side}")) for side in "lr"),
@@ -41,18 +41,18 @@ FROM_ROLES = (
 
 @dataclass(frozen=True, slots=True)
 class Handle:
-    """A frame by which the body is moved.
+    """A frame that moves the body.
 
     Attributes:
-        name: Its name.
+        name: The name of the handle.
         frame: The frame that it moves.
         kind: "end" (a hand, a foot, a tip), "body" (the pelvis), "gaze" (the head) or "pole" (an elbow, a knee).
         limb: The limb that it belongs to, or None.
         mirror: The handle on the other side of the body, or None.
         stands: Whether it is a foot: by its name, such as foot or paw, or as an end on the ground in the rest pose of a
             body with a free base.
-        tool: Whether it is the hand of a machine, which keeps its rotation when it is dragged by a point: an end that
-            is not a foot, with six joints or more above it.
+        tool: Whether it is the tool of a machine, which keeps its rotation when dragged by a point: an end with at
+            least six velocities above it that is not a foot.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Handle:
 
 
 def find_handles(model: Model) -> dict[str, Handle]:
-    """Return the handles of a body, without their limbs: of its roles, otherwise of its root and its end frames."""
+    """Return the handles of a body, without their limbs: from its roles, otherwise from its root and its end frames."""
     found: dict[str, Handle] = {}
     for name, kind, roles in FROM_ROLES:
         frame = next((model.roles[role] for role in roles if role in model.roles), None)
@@ -84,7 +84,7 @@ def find_handles(model: Model) -> dict[str, Handle]:
 
 
 def make_handle(model: Model, name: str, frame: str, kind: str) -> Handle:
-    """Make a handle, and find whether it is a foot or a tool."""
+    """Make a handle, and determine whether it is a foot or a tool."""
     named = any(word in text.lower() for text in (name, frame) for word in FOOT_WORDS)
     stands = kind == "end" and (named or (has_free_base(model) and is_on_ground(model, np.array(model.rest), frame)))
     tool = kind == "end" and not stands and is_machine(model) and moves_freely(model, frame)
@@ -104,6 +104,6 @@ def is_on_ground(model: Model, q: NDArray[np.float64], frame: str) -> bool:
 
 
 def list_end_frames(model: Model) -> list[str]:
-    """List the frames that can move and carry no other frame."""
+    """List the movable frames without children."""
     parents, parts = {model.frame(name).parent for name in model.frames}, find_rigid_parts(model)
     return [name for name in model.frames if name not in parents and parts[name] is not None]

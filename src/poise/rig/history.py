@@ -1,4 +1,4 @@
-"""Undo and redo of a rig: a list of snapshots, restored to the bit."""
+"""Undo and redo of a rig: a list of snapshots, restored exactly."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ GESTURES = frozenset({"drag", "look_at", "point", "strength", "blend"})  # repea
 
 
 class RigHistory:
-    """The changes of a rig: the current snapshot, those before each change, and those that were undone.
+    """The changes of a rig: the current snapshot, those before each change, and those undone.
 
-    The frames of a drag, or of a slider, are one change; aims may follow the drag meanwhile.
+    The frames of a drag or a slider are one change, even if aims follow the drag.
 
     Attributes:
         now: The current snapshot.
@@ -30,15 +30,15 @@ class RigHistory:
         self._done: list[Snapshot] = []
         self._undone: list[Snapshot] = []
         self._open: set[tuple[str, str]] = set()
-        self._begun: bool | None = None  # inside `begin`: whether its snapshot is recorded already
+        self._begun: bool | None = None  # inside `begin`: whether its snapshot is already recorded
         self.mark_start()
 
     def undo(self) -> bool:
-        """Undo the last change of pose and targets, to the bit; return whether there was one."""
+        """Undo the last change of pose and targets; return whether there was one."""
         return self._move(self._done, self._undone)
 
     def redo(self) -> bool:
-        """Repeat the change that was undone last; return whether there was one."""
+        """Redo the last undone change; return whether there was one."""
         return self._move(self._undone, self._done)
 
     def begin(self) -> None:
@@ -47,7 +47,7 @@ class RigHistory:
             self._begun = False
 
     def commit(self) -> None:
-        """End a gesture (mouse up): the next drag or slider move is a change of its own."""
+        """End a gesture (mouse up): the next drag or slider move is a separate change."""
         self._open, self._begun = set(), None
 
     def reset(self) -> None:
@@ -56,7 +56,7 @@ class RigHistory:
         self.now, self.solution = self._first, None
 
     def mark_start(self) -> None:
-        """Make this moment the start: `reset` returns to it, and `undo` does not go beyond it."""
+        """Make the current state the start: `reset` returns to it, and `undo` stops at it."""
         self._first = replace(self.now, dragged=())
         self._done, self._undone = [], []
         self.commit()
@@ -67,7 +67,7 @@ class RigHistory:
         self.now = replace(self.now, **fields)
 
     def record(self, verb: str, what: str = "") -> None:
-        """Record the current snapshot before a change, unless that continues a gesture."""
+        """Record the current snapshot before a change, unless the change continues a gesture."""
         if (verb, what) in self._open or self._begun:
             return
         self._begun = None if self._begun is None else True

@@ -39,13 +39,13 @@ class Images:
         return replace(goal, target=self.reflect_target(q, handle, goal.target), axis=axis)
 
     def mirror_handle(self, state: Snapshot, handle: Handle) -> dict[str, Any]:
-        """Return the fields of a snapshot in which the other side has the image of a handle's target and aim."""
+        """Return the snapshot fields that give the other side the image of a handle's target and aim."""
         if handle.mirror is None:
             raise InvalidValue(f"handle {handle.name!r} has no other side.")
         here = HandleGoal("reach", np.array(self.mirror.model.fk(state.shown, handle.frame)))
         goal = state.places.get(handle.name) or here
         image = self.reflect_goal(state.shown, handle, replace(goal, stance=None))
-        if image.kind == "plant":  # the other foot goes there first; dragged there, it is planted
+        if image.kind == "plant":  # the other foot is dragged there first, then planted
             image = replace(image, kind="reach")
         changed: dict[str, Any] = {"places": set_entry(state.places, handle.mirror, image), "dragged": ()}
         if handle.name in state.aims:
@@ -54,7 +54,7 @@ class Images:
         return changed
 
     def reflect_state(self, state: Snapshot, about: Floats | None = None) -> Snapshot:
-        """Return the image of a state, in the plane of its own body or of another one."""
+        """Return the image of a state, in the plane of its own body or of the pose `about`."""
         mirror, q, other = self.mirror, state.q if about is None else about, self.swap_handle
         return replace(
             state,
@@ -71,7 +71,7 @@ class Images:
         )
 
     def reflect_pole(self, q: Floats, pole: Pole) -> Pole:
-        """Return the image of a pole; a normal, being a cross product, also changes its sign."""
+        """Return the image of a pole; a normal is a cross product, so its sign also changes."""
         normal = None if pole.normal is None else -self.mirror.reflect_direction(q, pole.normal)
         return Pole(self.mirror.reflect_direction(q, pole.direction), normal)
 
@@ -84,7 +84,7 @@ class Images:
         return self.handles[name].mirror or name
 
     def swap_limb(self, name: str) -> str:
-        """Return the limb on the other side, if it bends as this one does."""
+        """Return the limb on the other side, if both have a middle or neither."""
         own = self.limbs[name]
         other = next((limb for limb in self.limbs.values() if limb.handle == self.swap_handle(own.handle)), own)
         return other.name if (other.middle is None) == (own.middle is None) else name

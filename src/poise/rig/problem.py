@@ -1,4 +1,4 @@
-"""Goals and solvers of a rig: handle goals on strict levels (levels.py), one solver for each set of them."""
+"""Goals and solvers of a rig: handle goals on strict levels (levels.py), with one solver per set of goals."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ from poise.solvers import Solution, Solver
 __all__ = ["Problems", "name_aim", "name_knee", "name_pole", "name_turn"]
 
 MAX_SOLVERS = 64
-FLAT_ANGLE = 1e-3  # rad: a foot that is turned by less lies flat
-ANKLE_MARGIN = 0.05  # rad from the end of its range: the ankle may need the heel up in the next frame
+FLAT_ANGLE = 1e-3  # rad: a foot rotated by less lies flat
+ANKLE_MARGIN = 0.05  # rad from the end of its range: the heel may have to rise in the next frame
 NO_GOALS = (), (), (), frozenset[str](), False  # the key of a state without goals
 NO_GOAL = "nothing"  # a solver needs a row: this goal is always reached
 
 
 class Knee(OnPlane):
-    """A knee without a hinge that points ahead, as its foot does; it never counts as missed."""
+    """A goal for a knee without a hinge to point ahead, as its foot does; never counts as missed."""
 
     counts = False
 
@@ -57,14 +57,14 @@ class PlacedHandle(NamedTuple):
 
     Attributes:
         name: The handle.
-        level: The level on which it is served.
-        ndim: 1 for a place, 2 for a transform.
-        weight: Importance among other reaches.
+        level: The priority level.
+        ndim: 1 for a position, 2 for a transform.
+        weight: Weight among other reaches.
         kind: "pin", "plant" or "reach".
         ground: For a planted foot that is not dragged: the height of its sole [m].
-        carries: Whether it is a foot that carries the body: held, and no higher than the lowest one.
-        raised: Whether it is a planted foot with its heel so high that the heel carries nothing.
-        kept: Whether it is a tool that is dragged and keeps its rotation.
+        carries: Whether it is a supporting foot: held, and about as low as the lowest one.
+        raised: Whether it is a planted foot with its heel too high to carry weight.
+        kept: Whether it is a dragged tool that keeps its rotation.
         lies: Whether it is a planted foot in one piece that lies flat, see `Problems.lies_flat`.
     """
 
@@ -103,14 +103,14 @@ class Problems:
         self._allowed: dict[int, tuple[Solver, NDArray[np.float64] | None]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_solvers": {}, "_allowed": {}}  # made again on first use
+        return {**self.__dict__, "_solvers": {}, "_allowed": {}}  # recreated on first use
 
     def check(self) -> None:
-        """Raise an error if no solver takes the limits, the balance or the rest pose."""
+        """Raise an error if no solver accepts the limits, the balance or the rest pose."""
         make_solver(self.make_problem(NO_GOALS))
 
     def change(self, **changed: Any) -> None:
-        """Set some of the attributes; solvers are made anew from the next frame on."""
+        """Set some of the attributes; solvers are recreated from the next frame on."""
         trial = copy.copy(self)
         vars(trial).update(changed)
         trial.check()
@@ -130,9 +130,9 @@ class Problems:
         return found
 
     def find_allowed(self, solver: Solver) -> NDArray[np.float64] | None:
-        """Return the tolerance of each goal, metres and radians, infinite for goals that do not count.
+        """Return the tolerance of each goal [m, rad], infinite for goals that do not count.
 
-        None if every goal counts: the solver then decides itself what is reached.
+        None if every goal counts, so that the solver's own result applies.
         """
         known, allowed = self._allowed.get(id(solver), (None, None))
         if known is not solver:
@@ -145,7 +145,7 @@ class Problems:
         return allowed
 
     def measure_pins(self, solution: Solution) -> float:
-        """Return the largest error of the goals on the level of pins, in tolerances; 0 if there are none."""
+        """Return the largest error of the goals on the level of pins, relative to their tolerance; 0 without pins."""
         model, worst = self.model, 0.0
         for name, goal in solution.solver.goals.items():
             if goal.priority == PINS and name in solution.errors:
@@ -154,7 +154,7 @@ class Problems:
         return float(worst)
 
     def make_key(self, state: Snapshot) -> tuple[Any, ...]:
-        """Return everything of a state that its solver depends on: all but the targets."""
+        """Return the key of a state's solver: everything but the targets."""
         silent = self.list_silent(state) if state.strengths or state.blends else ()
         places = {name: goal for name, goal in state.places.items() if name not in silent}
         low = self.find_low(state, places)
@@ -163,11 +163,11 @@ class Problems:
             tuple((name, goal.axis) for name, goal in state.aims.items() if name not in silent),
             tuple(state.poles),
             state.frozen,
-            bool(state.blends),  # those rest elsewhere from frame to frame, see Frames
+            bool(state.blends),  # their rest pose changes from frame to frame, see Frames
         )
 
     def describe_place(self, state: Snapshot, name: str, goal: HandleGoal, low: float) -> PlacedHandle:
-        """Return the part of a handle's goal that its solver depends on; `low` is as in `find_low`."""
+        """Return the part of a handle's goal that its solver depends on; `low` is the value of `find_low`."""
         level, ndim, weight, kind = (
             self.choose_level(name, goal.kind, state.dragged),
             goal.target.ndim,
@@ -184,10 +184,10 @@ class Problems:
         return PlacedHandle(name, level, ndim, weight, kind, ground, ground <= low, raised, lies=lies)
 
     def lies_flat(self, state: Snapshot, name: str, goal: HandleGoal) -> bool:
-        """Return whether a planted foot in one piece lies flat and nothing needs its heel up: it is then held in six.
+        """Return whether a planted foot in one piece lies flat and may be held as a full transform.
 
-        That is what its goals would come to, and is solved faster. The heel may be needed up where an ankle is at its
-        end, and by a handle that missed its target.
+        This equals the result of its separate goals, and is faster to solve. The heel may have to rise if an ankle is
+        at its limit, or if a handle missed its target.
         """
         foot, stance = self.feet[name], goal.stance
         if foot.toes is not None or stance is None or stance.flat is None or state.strengths or state.blends:
@@ -200,7 +200,7 @@ class Problems:
         return not any(q <= low or q >= high for q, low, high in self.list_ankle(name, state.q))
 
     def list_ankle(self, name: str, q: NDArray[np.float64]) -> list[tuple[float, float, float]]:
-        """Return the positions of the joints between a knee and its foot, with the ends of their ranges."""
+        """Return the values of the joints between a knee and its foot, with the ends of their ranges less a margin."""
         if name not in self._ankles:
             limb = self.limbs.get(self.handles[name].limb or "")
             chain = self.model.ancestors(self.feet[name].frame)
@@ -212,7 +212,7 @@ class Problems:
         return [(float(q[k]), low + ANKLE_MARGIN, high - ANKLE_MARGIN) for k, low, high in self._ankles[name]]
 
     def find_low(self, state: Snapshot, places: Mapping[str, HandleGoal]) -> float:
-        """Return the height up to which held feet carry the body: slightly above the lowest of them."""
+        """Return the height up to which held feet carry the body [m]: slightly above the lowest of them."""
         held = {n: w for n, w in places.items() if w.kind != "reach" and n not in state.dragged}
         heights = [self.measure_height(name, goal) for name, goal in held.items() if self.handles[name].stands]
         return min(heights, default=0.0) + GROUND_LAYER * self.model.length
@@ -235,9 +235,9 @@ class Problems:
         return RigProblem(self.model, goals, tuple(limits), frozen, stiffness=self.stiffness)
 
     def find_floor(self, places: Sequence[PlacedHandle]) -> tuple[tuple[Place, float], ...]:
-        """Return the points of feet that a solve could move below the floor, with the height of the floor.
+        """Return the points of feet that a solve could move below the floor, with the height of the floor [m].
 
-        The heels of planted feet stay above the ground on which these stand, the soles of all others above the floor.
+        The heels of planted feet stay above their own ground, the soles of all other feet above the floor.
         """
         held = {place.name: place for place in places if place.level == PINS}
         above: list[tuple[Place, float]] = []
@@ -256,12 +256,12 @@ class Problems:
         return None if handle.limb is None or handle.kind == "pole" else state.blends.get(handle.limb)
 
     def measure_share(self, state: Snapshot, handle: Handle) -> float:
-        """Return the share of a handle's goal that is served: its strength times its limb's blend."""
+        """Return the effective strength of a handle's goal: its strength times its limb's blend."""
         share, blend = state.strengths.get(handle.name, 1.0), self.find_blend(state, handle)
         return share if blend is None else share * blend.ik
 
     def list_silent(self, state: Snapshot) -> set[str]:
-        """Return the handles whose goals are not served at all."""
+        """Return the handles whose goals have no effect."""
         return {name for name, handle in self.handles.items() if self.measure_share(state, handle) == 0.0}
 
     def choose_level(self, name: str, kind: str, dragged: Sequence[str]) -> int:
@@ -304,7 +304,7 @@ class Problems:
         ]
         if place.kind == "plant" and self.has_flat(place):
             goals.append(self.feet.make_flat(place.name, LIFTED_WEIGHT))  # a planted foot that is dragged
-        if place.kept:  # as it is turned, nothing that is pinned turns it: it is kept before anything is dragged
+        if place.kept:  # pins cannot rotate the tool, so its rotation is kept on their level
             turn = name_turn(place.name)
             goals.append(
                 Orient(frame, np.eye(3), priority=PINS, name=turn, tolerance=find_pin_tolerance(self.model)[1])
@@ -312,7 +312,7 @@ class Problems:
         return goals
 
     def make_upright(self, places: Sequence[PlacedHandle]) -> list[Goal]:
-        """Return the goal of a body that stays upright over flat feet; none if it has a target rotation."""
+        """Return the goal of a body to stay upright over flat feet; empty if the body has a target rotation."""
         body = next((handle for handle in self.handles.values() if handle.kind == "body"), None)
         flat = any(place.kind == "plant" and not place.lies and self.has_flat(place) for place in places)
         if body is None or self.rest is None or not flat:
@@ -329,7 +329,7 @@ class Problems:
         return foot.side is not None and (dragged or (place.level == PINS and foot.toes is None))
 
     def make_pole(self, name: str) -> Goal:
-        """Return the goal that turns a limb's plane of bending."""
+        """Return the goal that rotates a limb's bending plane."""
         limb = self.limbs[name]
         if limb.hinge is not None:
             return Align(str(limb.middle), limb.hinge, "x", priority=POLES, name=name_pole(name))
@@ -337,7 +337,7 @@ class Problems:
         return Align(limb.bone[0], limb.bone[1], "x", priority=POLES, name=name_pole(name))
 
     def list_hinted(self, held: Sequence[str], poles: Sequence[str]) -> list[str]:
-        """List the legs without a pole whose knees may bend any way, and whose feet are held."""
+        """List the legs on held feet without a pole whose knees have no hinge."""
         return [
             name
             for name, limb in self.limbs.items()
@@ -345,7 +345,7 @@ class Problems:
         ]
 
     def has_front(self, handle: str) -> bool:
-        """Return whether a handle is a foot that points somewhere."""
+        """Return whether a handle is a foot with a direction."""
         return self.handles[handle].stands and self.feet[handle].side is not None
 
     def make_knee(self, name: str) -> Goal:
@@ -354,7 +354,7 @@ class Problems:
         return Knee(knee, np.zeros(3), "x", weight=KNEE_WEIGHT, priority=KEPT, name=name_knee(name))
 
     def make_balance(self, places: Sequence[PlacedHandle]) -> Balance | None:
-        """Return the balance over the held feet, or the one that was given; otherwise None."""
+        """Return the balance over the held feet, or the given one; otherwise None."""
         if isinstance(self.balance, Balance):
             return self.balance
         feet: list[Any] = []
@@ -366,7 +366,7 @@ class Problems:
         return Balance(feet, priority=KEPT, name="balance") if feet else None
 
     def find_eye(self, name: str) -> str:
-        """Return the frame that looks where a handle does."""
+        """Return the frame with which a handle looks: the eyes for a gaze handle."""
         handle = self.handles[name]
         return str(self.model.roles.get("eyes", handle.frame)) if handle.kind == "gaze" else handle.frame
 

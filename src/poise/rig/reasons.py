@@ -1,6 +1,6 @@
-"""Why a handle misses its target: the limits that hold the body back, as data and in words.
+"""The reasons why handles miss their targets: active limits, as data and in words.
 
-`solution.explanation` reports goals, limits and searches; an animator wants to know which joint is at its limit.
+`solution.explanation` reports goals, limits and searches; an animator needs the joint that is at its limit.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from poise.solvers.report.show import say_length
 
 __all__ = ["Miss", "Stop", "find_misses", "find_stops", "group_stops", "say_misses", "say_stops"]
 
-LEAST_MULTIPLIER = 0.05  # of the strongest limit: weaker ones are not reported
-SAME_JOINT_DISTANCE = 0.05  # of L: joints nearer to one another are reported as one
+LEAST_MULTIPLIER = 0.05  # relative to the strongest limit: weaker ones are not reported
+SAME_JOINT_DISTANCE = 0.05  # relative to L: joints closer to each other are reported as one
 SIDES = {"l": "left", "r": "right", "fl": "left fore", "fr": "right fore", "hl": "left hind", "hr": "right hind"}
 PARTS = ("ankle", "knee", "hip", "ball", "spine", "chest", "neck", "head", "clavicle", "shoulder", "elbow", "forearm")
 BENDS = frozenset({"ankle", "knee", "elbow", "wrist", "spine", "neck", "ball", "toes"})
@@ -32,14 +32,14 @@ WORDS = {"ball": "toes", "clavicle": "collarbone", "spine_1": "back", "spine_2":
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """A limit that holds a handle back, as a part of the body.
+    """An active limit, described as a part of the body.
 
     Attributes:
-        part: The part of the body in words, such as "ankle"; the name of a joint or frame where it has no role.
+        part: The part of the body in words, such as "ankle"; the name of a joint or frame without a role.
         side: "left", "right", or empty.
         kind: "range" of a joint, "floor", or another kind of limit.
-        degrees: The end of a joint's range, for a joint that turns.
-        limit: The limit that it stands at.
+        degrees: The joint limit [deg], for a rotating joint.
+        limit: The active limit.
     """
 
     part: str
@@ -55,11 +55,11 @@ class Miss:
 
     Attributes:
         handle: The handle.
-        metres: Its position error.
-        radians: Its rotation error.
-        stops: The limits that hold it back, strongest first.
-        pinned: The feet that are pinned, whose heels could rise if they were planted.
-        text: The same in words.
+        metres: The position error [m].
+        radians: The rotation error [rad].
+        stops: The active limits, strongest first.
+        pinned: The pinned feet, whose heels could rise if they were planted.
+        text: The same data in words.
     """
 
     handle: str
@@ -71,11 +71,11 @@ class Miss:
 
 
 def find_misses(solution: Solution, places: Mapping[str, HandleGoal], feet: Iterable[str]) -> tuple[Miss, ...]:
-    """Return the handles of a frame that are not at their targets, and why.
+    """Return the handles of a frame that are not at their targets, with the reasons.
 
     Args:
         solution: The solution of the frame.
-        places: Goal by handle.
+        places: Goals by handle.
         feet: The handles that are feet.
     """
     missed = [name for name in places if name in solution.errors and is_missed(solution, name)]
@@ -89,7 +89,7 @@ def find_misses(solution: Solution, places: Mapping[str, HandleGoal], feet: Iter
 
 
 def find_stops(solution: Solution) -> tuple[Stop, ...]:
-    """Return the limits that hold a body back, as parts of it, the strongest first."""
+    """Return the active limits of a body as parts of it, strongest first."""
     strongest = max((limit.multiplier for limit in solution.active_limits), default=0.0)
     limits = [x for x in solution.active_limits if x.multiplier > LEAST_MULTIPLIER * strongest and not x.exempt]
     return tuple(name_stop(solution.model, limit) for limit in limits)
@@ -103,15 +103,15 @@ def name_stop(model: Model, limit: ActiveLimit) -> Stop:
     part, _, side = role.rpartition("_") if role.rpartition("_")[2] in SIDES else (role, "", "")
     turns = limit.kind == "range" and bool(model.turns[limit.velocity])
     degrees = math.degrees(limit.value) if turns else None
-    if limit.kind == "floor":  # whatever of it touches: the foot does
+    if limit.kind == "floor":  # any point of it: the foot is reported
         return Stop("foot", SIDES.get(side or find_side(frame), ""), limit.kind, None, limit)
     return Stop(WORDS.get(part, part) or repr(frame), SIDES.get(side, ""), limit.kind, degrees, limit)
 
 
 def list_played(model: Model, frame: str) -> list[str]:
-    """Return the roles that a frame plays: those of the file, else those that the body shows.
+    """Return the roles of a frame: those of the file, otherwise those found from the body.
 
-    A machine's ankle is several joints in one place, of which one has the role: the others are said to be of it too.
+    A machine's ankle has several joints in one place, only one of which has the role; the others are assigned to it.
     """
     stated = [role for role, own in model.roles.items() if own == frame]
     if stated or frame not in model.frames:
@@ -126,12 +126,12 @@ def list_played(model: Model, frame: str) -> list[str]:
 
 
 def say_misses(misses: Sequence[Miss]) -> str:
-    """Say what is missed, one line for each handle."""
+    """Return the text of all misses, one line for each handle."""
     return "\n".join(miss.text for miss in misses) or "Everything is where you asked."
 
 
 def say_miss(miss: Miss) -> str:
-    """Say in words what a miss is."""
+    """Return the text of a miss."""
     turned = f" and {math.degrees(miss.radians):.0f} degrees" if miss.radians > 1e-3 else ""
     text = f"{miss.handle} stays {say_length(miss.metres)}{turned} from where it is pulled"
     reasons = [say_stops(group) for group in group_stops(miss.stops)]
@@ -142,7 +142,7 @@ def say_miss(miss: Miss) -> str:
 
 
 def group_stops(stops: Sequence[Stop]) -> list[list[Stop]]:
-    """Return the stops of one kind, of both sides, together."""
+    """Group the stops of one part and kind, of both sides."""
     groups: dict[tuple[str, str], list[Stop]] = {}
     for stop in stops:
         groups.setdefault((stop.part, stop.kind), []).append(stop)
@@ -150,7 +150,7 @@ def group_stops(stops: Sequence[Stop]) -> list[list[Stop]]:
 
 
 def say_stops(group: Sequence[Stop]) -> str:
-    """Say what stops of one kind are."""
+    """Return the text of stops of one kind."""
     first, sides = group[0], sorted({stop.side for stop in group if stop.side})
     if first.kind == "floor":
         return f"{say_part(first.part, sides, 'is', 'are')} on the floor"
@@ -163,7 +163,7 @@ def say_stops(group: Sequence[Stop]) -> str:
 
 
 def say_part(part: str, sides: Sequence[str], one: str, many: str) -> str:
-    """Say which parts, and the verb that goes with them."""
+    """Return the parts with their sides, and the matching verb."""
     if len(sides) < 2:
         return f"the {f'{sides[0]} ' if sides else ''}{part} {one}"
     return f"the {', '.join(sides[:-1])} and the {sides[-1]} {part} {many}"

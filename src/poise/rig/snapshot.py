@@ -23,11 +23,11 @@ class HandleGoal:
 
     Attributes:
         kind: "pin", "plant", "reach" or "aim".
-        target: A place (3,) or a transform (4, 4), in the world.
-        weight: Importance among other reaches.
-        axis: Of an aim: the frame's axis that points at the target.
-        stance: Of a planted foot: where it stands.
-        kept: Whether the rotation of `target` is the one that a tool had when it was taken hold of.
+        target: A position (3,) or a transform (4, 4), in the world.
+        weight: Weight among other reaches.
+        axis: For an aim, the frame's axis that points at the target.
+        stance: For a planted foot, its stance.
+        kept: Whether the rotation of `target` is the tool's rotation at the start of the drag.
     """
 
     kind: str
@@ -43,8 +43,8 @@ class Pole:
     """The direction in which a limb bends.
 
     Attributes:
-        direction: Where its middle should point, a unit vector of the world.
-        normal: The last normal of its plane of bending; None before the first frame.
+        direction: The direction of the limb's middle, a unit vector in the world.
+        normal: The last normal of the bending plane; None before the first frame.
     """
 
     direction: Floats
@@ -57,7 +57,7 @@ class Blend:
 
     Attributes:
         ik: 0 for its own angles, 1 for the handle.
-        own: A configuration that has the limb's own angles (and anything else elsewhere).
+        own: A configuration with the limb's own angles; other joints are ignored.
     """
 
     ik: float
@@ -70,18 +70,18 @@ class Snapshot:
 
     Attributes:
         q: The solved configuration, before limbs are blended.
-        shown: The configuration that is seen.
-        places: Handle to pin, planted foot or reach.
-        aims: Handle to aim.
-        poles: Limb to pole.
-        blends: Limb to blend; those that are not there follow their handles.
-        strengths: Handle to strength, 0 to 1; those that are not there have 1.
+        shown: The displayed configuration.
+        places: Pin, planted foot or reach by handle.
+        aims: Aim by handle.
+        poles: Pole by limb.
+        blends: Blend by limb; other limbs follow their handles.
+        strengths: Strength by handle, 0 to 1; others have 1.
         frozen: Joints that do not move.
-        dragged: The handles that are being dragged, served right after the pins.
-        symmetric: Whether a drag on one side is also made on the other.
+        dragged: The handles being dragged, on the level after the pins.
+        symmetric: Whether a drag on one side is mirrored to the other.
         missed: The handles that missed their targets in the last frame, in the order of `places`.
-        resting: The number of frames without another attempt at them.
-        without: Handle to the snapshot without its goal, for handles with part of their strength.
+        resting: The number of frames until the next attempt at them.
+        without: The snapshot without the goal, by handle, for handles with partial strength.
     """
 
     q: Floats

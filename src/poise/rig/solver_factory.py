@@ -1,7 +1,7 @@
 """The problem of a rig, and the function that makes its solver.
 
-A rig prepares one solver for each set of goals that its handles have. `make_solver` makes the default one; for another
-method, other weights or other options, pass the rig a function of your own.
+A rig prepares one solver for each set of goals. `make_solver` makes the default one; for another method, other weights
+or other options, pass your own function to the rig.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ class RigProblem:
 
     Attributes:
         model: The body.
-        goals: The goals, each on its level and with its name: a pin or a reach has the name of its handle.
-        limits: The limits beyond the body's own.
+        goals: The goals with their levels and names; a pin or a reach has the name of its handle.
+        limits: The limits in addition to the body's own.
         frozen: The joints that do not move.
-        targets: Goal name to the target of the next frame; the goals themselves hold none yet.
-        stiffness: The stiffness of each velocity, (nv,), the whole body's largest; None for the model's own.
+        targets: The targets of the next frame by goal name; the goals themselves do not contain them.
+        stiffness: The stiffness of each velocity, (nv,), largest for the whole body; None for the model's own.
     """
 
     model: Model
@@ -54,7 +54,7 @@ SolverMaker = Callable[[RigProblem], Solver]
 
 
 def make_solver(problem: RigProblem) -> Solver:
-    """Make the default solver of a rig: strict levels, and a pose that goes on from the one before."""
+    """Make the default solver of a rig: strict levels, in continuous mode."""
     return Solver(
         problem.model,
         list(problem.goals),

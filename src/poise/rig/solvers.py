@@ -1,4 +1,4 @@
-"""The solvers of a rig: what makes them, the posture they return to, and the current problem."""
+"""The solvers of a rig: their factory, the rest pose, and the current problem."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["RigSolvers"]
 
 
 class RigSolvers:
-    """How a rig is solved.
+    """The solver settings of a rig.
 
     Args:
-        frames: Makes the frames of the rig.
-        history: Its snapshots.
+        frames: The frames of the rig.
+        history: The snapshots of the rig.
     """
 
     def __init__(self, frames: Frames, history: RigHistory) -> None:
@@ -31,7 +31,7 @@ class RigSolvers:
 
     @property
     def rest(self) -> Pose | None:
-        """The pose to which everything returns that nothing holds; set it as the argument `rest` of a Rig."""
+        """The pose to which free parts return; set it as the argument `rest` of a Rig."""
         rest = self._frames.problems.rest
         return None if rest is None else Pose(self._frames.model, rest.find_wanted(self._frames.model))
 
@@ -45,7 +45,7 @@ class RigSolvers:
 
     @property
     def make_solver(self) -> SolverMaker:
-        """The function that makes the solvers; if it is set, they are made anew from the next frame on."""
+        """The function that makes the solvers; setting it recreates them from the next frame on."""
         return self._frames.problems.maker
 
     @make_solver.setter

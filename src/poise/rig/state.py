@@ -1,4 +1,4 @@
-"""The state of a rig: which handles are held, where they are and where they should be."""
+"""The state of a rig: the held handles, their positions and targets."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ __all__ = ["RigState", "read_pose"]
 
 
 class RigState:
-    """What a rig holds now.
+    """The current state of a rig.
 
     Args:
-        handles: Its handles.
-        history: Its snapshots.
+        handles: The handles of the rig.
+        history: The snapshots of the rig.
     """
 
     def __init__(self, handles: Handles, history: RigHistory) -> None:
@@ -32,35 +32,35 @@ class RigState:
 
     @property
     def pinned(self) -> tuple[str, ...]:
-        """The handles that are pinned."""
+        """The pinned handles."""
         return tuple(name for name, goal in self._history.now.places.items() if goal.kind == "pin")
 
     @property
     def planted(self) -> tuple[str, ...]:
-        """The handles of the feet that are planted."""
+        """The handles of the planted feet."""
         return tuple(name for name, goal in self._history.now.places.items() if goal.kind == "plant")
 
     @property
     def standing(self) -> tuple[str, ...]:
-        """The handles of the feet that are on the ground; none if the base is fixed."""
+        """The handles of the feet on the ground; empty if the base is fixed."""
         return self._handles.list_standing(self._history.now.shown)
 
     @property
     def held(self) -> tuple[str, ...]:
-        """The handles that have a pin, a reach or an aim."""
+        """The handles with a pin, a reach or an aim."""
         return tuple(dict.fromkeys((*self._history.now.places, *self._history.now.aims)))
 
     @property
     def frozen(self) -> tuple[str, ...]:
-        """The joints that are frozen."""
+        """The frozen joints."""
         return tuple(sorted(self._history.now.frozen))
 
     def transform(self, handle: str) -> Transform:
-        """Return where a handle is: T_world_handle."""
+        """Return the transform of a handle, T_world_handle."""
         return Transform.from_matrix(self._handles.find_place(self._handles[handle].name, self._history.now.shown))
 
     def target(self, handle: str) -> Floats | None:
-        """Return the target of a handle, a point (3,) or a transform (4, 4); None if it has none."""
+        """Return the target of a handle, a point (3,) or a transform (4, 4), or None."""
         goal = self._history.now.places.get(self._handles[handle].name)
         return None if goal is None else goal.target.copy()
 

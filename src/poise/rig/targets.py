@@ -1,4 +1,4 @@
-"""Targets of handles: read, eased by a strength or a blend, and default axes."""
+"""Targets of handles: reading, blending by strength, and default axes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["ease_gaze", "ease_place", "find_ahead", "find_default_axis", "find_l
 
 
 def read_target(model: Model, frame: str, target: Any) -> Floats:
-    """Return a point (3,) or a transform (4, 4) of a frame; a planar body's point may be two numbers."""
+    """Return a target of a frame as a point (3,) or a transform (4, 4); a planar body accepts a 2D point."""
     if type(target) is np.ndarray and target.shape == (3,) and target.dtype == np.float64 and np.isfinite(target).all():
         return target.copy()
     read = read_reach(target)
@@ -31,7 +31,7 @@ def read_target(model: Model, frame: str, target: Any) -> Floats:
 
 
 def ease_place(target: Floats, origin: Floats, share: float) -> Floats:
-    """Return part of the way from a transform (4, 4) to a target, a point or a transform."""
+    """Interpolate from a transform (4, 4) to a target, a point or a transform, by `share`."""
     if target.ndim == 1:
         out: Floats = origin[:3, 3] + share * (target - origin[:3, 3])
         return out
@@ -43,7 +43,7 @@ def ease_place(target: Floats, origin: Floats, share: float) -> Floats:
 
 
 def ease_gaze(target: Floats, eye: Floats, ahead: Floats, share: float) -> Floats:
-    """Return a point to look at, part of the way from straight `ahead` of the eye to the target."""
+    """Return a point to look at, interpolated by `share` from straight `ahead` of the eye to the target."""
     line = target - eye
     distance = float(np.linalg.norm(line))
     if distance == 0.0:
@@ -55,7 +55,7 @@ def ease_gaze(target: Floats, eye: Floats, ahead: Floats, share: float) -> Float
 
 
 def find_ahead(model: Model) -> Floats | None:
-    """Return where the body looks in the rest pose: across its two sides and the world's up; None without sides."""
+    """Return the forward direction of the body in the rest pose, from its two sides and up; None without sides."""
     left_ones = [name for name in model.frames if find_side(name) == "l"]
     pairs = [(name, other) for name in left_ones if (other := find_other_side(name, model.frames))]
     at = {name: model.fk(model.rest, name)[:3, 3] for pair in pairs for name in pair}
@@ -66,7 +66,7 @@ def find_ahead(model: Model) -> Floats | None:
 
 
 def find_default_axis(model: Model, frame: str) -> Floats:
-    """Return the axis of a frame that looks ahead in the rest pose; z if the body has no two sides."""
+    """Return the axis of a frame that points ahead in the rest pose; z if the body has no two sides."""
     ahead = find_ahead(model)
     if ahead is None:
         return np.array([0.0, 0.0, 1.0])
@@ -77,7 +77,7 @@ def find_default_axis(model: Model, frame: str) -> Floats:
 
 
 def find_limb_axis(model: Model, frame: str) -> Floats:
-    """Return the direction of the bone that leads to a frame, in its own axes; z if it has no length."""
+    """Return the direction of the bone that ends at a frame, in the frame's axes; z if it has no length."""
     T = model.fk(model.rest, frame)
     for above in model.ancestors(frame)[1:]:
         line = T[:3, :3].T @ (T[:3, 3] - model.fk(model.rest, above)[:3, 3])

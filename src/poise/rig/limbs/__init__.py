@@ -1,1 +1,1 @@
-"""Limbs: poles, straight limbs, stiffness."""
+"""Limbs: poles, straight limbs and stiffness."""

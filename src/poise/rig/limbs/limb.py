@@ -1,11 +1,11 @@
-"""Limbs: a root, a middle that bends and an end; and the direction in which the middle points.
+"""Limbs: a root, a bending middle and an end, with the direction of the bend.
 
     u = (C - A) / |C - A|                 the line of the limb, from its root A to its end C
-    b = B - A, less its part along u      where the middle B points
-    n = b x u                             the normal of the plane in which it bends
+    b = B - A, less its part along u      the direction of the middle B
+    n = b x u                             the normal of the bending plane
 
-A hinge in the middle carries its own normal, also where the limb is straight; for other joints it is the bone above the
-middle that is turned.
+A hinge in the middle has a fixed normal, also if the limb is straight; for other joints, the bone above the middle
+is rotated.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ class Limb:
     """A limb of the body.
 
     Attributes:
-        name: What it is called: arm_l, leg_r, or its end handle's name.
+        name: The name of the limb: arm_l, leg_r, or the name of its end handle.
         root: The frame at its root, such as the shoulder.
-        middle: The frame that bends, such as the elbow; None if it has none.
+        middle: The frame that bends, such as the elbow, or None.
         end: The frame at its end, such as the wrist.
-        handle: The handle that moves it.
+        handle: The handle that moves the limb.
         joints: All joints from its root outwards.
-        hinge: The normal of the plane of bending in the middle frame's axes; None if the middle is not a hinge.
-        bone: If the middle has no hinge: the frame above it, and the direction from there to the middle.
+        hinge: The normal of the bending plane in the middle frame's axes; None if the middle is not a hinge.
+        bone: If the middle has no hinge, the frame above it, and the direction from there to the middle.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Limb:
 
 
 def find_limbs(model: Model, handles: Mapping[str, Handle]) -> dict[str, Limb]:
-    """Return the limbs: of the roles, and of the other chains that end in a handle."""
+    """Return the limbs from the roles, and from other chains that end in a handle."""
     found: dict[str, Limb] = {}
     for kind, (root, middle, ends, handle) in NAMES.items():
         for side in SIDES[kind]:
@@ -96,12 +96,12 @@ def find_chain_limb(model: Model, handle: Handle, forks: Mapping[str | None, int
 
 
 def find_added_limb(model: Model, handle: Handle) -> Limb | None:
-    """Return the limb of a handle that was added, or None."""
+    """Return the limb of an added handle, or None."""
     return find_chain_limb(model, handle, count_branches(model))
 
 
 def make_limb(model: Model, name: str, root: str, middle: str | None, end: str, handle: str) -> Limb:
-    """Make a limb that knows how it bends."""
+    """Make a limb with its hinge normal or the bone above its middle."""
     joints = tuple(
         joint.name for joint in model.joints if joint.nv and not joint.mimic and root in model.ancestors(joint.frame)
     )
@@ -143,7 +143,7 @@ def find_bone_above(model: Model, middle: str) -> tuple[str, tuple[float, float,
 
 
 def count_branches(model: Model) -> dict[str | None, int]:
-    """Count the children of each frame that can move, or carry something that can."""
+    """Count the children of each frame that can move or have movable descendants."""
     moves = {name: has_moving_joint(model, name) for name in model.frames}
     for name in model.frames:
         for above in model.ancestors(name)[1:] if moves[name] else ():
@@ -162,6 +162,6 @@ def has_moving_joint(model: Model, frame: str) -> bool:
 
 
 def is_free(model: Model, frame: str) -> bool:
-    """Return whether the frame floats."""
+    """Return whether the frame has a free joint."""
     name = model.frame(frame).joint
     return name is not None and model.joint(name).kind == "free"

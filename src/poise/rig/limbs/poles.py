@@ -1,9 +1,9 @@
-"""Poles that do not flip: the next direction of bending, given the last one.
+"""Poles without flips: the next bending direction, given the last one.
 
     u = (C - A) / |C - A|,   n = +- d x u / |d x u|       d the pole's direction, A the limb's root, C its end
 
-Of the two normals the one nearer to the last is taken, so the plane goes on turning the way it did. Where the limb lies
-along d the plane is undefined; near there (|d x u| below LEAST_SINE) the last normal is kept, less its part along u.
+The normal nearer to the last one is chosen, so that the plane continues to rotate smoothly. If the limb is parallel to
+d, the plane is undefined; near there (|d x u| below LEAST_SINE) the last normal is kept, less its part along u.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from poise.rig.snapshot import Pole
 
 __all__ = ["find_bend_direction", "find_knee_plane", "find_next_normal", "find_pole_target"]
 
-LEAST_SINE = 0.2  # of the angle between the limb and its pole: the plane is uncertain below
+LEAST_SINE = 0.2  # of the angle between the limb and its pole: below it, the plane is uncertain
 ZERO_LENGTH = 1e-9
 
 
 def find_next_normal(pole: Pole, u: Floats) -> Floats:
-    """Return the normal of the plane in which a limb along u should bend."""
+    """Return the normal of the bending plane for a limb along u."""
     across = np.cross(pole.direction, u)
     sine = float(np.linalg.norm(across))
     if pole.normal is None:
@@ -43,7 +43,7 @@ def find_next_normal(pole: Pole, u: Floats) -> Floats:
 
 
 def find_pole_target(model: Model, q: Floats, limb: Limb, pole: Pole) -> tuple[Floats, Pole]:
-    """Return the direction for the limb's hinge, or the bone above its middle, and the pole with its new normal."""
+    """Return the direction for the limb's hinge, or for the bone above its middle, and the pole with its new normal."""
     A, C = model.fk(q, limb.root)[:3, 3], model.fk(q, limb.end)[:3, 3]
     line = C - A
     length = float(np.linalg.norm(line))
@@ -52,7 +52,7 @@ def find_pole_target(model: Model, q: Floats, limb: Limb, pole: Pole) -> tuple[F
     turned = Pole(pole.direction, n)
     if limb.hinge is not None:
         return n, turned
-    # the middle turned about the line of the limb into the wanted plane; the bone above it points there
+    # rotate the middle about the line of the limb into the plane; the bone above it points there
     assert limb.bone is not None, "a limb without a middle has no pole"
     assert limb.middle is not None, "a limb without a middle has no pole"
     B, above = model.fk(q, limb.middle)[:3, 3], model.fk(q, limb.bone[0])[:3, 3]
@@ -64,10 +64,10 @@ def find_pole_target(model: Model, q: Floats, limb: Limb, pole: Pole) -> tuple[F
 
 
 def find_knee_plane(model: Model, q: Floats, limb: Limb, side: Floats) -> Floats:
-    """Return the plane of a knee that points ahead, given the side of its foot: the 12 numbers of a `Knee` target.
+    """Return the plane of a knee that points ahead, given the side axis of its foot: the 12 numbers of a `Knee` target.
 
-    It holds the line of the leg and has the side as its normal, as far as that is across the leg. The numbers are those
-    of a rotation whose third axis is the normal, row by row, then a point of the plane.
+    The plane contains the line of the leg; its normal is the side axis, less its part along the leg. The numbers are a
+    rotation by rows, with the normal as its third axis, then a point of the plane.
     """
     A, C = model.fk(q, limb.root)[:3, 3], model.fk(q, limb.end)[:3, 3]
     line = C - A
@@ -75,7 +75,7 @@ def find_knee_plane(model: Model, q: Floats, limb: Limb, side: Floats) -> Floats
     x, y, z = (n if float(n @ n) > ZERO_LENGTH * ZERO_LENGTH else side).tolist()
     size = math.sqrt(x * x + y * y + z * z)
     x, y, z = x / size, y / size, z / size
-    # two axes across the normal (Duff and others, Building an orthonormal basis, revisited, 2017)
+    # two axes perpendicular to the normal (Duff and others, Building an orthonormal basis, revisited, 2017)
     sign = math.copysign(1.0, z)
     a = -1.0 / (sign + z)
     b = x * y * a
@@ -84,7 +84,7 @@ def find_knee_plane(model: Model, q: Floats, limb: Limb, side: Floats) -> Floats
 
 
 def find_bend_direction(model: Model, q: Floats, limb: Limb) -> Floats:
-    """Return the direction from the line of a limb to its middle, a unit vector; zero if it is straight."""
+    """Return the direction from the line of a limb to its middle, a unit vector; zero if the limb is straight."""
     assert limb.middle is not None, "a limb without a middle does not bend"
     A, B, C = (model.fk(q, frame)[:3, 3] for frame in (limb.root, limb.middle, limb.end))
     u = (C - A) / max(float(np.linalg.norm(C - A)), ZERO_LENGTH)
@@ -95,7 +95,7 @@ def find_bend_direction(model: Model, q: Floats, limb: Limb) -> Floats:
 
 
 def find_any_across(u: Floats) -> Floats:
-    """Return a unit vector across u."""
+    """Return a unit vector perpendicular to u."""
     other = np.zeros(3)
     other[int(np.argmin(np.abs(u)))] = 1.0
     across = np.cross(u, other)

@@ -1,7 +1,7 @@
-"""Stiffness: which parts of a body move first. Limbs do, then the back, and the whole body last.
+"""Stiffness of a rig: limbs move first, then the back, and the whole body last.
 
-A body from a file has no stiffness of its own: a foot that is pulled aside would turn the whole body about it. Such
-joints get what the built-in figure has, by their roles; what has a stiffness already keeps it.
+A body from a file has no stiffness: a foot pulled sideways would rotate the whole body about it. Such joints get the
+stiffness of the built-in figure, by their roles; joints with a stiffness keep it.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from poise.rig.handle import Handle
 __all__ = ["find_gains", "find_stiffness"]
 
 ROOT_STIFFNESS = 50.0
-UPRIGHT_GAIN = 1000.0  # of the rest pose, for turns of the whole body; a joint of stiffness 0 has 1
+UPRIGHT_GAIN = 1000.0  # gain of the rest pose for rotations of the whole body; a joint of stiffness 0 has gain 1
 SPINE_STIFFNESS = dict.fromkeys(("spine_1", "spine_2", "spine_3", "chest"), 20.0)
 ROLE_STIFFNESS = {**SPINE_STIFFNESS, "neck": 3.0, "head": 1.0, "clavicle": 5.0}
-INSIDE_PELVIS = 0.25  # of the way from the pelvis to a hip: nearer joints belong to the pelvis
+INSIDE_PELVIS = 0.25  # of the distance from the pelvis to a hip: nearer joints belong to the pelvis
 
 
 def find_stiffness(model: Model, handles: dict[str, Handle]) -> NDArray[np.float64]:
@@ -37,10 +37,10 @@ def find_stiffness(model: Model, handles: dict[str, Handle]) -> NDArray[np.float
 
 
 def find_gains(model: Model, handles: dict[str, Handle]) -> NDArray[np.float64]:
-    """Return how strongly each velocity is drawn to the rest pose, (nv,): stiffer ones more.
+    """Return the gain of the rest pose for each velocity, (nv,): larger for stiffer joints.
 
-    Where a file gives no stiffness, the turns of the whole body are drawn most of all. A straight leg bends by far more
-    than the pelvis would turn to come as far down, and a person bends the leg.
+    Without stiffness from a file, rotations of the whole body get the largest gain. Otherwise the pelvis would rotate
+    to come down, since a straight leg has to bend by a larger angle, as a person's does.
     """
     out = 1.0 + find_stiffness(model, handles)
     for frame in find_trunk(model, handles):
@@ -54,7 +54,7 @@ def find_gains(model: Model, handles: dict[str, Handle]) -> NDArray[np.float64]:
 def find_trunk(model: Model, handles: dict[str, Handle]) -> list[str]:
     """Return the frames whose joints move the whole body, and those of joints inside the pelvis.
 
-    Some motion capture has such joints: they sit in the pelvis, carry a hip, and are not part of a limb.
+    Some motion capture has such joints: they are in the pelvis, above a hip, and not part of a limb.
     """
     body = next((handle.frame for handle in handles.values() if handle.kind == "body"), None)
     if body is None:

@@ -1,15 +1,14 @@
-"""Limbs that got stuck straight: bend them by the two bones, before the solve.
+"""Bend limbs that are stuck straight by their two bones, before the solve.
 
-A straight limb whose hinge is at its limit feels no pull towards its own root: a search that goes only downhill
-leaves it straight, though the target is nearer. The hinge's angle for a distance D from root A to
-handle C is known:
+A straight limb with its hinge at its limit has no gradient towards its own root: a descent leaves it straight, even if
+the target is nearer. The hinge's angle for a distance D from root A to handle C is known:
 
     D^2 = |x|^2 + |w|^2 + 2 x . R(h, t) w          x = B - A,  w = C - B,  h the hinge's axis at B
     x . R(h, t) w = k + a cos t + b sin t          k = (x.h)(w.h),  a = x.w_,  b = x.(h x w_),  w_ = w - (w.h) h
 
-and the solve starts with the hinge turned that way. The kernels' two-bone method (`elbow_turn` in
-`native/kernels/methods/two_bone.h`) has the same law of cosines and another choice: it keeps the side to which the
-limb is bent and may leave the range for it; here the limb is straight, and the smaller turn inside the range is taken.
+and the solve starts with the hinge rotated by it. The kernels' two-bone method (`elbow_turn` in
+`native/kernels/methods/two_bone.h`) uses the same law of cosines but keeps the side to which the limb is bent, even
+outside the range; here the limb is straight, and the smaller rotation inside the range is chosen.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ from poise.rig.limbs.limb import Limb
 
 __all__ = ["comes_down", "find_bend", "find_hinge", "find_knee_bend"]
 
-LEAST_TURN = 0.02  # radians: less is left to the solve
-EQUAL_TURN = 0.2  # radians: turns that differ by less are as far as each other
+LEAST_TURN = 0.02  # rad: smaller rotations are left to the solve
+EQUAL_TURN = 0.2  # rad: rotations that differ by less count as equally large
 STRAIGHT_COSINE = math.cos(0.25)  # of the angle between the bones of a limb that counts as straight
 
 
@@ -38,10 +37,10 @@ def find_hinge(model: Model, limb: Limb) -> Joint | None:
 def find_bend(
     model: Model, q: Floats, limb: Limb, joint: Joint, frame: str, target: Floats, *, as_made: bool = False
 ) -> float:
-    """Return the turn of the hinge that brings the frame as near to the limb's root as its target is; 0 for none.
+    """Return the rotation of the hinge that brings the frame as near to the limb's root as its target [rad], or 0.
 
-    Only a limb that is longer than its target asks for is bent. Of two turns the smaller one is taken; where both are
-    about as far, as in a straight limb, or if `as_made` says so, the one that bends it the way it is made for.
+    Only a limb that is longer than the distance to its target is bent. The smaller of two rotations is chosen; if both
+    are about equal, as in a straight limb, or with `as_made`, the one in the limb's natural bending direction.
     """
     A, C = model.fk(q, limb.root)[:3, 3], model.fk(q, frame)[:3, 3]
     T = model.fk(q, str(limb.middle))
@@ -55,13 +54,13 @@ def find_bend(
 
 
 def find_turns(line: Floats, w: Floats, h: Floats, distance: float) -> list[float]:
-    """Return the turns about h at the middle that bring the end to a distance from the root; none if it is nearer.
+    """Return the rotations about h at the middle that bring the end to a distance from the root; empty if it is nearer.
 
     Args:
-        line: From the root to the end.
-        w: From the middle to the end.
-        h: The axis of the middle.
-        distance: From the root, where the end shall be.
+        line: The vector from the root to the end.
+        w: The vector from the middle to the end.
+        h: The rotation axis of the middle.
+        distance: The required distance of the end from the root [m].
     """
     if distance >= float(np.linalg.norm(line)):
         return []
@@ -77,7 +76,7 @@ def find_turns(line: Floats, w: Floats, h: Floats, distance: float) -> list[floa
 
 
 def comes_down(model: Model, q: Floats, limb: Limb, way: Floats) -> bool:
-    """Return whether a hip comes nearer to its foot along a way, on a leg too straight for the pull to bend it."""
+    """Return whether a motion brings a hip nearer to its foot, on a leg too straight to bend by descent."""
     A, C = model.fk(q, limb.root)[:3, 3], model.fk(q, limb.end)[:3, 3]
     if float((C - A) @ way) <= 0.0:
         return False
@@ -87,9 +86,10 @@ def comes_down(model: Model, q: Floats, limb: Limb, way: Floats) -> bool:
 
 
 def find_knee_bend(model: Model, q: Floats, limb: Limb, side: Floats, way: Floats) -> Floats:
-    """Return the step of a knee without a hinge, (nv,), for a hip that moves along a way while the foot stays.
+    """Return the step of a knee without a hinge, (nv,), for a hip that moves by `way` while the foot stays.
 
-    With n the side of the foot, across the leg, the bone below the knee turns back about n: the knee goes ahead.
+    The bone below the knee rotates backwards about n, the side axis of the foot less its part along the leg, so that
+    the knee moves ahead.
     """
     dq = np.zeros(model.nv)
     A, B, C = (model.fk(q, str(frame))[:3, 3] for frame in (limb.root, limb.middle, limb.end))

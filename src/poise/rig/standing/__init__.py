@@ -1,1 +1,1 @@
-"""Standing on feet: stance, floor, balance."""
+"""Standing on feet: stance, floor and balance."""

@@ -1,12 +1,12 @@
-"""Why a body does not balance: where its centre of mass is relative to its feet, and which limits hold it there.
+"""The reasons why a body does not balance: the position of its centre of mass relative to its feet, and active limits.
 
-Dragged handles are served before balance, so they may be reached in a pose in which nobody could stand. In the body's
-own directions the centre of mass is
+Dragged handles have a higher priority than balance, so they may be reached in a pose that is not balanced. The centre
+of mass is described in the body's own directions,
 
-    behind, ahead     along f, where the planted feet point to
+    behind, ahead     along f, the direction of the planted feet
     left, right       along u x f, u being up
 
-whichever of the two is farther.
+by the larger of the two components.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ class Fall:
     """A body that does not balance.
 
     Attributes:
-        metres: The distance of its centre of mass from the support.
-        way: In which direction: "behind", "ahead of", "left of", "right of" or "beside".
-        pulled: The handles with a target, which are served before balance.
-        stops: The limits that hold it back, strongest first.
+        metres: The distance of its centre of mass from the support [m].
+        way: The direction: "behind", "ahead of", "left of", "right of" or "beside".
+        pulled: The handles with a target, which have a higher priority than balance.
+        stops: The active limits, strongest first.
     """
 
     metres: float
@@ -49,7 +49,7 @@ class Fall:
 
 
 def find_fall(solution: Solution | None, places: Mapping[str, HandleGoal], feet: Feet) -> Fall | None:
-    """Return how the pose of a frame does not balance; None if it does, or if there is no balance goal."""
+    """Return the imbalance of a frame's pose; None if it is balanced, or without a balance goal."""
     if solution is None or BALANCE not in solution.errors or not is_missed(solution, BALANCE):
         return None
     away = measure_excess(solution, solution.list_rows()[BALANCE])
@@ -60,14 +60,14 @@ def find_fall(solution: Solution | None, places: Mapping[str, HandleGoal], feet:
 
 
 def find_front(q: Floats, feet: Feet, planted: list[str]) -> Floats:
-    """Return where some feet point to, in a pose; zero where they are points."""
+    """Return the mean forward direction of some feet in a pose; zero if they are points."""
     sides = [feet.find_side(name, q) for name in planted if feet[name].side is not None]
     out: Floats = np.cross(np.sum(sides, axis=0), feet.model.up_direction) if sides else np.zeros(3)
     return out
 
 
 def name_way(away: Floats, ahead: Floats, up: Floats) -> str:
-    """Return on which side of a body that looks ahead a way leads."""
+    """Return the side of a body that looks ahead to which a vector points."""
     if not np.linalg.norm(ahead) > 0.0:
         return "beside"
     along, across = float(away @ ahead), float(away @ np.cross(up, ahead))
@@ -77,7 +77,7 @@ def name_way(away: Floats, ahead: Floats, up: Floats) -> str:
 
 
 def say_why(misses: str, fall: Fall | None, units: str) -> str:
-    """Say what is missed, and how the body does not balance."""
+    """Return the text of the misses and of the imbalance."""
     if fall is None:
         return misses
     far = f"its centre of mass is {say_length(fall.metres, units=units)} {fall.way} its feet"

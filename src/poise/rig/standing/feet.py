@@ -1,13 +1,13 @@
-"""Feet: what a body stands on, and how a foot rolls.
+"""Feet: the parts that a body stands on, and the geometry of their roll.
 
-A planted foot is a hinge. Its ball stays, and the heel rises about an axis across the foot:
+A planted foot is a hinge. Its ball stays in place, and the heel rises about an axis across the foot:
 
     f   ahead, along the sole from the heel to the toes, level in the rest pose
     s = u x f                    the axis about which the heel rises, u being up
-    ball                         the joint of the toes; of a foot without such a joint, the middle of the front edge
+    ball                         the joint of the toes; without such a joint, the middle of the front edge
 
-The points of the sole are the contact points of `poise.roles`; those of a foot of which nothing is known but where its
-ankle is are guessed by its height.
+The points of the sole are the contact points of `poise.roles`; if only the ankle of a foot is known, they are estimated
+from its height.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from poise.rig.targets import find_ahead
 
 __all__ = ["FootGeometry", "find_foot"]
 
-EDGE_SHARE = 0.1  # of the length of a sole: so near to its foremost point is its front edge, to the last its rear edge
+EDGE_SHARE = 0.1  # of the length of a sole: distance from its foremost or rearmost point that belongs to that edge
 REAR_NAMES = ("heel", "sole_3", "sole_4")
-SHORTEST_SOLE = 0.01  # of L: a sole that is shorter is a point
-SOLE_PER_ANKLE_HEIGHT = 0.6  # of the height of the ankle: a sole that is shorter is the end of a leg, and a point
-LEG_VELOCITIES = 5  # that can hold the ball of a foot and its side; with fewer the foot is a point
-ANKLE_PER_LEG = 0.09  # of the length of a leg: how high a person's ankle is
+SHORTEST_SOLE = 0.01  # relative to L: a shorter sole is a point
+SOLE_PER_ANKLE_HEIGHT = 0.6  # relative to the height of the ankle: a shorter sole is the end of a leg, and a point
+LEG_VELOCITIES = 5  # needed to hold the ball of a foot and its side; with fewer the foot is a point
+ANKLE_PER_LEG = 0.09  # height of a person's ankle relative to the length of the leg
 GUESSED_SOLE = ((1.6, -0.8), (0.5, -0.5))  # of the ankle's height, ahead and to the sides: an unknown sole
 
 
@@ -43,13 +43,13 @@ class FootGeometry:
 
     Attributes:
         frame: The frame that carries the foot.
-        ball: Where it stays when the heel rises, a point of `frame` [m].
-        toes: The frame of the toes where a joint moves them; None where the foot is one piece.
-        side: The axis about which the heel rises, in `frame`; None where the foot is a point.
+        ball: The point that stays in place when the heel rises, in `frame` [m].
+        toes: The frame of the toes if a joint moves them; None if the foot is one piece.
+        side: The axis about which the heel rises, in `frame`; None if the foot is a point.
         up: The up direction of a flat foot, in `frame`.
         front: Points of the sole that stay on the ground when the heel rises: frames and points on them.
         heel: Points of the sole at its rear edge.
-        hinged: Whether the joint of the toes is a hinge, which then holds the side axis by itself.
+        hinged: Whether the joint of the toes is a hinge, which then fixes the side axis.
     """
 
     frame: str
@@ -68,13 +68,13 @@ class FootGeometry:
 
 
 def find_foot(model: Model, frame: str, q: Floats | None = None) -> FootGeometry:
-    """Return the foot that a frame is on.
+    """Return the foot of a frame.
 
     Args:
         model: The body.
         frame: A frame of the foot.
-        q: A pose in which it stands, the rest pose unless given. The points of a sole say how it lies; where they are
-            in one line, as of a skeleton, they say nothing of how it rolls to a side: in this pose it does not.
+        q: A standing pose (default: the rest pose). If the points of a sole are in one line, as in a skeleton, they do
+            not determine its roll; the foot then has no roll in this pose.
     """
     parts = find_rigid_parts(model)
     own = str(parts[frame] or frame)
@@ -96,7 +96,7 @@ def find_foot(model: Model, frame: str, q: Floats | None = None) -> FootGeometry
     front, heel = split_sole(contacts, along)
     if toes is None:
         first = max(along.values())
-        side = np.cross(up, ahead)  # about the foremost edge, at the height of the lowest point, nothing goes deeper
+        side = np.cross(up, ahead)  # about the front edge, at the height of the lowest point, no point moves below it
         low = min(float(place @ up) for place in at.values())
         ball_at = first * ahead + low * up + float(np.mean([at[point] @ side for point in front])) * side
     else:
@@ -115,7 +115,7 @@ def find_foot(model: Model, frame: str, q: Floats | None = None) -> FootGeometry
 
 
 def split_sole(contacts: Sequence[ContactPoint], along: dict[Place, float]) -> tuple[list[Place], list[Place]]:
-    """Return the front and the rear of a sole: as its points are called, else those at its two ends."""
+    """Return the front and the rear points of a sole: by their names, otherwise those at its two ends."""
     first, last = max(along.values()), min(along.values())
     edge, middle = EDGE_SHARE * (first - last), 0.5 * (first + last)
     rear = {(contact.frame, contact.point) for contact in contacts if contact.name.startswith(REAR_NAMES)}
@@ -128,7 +128,7 @@ def split_sole(contacts: Sequence[ContactPoint], along: dict[Place, float]) -> t
 
 
 def stand_on_point(model: Model, own: str, frame: str, places: list[Floats], up: Floats) -> FootGeometry:
-    """Return a foot that is a point: its handle where that is on the ground, else the middle of what touches it."""
+    """Return a foot that is a point: its handle if that is on the ground, otherwise the centre of its lowest points."""
     T = model.fk(model.rest, own)
     handle = T[:3, :3].T @ (model.fk(model.rest, frame)[:3, 3] - T[:3, 3])
     low = min(float(place @ up) for place in places)
@@ -144,7 +144,7 @@ def is_line(model: Model, places: list[Floats], ahead: Floats) -> bool:
 
 
 def find_upright(model: Model, own: str, ahead: Floats, q: Floats) -> Floats:
-    """Return the up direction of a foot that does not roll sideways in a pose, in its own axes."""
+    """Return the up direction, in the foot's axes, of a foot that has no sideways roll in a pose."""
     up = model.fk(q, own)[:3, :3].T @ model.up_direction
     across = up - (up @ ahead) * ahead
     size = float(np.linalg.norm(across))
@@ -153,17 +153,17 @@ def find_upright(model: Model, own: str, ahead: Floats, q: Floats) -> Floats:
 
 
 def count_above(model: Model, frame: str) -> int:
-    """Return how many velocities move a frame against the root of the body."""
+    """Return the number of velocities that move a frame relative to the root of the body."""
     names = {model.frame(name).joint for name in model.ancestors(frame)}
     own = [joint for joint in model.joints if joint.name in names and joint.parent is not None and not joint.mimic]
     return sum(joint.nv for joint in own if joint.kind != "free")
 
 
 def guess_sole(model: Model, own: str, low: Place) -> list[Place]:
-    """Return the corners of a sole of which nothing is known but its lowest frame: a rectangle, by the ankle's height.
+    """Return the corners of an unknown sole: a rectangle sized by the height of the ankle.
 
-    Where the foot of a figure ends at the ankle, its height is that of a person with such legs. No corners where the
-    body looks nowhere.
+    If the foot of a figure ends at the ankle, the height is that of a person with such legs. Empty if the forward
+    direction of the body is unknown.
     """
     up, ahead = model.up_direction, find_ahead(model)
     T = model.fk(model.rest, own)
@@ -179,7 +179,7 @@ def guess_sole(model: Model, own: str, low: Place) -> list[Place]:
 
 
 def measure_leg(model: Model, own: str) -> float:
-    """Return how long the leg above a foot is, from its hip to its ankle; 0 where it has no such roles."""
+    """Return the length of the leg above a foot, from its hip to its ankle [m]; 0 without these roles."""
     for side in ("l", "r"):
         hip, knee = model.roles.get(f"hip_{side}"), model.roles.get(f"knee_{side}")
         if hip is not None and knee in model.ancestors(own)[1:]:
@@ -189,16 +189,16 @@ def measure_leg(model: Model, own: str) -> float:
 
 
 def find_toes(model: Model, parts: dict[str | None, str | None], own: str) -> str | None:
-    """Return the frame of the one part that hangs on a foot; None where nothing does, or several do, as claws."""
+    """Return the frame of the only child part of a foot; None without one, or with several, such as claws."""
     found = {root for root in parts.values() if root is not None and parts[find_parent(model, root)] == own}
     return found.pop() if len(found) == 1 else None
 
 
 def find_foot_ahead(model: Model, own: str, toes: str | None, points: Sequence[Place]) -> Floats | None:
-    """Return where a foot points to in the rest pose, level; None where it is a point.
+    """Return the forward direction of a foot in the rest pose, horizontal; None if it is a point.
 
-    From the ankle to the toes; of a foot in one piece along its sole, to the side to which the body looks, or which is
-    farther away from the ankle.
+    It points from the ankle to the toes; for a foot in one piece along its sole, in the forward direction of the body,
+    or otherwise to the end farther from the ankle.
     """
     up, at = model.up_direction, find_place(model, (own, ORIGIN))
     if toes is not None:
@@ -217,7 +217,7 @@ def find_foot_ahead(model: Model, own: str, toes: str | None, points: Sequence[P
         return None
     body = find_ahead(model)
     mean = float(longest @ body) if body is not None else 0.0
-    if abs(mean) < 0.5:  # the sole is about as wide as long, or nobody knows where the body looks
+    if abs(mean) < 0.5:  # the sole is about as wide as long, or the forward direction of the body is unknown
         mean = float(along.max() + along.min() - 2.0 * (at @ longest))
     out: Floats = longest if mean >= 0.0 else -longest
     return out

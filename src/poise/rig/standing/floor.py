@@ -1,8 +1,8 @@
-"""Floor: points of the body that never go below a height.
+"""Floor: a limit that keeps points of the body above a height.
 
     limit   u . p >= height        metres, u being the world's up, for every point p
 
-As of every limit, what is below the floor at the start never goes deeper.
+As for every limit, points below the floor at the start never go deeper.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Floor(Limit):
         self.settle("floor", points=tuple(self.points))
 
     def rows(self, model: Model, moves: NDArray[np.bool_]) -> LimitRows:
-        """Return a row for each point: a ball without a radius, above a half-space."""
+        """Return a row for each point: a sphere of radius 0 above a half-space."""
         up = tuple(model.up_direction.tolist())
         rows = [
             LimitRow(

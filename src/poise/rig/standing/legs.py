@@ -1,8 +1,8 @@
-"""Legs that carry a body: they bend under a pelvis that comes down, the way knees do.
+"""Legs that carry a body: bend them under a pelvis that is dragged down.
 
-A straight leg feels no pull along itself, and a pelvis that is dragged down would turn the whole body instead. So it is
-bent before the solve, by its two bones. A knee whose hinge lets it bend back, as many machines have it by a few
-degrees, does not bend back farther than it rests: it could not return from there.
+A straight leg has no gradient along itself, and a pelvis that is dragged down would rotate the whole body instead. So
+the leg is bent before the solve, by its two bones. If a knee's hinge can bend backwards, by a few degrees in many
+machines, it bends back no farther than its rest angle, since it could not return from there.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from poise.spatial import Rotation
 
 __all__ = ["Legs"]
 
-CORRECTION_STEPS = 2  # that bring feet back: the second corrects the first
+CORRECTION_STEPS = 2  # steps that return the feet to their places: the second corrects the first
 
 
 class Legs:
@@ -31,7 +31,7 @@ class Legs:
     Args:
         model: The body.
         problems: Its goals and solvers.
-        span: How far each velocity may lead in a frame, (nv,).
+        span: The largest motion of each velocity in a frame, (nv,).
     """
 
     def __init__(self, model: Model, problems: Problems, span: Floats) -> None:
@@ -41,9 +41,9 @@ class Legs:
         self._loose: dict[str, list[tuple[Limb, int, float]]] = {}
 
     def find_knees(self, state: Snapshot) -> list[tuple[int, float, float]]:
-        """Return the knees of held legs under a dragged pelvis: velocity index, bending direction, room to turn back.
+        """Return the knees of supporting legs under a dragged pelvis: velocity index, bending direction, room.
 
-        The room is how far a knee may turn back.
+        The room is the angle by which a knee may turn back [rad].
         """
         out: list[tuple[int, float, float]] = []
         for name in state.dragged:
@@ -54,7 +54,7 @@ class Legs:
         return out
 
     def list_loose(self, frame: str) -> list[tuple[Limb, int, float]]:
-        """List the legs under a frame whose knees can bend back, with velocity index and bending direction."""
+        """List the legs under a frame whose knees can bend backwards, with velocity index and bending direction."""
         if frame not in self._loose:
             found = self._loose[frame] = []
             for limb in self.find_legs(frame):
@@ -68,7 +68,7 @@ class Legs:
         return self._loose[frame]
 
     def measure_room(self, v: int, way: float, q: Floats) -> float:
-        """Return how far a knee may turn back, at most to its rest angle or straight [rad]."""
+        """Return the angle by which a knee may turn back, at most to its rest angle or straight [rad]."""
         if v not in self._ends:
             joint = next(joint for joint in self.model.joints if joint.nv and joint.v.start == v)
             at = joint.q.start
@@ -77,10 +77,10 @@ class Legs:
         return way * float(q[at]) - end
 
     def bend_legs(self, state: Snapshot, handle: Handle, target: Floats, q: Floats, turned: Floats) -> None:
-        """Bend straight legs on held feet under a handle that comes down, such as the pelvis: writes q and turned.
+        """Bend straight legs on held feet under a handle that moves down, such as the pelvis; write q and turned.
 
-        The knees turn as far as the distance from hip to foot asks for. The other joints of the legs, and the slides of
-        the root, keep the feet where they are.
+        The knees rotate to match the distance from hip to foot. The other joints of the legs, and the slides of the
+        root, keep the feet in place.
         """
         way = target - self.model.fk(state.q, handle.frame)[:3, 3]
         dq, legs = np.zeros(self.model.nv), []
@@ -98,9 +98,9 @@ class Legs:
             turned += self.model.difference(first, q)
 
     def turn_knee(self, q: Floats, limb: Limb, way: Floats) -> Floats:
-        """Return the step of a knee for a hip that moves along a way while the foot stays, (nv,)."""
+        """Return the step of a knee for a hip that moves by `way` while the foot stays, (nv,)."""
         dq, joint = np.zeros(self.model.nv), find_hinge(self.model, limb)
-        if joint is not None:  # the foot is as far from where the way takes the hip, as it must be from the hip
+        if joint is not None:  # shifting the foot by -way is equivalent to moving the hip by way
             end = self.model.fk(q, limb.end)[:3, 3] - way
             dq[joint.v] = find_bend(self.model, q, limb, joint, limb.end, end, as_made=True)
         elif self.problems.has_front(limb.handle):
@@ -120,7 +120,7 @@ class Legs:
         return np.flatnonzero(free & (knees == 0.0))
 
     def keep_feet(self, first: Floats, q: Floats, legs: list[Limb], free: NDArray[np.intp]) -> Floats:
-        """Return a step of some velocities that brings feet back to their first places, (nv,)."""
+        """Return a step of some velocities that returns feet to their first positions, (nv,)."""
         J, r, unit = [], [], self.model.length
         for limb in legs:
             frame = self.problems.feet[limb.handle].frame
