@@ -1,4 +1,4 @@
-"""The only room that knows C++ exists: batch loops over the kernels, numpy in and numpy out."""
+"""The bindings of the C++ kernels, with numpy arrays in and out."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ core = _core
 
 
 def choose_level_from_environment() -> None:
-    """Choose the instruction level that the environment variable `POISE_LEVEL` names; without it, keep the best one.
+    """Select the instruction level named in the environment variable `POISE_LEVEL`; without it, keep the best one.
 
     Raises:
-        InvalidValue: If this machine does not run the level.
+        InvalidValue: This machine does not support the level.
     """
     wanted = os.environ.get("POISE_LEVEL")
     if not wanted:
@@ -34,7 +34,7 @@ choose_level_from_environment()
 
 
 def broadcast_rows(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
-    """Return two arrays of rows with the same leading shape, by numpy's rules; the bindings call it if they differ."""
+    """Broadcast two arrays of rows to the same leading shape; the bindings call it if the shapes differ."""
     try:
         lead = np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
         wide = [np.broadcast_to(x, (*lead, x.shape[-1])) for x in (a, b)]

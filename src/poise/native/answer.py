@@ -11,16 +11,16 @@ __all__ = ["Answer", "make_answer"]
 if TYPE_CHECKING:
 
     class Answer(NamedTuple):
-        """What a solve returns.
+        """The result of a native solve.
 
         Attributes:
             q: The best configuration.
-            errors: Metres and radians of each goal, (goals, 2); closed loops come first.
-            outcome: How the search ended, an `Outcome`.
-            steps: Steps taken, over all searches.
-            searches: Searches made.
-            winner: The search that the answer came from, from 1.
-            seconds: How long it took.
+            errors: The error of each goal [m, rad], (goals, 2); closed loops come first.
+            outcome: The result of the search, an `Outcome`.
+            steps: Number of steps, over all searches.
+            searches: Number of searches.
+            winner: The search that found the answer, from 1.
+            seconds: The time of the solve [s].
             late: Whether time ran out.
             unreachable: Whether a bound proves that no pose reaches the goals.
         """
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         late: bool
         unreachable: bool
 else:
-    Answer = _core.Answer  # made in bind/solver.cpp, which costs a quarter of calling a NamedTuple
+    Answer = _core.Answer  # made in bind/solver.cpp, which takes a quarter of the time of a NamedTuple
 
 
 def make_answer(
@@ -50,8 +50,8 @@ def make_answer(
     late: bool = False,
     unreachable: bool = False,
 ) -> Answer:
-    """Return the answer of a driver that searches by itself; its last search is the one that counts, or `winner`."""
-    make: Any = Answer  # of a tuple, where a NamedTuple takes its places one by one
+    """Return the answer of a driver with its own searches; `winner` defaults to the last search."""
+    make: Any = Answer  # takes one tuple, unlike a NamedTuple
     won = searches if winner is None else winner
     answer: Answer = make((q, errors, outcome, steps, searches, won, seconds, late, unreachable))
     return answer

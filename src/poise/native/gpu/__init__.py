@@ -1,4 +1,4 @@
-"""Batches on a GPU: the source for a device, its compilation and its launches."""
+"""Batches on a GPU: the kernel source, its compilation and its launches."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Batches on a GPU: the package's own headers, compiled by NVRTC through CuPy for one problem, cached on disk by CuPy.
+"""Batches on a GPU: the package's headers, compiled for one problem by NVRTC through CuPy, which caches them on disk.
 
-Everything is queued on the caller's current stream and nothing waits for it.
+All work is queued on the caller's current stream, without synchronisation.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ EARLY = (
     (200_000, 4),
     (1_000_000, 8),
     (1 << 62, 16),
-)  # up to so many rows: searches of a thread before a warp takes over
+)  # (largest number of rows, searches per thread before a warp takes over)
 OPTIONS = (
     "--std=c++20",
     "--use_fast_math",
-)  # quick division, roots and sines in float: every answer is judged in double
-TEAM_ROWS = 4096  # up to so many rows a warp takes each from the start
-CHUNK = 1 << 23  # rows in one launch: bounds the scratch memory, and the time until Ctrl-C is heard
+)  # fast division, roots and sines in float: every answer is checked in double
+TEAM_ROWS = 4096  # rows: up to this number, one warp per row from the start
+CHUNK = 1 << 23  # rows in one launch: bounds the scratch memory, and the delay of Ctrl-C
 MOST_GOALS = 16
 FEW, MANY = ("search_few", "settle_few"), ("search_rows", "decide_rows", "search_hard", "end_rows")
-FIRST_ROUND = 32  # searches of a warp before a closed form decides
+FIRST_ROUND = 32  # searches of a warp before a closed form is used
 COUNTERS = 8
 OUTPUTS = ("q", "errors", "reached", "codes", "steps", "searches")
 
 
 def load_cupy() -> Any:
-    """Return CuPy, or raise an error with the command that installs it."""
+    """Return CuPy, or raise MissingExtra with the command that installs it."""
     try:
         import cupy as found
     except ImportError:
@@ -67,7 +67,7 @@ class DeviceProblem:
 
     Attributes:
         native: The prepared solver.
-        finish: Whether poses are taken on in double, and handed back so.
+        finish: Whether poses are refined and returned in double.
     """
 
     native: Any
@@ -82,12 +82,12 @@ class DeviceProblem:
 
     @cached_property
     def most(self) -> int:
-        """Searches for a row, at most."""
+        """The largest number of searches per row."""
         return int(self.tables[0]["searches"])
 
     @cached_property
     def decides(self) -> bool:
-        """Whether a goal has a closed form, which decides rows that a few searches have missed."""
+        """Whether a goal has a closed form, which decides rows that a few searches missed."""
         return bool(self.tables[0]["closed"])
 
     @cached_property
@@ -104,7 +104,7 @@ class DeviceProblem:
         return call
 
     def source(self, single: tuple[bool, ...], names: tuple[str, ...]) -> str:
-        """Return the whole source of some kernels, for targets, and last for starts, that are float or double."""
+        """Return the whole source of some kernels; `single` marks targets, and last starts, that are float."""
         return write_whole_source(self.tables, single, names, self.finish)
 
     def kernels(self, single: tuple[bool, ...], names: tuple[str, ...]) -> Kernels:
@@ -120,9 +120,9 @@ class DeviceProblem:
         return found
 
     def scratch(self, rows: int) -> dict[str, Any]:
-        """Return arrays for so many rows, by their names in the kernels' argument; `poses` are those in float.
+        """Return scratch arrays for `rows` rows, by their names in the kernels' argument; `poses` are in float.
 
-        They stay from call to call, for each stream its own.
+        They are reused between calls, separately for each stream.
         """
         xp = load_cupy()
         stream = xp.cuda.get_current_stream().ptr
@@ -145,7 +145,7 @@ class DeviceProblem:
         rows: int,
         places: Mapping[str, tuple[int, int]],
     ) -> None:
-        """Queue a batch. Arrays are (array, numbers from one row to the next); `places` (address, bytes a row)."""
+        """Queue a batch. Arrays are (array, stride between rows); `places` are (address, bytes per row)."""
         single = (*(array.dtype.itemsize == 4 for array, _ in targets), starts[0].dtype.itemsize == 4)
         begins = [(array.data.ptr, stride, array.itemsize) for array, stride in (*targets, starts)]
         for first in range(0, rows, CHUNK):
@@ -155,7 +155,7 @@ class DeviceProblem:
     def _make_call(
         self, begins: list[tuple[int, int, int]], places: Mapping[str, tuple[int, int]], first: int, count: int
     ) -> Any:
-        """Return the kernels' argument for some rows of a batch; `begins` are (address, stride, bytes a number)."""
+        """Return the kernels' argument for some rows of a batch; `begins` are (address, stride, bytes per number)."""
         call = np.zeros(1, self._call)
         scratch = {name: array.data.ptr for name, array in self.scratch(count).items()}
         for name in ("counters", "hard", "open", "best"):
@@ -199,7 +199,7 @@ class DeviceProblem:
 
 
 def limit_searches(call: Any, early: int, most: int) -> Any:
-    """Return the kernels' argument with its numbers of searches: one struct, quicker to pass than many arguments."""
+    """Return the kernels' argument with its search limits: one struct is faster to pass than many arguments."""
     given = call.copy()
     given["early"], given["most"] = early, most
     return given.view(f"V{given.itemsize}")
@@ -208,7 +208,7 @@ def limit_searches(call: Any, early: int, most: int) -> Any:
 def write_whole_source(
     tables: tuple[dict[str, Any], dict[str, Any]], single: tuple[bool, ...], names: tuple[str, ...], finish: bool
 ) -> str:
-    """Return the source of some kernels with its headers, of a problem in float and in double."""
+    """Return the source of some kernels with its headers, for a problem in float and in double."""
     return inline_headers(write_source(*tables, single, names, finish=finish))
 
 
@@ -220,15 +220,15 @@ def load_kernels(
     finish: bool,
     device: int,  # noqa: ARG001 - a kernel belongs to one
 ) -> Kernels:
-    """Return the kernels of a problem, which solvers made alike share.
+    """Return the kernels of a problem, shared by equal solvers.
 
-    To write and load them again would take as long as to solve a million rows.
+    Generating and loading them again would take as long as solving a million rows.
     """
     return Kernels(write_whole_source(marshal.loads(tables), single, names, finish), names)
 
 
 class Kernels:
-    """The kernels of one source."""
+    """The compiled kernels of one source."""
 
     def __init__(self, source: str, names: tuple[str, ...]) -> None:
         xp = load_cupy()
@@ -237,7 +237,7 @@ class Kernels:
         self._waves: dict[str, int] = {}
 
     def wave(self, name: str) -> int:
-        """Return how many blocks of a kernel run at once on the whole device."""
+        """Return the number of blocks of a kernel that run at once on the whole device."""
         if name not in self._waves:
             attributes = load_cupy().cuda.Device().attributes
             registers = max(16, 8 * ((self.functions[name].num_regs + 7) // 8))

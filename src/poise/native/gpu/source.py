@@ -1,7 +1,7 @@
-"""Source for a device: a prepared problem as C++ types whose sizes, and for small bodies all numbers, are constants.
+"""Write the source for a device: a prepared problem as C++ types with constant sizes and, if small, constant numbers.
 
-A body of a few joints becomes constants in the instructions, so that a search lives in registers. A large one keeps its
-numbers in constant memory and its loops as loops. Both are read by the same kernels (`kernels/loop/gpu_entry.h`).
+A body of a few joints becomes constants in the instructions, so that a search fits into registers. A large one keeps
+its numbers in constant memory and its loops as loops. The same kernels read both (`kernels/loop/gpu_entry.h`).
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from poise.native import _core as core
 
 __all__ = ["KERNEL_NAMES", "ROOT", "inline_headers", "is_small", "list_kernels", "write_problem", "write_source"]
 
-ROOT = Path(__file__).parents[1]  # from where every include is written
-SMALL = 10  # primitives, and rows: up to here everything is unrolled
+ROOT = Path(__file__).parents[1]  # root of all include paths
+SMALL = 10  # primitives, and rows: up to this number everything is unrolled
 ARM = 7  # primitives, and velocities, of an arm
 NONE = core.OPEN
-FLOAT_TELLS = 3e-5  # [L, rad] errors that a search in float brings about surely
+FLOAT_TELLS = 3e-5  # L or rad: errors that a search in float reliably reaches
 KERNEL_NAMES = ("search_few", "settle_few", "search_rows", "decide_rows", "search_hard", "end_rows")
-DECIDING = ("settle_few", "decide_rows")  # only where a goal has a closed form
+DECIDING = ("settle_few", "decide_rows")  # only if a goal has a closed form
 
 Table = Mapping[str, Any]
 
@@ -32,24 +32,24 @@ def is_small(table: Table) -> bool:
 
 
 def list_kernels(table: Table) -> tuple[str, ...]:
-    """Return the names of the kernels that the problem has."""
+    """Return the names of the problem's kernels."""
     return tuple(name for name in KERNEL_NAMES if table["closed"] or name not in DECIDING)
 
 
 def choose_blocks(table: Table) -> int:
-    """Return how many blocks of 128 threads share a multiprocessor, which bounds a search's registers.
+    """Return the number of blocks of 128 threads per multiprocessor, which bounds the registers of a search.
 
     Six leave 80 registers, four 128.
 
-    Measured for the Panda: four blocks with a few spilled registers 600 million rows a second, three without 576. For
-    the Unitree G1, whose numbers are in memory anyway: six blocks 3.6 million, five 3.0, eight 3.5.
+    Measured for the Panda: 600 million rows per second with four blocks and a few spilled registers, 576 with three and
+    none. For the Unitree G1, with its numbers in memory: 3.6 million with six blocks, 3.0 with five, 3.5 with eight.
     """
     arm = max(len(table["primitives"]), int(table["n_v"])) <= ARM and int(table["n_rows"]) <= 6
     return 4 if arm else 2 if is_small(table) else 6
 
 
 def write_number(x: Any, real: str) -> str:
-    """Return a number as C++ reads it back exactly."""
+    """Return a number as a C++ literal that is read back exactly."""
     if isinstance(x, bool):
         return "true" if x else "false"
     if isinstance(x, int):
@@ -59,7 +59,7 @@ def write_number(x: Any, real: str) -> str:
 
 
 def write_braces(x: Any, real: str) -> str:
-    """Return nested numbers as a C++ initialiser; members by name."""
+    """Return nested numbers as a C++ initialiser, with designated members."""
     if isinstance(x, Mapping):
         return "{" + ", ".join(f".{name} = {write_braces(part, real)}" for name, part in x.items()) + "}"
     if isinstance(x, (list, tuple)):
@@ -83,12 +83,12 @@ class Arrays:
         return f"return {self.space}_{name}[i];"
 
     def result(self, kind: str) -> str:
-        """Return the type of such an accessor."""
+        """Return the return type of such an accessor."""
         return f"const {kind}&"
 
 
 def list_places(table: Table) -> list[int]:
-    """Return the model's coordinates that the problem reads, in order."""
+    """Return the indices of the model's coordinates that the problem reads, in order."""
     used: set[int] = set()
     sizes = {core.Primitive.BALL: 4, core.Primitive.SLIDE3: 3}
     for p in table["primitives"]:
@@ -99,7 +99,7 @@ def list_places(table: Table) -> list[int]:
 
 
 def mark_relative(table: Table, places: Sequence[int]) -> list[int]:
-    """Return 1 for coordinates whose seeds are relative to the start: without a range, or not free to move."""
+    """Return 1 for coordinates with seeds relative to the start: without a range, or not free to move."""
     ranged = (f for f in table["freedoms"] if f["lower"] > -NONE or f["upper"] < NONE)
     fixed = {f["q_index"]: 0 for f in ranged if f["q_index"] >= 0}
     for c in table["coordinates"]:
@@ -109,7 +109,7 @@ def mark_relative(table: Table, places: Sequence[int]) -> list[int]:
 
 
 def list_idle(table: Table, places: Sequence[int]) -> list[dict[str, Any]]:
-    """Return the coordinates outside the problem, with the ranges they are brought back into."""
+    """Return the coordinates outside the problem, with the ranges to clamp them to."""
     held = table["settings"]["limits"] != core.LimitHandling.OFF
     ranges = {f["q_index"]: {"lower": f["lower"], "upper": f["upper"]} for f in table["idle"]} if held else {}
     rest = (q for q in range(int(table["n_q"])) if q not in set(places))
@@ -168,12 +168,12 @@ def write_problem(table: Table, space: str, real: str) -> str:
 
 
 def write_static(kind: str, name: str, body: str) -> str:
-    """Return a static accessor by index."""
+    """Return the source of a static accessor by index."""
     return f"  static POISE_FN {kind} {name}(int i) {{\n    {body}\n  }}"
 
 
 def write_problem_struct(table: Table, places: Sequence[int], small: bool, shelf: Arrays, real: str) -> list[str]:
-    """Return `Problem` and its settings."""
+    """Return the source of `Problem` and its settings."""
 
     def lookup(kind: str, name: str, rows: Sequence[Any], precision: str = real) -> str:
         filled = list(rows) or [0]
@@ -213,7 +213,7 @@ def write_problem_struct(table: Table, places: Sequence[int], small: bool, shelf
 
 
 def write_posture_struct(wanted: Sequence[float], gain: Sequence[float], real: str) -> list[str]:
-    """Return where the body rests, if it does: arrays for one thread."""
+    """Return the source of the posture: arrays for one thread, or null pointers without one."""
     if not gain:
         return ["struct Rest {\n  POISE_FN Posture<T> posture() const { return {nullptr, nullptr}; }\n};"]
     values = (
@@ -230,7 +230,7 @@ def write_posture_struct(wanted: Sequence[float], gain: Sequence[float], real: s
 
 
 def coarsen(table: Table) -> Table:
-    """Return the problem with tolerances that float can resolve; double finishes the rest."""
+    """Return the problem with tolerances that float can resolve; double refines the rest."""
     least = (FLOAT_TELLS * float(table["scale"]), FLOAT_TELLS)
     goals = [
         {**g, "tolerance": [max(x, y) for x, y in zip(g["tolerance"], least, strict=True)]} for g in table["goals"]
@@ -246,9 +246,9 @@ def write_source(
     Args:
         f32: The problem in float.
         f64: The problem in double.
-        single: Which targets, and at the end whether the starts, are float.
-        kernels: Those wanted.
-        finish: Poses are taken on in double.
+        single: Whether each of the targets, and last the starts, is float.
+        kernels: The names of the kernels to include.
+        finish: Whether poses are refined in double.
     """
     filled = {
         "SINGLE": ", ".join(write_number(flag, "") for flag in single[:-1]),
@@ -269,7 +269,7 @@ def write_source(
 
 
 def inline_headers(source: str, folder: Path = ROOT) -> str:
-    """Return the source with each header of the kernels in its place, once: a cache can know it by its hash."""
+    """Return the source with each kernel header inlined once, so that a cache can identify it by its hash."""
     seen: set[str] = set()
 
     def place(match: re.Match[str]) -> str:
