@@ -30,7 +30,7 @@ from poise.solvers.proofs import find_freedom, find_tolerances
 __all__ = ["CompletenessQuery"]
 
 Bools = NDArray[np.bool_]
-EDGE = 1e-3  # rad or m: how far an answer within its tolerance may be beyond the end of its arc
+EDGE = 1e-3  # rad or m: tolerance at the end of an arc, for answers within the goal's tolerance
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ def prove(
         options: The options, for the moving joints and the handling of limits.
         rows: The goals to consider, as rows for the kernels.
         q: The configuration of the joints that may not move.
-        limited: Whether joint ranges hold, unless the options switch them off.
+        limited: Whether joint ranges apply, unless the options switch them off.
     """
     tolerances = {name: find_tolerances(model, goals[name]) for name in rows}
     return find_proof(model, rows, tolerances, find_freedom(model, options, q, limited))

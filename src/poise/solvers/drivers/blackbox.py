@@ -40,7 +40,7 @@ class Tried:
         self._least, self._most = np.inf, max_steps
 
     def is_last(self, x: Floats) -> bool:
-        """Return whether x is the last evaluated point, where a gradient is evaluated again."""
+        """Return whether x is the last evaluated point, as for a gradient at the same point."""
         return self.steps >= 0 and np.array_equal(x, self._last)
 
     def count(self) -> None:
