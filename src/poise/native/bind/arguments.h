@@ -1,4 +1,4 @@
-// arguments.h: what a caller gave, checked: frames by name, rows of numbers, points, references. Refusals name the argument.
+// arguments.h: checks of a caller's arguments: frames by name, rows of numbers, points. Errors name the argument.
 #pragma once
 #include <cmath>
 #include <utility>
@@ -20,7 +20,7 @@ inline int frame_of(const Body& body, nb::handle frame) {
   }
   Py_ssize_t size = 0;
   const char* text = PyUnicode_AsUTF8AndSize(frame.ptr(), &size);
-  if (!text) PyErr_Clear();  // half a character: no frame has such a name
+  if (!text) PyErr_Clear();  // an incomplete character: no frame has such a name
   const auto found =
       text ? body.frame_index.find(std::string_view(text, static_cast<std::size_t>(size))) : body.frame_index.end();
   if (found != body.frame_index.end()) return found->second;
@@ -31,7 +31,7 @@ inline int frame_of(const Body& body, nb::handle frame) {
   throw nb::python_error();
 }
 
-// rows of `width` numbers, finite; quaternions among them not zero
+// rows of `width` finite numbers, with nonzero quaternions
 template <class T> Array rows_of(nb::handle x, int width, const char* name, const char* meaning) {
   Array a = as_array<T>(x, name);
   if (a.ndim() == 0 || a.dim(a.ndim() - 1) != width) {
@@ -65,7 +65,7 @@ inline npy_intp row_count(const Array& a) {
   return n;
 }
 
-// b with the leading shape of a, both possibly broadcast
+// b with the leading shape of a, both broadcast if necessary
 template <class T> std::pair<Array, Array> broadcast_rows(Array a, Array b) {
   const int na = a.ndim() - 1, nb_ = b.ndim() - 1;
   bool same = na == nb_;

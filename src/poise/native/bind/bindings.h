@@ -1,10 +1,10 @@
-// bindings.h: what the bindings of the solver and of its batches share.
+// bindings.h: functions shared by the bindings of the solver and of its batches.
 #pragma once
 #include "bind/prepared.h"
 
 namespace poise {
 
-// Python's turn, now and then in a long solve: Ctrl-C arrives as the exception that its handler raises
+// runs Python's signal handlers at intervals in a long solve: Ctrl-C raises the exception of its handler
 bool hear_signals(const void*);
 
 void bind_codes(nb::module_& m);
@@ -18,7 +18,7 @@ void bind_charts(nb::module_& m);
 void bind_nearest(nb::module_& m);
 void bind_answers(nb::class_<PreparedSolver>& solver);
 
-// a solver's start, checked; and new numbers for all goals at once, in order, as the table has them
+// checks a solver's start; and sets new numbers for all goals at once, in the order of the table
 void read_start(PreparedSolver& solver, nb::handle start);
 void take_numbers(PreparedSolver& solver, const Array& all);
 

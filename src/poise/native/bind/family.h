@@ -1,4 +1,4 @@
-// family.h: a family as Python found it, read into what the kernels know.
+// family.h: reads a family from Python into the types of the kernels.
 #pragma once
 #include "bind/arrays.h"
 #include "kernels/closed/decide.h"

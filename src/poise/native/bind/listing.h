@@ -1,4 +1,5 @@
-// listing.h: rows of branches of a transform, arcs of its free joint, and rows along them; for Python's doors in listing.cpp and answers.cpp.
+// listing.h: rows of branches of a transform, arcs of its free joint, and rows along them; used by listing.cpp and
+// answers.cpp.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -10,11 +11,11 @@ namespace poise {
 
 using FamilyNumbers = std::vector<double>;
 
-// A branch of a target at a value of the free joint, as Python reads it. way: the longest way of a joint from the start.
+// A branch of a target at a value of the free joint, for Python. way: the largest motion of a joint from the start.
 struct BranchRow {
   std::int64_t target, branch, certain;
   double value, way;
-  double joints[7], slacks[7], excesses[7];  // near the start; how well they are known; how far outside their ranges
+  double joints[7], slacks[7], excesses[7];  // near the start; their uncertainties; distances outside their ranges
 };
 
 FamilyTarget<double> target_without_errors(const double* R, const double* p);

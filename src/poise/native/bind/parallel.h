@@ -1,4 +1,4 @@
-// parallel.h: a loop over the rows of a batch: a few under the interpreter's lock, many without it, very many on all cores.
+// parallel.h: a loop over the rows of a batch: few with the interpreter's lock, many without, very many on all cores.
 #pragma once
 #include <nanobind/nanobind.h>
 
@@ -10,9 +10,9 @@
 
 namespace poise {
 
-constexpr std::size_t rows_worth_releasing = 64;   // from here on the lock is given up
-constexpr std::size_t rows_worth_a_thread = 2048;  // each thread gets at least so many
-constexpr std::size_t row_grain = 64;  // threads meet at multiples of this, so that packs are the same for any number
+constexpr std::size_t rows_worth_releasing = 64;   // from this number on the lock is released
+constexpr std::size_t rows_worth_a_thread = 2048;  // least number per thread
+constexpr std::size_t row_grain = 64;  // threads split at multiples of this: packs are the same for any number
 
 inline std::size_t& thread_limit() {
   static std::size_t limit = 0;
@@ -26,7 +26,7 @@ inline std::size_t threads_for(std::size_t rows) {
   return std::clamp<std::size_t>(rows / rows_worth_a_thread, 1, cores);
 }
 
-// f(first row, number of rows), on several threads where the batch is worth it; the first exception is rethrown
+// f(first row, number of rows), on several threads for large batches; the first exception is rethrown
 template <class F> void share_rows(std::size_t rows, const F& f) {
   const std::size_t threads = threads_for(rows);
   const std::size_t share = (rows / threads + row_grain) / row_grain * row_grain;

@@ -1,4 +1,4 @@
-// prepared.h: a solver as Python holds it: the problem, its names, and what reads its targets.
+// prepared.h: a prepared solver in Python: the problem, its names, and the readers of its targets.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -15,17 +15,17 @@ namespace poise {
 struct PreparedSolver {
   SolverData data;
   std::vector<std::string> names;      // of the goals
-  std::vector<nb::object> converters;  // any target to its numbers, for what is not a plain array
+  std::vector<nb::object> converters;  // from any target to its numbers, for targets that are not plain arrays
   std::vector<nb::object> residuals;   // of custom goals; None for the others
   std::vector<nb::object> jacobians;
-  nb::object prove;                       // the bounds that were left for when they are needed; None: there are none
-  std::vector<int> quaternions;           // where the quaternions of q start, of joints that may move or not
+  nb::object prove;                       // computes the postponed bounds; None if there are none
+  std::vector<int> quaternions;           // where the quaternions of q start, movable or not
   std::vector<double> pending;            // targets being read
-  std::unique_ptr<PreparedSolver> first;  // the first level alone, where the strict solve begins with it
+  std::unique_ptr<PreparedSolver> first;  // the first level alone, if the strict solve begins with it
   int n_v = 0;                            // of the body
-  std::vector<double> gaussian_memory;    // of steps to a Gaussian's likeliest pose; grows once
+  std::vector<double> gaussian_memory;    // for steps to a Gaussian's most likely pose; grows once
   std::vector<int> gaussian_columns;
-  mutable std::atomic<bool> in_use{false};  // some thread is inside a call; the others are refused
+  mutable std::atomic<bool> in_use{false};  // a thread is inside a call; others raise an error
   std::thread::id solved_by;                // whose call the record of the last solve is
 };
 

@@ -1,9 +1,10 @@
-// along.h: poses along an arc of the free joint, and the one of them that is nearest to a start.
+// along.h: poses along an arc of the free joint, and the one nearest to a start.
 //
-// The nearest pose is the one whose longest way of a joint is shortest. It is looked for among poses along the arc, and then between those
-// that are beside the best one: each joint is taken for a parabola through three poses, and where the longest way of all these is shortest
-// the next pose is looked at. An arc often ends where two branches meet. There joints go as a square root does, which no parabola
-// follows; with s in value = middle - half cos s they go evenly, so parabolas are those of s.
+// The nearest pose has the smallest largest motion of a joint. It is searched among poses along the arc, then between
+// the neighbours of the best one: each joint is approximated by a parabola through three poses, and the next pose is
+// evaluated where the largest motion of these is smallest. An arc often ends where two branches meet. There the joints
+// behave like a square root, which no parabola follows; as functions of s, with value = middle - half cos s, they are
+// smooth, so the parabolas are functions of s.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -14,14 +15,15 @@
 
 namespace poise {
 
-// Where answers are told from: values of the joints, and what a unit of each counts.
+// The start of the distances: the joint values, and the weight of a unit of each.
 struct ListStart { const double *values, *scale; };
 
-// A pose on an arc: the value of the free joint, all joints near the start, how well each is known, and the longest way of one from the start.
+// A pose on an arc: the value of the free joint, all joints near the start, their uncertainties, and the largest motion
+// of a joint from the start.
 struct ArcPose { double value, way, joints[7], slacks[7]; };
 
-// The pose of a branch at a value; false: it is not inside the ranges there. If it shall `follow` the start, a joint that is not determined, in
-// a singular place, is as near the start as its bounds and its range allow; a search brings the others there.
+// Returns whether a branch is inside the ranges at a value, and its pose. With `follow`, a joint that is undetermined
+// at a singular pose is set as near to the start as its bounds and range allow; a search corrects the others.
 inline bool pose_at(const FamilyQuestion<double>& question, int branch, double value, const ListStart& start,
                     bool follow, ArcPose& out) {
   constexpr double undetermined = 0.5;  // [rad]
@@ -47,13 +49,13 @@ inline bool pose_at(const FamilyQuestion<double>& question, int branch, double v
   });
 }
 
-// Looks along arcs of one question, one after the other.
+// Searches along the arcs of one query, one after the other.
 class AlongArcs {
  public:
   AlongArcs(const FamilyQuestion<double>& question, int samples, const ListStart& start)
       : question_(question), samples_(samples), start_(start) {}
 
-  // of an arc the nearest pose, then poses along it; none where there is none
+  // the nearest pose of an arc, then poses along it; empty if the arc has none
   const std::vector<ArcPose>& sample(const Piece& arc) {
     constexpr int some = 16;
     arc_ = arc;
@@ -83,12 +85,12 @@ class AlongArcs {
     ArcPose pose;
   };
   struct Parabola { double at, slope, bend; };
-  static constexpr double little = 1e-6;  // a way that is shorter by less is no shorter
+  static constexpr double little = 1e-6;  // a motion that is smaller by less counts as equal
 
   double middle() const { return 0.5 * (arc_.low + arc_.high); }
   double half() const { return 0.5 * (arc_.high - arc_.low); }
 
-  // the pose at a value, among the others in their order; false: there is none
+  // inserts the pose at a value in order; false if there is none
   bool look(double value, bool follow = false) {
     const double inside = minimum(maximum(value, arc_.low), arc_.high);
     if (!pose_at(question_, arc_.branch, inside, start_, follow, pose_)) return false;
@@ -97,7 +99,7 @@ class AlongArcs {
     std::size_t to = near_.size();
     // ends: at the first
     while (to > 0 && near_[to - 1].turn > one.turn) --to;
-    if (to > 0 && one.turn - near_[to - 1].turn < 1e-9) {  // the same again
+    if (to > 0 && one.turn - near_[to - 1].turn < 1e-9) {  // the same pose again
       if (pose_.way < near_[to - 1].pose.way) near_[--to] = one;
     } else {
       near_.insert(near_.begin() + static_cast<std::ptrdiff_t>(to), one);
@@ -108,7 +110,8 @@ class AlongArcs {
   }
   bool look_at_turn(double turn) { return look(middle() - half() * std::cos(turn)); }
 
-  // Poses between those beside the best one, until they come as near as the parabolas say; then half way to both sides, where that may be wrong.
+  // Evaluates poses between the neighbours of the best one until they are as near as the parabolas predict; then the
+  // midpoints to both sides, in case the prediction is wrong.
   void refine() {
     constexpr int most_rounds = 8;
     bool probed = false;
@@ -126,7 +129,7 @@ class AlongArcs {
     }
   }
 
-  // where between the poses beside number i the longest way should be shortest
+  // the value between the neighbours of pose i at which the largest motion should be smallest
   void predict(std::size_t i, double& turn, double& way) const {
     const Near &a = near_[i - 1], &b = near_[i], &c = near_[i + 1];
     const double left = a.turn - b.turn, right = c.turn - b.turn;
@@ -153,7 +156,7 @@ class AlongArcs {
     turn = b.turn + best;
   }
 
-  // from a joint of one pose to that of another, the short way round
+  // the difference of a joint between two poses, by the shorter way round
   double apart(int k, const ArcPose& from, const ArcPose& to) const {
     const double by = to.joints[k] - from.joints[k];
     return axis_of(question_.spec, k).slides ? by : by - whole_turn * std::round(by / whole_turn);
@@ -163,10 +166,10 @@ class AlongArcs {
   int samples_;
   ListStart start_;
   Piece arc_{};
-  ArcPose pose_{};          // that was looked at last
+  ArcPose pose_{};          // the last pose evaluated
   std::vector<Near> near_;  // along the arc
   std::vector<ArcPose> poses_;
-  std::size_t best_ = 0;  // of these
+  std::size_t best_ = 0;  // index of the best one
 };
 
 }  // namespace poise

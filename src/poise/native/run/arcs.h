@@ -1,11 +1,12 @@
-// arcs.h: the arcs of a free joint: for each branch of a transform every interval in which all joints are inside their ranges.
+// arcs.h: the arcs of a free joint: for each branch of a transform, every interval with all joints inside their ranges.
 //
-// The free joint's range is cut into cells. A branch is ruled out in a cell, or inside all over it; or the cell is looked at to the second order:
-// where in it the branch may be inside, and where it surely is. What lies between is a cell again, much narrower where a joint passes
-// its limit or two branches meet: its width shrinks with the square. In a cell narrower than `finest` the pose in its middle decides.
+// The free joint's range is divided into cells. In a cell, a branch is excluded, or inside everywhere; otherwise a
+// second-order expansion bounds the parts in which the branch may be inside, and certainly is. The remainder is a new
+// cell, much narrower near a joint limit or where two branches meet: its width shrinks quadratically. In a cell
+// narrower than `finest`, the pose at its midpoint decides.
 //
-// The widest cell is looked at first: where cells run out, in a singular place that no cell decides, the whole range has been looked at
-// alike, and what is left is decided by the poses in the middles. Then it is not established that the arcs are all.
+// The widest cell is processed first. If the cells run out, at a singular pose that no cell decides, the whole range
+// has been covered evenly, and the midpoints decide the rest. Completeness of the arcs is then not proved.
 #pragma once
 #include <algorithm>
 #include <vector>
@@ -15,16 +16,16 @@
 
 namespace poise {
 
-// an interval of the free joint in which a branch is inside the ranges, or may be
+// an interval of the free joint in which a branch is, or may be, inside the ranges
 struct Piece {
   int branch;
   double low, high;
 };
 
-// What a length of the free joint is measured in: radians, or a tenth of the chain where it slides.
+// The unit of length of the free joint: radians, or a tenth of the chain if it slides.
 inline double unit_of_free(const FamilySpec<double>& spec) { return spec.free.slides ? 0.1 * spec.chain.length : 1.0; }
 
-// Cells that are still to be looked at, what is sure, and what is so narrow that its middle decided, and outside.
+// The work list, with arcs proved inside, arcs decided by their midpoint, and excluded arcs.
 class ArcSearch {
  public:
   std::vector<Piece> sure, open;
@@ -40,7 +41,7 @@ class ArcSearch {
     std::make_heap(cells_.begin(), cells_.end(), is_narrower);
   }
 
-  // false: there were too many cells
+  // false if there were too many cells
   bool find(int most) {
     // ends: after `most` cells
     for (; !cells_.empty() && looked < most; ++looked) {
@@ -61,14 +62,14 @@ class ArcSearch {
  private:
   using Leaf = FamilyLeaf<double, Flowing<double>>;
   static constexpr int first_cells = 32;
-  static constexpr double alike = 1.5;  // a cell that is so much wider than either of two is still taken for both
+  static constexpr double alike = 1.5;  // a cell wider than either of two by at most this factor replaces both
   struct Cell {
     double low, high;
     unsigned branches;
   };
   static bool is_narrower(const Cell& a, const Cell& b) { return a.high - a.low < b.high - b.low; }
 
-  // A cell for some branches. Branches often end together: cells of the same place that were found together are one.
+  // A cell for some branches. Branches often end together, so cells at the same place found together are merged.
   void push(double low, double high, unsigned branches) {
     for (Cell& own : fresh_) {
       const double from = minimum(low, own.low), to = maximum(high, own.high);
@@ -78,7 +79,7 @@ class ArcSearch {
     }
     fresh_.push_back({low, high, branches});
   }
-  // what is left of a cell for one branch; cut in two where that is most of it
+  // adds the remainder of a cell for one branch, divided in two if that is most of the cell
   void push_part(const Cell& cell, double low, double high, unsigned branch) {
     if (!(low < high)) return;
     const double middle = 0.5 * (low + high);
@@ -93,7 +94,7 @@ class ArcSearch {
     }
   }
 
-  // the pose in the middle of a cell decides
+  // decides a cell by the pose at its midpoint
   void look_at_middle(const Cell& cell) {
     const double at = middle_of(cell);
     const CellBranches found = branches_of_cell(question_, at, half_of(cell), cell.branches);
@@ -112,7 +113,7 @@ class ArcSearch {
       wide |= take(leaf, cell, at, half);
       return false;
     });
-    // what cannot be told in the middle cannot be told beside it either: the chain itself is not known so well
+    // if the midpoint is undecided, so are its neighbours: the chain itself is not known precisely enough
     if (wide && cell.high - cell.low <= coarse_) {
       const CellBranches middle = branches_of_cell(question_, at, 0.0, wide);
       const unsigned doubt = middle.open & ~middle.full;
@@ -124,7 +125,7 @@ class ArcSearch {
     push(cell.low, at, wide);
   }
 
-  // what a leaf says of a cell; its branch where that is so little that the cell is to be cut in two
+  // applies the result of a leaf to a cell; returns its branch if the cell has to be divided
   unsigned take(const Leaf& leaf, const Cell& cell, double at, double half) {
     const FlowSpan<double>& span = leaf.span;
     const unsigned branch = 1u << leaf.branch;
@@ -141,12 +142,12 @@ class ArcSearch {
   }
 
   const FamilyQuestion<double>& question_;
-  double finest_, coarse_;   // [rad or m]
+  double finest_, coarse_;   // rad or m
   std::vector<Cell> cells_;  // a heap, the widest on top
-  std::vector<Cell> fresh_;  // that were found by the last look
+  std::vector<Cell> fresh_;  // found in the last step
 };
 
-// pieces that touch as one
+// merges pieces that touch
 inline std::vector<Piece> join(std::vector<Piece> pieces, double gap) {
   std::sort(pieces.begin(), pieces.end(),
             [](const Piece& a, const Piece& b) { return a.branch != b.branch ? a.branch < b.branch : a.low < b.low; });
@@ -163,7 +164,7 @@ inline std::vector<Piece> join(std::vector<Piece> pieces, double gap) {
 
 constexpr double far_from_arcs = 1e-4;
 
-// whether every place of an interval is within `far` of an arc of its branch; the arcs of a branch are sorted
+// whether every point of an interval is within `far` of an arc of its branch; the arcs of a branch are sorted
 inline bool is_near_arcs(const Piece& open, const std::vector<Piece>& arcs, double far) {
   double from = open.low;
   for (const Piece& arc : arcs) {
@@ -175,10 +176,11 @@ inline bool is_near_arcs(const Piece& open, const std::vector<Piece>& arcs, doub
   return false;
 }
 
-// Whole arcs, and whether every one is among them: all was looked through, and nothing may be inside that is farther from an arc than
-// `far_from_arcs`. Where the free joint slides, that and `finest` are parts of a tenth of the chain's length.
+// The merged arcs, and whether they are proved complete: the whole range was processed, and nothing farther from an arc
+// than `far_from_arcs` may be inside. If the free joint slides, that and `finest` are relative to a tenth of the
+// chain's length.
 inline bool find_arcs(const FamilyQuestion<double>& question, double finest, int most, std::vector<Piece>& out) {
-  // no finer than the chain itself is known
+  // no finer than the precision of the chain itself
   const double own = question.spec.turn_error + question.spec.point_error / question.spec.chain.length;
   const double unit = unit_of_free(question.spec), width = unit * maximum(finest, own);
   ArcSearch search(question, width);

@@ -1,5 +1,5 @@
-// history.h: where things stand in a row of the history, which has one for every evaluated pose of a recorded call. The rows are written in
-// `note` (running.h).
+// history.h: the layout of a row of the history, one for every evaluated pose of a recorded call. `note` (running.h)
+// writes the rows.
 #pragma once
 #include "memory/solver_data.h"
 

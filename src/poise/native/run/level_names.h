@@ -1,4 +1,4 @@
-// level_names.h: which instruction levels of this build the machine runs, for those who ask (`poise doctor`).
+// level_names.h: the instruction levels of this build that the machine supports, such as for `poise doctor`.
 #pragma once
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
-// listed.h: the poses of a goal that has a closed form: every branch, of a chain with a free joint at values all over its range. They take
-// the place of searches from seeds where several answers are asked for.
+// listed.h: the poses of a goal with a closed form: every branch, at values spread over the range of a free joint if
+// any. They replace searches from seeds if several answers are requested.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -12,16 +12,16 @@ namespace poise {
 
 constexpr double whole_turn = 2.0 * one_pi;
 constexpr double half_turn =
-    0.5 + 1e-9;  // of a turn: what is as near on both sides is the lower one, whatever the last bits are
+    0.5 + 1e-9;  // of a turn: of two equally near angles the lower one is chosen, regardless of rounding
 
-// the least whole number that is not less
+// the smallest integer that is not less
 POISE_FN double whole_above(double x) { return std::ceil(x); }
 template <class S> POISE_FN S whole_above(S x) {
   const S shift = S(TrigTable<real_t<S>>::round_shift), near = (x + shift) - shift;
   return select(near < x, near + S(real_t<S>(1)), near);
 }
 
-// an angle moved by whole turns: inside the range where that is possible, and there as near as can be
+// an angle shifted by whole turns into the range if possible, as near as possible
 template <class S> POISE_FN S bring_near(const FamilyAxis<S>& axis, S v, S near) {
   if (axis.slides) return v;
   const S turn = S(whole_turn), part = S(1.0 / whole_turn), little = S(1e-12), low = axis.middle - axis.half,
@@ -35,18 +35,18 @@ template <class S> POISE_FN S bring_near(const FamilyAxis<S>& axis, S v, S near)
   return select(under & ((up <= high + S(1e-9)) | (low - close >= up - high)), up, close);
 }
 
-// One pose: the numbers that it has for the chain's joints, inside their ranges, and the longest way of one from the start.
+// One pose: the values of the chain's joints, inside their ranges, and the largest motion of a joint from the start.
 struct ListedPose {
   double far;
   int branch;
   double values[7];
 };
 
-// The joints of the chain as a pose has them: where their numbers stand, what they are measured in, and from where to where they may be.
+// The joints of the chain in a pose: their indices in q, their units, and their ranges.
 struct ListedJoints {
   int count = 0, q_index[7];
   double gain[7], bias[7];  // of the chain's value: gain q + bias
-  double unit[7];           // a radian, or metres over L
+  double unit[7];           // 1 for radians, or L in metres
   double lower[7], upper[7];
 };
 
@@ -70,27 +70,27 @@ inline ListedJoints measure_joints(const SolverData& solver, const ClosedForm<do
   return out;
 }
 
-// How many values of a free joint are looked at for so many answers, besides the start's own.
+// The number of values of a free joint to try for a number of answers, in addition to the start's own.
 inline int values_for(const ClosedForm<double>& form, int solutions) {
   if (form.spec.free_joint == FREE_NONE) return 0;
   return std::min(64, std::max(16, solutions / 8));
 }
-constexpr int finer_values = 128;  // and where none of them has a pose
+constexpr int finer_values = 128;  // used if none of these has a pose
 
-// the most questions of one row
+// the largest number of queries of one row
 inline std::size_t most_asked(const ClosedForm<double>& form) {
   return form.spec.free_joint == FREE_NONE ? 1 : finer_values + FamilyScan<double>::most + 1;
 }
 
-// the most that can be listed
+// the largest number of listed poses
 inline std::size_t most_listed(const ClosedForm<double>& form) { return 8 * most_asked(form); }
 
-// Whether branches are all that the goals can have: there is one goal, and it has a closed form.
+// Whether the branches are all answers of the goals: there is one goal, and it has a closed form.
 inline bool lists_serve(const SolverData& solver) {
   return solver.goals.size() == 1 && solver.closed.size() == 1 && solver.closed[0].goal == 0;
 }
 
-// the numbers that a pose has for the chain's joints
+// the values of the chain's joints in a pose
 inline void read_joints(const ListedJoints& joints, const double* q, double* values) {
   for (int k = 0; k < joints.count; ++k) values[k] = q[joints.q_index[k]];
 }
@@ -98,33 +98,33 @@ inline void place_joints(const ListedJoints& joints, const double* values, doubl
   for (int k = 0; k < joints.count; ++k) q[joints.q_index[k]] = values[k];
 }
 
-// A question: the branches of a target at a value of the free joint, for the row of that number; the numbers of the chain's joints in its start.
+// A query: the branches of a target at a value of the free joint, for a row; `start` has the joints of the chain.
 struct ListAsk {
   const double *target, *start;
   double value;
   int row;
 };
 
-// poses of one row, and how many there is room for
+// poses of one row, and the capacity
 struct ListedRow {
   ListedPose* poses;
   int count, room;
 };
 
-// What is compiled once for each instruction level.
+// Functions compiled once for each instruction level.
 struct ListOps {
-  int lanes;  // questions that are answered side by side
-  // every branch of what is asked, appended to the rows of `out` that it is asked for
+  int lanes;  // queries answered in parallel
+  // appends every branch of the queries to their rows of `out`
   void (*list)(const SolverData& solver, const ListedJoints& joints, const ListAsk* asks, int count, ListedRow* out);
-  // errors (2 a pose) of poses of the only goal, which stand one behind the other
+  // errors (2 per pose) of consecutive poses of the only goal
   void (*judge)(const SolverData& solver, const double* target, const double* poses, int count, Scratch& scratch,
                 double* errors);
 };
-const ListOps& list_ops();  // the best that this machine can run
+const ListOps& list_ops();  // the best level that this machine supports
 
-// Writes the questions of a row: all branches, with a free joint at the start's own value and at about so many values all over its range.
-// Returns how many there are. Branches that are outside a range, or that end, by less than what is tolerated are left out: to look for their
-// poses would take longer than all others.
+// Writes the queries of a row: all branches, with a free joint at the start's own value and at about `values` values
+// over its range. Returns their number. Branches that exceed a range, or end, by less than the tolerance are excluded:
+// searching for their poses would take longer than all others.
 inline int ask_poses(const ClosedForm<double>& form, const double* target, const double* start, int values, int row,
                      ListAsk* out) {
   int count = 0;
@@ -143,14 +143,14 @@ inline int ask_poses(const ClosedForm<double>& form, const double* target, const
   return count;
 }
 
-// which pose of a list, and what it is sorted by
+// the index of a pose in a list, and its sort key
 struct ListedPlace {
   double far;
   int branch, at;
   bool nearest;
 };
 
-// Writes the order of a list: the nearest pose of each branch first, the others after them, each part by its way from the start.
+// Writes the order of a list: the nearest pose of each branch first, then the others, each part nearest first.
 inline void arrange_poses(const ListedRow& row, ListedPlace* out) {
   double least[8];
   std::fill(least, least + 8, HUGE_VAL);

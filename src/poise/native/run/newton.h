@@ -1,13 +1,14 @@
-// newton.h: Newton's step of a cost that is missed, where the damped step creeps. Part of solve.cpp.
+// newton.h: Newton's step for a missed goal, used if the damped step converges slowly. Part of solve.cpp.
 //
-// A missed goal is a minimum of large residuals: there J^T J says little about how the cost bends. Newton's step solves
+// A missed goal is a minimum with large residuals, where J^T J is a poor Hessian. Newton's step solves
 //
-//   (J^T J - sum_i r_i d2(row_i)/dq2) x = J^T r   over what is free
+//   (J^T J - sum_i r_i d2(row_i)/dq2) x = J^T r   over the free directions
 //
-// by conjugate gradients, which leave alone what nothing bends (Dembo and Steihaug 1983), and with the products of that matrix from
-// differences of J^T r: so every kind of goal has them. What is free, and how far, is the caller's business: joints off their bounds
-// (polish.h), or what the levels above leave (strict/newton.h). Rows above a level are kept as they are by multipliers, which take their
-// place in r: then it is the Lagrangian that bends, and a step along what is curved stays on it to second order.
+// by conjugate gradients, which ignore directions without curvature (Dembo and Steihaug 1983). The matrix products come
+// from differences of J^T r, so they work for every kind of goal. The caller defines the free directions: joints off
+// their bounds (polish.h), or the null space of the levels above (strict/newton.h). Multipliers keep the rows above a
+// level unchanged and replace them in r: the Hessian is then that of the Lagrangian, and a step along a curved
+// constraint stays on it to second order.
 #pragma once
 #include "run/running.h"
 
@@ -15,17 +16,17 @@ namespace poise {
 namespace POISE_LEVEL {
 namespace {
 
-constexpr double creeps = 0.8;            // a step that leaves more than this of the cost
-constexpr double difference_step = 1e-6;  // radians or lengths of the body
+constexpr double creeps = 0.8;            // a step is slow if it leaves more than this of the cost
+constexpr double difference_step = 1e-6;  // rad or lengths of the body
 
-// What the search for one step needs, cut from solver.newton; a stride of numbers each (row_basis.h).
+// The memory of one step, taken from solver.newton; each array has one stride (row_basis.h).
 struct NewtonWork {
   S *pull, *left, *way,
-      *bent;               // J^T r of what is free, what is left of it, the direction, the matrix times the direction
-  S *sum, *fixed;          // the step, and that of the joints that go to their bound
-  S* aimed;                // what is free of what is left
-  S* given;                // n_rows: what stands for r in the rows above the level
-  int first, last, goals;  // the level's rows, and the goals up to it
+      *bent;               // free part of J^T r, its remainder, the direction, the matrix times the direction
+  S *sum, *fixed;          // the step, and the step of the joints that go to their bound
+  S* aimed;                // the free part of the remainder
+  S* given;                // n_rows: replaces r in the rows above the level
+  int first, last, goals;  // the level's rows, and the number of goals up to it
 };
 
 NewtonWork newton_work(SolverData& solver, int first, int last, int goals) {
@@ -34,7 +35,7 @@ NewtonWork newton_work(SolverData& solver, int first, int last, int goals) {
   return {at, at + n, at + 2 * n, at + 3 * n, at + 4 * n, at + 5 * n, at + 6 * n, at + 7 * n, first, last, goals};
 }
 
-// out = J^T r at the pose that was evaluated and assembled last
+// out = J^T r at the pose evaluated and assembled last
 void pull_of(const SolverData& solver, const NewtonWork& w, S* out) {
   const SearchState<S>& s = solver.state;
   const int m = solver.n_rows;
@@ -55,8 +56,8 @@ S motion_of(const SolverData& solver, const S* x) {
   return most;
 }
 
-// w.bent = the matrix times w.way, from J^T r a little along it; `from` is where the step begins. `scale`, where there is one, is the
-// measure of the vectors.
+// w.bent = the matrix times w.way, from J^T r a little along it, starting at `from`. `scale`, if given, is the metric
+// of the vectors.
 void bend(SolverData& solver, const NewtonWork& w, const S* from, const S* scale) {
   SearchState<S>& s = solver.state;
   auto problem = solver.problem();
@@ -73,15 +74,15 @@ void bend(SolverData& solver, const NewtonWork& w, const S* from, const S* scale
     w.bent[c] = share > 0.0 ? (w.pull[c] - w.bent[c] * (scale ? scale[c] : 1.0)) / share : 0.0;
 }
 
-// how a step along a direction ends
+// the result of a step along a direction
 enum class Met : int { NOTHING, BOUND, END };
 
-// Adds to w.sum what makes w.left zero over what is free, as far as `precise` of it. The space says what that is:
-//   aim(left, way)           way = what is free of left, in the measure that the directions are compared in
-//   bend()                   the product
-//   square_of(way)           the square of its length in that measure
-//   flattest()               of the largest curvature seen: less is rounding
-//   meet(curve, least, share)  the share of w.way that is taken, where it is not flat; a bound that it meets is not free from now on
+// Adds to w.sum the step that makes w.left zero over the free directions, up to `precise` of it. The space defines:
+//   aim(left, way)           way = the free part of left, in the metric of the directions
+//   bend()                   the matrix product
+//   square_of(way)           its squared length in that metric
+//   flattest()               relative to the largest curvature: less is rounding
+//   meet(curve, least, share)  the share of w.way to take, unless it is flat; a bound that is met becomes fixed
 template <class Space>
 void conjugate(SolverData& solver, const NewtonWork& w, Space& space, int most, S precise, Clock::time_point begun) {
   const int n = solver.n_v;

@@ -1,5 +1,5 @@
-// ops.h: the batch operations, as tables of functions. ops.cpp is compiled once for each instruction level and the
-// bindings choose the table that this machine can run.
+// ops.h: the batch operations, as tables of functions. ops.cpp is compiled once for each instruction level, and the
+// bindings select the best table that this machine supports.
 #pragma once
 #include <cstddef>
 
@@ -26,7 +26,7 @@ template <class T> struct Ops {
                      Scratch&);
 };
 
-// rotations and rigid motions by themselves, always in double: widths of input and output rows are given by the name
+// rotations and rigid motions, always in double; the names give the widths of input and output rows
 struct SpatialOps {
   using Map = void (*)(const double* in, std::size_t batch, double* out, Scratch&);
   Map matrix_of_quaternion;  // 4 -> 9
@@ -46,7 +46,7 @@ struct OpsTable {
   SpatialOps spatial;
 };
 
-const OpsTable& ops();          // the best table that this machine can run
+const OpsTable& ops();          // the best table that this machine supports
 const SolverOps& solver_ops();  // likewise
 void choose_level(
     const char* name);  // for tests: "baseline", "avx2", "avx512"; unknown or unsupported names are ignored

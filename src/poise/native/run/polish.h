@@ -1,11 +1,11 @@
-// polish.h: from the best pose of the searches to the minimum itself, where a goal is missed. Part of solve.cpp.
+// polish.h: from the best pose of the searches to the minimum, if a goal is missed. Part of solve.cpp.
 //
-// The minimum is of what the goals weigh. Where it misses by little, a pose beside it may still be within every tolerance: that is looked
-// for at the end, with each error measured in its tolerance.
+// The minimum depends on the weights of the goals. If it misses by little, a nearby pose may still be within every
+// tolerance: that is searched at the end, with each error relative to its tolerance.
 //
-// Downhill only, with damping that grows when a step fails and shrinks when it works (Marquardt 1963), so that a goal out of reach is
-// answered by the same still pose every time. Where that creeps, Newton's step (newton.h) is tried first, over the joints that are free,
-// and taken if it leads down.
+// Steps only go downhill, with damping that grows after a failed step and shrinks after a success (Marquardt 1963), so
+// that a goal out of reach always gives the same pose. If this is slow, Newton's step (newton.h) over the free joints
+// is tried first, and taken if it reduces the cost.
 #pragma once
 #include "run/strict/strict.h"
 
@@ -14,16 +14,16 @@ namespace POISE_LEVEL {
 namespace {
 
 constexpr int most_polished = 8;                // steps in continuous mode
-constexpr int most_attempts = 48;               // dampings that one step is tried with
+constexpr int most_attempts = 48;               // dampings to try for one step
 constexpr double least_polish_damping = 1e-12;  // less would be lost in the rounding of J D^-1 J^T
-constexpr double least_fall = 1e-14;      // of the cost: less is rounding, and must not decide where a saddle leads
-constexpr int weighings = 5;              // times that they are weighed anew
-constexpr std::size_t most_weighed = 16;  // goals that are weighed by their tolerances
-constexpr int newton_rounds = 6;          // times that joints are fixed at a bound and Newton's step is solved again
+constexpr double least_fall = 1e-14;      // relative to the cost: less is rounding, and must not decide at a saddle
+constexpr int weighings = 5;              // iterations of the weights
+constexpr std::size_t most_weighed = 16;  // goals weighted by their tolerances
+constexpr int newton_rounds = 6;          // iterations of fixing joints at a bound and solving Newton's step again
 
 // ---------------------------------------------------------------------------------------------- Newton's step
 
-// Marks in work.inverse_D the joints that may go where the cost falls, by the square of their unit over their weight; 0 for the others.
+// Sets work.inverse_D of the joints that may move downhill to the square of their unit over their weight, others to 0.
 void find_free(SolverData& solver, const NewtonWork& w) {
   StepWorkspace<S>& work = solver.state.work;
   for (int c = 0; c < solver.n_v; ++c) {
@@ -36,7 +36,7 @@ void find_free(SolverData& solver, const NewtonWork& w) {
   }
 }
 
-// what is free: joints by the square of their unit, 0 for those that are fixed; bounds are not met on the way
+// the free joints: the square of their unit, 0 for fixed ones; bounds are not checked along the way
 struct FreeJoints {
   SolverData& solver;
   const NewtonWork& w;
@@ -51,11 +51,11 @@ struct FreeJoints {
     return sum;
   }
   S flattest() const { return 1e-9; }
-  // flat, or bent the other way: what was found so far is the step
+  // flat or negative curvature: the step so far is the result
   Met meet(S curve, S least, S&) const { return curve > least ? Met::NOTHING : Met::END; }
 };
 
-// w.sum of the joints that are free, with the others going as far as w.fixed says
+// w.sum of the free joints, with the others moved by w.fixed
 void solve_newton(SolverData& solver, const NewtonWork& w, Clock::time_point begun) {
   FreeJoints joints{solver, w, solver.state.work.inverse_D};
   for (int c = 0; c < solver.n_v; ++c) w.way[c] = w.fixed[c];
@@ -67,7 +67,7 @@ void solve_newton(SolverData& solver, const NewtonWork& w, Clock::time_point beg
   conjugate(solver, w, joints, solver.n_v + 2, 1e-8, begun);
 }
 
-// what would leave its room is fixed at the end of it; true if there is somebody new
+// fixes joints that would leave their room at its end; true if there are new ones
 bool fix_crossing(SolverData& solver, const NewtonWork& w) {
   StepWorkspace<S>& work = solver.state.work;
   bool crossed = false;
@@ -80,7 +80,7 @@ bool fix_crossing(SolverData& solver, const NewtonWork& w) {
   return crossed;
 }
 
-// Newton's step from trial_q into w.sum, within the room of every joint; state.J and rows belong to that pose, and are lost.
+// Newton's step from trial_q into w.sum, within the room of every joint; overwrites state.J and rows of that pose.
 void find_newton(SolverData& solver, const NewtonWork& w, Clock::time_point begun) {
   pull_of(solver, w, w.pull);
   find_free(solver, w);
@@ -89,7 +89,7 @@ void find_newton(SolverData& solver, const NewtonWork& w, Clock::time_point begu
   fix_crossing(solver, w);
 }
 
-// Newton's step, or a part of it, where that leads down: state.q goes on, and is looked at
+// takes Newton's step, or a part of it, if that reduces the cost; updates and evaluates state.q
 bool step_by_newton(SolverData& solver, S before, Clock::time_point begun) {
   SearchState<S>& s = solver.state;
   const NewtonWork w = newton_work(solver, 0, solver.n_rows, static_cast<int>(solver.goals.size()));
@@ -106,7 +106,7 @@ bool step_by_newton(SolverData& solver, S before, Clock::time_point begun) {
 
 // ---------------------------------------------------------------------------------------------- downhill
 
-// state.q one step further down from the best pose, by Newton's step or by one of less and less length; false if none leads down
+// moves state.q one step downhill from the best pose, by Newton's step or shorter and shorter ones; false if none does
 template <int M> bool step_down(SolverData& solver, bool creeping, S& damping, Clock::time_point begun) {
   const auto problem = solver.problem();
   SearchState<S>& s = solver.state;
@@ -137,7 +137,7 @@ template <int M> bool step_down(SolverData& solver, bool creeping, S& damping, C
   return better;
 }
 
-// keeps the pose state.q if it is the best so far
+// stores the pose state.q if it is the best so far
 void keep_polished(SolverData& solver) {
   SearchState<S>& s = solver.state;
   look(solver);
@@ -150,7 +150,7 @@ void keep_polished(SolverData& solver) {
   if (within_tolerance(solver.problem(), s.errors, 1.0) && !(outside > 0.0)) solver.outcome = Outcome::REACHED;
 }
 
-// From the best pose to the minimum. In continuous mode a few steps: the next call goes on. True if it came to the end.
+// From the best pose to the minimum; in continuous mode a few steps, and the next call continues. True if it converged.
 template <int M> bool polish_rows(SolverData& solver, Clock::time_point begun) {
   SearchState<S>& s = solver.state;
   copy_configuration(solver.problem(), solver.best_q.data(), s.q);
@@ -190,14 +190,13 @@ bool some_joint_at_bound(const SolverData& solver) {
   return false;
 }
 
-// The default step fixes joints at their bounds by a rule of thumb and can stand still where it should not; the exact active set
-// (active_set.h) says whether there is a way on.
+// The default step fixes joints at their bounds heuristically and can stop too early; the exact active set
+// (active_set.h) decides whether the cost can decrease further.
 void polish(SolverData& solver, Clock::time_point begun) {
   const bool ended = polish_plainly(solver, begun);
   StrictState& t = solver.strict_state;
   const bool asked = ended && solver.outcome == Outcome::STALLED && solver.settings.limits == LIMITS_ACTIVE;
-  const bool short_steps =
-      solver.settings.reach < 1.0;  // what the user bounds is not to be left to another way of stepping
+  const bool short_steps = solver.settings.reach < 1.0;  // other steps would ignore the user's step limit
   if (!asked || short_steps || !some_joint_at_bound(solver)) return;
   copy_configuration(solver.problem(), solver.best_q.data(), t.here.q);
   t.assembled = nullptr;
@@ -211,14 +210,14 @@ void polish(SolverData& solver, Clock::time_point begun) {
 
 // ---------------------------------------------------------------------------------------------- within the tolerances
 
-// Calls visit(weight, tolerance over the length scale) for every weight of a goal that counts.
+// Calls visit(weight, tolerance over the length scale) for every positive weight of a goal.
 template <class F> void for_weights(SolverData& solver, GoalSpec<S>& goal, F&& visit) {
   for (int k = goal.op == GOAL_ROTATION ? 3 : 0; k < (goal.op == GOAL_POSITION ? 3 : 6); ++k) {
     if (goal.weight[k] > 0.0) visit(goal.weight[k], k < 3 ? goal.tolerance[0] / solver.scale : goal.tolerance[1]);
   }
 }
 
-// Weighs every error by its tolerance, the largest as much as the largest was; false: that is how they were, or a goal is of another kind.
+// Weights every error by its tolerance, keeping the largest weight; false if nothing changes, or for other goals.
 bool weigh_by_tolerance(SolverData& solver) {
   S largest = 0.0, least = 1e300;
   bool plain = true, changed = false;
@@ -240,7 +239,7 @@ bool weigh_by_tolerance(SolverData& solver) {
   return changed;
 }
 
-// What is still beyond its tolerance weighs more, the others as before: least squares do not ask for the least of the largest.
+// Increases the weights of errors beyond their tolerance, since least squares do not minimise the largest error.
 void weigh_missed(SolverData& solver) {
   for (std::size_t g = 0; g < solver.goals.size(); ++g) {
     GoalSpec<S>& goal = solver.goals[g];
@@ -257,7 +256,7 @@ bool nearly_within(const SolverData& solver) {
   return within_tolerance(solver.problem(), solver.best_errors.data(), tolerances) && !(solver.best_outside > 0.0);
 }
 
-// From a minimum that misses to a pose within every tolerance, where there is one beside it; else all is as it was.
+// From a minimum that misses to a pose within every tolerance nearby, if there is one; otherwise nothing changes.
 void polish_within(SolverData& solver, Clock::time_point begun) {
   const bool plain =
       solver.mode != Mode::CONTINUOUS && solver.settings.limits == LIMITS_ACTIVE && solver.goals.size() <= most_weighed;

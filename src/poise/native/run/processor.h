@@ -1,5 +1,6 @@
-// processor.h: what an x86-64 processor, and the system that saves its registers, can run. Asked of the processor itself: the compiler's own
-// `__builtin_cpu_supports` needs a symbol that not every compiler's library brings into a shared module.
+// processor.h: the instructions that an x86-64 processor and its operating system support, read from the processor
+// itself: `__builtin_cpu_supports` of the compiler needs a symbol that some compilers' libraries do not link into
+// shared modules.
 #pragma once
 #include <cpuid.h>
 

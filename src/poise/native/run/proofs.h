@@ -1,10 +1,10 @@
-// proofs.h: what a proof that the goals cannot all be reached means for the searches: which pose is good enough.
+// proofs.h: the use of reachability proofs in the searches, to stop at a pose that is good enough.
 #pragma once
 #include "memory/solver_data.h"
 
 namespace poise {
 
-// whether some bound about the first `goals` goals says that they cannot all be reached
+// whether a bound of the first `goals` goals proves that they cannot all be reached
 inline bool proved_unreachable(const SolverData& solver, int goals) {
   const auto problem = solver.problem();
   for (std::size_t i = 0; i < solver.bounds_used; ++i) {
@@ -14,20 +14,20 @@ inline bool proved_unreachable(const SolverData& solver, int goals) {
   return false;
 }
 
-// A search has missed: the bounds that were left for then.
+// Computes the bounds that were postponed until a search missed.
 inline void find_more_proofs(SolverData& solver) {
   if (solver.more_proofs && !solver.proofs_complete) solver.more_proofs();
   solver.bounds_used = solver.reachable.size();
 }
 
-// After how many searches that missed closed forms are asked: with a free joint they take as long as a search or two.
+// The number of missed searches before closed forms are used: with a free joint they take as long as a search or two.
 inline int patience_with(const SolverData& solver) {
   int most = 1;
   for (const ClosedForm<double>& form : solver.closed) most = form.spec.free_joint == FREE_NONE ? most : 3;
   return most;
 }
 
-// the joints' values of a closed form in q, inside their ranges
+// the joint values of a closed form in q, inside their ranges
 inline void take_joints(const ClosedForm<double>& form, const double* values, double* q) {
   for (int k = 0; k < form.joints; ++k) {
     q[form.q_index[k]] = (inside_of(axis_of(form.spec, k), values[k]) - form.bias[k]) / form.gain[k];
@@ -40,7 +40,7 @@ inline FamilyTarget<double> asked_of(const SolverData& solver, const ClosedForm<
   return target_of<double>(targets + goal.target, none, goal.tolerance);
 }
 
-// Whether some goal is proved to be out of reach at once, without a walk through its branches.
+// Whether some goal is proved out of reach immediately, without listing its branches.
 inline bool decide_at_once(const SolverData& solver, const double* targets) {
   const auto problem = solver.problem();
   for (const Reachable<double>& r : solver.reachable) {
@@ -52,8 +52,8 @@ inline bool decide_at_once(const SolverData& solver, const double* targets) {
   return false;
 }
 
-// Asks the closed forms of goals that a search has missed. PROVED: some goal cannot be reached within its tolerances. Else the joints
-// of the first goal that has a form stand in q where it is reached, or nearly.
+// Evaluates the closed forms of goals that a search missed. PROVED: some goal cannot be reached within its tolerances.
+// Otherwise q has the joints of the first goal with a closed form at a pose that reaches it, or nearly.
 inline Verdict decide_goals(const SolverData& solver, const double* targets, double* q) {
   constexpr int most_cells = 1000;
   Verdict all = Verdict::OPEN;
@@ -70,7 +70,8 @@ inline Verdict decide_goals(const SolverData& solver, const double* targets, dou
   return all;
 }
 
-// Whether a bound says that no pose has smaller errors: one goal is as near as it can be, or two are together, and the others are reached.
+// Whether a bound proves that no pose has smaller errors: one goal, or two together, are as near as possible, and the
+// others are reached.
 inline bool at_the_bound(const SolverData& solver, const double* targets, const double* errors) {
   const auto problem = solver.problem();
   for (std::size_t i = 0; i < solver.bounds_used; ++i) {
@@ -91,9 +92,9 @@ inline bool at_the_bound(const SolverData& solver, const double* targets, const 
   return false;
 }
 
-// Searches for the best pose where no pose reaches. They end where a bound is met, or after a few that end at the same cost, or a number.
+// Searches for the best pose if no pose reaches. They end at a bound, after a few with the same cost, or at a limit.
 struct Tries {
-  double best = 0.0;  // the cost so far
+  double best = 0.0;  // the lowest cost so far
   int count = 0, same = 0;
 
   bool enough(double cost, bool met, int most) {

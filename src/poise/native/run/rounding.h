@@ -1,5 +1,5 @@
-// rounding.h: an answer in single precision. Rounding may lead a number out of its range, or a ball joint out of its cone, by its last
-// digit: then the next one inside is taken.
+// rounding.h: an answer in single precision. If rounding moves a number out of its range, or a ball joint out of its
+// cone, by its last digit, the next number inside is used.
 #pragma once
 #include <cmath>
 
@@ -7,9 +7,9 @@
 
 namespace poise {
 
-constexpr double single_digits = 1e-6;  // as far outside a limit as rounding can lead, and a little more
+constexpr double single_digits = 1e-6;  // the largest violation of a limit by rounding, with a margin
 
-// the float nearest to x, and inside where x is
+// the float nearest to x, inside the range if x is
 inline double single_inside(double x, const Freedom<double>& f) {
   const auto near = static_cast<float>(x);
   const double rounded = near;
@@ -24,7 +24,7 @@ inline double single_inside(double x, const Freedom<double>& f) {
   return rounded;
 }
 
-// a cone with so much less room
+// a cone narrowed by a margin
 inline ConeSpec<double> narrowed(ConeSpec<double> cone, double by) {
   for (double& swing : cone.swing) swing = maximum(swing - by, 0.5 * swing);
   cone.twist[0] += by;
@@ -33,7 +33,7 @@ inline ConeSpec<double> narrowed(ConeSpec<double> cone, double by) {
   return cone;
 }
 
-// the quaternion `exact` of a ball joint as floats, inside its cone where it is
+// the quaternion `exact` of a ball joint as floats, inside its cone if it is
 inline void round_ball(const ConeSpec<double>& cone, const double* exact, double* rounded) {
   if (least_gap(cone, exact) < -single_digits) return;
   double room = 0.1 * single_digits;
@@ -41,7 +41,7 @@ inline void round_ball(const ConeSpec<double>& cone, const double* exact, double
     double q[4];
     for (int k = 0; k < 4; ++k) q[k] = exact[k];
     clamp_to_cone(narrowed(cone, room), q);
-    double along = 0.0;  // of the two quaternions of the pose, the one that it had
+    double along = 0.0;  // dot product, to keep the sign of `exact`
     for (int k = 0; k < 4; ++k) along += q[k] * exact[k];
     for (int k = 0; k < 4; ++k) rounded[k] = static_cast<double>(static_cast<float>(along < 0.0 ? -q[k] : q[k]));
   }

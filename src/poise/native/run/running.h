@@ -18,9 +18,9 @@ inline double seconds_since(Clock::time_point t) { return std::chrono::duration<
 
 // ---------------------------------------------------------------------------------------------- the end of a call
 
-constexpr int looks_between = 256;  // questions after which the caller's turn comes: Ctrl-C, the end of a batch
+constexpr int looks_between = 256;  // checks between two callbacks to the caller: Ctrl-C, the end of a batch
 
-// the first thing of a call
+// starts the clock of a call
 inline void begin_watch(SolverData& solver) {
   Watch& w = solver.watch;
   w.begun = Clock::now();
@@ -30,13 +30,13 @@ inline void begin_watch(SolverData& solver) {
   w.poses = 0;
 }
 
-// Whether the call has to end: its time is up, or whoever waits for it calls it off. Every loop of steps, of attempts at one step and of
-// searches asks this in each round, so that only a few poses are looked at between two questions (`most_unasked`).
+// Whether the call has to end: its time is up, or the caller cancels it. Every loop over steps, attempts at a step and
+// searches checks this in each iteration, so that few poses are evaluated between two checks (`most_unasked`).
 inline bool late(SolverData& solver, Clock::time_point begun) {
   Watch& w = solver.watch;
   if (w.unasked > w.most_unasked) w.most_unasked = w.unasked;
   w.unasked = 0;
-  if (--w.patience < 0) {  // large bodies take longer for a pose
+  if (--w.patience < 0) {  // large bodies take longer per pose
     w.patience = looks_between / (1 + solver.n_v * solver.n_rows / 256);
     w.called_off();
   }
@@ -45,9 +45,9 @@ inline bool late(SolverData& solver, Clock::time_point begun) {
 
 inline bool late(SolverData& solver) { return late(solver, solver.watch.begun); }
 
-// What comes after a search, such as the polish of a missed goal and the levels below, makes its steps of those that the searches so far
-// have left of their `max_steps` each: half of them, so that whatever follows has some too. Nobody asks what follows: a level does the same
-// whatever stands below it.
+// Work after a search, such as the polish of a missed goal and lower levels, uses half of the steps that the searches
+// have left of their `max_steps` each, so that later work also has some. A level does the same regardless of the levels
+// below it.
 inline int steps_left(const SolverData& solver) {
   const long long left = 1LL * solver.settings.max_steps * solver.total_searches - solver.total_steps;
   return static_cast<int>(std::clamp<long long>((left + 1) / 2, 0, 1000000000));
@@ -60,7 +60,7 @@ inline void count_pose(SolverData& solver) {
 
 // ---------------------------------------------------------------------------------------------- poses
 
-// a row of the history (history.h has its order); the only place that may allocate, and only when asked to record
+// appends a row to the history (history.h has its layout); the only allocation, and only when recording
 inline void note(SolverData& solver) {
   if (!solver.record) return;
   const SearchState<S>& s = solver.state;
@@ -76,7 +76,8 @@ inline void step_to(const SolverData& solver, const S* q, S* out) {
   take_tied_step(solver.problem(), solver.state, q, solver.state.dq, bounded, out);
 }
 
-// From q to the nearest pose that the window of this call allows: a joint that cannot stop at once has to move on. `share` of that.
+// Moves from q to the nearest pose that the window of this call allows, or by `share` of that: a joint that cannot stop
+// at once has to move on.
 inline void move_as_forced(SolverData& solver, S share, S* q) {
   SearchState<S>& s = solver.state;
   if (!s.origin || !s.window) return;
@@ -94,18 +95,19 @@ inline void move_as_forced(SolverData& solver, S share, S* q) {
 
 // ---------------------------------------------------------------------------------------------- regions of tolerance
 
-// A relaxed goal counts what lies beyond its tolerance: of an error e and a tolerance t, e (1 - t / |e|). So a pose anywhere in the region
-// of the tolerances costs nothing, and a search ends in it also where the weighted minimum lies outside.
-// [metres over the body's length, radians] how far inside a tolerance such a search aims, or half way: so it ends inside, also when rounded
+// A relaxed goal counts only the error beyond its tolerance: e (1 - t / |e|) for an error e and a tolerance t. So every
+// pose within the tolerances has no cost, and a search ends there even if the weighted minimum lies outside.
+// Margin inside a tolerance at which such a search aims [metres over the body's length, radians], at most half of it,
+// so that it ends inside also after rounding.
 constexpr double relaxed_margin[2] = {5e-5, 5e-4};
 
-// Sets which goals are relaxed: those from `first` up to `last`.
+// Relaxes the goals from `first` up to `last`.
 inline void relax(SolverData& solver, int first, int last) {
   solver.relaxed_from = first;
   solver.relaxed_to = last;
 }
 
-// Calls visit(first row, rows, share that is beyond) for the metres and for the radians of the relaxed goals among the first so many.
+// Calls visit(first row, rows, share beyond the tolerance) for the metres and radians of relaxed goals below `goals`.
 template <class F> void for_relaxed(const SolverData& solver, int goals, const S* errors, F&& visit) {
   for (int g = solver.relaxed_from; g < std::min(goals, solver.relaxed_to); ++g) {
     const GoalSpec<S>& goal = solver.goals[static_cast<std::size_t>(g)];
@@ -126,7 +128,7 @@ inline void relax_rows(const SolverData& solver, int goals, const S* errors, S* 
   });
 }
 
-// The columns of relaxed rows: all of a motion counts along the error, and `share` of it across.
+// The columns of relaxed rows: the full motion along the error, and `share` of it across.
 inline void relax_columns(const SolverData& solver, int goals, const S* errors, const S* rows, S* J) {
   for_relaxed(solver, goals, errors, [&](int first, int count, S share) {
     S square = 0.0;
@@ -142,7 +144,7 @@ inline void relax_columns(const SolverData& solver, int goals, const S* errors, 
 
 // ---------------------------------------------------------------------------------------------- the pose of a search
 
-// residuals of the first so many goals at state.q, those of custom goals too
+// residuals of the first `goals` goals at state.q, including custom goals
 inline void look(SolverData& solver, int goals) {
   SearchState<S>& s = solver.state;
   auto problem = solver.problem();
@@ -158,7 +160,7 @@ inline void look(SolverData& solver, int goals) {
 
 inline void look(SolverData& solver) { look(solver, static_cast<int>(solver.goals.size())); }
 
-// state.J of so many goals at the pose that was evaluated last; rows that rest in `room`, where it is given, are zero
+// state.J of some goals at the pose evaluated last; rows at rest in `room`, if given, are zero
 inline void assemble_up_to(SolverData& solver, int goals, const S* room) {
   SearchState<S>& s = solver.state;
   auto problem = solver.problem();

@@ -1,4 +1,4 @@
-// seeds.h: starts of the searches after the first. Part of solve.cpp.
+// seeds.h: the starts of the searches after the first. Part of solve.cpp.
 #pragma once
 #include "run/running.h"
 
@@ -6,7 +6,7 @@ namespace poise {
 namespace POISE_LEVEL {
 namespace {
 
-// the i-th number of the van der Corput sequence in a base: evenly spread in [0, 1) however many are taken
+// the i-th number of the van der Corput sequence in a base: evenly spread in [0, 1) for any count
 double spread(unsigned i, unsigned base) {
   double x = 0.0, f = 1.0;
   for (; i > 0; i /= base) {
@@ -19,7 +19,7 @@ double spread(unsigned i, unsigned base) {
 constexpr unsigned primes[] = {2, 3, 5, 7, 11, 13, 17, 19};
 constexpr unsigned n_primes = sizeof(primes) / sizeof(primes[0]);
 
-// a number in [0, 1) that looks like chance: the finaliser of SplitMix64 (Steele, Lea and Flood 2014)
+// a pseudo-random number in [0, 1): the finaliser of SplitMix64 (Steele, Lea and Flood 2014)
 double scattered(unsigned long long x) {
   x += 0x9e3779b97f4a7c15ULL;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -27,17 +27,17 @@ double scattered(unsigned long long x) {
   return static_cast<double>((x ^ (x >> 31)) >> 11) * 0x1p-53;
 }
 
-// Halton's sequence, one prime a velocity, for the first eight. In larger primes its first numbers rise together (i / 113 beside
-// i / 127): an arm far down a body would be seeded along a line. There each number is scattered.
+// Halton's sequence, one prime per velocity, for the first eight. For larger primes its first numbers are correlated
+// (i / 113 and i / 127): an arm far down a body would be seeded along a line. These numbers are scrambled.
 double seed_number(const SolverData& solver, unsigned search, unsigned c) {
   const unsigned i = search + 20 + solver.seed * 409u;
-  const auto v = static_cast<unsigned>(solver.velocities[c]);  // of the body: the same whatever else is asked of it
+  const auto v = static_cast<unsigned>(solver.velocities[c]);  // of the body: independent of the goals
   return v < n_primes ? spread(i, primes[v]) : scattered((static_cast<unsigned long long>(i) << 20) + v);
 }
 
 constexpr double pi = 3.14159265358979323846;
 
-// the cone that a ball joint has to stay in, or null
+// the cone of a ball joint, or null
 const ConeSpec<double>* cone_of(const SolverData& solver, int q_index) {
   if (solver.settings.limits == LIMITS_OFF) return nullptr;
   for (const ConeSpec<double>& cone : solver.cones) {
@@ -46,7 +46,8 @@ const ConeSpec<double>* cone_of(const SolverData& solver, int q_index) {
   return nullptr;
 }
 
-// A turn inside a cone: a swing to the point (x, y) of the unit disc, a twist at a share of its range; half a turn where there is no range.
+// A rotation inside a cone: a swing to the point (x, y) of the unit disc, and a twist at a share of its range; half a
+// turn without a range.
 void seed_in_cone(const ConeSpec<double>& cone, double x, double y, double share, S* q) {
   const double a = is_bounded(cone.swing[0]) ? cone.swing[0] : pi, b = is_bounded(cone.swing[1]) ? cone.swing[1] : pi;
   const double low = is_bounded(cone.twist[0]) ? cone.twist[0] : -pi,
@@ -63,13 +64,13 @@ void seed_in_cone(const ConeSpec<double>& cone, double x, double y, double share
   clamp_to_cone(cone, q);
 }
 
-// A start for search number `search` > 0: even over the middle part of each range, first half of it, then more and more (joints far
-// from their bounds have the most ways to go: measured 1.37 against 1.42 searches on the Panda, 1.25 against 1.43 on the UR5), and at
-// last beyond it, so that more and more joints start at an end: poses near several ends are hard to come to from anywhere else. Where
-// no pose reaches, the best one mostly has joints at their ends. A turn or a body length about the start where there is no range.
-// A ball joint with a cone starts inside it.
+// A start for search number `search` > 0: uniform over the middle part of each range, first half of it, then more
+// (joints far from their bounds can move most freely: measured 1.37 compared with 1.42 searches on the Panda, 1.25 with
+// 1.43 on the UR5), and finally beyond it, so that more joints start at a limit: poses near several limits are hard to
+// reach from elsewhere. If no pose reaches, the best one usually has joints at their limits. Joints without a range
+// start within a turn or a body length of the start. A ball joint with a cone starts inside it.
 void seed_start(const SolverData& solver, unsigned search, S* q) {
-  // a proof about a level below says nothing about the searches of the levels above it
+  // a proof for a lower level does not affect the searches of the levels above it
   const bool hopeless = solver.proved_unreachable && !solver.strict;
   const double part = hopeless ? 1.5 : minimum(1.5, 0.5 + 0.025 * (search - 1));
   for (int c = 0; c < solver.n_v; ++c) {
@@ -86,7 +87,7 @@ void seed_start(const SolverData& solver, unsigned search, S* q) {
   }
   for (const Coordinate& at : solver.coordinates) {
     if (!at.quaternion) continue;
-    // three even numbers to an even rotation (Shoemake 1992)
+    // three uniform numbers to a uniform rotation (Shoemake 1992)
     const auto c = static_cast<unsigned>(at.v_index);
     const double u = seed_number(solver, search, c), a = 2 * pi * seed_number(solver, search, c + 1),
                  b = 2 * pi * seed_number(solver, search, c + 2);
