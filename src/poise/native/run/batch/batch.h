@@ -1,7 +1,8 @@
-// batch.h: many problems of one prepared solver: what the threads share, and the way of one row through the searches.
+// batch.h: many problems of one prepared solver: the data shared by the threads, and the processing of one row.
 //
-// A worker has slots, one a lane. A slot holds a row of the batch: its start, its targets, the best pose so far. The worker's own
-// copy of the solver is used for what is done one row at a time: proofs, seeds, the final check, the polish of a missed goal.
+// A worker has slots, one per lane. A slot contains a row of the batch: its start, its targets, the best pose so far.
+// The worker's own copy of the solver is used for work on single rows: proofs, seeds, the final check, the polish of a
+// missed goal.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -30,19 +31,19 @@ struct TargetRows {
   std::size_t goal;
   const void* data;
   bool single;         // float, not double
-  bool raw;            // the kernels' own numbers, for goals that only Python can read
-  std::size_t stride;  // numbers from one row to the next; 0: the same for all
+  bool raw;            // in the kernels' format, for goals that only Python can read
+  std::size_t stride;  // numbers from one row to the next; 0 for a single row
 };
 
 struct BatchJob {
   const SolverData* solver = nullptr;
   std::vector<TargetRows> targets;
   const double* starts = nullptr;
-  std::size_t start_stride = 0;  // 0: the same for all
+  std::size_t start_stride = 0;  // 0 for a single row
   std::size_t rows = 0;
   int solutions = 1;
 
-  // out: (rows, solutions, ...) but for steps and searches, which are (rows,)
+  // out: (rows, solutions, ...) except for steps and searches, which are (rows,)
   double* q64 = nullptr;  // one of the two
   float* q32 = nullptr;
   double* errors = nullptr;
@@ -52,10 +53,10 @@ struct BatchJob {
 
   std::atomic<std::size_t> next{0}, done{0};
   std::atomic<bool> stop{false};
-  bool (*asks)(const void*) = nullptr;  // whether to stop, where a worker has to ask; may throw
+  bool (*asks)(const void*) = nullptr;  // whether to stop, called by the workers; may throw
 };
 
-// one row on its way; arrays belong to the worker
+// one row in progress; the arrays belong to the worker
 struct Slot {
   std::size_t row = 0;
   bool busy = false;
@@ -63,11 +64,11 @@ struct Slot {
   double best_outside = 0.0, best_cost = 0.0;
   Outcome outcome = Outcome::RUNNING;
   double *start = nullptr, *targets = nullptr, *best_q = nullptr, *best_errors = nullptr;
-  double* q = nullptr;          // where the next search starts
+  double* q = nullptr;          // the start of the next search
   double* solutions = nullptr;  // solutions * (n_q + 2 goals + 1): pose, errors, distance from the start
 };
 
-// how a search ended
+// the result of a search
 struct SearchEnd {
   bool reached;
   Outcome outcome;
@@ -77,7 +78,7 @@ struct SearchEnd {
   const double* errors;
 };
 
-// Rows whose closed form is asked together: side by side in the lanes of a pack. Those that it has no answer for are left.
+// Rows whose closed form is evaluated together, in the lanes of a pack. Rows without a listed answer remain.
 struct ListBlock {
   bool serve = false;
   std::size_t rows = 0;  // of a block, at most
@@ -85,16 +86,16 @@ struct ListBlock {
   std::size_t next_left = 0;
   ListedJoints joints;
   std::vector<double> starts, targets,
-      from;  // of each row: the start, the targets, the start's numbers of the chain's joints
+      from;  // for each row: the start, the targets, the chain's joint values at the start
   std::vector<ListAsk> asks;
-  std::vector<ListedPose> poses, kept;  // of all rows; of one those that are answers,
+  std::vector<ListedPose> poses, kept;  // of all rows; the answers of one,
   std::vector<double> kept_far,
-      kept_at;  // and apart from them their ways from the start and one of their joints, to compare many at once
+      kept_at;  // and separately their distances from the start and one joint, to compare many at once
   std::vector<ListedRow> listed;
   std::vector<ListedPlace> order;
 
-  // poses that are judged together
-  std::vector<double> base, q, errors;  // base: what they have in common
+  // poses that are checked together
+  std::vector<double> base, q, errors;  // base: their common part
   std::vector<int> which;
   Scratch scratch;
 };
@@ -105,36 +106,36 @@ struct Worker {
   std::unique_ptr<SolverData> first;  // of a strict problem
   std::vector<Slot> slots;
   std::vector<double> memory, end_q, end_errors;
-  ListBlock lists;  // where several answers are asked for of what has a closed form
+  ListBlock lists;  // if several answers are requested and there is a closed form
   Scratch scratch;
 
   Worker(BatchJob& shared, int lanes);
 };
 
-// Whether the batch has to end. A worker asks this in every round, however long a search is: that is how Ctrl-C is heard.
+// Whether the batch has to end. A worker checks this in every iteration of a search, so that Ctrl-C works.
 bool is_called_off(Worker& worker);
 
-// the next row that can be searched, into the slot; false: none is left
+// reads the next row to search into the slot; false if none is left
 bool take_row(Worker& worker, Slot& slot);
 
-// A search of the slot's row has ended. True: another one begins at slot.q. False: the row is written.
+// Ends a search of the slot's row. True: another one begins at slot.q. False: the row is written.
 bool next_search(Worker& worker, Slot& slot, const SearchEnd& end);
 
-// whether a pose serves the goals inside the ranges, in double; its errors
+// whether a pose reaches the goals inside the ranges, in double; computes its errors
 bool check_pose(SolverData& own, const double* targets, const double* q, double* errors);
 
-// all rows by the single solver: for problems that lanes do not serve
+// solves all rows with the single solver: for problems that lanes do not support
 void run_alone(Worker& worker);
 
-// whether threads can share the problem: not where it calls Python
+// whether threads can share the problem: not if it calls Python
 bool threads_serve(const SolverData& solver);
 
-// What a GPU serves: one level of point, rotation and pose goals, a posture and ranges under the default method. The posture is served
-// by the search itself, once the goals are reached.
+// Problems that a GPU supports: one level of point, rotation and pose goals, a posture and ranges with the default
+// method. The search itself handles the posture, once the goals are reached.
 bool device_serves(const SolverData& solver);
 
-// Why a GPU does not serve a problem: the first cause that is found, and the goal or the place in q of the joint it is about (-1:
-// none). Python has the words (batch/device.py).
+// The first reason why a GPU does not support a problem, with the goal or the joint's index in q (-1 for none). Python
+// has the texts (batch/device.py).
 enum class Refusal : int {
   NONE = 0,
   LOOP = 1,
@@ -158,16 +159,16 @@ struct Refused {
 };
 Refused refused_by_device(const SolverData& solver);
 
-// what lanes on the CPU serve: the same without a posture, which the strict solver serves better, one row at a time
+// problems that lanes on the CPU support: the same without a posture, which the strict solver handles better row by row
 bool lanes_serve(const SolverData& solver);
 bool lanes_pay(const SolverData& solver);
 
 // ---------------------------------------------------------------------------------------------- lanes
 
-// what lanes are made of: one register, or two short ones
+// the register type of lanes: one register, or two short ones
 template <class T> using LanePack = std::conditional_t<(POISE_REGISTER_BYTES < 32), Twin<NativePack<T>>, NativePack<T>>;
 
-// the goals that lanes serve: a list without points, so that the kernels leave out what is for one problem at a time
+// the goals that lanes support: a list without points, so that the kernels omit the code for single problems
 template <class T> struct PlainGoals {
   const GoalSpec<T>* specs;
   const FrameData<T>* frame_data;
@@ -177,7 +178,7 @@ template <class T> struct PlainGoals {
   POISE_FN const FrameData<T>* frames() const { return frame_data; }
 };
 
-// the problem in T, about an origin: positions are subtracted in double
+// the problem in T, relative to an origin: positions are subtracted in double
 template <class T> struct LaneProblem {
   std::vector<Primitive<T>> primitives;
   std::vector<FrameData<T>> frames;
@@ -197,6 +198,6 @@ struct BatchOps {
   void (*run64)(Worker&, const LaneProblem<double>&);
   void (*run32)(Worker&, const LaneProblem<float>&);
 };
-const BatchOps& batch_ops();  // the best that this machine can run
+const BatchOps& batch_ops();  // the best level that this machine supports
 
 }  // namespace poise

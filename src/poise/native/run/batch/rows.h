@@ -1,4 +1,4 @@
-// rows.h: what rows.cpp and several.cpp share: reading a row, writing its answers, judging a pose.
+// rows.h: functions shared by rows.cpp and several.cpp: reading a row, writing its answers, checking a pose.
 #pragma once
 #include "run/alike.h"
 #include "run/batch/batch.h"
@@ -7,38 +7,38 @@ namespace poise {
 
 inline std::size_t index(int i) { return static_cast<std::size_t>(i); }
 
-// a row's start in the worker's solver; false if a number is not finite or a quaternion has no direction
+// reads a row's start into the worker's solver; false if a number is not finite or a quaternion is zero
 bool read_start(Worker& worker, std::size_t row);
 
-// a row's targets in the worker's solver; false if one is none
+// reads a row's targets into the worker's solver; false if one is invalid
 bool read_targets(Worker& worker, std::size_t row);
 
-// a row's start and targets in the worker's solver; false: it is written as invalid
+// reads a row's start and targets into the worker's solver; false if it is invalid, and written as such
 bool read_given(Worker& worker, std::size_t row);
 
-// whether the start has angles beyond what the packs' own sine serves
+// whether the start has angles beyond the range of the packs' own sine
 bool far_turned(const Worker& worker);
 
 void write_pose(BatchJob& job, std::size_t at, const double* q, const double* errors, RowStatus status);
 
-// `count` poses for which there is no answer
+// writes `count` poses without an answer
 void write_nothing(BatchJob& job, std::size_t at, std::size_t count, RowStatus status);
 
-// what a row has cost; the row is done
+// writes the effort of a row, which is then done
 void write_counts(BatchJob& job, std::size_t row, int steps, int searches);
 
-// A pose that should reach, judged in double; where that says no, a few steps in double are tried.
+// Checks a pose that should reach in double; if it does not, tries a few steps in double.
 bool verify(Worker& worker, Slot& slot);
 
 // ---------------------------------------------------------------------------------------------- several answers
 
-// whether the slot's pose is one of those found before
+// whether the slot's pose was found before
 bool is_known(Worker& worker, const Slot& slot);
 
-// the longest way of a joint between two poses, radians or metres over L
+// the largest motion of a joint between two poses, in radians or metres over L
 double distance_between(Worker& worker, const double* a, const double* b);
 
-// keeps the slot's pose in order of its distance from the start; true: there are enough
+// stores the slot's pose in order of its distance from the start; true if there are enough
 bool keep_solution(Worker& worker, Slot& slot, double far);
 
 void write_solutions(Worker& worker, const Slot& slot);
@@ -46,7 +46,7 @@ void write_solutions(Worker& worker, const Slot& slot);
 // memory for lists of poses by a closed form
 void allot_lists(Worker& worker);
 
-// Answers the next rows of the batch by what their closed form lists; those that it lists nothing for are left. False: there is none.
+// Answers the next rows of the batch from their closed form; rows without a listed answer remain. False without rows.
 bool answer_block(Worker& worker, Slot& slot);
 
 }  // namespace poise

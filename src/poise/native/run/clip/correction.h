@@ -1,4 +1,4 @@
-// correction.h: one frame of a clip by itself, brought to what it must hold exactly. Part of clip.cpp.
+// correction.h: corrects one frame of a clip to satisfy its hard goals exactly. Part of clip.cpp.
 #pragma once
 #include "kernels/algebra/factor.h"
 #include "run/clip/rates.h"
@@ -12,10 +12,11 @@ class FrameCorrection : public FrameRates {
   using FrameRates::FrameRates;
 
  protected:
-  // The shortest way to where the hard goals are exact and no limit is broken, by Newton: dq = C^T (C C^T)^-1 c over the joints that
-  // have room. q is the frame, and then the nearest place that it came to; `next` is room for another. Rows that rest inside a range, such
-  // as corners above the floor, are forgotten first, which moves least. Where what lifts one foot pushes the other one down, and that one
-  // the first in the next step, the frame begins again, and such rows stop at the end of their range too.
+  // Finds the nearest pose with exact hard goals and without violated limits, by Newton: dq = C^T (C C^T)^-1 c over the
+  // joints that have room. q is the frame, then the nearest pose found; `next` is scratch memory. Rows at rest inside a
+  // range, such as corners above the floor, are ignored first, which moves least. If lifting one foot pushes the other
+  // one down, and vice versa in the next step, the frame starts again, and such rows also stop at the end of their
+  // range.
   void correct_frame(int t, S* q, S* next) {
     S* start = d.nearest.data() + solver.n_q;
     std::copy(q, q + solver.n_q, start);
@@ -28,8 +29,9 @@ class FrameCorrection : public FrameRates {
     std::copy(d.nearest.data(), d.nearest.data() + solver.n_q, q);
   }
 
-  // Steps from q to the hard goals; d.nearest gets the nearest place if it is nearer than `least`. Whether it is there. A long step of a
-  // stretched leg leads away first, by its square, and the next one back: that is waited for.
+  // Steps from q to the hard goals; d.nearest gets the nearest pose if it is nearer than `least`. Returns whether it is
+  // exact. A long step of a stretched leg first increases the error, quadratically, and the next one reduces it: this
+  // is allowed.
   bool approach_hard(int t, S* q, S* next, bool stops, S& least) {
     S nearest = open_end<S>;
     for (int round = 0, waited = 0; round < tuning.corrections && waited <= tuning.patience && !over();
@@ -55,7 +57,7 @@ class FrameCorrection : public FrameRates {
     return false;
   }
 
-  // rows of soft goals made zero; returns how far the hard ones are off
+  // sets the rows of soft goals to zero; returns the error of the hard ones
   S keep_hard_rows(int t) {
     S off = 0.0;
     for (int g = 0; g < problem.goals.count(); ++g) {
@@ -70,8 +72,8 @@ class FrameCorrection : public FrameRates {
     return off;
   }
 
-  // One step of Newton from q; joints that would leave their range stop at its end, rows that would too where they may, and the others are
-  // asked once more.
+  // One Newton step from q. Joints that would leave their range stop at its end, and so do rows if allowed; the others
+  // are solved again.
   void step_to_hard(int t, const S* q, S* out, bool stops) {
     S* x = of_frame(d.step, t);
     S* stop = d.pace.data();
@@ -96,13 +98,13 @@ class FrameCorrection : public FrameRates {
     take_step(problem, q, x, is_bounded(), out);
   }
 
-  // which rows rest inside a range: they take no part in a step until it would lead them out
+  // marks the rows at rest inside a range: they are ignored until a step would move them out
   void find_resting_rows() {
     const S* room = solver.state.room;
     for (int r = 0; r < m; ++r) d.resting[at(r)] = room && room[2 * r] <= 0.0 && room[2 * r + 1] >= 0.0;
   }
 
-  // Rows that rest and that a step x would lead out of their range are asked for its end; whether there are any.
+  // Activates resting rows that a step x would move out of their range, with its end as target; whether there are any.
   bool stop_rows(int t, const S* x) {
     bool any = false;
     for (int g = 0; g < problem.goals.count(); ++g) {
@@ -123,13 +125,13 @@ class FrameCorrection : public FrameRates {
     return any;
   }
 
-  // the length of a velocity's unit in the norm that is kept small: lengths in L, stiff joints longer
+  // the unit of a velocity in the minimised norm: lengths in L, smaller for stiff joints
   S size_in_cost(int c) const {
     const auto& f = problem.freedoms[c];
     return std::sqrt(f.unit2 / f.weight);
   }
 
-  // rows of what is held exactly, over the joints that are not held, and what is left of it when those that are have moved by `stop`
+  // the rows of hard goals and near limits over the free joints, and their residuals after the fixed ones moved by `stop`
   int gather_hard_rows(int t, const char* held, const S* stop, S* rows, S* r) const {
     int count = 0;
     for (int g = 0; g < problem.goals.count(); ++g) {
@@ -158,7 +160,7 @@ class FrameCorrection : public FrameRates {
     return q[f.q_index] + x < f.lower || q[f.q_index] + x > f.upper;
   }
 
-  // from here to the end of the range beyond which x leads; nothing for a joint that is outside already
+  // the distance to the end of the range that x would exceed; 0 for a joint that is already outside
   S way_to_end(int c, const S* q, S x) const {
     const auto& f = problem.freedoms[c];
     const S here = q[f.q_index];

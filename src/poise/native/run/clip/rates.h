@@ -1,9 +1,9 @@
-// rates.h: how fast the joints of a clip may move, and change their speed. Part of clip.cpp.
+// rates.h: bounds on the speed and acceleration of the joints of a clip. Part of clip.cpp.
 //
-//   |s_t| <= speed,   |s_t - s_{t-1}| <= acceleration,      s_t = q_{t+1} (-) q_t,  both by frames and not by seconds
+//   |s_t| <= speed,   |s_t - s_{t-1}| <= acceleration,      s_t = q_{t+1} (-) q_t,  both per frame, not per second
 //
-// What breaks a bound costs weight |excess|^2. A speed couples two frames and an acceleration three, each velocity with itself alone, so
-// that both fit into the band of the smoothness; what they add to it is kept in d.rate_couplings.
+// A violated bound costs weight |excess|^2. A speed couples two frames and an acceleration three, each velocity only
+// with itself, so that both fit into the band of the smoothness; their contribution is stored in d.rate_couplings.
 #pragma once
 #include "run/clip/rows.h"
 
@@ -19,10 +19,10 @@ class FrameRates : public FrameRows {
   S* force_of(int t) { return of_frame(d.rate_force, t); }
   S* coupling_of(int t, int apart) { return d.rate_couplings.data() + (at(t) * 3 + at(apart)) * at(n); }
 
-  // how far x is beyond its bound, with its sign; 0 inside
+  // the signed excess of x over its bound; 0 inside
   static S excess_of(S x, S bound) { return x > bound ? x - bound : x < -bound ? x + bound : 0.0; }
 
-  // What the rates of all frames cost.
+  // The cost of the rates of all frames.
   S look_at_rates(const S* q, S weight) {
     S cost = 0.0;
     visit_rates(q, [&](int, int c, S step, S change) {
@@ -32,7 +32,7 @@ class FrameRates : public FrameRows {
     return cost;
   }
 
-  // What the rates add to the band: rows of those that are beyond their bounds.
+  // Adds the rates beyond their bounds to the band.
   void find_rate_rows(S weight) {
     std::fill(d.rate_force.begin(), d.rate_force.end(), 0.0);
     std::fill(d.rate_couplings.begin(), d.rate_couplings.end(), 0.0);
@@ -45,7 +45,7 @@ class FrameRates : public FrameRows {
   }
 
  private:
-  // each step from frame t to the next, and its change from the step before (0 at the first), velocity by velocity
+  // each step from frame t to the next, and its change from the previous step (0 at the first), for each velocity
   template <class Visit> void visit_rates(const S* q, Visit visit) {
     if (!d.timed) return;
     S* before = d.pace.data();

@@ -1,4 +1,5 @@
-// rows.h: what one frame of a clip is asked, as weighted rows: its goals, and the limits that it breaks or all but breaks. Part of clip.cpp.
+// rows.h: the weighted rows of one frame of a clip: its goals, and the limits that it violates or nearly violates. Part
+// of clip.cpp.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -12,39 +13,35 @@ namespace {
 
 using S = double;
 
-// What is tried before a step is given up: shares of it, then shares of one with more damping.
+// Attempts before a step is abandoned: fractions of it, then fractions of one with more damping.
 struct Tries {
-  int shares;    // of a step
-  S shorter;     // each than the one before it
-  int dampings;  // the first is none
-  S more;        // damping from one to the next
+  int shares;    // fractions of a step
+  S shorter;     // ratio of each to the previous one
+  int dampings;  // the first is zero
+  S more;        // ratio of each damping to the previous one
 };
-constexpr Tries few_tries = {3, 0.16, 4, 100.0};  // finer ones take longer than they save
-constexpr Tries many_tries = {5, 0.4, 6, 10.0};   // with limits the slope breaks more often
+constexpr Tries few_tries = {3, 0.16, 4, 100.0};  // more attempts take longer than they save
+constexpr Tries many_tries = {5, 0.4, 6, 10.0};   // with limits the gradient changes more often
 
-// Reasons stand beside the numbers; rows are in units of the body's length, so they hold for bodies of every size.
+// Reasons are next to the numbers; rows are in units of the body's length, so they apply to bodies of every size.
 struct ClipTuning {
-  S first_weight =
-      1e2;         // of hard goals in the first step, squared: more would forbid the turn by which a leg gets there
-  S growth = 1e2;  // from step to step,
-  S growth_in_time = 2.0;  // and where speeds are bounded
-  S last_weight = 1e6;     // leaves about a millionth of the length, which each frame then makes good by itself
-  S last_weight_in_time =
-      1e9;               // where speeds are bounded: a straight leg turns its knee by the root of what is made good
-  S most_turn = 0.6;     // radians in one step: beyond it the rows' own slope is of no use
-  int corrections = 12;  // steps by which a frame comes to its hard goals; two or three are enough unless it cannot
-  int patience = 2;      // of them that may lead away from there, one after the other
-  int rounds = 4;        // of one such step: joints that have no room are left out, one round after the other
-  S exact = 1e-13;       // of the length: come to them
-  S dependent =
-      2e-3;  // of the longest row: what less is left of is not corrected; a straight limb would be bent for nothing
-  S least_gain = 1e-10;  // of the cost: less is rest,
-  S least_gain_in_time =
-      1e-5;  // and where speeds are bounded: what is beyond them costs most, and is brought back later
+  S first_weight = 1e2;    // of hard goals in the first step, squared: more would prevent the rotation that a leg needs
+  S growth = 1e2;          // from step to step,
+  S growth_in_time = 2.0;  // and if speeds are bounded
+  S last_weight = 1e6;     // leaves about a millionth of the length, which each frame then corrects
+  S last_weight_in_time = 1e9;  // if speeds are bounded: a straight knee rotates by the square root of the correction
+  S most_turn = 0.6;            // rad in one step: beyond it the rows' linearisation is useless
+  int corrections = 12;         // steps of a frame to its hard goals; two or three are enough if it can reach them
+  int patience = 2;             // consecutive steps that may increase the error
+  int rounds = 4;               // of one such step: joints without room are excluded, round by round
+  S exact = 1e-13;              // relative to the length: counts as exact
+  S dependent = 2e-3;    // of the longest row: smaller remainders are not corrected, since a straight limb would bend
+  S least_gain = 1e-10;  // of the cost: less counts as converged,
+  S least_gain_in_time = 1e-5;  // and if speeds are bounded: the excess costs most, and is corrected later
   S least_pivot = 1e-30;
   int most_systems = 96;  // of one call: linear systems over all frames
-  S clear = 2e-5;         // radians, or lengths of the body: so far inside its limits a frame is asked to be,
-  S still_clear = 1e-6;   // and so far at least it is brought back by itself
+  S clear = 2e-5;         // rad, or lengths of the body: margin inside the limits that a frame aims at,
+  S still_clear = 1e-6;   // and the least margin that the correction restores
 };
 constexpr ClipTuning tuning;
 
@@ -74,13 +71,13 @@ class FrameRows {
 
   bool over() { return d.called_off = d.called_off || solver.watch.called_off(); }
 
-  // rows of one frame, weighted; `errors` gets metres and radians of each goal
+  // the weighted rows of one frame; `errors` gets metres and radians of each goal
   void look_at_frame(int t, const S* q, S weight, S* rows, S* errors) {
     evaluate(problem, q, targets_of(t), solver.state.placements, rows, errors, solver.state.room);
     scale_rows(t, weight, rows, 1, m);
   }
 
-  // each row by what its goal weighs at this frame; `stride` apart, for one row of numbers or many
+  // multiplies each row by its goal's weight at this frame; `stride` apart, for one row of numbers or many
   void scale_rows(int t, S weight, S* rows, int columns, int stride) const {
     const S root = std::sqrt(weight);
     for (int g = 0; g < problem.goals.count(); ++g) {
@@ -93,7 +90,7 @@ class FrameRows {
     }
   }
 
-  // What the limits cost that are nearer than `clear`, after look_at_frame of the same q; `worst` gets the least gap.
+  // The cost of the limits nearer than `clear`, after look_at_frame of the same q; `worst` gets the smallest gap.
   S look_at_limits(const S* q, S clear, S weight, S& worst) const {
     S cost = 0.0;
     if (limits.n) place_capsules(limits, solver.state.placements);
@@ -105,7 +102,7 @@ class FrameRows {
     return cost;
   }
 
-  // The rows of those limits, one after the other in d.limit_rows, and what is left of each in d.limit_rest.
+  // The rows of these limits, consecutively in d.limit_rows, and their residuals in d.limit_rest.
   void find_limit_rows(const S* q, S below, S clear, S weight) {
     n_near = 0;
     if (!limits.n) return;
