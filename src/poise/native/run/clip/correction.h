@@ -131,7 +131,7 @@ class FrameCorrection : public FrameRates {
     return std::sqrt(f.unit2 / f.weight);
   }
 
-  // the rows of hard goals and near limits over the free joints, and their residuals after the fixed ones moved by `stop`
+  // the rows of hard goals and near limits over the free joints; their residuals after the fixed ones moved by `stop`
   int gather_hard_rows(int t, const char* held, const S* stop, S* rows, S* r) const {
     int count = 0;
     for (int g = 0; g < problem.goals.count(); ++g) {

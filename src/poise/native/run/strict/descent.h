@@ -1,7 +1,8 @@
-// descent.h: one level goes downhill: steps, their trials, a nudge where it stands on a ridge. Part of solve.cpp.
+// descent.h: the descent of one level: steps, their trials, and a nudge at a ridge. Part of solve.cpp.
 //
-// A step is made for all levels so far (step.h). It is taken only if no limit is broken or further broken, nothing above is worse, and the
-// level's own cost has fallen; else a shorter one is tried. Where the usual step creeps, Newton's step (newton.h) is tried first.
+// A step is made for all levels so far (step.h). It is taken only if no limit is violated or further violated, no
+// higher level gets worse, and the level's own cost decreases; otherwise a shorter one is tried. If the usual step is
+// slow, Newton's step (newton.h) is tried first.
 #pragma once
 #include <utility>
 
@@ -11,7 +12,7 @@ namespace poise {
 namespace POISE_LEVEL {
 namespace {
 
-// The pace of a descent, by its phase and the mode of the call.
+// The pace of a descent, from its phase and the mode of the call.
 const Pace& pace_of(const SolverData& solver) {
   const bool posture = solver.strict_state.phase == Descent::POSTURE;
   if (solver.mode == Mode::CONTINUOUS) return posture ? tuning.frame_posture : tuning.frame;
@@ -19,11 +20,11 @@ const Pace& pace_of(const SolverData& solver) {
   return solver.strict_state.phase == Descent::FINISH ? tuning.finish : tuning.whole;
 }
 
-// Makes a trial from here, at most `trust` long and corrected for what is above, in `there`. True if it may be taken; else `trust` is what
-// the next trial may take (times tuning.shorten), 0 where there is no use in one.
+// Makes a trial from `here` in `there`, at most `trust` long and corrected for the levels above. True if it may be
+// taken; otherwise `trust` is the length of the next trial (times tuning.shorten), or 0 if no trial is useful.
 bool try_step(SolverData& solver, int level, S& trust) {
   StrictState& t = solver.strict_state;
-  // where the user bounds a step, it is no longer than that with its corrections
+  // a step with its corrections is no longer than the user's bound
   if (solver.mode != Mode::CONTINUOUS && solver.settings.reach < 1.0) {
     solver.state.origin = t.here.q;
     solver.state.span = solver.settings.reach;
@@ -34,9 +35,9 @@ bool try_step(SolverData& solver, int level, S& trust) {
   const bool posture = t.phase == Descent::POSTURE, finish = t.phase == Descent::FINISH;
   const S least = (1.0 - pace_of(solver).least_gain) * t.here.costs[level];
   const bool still = finish ? measure_step(solver) < tuning.still_step : predicted > least;
-  // A limit may be touched exactly, as at a start of zeros. The step first leaves it by a hair's breadth, and is free after that.
+  // A limit may be touched exactly, as at a start of zeros. The step first leaves it by a tiny margin.
   const bool touching = !(before > 0.0) && t.n_returning > 0;
-  if (!(before > 0.0) && !touching && t.work.n_basis_above >= t.work.n) {  // the levels above leave nothing free
+  if (!(before > 0.0) && !touching && t.work.n_basis_above >= t.work.n) {  // the levels above leave no freedom
     trust = 0.0;
     return false;
   }
@@ -75,8 +76,8 @@ void record_here(SolverData& solver) {
   note(solver);
 }
 
-// Turns every joint a little, each by its own amount, in what the levels above leave free, so that the next step sees a way: for a level
-// that is not reached and cannot go down where it stands. True if that was possible.
+// Rotates every joint a little, each by a different amount, in the null space of the levels above, so that the next
+// step finds a descent direction: for a missed level that cannot descend from its pose. True if that was possible.
 bool nudge_level(SolverData& solver, int level) {
   StrictState& t = solver.strict_state;
   HierarchyWork<S>& w = t.work;
@@ -93,7 +94,7 @@ bool nudge_level(SolverData& solver, int level) {
   return correct_trial(solver, level, tuning.nudge_trust);
 }
 
-// Whether the goals of a level are within their bars, and no limit is broken.
+// Whether the goals of a level are within their bars, and no limit is violated.
 bool is_reached(const SolverData& solver, int level) {
   const StrictState& t = solver.strict_state;
   return t.phase != Descent::POSTURE && !(measure_violation(solver, t.here) > 0.0) &&
@@ -102,7 +103,7 @@ bool is_reached(const SolverData& solver, int level) {
          !(t.bars == Bars::GUARD && t.here.costs[level] > t.cost_guard[level]);
 }
 
-// Steps that a descent may take.
+// The number of steps that a descent may take.
 int count_steps(const SolverData& solver) {
   const StrictState& t = solver.strict_state;
   const int all = solver.settings.max_steps;
@@ -110,7 +111,7 @@ int count_steps(const SolverData& solver) {
   return std::min(steps_left(solver), pace_of(solver).steps > 0 ? pace_of(solver).steps : whole);
 }
 
-// Goes down for one level as far as its phase asks for; true if it is reached then. The posture is the level behind the last.
+// Descends one level as far as its phase requires; true if it is then reached. The posture is the level after the last.
 bool descend(SolverData& solver, int level, Descent phase, Clock::time_point begun) {
   StrictState& t = solver.strict_state;
   t.phase = phase;
@@ -123,12 +124,12 @@ bool descend(SolverData& solver, int level, Descent phase, Clock::time_point beg
       goes_on && posture ? minimum(solver.settings.reach, tuning.frame_posture_step) : solver.settings.reach;
   S trust = goes_on ? minimum(longest, solver.span) : longest;
   const int most = count_steps(solver);
-  // Newton's step is for whole descents. The user's own bound of a step is held by the usual step alone.
+  // Newton's step is for complete descents. Only the usual step keeps the user's own bound of a step.
   const bool bends = !posture && !goes_on && !(solver.settings.reach < 1.0);
   bool creeping = finish;
   S newton_trust = longest;
   int quiet = 0;
-  S nudged = -1.0;  // the cost where it was nudged
+  S nudged = -1.0;  // the cost at the nudge
   t.damping_share = 1.0;
   const int until = std::max(tuning.frame_steps, t.steps_solved + tuning.frame_level_steps);
   const auto tired = [&] { return goes_on && level > 0 && t.steps_solved >= until; };
@@ -138,7 +139,7 @@ bool descend(SolverData& solver, int level, Descent phase, Clock::time_point beg
     if (posture && t.here.costs[level] < tuning.posture_at_rest) break;
     const S before = t.here.costs[level], outside = measure_violation(solver, t.here);
     bool taken = false, at_once = true;
-    if (creeping && bends && !(outside > 0.0)) {  // a limit that is touched is left by the usual step first
+    if (creeping && bends && !(outside > 0.0)) {  // the usual step first leaves a touched limit
       const S worth = finish ? tuning.finish_newton_gain : tuning.newton_gain;
       const Newton newton = try_newton_step(solver, level, newton_trust, worth, begun);
       if (newton == Newton::STILL) break;
@@ -169,7 +170,7 @@ bool descend(SolverData& solver, int level, Descent phase, Clock::time_point beg
     std::swap(t.here, t.there);
     record_here(solver);
     if (at_once || !goes_on) trust = minimum(tuning.lengthen * trust + tuning.lengthen_by, longest);
-    // a step that brings a broken limit back is not in vain, whatever it costs
+    // a step that reduces the violation of a limit is useful at any cost
     const bool came_back = outside > 0.0 && measure_violation(solver, t.here) < tuning.comes_back * outside;
     quiet = !came_back && t.here.costs[level] > before * (1.0 - pace.enough) ? quiet + 1 : 0;
     creeping = finish || t.here.costs[level] > creeps * before;

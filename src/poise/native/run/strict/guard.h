@@ -1,4 +1,4 @@
-// guard.h: what a trial pose must keep: the limits, and everything that the levels above have reached. Part of solve.cpp.
+// guard.h: the conditions of a trial pose: the limits, and the results of the levels above. Part of solve.cpp.
 #pragma once
 #include "run/strict/step.h"
 
@@ -15,7 +15,7 @@ void follow_step(SolverData& solver, const StrictPoint& from, StrictPoint& to, i
   evaluate_point(solver, to, level);
 }
 
-// Returns the largest motion of a joint in state.dq: radians, or lengths of the body.
+// Returns the largest motion of a joint in state.dq [rad, or lengths of the body].
 S measure_step(const SolverData& solver) {
   S most = 0.0;
   for (int c = 0; c < solver.n_v; ++c) {
@@ -25,7 +25,7 @@ S measure_step(const SolverData& solver) {
   return most;
 }
 
-// Whether nothing above `level` is farther off than its guard: each goal in metres and radians, each level in what it minimises.
+// Whether nothing above `level` exceeds its guard: each goal in metres and radians, each level in its cost.
 bool keeps_above(const SolverData& solver, const StrictPoint& p, int level) {
   const StrictState& t = solver.strict_state;
   const int levels = static_cast<int>(t.level_rows.size()) - 1;
@@ -35,7 +35,7 @@ bool keeps_above(const SolverData& solver, const StrictPoint& p, int level) {
   return are_goals_within(p, 0, t.level_goals[static_cast<std::size_t>(level)], t.error_guard);
 }
 
-// Returns by how much a point fails that, or a limit: the worst of metres over the body's length, radians and gaps.
+// Returns the largest violation of that, or of a limit: metres over the body's length, radians or gaps.
 S measure_excess(const SolverData& solver, const StrictPoint& from, const StrictPoint& p, int level) {
   const StrictState& t = solver.strict_state;
   S worst = 0.0;
@@ -48,7 +48,7 @@ S measure_excess(const SolverData& solver, const StrictPoint& from, const Strict
   return worst;
 }
 
-// Whether a pose breaks a limit that the start kept, or breaks one further. On its way a search from a seed may do so.
+// Whether a pose violates a limit that the start kept, or violates one further. A search from a seed may do so.
 bool breaks_anew(const SolverData& solver, const StrictPoint& p) {
   for (std::size_t i = 0; i < solver.limits.size(); ++i) {
     if (p.gaps[i] < minimum(solver.strict_state.start_gaps[i], 0.0)) return true;
@@ -56,8 +56,8 @@ bool breaks_anew(const SolverData& solver, const StrictPoint& p) {
   return false;
 }
 
-// Corrects `there` until no limit is broken and nothing above `level` is worse; true if that worked. It begins with the joints that stand
-// off their bounds, which is cheap and mostly enough.
+// Corrects `there` until no limit is violated and nothing above `level` is worse; true if that worked. It begins with
+// the joints off their bounds, which is cheap and usually enough.
 bool correct_trial(SolverData& solver, int level, S trust) {
   StrictState& t = solver.strict_state;
   const auto kept = [&] { return keeps_limits(solver, t.here, t.there) && keeps_above(solver, t.there, level); };
@@ -79,9 +79,9 @@ bool correct_trial(SolverData& solver, int level, S trust) {
   return kept();
 }
 
-// Freezes each level above that misses its goals at its current residual; one that reaches them may keep moving within tolerance, unless
-// `all` are asked for. A level with several goals that is not quite at its minimum would otherwise give a little to one goal and take it
-// from another, which none of them may suffer.
+// Freezes each higher level that misses its goals at its current residual; one that reaches them may move within its
+// tolerance, unless `all` is set. A level with several goals near its minimum would otherwise trade one goal for
+// another.
 void freeze_above(SolverData& solver, int level, bool all) {
   StrictState& t = solver.strict_state;
   t.level = level;
@@ -98,7 +98,7 @@ void freeze_above(SolverData& solver, int level, bool all) {
   }
 }
 
-// Whether a point has every limit at least a hair's breadth away.
+// Whether every limit of a point has at least a tiny gap.
 bool touches_nothing(const SolverData& solver, const StrictPoint& p) {
   for (std::size_t i = 0; i < solver.limits.size(); ++i) {
     if (p.gaps[i] < tuning.hair) return false;
@@ -106,7 +106,7 @@ bool touches_nothing(const SolverData& solver, const StrictPoint& p) {
   return true;
 }
 
-// Whether a step opens a closed loop, which is a limit too: coming back from another limit must not.
+// Whether a step opens a closed loop, which is also a limit: the return from another limit must not.
 bool opens_loops(const SolverData& solver, const StrictPoint& from, const StrictPoint& to, int level) {
   if (level > 0 || solver.goals[0].level >= 0) return false;
   const int last = solver.strict_state.level_goals[1];

@@ -1,8 +1,10 @@
-// newton.h: Newton's step (run/newton.h) of one level, in what the levels above and the limits leave free. Part of solve.cpp.
+// newton.h: Newton's step (run/newton.h) of one level, in the null space of the levels above and within the limits.
+// Part of solve.cpp.
 //
-// The space is that of strict/step.h: the step in its measure, the basis of the rows above, inequalities that are held. It begins with those
-// that the pull of the level presses against. Where the step meets another one it holds that too, and goes on along it (More and Toraldo
-// 1991). What is above is bent by its multipliers; the limits' own bend is left out, for a trial is judged as every other one is.
+// The space is that of strict/step.h: the step in its metric, the basis of the rows above, active inequalities. It
+// begins with those that the gradient of the level pushes against. If the step meets another one, it becomes active,
+// and the step continues along it (More and Toraldo 1991). Multipliers add the curvature of the rows above; the
+// curvature of the limits is ignored, since a trial is checked like every other one.
 #pragma once
 #include "run/newton.h"
 #include "run/strict/guard.h"
@@ -11,9 +13,9 @@ namespace poise {
 namespace POISE_LEVEL {
 namespace {
 
-// ---------------------------------------------------------------------------------------------- what is free
+// ---------------------------------------------------------------------------------------------- the free space
 
-// What is free for the conjugate gradients of run/newton.h: the space of one level.
+// The free space of one level, for the conjugate gradients of run/newton.h.
 struct LevelSpace {
   SolverData& solver;
   const NewtonWork& n;
@@ -27,7 +29,7 @@ struct LevelSpace {
   void bend() const { POISE_LEVEL::bend(solver, n, solver.strict_state.here.q, w.scale); }
   S square_of(const S* way) const { return dot_n(way, way, w.stride); }
 
-  // Returns how far along the way no motion is longer than `trust`.
+  // Returns the fraction of the way at which no motion is longer than `trust`.
   S longest() const {
     S share = 1e300;
     for (int c = 0; c < w.n; ++c) {
@@ -37,7 +39,7 @@ struct LevelSpace {
     }
     return maximum(share, 0.0);
   }
-  // Returns the inequality that is met first, before `share` of the way; -1: none.
+  // Returns the inequality that is met first, before `share` of the way, or -1.
   int find_first_met(S& share) {
     int first = -1;
     for (int i = 0; i < w.n_inequalities; ++i) {
@@ -53,7 +55,7 @@ struct LevelSpace {
     return first;
   }
   S flattest() const { return tuning.flattest; }
-  // What is bent the other way leads down as far as it may; what is flat leads nowhere.
+  // Directions of negative curvature are followed as far as possible; flat ones are not followed.
   Met meet(S curve, S least, S& share) {
     if (absolute(curve) <= least) return Met::END;
     const S most = longest();
@@ -68,7 +70,7 @@ struct LevelSpace {
 
 // ---------------------------------------------------------------------------------------------- multipliers
 
-// Puts into w.order the rows above that stay as they are, or that are held at the end of their range; returns how many.
+// Writes the rows above that stay unchanged, or are held at the end of their range, to w.order; returns their number.
 int find_kept_rows(SolverData& solver, int first) {
   StrictState& t = solver.strict_state;
   HierarchyWork<S>& w = t.work;
@@ -84,7 +86,7 @@ int find_kept_rows(SolverData& solver, int first) {
   return count;
 }
 
-// Finds the multipliers, n.given, with which the rows above balance the pull of the level, over the joints that are not held.
+// Finds the multipliers n.given with which the rows above balance the gradient of the level, over the free joints.
 void find_multipliers(SolverData& solver, const NewtonWork& n) {
   HierarchyWork<S>& w = solver.strict_state.work;
   for (int r = 0; r < n.first; ++r) n.given[r] = 0.0;
@@ -112,7 +114,7 @@ void find_multipliers(SolverData& solver, const NewtonWork& n) {
 
 // ---------------------------------------------------------------------------------------------- the step
 
-// Holds what the pull presses against, and puts a hair's breadth along what is left of it into work.x.
+// Activates the inequalities that the gradient pushes against, and writes a tiny step along the rest of it to work.x.
 void hold_pressed(SolverData& solver, const NewtonWork& n) {
   StrictState& t = solver.strict_state;
   HierarchyWork<S>& w = t.work;
@@ -123,7 +125,8 @@ void hold_pressed(SolverData& solver, const NewtonWork& n) {
   serve_posture(w, t.wanted, tuning.pressed_step);
 }
 
-// Finds Newton's step from `here`, n.sum, no motion longer than `trust`; returns by how much it lets the level's cost fall, to second order.
+// Finds Newton's step from `here`, n.sum, with no motion longer than `trust`; returns the predicted decrease of the
+// level's cost, to second order.
 S find_newton_step(SolverData& solver, const NewtonWork& n, int level, S trust, Clock::time_point begun) {
   StrictState& t = solver.strict_state;
   HierarchyWork<S>& w = t.work;
@@ -148,10 +151,10 @@ S find_newton_step(SolverData& solver, const NewtonWork& n, int level, S trust, 
   return dot_n(n.sum, n.pull, w.stride) + dot_n(n.sum, n.left, w.stride);
 }
 
-// What became of Newton's step: it may be taken, it failed and the usual step is better, or nothing is left to gain.
+// The result of Newton's step: it may be taken, it failed and the usual step is better, or there is nothing to gain.
 enum class Newton : int { TAKEN, FAILED, STILL };
 
-// Tries Newton's step, no longer than `trust`, to `there`, corrected for what is above; sets `trust` for the next one.
+// Tries Newton's step, no longer than `trust`, to `there`, corrected for the levels above; sets the next `trust`.
 Newton try_newton_step(SolverData& solver, int level, S& trust, S worth, Clock::time_point begun) {
   StrictState& t = solver.strict_state;
   const auto k = static_cast<std::size_t>(level);
@@ -164,7 +167,7 @@ Newton try_newton_step(SolverData& solver, int level, S& trust, S worth, Clock::
       solver.state.dq[c] =
           minimum(maximum(n.sum[c] * t.work.scale[c], solver.state.work.low[c]), solver.state.work.high[c]);
     const S length = measure_step(solver);
-    // the floor of this valley is not below that of another one
+    // the minimum of this valley is not below that of another one
     if (t.cost_to_beat >= 0.0 && length < tuning.in_valley * trust && t.here.costs[level] - 2.0 * gain > t.cost_to_beat)
       return Newton::STILL;
     follow_step(solver, t.here, t.there, level);

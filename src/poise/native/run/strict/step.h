@@ -11,7 +11,7 @@ namespace {
 
 // ---------------------------------------------------------------------------------------------- a pose
 
-// Returns the problem without the goals of the levels behind `level`.
+// Returns the problem without the goals of the levels below `level`.
 auto cut_problem(const SolverData& solver, int level) {
   auto problem = solver.problem();
   const auto& ends = solver.strict_state.level_goals;
@@ -19,7 +19,7 @@ auto cut_problem(const SolverData& solver, int level) {
   return problem;
 }
 
-// Works out everything about the pose p.q that levels 0 ... level ask for.
+// Evaluates everything about the pose p.q that levels 0 ... level need.
 void evaluate_point(SolverData& solver, StrictPoint& p, int level) {
   const auto problem = cut_problem(solver, level);
   const StrictState& t = solver.strict_state;
@@ -39,7 +39,7 @@ void evaluate_point(SolverData& solver, StrictPoint& p, int level) {
   for (int i = 0; i < limits.n; ++i) p.gaps[i] = gap_of(problem, limits, i, p.q);
 }
 
-// Returns the most by which a limit is broken, 0 or less where none is.
+// Returns the largest violation of a limit, 0 or less if there is none.
 double measure_violation(const SolverData& solver, const StrictPoint& p) {
   double worst = outside_of(solver.problem(), solver.settings, p.q);
   for (std::size_t i = 0; i < solver.limits.size(); ++i) worst = maximum(worst, -p.gaps[i]);
@@ -54,7 +54,7 @@ bool are_goals_within(const StrictPoint& p, int first, int last, const double* b
   return true;
 }
 
-// Whether a step breaks no limit, and none that is broken further.
+// Whether a step violates no limit, and no violated one further.
 bool keeps_limits(const SolverData& solver, const StrictPoint& from, const StrictPoint& to) {
   for (std::size_t i = 0; i < solver.limits.size(); ++i) {
     if (to.gaps[i] < minimum(from.gaps[i], tuning.hair)) return false;
@@ -64,7 +64,7 @@ bool keeps_limits(const SolverData& solver, const StrictPoint& from, const Stric
 
 // ---------------------------------------------------------------------------------------------- one step
 
-// Fills in the measure of the step: stiffness or, for the posture, its own gains, in which one step is its minimum.
+// Sets the metric of the step: stiffness or, for the posture, its own gains, in which one step is its minimum.
 void fill_measure(SolverData& solver, const StrictPoint& p, bool posture) {
   const auto problem = solver.problem();
   StrictState& t = solver.strict_state;
@@ -85,7 +85,7 @@ void fill_measure(SolverData& solver, const StrictPoint& p, bool posture) {
   }
 }
 
-// Holds joints at an end of their range there, both ways: a correction that does without them needs no active set.
+// Fixes joints at an end of their range there, in both directions: a correction without them needs no active set.
 void hold_at_bounds(SolverData& solver) {
   const StepWorkspace<S>& work = solver.state.work;
   for (int c = 0; c < solver.n_v; ++c) {
@@ -94,7 +94,7 @@ void hold_at_bounds(SolverData& solver) {
   }
 }
 
-// Fills in the rows of the levels up to `level`, in the measure of the step.
+// Writes the rows of the levels up to `level`, in the metric of the step.
 void fill_rows(SolverData& solver, const StrictPoint& p, int level) {
   const auto problem = cut_problem(solver, level);
   StrictState& t = solver.strict_state;
@@ -123,7 +123,8 @@ void fill_rows(SolverData& solver, const StrictPoint& p, int level) {
   }
 }
 
-// Marks the rows of a level above that have to stay: those neither inside their range nor at the edge of it. True if one is at the edge.
+// Marks the rows of a higher level that must not move: those not inside their range or at its edge. True if one is at
+// the edge.
 bool mark_loose_rows(SolverData& solver, const StrictPoint& p, int first, int last) {
   StrictState& t = solver.strict_state;
   bool any = false;
@@ -136,8 +137,8 @@ bool mark_loose_rows(SolverData& solver, const StrictPoint& p, int first, int la
   return any;
 }
 
-// Fills in the bounds of every velocity, then the limits that a step of `trust` could reach. Those that are broken get rows of their own
-// behind the goals' rows; returns how many.
+// Sets the bounds of every velocity, then the limits that a step of `trust` could reach. Violated limits get their own
+// rows after the goals' rows; returns their number.
 int fill_inequalities(SolverData& solver, const StrictPoint& p, S trust) {
   const auto problem = solver.problem();
   const LimitList<S> limits = solver.limit_list();
@@ -171,7 +172,7 @@ int fill_inequalities(SolverData& solver, const StrictPoint& p, S trust) {
     row_of_limit(problem, limits, t.near_limits[k], p.q, p.placements, row);
     for (int c = 0; c < w.n; ++c) row[c] *= w.scale[c];
     const S gap = p.gaps[t.near_limits[k]];
-    if (gap >= tuning.hair) {  // down to where a broken one is brought back to; in a range that is narrower, half way
+    if (gap >= tuning.hair) {  // down to the gap to which a violated limit returns; half way in a narrower range
       w.inequalities[w.n_inequalities++] = {row, -1, -maximum(gap - tuning.brought_back, 0.5 * gap), open_end<S>};
       continue;
     }
@@ -182,7 +183,7 @@ int fill_inequalities(SolverData& solver, const StrictPoint& p, S trust) {
   return n_broken;
 }
 
-// Returns the damping that is left where a level is reached.
+// Returns the damping at a level that is reached.
 S find_damping_floor(const SolverData& solver, int level) {
   const auto& ends = solver.strict_state.level_goals;
   S least = 1.0;
@@ -192,12 +193,12 @@ S find_damping_floor(const SolverData& solver, int level) {
   return minimum(solver.settings.damping_floor, tuning.weight_floor * least * least);
 }
 
-// Serves level k, one of those up to `level`, in what the levels before it have left free.
+// Solves level k, one of those up to `level`, in the null space of the levels before it.
 void serve_level(SolverData& solver, const StrictPoint& p, int k, int level, S trust) {
   StrictState& t = solver.strict_state;
   HierarchyWork<S>& w = t.work;
   const int first = t.level_rows[static_cast<std::size_t>(k)], last = t.level_rows[static_cast<std::size_t>(k) + 1];
-  // what is above is only held: its corrections are small, and must arrive
+  // levels above are only kept: their corrections are small, and must be exact
   const bool above = k < t.level;
   S cost = p.costs[k];
   if (above && t.frozen[static_cast<std::size_t>(k)]) {
@@ -213,7 +214,7 @@ void serve_level(SolverData& solver, const StrictPoint& p, int k, int level, S t
   serve_rows(w, first, last, t.resting.data(), damping, k == level ? trust : solver.settings.reach,
              edges ? t.loose.data() : nullptr);
   const std::vector<char>& inside = edges ? t.loose : t.resting;
-  for (int r = first; r < last; ++r) {  // what rests in its range has to stay there from now on
+  for (int r = first; r < last; ++r) {  // rows at rest in their range must stay there from now on
     if (!inside[static_cast<std::size_t>(r)] || !(p.room[2 * r + 1] < open_end<S> || p.room[2 * r] > -open_end<S>))
       continue;
     const S* row = w.rows + r * w.stride;
@@ -227,7 +228,7 @@ void serve_level(SolverData& solver, const StrictPoint& p, int k, int level, S t
   }
 }
 
-// Serves the limits that are broken. Closed loops are served before them, and stay closed.
+// Reduces the violations of limits. Closed loops come before them, and stay closed.
 void serve_broken_limits(SolverData& solver, S trust) {
   const StrictState& t = solver.strict_state;
   if (!t.n_returning) return;
@@ -235,8 +236,8 @@ void serve_broken_limits(SolverData& solver, S trust) {
              tuning.returning, trust);
 }
 
-// Serves the levels above `level` from the pose p, in work.x; what they leave free is told by the work's basis. The posture is the level
-// behind the last.
+// Solves the levels above `level` from the pose p, in work.x; the work's basis defines the remaining freedom. The
+// posture is the level after the last.
 void serve_above(SolverData& solver, const StrictPoint& p, int level, S trust) {
   StrictState& t = solver.strict_state;
   HierarchyWork<S>& w = t.work;
@@ -257,7 +258,7 @@ void serve_above(SolverData& solver, const StrictPoint& p, int level, S trust) {
   w.n_basis_above = w.n_basis;
 }
 
-// Makes a step for levels 0 ... level from the pose p, no motion longer than `trust`, in state.dq.
+// Makes a step for levels 0 ... level from the pose p, with no motion longer than `trust`, in state.dq.
 void make_strict_step(SolverData& solver, const StrictPoint& p, int level, S trust) {
   StrictState& t = solver.strict_state;
   HierarchyWork<S>& w = t.work;

@@ -1,23 +1,24 @@
-// strict.h: goals of several levels, the first served first; and limits beyond the joints' ranges. Part of solve.cpp.
+// strict.h: goals of several strict levels, and limits other than joint ranges. Part of solve.cpp.
 //
-// Level after level goes downhill from where the one before it ended. A step is made by hierarchy.h for all levels so far, then the levels
-// above are corrected by a few steps of their own, and it is taken only if no goal above is farther off than it was when its level ended
-// (to tuning.guard_slack of its scale), no limit is broken or further broken, and the level's own cost has fallen; else it is made shorter.
-// So adding a level cannot cost those above anything, and a feasible pose stays feasible.
+// Each level descends from the result of the level before it. hierarchy.h makes a step for all levels so far, then a
+// few steps correct the levels above. The step is taken only if no goal above is farther off than at the end of its
+// level (up to tuning.guard_slack of its scale), no limit is violated or further violated, and the level's own cost
+// decreases; otherwise it is shortened. So adding a level never degrades those above, and a feasible pose stays
+// feasible.
 //
-// The way of one level, in the states of Descent (solver_data.h):
+// The process of one level, in the states of Descent (solver_data.h):
 //
-//   LEVEL --reached---------------------------------------------------------> its errors become the guard; the next level
-//     |                                                                          ^                     |
-//     missed: searches from seeds, tuning.searches at most                       |                     behind the last one: POSTURE
-//     |   RETURN for each level above --lost--> the next seed                    |
-//     |   LEVEL --better--> the new best, else the next seed                     |
-//     v                                                                          |
-//   the best of them --reached, or continuous mode-------------------------------+
-//     |                                                                          |
-//     FINISH: to the minimum itself----------------------------------------------+
+//   LEVEL --reached--------------------------------------------> its errors become the guard; the next level
+//     |                                                             ^                     |
+//     missed: searches from seeds, tuning.searches at most          |                     after the last one: POSTURE
+//     |   RETURN for each level above --lost--> the next seed       |
+//     |   LEVEL --better--> the new best, else the next seed        |
+//     v                                                             |
+//   the best of them --reached, or continuous mode------------------+
+//     |                                                             |
+//     FINISH: to the minimum itself---------------------------------+
 //
-// The first level alone is solved by the ordinary search, restarts and all, where nothing but joint ranges limits it.
+// The ordinary search, with restarts, solves the first level alone if it has no limits other than joint ranges.
 #pragma once
 #include "run/strict/descent.h"
 
@@ -25,7 +26,7 @@ namespace poise {
 namespace POISE_LEVEL {
 namespace {
 
-// Sets what the goals up to a level must stay within from now on: where they are now, or what was better before.
+// Sets the guard of the goals up to a level: their current errors, or better ones from before.
 void guard_levels(SolverData& solver, int level) {
   StrictState& t = solver.strict_state;
   for (int g = 0; g < 2 * t.level_goals[static_cast<std::size_t>(level) + 1]; ++g) {
@@ -36,7 +37,7 @@ void guard_levels(SolverData& solver, int level) {
   const S root = square_root(t.here.costs[level]) + tuning.guard_slack;
   t.cost_guard[level] = root * root;
   if (level > 0 || solver.goals[0].level >= 0) return;
-  for (int g = 0; g < 2 * t.level_goals[1]; ++g) {  // a loop is closed within its tolerance, wherever in that
+  for (int g = 0; g < 2 * t.level_goals[1]; ++g) {  // a loop counts as closed anywhere within its tolerance
     const S close = solver.goals[static_cast<std::size_t>(g / 2)].tolerance[g % 2];
     t.error_guard[g] = maximum(t.here.errors[g], close);
     const S part = g % 2 ? close : close / solver.scale;
@@ -44,7 +45,7 @@ void guard_levels(SolverData& solver, int level) {
   }
 }
 
-// Sets what the goals of a level have to come within.
+// Sets the tolerances that the goals of a level have to reach.
 void set_bars(SolverData& solver, int level, Bars bars) {
   StrictState& t = solver.strict_state;
   t.bars = bars;
@@ -54,7 +55,7 @@ void set_bars(SolverData& solver, int level, Bars bars) {
         bars == Bars::GUARD ? t.error_guard[g] : solver.goals[static_cast<std::size_t>(g / 2)].tolerance[g % 2];
 }
 
-// Keeps the pose `here` as the best one so far of a level.
+// Stores the pose `here` as the best one so far of a level.
 void keep_best(SolverData& solver, int level) {
   StrictState& t = solver.strict_state;
   solver.best_outside = measure_violation(solver, t.here);
@@ -63,7 +64,7 @@ void keep_best(SolverData& solver, int level) {
   for (std::size_t k = 0; k < solver.best_q.size(); ++k) solver.best_q[k] = t.here.q[k];
 }
 
-// Puts the body back to the best pose so far of a level.
+// Restores the best pose so far of a level.
 void return_to_best(SolverData& solver, int level) {
   StrictState& t = solver.strict_state;
   copy_configuration(solver.problem(), solver.best_q.data(), t.here.q);
@@ -71,7 +72,7 @@ void return_to_best(SolverData& solver, int level) {
   evaluate_point(solver, t.here, level);
 }
 
-// Goes down for a level; true if it is reached. A level that is relaxed goes into the region that its goals tolerate.
+// Descends for a level; true if it is reached. A relaxed level descends into the region within its tolerances.
 bool descend_level(SolverData& solver, int level, bool relaxed, Clock::time_point begun) {
   StrictState& t = solver.strict_state;
   if (!relaxed) return descend(solver, level, Descent::LEVEL, begun);
@@ -85,10 +86,10 @@ bool descend_level(SolverData& solver, int level, bool relaxed, Clock::time_poin
   return reached;
 }
 
-// How a search from a seed ended: it lost what is above, came there, or came there with a better pose of its level.
+// The result of a search from a seed: the levels above were lost, reached, or reached with a better pose of its level.
 enum class Search : int { LOST, CAME, BETTER };
 
-// Searches from a seed: the levels above return to what they are known to reach, then the level itself goes down.
+// Searches from a seed: the levels above return to their known result, then the level itself descends.
 Search search_level(SolverData& solver, int level, int search, Clock::time_point begun) {
   StrictState& t = solver.strict_state;
   const bool loops = level == 0 && solver.goals[0].level < 0;
@@ -107,7 +108,7 @@ Search search_level(SolverData& solver, int level, int search, Clock::time_point
   t.cost_to_beat = -1.0;
   const S outside = measure_violation(solver, t.here);
   if (!keeps_above(solver, t.here, level) || breaks_anew(solver, t.here)) return Search::LOST;
-  if (loops) {  // nor may loops that the best pose has closed be open
+  if (loops) {  // loops that are closed in the best pose must not be open
     copy_configuration(solver.problem(), solver.best_q.data(), t.there.q);
     evaluate_point(solver, t.there, 0);
     if (opens_loops(solver, t.there, t.here, 0)) return Search::LOST;
@@ -117,8 +118,8 @@ Search search_level(SolverData& solver, int level, int search, Clock::time_point
   return closer || less || inside ? Search::BETTER : Search::CAME;
 }
 
-// Solves one level from where those above it ended, and by searches from seeds where that misses it. So the answer of the levels above alone
-// is a stage of this one, whatever stands below.
+// Solves one level from the result of those above it, and by searches from seeds if that misses. So the answer of the
+// levels above is a stage of this one, independent of the levels below.
 void solve_level(SolverData& solver, int level, Clock::time_point begun) {
   StrictState& t = solver.strict_state;
   set_bars(solver, level, Bars::TOLERANCE);
@@ -130,10 +131,10 @@ void solve_level(SolverData& solver, int level, Clock::time_point begun) {
   }
   const bool single = solver.mode == Mode::CONTINUOUS || solver.searches == 1 || solver.n_v == 0;
   if (!reached && !single) find_more_proofs(solver);
-  // a proof about a goal of a level below says nothing about the levels above it
+  // a proof for a goal of a lower level does not affect the levels above it
   const bool alone = single || proved_unreachable(solver, cut_problem(solver, level).goals.n);
   const int searches = alone ? 1 : std::min(solver.searches, tuning.searches);
-  int same = 0;  // searches that ended where the best one did
+  int same = 0;  // searches with the same result as the best one
   for (int search = 1; search < searches && !reached && same < tuning.same_ends && !late(solver, begun); ++search) {
     const Search found = search_level(solver, level, search, begun);
     same +=
@@ -167,7 +168,7 @@ void record_first_level(SolverData& solver, const SolverData& first) {
   solver.total_searches = searches;
 }
 
-// Solves the first level alone by the ordinary search, restarts and all.
+// Solves the first level alone by the ordinary search, with restarts.
 void solve_first_level(SolverData& solver, void (*solve_plainly)(SolverData&)) {
   SolverData& first = *solver.first;
   first.start = solver.start;
@@ -180,7 +181,7 @@ void solve_first_level(SolverData& solver, void (*solve_plainly)(SolverData&)) {
   for (std::size_t k = 0; k < first.best_q.size(); ++k) solver.strict_state.here.q[k] = first.best_q[k];
 }
 
-// Moves on what cannot stop at once, as far as the limits allow: they come first.
+// Moves joints that cannot stop at once, as far as the limits allow, which come first.
 void move_where_forced(SolverData& solver, int levels) {
   StrictState& t = solver.strict_state;
   evaluate_point(solver, t.here, levels);
