@@ -1,4 +1,4 @@
-"""The body: joints, frames, the frozen model and its builder; the shapes on it."""
+"""The body: joints, frames, shapes, the frozen model and its builder."""
 
 from poise.model.builder import ModelBuilder
 from poise.model.curves.path import Path

@@ -1,4 +1,4 @@
-"""Attachments: what files add to joints and frames: shapes, named poses, roles, example poses, up axis, units."""
+"""Attachments: data in addition to joints and frames: shapes, named poses, roles, example poses, up axis, units."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ class Attachments:
 
     Attributes:
         shapes: Solids, each fixed to a frame.
-        poses: Name and configuration.
-        roles: Role and frame; an empty frame if no frame plays the role.
+        poses: Pairs of name and configuration.
+        roles: Pairs of role and frame; the frame is empty if no frame plays the role.
         up: The world's up axis.
-        units: What lengths are in.
-        example_poses: Configurations (frames, nq) from the clip that the file came with, in pairs of neighbouring
-            frames. They show how the body stands and bends if its rest pose does not. None if there is no clip.
-        subject: The body alone, if the model also holds objects or other people: roles and contact points are those of
-            the subject. Otherwise None.
-        look: The files that show the body; not compared.
+        units: The unit of length.
+        example_poses: Configurations (frames, nq) from the clip in the file, in pairs of consecutive frames.
+            They show how the body stands and bends if its rest pose does not. None if the file has no clip.
+        subject: The body alone, if the model also contains objects or other people; roles and contact points are those
+            of the subject. Otherwise None.
+        look: The files with the appearance of the body; not compared.
     """
 
     shapes: tuple[Shape, ...] = ()
@@ -54,13 +54,13 @@ class Attachments:
     look: LookSource | None = None
 
     def check(self, layout: Layout) -> Attachments:
-        """Return the same with every name and number checked against the tree.
+        """Return these attachments with every name and number checked against the tree.
 
         Raises:
-            NameNotFound: A shape or role names a frame that is not there.
+            NameNotFound: A shape or role names an unknown frame.
             InvalidModel: An unknown up axis or unit.
-            InvalidValue: A pose has a number that is not finite or a quaternion of no length.
-            ShapeMismatch: A pose has too many or too few numbers.
+            InvalidValue: A pose has a number that is not finite or a quaternion of zero length.
+            ShapeMismatch: A pose has the wrong number of values.
         """
         if self.up not in UPS:
             raise InvalidModel(f"a model's up axis must be 'x', 'y' or 'z', not {self.up!r}.")
@@ -77,7 +77,7 @@ class Attachments:
         )
 
     def key(self) -> tuple[Any, ...]:
-        """Return its content in a form that can be compared."""
+        """Return the content as a tuple that can be compared."""
         poses = tuple(
             (name, (np.asarray(q, np.float64) + 0.0).tobytes()) for name, q in sorted(self.poses, key=take_name)
         )
@@ -86,26 +86,26 @@ class Attachments:
 
 
 def take_name(pair: tuple[str, Any]) -> str:
-    """Return the name of a named thing."""
+    """Return the name of a (name, value) pair."""
     return pair[0]
 
 
 def find_frame_name(names: Mapping[str, str], name: str) -> str:
-    """Return the frame that the name means."""
+    """Return the frame with this name, or the frame of the joint with this name."""
     if name not in names:
         raise name_not_found("frame", name, names)
     return names[name]
 
 
 def check_pose(layout: Layout, name: str, q: ArrayLike) -> Floats:
-    """Return a configuration of this tree with its quaternions made unit; it may lie outside the ranges."""
+    """Return a configuration with unit quaternions; it may lie outside the joint ranges."""
     values = np.array(read_vector(q, count_numbers(layout), f"pose {name!r}"))
     make_unit(layout, values, f"pose {name!r}")
     return freeze(values)
 
 
 def check_frames(layout: Layout, frames: ArrayLike) -> Floats:
-    """Return the configurations of a clip, (frames, nq), with their quaternions made unit."""
+    """Return the configurations of a clip, (frames, nq), with unit quaternions."""
     nq = count_numbers(layout)
     values = read_floats(frames, nq, "example_poses")
     if values.ndim != 2 or values.shape[1] != nq:

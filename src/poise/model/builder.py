@@ -1,4 +1,4 @@
-"""ModelBuilder: a body from a few lines of Python, no file needed."""
+"""ModelBuilder: build a body in a few lines of Python, without a file."""
 
 from __future__ import annotations
 
@@ -79,39 +79,39 @@ class ModelBuilder:
 
         Args:
             name: The joint's name, unique among joints.
-            parent: The frame (or joint, meaning its frame) that it hangs from; None for the world. May be added later.
+            parent: The parent frame (or joint, meaning its frame); None for the world. It may be added later.
             kind: fixed, revolute, continuous, prismatic, screw, cylindrical, universal, euler, planar, translation3,
                 path, scale, ball or free.
-            frame: Name of the frame that moves with it; the joint's own name unless given.
+            frame: Name of the frame that moves with it; by default the joint's name.
             offset: From the parent frame to the joint at q = 0: three numbers, a 4x4 matrix or a Transform.
-            axis: Axis in the joint's own frame, any length; z unless given (universal: x).
-            axis2: Second axis of a universal joint; y unless given.
+            axis: Axis in the joint's own frame, of any length; by default z (universal: x).
+            axis2: Second axis of a universal joint; by default y.
             order: Letters of an euler joint; "ZXY" means R = Rz Rx Ry.
             pitch: Metres per radian of a screw joint.
-            lower: Lower bound: a number, or one per degree of freedom [rad, m]; None for none. `build` warns of ranges
-                that look like degrees.
+            lower: Lower bound: a number, or one per degree of freedom [rad, m]; None if unbounded. `build` warns of
+                ranges that look like degrees.
             upper: Upper bound, likewise.
-            rest: The joint's numbers in the rest pose; zero, brought into the range, unless given.
-            mimic: (joint, ratio, offset): follow that joint instead of having a coordinate of one's own.
+            rest: The joint's coordinates in the rest pose; by default zero, clamped to the range.
+            mimic: (joint, ratio, offset): follow that joint instead of having a coordinate of its own.
             mass: Mass that moves with the joint [kg].
             center: Centre of that mass in the joint's frame [m].
-            stiffness: How much its motion is discouraged; 0 is neutral, the larger the less it moves in a step.
-            cone: How far a ball joint may turn; None for no bound.
+            stiffness: Penalty on its motion; 0 is neutral, larger values make it move less in a step.
+            cone: The range of a ball joint; None if unbounded.
             locked: True for the length of a bone: poses and motions may change it, solvers do not, unless `joints=`
                 names it.
-            length: Length of a scale joint's bone where its coordinate is 1 [m]. The bone is 0.5 to 2 times as long
-                unless `lower` and `upper` say otherwise.
-            path: What a path joint runs along: points (n, 3) in the joint's own axes, through which a spline goes, or a
-                `poise.model.Path`. Its range is the whole curve unless `lower` and `upper` say otherwise; a closed
-                curve has none.
+            length: Length of a scale joint's bone at coordinate 1 [m]. The bone is 0.5 to 2 times as long unless
+                `lower` and `upper` are given.
+            path: The curve of a path joint: points (n, 3) in the joint's own axes, interpolated by a spline, or a
+                `poise.model.Path`. The range is the whole curve unless `lower` and `upper` are given; a closed curve is
+                unbounded.
 
         Returns:
             The builder, so that calls can be chained.
 
         Raises:
-            InvalidModel: A name is taken or not a name.
-            InvalidValue: A number cannot be (non-finite, zero axis, lower above upper, ...).
-            ShapeMismatch: Too many or too few numbers.
+            InvalidModel: A name is taken or invalid.
+            InvalidValue: A number is invalid (non-finite, zero axis, lower above upper, ...).
+            ShapeMismatch: An argument has the wrong number of values.
         """
         spec = JointSpec.make(
             name,
@@ -149,7 +149,7 @@ class ModelBuilder:
         mass: float = 0.0,
         center: ArrayLike = (0.0, 0.0, 0.0),
     ) -> ModelBuilder:
-        """Add a named place, fixed to `parent` (None: the world), and the mass that sits there."""
+        """Add a named frame fixed to `parent` (None: the world), with an optional mass."""
         self.extend([FrameSpec.make(name, parent, offset, mass, center)])
         return self
 
@@ -169,7 +169,7 @@ class ModelBuilder:
             shape: A Sphere, Capsule, Cylinder, Box or Mesh of `poise.model`.
             offset: From the frame to the solid's own axes.
             use: "visual", "collision" or "both".
-            color: Red, green, blue and maybe opacity, 0 to 1.
+            color: Red, green, blue and optional opacity, 0 to 1.
         """
         self._shapes.append(Shape.make(frame, shape, offset, use, color))
         return self
@@ -182,24 +182,24 @@ class ModelBuilder:
         return self
 
     def add_role(self, role: str, frame: str) -> ModelBuilder:
-        """Say which frame plays a role on a body, such as "hand_l"; each role is given once."""
+        """Assign a role on the body, such as "hand_l", to a frame; each role can be assigned once."""
         if check_name(role, "role") in self._roles:
             raise InvalidModel(f"the role {role!r} is given twice, to {self._roles[role]!r} and {frame!r}.")
         self._roles[role] = check_name(getattr(frame, "name", frame), "frame")
         return self
 
     def build(self) -> Model:
-        """Return the model, which can no longer be changed.
+        """Build the model, which is immutable.
 
         Raises:
-            InvalidModel: No joint or frame, a loop in the parents, a mimic that cannot be.
-            NameNotFound: A parent, a mimicked joint, or the frame of a shape or role that does not exist.
-            ShapeMismatch: A pose with too many or too few numbers.
+            InvalidModel: No joint or frame, a loop in the parents, or an invalid mimic.
+            NameNotFound: A parent, a mimicked joint, or the frame of a shape or role does not exist.
+            ShapeMismatch: A pose has the wrong number of values.
 
         Warns:
             UnitWarning: A turning joint's range looks like degrees.
         """
-        for doubt in () if self.source else self._doubts:  # files say what their numbers are
+        for doubt in () if self.source else self._doubts:  # files declare their units
             warnings.warn(doubt, UnitWarning, stacklevel=2)
         attached = Attachments(
             shapes=tuple(self._shapes),

@@ -1,9 +1,9 @@
-"""The way from the world to a frame as a product of turns and slides about fixed axes.
+"""Chains: the path from the world to a frame as a product of exponentials.
 
-With every joint of the way at zero, each has an axis in the world: a direction h and a point p. The frame is then at
-E1(v1) ... En(vn) M, where E is the turn by v about its axis (or the slide by v along it), and M where the frame is at
-zero (the product of exponentials; Brockett 1984). Joints that may not move are part of the axes' places. Mimic and
-flipped joints read their coordinate through a gain and a bias, v = gain q + bias.
+With every joint of the path at zero, each joint has an axis in the world: a direction h and a point p. The pose of the
+frame is then E1(v1) ... En(vn) M, where E is the rotation by v about its axis (or the translation by v along it), and M
+is the pose of the frame at zero (Brockett 1984). Fixed and locked joints are merged into the axes. Mimic and flipped
+joints read their coordinate through a gain and a bias, v = gain q + bias.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ __all__ = ["Axis", "Chain", "find_chain", "find_readings"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Axis:
-    """A rotation or slide axis, placed with all joints at zero.
+    """A rotation or slide axis, given with all joints at zero.
 
     Attributes:
         joint: Name of the joint.
         h: Unit direction, in the world.
         p: A point on the axis [m].
-        slides: Whether it slides; otherwise it turns.
-        lower: Least value [rad or m]; -inf if unbounded.
-        upper: Largest value.
-        q: Which number of q it reads.
+        slides: Whether it slides; otherwise it rotates.
+        lower: Lower bound [rad or m]; -inf if unbounded.
+        upper: Upper bound [rad or m]; inf if unbounded.
+        q: Index of its coordinate in q.
         gain: v = gain q + bias.
         bias: See gain.
     """
@@ -56,7 +56,7 @@ class Axis:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The range. A turn that ends on one side alone ends a thousand turns away on the other: nothing is lost."""
+        """The range. The open end of a rotation with one bound is placed a thousand turns away."""
         if self.slides or np.isfinite(self.lower) == np.isfinite(self.upper):
             return self.lower, self.upper
         far = 2000.0 * np.pi
@@ -64,28 +64,28 @@ class Axis:
 
     @property
     def middle(self) -> float:
-        """The middle of the range; 0 where it has no two ends."""
+        """The middle of the range, or 0 if a bound is infinite."""
         lower, upper = self.ends
         return 0.5 * (lower + upper) if np.isfinite(lower) and np.isfinite(upper) else 0.0
 
     @property
     def half(self) -> float:
-        """Half the range; infinite unless it has two ends."""
+        """Half the width of the range, or infinity if a bound is infinite."""
         lower, upper = self.ends
         return 0.5 * (upper - lower) if np.isfinite(lower) and np.isfinite(upper) else inf
 
     def from_axis(self, point: Floats) -> float:
-        """Return the distance of a point [m]."""
+        """Return the distance of a point from the axis [m]."""
         return float(np.linalg.norm(np.cross(self.h, point - self.p)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chain:
-    """The moving axes from the world to a frame, the innermost first, and where the frame is while they are at zero.
+    """The moving axes from the world to a frame, base first, and the pose of the frame with all axes at zero.
 
     Attributes:
         axes: The axes. T: T_world_frame at zero. odd: Why the path is not a chain of rotations and slides, or "".
-        still: Whether joints on the way stand as the configuration has them.
+        still: Whether the chain also contains joints that are held at the values of the configuration.
     """
 
     axes: tuple[Axis, ...]
@@ -102,10 +102,10 @@ def find_chain(
     Args:
         model: The body.
         frame: Name of the frame.
-        moves: Which degrees of freedom may change, (nv,).
-        q: Where the others stand.
-        limited: Whether joint ranges hold.
-        table: The kernels' table of the model, where it is at hand.
+        moves: Whether each degree of freedom may change, (nv,).
+        q: Configuration with the values of the other joints.
+        limited: Whether joint limits apply.
+        table: The kernel table of the model, if it was computed before.
     """
     rows = make_kernel_table(model.layout) if table is None else table
     assert isinstance(rows, dict)
@@ -141,7 +141,7 @@ def find_chain(
 
 
 def find_way(rows: dict[str, Any], frame: int) -> list[int]:
-    """Return the primitives from the world to a frame, the innermost first, by their number in the kernels' table."""
+    """Return the indices of the primitives from the world to a frame in the kernel table, base first."""
     at = rows["frame_primitive"][frame]
     way: list[int] = []
     while at >= 0:
@@ -151,7 +151,7 @@ def find_way(rows: dict[str, Any], frame: int) -> list[int]:
 
 
 def find_readings(model: Tree, frame: str) -> dict[int, int]:
-    """Return the numbers of q that a frame depends on, and for each the velocity that changes it."""
+    """Return the indices in q that a frame depends on, each with the index of its velocity."""
     rows = make_kernel_table(model.layout)
     way = (rows["ints"][i] for i in find_way(rows, rows["frame_names"].index(model.frame(frame).name)))
     widths = {Primitive.BALL: 4, Primitive.SLIDE3: 3}
@@ -159,19 +159,19 @@ def find_readings(model: Tree, frame: str) -> dict[int, int]:
 
 
 def coordinate_names(model: Tree) -> dict[int, str]:
-    """Return the joint to which each number of q belongs."""
+    """Return the joint name of each index in q."""
     return {i: joint.name for joint in model.joints if joint.nv for i in range(joint.q.start, joint.q.stop)}
 
 
 def placement(R: Floats, p: Floats) -> Floats:
-    """Return the 4x4 matrix of a rotation and a place."""
+    """Return the 4x4 matrix of a rotation and a position."""
     out = np.eye(4)
     out[:3, :3], out[:3, 3] = R, p
     return out
 
 
 def motion(kind: int, values: Floats, pitch: float) -> Floats:
-    """Return the matrix of a primitive that stands still at its values."""
+    """Return the matrix of a primitive at fixed values."""
     from poise.spatial import Rotation
 
     if kind == Primitive.BALL:

@@ -1,8 +1,8 @@
-"""Channels: the velocities of a body by name, in an order of the user's.
+"""Channels: the velocities of a body by name, in an order chosen by the user.
 
-A joint's name means all its velocities, in their own order; "hip.rz" means one: as `joint.coordinates` names it, or
-rx, ry, rz for those of a quaternion, about the body's axes. The order of the columns is then independent of the
-order of the angles in an Euler joint. Source: Rabbani 2017, "Putting everything together".
+A joint's name means all its velocities, in their own order; "hip.rz" means one of them, named as in
+`joint.coordinates`, or rx, ry, rz for a quaternion, about the body's axes. The order of the columns is then
+independent of the order of the angles in an Euler joint. Source: Rabbani 2017, "Putting everything together".
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ def name_channels(joint: Joint) -> list[str]:
 
 
 def find_columns(model: Tree, channels: Sequence[str | Joint]) -> NDArray[np.intp]:
-    """Return the velocity of each channel, in the order given.
+    """Return the velocity indices of the channels, in the given order.
 
     Raises:
-        NameNotFound: No joint and no channel has that name.
+        NameNotFound: No joint or channel has that name.
     """
     if isinstance(channels, str):
         raise InvalidValue(f"columns must be a list of joints or channels, not the name {channels!r}: [{channels!r}].")

@@ -1,4 +1,4 @@
-"""What makes two models different: for messages about a pose, a clip or a style of another model."""
+"""Describe the difference between two models, for error messages about a pose, clip or style of another model."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ ATTACHED = ("shapes", "named poses", "roles", "up axis", "units", "example poses
 
 
 def name_mismatch(given: Model, wanted: Model) -> str:
-    """Return "of model 'a', not of 'b'"; for two models of one name, their first difference."""
+    """Return "of model 'a', not of 'b'"; for two models of the same name, their first difference."""
     if given.name != wanted.name:
         return f"of model {given.name!r}, not of {wanted.name!r}"
     return f"of another model that is named {given.name!r} too: {find_difference(given, wanted)}"
 
 
 def find_difference(one: Model, other: Model) -> str:
-    """Return the first thing in which two models differ, in words."""
+    """Describe the first difference between two models."""
     parts = [{spec.name: spec for spec in model.layout.specs} for model in (one, other)]
     for mine, others in (parts, parts[::-1]):
         alone = [name for name in mine if name not in others]
@@ -41,7 +41,7 @@ def find_difference(one: Model, other: Model) -> str:
 
 
 def find_other_field(one: Any, other: Any) -> str:
-    """Return the first field in which two joints or frames differ, or ""."""
+    """Return the first field that differs between two joints or frames, or ""."""
     if type(one) is not type(other):
         return "kind"
     for name in one.__slots__:

@@ -1,9 +1,9 @@
-"""Angles that look like degrees, where radians are meant.
+"""Detection of angles that look like degrees instead of radians.
 
-A bound of a turning joint is doubted where it is more than two turns (4 pi) and at most two turns in degrees (720), and
-no whole multiple of a quarter turn, which is how people write several turns: 6.28, 1e16 and 10 * pi are taken without a
-word. A number of a start is doubted where, besides, it lies more than half a turn outside its joint's range; joints
-that turn for ever have none.
+A bound of a rotating joint is doubtful if it is more than two turns (4 pi), at most two turns in degrees (720), and not
+a whole multiple of a quarter turn, the usual way to write several turns: 6.28, 1e16 and 10 * pi are accepted silently.
+A start value is doubtful if, in addition, it lies more than half a turn outside its joint's range. Continuous joints
+are not checked.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ TURNS = {
     "universal": (0, 1),
     "euler": (0, 1, 2),
     "planar": (2,),
-}  # which of a kind's numbers are angles
+}  # indices of the angles of each kind
 
 
 def is_doubtful(angle: float) -> bool:
-    """Tell whether a number looks like degrees: more than two turns as radians, at most two as degrees."""
+    """Return whether a number looks like degrees: more than two turns as radians, at most two as degrees."""
     quarters = abs(angle) / (math.pi / 2)
     return FEWEST < abs(angle) <= MOST and abs(quarters - round(quarters)) > 1e-4 * quarters
 
 
 def advise_radians(angle: float) -> str:
-    """Return the conversion to type for such a number."""
+    """Return advice on converting this angle to radians."""
     return f"angles are in radians; for {angle:g} degrees type math.radians({angle:g}), for an array np.deg2rad(...)"
 
 
@@ -48,7 +48,7 @@ def doubt_bounds(kind: str, lower: Iterable[float], upper: Iterable[float], wher
 
 
 def doubt_cone(cone: BallRange | None, where: str) -> Iterator[str]:
-    """Yield a warning for each angle of a ball joint's range that is more than a turn, which none can be."""
+    """Yield a warning for each angle of a ball joint's range that is more than a full turn."""
     given = {} if cone is None else {"swing": cone.swing, "twist": cone.twist, "angle": cone.angle}
     for name, value in given.items():
         angles: Any = [] if value is None else np.atleast_1d(np.asarray(value, dtype=np.float64)).tolist()

@@ -1,4 +1,4 @@
-"""Models made from models: part of one, one with joints fixed, one with a tool; and configurations drawn at random."""
+"""Derived models: subtrees, locked joints, added frames and roles; and random configurations."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ __all__ = [
     "with_subject",
 ]
 
-RoleFinder = Callable[["Model"], tuple[Mapping[str, str], Sequence[str]]]  # more roles, and notes on them
-ROLE_SLOTS = ("attachments", "notes", "roles")  # of a Model: those that hold its roles
+RoleFinder = Callable[["Model"], tuple[Mapping[str, str], Sequence[str]]]  # additional roles, and notes on them
+ROLE_SLOTS = ("attachments", "notes", "roles")  # the slots of a Model that contain its roles
 
 
 def remodel(model: Model, specs: list[JointSpec | FrameSpec]) -> Model:
-    """Return a model of the same name and source made from other specs, with the attachments that still fit."""
+    """Return a model of the same name and source made from other specs, with the attachments that still apply."""
     return reattach(model, carry_over(model, specs), specs=specs)
 
 
@@ -51,13 +51,13 @@ def reattach(
     specs: Sequence[JointSpec | FrameSpec] | None = None,
     notes: Iterable[str] = (),
 ) -> Model:
-    """Return the model with other attached data, more notes and, if given, other specs."""
+    """Return the model with other attachments, more notes and, if given, other specs."""
     specs = model.layout.specs if specs is None else specs
     return type(model)(model.name, specs, source=model.source, notes=(*model.notes, *notes), attached=attached)
 
 
 def carry_over(model: Model, specs: Sequence[JointSpec | FrameSpec]) -> Attachments:
-    """Return the attachments of a model made of some specs of `model`: on its frames, and its part of each pose."""
+    """Return the attachments of a model made of some specs of `model`: those on its frames, and part of each pose."""
     frames = {spec.frame if isinstance(spec, JointSpec) else spec.name for spec in specs}
     own = [s.name for s in specs if isinstance(s, JointSpec) and not s.mimic and KINDS[s.kind].nq]
     old = model.attachments
@@ -72,7 +72,7 @@ def carry_over(model: Model, specs: Sequence[JointSpec | FrameSpec]) -> Attachme
 
 
 def take_part(model: Model, q: Any, joints: Sequence[str]) -> Floats:
-    """Return the numbers of some joints, (..., n), in this order; those of a former follower come from its leader."""
+    """Return the coordinates of some joints, (..., n), in this order; a former follower takes its leader's value."""
     parts = []
     for name in joints:
         joint = model.joint(name)
@@ -89,7 +89,7 @@ def add_spec(model: Model, spec: FrameSpec) -> Model:
 
 
 def with_roles(model: Model, roles: Mapping[str, Any], notes: Iterable[str] = ()) -> Model:
-    """The model with other roles; a role that nothing plays is remembered with an empty frame."""
+    """Return the model with other roles; a role mapped to None is stored with an empty frame."""
     if not isinstance(roles, Mapping):
         raise InvalidValue(f"roles must be a mapping such as {{'hand_l': 'LeftHand'}}, not {roles!r}.")
     for role in roles:
@@ -101,12 +101,12 @@ def with_roles(model: Model, roles: Mapping[str, Any], notes: Iterable[str] = ()
 
 
 def with_example_poses(model: Model, frames: ArrayLike) -> Model:
-    """Return the model with frames of a clip that show how it stands and bends, (frames, nq)."""
+    """Return the model with frames of a clip that show its stance and bending, (frames, nq)."""
     return reattach(model, replace(model.attachments, example_poses=frames))
 
 
 def with_subject(model: Model, subject: Model) -> Model:
-    """Return the model with the roles and contact points of `subject`, the part of it that is the body."""
+    """Return the model with the roles and contact points of `subject`, the body within it."""
     return reattach(model, replace(model.attachments, subject=subject))
 
 
@@ -117,7 +117,7 @@ def add_objects(model: Model, specs: Sequence[JointSpec | FrameSpec]) -> Model:
 
 
 def with_late_roles(model: Model, find: RoleFinder) -> Model:
-    """Return the same body, whose other roles, and notes on them, are found when they are first used."""
+    """Return the same body with roles, and notes on them, that are found on first use."""
     out = object.__new__(type(model))
     for slot in {*type(model).__slots__} - {*ROLE_SLOTS, "_late"}:
         object.__setattr__(out, slot, getattr(model, slot))
@@ -127,7 +127,7 @@ def with_late_roles(model: Model, find: RoleFinder) -> Model:
 
 
 def settle_roles(model: Model) -> None:
-    """Find the roles that `with_late_roles` left for later."""
+    """Find the roles that `with_late_roles` deferred."""
     plain, find = model._late
     whole = with_roles(plain, *find(plain))
     for slot in ("native_body", *ROLE_SLOTS):
@@ -135,15 +135,15 @@ def settle_roles(model: Model) -> None:
 
 
 def resolve_role(model: Model, frame: str | Frame | None) -> str:
-    """Return the frame of a name that the kernels do not know: a role that is found on first use."""
+    """Return the frame of a name unknown to the kernels: a role that is found on first use."""
     try:
         return model.frame(frame or "").name
     except NameNotFound as unknown:
-        raise unknown from None  # not on top of the error of the kernels
+        raise unknown from None  # hide the error of the kernels
 
 
 def cut_subtree(model: Model, root: str) -> Model:
-    """Return the frames at and under `root`; a follower whose leader stays behind gets its own coordinate."""
+    """Return the subtree of frame `root`; a follower whose leader is outside gets its own coordinate."""
     layout = model.layout
     inside = {layout.frames.index(root)}
     for i in layout.order:
@@ -163,12 +163,12 @@ def cut_subtree(model: Model, root: str) -> Model:
             specs.append(replace(spec, mimic=None))
         else:
             specs.append(spec)
-    attached = replace(carry_over(model, specs), example_poses=None)  # without the joints above, none shows it stand
+    attached = replace(carry_over(model, specs), example_poses=None)  # the clip does not apply without the joints above
     return reattach(model, attached, specs=specs, notes=notes)
 
 
 def lock_joints(model: Model, joints: Mapping[str, ArrayLike]) -> Model:
-    """Return the model with the named joints fixed, and whatever follows them."""
+    """Return the model with the named joints and their followers fixed."""
     if not isinstance(joints, Mapping):
         raise InvalidValue(f"joints must be a mapping such as {{'elbow': 0.5}}, not {joints!r}.")
     values: dict[str, NDArray[np.float64]] = {}
@@ -189,7 +189,7 @@ def lock_joints(model: Model, joints: Mapping[str, ArrayLike]) -> Model:
 
 
 def fix_joint(model: Model, spec: JointSpec, value: NDArray[np.float64]) -> JointSpec:
-    """Return the joint as a fixed one, at the place where `value` puts it."""
+    """Return the joint as a fixed joint at `value`."""
     if spec.kind == "fixed":
         return spec
     alone = type(model)("alone", [replace(spec, parent=None, mimic=None)])
@@ -217,7 +217,7 @@ def fix_joint(model: Model, spec: JointSpec, value: NDArray[np.float64]) -> Join
 def draw_configurations(
     model: Model, rng: np.random.Generator, size: int | tuple[int, ...] | None
 ) -> NDArray[np.float64]:
-    """See Model.random."""
+    """Draw configurations; see `Model.random`."""
     if not isinstance(rng, np.random.Generator):
         raise InvalidValue(f"rng must be a numpy Generator, such as numpy.random.default_rng(0), not {rng!r}.")
     shape = read_shape(size)
@@ -229,7 +229,7 @@ def draw_configurations(
 
 
 def read_shape(size: int | tuple[int, ...] | None) -> tuple[int, ...]:
-    """Return the leading axes of a size."""
+    """Return the leading axes given by a NumPy-style size."""
     try:
         lengths = () if size is None else (index(size),) if not isinstance(size, Iterable) else tuple(map(index, size))
     except TypeError:
@@ -240,7 +240,7 @@ def read_shape(size: int | tuple[int, ...] | None) -> tuple[int, ...]:
 
 
 def draw_joint(model: Model, joint: Joint, rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
-    """Draw the numbers of one joint evenly from its range, or from a turn or L; a locked one is at rest."""
+    """Draw the coordinates of a joint uniformly from its range, or from a turn or 2 L; a locked joint stays at rest."""
     if joint.locked:
         return model.rest[joint.q]
     plain = len(joint.coordinates)

@@ -1,27 +1,26 @@
-"""Families: chains whose axes stand so that every pose of a transform is found in closed form.
+"""Families: chains whose axes allow every pose of a transform to be found in closed form.
 
-Recognised from the axes alone, never from a name. Six joints:
+A family is recognised from the axes alone, never from a name. Six joints:
 
-- a *spherical wrist*: the last three axes meet in a point, and the first three are three slides, or hold two turns that
-  are parallel or meet, one after the other (Pieper 1968);
-- a *spherical shoulder*: the same, read from the tool;
+- a *spherical wrist*: the last three axes meet in a point, and the first three are three slides, or contain two
+  consecutive rotations that are parallel or meet (Pieper 1968);
+- a *spherical shoulder*: the same, seen from the tool;
 - *three parallel axes*, 2 to 4, before two that meet (Universal Robots), or 3 to 5 behind two that meet.
 
-Seven joints belong to the family of the six that are left when the first or the last is held still: that one is then
-*free*. So an arm with spherical shoulder and a last joint of any offset (Panda, xArm7, iiwa) has its last joint free,
-and an arm on a rail the rail.
+Seven joints belong to the family of the six that remain when the first or the last is held: that joint is then *free*.
+So an arm with a spherical shoulder and a last joint of any offset (Panda, xArm7, iiwa) has its last joint free, and an
+arm on a rail has the rail free.
 
-Six turns that stand in none of these are *general six joints*: their poses are roots of a polynomial of degree 16
-(reach/general.py), found in numbers and not in closed form; nothing is proved of them.
+Six rotations outside these families are *general six joints*: their poses are roots of a polynomial of degree 16
+(reach/general.py), found numerically and not in closed form, without proofs of completeness.
 
-Arms that were measured and corrected stand near a family and not in it. Such a chain is *nearly* in it: the poses of
-the nearest geometry that is in the family are where searches on the true one begin (reach/guesses.py); nothing is
-proved.
+Calibrated arms are close to a family but not in it. Such a chain is *nearly* in it: the poses of the closest geometry
+in the family are the starting points of searches on the true one (reach/guesses.py), without proofs.
 
-Files round their numbers. Axes that nearly stand in a family are moved into it, and the chain says by how much its
-frame can be off for that, whatever its joints do: `point_error` and `turn_error`. For the turn by v about two axes that
-differ by the angle a and, where they are nearest, by the distance d: the rotations differ by at most 2 a, a point at
-distance D by at most 2 a D + 2 d. The joints' errors add up. Proofs count them as if the target were known no better.
+Files round their numbers. Axes that are almost in a family are moved into it, and the chain reports bounds on the
+resulting error of its frame for all joint values: `point_error` and `turn_error`. For a rotation by v about two axes
+that differ by the angle a and by the shortest distance d, the rotations differ by at most 2 a, a point at distance D by
+at most 2 a D + 2 d. The errors of the joints add up. Proofs treat them as an uncertainty of the target.
 """
 
 from __future__ import annotations
@@ -42,10 +41,10 @@ from poise.native import core
 
 __all__ = ["GENERAL", "Family", "find_family"]
 
-WORST = 1e-3  # how far, in radians or of the chain's length, axes may be from a family that they are moved into
-NEARLY = 0.07  # how far where its poses are guesses
-APART = 1e-6  # of the chain's length: axes that are nearer count as one
-SLANT = 1e-2  # sine of the least angle between axes that must not be parallel
+WORST = 1e-3  # tolerance for moving axes into a family [rad, or of the chain's length]
+NEARLY = 0.07  # tolerance for a chain that is nearly in a family [rad, or of the chain's length]
+APART = 1e-6  # of the chain's length: closer axes count as one
+SLANT = 1e-2  # smallest sine of the angle between axes that must not be parallel
 GENERAL = "general six joints"
 Plan = core.FamilyPlan
 FEWER_WAYS = (
@@ -55,18 +54,18 @@ FEWER_WAYS = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Family:
-    """The closed form of a chain.
+    """The closed form of a chain to a frame.
 
     Attributes:
         name: "spherical wrist", "spherical shoulder", "three parallel axes", "general six joints", or "none"; "nearly a
             spherical wrist" and so on.
         frame: Name of the frame.
-        joints: Names of the joints that move it, the innermost first.
-        free: Name of the joint that is scanned, of seven; None of six.
+        joints: Names of the joints that move it, base first.
+        free: Name of the joint that is scanned if there are seven; otherwise None.
         reason: Why the chain has no closed form; "" if it has one.
-        point_error: How far a point of the frame is off for axes that were moved into the family [m].
-        turn_error: The same of its rotation [rad].
-        near: Whether the chain is only nearly in the family: its poses are guesses then, and nothing is proved.
+        point_error: Bound on the position error from moving the axes into the family [m].
+        turn_error: Bound on the rotation error [rad].
+        near: Whether the chain is only nearly in the family: its poses are then guesses, without proofs.
     """
 
     name: str
@@ -78,7 +77,7 @@ class Family:
     turn_error: float = 0.0
     chain: Chain | None = None
     six: Six | None = None
-    place: int = 0  # of the free joint: 0 none, 1 first, 2 last
+    place: int = 0  # of the free joint: 0 if none, 1 first, 2 last
     near: bool = False
 
     def __bool__(self) -> bool:
@@ -137,7 +136,7 @@ def find_family(
 
 
 def find_nearest(chain: Chain, worst: float) -> tuple[int, Six, float, float] | None:
-    """Return the family that six of the axes are nearest to: the place of the free joint, them moved, how far."""
+    """Return the closest family: the place of the free joint, the moved axes, and their errors [m, rad]."""
     choices = [(0, chain.axes)] if len(chain.axes) == 6 else [(2, chain.axes[:6]), (1, chain.axes[1:])]
     found = [(place, *best) for place, axes in choices if (best := read_six(axes, chain, worst))]
     scans = [one for one in found if one[0] == 0 or np.isfinite(scanned(chain, one[0]).half) or turns(chain, one[0])]
@@ -150,12 +149,12 @@ def scanned(chain: Chain, place: int) -> Axis:
 
 
 def turns(chain: Chain, place: int) -> bool:
-    """Whether the free joint turns, so that its range is at most a turn."""
+    """Return whether the free joint rotates, so that its range is at most a full turn."""
     return not scanned(chain, place).slides
 
 
 def read_six(axes: Sequence[Axis], chain: Chain, worst: float = WORST) -> tuple[Six, float, float] | None:
-    """Return six axes in the family that is nearest, and how far they are from it: metres, radians; None if too far."""
+    """Return six axes in the closest family, and their errors [m, rad]; None if they are too far from any."""
     best: tuple[Six, float, float] | None = None
     backwards = tuple(axis.flip() for axis in reversed(axes))
     near = APART * span(tuple(axes), chain.T[:3, 3])
@@ -172,7 +171,7 @@ def read_six(axes: Sequence[Axis], chain: Chain, worst: float = WORST) -> tuple[
 
 
 def read_forwards(axes: tuple[Axis, ...], near: float) -> Iterator[Six]:
-    """Yield the ways in which six axes can be solved from the base, however badly they fit; `near` is one place."""
+    """Yield the ways to solve six axes from the base, however poor the fit; points closer than `near` [m] coincide."""
     if any(axis.slides for axis in axes[3:]):
         return
     if slanted(axes[3], axes[4]) and slanted(axes[4], axes[5]):
@@ -196,7 +195,7 @@ def read_forwards(axes: tuple[Axis, ...], near: float) -> Iterator[Six]:
 def read_first_three(
     axes: tuple[Axis, ...], center: Floats, near: float
 ) -> Iterator[tuple[core.FamilyPlan, tuple[Axis, ...], Floats]]:
-    """Yield the plans of three axes that bring the point `center` to a place: plan, the axes moved into it, a point."""
+    """Yield the plans of three axes that move the point `center`: plan, the axes moved into it, a meeting point."""
     one, two, three = axes
     none = np.zeros(3)
     if one.slides and two.slides and three.slides:
@@ -228,19 +227,19 @@ def read_first_three(
 
 
 def slanted(one: Axis, other: Axis) -> bool:
-    """Whether two axes are not nearly parallel."""
+    """Return whether two axes are not nearly parallel."""
     return float(np.linalg.norm(np.cross(one.h, other.h))) > SLANT
 
 
 def find_meeting_point(axes: Sequence[Axis]) -> Floats:
-    """Return the point with the least sum of squared distances from the axes, which are not all parallel."""
+    """Return the point with the least sum of squared distances from axes that are not all parallel."""
     across = [np.eye(3) - np.outer(axis.h, axis.h) for axis in axes]
     pulled = sum(a @ axis.p for a, axis in zip(across, axes, strict=True))
     return np.asarray(np.linalg.solve(sum(across), pulled), dtype=np.float64)
 
 
 def find_shared_direction(axes: Sequence[Axis]) -> Floats:
-    """Return the mean direction of axes that are parallel, or against each other; exact where they are."""
+    """Return the mean direction of parallel or antiparallel axes; exact if they are exactly parallel."""
     same = [axis.h if axis.h @ axes[0].h > 0 else -axis.h for axis in axes]
     if all(np.array_equal(h, same[0]) for h in same):
         return same[0]
@@ -250,7 +249,7 @@ def find_shared_direction(axes: Sequence[Axis]) -> Floats:
 
 
 def find_nearest_point(axis: Axis, other: Axis) -> Floats:
-    """Return the point of an axis that is nearest to another that turns; its own where they are parallel."""
+    """Return the point of an axis closest to another rotation axis, or its own point if they are parallel."""
     if other.slides or not slanted(axis, other):
         return axis.p
     n = np.cross(other.h, np.cross(other.h, axis.h))
@@ -259,9 +258,9 @@ def find_nearest_point(axis: Axis, other: Axis) -> Floats:
 
 
 def span(axes: Sequence[Axis], end: Floats) -> float:
-    """Return the length of the way along the axes' points to `end`, slides at their farthest [m].
+    """Return the length of the path through the axes' points to `end`, slides at their farthest [m].
 
-    An unbounded slide counts zero: the target bounds it, and its distance is added to this.
+    An unbounded slide counts as zero: the target bounds it, and its distance is added to this length.
     """
     points = [axis.p for axis in axes] + [end]
     way = sum(float(np.linalg.norm(b - a)) for a, b in itertools.pairwise(points))
@@ -269,7 +268,7 @@ def span(axes: Sequence[Axis], end: Floats) -> float:
 
 
 def errors_of(six: Six, true: Sequence[Axis], chain: Chain) -> tuple[float, float]:
-    """Return by how much a point of the frame and its rotation can be off for moving the axes: metres, radians."""
+    """Return bounds on the position and rotation errors from moving the axes [m, rad]."""
     order = six.axes if not six.backwards else six.axes[::-1]
     real = true if not six.backwards else true[::-1]
     beyond = chain.axes[-1:] if chain.axes[-1].joint != order[-1].joint else ()  # a free joint at the end
@@ -286,7 +285,7 @@ def errors_of(six: Six, true: Sequence[Axis], chain: Chain) -> tuple[float, floa
 
 
 def moves_every_way(chain: Chain) -> bool:
-    """Whether turns move their frame in all six ways, but for singular poses: some pose of a few is not singular."""
+    """Return whether rotations give their frame six degrees of freedom: whether one of a few poses is not singular."""
     length = span(chain.axes, chain.T[:3, 3]) or 1.0
     for values in np.random.default_rng(0).uniform(-2.0, 2.0, (4, len(chain.axes))):
         T, screws = np.eye(4), []
@@ -303,7 +302,7 @@ def moves_every_way(chain: Chain) -> bool:
 
 
 def describe_axes(axes: Sequence[Axis]) -> str:
-    """Describe the conditions of a family that the axes do not meet."""
+    """Describe the conditions of the families that the axes violate."""
     kinds = "".join("P" if axis.slides else "R" for axis in axes)
     return (
         f"of {kinds} no three neighbouring axes at an end meet in a point with two of the others parallel or meeting, "
@@ -312,7 +311,7 @@ def describe_axes(axes: Sequence[Axis]) -> str:
 
 
 def family_of(model: Tree, frame: str, joints: Sequence[str] | None = None) -> Family:
-    """Return the family of the chain to a frame while only `joints` may move; the others stand at rest."""
+    """Return the family of the chain to a frame if only `joints` may move; the others stay at rest."""
     if isinstance(joints, str):
         raise InvalidValue(f"joints must be a list of joint names, not {joints!r}; write joints=[{joints!r}].")
     names = [joint.name for joint in model.joints if joint.nv and not joint.locked] if joints is None else joints

@@ -23,15 +23,15 @@ class Layout:
     """The tree of a model.
 
     Attributes:
-        specs: As declared, each parent by the name of its frame.
-        frames: Frame names, as declared; frame i belongs to specs[i].
+        specs: In declaration order, each parent by the name of its frame.
+        frames: Frame names in declaration order; frame i belongs to specs[i].
         parents: Index of each frame's parent; -1 for the world.
-        order: Frame indices, depth first, parents first.
-        q_slices: For each joint, where its numbers are (a follower's are its leader's).
-        v_slices: For each joint, where its velocities are.
-        mimics: Followers, straight to the joint that leads the chain.
-        lower: Bounds of all velocities, followers' ranges pulled back onto their leaders.
-        upper: Likewise.
+        order: Frame indices in depth-first order, parents first.
+        q_slices: Slice of q for each joint (a follower has its leader's).
+        v_slices: Slice of v for each joint.
+        mimics: Followers, each mapped directly to the first leader of its chain.
+        lower: Lower bounds of all velocities; the ranges of followers are mapped to their leaders.
+        upper: Upper bounds, likewise.
     """
 
     specs: tuple[Spec, ...]
@@ -46,12 +46,12 @@ class Layout:
 
     @property
     def joints(self) -> list[JointSpec]:
-        """The joints, as declared."""
+        """The joints, in declaration order."""
         return [spec for spec in self.specs if isinstance(spec, JointSpec)]
 
 
 def lay_out(specs: Sequence[Spec]) -> Layout:
-    """Return the tree that the specs describe."""
+    """Compile specs into a tree."""
     if not specs:
         raise InvalidModel("a model needs at least one joint or frame: call add_joint or add_frame first.")
     frames = tuple(spec.frame if isinstance(spec, JointSpec) else spec.name for spec in specs)
@@ -78,12 +78,12 @@ def resolve_parents(specs: Sequence[Spec], frames: tuple[str, ...]) -> tuple[int
 
 
 def hang_on(spec: Spec, parent: str | None) -> Spec:
-    """Return the spec with its parent's frame named, so that no later frame can take a joint's name from it."""
+    """Return the spec with the name of its parent frame, so that a frame added later cannot capture a joint's name."""
     return spec if spec.parent == parent else replace(spec, parent=parent)
 
 
 def sort_depth_first(parents: tuple[int, ...], frames: tuple[str, ...]) -> tuple[int, ...]:
-    """Return all frames, parents first and each subtree together. Raises `InvalidModel` for a loop."""
+    """Return all frames in depth-first order, parents first. Raises `InvalidModel` for a loop."""
     children: list[list[int]] = [[] for _ in range(len(parents) + 1)]
     for i, parent in enumerate(parents):
         children[parent].append(i)
@@ -99,7 +99,7 @@ def sort_depth_first(parents: tuple[int, ...], frames: tuple[str, ...]) -> tuple
 
 
 def find_loop(parents: tuple[int, ...], frames: tuple[str, ...], reached: set[int]) -> list[str]:
-    """Return the names around one loop, the first repeated at the end; shorten a long loop."""
+    """Return the names in a loop, the first repeated at the end; a long loop is shortened."""
     at = next(i for i in range(len(parents)) if i not in reached)
     seen: dict[int, int] = {}
     walk: list[int] = []
@@ -112,7 +112,7 @@ def find_loop(parents: tuple[int, ...], frames: tuple[str, ...], reached: set[in
 
 
 def find_leader(joints: dict[str, JointSpec], name: str) -> Mimic:
-    """Return how a follower depends on the joint that leads its chain of mimics."""
+    """Return a follower's ratio and offset with respect to the first leader of its mimic chain."""
     ratio, offset, at, seen = 1.0, 0.0, name, {name}
     while (mimic := joints[at].mimic) is not None:
         if mimic.joint not in joints:
@@ -129,7 +129,7 @@ def find_leader(joints: dict[str, JointSpec], name: str) -> Mimic:
 
 
 def give_indices(joints: dict[str, JointSpec], mimics: dict[str, Mimic]) -> tuple[dict[str, slice], dict[str, slice]]:
-    """Return where each joint's numbers are in q and v, in the order in which the joints were declared."""
+    """Return the slices of q and v of each joint, in declaration order."""
     q: dict[str, slice] = {}
     v: dict[str, slice] = {}
     nq = nv = 0
@@ -147,7 +147,7 @@ def give_indices(joints: dict[str, JointSpec], mimics: dict[str, Mimic]) -> tupl
 def pull_back(
     joints: dict[str, JointSpec], mimics: dict[str, Mimic], v: dict[str, slice]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return all bounds; the range of a follower, seen from its leader, narrows the leader's."""
+    """Return all bounds; the range of a follower, mapped to its leader, narrows the leader's range."""
     free = [spec for spec in joints.values() if spec.name not in mimics]
     lower = np.concatenate([np.zeros(0), *(write_range(spec, "lower") for spec in free)])
     upper = np.concatenate([np.zeros(0), *(write_range(spec, "upper") for spec in free)])
@@ -172,7 +172,7 @@ def pull_back(
 
 
 def find_exact_end(mimic: Mimic, bound: float, low: float, high: float) -> float:
-    """Return the leader's value at a follower's bound, moved by the last digit until the follower is inside."""
+    """Return the leader's value at a follower's bound, moved by the last digit until the follower is in range."""
     end = (bound - mimic.offset) / mimic.ratio
     inward = np.inf if (bound == low) == (mimic.ratio > 0) else -np.inf
     for _ in range(8):

@@ -22,7 +22,7 @@ def make_joints(layout: Layout) -> tuple[Joint, ...]:
 
 
 def make_joint(spec: JointSpec, parent: int, layout: Layout) -> Joint:
-    """Return a joint with its place in q and v; the bounds of a leader are those that its followers leave it."""
+    """Return a joint with its slices of q and v; a leader's bounds include those of its followers."""
     v, one = layout.v_slices[spec.name], KINDS[spec.kind].nv == 1
     mimic = layout.mimics.get(spec.name)
     lower = spec.lower if mimic else layout.lower[v]
@@ -64,10 +64,10 @@ def make_frames(layout: Layout) -> dict[str, Frame]:
 
 
 def measure_length(layout: Layout) -> float:
-    """Return L, the longest way from the root along offsets and slides [m]; 1 for a body without any length.
+    """Return L, the length of the longest path from the root along offsets and slides [m]; 1 if all are zero.
 
-    A slide counts as far as it can go, one that is locked as far as it stands in the rest pose; a path as far as its
-    curve goes from where the joint is.
+    A slide counts with its largest value, a locked slide with its rest value, and a path with the largest distance of
+    its points from the joint.
     """
     reach: dict[int, float] = {-1: 0.0}
     for i in layout.order:
@@ -86,7 +86,7 @@ def measure_length(layout: Layout) -> float:
 
 
 def only_slides(kind: str) -> bool:
-    """Tell whether a joint of this kind slides and does not turn."""
+    """Return whether a joint of this kind slides and does not rotate."""
     facts = KINDS[kind]
     return bool(facts.slides) and all(facts.slides)
 
@@ -99,7 +99,7 @@ def freeze_flags(flags: Iterable[bool]) -> NDArray[np.bool_]:
 
 
 def list_ranged(joints: Iterable[Joint]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return where in q the numbers are that may have a range, and the velocity of each; quaternions have none."""
+    """Return the indices of all coordinates except quaternions in q, and of their velocities in v."""
     plain = [joint for joint in joints if joint.nv and not joint.quaternion]
     numbers = [k for joint in plain for k in range(joint.q.start, joint.q.stop)]
     velocities = [k for joint in plain for k in range(joint.v.start, joint.v.stop)]

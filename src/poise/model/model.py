@@ -1,7 +1,7 @@
 """Model: a frozen tree of joints and frames, and its kinematics.
 
-The arithmetic is in native/kernels: `fk`, `jacobian` and their kin are single native calls that check, look up the
-frame and make the output array.
+The arithmetic is in native/kernels: `fk`, `jacobian` and similar methods are single native calls that check their
+arguments, look up the frame and allocate the output array.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ RANGED = MemoSlot[tuple[NDArray[np.intp], NDArray[np.intp]]]("numbers of q with 
 
 
 class Model(NotebookCell):
-    """The body. Made by `ModelBuilder`, `poise.load` or `poise.models`; never changed afterwards.
+    """The body. Created by `ModelBuilder`, `poise.load` or `poise.models`; immutable.
 
     Attributes:
-        name: What it is called.
-        nq: How many numbers a configuration q has.
-        nv: How many degrees of freedom: the length of velocities, steps, `lower` and `upper`.
+        name: Its name.
+        nq: Number of coordinates of a configuration q.
+        nv: Number of degrees of freedom: the length of velocities, steps, `lower` and `upper`.
         frames: Names of all frames, in the order of `fk`'s output; `frame(name)` is the `Frame` itself.
         joints: All joints, in the order of q: `Joint` objects, each equal to its name.
         rest: The rest pose.
@@ -48,20 +48,20 @@ class Model(NotebookCell):
         upper: Upper bounds, length nv.
         stiffness: Stiffness of each degree of freedom.
         slides: Whether each degree of freedom is a length [m].
-        turns: Whether each is an angle [rad]; the stretch of a scale joint is neither.
+        turns: Whether each degree of freedom is an angle [rad]; the stretch of a scale joint is neither.
         mass: Total mass [kg].
         length: L, the longest path from the root [m]: the body's length scale.
-        source: The file or table that it was read from.
-        notes: What was assumed when it was read.
+        source: The file or table that the model was read from.
+        notes: The assumptions made when it was read.
         shapes: Solids and meshes fixed to its frames.
         poses: Named configurations, such as a file's key poses.
         roles: Body part, such as "hand_l", to frame.
-        example_poses: Configurations from the clip that its file came with, (frames, nq), in pairs of neighbouring
-            frames: they show how it stands if its rest pose does not. None if there is no clip.
-        subject: The body alone, if this model also holds objects or other people. Otherwise None.
+        example_poses: Configurations from the clip in its file, (frames, nq), in pairs of consecutive frames: they show
+            its stance if the rest pose does not. None if the file has no clip.
+        subject: The body alone, if this model also contains objects or other people. Otherwise None.
         up: The world's up axis: "x", "y" or "z".
         units: The unit of its lengths: "m", or that of the file if its numbers were kept.
-        memo: Values computed from this model, kept to save time; copies start with an empty one.
+        memo: Cache of values computed from this model; copies start with an empty cache.
     """
 
     __slots__ = (
@@ -95,7 +95,7 @@ class Model(NotebookCell):
     memo: Memo
     attachments: Attachments
     native_body: Body
-    _late: tuple[Model, derive.RoleFinder]  # roles not used yet: the body without them, and their finder
+    _late: tuple[Model, derive.RoleFinder]  # deferred roles: the body without them, and the function that finds them
     layout: Layout
     _joints: dict[str, Joint]
     _frames: dict[str, Frame]
@@ -157,7 +157,7 @@ class Model(NotebookCell):
         )
 
     def __getattr__(self, name: str) -> Any:
-        """Find roles that were left for later, now that a slot is read that depends on them."""
+        """Find deferred roles when an attribute that depends on them is first read."""
         if name not in derive.ROLE_SLOTS:
             raise AttributeError(f"a Model has no attribute {name!r}.")
         derive.settle_roles(self)
@@ -183,10 +183,10 @@ class Model(NotebookCell):
     # -------------------------------------------------------------------------------------------- names
 
     def joint(self, name: str | Joint) -> Joint:
-        """Return the joint of that name.
+        """Return the joint with this name.
 
         Raises:
-            NameNotFound: There is none; the message has the closest names.
+            NameNotFound: No joint has this name; the message lists the closest names.
         """
         found = self._joints.get(get_name(name))
         if found is None:
@@ -194,12 +194,12 @@ class Model(NotebookCell):
         return found
 
     def frame(self, name: str | Frame) -> Frame:
-        """The frame of that name; a joint's name means the frame that moves with it, a role's the frame that plays it.
+        """Return the frame with this name, or the frame of the joint or role with this name.
 
-        A frame's own name comes first, then a joint's, then a role's, such as "hand_l" on any body whose hand is known.
+        A frame's own name takes precedence, then a joint's, then a role's, such as "hand_l".
 
         Raises:
-            NameNotFound: There is none; the message has the closest names.
+            NameNotFound: Nothing has this name; the message lists the closest names.
         """
         if not self._frames:
             self._frames.update(make_frames(self.layout))
@@ -214,23 +214,23 @@ class Model(NotebookCell):
         return found
 
     def ancestors(self, frame: str | Frame) -> list[str]:
-        """List the frames from `frame` itself up to the root that it hangs on."""
+        """List the ancestors of `frame`, starting with `frame` itself and ending with the root."""
         out = [self.frame(frame).name]
         while (parent := self.frame(out[-1]).parent) is not None:
             out.append(parent)
         return out
 
     def joints_above(self, frame: str | Frame) -> list[Joint]:
-        """List the joints that carry a frame, the outermost first."""
+        """List the joints above `frame`, closest first."""
         carried = (self.frame(name).joint for name in self.ancestors(frame))
         return [self.joint(name) for name in carried if name is not None]
 
     def family(self, frame: str | Frame, joints: Sequence[str] | None = None) -> Family:
-        """Return the closed form of the chain to a frame, or why it has none. Prints as text.
+        """Return the closed form of the chain to a frame, or the reason that it has none. Prints as text.
 
         Args:
             frame: Name of the frame.
-            joints: The only joints that may move; all that are not locked unless given. The others stand at rest.
+            joints: The only joints that may move, the others stay at rest; by default all joints that are not locked.
         """
         return family_of(self, self.frame(frame).name, joints)
 
@@ -250,12 +250,12 @@ class Model(NotebookCell):
         """Return T_world_frame of a frame, (..., 4, 4), or of all frames, (..., n_frames, 4, 4), if `frame` is None.
 
         Args:
-            q: Configuration, (..., nq). float32 in gives float32 out.
+            q: Configuration, (..., nq). float32 input gives float32 output.
             frame: Name of a frame; or of a joint or a role, meaning its frame.
         """
         try:
             return self.native_body.fk(q, frame)
-        except NameNotFound:  # or a role that was not used yet
+        except NameNotFound:  # possibly a role that was not used before
             return self.native_body.fk(q, derive.resolve_role(self, frame))
 
     def jacobian(
@@ -272,10 +272,10 @@ class Model(NotebookCell):
         Args:
             q: Configuration, (..., nq).
             frame: Name of the frame.
-            point: Where on the body, in the frame's own coordinates [m]; its origin unless given.
+            point: A point of the body, in the frame's own coordinates [m]; by default the frame's origin.
             reference: "world" (world axes, at the point), "body" (the frame's own axes, at the point) or "spatial"
-                (world axes, at the world origin, whatever the point).
-            columns: Joints, or channels such as "hip.rz", in the order wanted; all nv in the order of v unless given.
+                (world axes, at the world origin, for any point).
+            columns: Joints, or channels such as "hip.rz", in the desired order; by default all nv in the order of v.
         """
         try:
             J = self.native_body.jacobian(q, frame, point, reference)
@@ -292,7 +292,7 @@ class Model(NotebookCell):
         point: ArrayLike | None = None,
         reference: str = "world",
     ) -> Array:
-        """Return the time derivative of `jacobian` while the body moves with velocity v, (..., 6, nv)."""
+        """Return the time derivative of `jacobian` at velocity v, (..., 6, nv)."""
         try:
             return self.native_body.jacobian_dot(q, v, frame, point, reference)
         except NameNotFound:
@@ -309,12 +309,12 @@ class Model(NotebookCell):
             return self.native_body.hessian(q, derive.resolve_role(self, frame))
 
     def center_of_mass(self, q: ArrayLike) -> Array:
-        """Return the centre of all mass in the world, (..., 3) [m], the mass fixed to the world included."""
+        """Return the centre of mass in the world, (..., 3) [m], including mass fixed to the world."""
         self._require_mass()
         return self.native_body.center_of_mass(q)
 
     def center_of_mass_jacobian(self, q: ArrayLike) -> Array:
-        """Return how fast the centre of mass moves per joint rate, (..., 3, nv)."""
+        """Return the Jacobian of the centre of mass, (..., 3, nv)."""
         self._require_mass()
         return self.native_body.center_of_mass_jacobian(q)
 
@@ -325,7 +325,7 @@ class Model(NotebookCell):
     # -------------------------------------------------------------------------------------------- configurations
 
     def integrate(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """Return q moved by the step dq, (..., nv): numbers add, quaternions turn by exp(dq) in body axes."""
+        """Return q moved by the step dq, (..., nv): scalars add, quaternions rotate by exp(dq) in body axes."""
         return self.native_body.integrate(q, dq)
 
     def difference(self, q0: ArrayLike, q1: ArrayLike) -> Array:
@@ -333,30 +333,30 @@ class Model(NotebookCell):
         return self.native_body.difference(q0, q1)
 
     def clamp(self, q: ArrayLike) -> Array:
-        """Return the nearest configuration inside the ranges; quaternions are made unit, cones are left aside."""
-        out = np.array(self.native_body.integrate(q, np.zeros(self.nv, np.float32)))  # no step, of either width
+        """Return the closest configuration in the joint ranges, with unit quaternions; ball ranges are ignored."""
+        out = np.array(self.native_body.integrate(q, np.zeros(self.nv, np.float32)))  # a zero step
         numbers, velocities = self.memo.get(RANGED, lambda: list_ranged(self.joints))
         out[..., numbers] = np.clip(out[..., numbers], self.lower[velocities], self.upper[velocities])
         return out
 
     def random(self, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Array:
-        """Draw configurations evenly from the ranges, (*size, nq); within pi or L if unbounded.
+        """Draw configurations uniformly from the joint ranges, (*size, nq); within pi or L if unbounded.
 
-        Joints that are locked stand as in the rest pose.
+        Locked joints stay at their rest values.
         """
         return derive.draw_configurations(self, rng, size)
 
     # -------------------------------------------------------------------------------------------- other models
 
     def subtree(self, root: str | Frame) -> Model:
-        """Return the part of the body from frame `root` outwards, with `root` fixed at the world's origin."""
+        """Return the subtree of frame `root`, with `root` fixed at the world's origin."""
         return derive.cut_subtree(self, self.frame(root).name)
 
     def locked(self, joints: Mapping[str, ArrayLike]) -> Model:
-        """Return the body with some joints fixed at the given values; they leave q and stay as `fixed` joints.
+        """Return the body with some joints fixed at the given values; they become `fixed` joints and leave q.
 
         Args:
-            joints: Joint name to value: a number, or as many as the joint has in q. Followers stop with their leader.
+            joints: Joint name to value: a number, or all its coordinates in q. Followers are fixed with their leader.
         """
         return derive.lock_joints(self, joints)
 
@@ -369,8 +369,8 @@ class Model(NotebookCell):
         """Return the same body with some roles replaced.
 
         Args:
-            roles: Role, such as "hand_l", to the frame that plays it, or to None where nothing does. What `poise.roles`
-                returns will do, and so does part of it, corrected.
+            roles: Role, such as "hand_l", to the frame that plays it, or to None if no frame does. The result of
+                `poise.roles`, or a corrected part of it, can be passed.
 
         Raises:
             NameNotFound: The model has no such frame.
@@ -389,5 +389,5 @@ class Model(NotebookCell):
 def remake(
     name: str, specs: tuple[Any, ...], source: str, notes: tuple[str, ...], attached: Attachments | None = None
 ) -> Model:
-    """Return a model from its pickle."""
+    """Return a model from its pickled state."""
     return Model(name, specs, source=source, notes=notes, attached=attached)

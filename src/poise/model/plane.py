@@ -1,7 +1,7 @@
-"""The plane of a planar body: two of the world's axes, between which everything in it moves.
+"""The plane of a planar body: the two world axes along which it moves.
 
-A hinge keeps to the plane if its axis is the plane's normal, a slide if it goes along the plane; a body is planar if
-all of its joints keep to the same plane. Source: Craig, Introduction to Robotics, chapter 3 (planar manipulators).
+A hinge stays in the plane if its axis is the plane's normal, a slide if it is parallel to the plane; a body is planar
+if all of its joints stay in the same plane. Source: Craig, Introduction to Robotics, chapter 3 (planar manipulators).
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ __all__ = ["explain_no_plane", "find_normal", "is_planar"]
 NEAR = 1e-9
 NORMALS = (2, 1, 0)  # z first: a body that slides along x alone moves in the xy plane
 NORMAL = MemoSlot[int | None]("normal of the plane")
-PLANES = ("yz", "xz", "xy")  # by their normal
+PLANES = ("yz", "xz", "xy")  # indexed by their normal
 
 
 def find_normal(model: Model) -> int | None:
-    """Return the axis of the world (0, 1, 2) that nothing in the body moves along or tilts; None without one."""
+    """Return the index of the world axis (0, 1, 2) normal to the body's plane of motion, or None."""
     return model.memo.get(NORMAL, lambda: search_normal(model))
 
 
 def search_normal(model: Model) -> int | None:
-    """Search the axes for the one of `find_normal`."""
+    """Search for the axis returned by `find_normal`."""
     moves = list(list_motions(model))
     kept = (axis for axis in NORMALS if all(keeps(primitive, n[axis]) for _, primitive, n in moves))
     return next(kept, None)
 
 
 def explain_no_plane(model: Model) -> str:
-    """Say which joint leaves the plane that most joints keep to."""
+    """Name a joint that leaves the plane in which most joints move."""
     moves = list(list_motions(model))
     leaving = {axis: [name for name, kind, n in moves if not keeps(kind, n[axis])] for axis in NORMALS}
     axis = min(NORMALS, key=lambda axis: len(leaving[axis]))
@@ -44,13 +44,13 @@ def explain_no_plane(model: Model) -> str:
 
 
 def is_planar(model: Model) -> bool:
-    """Return whether nothing in the body leaves the plane in which it starts, across z."""
+    """Return whether the body is planar with normal z and flat: all frames at the same height."""
     heights = model.fk(np.array(model.rest))[:, 2, 3]
     return find_normal(model) == 2 and bool(np.ptp(heights) < NEAR)
 
 
 def list_motions(model: Model) -> Iterator[tuple[str, Primitive, Floats]]:
-    """Yield the motions of all joints: the joint, the primitive, and its axis in the world."""
+    """Yield the motions of all joints: the joint name, the primitive, and its axis in the world."""
     T = model.fk(np.array(model.rest))
     for joint in model.joints:
         R = T[model.frames.index(joint.frame), :3, :3]
@@ -59,6 +59,6 @@ def list_motions(model: Model) -> Iterator[tuple[str, Primitive, Floats]]:
 
 
 def keeps(primitive: Primitive, along: float) -> bool:
-    """Tell whether a motion, whose axis has this component along a normal, keeps to the plane."""
+    """Return whether a motion stays in the plane, given the component of its axis along the normal."""
     turns, slides = primitive is Primitive.TURN, primitive is Primitive.SLIDE
     return (turns and abs(along) > 1 - NEAR) or (slides and abs(along) < NEAR)

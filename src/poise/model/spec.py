@@ -1,4 +1,4 @@
-"""Specs: the checked joints and frames that models are made from."""
+"""Specs: the validated joints and frames of a model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["FrameSpec", "JointSpec"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FrameSpec:
-    """A frame as it was added."""
+    """A frame as declared."""
 
     name: str
     parent: str | None
@@ -43,13 +43,13 @@ class FrameSpec:
         )
 
     def key(self) -> tuple[Any, ...]:
-        """Return its content in a form that can be compared."""
-        return self.name, self.parent, self.offset, self.mass, (self.center + 0.0).tobytes()  # no zero has a sign
+        """Return the content as a tuple that can be compared."""
+        return self.name, self.parent, self.offset, self.mass, (self.center + 0.0).tobytes()  # without negative zeros
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JointSpec:
-    """A joint as it was added. Bounds, rest and axes are arrays, read-only."""
+    """A joint as declared. Bounds, rest and axes are read-only arrays."""
 
     name: str
     parent: str | None
@@ -73,7 +73,7 @@ class JointSpec:
     path: Path | None = None
 
     def key(self) -> tuple[Any, ...]:
-        """Return its content in a form that can be compared."""
+        """Return the content as a tuple that can be compared."""
         fields = (getattr(self, name) for name in self.__slots__)
         return tuple((f + 0.0).tobytes() if isinstance(f, np.ndarray) else f for f in fields)
 
@@ -143,7 +143,7 @@ def freeze(array: NDArray[np.float64]) -> Floats:
 
 
 def read_vector(values: ArrayLike, size: int, what: str) -> Floats:
-    """Return `size` finite numbers as a read-only array of their own."""
+    """Return `size` finite numbers as a new read-only array."""
     array = read_floats(values, size, what)
     if array.ndim == 0 and size == 1:
         array = array.reshape(1)
@@ -155,10 +155,10 @@ def read_vector(values: ArrayLike, size: int, what: str) -> Floats:
 
 
 def read_floats(values: ArrayLike, size: int, what: str) -> NDArray[np.float64]:
-    """Return an array of its own, of any shape; `size` is only for the message."""
+    """Return a new array of any shape; `size` is only for the error message."""
     try:
         array = np.array(values)
-        if array.dtype.kind in "fiubO":  # and not complex, whose imaginary part would vanish
+        if array.dtype.kind in "fiubO":  # complex numbers would lose their imaginary part
             return array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         pass
@@ -209,12 +209,12 @@ def check_mass(mass: Any, where: str) -> float:
 
 
 def read_unit(axis: ArrayLike, what: str) -> Floats:
-    """Return a unit vector, exact if the axis is x, y or z already."""
+    """Return a unit vector, exact for the axes x, y and z."""
     a = read_vector(axis, 3, what)
     largest = float(np.abs(a).max())
     if largest == 0.0:
         raise InvalidValue(f"{what} is zero; it must point somewhere, such as (0, 0, 1).")
-    a = a / largest  # so that the length neither overflows nor vanishes
+    a = a / largest  # avoids overflow and underflow of the length
     return freeze(a / np.linalg.norm(a))
 
 
@@ -302,7 +302,7 @@ def check_rest(kind: str, rest: ArrayLike | None, low: Floats, high: Floats, whe
 
 
 def make_identity(kind: str) -> NDArray[np.float64]:
-    """Return the joint's numbers that mean no motion."""
+    """Return the joint's coordinates at zero displacement."""
     q = np.full(KINDS[kind].nq, KINDS[kind].neutral)
     if KINDS[kind].quaternion:
         q[-4] = 1.0
@@ -326,7 +326,7 @@ def check_mimic(mimic: Mimic | Sequence[Any] | None, kind: str, where: str) -> M
 
 
 def check_cone(kind: str, cone: Any, where: str) -> BallRange | None:
-    """Return a ball joint's range with its angles checked and its axis unit."""
+    """Return a ball joint's range with checked angles and a unit axis."""
     if cone is None:
         return None
     if kind != "ball" or not isinstance(cone, BallRange):
@@ -356,5 +356,5 @@ def check_locked(locked: Any, kind: str, follows: Mimic | None, where: str) -> b
 
 
 def read_half_turn(value: Any, what: str) -> float:
-    """Return an angle from 0 to pi; more than pi bounds nothing and becomes pi."""
+    """Return an angle from 0 to pi [rad]; larger angles become pi."""
     return min(check_not_negative(value, what), float(np.pi))

@@ -1,4 +1,4 @@
-"""A model as text: the tree of its joints, and their table in HTML."""
+"""Print a model as text: the tree of its joints, and their table in HTML."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LONGEST = 120  # lines of a printed tree
 
 
 def draw_tree(model: Tree) -> str:
-    """Return the tree as text, a line for each joint or frame; a chain runs straight down, a branch is indented."""
+    """Return the tree as text, one line per joint or frame; chains are not indented, branches are."""
     layout = model.layout
     children: dict[int, list[int]] = {}
     for i in layout.order:
@@ -28,7 +28,7 @@ def draw_tree(model: Tree) -> str:
 
 
 def indent_children(below: list[int], prefix: str) -> list[tuple[int, str, str]]:
-    """Return the children, last first, each with the text before its own line and before the lines under it."""
+    """Return the children, last first, each with the prefixes of its own line and of the lines under it."""
     if len(below) < 2:
         return [(i, prefix, prefix) for i in below]
     ends = [(prefix + "├ ", prefix + "│ ")] * (len(below) - 1) + [(prefix + "└ ", prefix + "  ")]
@@ -45,7 +45,7 @@ def write_headline(model: Tree) -> str:
 
 
 def count_parts(model: Tree) -> str:
-    """Return in words how many joints, degrees of freedom and frames there are, and how many joints are locked."""
+    """Describe the number of joints, degrees of freedom and frames, and of locked degrees of freedom."""
     locked = sum(joint.nv for joint in model.joints if joint.locked)
     aside = f" ({locked} locked)" if locked else ""
     return f"{len(model.joints)} joints, {model.nv} degrees of freedom{aside}, {len(model.frames)} frames"

@@ -14,7 +14,7 @@ __all__ = ["Tree"]
 
 
 class Tree(Protocol):
-    """A model, for the files that `poise.model.model` imports. The attributes are those of `Model`."""
+    """The interface of `Model` for modules that `poise.model.model` imports. The attributes are those of `Model`."""
 
     name: str
     nq: int
@@ -31,7 +31,7 @@ class Tree(Protocol):
     layout: Layout
 
     def joint(self, name: str | Joint) -> Joint:
-        """Return the joint of that name."""
+        """Return the joint with this name."""
 
     def frame(self, name: str | Frame) -> Frame:
-        """Return the frame of that name."""
+        """Return the frame with this name."""

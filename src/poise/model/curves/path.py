@@ -1,12 +1,12 @@
-"""Path: the curve that a path joint runs along, and how the frame on it is turned.
+"""Path: the curve of a path joint, and the orientation of the frame on it.
 
 The joint's coordinate is the arc length from the start of the curve [m]. The curve goes through points, in the joint's
-own axes (the world's, where the joint hangs from nothing): a natural cubic spline, or straight lines from point to
-point, their corners rounded if asked. The frame keeps its axes, or follows: one of its axes looks along the tangent.
+own axes (those of the world if the joint has no parent): a natural cubic spline, or a polyline with optional rounded
+corners. The frame either keeps its axes or follows the curve, with one of its axes along the tangent.
 
-What is kept is a table of cubic polynomials in the arc length (`model/curves/table.py`), so that kinematics and its
-derivatives are those of one and the same curve. Its speed differs from one metre per metre by at most `EXACT`, and the
-axis of a frame that follows differs from the tangent by at most as many radians.
+The curve is stored as a table of cubic polynomials in the arc length (`model/curves/table.py`), so that kinematics and
+derivatives belong to the same curve. Its speed differs from one metre per metre by at most `EXACT`, and the axis of a
+frame that follows differs from the tangent by at most `EXACT` radians.
 """
 
 from __future__ import annotations
@@ -36,19 +36,17 @@ class Path:
 
     Attributes:
         points: (n, 3), two or more, in the joint's own axes [m].
-        shape: "spline": a natural cubic spline through the points, periodic where it is closed. "polyline": straight
-            from point to point.
-        closed: Whether it goes back to the first point. A joint on a closed curve goes round and round unless it is
-            given a range.
+        shape: "spline": a natural cubic spline through the points, periodic if closed. "polyline": straight lines
+            between the points.
+        closed: Whether it returns to the first point. A joint on a closed curve is unbounded unless given a range.
         follow: Whether the frame turns with the curve, `forward` along the tangent; otherwise it keeps its axes.
-        forward: The axis of the frame that looks along the tangent.
-        up: Direction that the frame's z axis (y where `forward` is z) stays as near to as it can, as on a train. None:
-            the frame turns no more than the curve does (a rotation-minimising frame, Wang et al. 2008, which on a
-            closed curve has what is left over spread evenly along it).
-        corner: Radius by which the corners of a polyline are rounded [m]. With 0 they are sharp: at a corner the
-            derivative is that of the line which begins there, and the frame cannot follow.
-        length: From the start to the end along the curve [m].
-        pieces: The table for the kernels: (m, 29).
+        forward: The axis of the frame that points along the tangent.
+        up: Direction that the frame's z axis (y if `forward` is z) stays as close to as possible, as on a train. None:
+            a rotation-minimising frame (Wang et al. 2008); on a closed curve the remaining rotation is spread evenly.
+        corner: Radius of the rounded corners of a polyline [m]. With 0 they are sharp: at a corner the derivative is
+            that of the line which begins there, and the frame cannot follow.
+        length: Length of the curve [m].
+        pieces: The kernel table, (m, 29).
     """
 
     points: Any
@@ -96,23 +94,23 @@ class Path:
         return corner
 
     def transform(self, x: ArrayLike) -> Floats:
-        """Return where the frame is at arc length `x`, in the joint's own axes, ``(..., 4, 4)``."""
+        """Return the pose of the frame at arc length `x` [m], in the joint's own axes, ``(..., 4, 4)``."""
         at = np.asarray(x, dtype=np.float64)
         out: Floats = carry_alone(self.pieces, self.length, self.closed).fk(at[..., None], "frame")
         return out
 
     @property
     def box(self) -> tuple[Floats, Floats]:
-        """Corners of a box, along the joint's own axes, that holds the whole curve."""
+        """Corners of a bounding box of the curve, along the joint's own axes [m]."""
         return find_box(self.pieces, self.length)
 
     @property
     def speed_error(self) -> float:
-        """How far the speed along the curve is from one metre per metre, at worst."""
+        """Largest deviation of the speed along the curve from one metre per metre."""
         return measure_speed_error(self.pieces, self.length)
 
     def resize(self, factor: float) -> Path:
-        """Return the same curve, its lengths multiplied by `factor`."""
+        """Return the curve with its lengths multiplied by `factor`."""
         return Path(
             self.points * factor,
             self.shape,
@@ -124,7 +122,7 @@ class Path:
         )
 
     def key(self) -> tuple[Any, ...]:
-        """Return its content in a form that can be compared."""
+        """Return the content as a tuple that can be compared."""
         rest = self.shape, self.closed, self.follow, self.forward, self.up, self.corner
         return ((self.points + 0.0).tobytes(), *rest)
 
@@ -136,7 +134,7 @@ class Path:
 
 
 def carry_alone(pieces: Floats, length: float, closed: bool) -> Body:
-    """Return the body that is one path joint and its frame."""
+    """Return a body with a single path joint and its frame."""
     eye = np.eye(3)[None]
     return Body(
         {
@@ -160,7 +158,7 @@ def carry_alone(pieces: Floats, length: float, closed: bool) -> Body:
 
 
 def read_points(points: ArrayLike, closed: bool) -> Floats:
-    """Return the points as a read-only array; a closed curve names its first point once."""
+    """Return the points as a read-only array; drop the repeated first point of a closed curve."""
     try:
         out = np.array(points, dtype=np.float64)
     except (TypeError, ValueError):
@@ -197,7 +195,7 @@ def read_direction(value: Any, name: str) -> tuple[float, float, float]:
 
 
 def read_path(kind: str, path: Any, where: str) -> Path | None:
-    """Return the curve of a path joint; points alone are a spline through them. Other kinds have none."""
+    """Return the curve of a path joint, or None for other kinds; points alone mean a spline."""
     if kind != "path":
         if path is not None:
             raise InvalidValue(f"{where}: only a path joint has a path, not a {kind} one; leave it out.")

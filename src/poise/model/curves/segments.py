@@ -1,7 +1,7 @@
-"""Curves as segments: cubic polynomials of a spline, straight lines, arcs that round a corner.
+"""Curve segments: cubic polynomials of a spline, straight lines, and arcs that round a corner.
 
-A segment has a parameter u from 0 to 1 and says where it is, and its first and second derivative by u. The spline is
-written here because the core needs numpy alone; the tests hold it beside SciPy's.
+A segment has a parameter u from 0 to 1 and returns its position and its first and second derivatives by u. The spline
+is implemented here because the core depends on NumPy only; the tests compare it with SciPy's.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from poise.errors import InvalidValue
 
 __all__ = ["Arc", "Cubic", "Segment", "join_lines", "make_spline"]
 
-STRAIGHT = 1e-9  # radians: a corner that turns less is none
+STRAIGHT = 1e-9  # rad: smaller turns do not count as corners
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,20 +26,20 @@ class Cubic:
     coefficients: Floats
 
     def read(self, u: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return place, first and second derivative, each (k, 3)."""
+        """Return position, first and second derivative, each (k, 3)."""
         c0, c1, c2, c3 = self.coefficients
         x = u[:, None]
         return c0 + x * (c1 + x * (c2 + x * c3)), c1 + x * (2 * c2 + x * 3 * c3), 2 * c2 + x * 6 * c3
 
     @property
     def straight(self) -> bool:
-        """Whether it is a line that is run along evenly."""
+        """Whether it is a straight line with constant speed."""
         return not self.coefficients[2:].any()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Arc:
-    """A circle's part: center + radius (first cos a + second sin a), a from 0 to `angle`."""
+    """A circular arc: center + radius (first cos a + second sin a), a from 0 to `angle`."""
 
     center: Floats
     first: Floats
@@ -48,7 +48,7 @@ class Arc:
     angle: float
 
     def read(self, u: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return place, first and second derivative, each (k, 3)."""
+        """Return position, first and second derivative, each (k, 3)."""
         a = (self.angle * u)[:, None]
         out = self.radius * (np.cos(a) * self.first + np.sin(a) * self.second)
         along = self.radius * self.angle * (np.cos(a) * self.second - np.sin(a) * self.first)
@@ -56,7 +56,7 @@ class Arc:
 
     @property
     def straight(self) -> bool:
-        """Whether it is a line that is run along evenly."""
+        """Whether it is a straight line with constant speed."""
         return False
 
 
@@ -64,14 +64,14 @@ Segment = Cubic | Arc
 
 
 def make_line(start: Floats, end: Floats) -> Cubic:
-    """Return the straight way between two points."""
+    """Return the straight line between two points."""
     return Cubic(np.stack([start, end - start, np.zeros(3), np.zeros(3)]))
 
 
 def make_spline(points: Floats, closed: bool) -> list[Segment]:
-    """Return the cubic spline through the points, over the lengths of their chords: natural, or periodic if closed.
+    """Return the cubic spline through the points, parametrised by chord length: natural, or periodic if closed.
 
-    With h the chords, d the differences over them and M the second derivatives at the points,
+    With h the chord lengths, d the divided differences and M the second derivatives at the points,
 
         h[i-1] M[i-1] + 2 (h[i-1] + h[i]) M[i] + h[i] M[i+1] = 6 (d[i] - d[i-1])
 
@@ -99,7 +99,7 @@ def make_spline(points: Floats, closed: bool) -> list[Segment]:
 
 
 def join_lines(points: Floats, closed: bool, radius: float, follow: bool) -> list[Segment]:
-    """Return straight lines from point to point, their corners rounded by arcs of a radius; 0 leaves them sharp."""
+    """Return the polyline through the points, with corners rounded to a radius [m]; 0 leaves them sharp."""
     n = len(points)
     ways = np.diff(points, axis=0, append=points[:1] if closed else points[:0])
     lengths = np.linalg.norm(ways, axis=1)
@@ -131,12 +131,12 @@ def join_lines(points: Floats, closed: bool, radius: float, follow: bool) -> lis
 
 
 def find_turn(before: Floats, after: Floats) -> float:
-    """Return the angle between two directions."""
+    """Return the angle between two directions [rad]."""
     return float(2.0 * np.arctan2(np.linalg.norm(after - before), np.linalg.norm(after + before)))
 
 
 def check_cuts(cuts: Floats, lengths: Floats, radius: float) -> None:
-    """Refuse a radius for which a line is too short to be rounded at both ends."""
+    """Raise `InvalidValue` if a line is too short to be rounded at both ends."""
     for i, length in enumerate(lengths):
         used = cuts[i] + cuts[(i + 1) % len(cuts)]
         if used > length * (1.0 + 1e-12):
@@ -147,12 +147,12 @@ def check_cuts(cuts: Floats, lengths: Floats, radius: float) -> None:
 
 
 def round_corner(start: Floats, before: Floats, after: Floats, radius: float, turn: float) -> Arc:
-    """Return the arc that touches two lines, from where it leaves the first."""
+    """Return the arc tangent to two lines; `start` is its point on the first line."""
     inward = after - before * float(before @ after)
     inward /= np.linalg.norm(inward)
     return Arc(start + radius * inward, -inward, before, radius, turn)
 
 
 def list_breaks(segments: Sequence[Segment]) -> list[int]:
-    """Return how many pieces each segment needs at least."""
+    """Return the minimum number of pieces of each segment."""
     return [1 if segment.straight else 4 for segment in segments]

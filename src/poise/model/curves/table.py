@@ -1,15 +1,15 @@
-"""From segments of a curve to the table that the kernels read: cubic polynomials in the arc length.
+"""Convert the segments of a curve to the kernel table: cubic polynomials in the arc length.
 
-Every segment is cut into pieces. On a piece, place and quaternion are the cubic polynomials that have the curve's
-place, unit tangent, turn and rate of turn at both ends (Hermite); pieces are halved until the speed is one metre per
-metre, and the frame's axis along the tangent, within `EXACT`.
+Every segment is cut into pieces. On a piece, position and quaternion are cubic Hermite polynomials that match the
+curve's position, unit tangent, rotation and rate of rotation at both ends. Pieces are halved until the speed is one
+metre per metre, and the frame's axis along the tangent, within `EXACT`.
 
-A frame that follows the tangent t of a curve with curvature vector k = dt/ds turns at the rate
+A frame that follows the tangent t of a curve with curvature vector k = dt/ds rotates at the rate
 
     w = t x k + a t                 [rad/m]
 
-where `a` is its roll: zero for a rotation-minimising frame (carried on by two reflections a piece: Wang, Juettler,
-Zheng and Liu, Computation of rotation minimizing frames, 2008), or what keeps it upright.
+where `a` is its roll rate: zero for a rotation-minimising frame (computed by double reflection: Wang, Juettler, Zheng
+and Liu, Computation of rotation minimizing frames, 2008), or the rate that keeps it upright.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from poise.spatial import Rotation
 __all__ = ["EXACT", "find_box", "make_pieces", "measure_speed_error"]
 
 Turn = tuple[Floats, Floats | None]
-EXACT = 1e-6  # metres per metre, radians
+EXACT = 1e-6  # metres per metre, rad
 MOST_HALVINGS = 11
 MOST_PIECES = 100_000
-INSIDE = np.arange(1, 8) / 8.0  # where a piece is looked at
+INSIDE = np.arange(1, 8) / 8.0  # sample points of a piece
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 
 @dataclass(slots=True, eq=False)
 class Trace:
-    """The two ends of each piece, (m, 2, 3) each: place, unit tangent, curvature vector; and arc lengths (m + 1,)."""
+    """The two ends of each piece, (m, 2, 3) each: position, unit tangent, curvature; and arc lengths (m + 1,)."""
 
     place: Floats
     tangent: Floats
@@ -47,13 +47,13 @@ class Trace:
 
 
 def make_pieces(segments: Sequence[Segment], scale: float, turn: Turn | None, closed: bool) -> tuple[Floats, float]:
-    """Return the table (m, 29), and the length of the curve.
+    """Return the table (m, 29), and the length of the curve [m].
 
     Args:
         segments: The curve.
         scale: Its size [m].
-        turn: The axis of the frame that looks ahead and the direction that is up, or None if the frame does not turn.
-        closed: Whether it ends where it starts.
+        turn: The forward axis of the frame and the up direction, or None if the frame does not rotate.
+        closed: Whether the curve is closed.
     """
     counts = np.array(list_breaks(segments))
     for _ in range(MOST_HALVINGS):
@@ -88,7 +88,7 @@ def follow_curve(segments: Sequence[Segment], counts: NDArray[np.intp], scale: f
         inner = np.linalg.norm(segment.read((middle[:, None] + half * NODES).ravel())[1], axis=1)
         if min(speed.min(), inner.min()) < 1e-6 * scale / max(len(segments), 1):
             raise InvalidValue(f"Path: the curve stops and turns back behind point {i}; move the points there apart.")
-        even = np.full(count, float(speed[0, 0]) / count)  # a rail of two metres is two metres long, to the bit
+        even = np.full(count, float(speed[0, 0]) / count)  # exact length for straight segments
         steps.append(even if segment.straight else half * (inner.reshape(count, -1) @ WEIGHTS))
         tangent = d1 / speed
         bend = (d2 - tangent * np.sum(d2 * tangent, axis=1, keepdims=True)) / speed**2
@@ -119,7 +119,7 @@ def turn_along(trace: Trace, forward: Floats, up: Floats | None, closed: bool) -
 
 
 def carry_frame(trace: Trace, forward: Floats, closed: bool) -> tuple[Floats, Floats]:
-    """Return rotations that turn no more than the curve does, (m, 2, 3, 3), and their roll."""
+    """Return rotation-minimising rotations, (m, 2, 3, 3), and their roll rates [rad/m]."""
     m = len(trace.place)
     R = np.empty((m, 2, 3, 3))
     at = np.array(Rotation.between(forward, trace.tangent[0, 0]).matrix)
@@ -140,7 +140,7 @@ def carry_frame(trace: Trace, forward: Floats, closed: bool) -> tuple[Floats, Fl
 
 
 def reflect_twice(trace: Trace) -> Floats:
-    """Return the rotation of a frame along each piece: a reflection between its ends, then one between its tangents."""
+    """Return the rotation of the frame along each piece, by double reflection: first its ends, then its tangents."""
     first = reflect_across(trace.place[:, 1] - trace.place[:, 0])
     second = reflect_across(trace.tangent[:, 1] - np.einsum("mij,mj->mi", first, trace.tangent[:, 0]))
     out: Floats = second @ first
@@ -148,14 +148,14 @@ def reflect_twice(trace: Trace) -> Floats:
 
 
 def reflect_across(normals: Floats) -> Floats:
-    """Return reflections across planes with these normals, (m, 3, 3)."""
+    """Return reflections across planes with the given normals, (m, 3, 3)."""
     n = normals / np.linalg.norm(normals, axis=1, keepdims=True)
     out: Floats = np.eye(3) - 2.0 * n[:, :, None] * n[:, None, :]
     return out
 
 
 def keep_upright(trace: Trace, forward: Floats, up: Floats) -> tuple[Floats, Floats]:
-    """Return rotations whose z axis (y where z looks ahead) stays nearest to `up`, and their roll."""
+    """Return rotations with the z axis (y if `forward` is z) closest to `up`, and their roll rates [rad/m]."""
     t, k = trace.tangent, trace.bend
     side = np.cross(up, t)
     size = np.linalg.norm(side, axis=-1, keepdims=True)
@@ -176,7 +176,7 @@ def keep_upright(trace: Trace, forward: Floats, up: Floats) -> tuple[Floats, Flo
 
 
 def join_ends(trace: Trace, Q: Floats, Q_rate: Floats) -> Floats:
-    """Return the table: for each piece where it starts, and seven times four coefficients from its start."""
+    """Return the table: for each piece its starting arc length and seven times four coefficients."""
     value = np.concatenate([trace.place, Q], axis=-1)
     slope = np.concatenate([trace.tangent, Q_rate], axis=-1)
     h = np.diff(trace.arc)[:, None]
@@ -188,7 +188,7 @@ def join_ends(trace: Trace, Q: Floats, Q_rate: Floats) -> Floats:
 
 
 def measure_errors(pieces: Floats, arc: Floats, forward: Floats | None) -> Floats:
-    """Return how far each piece is from unit speed, and its frame from the tangent, whichever is more."""
+    """Return the larger of each piece's deviation from unit speed and its frame's deviation from the tangent [rad]."""
     s = np.diff(arc)[:, None, None] * INSIDE[None, :, None]
     c = pieces[:, 1:].reshape(-1, 1, 7, 4)
     slope = c[..., 1] + s * (2.0 * c[..., 2] + s * 3.0 * c[..., 3])
@@ -204,12 +204,12 @@ def measure_errors(pieces: Floats, arc: Floats, forward: Floats | None) -> Float
 
 
 def measure_speed_error(pieces: Floats, length: float) -> float:
-    """Return how far the speed of a table is from one metre per metre, at worst."""
+    """Return the largest deviation of the speed of a table from one metre per metre."""
     return float(measure_errors(pieces, np.append(pieces[:, 0], length), None).max())
 
 
 def find_box(pieces: Floats, length: float) -> tuple[Floats, Floats]:
-    """Return the corners of a box that holds a whole curve: around the control points of its cubics (Bezier)."""
+    """Return the corners of a bounding box of the curve [m], from the Bezier control points of its cubics."""
     c = pieces[:, 1:13].reshape(-1, 3, 4)
     h = np.diff(pieces[:, 0], append=length)[:, None]
     end = c[..., 0] + h * (c[..., 1] + h * (c[..., 2] + h * c[..., 3]))

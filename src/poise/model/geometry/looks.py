@@ -1,11 +1,11 @@
 """The appearance of a body as plain values: triangles of one material, fixed to a frame or skinned to several.
 
-A piece that is skinned moves by linear blend skinning,
+A skinned piece moves by linear blend skinning,
 
     p = sum_k w_k T_world_frame_k B_k v,
 
 with v a vertex, w_k up to eight weights that sum to one, and B_k the constant matrix that takes the mesh to frame k
-(in glTF's words the inverse bind matrix, with the scale of the node). A rigid piece has one frame and no weights.
+(glTF's inverse bind matrix, with the scale of the node). A rigid piece has one frame and no weights.
 Source: N. Magnenat-Thalmann et al., Joint-dependent local deformations, 1988; glTF 2.0, chapter 3.7.3.3.
 
 Nothing here opens a file: `LookSource` has the paths, and `poise.formats.meshes.looks` reads them on demand.
@@ -44,16 +44,16 @@ INFLUENCES = 8
 
 @dataclass(frozen=True, slots=True)
 class LookSource:
-    """The files that show a body.
+    """The files with the appearance of a body.
 
     Attributes:
         path: The body's own file, absolute.
-        given: As the user wrote it.
-        scale: Metres per unit, as the file was read.
+        given: The path as the user wrote it.
+        scale: Metres per unit of the file.
         up: The requested up axis.
-        size: By how much the body was scaled since.
-        packages: Folders that are searched for packages first.
-        within: Nothing outside this folder is opened; "" for no such bound.
+        size: Factor by which the body was scaled after reading.
+        packages: Folders that are searched first for packages.
+        within: Only files inside this folder are opened; "" for no restriction.
     """
 
     path: str
@@ -67,7 +67,7 @@ class LookSource:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Texture:
-    """An image as it is in its file, not decoded.
+    """An encoded image, as stored in its file.
 
     Attributes:
         data: The bytes of a PNG or JPEG file.
@@ -83,10 +83,10 @@ class Material:
     """The material of a surface.
 
     Attributes:
-        color: Red, green, blue, opacity, 0 to 1, as a screen has them (sRGB).
-        texture: The image that `color` is multiplied with; None for none.
+        color: Red, green, blue, opacity, 0 to 1, in sRGB.
+        texture: The image that `color` is multiplied with, or None.
         cutout: Opacity below which nothing is drawn; None to ignore opacity.
-        clear: Whether opacity lets shine through.
+        clear: Whether the material is blended by its opacity.
     """
 
     color: Color = (1.0, 1.0, 1.0, 1.0)
@@ -101,10 +101,10 @@ class Patch:
 
     Attributes:
         vertices: (n, 3).
-        triangles: Numbers of vertices, (m, 3), counter-clockwise from outside.
+        triangles: Vertex indices, (m, 3), counter-clockwise from outside.
         material: None if the mesh has no material.
-        uv: Where in the texture each vertex is, (n, 2), v downwards; None for none.
-        normals: (n, 3); None where they follow from the triangles around each vertex.
+        uv: Texture coordinates of the vertices, (n, 2), v downwards, or None.
+        normals: (n, 3); None to compute them from the adjacent triangles.
     """
 
     vertices: NDArray[np.float32]
@@ -116,13 +116,13 @@ class Patch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Skin:
-    """Which frames move which vertices.
+    """The skinning weights of a mesh.
 
     Attributes:
         frames: Names of frames.
         binds: B of each frame, (frames, 4, 4).
-        joints: For each vertex the places in `frames`, (n, k), k up to eight.
-        weights: How much each of them counts, (n, k); rows sum to one.
+        joints: Indices into `frames` for each vertex, (n, k), k up to eight.
+        weights: Weights of these frames, (n, k); rows sum to one.
     """
 
     frames: tuple[str, ...]
@@ -137,7 +137,7 @@ class Piece:
 
     Attributes:
         patch: Its triangles.
-        frame: The frame that carries it; where it is skinned, the first of its frames.
+        frame: The frame that carries it; for a skinned piece, the first of its frames.
         matrix: From the patch to that frame, (4, 4), with the mesh's scale.
         skin: None for a rigid piece.
     """
@@ -153,11 +153,11 @@ class Look:
     """The appearance of a body.
 
     Attributes:
-        pieces: Empty where the file brings nothing to look at, or nothing of it was found.
-        bare: Frames whose shape was to be a mesh that could not be had.
-        notes: The files that are missing, and the folders that were searched.
-        whole: How many triangles the files have, where they were thinned; else 0.
-        assumed: How files were read that can be read in two ways.
+        pieces: Empty if the file has no visual geometry, or none of it was found.
+        bare: Frames whose mesh could not be loaded.
+        notes: The missing files, and the folders that were searched.
+        whole: Number of triangles in the files if they were simplified; otherwise 0.
+        assumed: The choices made for ambiguous files.
     """
 
     pieces: tuple[Piece, ...] = ()
@@ -168,7 +168,7 @@ class Look:
 
     @property
     def triangles(self) -> int:
-        """How many triangles there are."""
+        """The number of triangles."""
         return sum(len(piece.patch.triangles) for piece in self.pieces)
 
 
@@ -176,7 +176,7 @@ class Look:
 
 
 def deform(piece: Piece, frames: Sequence[str], T: Any) -> Floats:
-    """Where the vertices of a piece are, (..., n, 3), with all frames of the model at T, (..., frames, 4, 4)."""
+    """Return the vertices of a piece, (..., n, 3), given T_world_frame of all frames, (..., frames, 4, 4)."""
     points, places = np.asarray(piece.patch.vertices, np.float64), np.asarray(T, np.float64)
     place = {name: k for k, name in enumerate(frames)}
     if piece.skin is None:
@@ -193,7 +193,7 @@ def deform(piece: Piece, frames: Sequence[str], T: Any) -> Floats:
 
 
 def deform_normals(piece: Piece, frames: Sequence[str], T: Any, points: Any) -> Floats:
-    """Unit normals of the vertices of a piece that stand at `points`: the file's own, turned along, else by area."""
+    """Return unit normals of a piece with vertices at `points`: the file's own, rotated, otherwise weighted by area."""
     if piece.patch.normals is None:
         return find_normals(points, piece.patch.triangles)
     normals, out = np.asarray(piece.patch.normals, np.float64), np.zeros((len(piece.patch.normals), 3))
@@ -210,7 +210,7 @@ def deform_normals(piece: Piece, frames: Sequence[str], T: Any, points: Any) -> 
 
 
 def find_normals(vertices: Any, triangles: Any) -> Floats:
-    """Return unit normals of vertices, (n, 3): the mean of the faces around, by area; z for a vertex without faces."""
+    """Return unit vertex normals, (n, 3): the area-weighted mean of adjacent faces, or z for a vertex without faces."""
     points, corners = np.asarray(vertices, np.float64), np.asarray(triangles, np.int64)
     a, b, c = (points[corners[:, k]] for k in range(3))
     across = np.cross(b - a, c - a)

@@ -1,8 +1,8 @@
 """Object: a prop, such as a box in two hands, on a given path.
 
-    T_world_object[t]     where it is at frame t; the same at all frames for one that stands still
+    T_world_object[t]     pose of the object at frame t; constant for an object that does not move
 
-Its shape is in its own axes: a box around the origin, a capsule or cylinder along z, unless it says where it is.
+Its shape is in its own axes: a box around the origin, a capsule or cylinder along z, unless the shape has a placement.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ class Object:
     """A prop that moves along a given path and can be held by hands; frozen.
 
     Args:
-        shape: A Box, Sphere, Capsule or Cylinder of `poise.model`; a place that it has of its own is in the axes of the
+        shape: A Box, Sphere, Capsule or Cylinder of `poise.model`; its own placement, if any, is in the axes of the
             object.
-        transform: Where it is: a transform, (4, 4); or one for each frame, (frames, 4, 4); or a `Motion` of a body, of
-            which `frame` is followed.
-        name: What it is called in errors, `why()` and files; its kind ("box") unless given.
-        fps: Frames a second of the path; that of the motion, or of whoever asks, unless given.
-        color: Red, green, blue and maybe opacity, 0 to 1.
-        frame: The frame to follow, where the path is a `Motion`; its last one unless given.
+        transform: Its pose: a transform, (4, 4); or one per frame, (frames, 4, 4); or a `Motion` of a body, whose
+            `frame` it follows.
+        name: Its name in errors, `why()` and files; by default its kind ("box").
+        fps: Frame rate of the path; by default that of the motion, or of the caller.
+        color: Red, green, blue and optional opacity, 0 to 1.
+        frame: The frame to follow if the path is a `Motion`; by default the last one.
 
     Attributes:
         shape: The solid.
-        transforms: Where it is, read-only, (4, 4) or (frames, 4, 4).
-        name: What it is called.
+        transforms: Its poses, read-only, (4, 4) or (frames, 4, 4).
+        name: Its name.
         fps: Frames per second, or None if not given.
         color: Red, green, blue, opacity.
 
     Raises:
-        InvalidValue: The shape is none that can be held, or a number cannot be.
-        ShapeMismatch: The path is neither a transform nor a row of transforms.
+        InvalidValue: The shape cannot be held, or a number is invalid.
+        ShapeMismatch: The path is neither a transform nor a sequence of transforms.
     """
 
     __slots__ = ("color", "fps", "name", "shape", "transforms")
@@ -95,12 +95,12 @@ class Object:
 
     @property
     def frames(self) -> int | None:
-        """How many frames its path has; None where it stands still."""
+        """The number of frames of its path, or None if it does not move."""
         return None if self.transforms.ndim == 2 else len(self.transforms)
 
     @property
     def offset(self) -> Floats:
-        """Where its solid is in the object's own axes, (4, 4)."""
+        """The pose of its solid in the object's own axes, (4, 4)."""
         own = getattr(self.shape, "placement", None)
         return np.eye(4) if own is None else np.array(own.matrix)
 
@@ -110,7 +110,7 @@ class Object:
         return measure_half(self.shape)
 
     def follow(self, frames: int) -> Floats:
-        """Return where it is at each of so many frames, (frames, 4, 4).
+        """Return its pose at each frame, (frames, 4, 4).
 
         Raises:
             ShapeMismatch: Its path has another number of frames.
@@ -122,11 +122,11 @@ class Object:
         return np.array(self.transforms)
 
     def measure_distance(self, point: Any) -> float:
-        """Return how far a point, in the object's own axes, is from its surface [m]; negative inside.
+        """Return the signed distance of a point, in the object's own axes, from its surface [m]; negative inside.
 
         Raises:
-            ShapeMismatch: The point has not three numbers.
-            InvalidValue: It is not numeric or not finite.
+            ShapeMismatch: The point does not have three numbers.
+            InvalidValue: The point is not numeric or not finite.
         """
         p, T = read_finite(point, (3,), "point"), self.offset
         if p.shape != (3,):
@@ -134,11 +134,11 @@ class Object:
         return measure_distance(self.shape, T[:3, :3].T @ (p - T[:3, 3]))
 
     def move(self, transform: Any) -> Object:
-        """Return the same object elsewhere, or along another path."""
+        """Return the same object at another pose, or along another path."""
         return Object(self.shape, transform, name=self.name, fps=self.fps, color=self.color)
 
     def find_face(self, face: str) -> tuple[Floats, Floats]:
-        """Return the middle of a face of its solid, "+x" to "-z", and the way out of it, in its own axes, (3,).
+        """Return the centre of a face of its solid, "+x" to "-z", and its outward normal, in its own axes, (3,).
 
         Raises:
             InvalidValue: The object has no such face.
@@ -164,7 +164,7 @@ def measure_half(shape: Solid) -> Floats:
 
 
 def measure_distance(shape: Solid, p: Floats) -> float:
-    """Return how far a point, in the axes of a solid, is from its surface [m]; negative inside."""
+    """Return the signed distance of a point, in the axes of a solid, from its surface [m]; negative inside."""
     if isinstance(shape, Box):
         over = np.abs(p) - measure_half(shape)
     elif isinstance(shape, Cylinder):
@@ -176,7 +176,7 @@ def measure_distance(shape: Solid, p: Floats) -> float:
 
 
 def read_name(name: Any) -> str:
-    """Return the name of an object. Raises `InvalidValue` for anything but text."""
+    """Return the name of an object. Raises `InvalidValue` for anything but non-empty text."""
     if not isinstance(name, str) or not name:
         raise InvalidValue(f"Object: name is {name!r}; it must be text that is not empty.")
     return name
@@ -192,7 +192,7 @@ def read_path(given: Any, fps: Any, frame: str | None) -> tuple[NDArray[np.float
         raise InvalidValue(f"Object: frame is {frame!r}, but the path is not a Motion, which has frames; leave it out.")
     path = np.asarray(as_transform(given, "Object: transform").matrix, dtype=np.float64)
     if isinstance(given, np.ndarray) and given.shape == path.shape:
-        path = np.asarray(given, dtype=np.float64)  # it was checked, and stays as it is to the last bit
+        path = np.asarray(given, dtype=np.float64)  # it was checked; keep it bit for bit
     if path.ndim not in (2, 3) or not path.size:
         raise ShapeMismatch(
             f"Object: transform has shape {path.shape}; give one transform (4, 4), or one a frame (frames, 4, 4)."

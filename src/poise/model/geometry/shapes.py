@@ -1,4 +1,4 @@
-"""What a body looks like and bumps into: solids and references to meshes, each fixed to a frame.
+"""Shapes: solids and references to meshes for display and collision, each fixed to a frame.
 
 A mesh is a path and a scale; it is never opened here.
 """
@@ -45,11 +45,11 @@ class Shape:
 
     @classmethod
     def make(cls, frame: Any, shape: Any, offset: Any, use: str, color: Sequence[float] | None) -> Shape:
-        """Return the shape; the solid's own placement becomes part of the offset.
+        """Return the shape; the solid's own placement is merged into the offset.
 
         Raises:
             InvalidValue: An argument is invalid; the message names it.
-            ShapeMismatch: The offset or the colour has too many or too few numbers.
+            ShapeMismatch: The offset or the colour has the wrong number of values.
         """
         name = getattr(frame, "name", frame)
         if not isinstance(name, str) or not name:

@@ -1,6 +1,6 @@
 """Solids: shapes of bodies and obstacles in the world, the same classes for both. Metres.
 
-A solid is given by its sizes alone, as a part of a body is, or by its sizes and where it is, as a region of the world:
+A solid is given by its sizes alone, as a part of a body, or by its sizes and placement, as a region of the world:
 
     Sphere(radius)             Sphere(center, radius)
     Box(size)                  Box(center, size, rotation=None)
@@ -27,15 +27,15 @@ from poise.spatial import Rotation, Transform, as_rotation
 __all__ = ["Box", "Capsule", "Cylinder", "Mesh", "Sphere"]
 
 ORIGIN: Triple = (0.0, 0.0, 0.0)
-LARGEST = 1e100  # metres; the square of more may overflow
+LARGEST = 1e100  # m; larger squares may overflow
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class Sphere:
-    """All points within `radius` of `center`. `Ball` is another name of it.
+    """All points within `radius` of `center`. `Ball` is an alias.
 
     Attributes:
-        center: Its centre; the origin unless given.
+        center: Its centre; by default the origin.
         radius: Its radius.
     """
 
@@ -54,23 +54,23 @@ class Sphere:
 
     @property
     def sizes(self) -> dict[str, Any]:
-        """What it is given by where it has no place of its own."""
+        """The arguments that create it at the origin."""
         return {"radius": self.radius}
 
     @property
     def placement(self) -> Transform | None:
-        """Where it is; None at the origin."""
+        """Its pose, or None at the origin."""
         return None if self.center == ORIGIN else Transform(None, self.center)
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class Box:
-    """A box around `center`; `size` is its full extent along its own x, y and z, which `rotation` turns.
+    """A box around `center`; `size` is its full extent along its own x, y and z axes, rotated by `rotation`.
 
     Attributes:
-        center: Its centre; the origin unless given.
+        center: Its centre; by default the origin.
         size: Its full extent along its own axes.
-        rotation: Turns its axes; None where they are those of the world, or of the frame that carries it.
+        rotation: Rotation of its axes; None if they are those of the world, or of the frame that carries it.
     """
 
     center: Triple
@@ -97,17 +97,17 @@ class Box:
 
     @property
     def matrix(self) -> NDArray[np.float64]:
-        """Its axes, as the columns of a 3x3."""
+        """Its axes, as the columns of a 3x3 matrix."""
         return np.eye(3) if self.rotation is None else np.array(self.rotation.matrix)
 
     @property
     def sizes(self) -> dict[str, Any]:
-        """What it is given by where it has no place of its own."""
+        """The arguments that create it at the origin."""
         return {"size": self.size}
 
     @property
     def placement(self) -> Transform | None:
-        """Where it is; None at the origin."""
+        """Its pose, or None at the origin."""
         return None if self.center == ORIGIN and self.rotation is None else Transform(self.rotation, self.center)
 
 
@@ -117,7 +117,7 @@ class Capsule:
 
     Attributes:
         start: One end of the segment.
-        end: The other one.
+        end: The other end.
         radius: Its radius.
     """
 
@@ -147,12 +147,12 @@ class Capsule:
 
     @property
     def sizes(self) -> dict[str, Any]:
-        """What it is given by where it has no place of its own."""
+        """The arguments that create it at the origin."""
         return {"radius": self.radius, "length": self.length}
 
     @property
     def placement(self) -> Transform | None:
-        """Where it is: its middle, with z from start to end; None at the origin along z."""
+        """The pose of its middle, with z from start to end; None at the origin along z."""
         if self.start[:2] == self.end[:2] == (0.0, 0.0) and self.end[2] == -self.start[2] >= 0.0:
             return None
         start, end = np.array(self.start), np.array(self.end)
@@ -172,7 +172,7 @@ class Cylinder:
 
     @property
     def sizes(self) -> dict[str, Any]:
-        """What it is given by."""
+        """The arguments that create it."""
         return {"radius": self.radius, "length": self.length}
 
 
@@ -180,7 +180,7 @@ class Cylinder:
 class Mesh:
     """A mesh in a file: `path` as the model's file wrote it, or resolved; vertices are multiplied by `scale`.
 
-    `texture` is the image that the model's file lays on it where the mesh says how; "" for none.
+    `texture` is the image that the model's file assigns to it, used if the mesh has texture coordinates; "" if none.
     """
 
     path: str
@@ -196,7 +196,7 @@ class Mesh:
 
     @property
     def sizes(self) -> dict[str, Any]:
-        """What it is given by."""
+        """The arguments that create it."""
         painted = {"texture": self.texture} if self.texture else {}
         return {"path": self.path, "scale": self.scale, **painted}
 
@@ -211,10 +211,10 @@ def bind(
     named: Mapping[str, Any],
     optional: tuple[str, ...] = (),
 ) -> dict[str, Any]:
-    """Return the arguments of a call by name, in the first of the forms that fits.
+    """Return the arguments of a call by name, using the first form that matches.
 
     Raises:
-        InvalidValue: None fits.
+        InvalidValue: No form matches.
     """
     for names in forms:
         found = dict(zip(names, given, strict=False))
@@ -227,13 +227,13 @@ def bind(
 
 
 def make_triple(values: NDArray[np.float64]) -> Triple:
-    """Return three numbers as a tuple, which has == and a hash; no zero has a sign."""
+    """Return three numbers as a hashable tuple, without negative zeros."""
     x, y, z = (values + 0.0).tolist()
     return x, y, z
 
 
 def read_position(values: ArrayLike, what: str) -> Triple:
-    """Return three finite lengths.
+    """Return three finite lengths [m].
 
     Raises:
         InvalidValue: One is too large, or not a number.
@@ -245,10 +245,10 @@ def read_position(values: ArrayLike, what: str) -> Triple:
 
 
 def read_length(value: Any, what: str) -> float:
-    """Return a finite length, zero or more.
+    """Return a finite length, zero or more [m].
 
     Raises:
-        InvalidValue: It is negative, too large, or not a number.
+        InvalidValue: The length is negative, too large, or not a number.
     """
     found = check_not_negative(value, what)
     if found >= LARGEST:
@@ -257,13 +257,13 @@ def read_length(value: Any, what: str) -> float:
 
 
 def settle(solid: Any, **values: Any) -> None:
-    """Write checked values into a frozen object that is being made."""
+    """Set checked values on a frozen object during construction."""
     for name, value in values.items():
         object.__setattr__(solid, name, value)
 
 
 def turn_from_z(direction: NDArray[np.float64]) -> Rotation | None:
-    """Return the shortest rotation that takes z to a direction; None for a direction of no length."""
+    """Return the shortest rotation that takes z to a direction; None if it is the identity or the direction is zero."""
     size = float(np.linalg.norm(direction))
     if size == 0.0:
         return None

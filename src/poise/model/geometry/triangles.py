@@ -1,4 +1,4 @@
-"""Simple solids as triangles: boxes, cylinders, balls and capsules around their own origin.
+"""Triangulate simple solids: boxes, cylinders, balls and capsules around their own origin.
 
 Vertices (n, 3) [m] and faces (m, 3), seen from outside counter-clockwise.
 """
@@ -19,7 +19,7 @@ RINGS = 12
 
 
 def triangulate(solid: Geometry) -> Triangles | None:
-    """Return the surface of a solid; None for a mesh, which is a file."""
+    """Return the surface of a solid, or None for a mesh, which is a file."""
     if isinstance(solid, Box):
         return triangulate_box(solid.size)
     if isinstance(solid, Sphere):
@@ -33,7 +33,7 @@ def triangulate(solid: Geometry) -> Triangles | None:
 
 
 def triangulate_box(size: tuple[float, float, float]) -> Triangles:
-    """Return a box, four corners a side so that its edges stay sharp."""
+    """Return a box with four vertices per side, so that its edges stay sharp."""
     vertices: list[NDArray[np.float64]] = []
     faces: list[list[int]] = []
     for axis in range(3):
@@ -49,13 +49,13 @@ def triangulate_box(size: tuple[float, float, float]) -> Triangles:
 
 
 def round_profile(radius: float, length: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return radii and heights of a capsule from its lowest point to its highest."""
+    """Return radii and heights of a capsule profile, lowest point first [m]."""
     angle = np.linspace(-np.pi / 2, np.pi / 2, 2 * RINGS)
     return radius * np.cos(angle), radius * np.sin(angle) + np.where(angle < 0, -length / 2, length / 2)
 
 
 def revolve(radii: NDArray[np.float64], heights: NDArray[np.float64]) -> Triangles:
-    """Turn a profile about z; where two rows lie on one another the edge between them is sharp."""
+    """Revolve a profile about z; repeated profile points make sharp edges."""
     turn = np.linspace(0.0, 2 * np.pi, AROUND, endpoint=False)
     ring = np.stack([np.cos(turn), np.sin(turn)], axis=1)
     flat = radii[:, None, None] * ring

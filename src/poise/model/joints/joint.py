@@ -1,4 +1,4 @@
-"""Joints and frames: the words a model is made of.
+"""Joints and frames: the parts of a model.
 
 A joint's q has `nq` numbers, its velocity `nv`; they differ for quaternions (ball, free).
 """
@@ -20,7 +20,7 @@ __all__ = ["BallRange", "Frame", "Joint", "Mimic", "get_name"]
 
 
 def are_alike(a: Any, b: Any) -> bool:
-    """Tell whether two objects of a class agree in every field, to the last bit."""
+    """Return whether two objects of the same class agree in every field, to the last bit."""
     pairs = ((getattr(a, name), getattr(b, name)) for name in a.__slots__)
     return all(np.array_equal(x, y) if isinstance(x, np.ndarray) else bool(x == y) for x, y in pairs)
 
@@ -39,17 +39,17 @@ class Mimic:
 
 @dataclass(frozen=True, slots=True)
 class BallRange:
-    """The range of a ball joint about q = (1, 0, 0, 0); None if free. Angles in radians.
+    """The range of a ball joint about q = (1, 0, 0, 0); None if unbounded. Angles in radians.
 
-    The turn is split into a twist about `axis` and a swing that carries the axis away from itself:
+    The rotation is split into a twist about `axis` and a swing that tilts the axis:
     ``R = R_swing R_twist``.
 
     Attributes:
         swing: Half the opening of a round cone; or two angles, about the two directions across the axis (x and y for
             axis z), which span an elliptic cone.
-        twist: Lowest and highest turn about the axis.
+        twist: Lowest and highest rotation about the axis.
         axis: The unit axis of twist, in the joint's own frame.
-        angle: Largest turn in all, about any axis.
+        angle: Largest total rotation, about any axis.
     """
 
     swing: float | tuple[float, float] | None = None
@@ -65,7 +65,7 @@ class Joint:
     Attributes:
         name: The joint's own name.
         kind: One of `KINDS`.
-        parent: The frame it hangs from; None for the world.
+        parent: Its parent frame; None for the world.
         frame: The frame that moves with it.
         offset: From the parent frame to the joint at q = 0.
         axis: Unit axis in the joint's own frame (zeros for kinds without one).
@@ -74,18 +74,18 @@ class Joint:
         pitch: Metres per radian of a screw.
         lower: Lower bound: a number for one-DOF kinds, an array of nv otherwise [rad, m].
         upper: Upper bound, likewise.
-        q: Where its numbers are in q. A mimic follower points at its leader's.
-        v: Where its velocities are.
-        mimic: What it follows, or None.
+        q: Its slice of q. A mimic follower has its leader's.
+        v: Its slice of v.
+        mimic: The joint that it follows, with ratio and offset, or None.
         mass: Mass that moves with it [kg].
         center: Centre of that mass in the child frame [m].
         stiffness: Weight of its motion in the norm that a step minimises; 0 is neutral.
-        rest: Its numbers in `model.rest`.
-        cone: How far a ball joint may turn, or None.
-        length: Metres of a scale joint's bone where its coordinate is 1; 0 otherwise.
-        path: The curve that a path joint runs along, or None.
-        locked: Whether it is the length of a bone and no degree of freedom: motions and poses may change it, solvers
-            leave it as the start has it, to the bit, unless `joints=` names it.
+        rest: Its coordinates in `model.rest`.
+        cone: The range of a ball joint, or None.
+        length: Length of a scale joint's bone at coordinate 1 [m]; 0 otherwise.
+        path: The curve of a path joint, or None.
+        locked: Whether it is a bone length and not a degree of freedom: motions and poses may change it, solvers keep
+            its start value, to the bit, unless `joints=` names it.
     """
 
     name: str
@@ -113,17 +113,17 @@ class Joint:
 
     @property
     def nq(self) -> int:
-        """How many numbers of q are its own (0 for a mimic follower)."""
+        """Number of coordinates of its own in q (0 for a mimic follower)."""
         return 0 if self.mimic else KINDS[self.kind].nq
 
     @property
     def nv(self) -> int:
-        """How many velocities are its own (0 for a mimic follower)."""
+        """Number of velocities of its own (0 for a mimic follower)."""
         return 0 if self.mimic else KINDS[self.kind].nv
 
     @property
     def coordinates(self) -> tuple[Coordinate, ...]:
-        """The numbers of q that are their own velocities: name, and whether it slides. Quaternions are not among them.
+        """The coordinates of q other than quaternions, with names and units; their derivatives are velocities.
 
         An Euler joint's are named by its order, "rz rx ry" or "rz rx rz2".
         """
@@ -135,22 +135,22 @@ class Joint:
 
     @property
     def slides(self) -> tuple[bool, ...]:
-        """For each velocity of its kind whether it is a length per second; else an angle or a factor per second."""
+        """Whether each velocity of its kind is a length per second; otherwise an angle or a factor per second."""
         return KINDS[self.kind].slides
 
     @property
     def turns(self) -> tuple[bool, ...]:
-        """For each velocity of its kind whether it is an angle per second."""
+        """Whether each velocity of its kind is an angle per second."""
         return KINDS[self.kind].turns
 
     @property
     def quaternion(self) -> bool:
-        """Whether its numbers end in a quaternion wxyz."""
+        """Whether its coordinates end in a quaternion wxyz."""
         return KINDS[self.kind].quaternion
 
     @property
     def motions(self) -> list[tuple[Primitive, Floats]]:
-        """The primitive motions that it is made of, with their axes, from the parent outwards."""
+        """Its primitive motions with their axes, parent first."""
         return KINDS[self.kind].motions(self)
 
     def name_coordinate(self, k: int) -> str:
@@ -175,7 +175,7 @@ class Joint:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Frame:
-    """A named place on the body.
+    """A named coordinate frame on the body.
 
     Attributes:
         name: Its name; links, bodies, sites and nodes share one namespace.
@@ -206,5 +206,5 @@ class Frame:
 
 
 def get_name(thing: object) -> str:
-    """Return the name of a joint or a frame; text is a name already."""
+    """Return the name of a joint or a frame; text is returned unchanged."""
     return thing.name if isinstance(thing, (Joint, Frame)) else str(thing)

@@ -1,8 +1,8 @@
-"""The kinds of joints: one table of everything that a kind is.
+"""The kinds of joints, in one table.
 
-A row says which numbers a joint of the kind has, what each is called, whether it slides or turns, and of which
-primitive motions the kernels make it. Nothing else in the library knows a kind by its name where it could read the
-row instead, so a new kind is a row here, its matrix in `textbook/joints.py`, and its line in `tests/support/bodies.py`.
+A row lists the coordinates of a joint of the kind, their names, whether each slides or rotates, and its primitive
+motions in the kernels. Other modules read the row instead of testing for a kind by name, so a new kind is a row here,
+its matrix in `textbook/joints.py`, and its line in `tests/support/bodies.py`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Primitive = core.Primitive
 
 
 class Axes(Protocol):
-    """What the motions of a joint depend on."""
+    """The parameters of a joint's motions."""
 
     @property
     def axis(self) -> Floats:
@@ -45,12 +45,12 @@ Motions = Callable[[Axes], list[tuple[Primitive, Floats]]]
 
 @dataclass(frozen=True, slots=True)
 class Coordinate:
-    """One number of q that is its own velocity.
+    """One coordinate of q whose derivative is its velocity.
 
     Attributes:
-        name: What it is called behind the joint's name, as in "base.angle"; empty where the joint has no other.
+        name: Its name after the joint's name, as in "base.angle"; empty if the joint has no other coordinate.
         slides: Whether it is a length [m]; otherwise it is an angle [rad], or a factor.
-        factor: Whether it is a length over another: no unit. Like an angle, it is measured by itself, not by L.
+        factor: Whether it is a ratio of lengths, without a unit. Like an angle, it is not scaled by L.
     """
 
     name: str = ""
@@ -59,23 +59,23 @@ class Coordinate:
 
     @property
     def unit(self) -> str:
-        """Return its unit: "m", "rad" or ""."""
+        """Its unit: "m", "rad" or ""."""
         return "m" if self.slides else "" if self.factor else "rad"
 
 
 @dataclass(frozen=True, slots=True)
 class KindFacts:
-    """What a kind of joint is.
+    """The properties of a kind of joint.
 
     Attributes:
-        motions: The primitive motions of a joint, with their axes, from the parent outwards.
-        coordinates: The numbers that are their own velocities, in the order of q. Those of an Euler joint are
-            numbered here and named by its order.
+        motions: The primitive motions of a joint, with their axes, parent first.
+        coordinates: The coordinates other than quaternions, in the order of q. Those of an Euler joint are numbered
+            here and named by its order.
         quaternion: Whether a quaternion wxyz follows them, with three velocities about the body's axes.
         axis: The default axis, for kinds that have one.
         limited: Whether a joint of this kind may have a range.
-        neutral: The value of each coordinate at which the joint is as it was built.
-        meaning: What it does, in a few words.
+        neutral: The value of each coordinate in the joint's initial position.
+        meaning: A short description.
     """
 
     motions: Motions
@@ -88,27 +88,27 @@ class KindFacts:
 
     @property
     def nq(self) -> int:
-        """Count the numbers of q."""
+        """The number of coordinates in q."""
         return len(self.coordinates) + 4 * self.quaternion
 
     @property
     def nv(self) -> int:
-        """Count the velocities."""
+        """The number of velocities."""
         return len(self.coordinates) + 3 * self.quaternion
 
     @property
     def slides(self) -> tuple[bool, ...]:
-        """Tell for each velocity whether it is a length per second."""
+        """Whether each velocity is a length per second."""
         return (*(c.slides for c in self.coordinates), *[False] * (3 * self.quaternion))
 
     @property
     def turns(self) -> tuple[bool, ...]:
-        """Tell for each velocity whether it is an angle per second."""
+        """Whether each velocity is an angle per second."""
         return (*(c.unit == "rad" for c in self.coordinates), *[True] * (3 * self.quaternion))
 
     @property
     def slides_first(self) -> int:
-        """Count the coordinates that are lengths."""
+        """The number of coordinates that are lengths."""
         return sum(self.slides)
 
 
@@ -117,25 +117,25 @@ def make_basis(axis: Floats) -> Floats:
     identity = np.eye(3)
     k = int(np.argmax(np.abs(axis)))
     if axis[k] == 1.0 and np.count_nonzero(axis) == 1:  # (1, 1e-9, 0) is not the x axis, though its length rounds to 1
-        return np.roll(identity, 2 - k, axis=1)  # a cyclic exchange of the axes
+        return np.roll(identity, 2 - k, axis=1)  # a cyclic permutation of the axes
     side = np.cross(identity[(k + 2) % 3], axis)
     x = side / np.linalg.norm(side)
     return np.stack([x, np.cross(axis, x), axis], axis=1)
 
 
 def move_along_axis(primitive: Primitive) -> Motions:
-    """Return the motions of a joint that makes one primitive motion about or along its axis."""
+    """Return the motions of a joint with one primitive motion about or along its axis."""
     return lambda joint: [(primitive, joint.axis)]
 
 
 def move_in_plane(joint: Axes) -> list[tuple[Primitive, Floats]]:
-    """Slide along two axes across the normal, which are x and y for normal z, then turn about the normal."""
+    """Return slides along two axes across the normal, x and y for normal z, then a rotation about the normal."""
     basis = make_basis(joint.axis)
     return [(Primitive.SLIDE, basis[:, 0]), (Primitive.SLIDE, basis[:, 1]), (Primitive.TURN, joint.axis)]
 
 
 def turn_by_letters(joint: Axes) -> list[tuple[Primitive, Floats]]:
-    """Turn about the axis of each letter."""
+    """Return a rotation about the axis of each letter."""
     return [(Primitive.TURN, np.eye(3)["XYZ".index(letter)]) for letter in joint.order]
 
 

@@ -1,7 +1,7 @@
-"""Expand joints into the primitives of the kernels, which turn about or slide along their own z axis, or move freely.
+"""Expand joints into kernel primitives, which rotate about or slide along their own z axis, or move freely.
 
 Euler, universal, planar, translation3 and free joints become several primitives; a fixed joint becomes none. A mimic
-follower reads its leader's coordinate through gain and bias. Everything here happens once, when a model is built.
+follower reads its leader's coordinate through gain and bias. This runs once, when a model is built.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["make_kernel_table"]
 
 @dataclass(slots=True)
 class _Table:
-    """The growing arrays."""
+    """The arrays under construction."""
 
     ints: list[list[int]] = field(default_factory=list)
     numbers: list[tuple[float, float, float]] = field(default_factory=list)
@@ -49,7 +49,7 @@ class _Table:
 
 
 def expand(table: _Table, spec: JointSpec, layout: Layout, at: int, base: Any) -> tuple[int, Any]:
-    """Add the primitives of a joint at `base` of primitive `at`, and return the place of its frame."""
+    """Add the primitives of a joint at `base` of primitive `at`, and return the primitive and offset of its frame."""
     q, v = layout.q_slices[spec.name].start, layout.v_slices[spec.name].start
     mimic = layout.mimics.get(spec.name, Mimic("", 1.0, 0.0))
     for kind, axis in KINDS[spec.kind].motions(spec):
@@ -62,7 +62,7 @@ def expand(table: _Table, spec: JointSpec, layout: Layout, at: int, base: Any) -
             at = table.add(kind, at, q, v, (mimic.ratio, mimic.offset, 0.0), base, spec.path)
             base, q, v = np.eye(4), q + 1, v + 1
             continue
-        # along a negative axis the same motion is that of the positive axis backwards, which keeps the matrix exact
+        # a motion about a negative axis is the reverse motion about the positive axis, which keeps the matrix exact
         sign = -1.0 if float(axis[int(np.argmax(np.abs(axis)))]) == -1.0 else 1.0
         turn = np.eye(4)
         turn[:3, :3] = make_basis(sign * axis)
@@ -74,7 +74,7 @@ def expand(table: _Table, spec: JointSpec, layout: Layout, at: int, base: Any) -
 
 
 def make_kernel_table(layout: Layout) -> dict[str, Any]:
-    """Return the arrays from which `native.Body` is made."""
+    """Return the arrays for `native.Body`."""
     table = _Table()
     places: dict[int, tuple[int, Any]] = {-1: (-1, np.eye(4))}
     for i in layout.order:
@@ -114,14 +114,14 @@ def number_paths(paths: list[Path | None]) -> list[int]:
 
 
 def close_subtrees(ints: list[list[int]]) -> None:
-    """Fill in subtree_end: depth-first order makes every subtree a run."""
+    """Fill in subtree_end: in depth-first order every subtree is contiguous."""
     for row in reversed(ints):
         if row[1] >= 0:
             ints[row[1]][2] = max(ints[row[1]][2], row[2])
 
 
 def sum_masses(layout: Layout, frames: list[tuple[int, Any]], n: int) -> NDArray[np.float64]:
-    """Return mass and first moment carried by each primitive, in its axes; the last row is fixed to the world."""
+    """Return mass and first moment of each primitive, in its axes; the last row is fixed to the world."""
     out = np.zeros((n + 1, 4))
     for spec, (at, base) in zip(layout.specs, frames, strict=True):
         if spec.mass:
@@ -131,7 +131,7 @@ def sum_masses(layout: Layout, frames: list[tuple[int, Any]], n: int) -> NDArray
 
 
 def list_coordinates(layout: Layout) -> list[list[int]]:
-    """Return each coordinate of q as (index in q, index in v, 1 if it is a quaternion)."""
+    """Return each coordinate of q as (index in q, index in v, 1 for a quaternion)."""
     out: list[list[int]] = []
     for spec in layout.joints:
         if spec.name in layout.mimics:

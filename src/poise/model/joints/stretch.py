@@ -1,12 +1,12 @@
-"""Scale joints: bones that lengthen, and why shear is not supported.
+"""Scale joints: bones of variable length, and why shear is not supported.
 
-A scale joint moves its frame along its axis, to `length` times its coordinate from where the joint is: the frame is the
-far end of a bone, and the coordinate the bone's length over `length`. It moves what hangs below and deforms nothing:
-every transform of a body stays rigid. So a limb stretches by as many scale joints as it has bones.
+A scale joint moves its frame along its axis by `length` times its coordinate: the frame is the far end of a bone, and
+the coordinate is the bone's length divided by `length`. It moves its descendants and deforms nothing: every transform
+of a body stays rigid. To stretch a limb, give each of its bones a scale joint.
 
-A shear, or a scale that acts on what hangs below as a matrix, would make transforms that are not rigid: rotations
-below it would no longer be rotations, a distance or an angle there would depend on where it is measured, and errors of
-rotation, twists and the Jacobian's angular rows would have no meaning.
+A shear, or a scale applied to the descendants as a matrix, would make transforms that are not rigid: rotations of the
+descendants would no longer be rotations, distances and angles there would depend on position, and rotation errors,
+twists and the Jacobian's angular rows would have no meaning.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from poise.model.joints.kinds import KINDS
 
 __all__ = ["check_kind", "check_length", "fill_bounds"]
 
-SHORTEST, LONGEST = 0.5, 2.0  # the range of a scale joint unless given
+SHORTEST, LONGEST = 0.5, 2.0  # default range of a scale joint, in multiples of its length
 
 
 def check_kind(kind: Any, where: str) -> None:
-    """Refuse a kind that there is not; shear with the reason."""
+    """Raise an error for an unknown kind of joint; explain why shear is not supported."""
     if isinstance(kind, str) and kind.lower() in ("shear", "shearing"):
         raise InvalidModel(
             f"{where}: there is no shear joint: what hangs below it would no longer be rigid, and rotations there no "
@@ -37,7 +37,7 @@ def check_kind(kind: Any, where: str) -> None:
 
 
 def check_length(kind: str, length: Any, where: str) -> float:
-    """Return the length of a scale joint's bone; other kinds have none."""
+    """Return the length of a scale joint's bone [m], or 0 for other kinds."""
     if kind != "scale":
         if length is not None:
             raise InvalidValue(f"{where}: only a scale joint has a length, not a {kind} one; leave it out.")
@@ -56,7 +56,7 @@ def check_length(kind: str, length: Any, where: str) -> float:
 def fill_bounds(
     kind: str, lower: ArrayLike | None, upper: ArrayLike | None, path: Path | None, where: str
 ) -> tuple[ArrayLike | None, ArrayLike | None]:
-    """Return the range of a joint: of a path its whole curve unless it is closed, of a scale joint half to twice."""
+    """Return the range of a joint; the default is the curve of an open path, or half to twice for a scale joint."""
     if kind == "scale":
         low, high = SHORTEST if lower is None else lower, LONGEST if upper is None else upper
         if np.size(low) == 1 and np.isreal(low) and not np.asarray(low, dtype=object).ravel()[0] > 0.0:

@@ -1,4 +1,4 @@
-"""A joint as people read it: in one line of a tree, or by itself with its range in degrees."""
+"""Describe a joint as text: in one line of a tree, or by itself with its range in degrees."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def describe_joint(joint: Joint) -> str:
 
 
 def print_joint(joint: Joint) -> str:
-    """Return a joint as it prints: its name, kind, parent and axis, and its range with degrees."""
+    """Return the printed form of a joint: name, kind, parent, axis, and range with degrees."""
     follows = f", mimics {joint.mimic.joint}" if joint.mimic else ""
     lines = [f"{joint.name}: {joint.kind} joint on {joint.parent or 'the world'}, moves {joint.frame}{follows}"]
     if joint.order:
@@ -60,12 +60,12 @@ def print_joint(joint: Joint) -> str:
 
 
 def list_units(joint: Joint) -> list[str]:
-    """List the unit of each of a joint's degrees of freedom: radians, metres, or none for a factor."""
+    """List the unit of each of a joint's degrees of freedom: "rad", "m", or "" for a factor."""
     return ["m" if slides else "rad" if turns else "" for slides, turns in zip(joint.slides, joint.turns, strict=True)]
 
 
 def write_range(low: float, high: float, unit: str) -> str:
-    """Return a range with its unit; angles are given in degrees too."""
+    """Return a range with its unit; angles also in degrees."""
     words = f"{low:.4g} to {high:.4g} {unit}".rstrip()
     return f"{words} ({np.degrees(low):.4g} to {np.degrees(high):.4g} degrees)" if unit == "rad" else words
 
