@@ -1,9 +1,8 @@
-"""Carry a whole body through the world: its root is moved, nothing else changes.
+"""Move a whole body through the world by its root, without changing its other joints.
 
     T_world_root' = G T_world_root
 
-The root is a `free` joint, or a `translation3` that carries a joint which turns in all directions (`ball` or `euler`),
-as the roots of BVH files are.
+The root is a `free` joint, or a `translation3` joint with a `ball` or `euler` joint as its child, as in BVH files.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ __all__ = ["Root", "carry", "find_root", "level_motion"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Root:
-    """The joints that carry a body through the world.
+    """The root joints, which move a body through the world.
 
     Attributes:
-        slide: The joint whose first three numbers are the place.
-        turn: The joint that turns; the same one where it is a free joint.
-        base: Where the slide begins in the world, (4, 4): characters often hang on nodes that turn their axes.
+        slide: The joint whose first three coordinates are the position.
+        turn: The joint with the rotation; the same joint if it is free.
+        base: Pose of the slide's base in the world, (4, 4): the parent nodes of a character often have rotated axes.
     """
 
     slide: Joint
@@ -36,15 +35,15 @@ class Root:
 
     @property
     def frame(self) -> str:
-        """The frame that the root carries."""
+        """The frame that the root moves."""
         return self.turn.frame
 
 
 def find_root(model: Model, frame: str | None = None) -> Root | None:
-    """Return the joints that carry the whole body freely, or None if it is fixed or only parts of it move.
+    """Return the root joints of the body, or None if it is fixed or only parts of it move.
 
-    Where a file holds more than one body, `frame` says of which: that which it is a part of. Where it has more than one
-    root above it, as files have that carry a node for the whole scene, the nearest is meant.
+    If a file contains more than one body, `frame` selects the body that contains it. If several roots are above it, as
+    in files with a node for the whole scene, the closest is used.
     """
     if frame is not None:
         ways = model.joints_above(frame)
@@ -57,7 +56,7 @@ def find_root(model: Model, frame: str | None = None) -> Root | None:
 
 
 def read_root(model: Model, ways: list[Joint]) -> Root | None:
-    """Return the root that the first of these joints, the outermost first, make; None where they make none."""
+    """Return the root formed by the first of these joints, given from a frame up to the world, or None."""
     turn = ways[0]
     slide = ways[1] if turn.kind in TURNS_FREELY and len(ways) > 1 else turn
     together = slide is turn or (slide.kind == "translation3" and turn.parent == slide.frame)
@@ -68,7 +67,7 @@ def read_root(model: Model, ways: list[Joint]) -> Root | None:
 
 
 def find_first(model: Model) -> list[Joint]:
-    """List the joints that nothing else moves, without props: things in a file that carry no joint of the body."""
+    """List the root joints, excluding props (objects that carry no joint of the body)."""
     above = {joint.name: model.joints_above(joint.frame) for joint in model.joints if joint.nq}
     first = [joint for joint in model.joints if joint.nq and len(above[joint.name]) == 1]
     carrying = {ways[-1].name for ways in above.values() if len(ways) > 1 and not is_loose(ways)}
@@ -76,12 +75,12 @@ def find_first(model: Model) -> list[Joint]:
 
 
 def is_loose(ways: list[Joint]) -> bool:
-    """Tell whether joints, the outermost first, only carry a thing through the world: a place, and a turn there."""
+    """Return whether joints, given from a frame up, only place an object: a translation, then a rotation."""
     return len(ways) == 2 and ways[1].kind == "translation3" and ways[0].kind in TURNS_FREELY
 
 
 def carry(root: Root, q: Floats, motion: Floats) -> Floats:
-    """Return configurations (frames, nq) of the body carried by a rigid motion of the world, (4, 4)."""
+    """Return configurations (frames, nq) of the body moved by a rigid motion of the world, (4, 4)."""
     out = np.array(q)
     base = root.base
     G = np.linalg.inv(base) @ motion @ base
@@ -100,15 +99,15 @@ def carry(root: Root, q: Floats, motion: Floats) -> Floats:
 
 
 def level_motion(start: Floats, end: Floats, up: Floats) -> Floats:
-    """Return the motion of the ground, (4, 4), that brings transform `start` above `end`, heading the same way.
+    """Return the motion over the ground, (4, 4), that brings transform `start` above `end`, with the same heading.
 
-    It turns about `up` and shifts across it: heights stay.
+    It rotates about `up` and translates perpendicular to it: heights do not change.
     """
     turn = end[:3, :3] @ start[:3, :3].T
     w, vector = np.split(Rotation.from_matrix(turn).wxyz, [1])
     twist = np.concatenate([w, (vector @ up) * up])
     out = np.eye(4)
-    if np.linalg.norm(twist) > 1e-9:  # else it is upside down: every heading is as good
+    if np.linalg.norm(twist) > 1e-9:  # otherwise upside down: any heading is equally good
         out[:3, :3] = Rotation(twist).matrix
     shift = end[:3, 3] - out[:3, :3] @ start[:3, 3]
     out[:3, 3] = shift - (shift @ up) * up

@@ -1,8 +1,8 @@
-"""The coordinates of poses about one of them, and how they change with the velocities of a body.
+"""Coordinates of poses relative to an origin, and their derivatives with respect to the velocities of a body.
 
-A chart has a number for each plain coordinate and a rotation vector log(a^-1 b) for each ball, free and Euler joint
-(see `samples`); the kernels compute both, `kernels/body/chart.h` says how. Some of the coordinates count for those who
-compare poses; the others, such as where a body stands, are loose.
+A chart has a number for each scalar coordinate and a rotation vector log(a^-1 b) for each ball, free and Euler joint
+(see `samples`); the kernels compute both, see `kernels/body/chart.h`. Only some coordinates count when poses are
+compared; the others, such as the position of a body in the world, are loose.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from poise.native import core
 
 __all__ = ["Chart"]
 
-LOOSE = 1.0  # squared radians, or lengths L: the spread of coordinates that do not count, about where they are
+LOOSE = 1.0  # rad^2, or L^2: the variance of loose coordinates about their values
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Coordinates about a pose.
+    """Coordinates relative to a pose.
 
     Attributes:
-        layout: Of the model's q.
-        velocities: The velocity behind each coordinate, (n + 3 r,): numbers first, then three for each turn.
-        counts: The coordinates that count, (d,).
-        native: The same as the kernels read it.
-        origin: The pose that it is about, (nq,).
-        loose: The spread of each coordinate where it does not count, (n + 3 r,).
+        layout: The layout of the model's q.
+        velocities: Velocity index of each coordinate, (n + 3 r,): numbers first, then three for each rotation.
+        counts: Indices of the coordinates that count, (d,).
+        native: The chart of the kernels.
+        origin: The pose at the origin of the chart, (nq,).
+        loose: The variance of each coordinate if it does not count, (n + 3 r,).
     """
 
     layout: SampleLayout
@@ -48,7 +48,7 @@ class Chart:
 
     @classmethod
     def about(cls, layout: SampleLayout, origin: Floats, held: Iterable[int] = ()) -> Chart:
-        """Return the chart about a pose, (nq,), in which the coordinates of all velocities but the held ones count."""
+        """Return the chart about a pose, (nq,), in which the coordinates of all velocities but `held` count."""
         model = layout.model
         owner = {joint.q.start + k: joint.v.start + k for joint in model.joints if joint.nv for k in range(joint.nv)}
         ends = {joint.q.stop - 4: joint.v.stop - 3 for joint in model.joints if joint.nv and joint.quaternion}
@@ -76,12 +76,12 @@ class Chart:
         return cls(layout, *own, native, np.array(origin), loose)
 
     def measure(self, q: Floats) -> Floats:
-        """Return the coordinates of poses (..., nq) about the origin, (..., n + 3 r)."""
+        """Return the coordinates of poses (..., nq) relative to the origin, (..., n + 3 r)."""
         found: Floats = self.native.measure(q)
         return found
 
     def differentiate(self, q: Floats) -> Floats:
-        """Return how the coordinates of a pose change with the velocities, dx/dv, (n + 3 r, nv)."""
+        """Return the Jacobian of the coordinates with respect to the velocities, dx/dv, (n + 3 r, nv)."""
         blocks = self.native.blocks(q)
         n = len(self.velocities) - 3 * len(blocks)
         out = np.zeros((len(self.velocities), self.layout.model.nv))

@@ -1,11 +1,11 @@
-"""Edits of whole clips: sampling at other times, smoothing, joining, looping, means, and speeds.
+"""Edits of whole clips: resampling, smoothing, joining, looping, means, and velocities.
 
-Everything is done on samples (see `samples`), so that rotations stay rotations. Sampling is a cubic through the frames,
+Edits work on samples (see `samples`), so that rotations stay rotations. Sampling interpolates the frames by a cubic,
 
     b(u) = lerp of lerps of [q_i, q_i + v_i / 3, q_{i+1} - v_{i+1} / 3, q_{i+1}],    v_i = half the step of two frames,
 
-by de Casteljau's construction with shortest ways for straight lines (Shoemake 1985): through every frame, without
-jumps of speed, the same forwards and backwards in time and in every frame of the world.
+by de Casteljau's construction with geodesics as straight lines (Shoemake 1985): it passes through every frame with a
+continuous velocity, and does not depend on the direction of time or the choice of world frame.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from poise.spatial import Rotation
 
 __all__ = ["average", "join", "loop", "measure_speeds", "sample", "smooth"]
 
-TO_HALF_POWER = (np.sqrt(2.0) - 1.0) ** -0.25  # of two runs, each with half the power at its own cutoff
-FADED = 14.0  # the filter's response ends where it has fallen by exp(-14)
+TO_HALF_POWER = (np.sqrt(2.0) - 1.0) ** -0.25  # corrects the cutoff for two passes
+FADED = 14.0  # the filter is cut off where its response has fallen by exp(-14)
 MOST_MEANS = 50
 
 
 def sample(model: Model, q: Floats, at: Floats) -> Floats:
-    """Return configurations at places between frames; `at` counts frames from zero and is clipped to the clip."""
+    """Return configurations between frames; `at` counts frames from zero and is clamped to the clip."""
     at = np.clip(at, 0.0, len(q) - 1)
     nearest = np.rint(at).astype(np.int64)
     near = q[nearest]
@@ -41,11 +41,11 @@ def sample(model: Model, q: Floats, at: Floats) -> Floats:
     b, c = a.move(speeds[left] / 3.0), d.move(-speeds[left + 1] / 3.0)
     ab, bc, cd = a.blend(b, u), b.blend(c, u), c.blend(d, u)
     out = layout.write(ab.blend(bc, u).blend(bc.blend(cd, u), u), near)
-    return np.where((at == nearest)[:, None], near, out)  # a frame is itself, to the last bit
+    return np.where((at == nearest)[:, None], near, out)  # an exact frame is returned bit for bit
 
 
 def differentiate(x: Samples) -> Floats:
-    """Return the steps of a frame at each sample, in its own chart, (frames, n + 3 r)."""
+    """Return the derivative per frame at each sample, in its own chart, (frames, n + 3 r)."""
     steps = x[:-1].measure(x[1:])
     if len(x) == 2:
         return np.concatenate([steps, steps])
@@ -53,14 +53,14 @@ def differentiate(x: Samples) -> Floats:
 
 
 def take_central(steps: Floats, first: Floats, last: Floats) -> Floats:
-    """Return derivatives at every frame from the steps between neighbours: of second order, at both ends too.
+    """Return derivatives at every frame from the steps between neighbours, of second order also at both ends.
 
-    A shortest way has the same body axes along all of its length, so a step to a frame counts in that frame's chart.
+    A geodesic has the same body axes along its whole length, so a step to a frame is valid in that frame's chart.
 
     Args:
         steps: The steps between neighbours, (frames - 1, n).
         first: The step from the first frame to the third.
-        last: The step from the last but two to the last.
+        last: The step from the third-last frame to the last.
     """
     inner = 0.5 * (steps[1:] + steps[:-1])
     return np.concatenate([2.0 * steps[:1] - 0.5 * first, inner, 2.0 * steps[-1:] - 0.5 * last])
@@ -69,7 +69,7 @@ def take_central(steps: Floats, first: Floats, last: Floats) -> Floats:
 def measure_speeds(model: Model, q: Floats, fps: float) -> Floats:
     """Return the velocities of the joints at each frame, (frames, nv), by central differences on the manifold.
 
-    Angles that jump by whole turns, and Euler angles that change their branch, do not count as motion.
+    Jumps of angles by whole turns, and branch changes of Euler angles, do not count as motion.
     """
     if len(q) == 1:
         return np.zeros((1, model.nv))
@@ -81,7 +81,7 @@ def measure_speeds(model: Model, q: Floats, fps: float) -> Floats:
 
 
 def follow_branches(model: Model, q: Floats) -> Floats:
-    """Return configurations without jumps of whole turns and without changes of an Euler joint's branch."""
+    """Return configurations without jumps of whole turns and without branch changes of Euler joints."""
     layout = SampleLayout.read_model(model)
     out = np.array(q)
     out[:, layout.numbers] = layout.read(q).numbers
@@ -94,12 +94,12 @@ def follow_branches(model: Model, q: Floats) -> Floats:
 
 
 def smooth(model: Model, q: Floats, fps: float, cutoff_hz: float) -> Floats:
-    """Low-pass filter configurations: a Butterworth filter, run forwards and backwards.
+    """Low-pass filter configurations with a Butterworth filter, run forwards and backwards.
 
         |H(f)| = 1 / (1 + (f / f0)^4),   h(t) ~ exp(-w |t|) (cos w t + sin w |t|),   w = sqrt(2) pi f0
 
-    It delays nothing and halves the power at the cutoff. Before the first and after the last frame the clip goes on
-    as its image through that frame, so a steady motion stays as it is.
+    It adds no delay and halves the power at the cutoff. Beyond the first and the last frame the clip is extended by its
+    point reflection in that frame, so a constant velocity is preserved.
     """
     w = np.sqrt(2.0) * np.pi * cutoff_hz * TO_HALF_POWER / fps
     most = min(int(np.ceil(FADED / w)), len(q) - 1)
@@ -117,7 +117,7 @@ def smooth(model: Model, q: Floats, fps: float, cutoff_hz: float) -> Floats:
 
 
 def look_ahead(x: Samples, shift: int) -> Floats:
-    """Return the steps from every sample to the one `shift` later; beyond the end to the image through the last one."""
+    """Return the steps from every sample to the one `shift` later, extending the end by its point reflection."""
     inside = x[:-shift].measure(x[shift:])
     end = x[-1:].repeat(shift)
     images = end.move(-end.measure(x[len(x) - 1 - shift : len(x) - 1][::-1]))
@@ -125,7 +125,7 @@ def look_ahead(x: Samples, shift: int) -> Floats:
 
 
 def average(model: Model, q: Floats) -> Floats:
-    """Return the mean configuration, (nq,): the one from which the steps to all frames cancel."""
+    """Return the mean configuration, (nq,): the steps from it to all frames sum to zero."""
     layout = SampleLayout.read_model(model)
     x = layout.read(q)
     middle = x[len(x) // 2 : len(x) // 2 + 1]
@@ -139,9 +139,9 @@ def average(model: Model, q: Floats) -> Floats:
 
 
 def join(model: Model, first: Floats, second: Floats, overlap: int) -> Floats:
-    """Return two clips as one, whose last and first frames fade into each other over an overlap.
+    """Join two clips with a cross-fade over `overlap` frames.
 
-    The second clip is carried over the ground so that it goes on where the first ends, and where that heads.
+    The second clip is moved over the ground to continue at the position and heading of the first.
     """
     root = find_root(model)
     if root is not None:
@@ -159,7 +159,7 @@ def join(model: Model, first: Floats, second: Floats, overlap: int) -> Floats:
 
 
 def loop(model: Model, q: Floats, overlap: int) -> Floats:
-    """Return a clip that goes on with its own first frame: its end faded into its beginning, shorter by the overlap."""
+    """Return a cyclic clip: its end is faded into its beginning; it is shorter by `overlap` frames."""
     period = len(q) - overlap
     out = join(model, q, q, overlap)[period : 2 * period]
     root = find_root(model)
@@ -167,11 +167,11 @@ def loop(model: Model, q: Floats, overlap: int) -> Floats:
 
 
 def go_on_from(model: Model, root: Root, pose: Floats, q: Floats, at: int) -> Floats:
-    """Return a clip carried over the ground so that its frame `at` stands and heads as a pose does."""
+    """Return a clip moved over the ground so that its frame `at` has the position and heading of a pose."""
     start, end = model.fk(q[at], root.frame), model.fk(pose, root.frame)
     return carry(root, q, level_motion(start, end, model.up_direction))
 
 
 def ease(u: Floats) -> Floats:
-    """Return the fade from 0 to 1 that begins and ends without speed and acceleration."""
+    """Return a smooth step from 0 to 1 with zero velocity and acceleration at both ends."""
     return u * u * u * (10.0 + u * (6.0 * u - 15.0))

@@ -1,6 +1,6 @@
-"""How well a frame can move from a pose: Yoshikawa's measure, the ellipsoid of velocities, the condition number.
+"""Manipulability of a frame: Yoshikawa's measure, the velocity ellipsoid, the condition number.
 
-All read off the singular values s_i of the chosen rows of the world Jacobian, J = U diag(s) V^T.
+All are computed from the singular values s_i of the chosen rows of the world Jacobian, J = U diag(s) V^T.
 Source: T. Yoshikawa, Manipulability of robotic mechanisms, IJRR 4(2), 1985.
 """
 
@@ -21,13 +21,13 @@ _ROWS = {"linear": slice(0, 3), "angular": slice(3, 6), "both": slice(0, 6)}
 
 @dataclass(frozen=True, slots=True)
 class Manipulability:
-    """The singular values of a Jacobian and the measures made from them.
+    """The singular values of a Jacobian and the derived measures.
 
     Attributes:
         measure: Product of the singular values (Yoshikawa); 0 at a singularity.
-        singular_values: Descending: half-lengths of the velocity ellipsoid for unit joint velocity.
-        axes: Columns: directions of those half-lengths, in world axes.
-        condition: Largest over smallest singular value; infinite at a singularity.
+        singular_values: In descending order: half-lengths of the velocity ellipsoid for unit joint velocity.
+        axes: Columns: the directions of those half-lengths, in world axes.
+        condition: Ratio of the largest to the smallest singular value; infinite at a singularity.
     """
 
     measure: float
@@ -37,13 +37,13 @@ class Manipulability:
 
 
 def manipulability(model: Model, q: ArrayLike, frame: str | Frame, *, rows: str = "linear") -> Manipulability:
-    """Return the manipulability of a frame in configuration q; locked joints do not count.
+    """Return the manipulability of a frame in configuration q; locked joints are excluded.
 
     Args:
         model: The body.
         q: One configuration, (nq,).
-        frame: Which frame.
-        rows: "linear" [m/rad], "angular", or "both" (which mixes units: compare like with like only).
+        frame: The frame.
+        rows: "linear" [m/rad], "angular", or "both" (mixed units: compare only values of the same kind).
     """
     if not isinstance(rows, str) or rows not in _ROWS:
         raise InvalidValue(f"rows must be 'linear', 'angular' or 'both', not {rows!r}.")

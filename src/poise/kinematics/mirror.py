@@ -1,15 +1,15 @@
-"""Mirror images of poses: left and right are swapped.
+"""Mirror images of poses, with left and right swapped.
 
     T'_g = P T_f S_f,   S_f = T_f0^-1 P0 T_g0             f a frame, g its partner; 0: in the zero pose
     X_g(q') = S_f^-1 X_f(q) S_f                           X the motion of the joint that carries the frame
 
-P0 is the plane in which the zero pose is its own image (or the rest pose: `poise.kinematics.symmetry`), P the upright
-plane in which the body's root stands and looks now. A turn by t about a becomes one by t about -S^-1 a, a slide along a
-one along S^-1 a, the vector part v of a quaternion -S^-1 v: the image of q is linear. Every part is turned as the image
-of its partner, exactly; its place is the image where the bones of both sides are equally long.
+P0 is the symmetry plane of the zero pose (or of the rest pose: `poise.kinematics.symmetry`), P the vertical plane
+through the body's root along its heading. A rotation by t about a becomes a rotation by t about -S^-1 a, a slide along
+a becomes a slide along S^-1 a, the vector part v of a quaternion becomes -S^-1 v: the image of q is linear. The
+rotation of every part is the exact image of its partner's; its position is exact if both sides have equal bones.
 
-Measured bodies are never quite the same on both sides, and a robot's links begin where its makers put them, along the
-axis of a hinge: places may differ by a small part of the body's length. A joint that has no image keeps its numbers.
+Measured bodies are never exactly symmetric, and the origin of a robot's link may lie anywhere along its hinge axis:
+positions may differ by a small fraction of the body's length. A joint without an image keeps its coordinates.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from poise.spatial import Rotation
 
 __all__ = ["Mirror"]
 
-SAME = 1e-6  # of unit vectors: what counts as upright
+SAME = 1e-6  # tolerance for unit vectors that count as upright
 
 
 class Mirror:
-    """The symmetry of a body, and the images that it gives of poses, places and directions.
+    """The symmetry of a body, and the mirror images of poses, points and directions.
 
     Attributes:
-        partners: Frame to the frame on the other side; frames in the middle are their own.
+        partners: Frame to the frame on the other side; frames in the middle map to themselves.
         plane: P0, the reflection under which the zero pose is its own image, (4, 4).
-        odd: Joints that have no image and keep their numbers.
+        odd: Joints without an image, which keep their coordinates.
 
     Raises:
-        InvalidValue: The body has no two sides, or they are not alike.
+        InvalidValue: The body does not have two sides, or they are not alike.
     """
 
     def __init__(self, model: Model) -> None:
@@ -50,7 +50,7 @@ class Mirror:
         self._root = free[0] if free else None
 
     def reflect_pose(self, q: Floats, about: Floats | None = None) -> Floats:
-        """Return the mirror image of a configuration, in the plane of its own root, or of the root of another one."""
+        """Return the mirror image of a configuration, in the plane of its own root, or of that of `about`."""
         out = self._matrix @ q + self._shift
         if self._root is not None:
             at = self._root.q.start
@@ -64,38 +64,38 @@ class Mirror:
         return np.where(np.abs(clamped - out) > 0.0, clamped, out)
 
     def find_plane(self, q: Floats) -> Floats:
-        """Return P, the reflection in the upright plane in which the root stands and looks, (4, 4)."""
+        """Return P, the reflection in the vertical plane through the root along its heading, (4, 4)."""
         if self._root is None:
             return self.plane
         T, T0 = self.model.fk(q, self._root.frame), self._zero[self._root.frame]
         normal0 = find_normal(self.plane)
         turned, up = T[:3, :3] @ T0[:3, :3].T, self.model.up_direction
         side = turned @ normal0
-        if abs(normal0 @ up) < SAME:  # as seen from above, unless it looks up or down
+        if abs(normal0 @ up) < SAME:  # seen from above, unless it faces up or down
             across = np.cross(turned @ np.cross(normal0, up), up)
             side = -across if np.linalg.norm(across) > 0.1 else side
         side = side / np.linalg.norm(side)
-        # the middle plane goes through the image of the zero pose's plane point nearest to the root
+        # the plane keeps the root's distance from the plane of the zero pose
         beside = float(normal0 @ (T0[:3, 3] - find_foot(self.plane)))
         return make_reflection(side, T[:3, 3] - beside * side)
 
     def reflect_transform(self, q: Floats, frame: str, T: Floats) -> Floats:
-        """Return the image of a transform of `frame`: where its partner goes."""
+        """Return the image of a transform of `frame`: a target for its partner."""
         out: Floats = self.find_plane(q) @ T @ self._local[frame]
         return out
 
     def reflect_point(self, q: Floats, x: Floats) -> Floats:
-        """Return the image of a point of the world."""
+        """Return the image of a point in the world."""
         P = self.find_plane(q)
         out: Floats = P[:3, :3] @ x + P[:3, 3]
         return out
 
     def reflect_direction(self, q: Floats, x: Floats) -> Floats:
-        """Return the image of a direction of the world."""
+        """Return the image of a direction in the world."""
         out: Floats = self.find_plane(q)[:3, :3] @ x
         return out
 
     def reflect_axis(self, frame: str, axis: Floats) -> Floats:
-        """Return the axis of the partner's frame that is the image of an axis of a frame."""
+        """Return the image of an axis of a frame, in its partner's axes."""
         out: Floats = self._local[frame][:3, :3].T @ axis
         return out

@@ -1,4 +1,4 @@
-"""Motion: poses over time with a frame rate."""
+"""Motion: poses over time at a frame rate."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Motion"]
 
 
 class Motion(NotebookCell):
-    """A model moving; frozen.
+    """The motion of a model over time; frozen.
 
     Attributes:
         model: The body.
@@ -60,12 +60,12 @@ class Motion(NotebookCell):
 
     @property
     def objects(self) -> tuple[Object, ...]:
-        """The objects that move with the body, see `MotionWithObjects`; none of a body alone."""
+        """The objects that move with the body; empty here, see `MotionWithObjects`."""
         return ()
 
     @property
     def times(self) -> Floats:
-        """When each frame is [s], (frames,), from zero."""
+        """The times of the frames [s], (frames,), from zero."""
         return np.arange(len(self.q)) / self.fps
 
     def __len__(self) -> int:
@@ -76,7 +76,7 @@ class Motion(NotebookCell):
     @overload
     def __getitem__(self, index: slice) -> Motion: ...
     def __getitem__(self, index: int | slice) -> Pose | Motion:
-        """The pose at a frame, or the motion over a slice of frames."""
+        """Return the pose at a frame, or the motion over a slice of frames."""
         if isinstance(index, slice):
             return Motion(self.model, self.q[index], self.fps / abs(index.step or 1))
         return Pose(self.model, self.q[index])
@@ -87,7 +87,7 @@ class Motion(NotebookCell):
     # ------------------------------------------------------------------------------------------------ arrays
 
     def positions(self, frame: str | Frame, point: ArrayLike | None = None) -> Floats:
-        """Return where a frame's origin, or a point given in its axes, is over time [m], (frames, 3)."""
+        """Return the positions of a frame's origin, or of a point given in its axes, over time [m], (frames, 3)."""
         T = self.model.fk(self.q, frame)
         local = np.zeros(3) if point is None else read_finite(point, (3,), "point")
         return np.array(T[:, :3, :3] @ local + T[:, :3, 3])
@@ -95,7 +95,7 @@ class Motion(NotebookCell):
     def velocities(self, frame: str | Frame | None = None, point: ArrayLike | None = None) -> Floats:
         """Return the velocities of the joints, (frames, nv), or of a frame's origin or point [m/s], (frames, 3).
 
-        They are central differences, of second order at the ends too; a clip of one frame stands still.
+        They are central differences, of second order also at the ends; zero for a clip of one frame.
         """
         if frame is None:
             return clip_edits.measure_speeds(self.model, self.q, self.fps)
@@ -106,27 +106,27 @@ class Motion(NotebookCell):
         return self.fps * clip_edits.take_central(steps, places[2:3] - places[:1], places[-1:] - places[-3:-2])
 
     def mean(self) -> Pose:
-        """Return the mean pose: the one from which the steps to all frames cancel, with rotations as rotations."""
+        """Return the mean pose: the steps from it to all frames sum to zero, with rotations as rotations."""
         return Pose(self.model, clip_edits.average(self.model, self._require_frames("mean").q))
 
     # ------------------------------------------------------------------------------------------------ edits
 
     def resampled(self, fps: float) -> Motion:
-        """Return the same motion at another frame rate, over the same time.
+        """Return the same motion at another frame rate, over the same duration.
 
-        The new frames lie on a smooth curve through the old ones. A clip whose length is no whole number of new frames
-        ends with the last new frame that lies inside.
+        The new frames lie on a smooth curve through the old ones. If the duration is not a whole number of new frames,
+        the clip ends with the last new frame inside it.
         """
         rate = check_rate(fps)
         at = np.arange(int((len(self) - 1) * rate / self.fps + 1e-9) + 1, dtype=np.float64) * (self.fps / rate)
         return Motion(self.model, clip_edits.sample(self.model, self._require_frames("resampled").q, snap(at)), rate)
 
     def warped(self, times: ArrayLike) -> Motion:
-        """Return the motion played at other times: frame i of the result is this motion at `times[i]` seconds.
+        """Return the motion at other times: frame i of the result is this motion at `times[i]` seconds.
 
         Args:
-            times: Seconds from the first frame, one for each frame of the result; what lies outside shows the first or
-                the last frame.
+            times: Seconds from the first frame, one for each frame of the result; times outside the clip give the
+                first or the last frame.
         """
         at = read_reals(times, "times")
         if at.ndim != 1 or not np.isfinite(at).all():
@@ -138,14 +138,14 @@ class Motion(NotebookCell):
         )
 
     def reversed(self) -> Motion:
-        """Return the motion backwards in time."""
+        """Return the motion reversed in time."""
         return Motion(self.model, self.q[::-1], self.fps)
 
     def mirrored(self) -> Motion:
-        """Return the mirror image: left and right swapped, in the upright plane in which the body stands at first.
+        """Return the mirror image: left and right swapped, in the vertical plane of the body's first frame.
 
         Raises:
-            InvalidValue: The body has no two sides that are alike.
+            InvalidValue: The body does not have two sides that are alike.
         """
         mirror, first = Mirror(self.model), self._require_frames("mirrored").q[0]
         return Motion(self.model, np.stack([mirror.reflect_pose(q, first) for q in self.q]), self.fps)
@@ -153,22 +153,22 @@ class Motion(NotebookCell):
     def smoothed(self, cutoff_hz: float) -> Motion:
         """Return the motion low-pass filtered, without delay.
 
-        It is the low-pass filter of biomechanics: Butterworth, of second order, forwards and backwards; 6 Hz is usual
-        for walking. Contacts slip a little: hold them again with `poise.motion.lock`.
+        The filter is a second-order Butterworth filter, run forwards and backwards; 6 Hz is usual for walking. Contacts
+        slip a little: lock them again with `poise.motion.lock`.
         """
         if not (isinstance(cutoff_hz, Real) and np.isfinite(cutoff_hz) and cutoff_hz > 0):
             raise InvalidValue(f"cutoff_hz is {cutoff_hz!r}; it must be a positive number of cycles a second.")
         return Motion(self.model, clip_edits.smooth(self.model, self.q, self.fps, float(cutoff_hz)), self.fps)
 
     def joined(self, other: Motion, blend: float = 0.3) -> Motion:
-        """Return this motion and then another one of the same body, which fade into each other.
+        """Return this motion followed by another one of the same body, with a cross-fade.
 
-        A body that moves through the world goes on where this motion ends: the other one is shifted over the ground and
-        turned about the upright axis. It is resampled where its frame rate differs.
+        A body that moves through the world continues at the end of this motion: the other motion is moved over the
+        ground and rotated about the up axis. It is resampled if its frame rate differs.
 
         Args:
-            other: What follows.
-            blend: How long the end of this motion and the beginning of the other overlap [s].
+            other: The motion that follows.
+            blend: Overlap of the end of this motion and the beginning of the other [s].
         """
         if not isinstance(other, Motion) or other.model != self.model:
             raise ModelMismatch(
@@ -181,10 +181,10 @@ class Motion(NotebookCell):
         return Motion(self.model, clip_edits.join(self.model, self.q, following.q, overlap), self.fps)
 
     def looped(self, blend: float = 0.3) -> Motion:
-        """Return the motion made cyclic: its last frame goes on with its first one, a step further over the ground.
+        """Return the motion made cyclic: its last frame continues with its first one, one step further over the ground.
 
         Args:
-            blend: How long the end fades into the beginning [s]; the result is shorter by as much.
+            blend: Duration of the fade from the end into the beginning [s]; the result is shorter by this.
         """
         overlap = self._count_overlap(blend, len(self._require_frames("looped")) - 1)
         return Motion(self.model, clip_edits.loop(self.model, self.q, overlap), self.fps)
@@ -207,7 +207,7 @@ class Motion(NotebookCell):
 
 
 def check_rate(fps: object) -> float:
-    """Return a frame rate as a number. Raises `InvalidValue` unless it is positive."""
+    """Return a frame rate as a number. Raises `InvalidValue` unless it is positive and finite."""
     try:
         rate = float(fps) if isinstance(fps, Real) else np.nan
     except OverflowError:
@@ -218,6 +218,6 @@ def check_rate(fps: object) -> float:
 
 
 def snap(at: Floats) -> Floats:
-    """Return places between frames, with those that are a rounding away from a frame put on it."""
+    """Return frame positions with those within rounding of a frame set to it."""
     whole = np.rint(at)
     return np.where(np.abs(at - whole) < 1e-9, whole, at)

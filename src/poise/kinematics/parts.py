@@ -1,4 +1,4 @@
-"""Rigid parts: frames that never move against each other."""
+"""Rigid parts: groups of frames that never move relative to each other."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["find_rigid_parts"]
 
 
 def find_rigid_parts(model: Model) -> dict[str | None, str | None]:
-    """Return for each frame the one that carries its rigid part: the child of the last joint that moves, or None."""
+    """Map each frame to the root of its rigid part: the child frame of the closest moving joint above it, or None."""
     out: dict[str | None, str | None] = {None: None}
     for name in (model.layout.frames[i] for i in model.layout.order):
         frame = model.frame(name)

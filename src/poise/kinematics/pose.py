@@ -19,30 +19,30 @@ __all__ = ["Pose", "check_configuration", "check_model"]
 
 
 def check_model(model: object) -> None:
-    """Raise `InvalidValue` for anything but a Model, with the call to type."""
+    """Raise `ModelMismatch` for anything but a Model, with the call to type."""
     if not isinstance(model, Model):
         hint = f"; type: poise.load({model!r})" if isinstance(model, str) else ""
         raise ModelMismatch(f"model must be a poise.Model, not {type(model).__name__}{hint}.")
 
 
 def check_configuration(model: Model, q: ArrayLike | None, ndim: int) -> Floats:
-    """Return a read-only copy of q with quaternions made unit; `ndim` axes, the last of length nq."""
+    """Return a read-only copy of q with unit quaternions; `ndim` axes, the last of length nq."""
     check_model(model)
     given = read_reals(q, "q")
     if given.ndim != ndim:
         wanted = f"({model.nq},)" if ndim == 1 else f"(frames, {model.nq})"
         raise ShapeMismatch(f"q has shape {given.shape}; it must be {wanted}.")
-    if model.nq == model.nv == given.shape[-1] and np.isfinite(given).all():  # no quaternions, nothing to make unit
+    if model.nq == model.nv == given.shape[-1] and np.isfinite(given).all():  # no quaternions
         given.setflags(write=False)
         return given
     unit = model.integrate(given, np.zeros(model.nv))
-    out = np.where(np.abs(unit - given) <= 1e-15, given, unit)  # what is unit already does not move by a bit
+    out = np.where(np.abs(unit - given) <= 1e-15, given, unit)  # unit quaternions are kept bit for bit
     out.setflags(write=False)
     return out
 
 
 class Pose(NotebookCell):
-    """A model standing in one configuration; frozen.
+    """A model in one configuration; frozen.
 
     Attributes:
         model: The body.
@@ -82,11 +82,11 @@ class Pose(NotebookCell):
         return Transform.from_matrix(self.model.fk(self.q, frame))
 
     def position(self, frame: str | Frame) -> Floats:
-        """Return where the frame's origin is in the world [m], (3,)."""
+        """Return the position of the frame's origin in the world [m], (3,)."""
         return np.array(self.model.fk(self.q, frame)[:3, 3])
 
     def replace(self, joints: Mapping[str, ArrayLike]) -> Pose:
-        """Return the pose with some joints set: name to a number, or to as many as the joint has in q.
+        """Return the pose with some joints set: name to a number, or to all coordinates of the joint.
 
         Raises:
             NameNotFound: The model has no such joint.

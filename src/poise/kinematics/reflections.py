@@ -26,12 +26,12 @@ def find_normal(plane: Floats) -> Floats:
 
 
 def find_foot(plane: Floats) -> Floats:
-    """Return the point of a reflection's plane that is nearest to the origin."""
+    """Return the point of a reflection's plane closest to the origin."""
     out: Floats = 0.5 * plane[:3, 3]
     return out
 
 
 def round_whole(S: Floats) -> Floats:
-    """Return S with its numbers rounded to -1, 0 or 1 where they nearly are, so that images of images are exact."""
+    """Return S with entries close to -1, 0 or 1 rounded, so that images of images are exact."""
     whole = np.round(S)
     return np.where(np.abs(S - whole) < 1e-12, whole, S)

@@ -1,7 +1,7 @@
-"""Regions of the world, for parts of the body to stay in or keep away from. Metres, world coordinates.
+"""Regions of the world that parts of the body stay inside or avoid. Metres, world coordinates.
 
-A region is the set of points inside it, its surface included. A `Box`, `Sphere` or `Capsule` is the solid that may also
-be part of a body (`poise.model`), given with its place in the world.
+A region is the set of points inside it, including its surface. A `Box`, `Sphere` or `Capsule` is the solid that may
+also be part of a body (`poise.model`), placed in the world.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class HalfSpace:
 
     @property
     def offset(self) -> float:
-        """d in ``normal . x <= d`` [m]."""
+        """The offset d in ``normal . x <= d`` [m]."""
         return float(np.dot(self.normal, self.point))
 
 

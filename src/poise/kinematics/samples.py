@@ -1,9 +1,9 @@
-"""Configurations over time as numbers and rotations, between which one may interpolate.
+"""Configurations over time as numbers and rotations that can be interpolated.
 
 Angles of an Euler joint cannot be averaged: near its singular angle they jump while the bone hardly moves. Here such a
-joint is the rotation that it makes, as a ball or a free joint is; every other coordinate is a number, without the jumps
-of 2 pi that files have where a joint turns without a range. Differences are steps of a chart at one sample: numbers
-subtract, rotations give log(a^-1 b) in body axes.
+joint is represented by its rotation, like a ball or free joint; every other coordinate is a number. Angles without a
+range are unwrapped. Differences are steps of a chart at one sample: numbers subtract, rotations give log(a^-1 b) in
+body axes.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ TURNS_FREELY = ("ball", "euler")
 
 @dataclass(frozen=True, slots=True)
 class SampleLayout:
-    """Where the numbers and the rotations of a model are in its q.
+    """The indices of the numbers and rotations of a model in q.
 
     Attributes:
         model: The body.
-        numbers: Indices into q of plain numbers, (n,).
+        numbers: Indices of scalar coordinates in q, (n,).
         quaternions: Start of each quaternion in q.
         eulers: Start of the angles of each Euler joint in q, and its order.
     """
@@ -50,7 +50,7 @@ class SampleLayout:
         return cls(model, np.array([i for i in range(model.nq) if i not in rotations], np.int64), quaternions, eulers)
 
     def read(self, q: Floats) -> Samples:
-        """Return configurations (frames, nq) as samples, with turns counted through."""
+        """Return configurations (frames, nq) as samples, with unwrapped angles."""
         numbers = q[:, self.numbers].copy()
         turning = self.find_endless_turns()
         numbers[:, turning] = np.unwrap(numbers[:, turning], axis=0)
@@ -60,9 +60,9 @@ class SampleLayout:
         return Samples(numbers, quaternions)
 
     def write(self, samples: Samples, near: Floats) -> Floats:
-        """Return samples as configurations (frames, nq), in the branch of `near`: its signs, its Euler angles.
+        """Return samples as configurations (frames, nq), with the quaternion signs and Euler branches of `near`.
 
-        Numbers and Euler angles stay inside their ranges, or inside what `near` spans where that breaks them.
+        Numbers and Euler angles stay inside their ranges, extended to the values in `near`.
         """
         out = np.array(near)
         out[:, self.numbers] = samples.numbers
@@ -85,7 +85,7 @@ class SampleLayout:
         return q
 
     def find_endless_turns(self) -> NDArray[np.bool_]:
-        """Return which of the numbers are angles without a range."""
+        """Return whether each of the numbers is an angle without a range."""
         free = np.zeros(self.model.nq, dtype=bool)
         for joint in self.model.joints:
             if joint.nq and not joint.mimic and not joint.quaternion:
@@ -109,7 +109,7 @@ class Samples:
         return Samples(self.numbers[index], self.quaternions[index])
 
     def repeat(self, times: int) -> Samples:
-        """Return one sample many times."""
+        """Return one sample repeated."""
         return Samples(np.repeat(self.numbers, times, axis=0), np.repeat(self.quaternions, times, axis=0))
 
     def measure(self, other: Samples) -> Floats:
@@ -129,21 +129,21 @@ class Samples:
         return Samples(numbers, (Rotation(self.quaternions) @ turns).wxyz)
 
     def blend(self, other: Samples, share: Floats) -> Samples:
-        """Return samples on the shortest way to others, a share (frames,) of it along."""
+        """Return samples at a fraction `share` (frames,) of the geodesic to others."""
         return self.move(share[:, None] * self.measure(other))
 
 
 def name_angles(rotation: Rotation, order: str, near: Floats) -> Floats:
-    """Return the Euler angles of rotations that are nearest to given ones, (frames, 3).
+    """Return the Euler angles of rotations that are closest to the given ones, (frames, 3).
 
-    A rotation has two triples of angles, (a, b, c) and (a + pi, pi - b, c + pi) (or -b where the first and the last
-    axis are one), and each angle may be a whole turn off.
+    A rotation has two triples of angles, (a, b, c) and (a + pi, pi - b, c + pi) (or -b if the first and the last axis
+    are the same), and each angle may differ by whole turns.
     """
     return choose_angles(rotation.to_euler(order), order, near)
 
 
 def choose_angles(first: Floats, order: str, near: Floats) -> Floats:
-    """Return the Euler angles nearest to given ones of the rotations that have the angles `first`, (..., 3)."""
+    """Return the Euler angles closest to `near` of the rotations with angles `first`, (..., 3)."""
     middle = -first[..., 1] if order[0] == order[2] else np.pi - first[..., 1]
     second = np.stack([first[..., 0] + np.pi, middle, first[..., 2] + np.pi], axis=-1)
     both = [angles + 2.0 * np.pi * np.round((near - angles) / (2.0 * np.pi)) for angles in (first, second)]

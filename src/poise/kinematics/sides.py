@@ -1,7 +1,7 @@
-"""Left and right of a body: which frame, and which joint, is on the other side of which.
+"""Left and right of a body: the partners of frames and joints on the other side.
 
-Sides are told by names (`poise.names`), hand_l and hand_r, LeftArm and RightArm; and by roles, where names do not tell:
-what carries the left hand is the other side of what carries the right one. What has no other side is its own.
+Sides are found from names (`poise.names`), hand_l and hand_r, LeftArm and RightArm; otherwise from roles: the ancestors
+of the left hand are the partners of those of the right hand. A frame without a partner is its own.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ PAIRS = MemoSlot[dict[str, str]]("frames and those on the other side")
 
 
 def pair_frames(model: Model) -> dict[str, str]:
-    """Return for every frame the frame on the other side; a frame in the middle is its own."""
+    """Return the frame on the other side of every frame; a frame in the middle maps to itself."""
     return model.memo.get(PAIRS, lambda: search_pairs(model)).copy()
 
 
 def search_pairs(model: Model) -> dict[str, str]:
-    """Pair the frames by name; those whose names have no side by role."""
+    """Pair the frames by name, or by role if their names have no side."""
     pairs = {name: find_other_side(name, model.frames) or name for name in model.frames}
     for one, other in pair_by_roles(model):
         if pairs[one] == one and pairs[other] == other and one != other:
@@ -32,7 +32,7 @@ def search_pairs(model: Model) -> dict[str, str]:
 
 
 def pair_by_roles(model: Model) -> Iterator[tuple[str, str]]:
-    """Yield the frames that carry a role on the left with those that carry it on the right, up to where both meet."""
+    """Yield pairs of ancestors of left and right roles, up to their common ancestor."""
     for role, frame in model.roles.items():
         other = model.roles.get(swap_side(role), frame)
         if other != frame and role < swap_side(role):
@@ -44,5 +44,5 @@ def pair_by_roles(model: Model) -> Iterator[tuple[str, str]]:
 
 
 def find_partner_joint(model: Model, joint: str) -> str:
-    """Return the joint on the other side: that of the other side's frame, or else the joint itself."""
+    """Return the joint on the other side, or the joint itself if it has no partner."""
     return model.frame(pair_frames(model)[model.joint(joint).frame]).joint or joint

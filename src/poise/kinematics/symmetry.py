@@ -1,8 +1,8 @@
-"""The symmetry of a body in a pose that is its own image: its middle plane, and how q of one side becomes the other's.
+"""The symmetry of a body in a pose that is its own mirror image: its middle plane, and the linear map of q.
 
     X_g' = X_g0 S_f^-1 X_f0^-1 X_f S_f        X the motion of a joint, 0 in the pose, g the partner of f
 
-Linear in the numbers of hinges and slides, and in quaternions: q' = W q + c. Euler joints have it about zero alone.
+Linear in the coordinates of hinges and slides, and in quaternions: q' = W q + c. For Euler joints only about zero.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from poise.model.joints.kinds import Primitive
 
 __all__ = ["Symmetry", "find_symmetry"]
 
-NEAR = 0.05  # of L: how far a joint may be from the image of its partner
+NEAR = 0.05  # of L: largest distance of a joint from the image of its partner
 WHOLE = 0.9986  # a normal within three degrees of a world axis is that axis
-ALONG = 0.95  # how well the axis of a hinge is the image of its partner's
-MOST_ODD = 0.34  # the share of a body's freedom that may have no image
-APART = 1e-6  # of L: two sides that are no farther apart are at one place
+ALONG = 0.95  # smallest cosine between the axis of a hinge and the image of its partner's
+MOST_ODD = 0.34  # largest fraction of the degrees of freedom without an image
+APART = 1e-6  # of L: sides that are closer count as coincident
 
 
 def find_symmetry(model: Model, partners: dict[str, str]) -> Symmetry:
-    """Find the symmetry of a body: in its zero pose, or in its rest pose where more joints have an image there.
+    """Find the symmetry of a body in its zero pose, or in its rest pose if more joints have an image there.
 
     Raises:
-        InvalidValue: The body has no two sides, or they are not alike.
+        InvalidValue: The body does not have two sides, or they are not alike.
     """
     if all(one == other for one, other in partners.items()):
         raise InvalidValue(
@@ -51,13 +51,13 @@ class Symmetry:
     """The symmetry of a body in one pose.
 
     Attributes:
-        zero: Where all frames are in that pose, by name.
-        plane: The reflection in which the pose is its own image, (4, 4).
+        zero: The poses of all frames in that pose, by name.
+        plane: The reflection that maps the pose to itself, (4, 4).
         local: S of every frame, (4, 4).
         matrix: W, (nq, nq).
         shift: c, (nq,).
-        odd: Joints that have no image and keep their numbers.
-        lost: How many degrees of freedom those have.
+        odd: Joints without an image, which keep their coordinates.
+        lost: Number of degrees of freedom of those joints.
     """
 
     def __init__(self, model: Model, partners: dict[str, str], q0: Floats) -> None:
@@ -87,7 +87,7 @@ class Symmetry:
         return make_reflection(normal, normal * (root if abs(root - middle) < NEAR * self.model.length else middle))
 
     def _fill(self) -> tuple[str, ...]:
-        """Fill W and c joint by joint; return the joints that have no image."""
+        """Fill W and c joint by joint; return the joints without an image."""
         blocks = {joint.name: self._reflect(joint) for joint in self.model.joints if joint.nq and not joint.mimic}
         found = {name: (block, self._find_partner(name)) for name, block in blocks.items() if block is not None}
         found = {name: pair for name, pair in found.items() if pair[1] is not None and pair[1].name in found}
@@ -110,9 +110,9 @@ class Symmetry:
         other, S = self._find_partner(joint.name), self.local[joint.frame]
         if other is None or (joint.order and (self.q0[joint.q].any() or self.q0[other.q].any())):
             return None
-        off = S[:3, 3]  # of the image of the partner, in the axes of the joint
+        off = S[:3, 3]  # offset of the partner's image, in the axes of the joint
         if joint.kind in ("revolute", "continuous"):
-            off = off - (off @ joint.axis) * np.asarray(joint.axis)  # along its axis a hinge may begin anywhere
+            off = off - (off @ joint.axis) * np.asarray(joint.axis)  # the origin of a hinge along its axis is arbitrary
         if joint.parent is not None and float(np.linalg.norm(off)) > NEAR * self.model.length:
             return None
         block = reflect_joint(joint, other, S[:3, :3])
@@ -122,14 +122,14 @@ class Symmetry:
 
 
 def count_words(names: tuple[str, ...]) -> str:
-    """Return the names of some joints, the rest as a count, and a verb."""
+    """Return the first names of some joints, the number of the rest, and a verb."""
     more = f" and {len(names) - 3} more joints" if len(names) > 3 else ""
     one = len(names) == 1
     return f"joint{'' if one else 's'} {', '.join(map(repr, names[:3]))}{more} {'is' if one else 'are'}"
 
 
 def reflect_joint(joint: Joint, other: Joint, S: Floats) -> Floats | None:
-    """Return the matrix that makes the image's q from a joint's q; None if the two are not images of each other."""
+    """Return the matrix from a joint's q to its image's; None if the two are not mirror images."""
     if joint.kind != other.kind or other.mimic:
         return None
     if joint.kind in ("free", "ball"):
@@ -149,12 +149,12 @@ def reflect_joint(joint: Joint, other: Joint, S: Floats) -> Floats | None:
 
 
 def list_motions(joint: Joint) -> list[tuple[Floats, bool]]:
-    """Return the axes of a joint in the order of its q, and whether each turns."""
+    """Return the axes of a joint in the order of its q, and whether each rotates."""
     return [(axis, primitive != Primitive.SLIDE) for primitive, axis in joint.motions]
 
 
 def find_sign(S: Floats, motion: tuple[Floats, bool], other: tuple[Floats, bool]) -> float | None:
-    """Return 1 if the image of a motion is the other motion, -1 if it is its reverse, None if it is neither."""
+    """Return 1 if the image of a motion is the other motion, -1 if it is its reverse, otherwise None."""
     image = -S.T @ motion[0] if motion[1] else S.T @ motion[0]
     along = float(image @ other[0])
     return float(np.sign(along)) if abs(along) > ALONG else None
@@ -170,7 +170,7 @@ def make_zero_pose(model: Model) -> Floats:
 
 
 def make_rest_pose(model: Model) -> Floats:
-    """Return the rest pose with the joints that place the whole body at zero."""
+    """Return the rest pose with the root joints at zero."""
     q, zero = np.array(model.rest), make_zero_pose(model)
     for joint in model.joints:
         if joint.nq and not any(model.joint(above).nq for above in list_above(model, joint)):
@@ -185,6 +185,6 @@ def list_above(model: Model, joint: Joint) -> list[str]:
 
 
 def multiply_left(wxyz: Floats) -> Floats:
-    """Return the matrix of the product of a quaternion with another one on its right."""
+    """Return the matrix of left multiplication by a quaternion."""
     w, x, y, z = wxyz
     return np.array([[w, -x, -y, -z], [x, w, -z, y], [y, z, w, -x], [z, -y, x, w]])

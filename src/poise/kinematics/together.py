@@ -1,4 +1,4 @@
-"""A motion of a body and of the objects that it holds."""
+"""The motion of a body and of the objects that it holds."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ __all__ = ["MotionWithObjects"]
 
 
 class MotionWithObjects(Motion):
-    """A motion of a body and of objects with it; frozen. It works wherever a `Motion` does.
+    """The motion of a body and of objects; frozen. It can be used wherever a `Motion` can.
 
-    Shown, drawn and saved as glTF, the objects come along. Edits of time (slices, `resampled`, `warped`, `reversed`,
-    `smoothed`) are edits of both; those that make another motion (`mirrored`, `joined`, `looped`) leave the body alone.
+    Viewers, pictures and glTF files include the objects. Edits of time (slices, `resampled`, `warped`, `reversed`,
+    `smoothed`) apply to both; `mirrored`, `joined` and `looped` return the body alone.
 
     Attributes:
         objects: The objects, each with a transform for every frame.
@@ -76,22 +76,22 @@ class MotionWithObjects(Motion):
     @overload
     def __getitem__(self, index: slice) -> MotionWithObjects: ...
     def __getitem__(self, index: int | slice) -> Pose | MotionWithObjects:
-        """The pose of the body at a frame, or the motion of all over a slice of frames."""
+        """Return the pose of the body at a frame, or the motion of body and objects over a slice of frames."""
         if not isinstance(index, slice):
             return self.body[index]
         cut = tuple(each.move(each.transforms[index]) for each in self.objects) if len(self.q[index]) else ()
         return MotionWithObjects(self.model, self.q[index], self.fps / abs(index.step or 1), cut)
 
     def resampled(self, fps: float) -> MotionWithObjects:
-        """Return the same motion at another frame rate, over the same time."""
+        """Return the same motion at another frame rate, over the same duration."""
         return self._edit(lambda motion: motion.resampled(fps))
 
     def warped(self, times: ArrayLike) -> MotionWithObjects:
-        """Return the motion played at other times: frame i of the result is this motion at `times[i]` seconds."""
+        """Return the motion at other times: frame i of the result is this motion at `times[i]` seconds."""
         return self._edit(lambda motion: motion.warped(times))
 
     def reversed(self) -> MotionWithObjects:
-        """Return the motion backwards in time."""
+        """Return the motion reversed in time."""
         return self._edit(lambda motion: motion.reversed())
 
     def smoothed(self, cutoff_hz: float) -> MotionWithObjects:
@@ -99,7 +99,7 @@ class MotionWithObjects(Motion):
         return self._edit(lambda motion: motion.smoothed(cutoff_hz))
 
     def _edit(self, change: Callable[[Motion], Motion]) -> MotionWithObjects:
-        """Return all of it after an edit of time, with each object as a body of one free joint."""
+        """Apply an edit of time to the body and to each object as a body with one free joint."""
         edited = change(self.body)
         things = [each.move(find_transforms(change(make_motion(each, self.fps)))) for each in self.objects]
         return MotionWithObjects(self.model, edited.q, edited.fps, things)
@@ -110,16 +110,16 @@ class MotionWithObjects(Motion):
 
 
 def make_motion(thing: Object, fps: float) -> Motion:
-    """Return the path of an object as the motion of a body of one free joint."""
+    """Return the path of an object as the motion of a body with one free joint."""
     body = ModelBuilder(thing.name).add_joint(thing.name, None, "free").build()
     return Motion(body, np.stack([write_coordinates(T) for T in thing.transforms]), fps)
 
 
 def find_transforms(motion: Motion) -> Floats:
-    """Return the path of such a body, (frames, 4, 4)."""
+    """Return the path of the first frame of a body, (frames, 4, 4)."""
     return np.asarray(motion.model.fk(motion.q, motion.model.frames[0]))
 
 
 def write_coordinates(T: Floats) -> Floats:
-    """Return a transform as the coordinates of a free joint: place, then quaternion wxyz."""
+    """Return a transform as the coordinates of a free joint: position, then quaternion wxyz."""
     return np.concatenate([T[:3, 3], Rotation.from_matrix(T[:3, :3]).wxyz])
