@@ -1,8 +1,8 @@
 """Rotations and rigid motions of space: immutable, batched on their leading axes, float64.
 
-Metres and radians, right-handed. Quaternions are ``wxyz``, twists ``[linear; angular]``. ``T_world_hand``
-maps hand coordinates to world, so ``T_world_hand @ T_hand_tip`` is ``T_world_tip``. The arithmetic of the
-groups is in the native kernels; these classes are the door that checks, names and broadcasts.
+Metres and radians, right-handed. Quaternions are ``wxyz``, twists ``[linear; angular]``. ``T_world_hand`` maps hand
+coordinates to world, so ``T_world_hand @ T_hand_tip`` is ``T_world_tip``. The group arithmetic is in the native
+kernels; these classes check arguments and broadcast.
 """
 
 from __future__ import annotations

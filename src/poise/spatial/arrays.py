@@ -1,4 +1,4 @@
-"""Arguments of this package: a user's numbers become float64 arrays, or a refusal that names the argument."""
+"""Validation of arguments: convert them to float64 arrays, or raise an error that names the argument."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def read_finite(x: object, tail: tuple[int, ...], name: str) -> Array:
     """Return a new array of finite float64 whose last axes are ``tail``.
 
     Raises:
-        ShapeMismatch: the last axes are others.
+        ShapeMismatch: the last axes differ.
         InvalidValue: not real numbers, or not finite.
     """
     return check_finite(check_shape(read_reals(x, name), tail, name), name)
@@ -44,7 +44,7 @@ def _describe(x: object) -> str:
 
 
 def check_shape(array: Array, tail: tuple[int, ...], name: str) -> Array:
-    """Return the array itself; its last axes must be ``tail``."""
+    """Return the array itself. Raises `ShapeMismatch` unless its last axes are ``tail``."""
     n = len(tail)
     if array.ndim < n or array.shape[array.ndim - n :] != tail:
         wanted = ", ".join(["...", *map(str, tail)])
@@ -53,8 +53,8 @@ def check_shape(array: Array, tail: tuple[int, ...], name: str) -> Array:
 
 
 def check_finite(array: Array, name: str) -> Array:
-    """Return the array itself, without NaN and infinity; the error shows the first of those with its index."""
-    # a few numbers are checked faster without numpy, and by their sum first, which is finite only where they all are
+    """Return the array itself. Raises `InvalidValue` with the first NaN or infinity and its index."""
+    # for small arrays Python is faster than NumPy; a finite sum implies finite numbers
     if array.size <= 16:
         few = array.ravel().tolist()
         if math.isfinite(sum(few)) or all(map(math.isfinite, few)):
@@ -66,19 +66,19 @@ def check_finite(array: Array, name: str) -> Array:
 
 
 def are_near(a: Array, b: Array, most: float) -> bool:
-    """Return whether no number is further than ``most`` from its partner; NaN counts as further."""
-    if a.ndim == 1:  # a few numbers, again
+    """Return whether all differences are at most ``most``; NaN counts as larger."""
+    if a.ndim == 1:  # faster for small arrays
         return all(abs(x - y) <= most for x, y in zip(a.tolist(), b.tolist(), strict=True))
     return bool((np.abs(a - b) <= most).all())
 
 
 def write_index(index: tuple[int, ...]) -> str:
-    """Return an index as it is typed; empty for a single value."""
+    """Return an index as Python source; empty for a single value."""
     return f"[{', '.join(map(str, index))}]" if index else ""
 
 
 def find_common_shape(a: tuple[int, ...], b: tuple[int, ...], names: str) -> tuple[int, ...]:
-    """Return the common leading axes of two arrays, by numpy's rules.
+    """Return the common leading axes of two arrays, by NumPy's rules.
 
     Raises:
         ShapeMismatch: they do not broadcast together.
@@ -93,7 +93,7 @@ def find_common_shape(a: tuple[int, ...], b: tuple[int, ...], names: str) -> tup
 
 
 def join_rows(a: Array, b: Array, names: str) -> Array:
-    """Return the rows of ``a`` and ``b`` side by side, leading axes broadcast, as kernels with two arguments need."""
+    """Concatenate the last axes of ``a`` and ``b``, with leading axes broadcast, for kernels with two arguments."""
     lead = find_common_shape(a.shape[:-1], b.shape[:-1], names)
     split = a.shape[-1]
     rows = np.zeros((*lead, split + b.shape[-1]))
@@ -103,7 +103,7 @@ def join_rows(a: Array, b: Array, names: str) -> Array:
 
 
 def complete_index(index: Index) -> tuple[Any, ...]:
-    """Return an index over the leading axes, completed so that the last axis stays whole."""
+    """Return an index over the leading axes, extended to keep the last axis whole."""
     parts = index if isinstance(index, tuple) else (index,)
     if any(part is Ellipsis for part in parts):
         return (*parts, slice(None))
@@ -111,6 +111,6 @@ def complete_index(index: Index) -> tuple[Any, ...]:
 
 
 def write_array(array: Array) -> str:
-    """Return an array as a repr shows it: six digits, and the middle of a long batch left out."""
-    shown = array + 0.0  # no zero has a sign
+    """Return an array formatted for a repr: six digits, long batches abbreviated."""
+    shown = array + 0.0  # without negative zeros
     return np.array2string(shown, precision=6, separator=", ", suppress_small=True, threshold=32, edgeitems=2)

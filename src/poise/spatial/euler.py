@@ -1,4 +1,4 @@
-"""Euler angles of rotations: reading an order of axes, and the angles of quaternions."""
+"""Conversion of quaternions to Euler angles, and parsing of axis orders."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from poise.spatial.arrays import Array
 
 __all__ = ["find_euler_angles", "read_order", "wrap_angle"]
 
-LOCKED = 1e-14  # sine or cosine of half the middle Euler angle below which the outer axes count as one
+LOCKED = 1e-14  # sine or cosine of half the middle angle below which the rotation counts as gimbal lock
 
 
 def read_order(order: str) -> tuple[int, int, int]:
-    """Return the axes of an order such as "ZXY", by number. Raises `InvalidValue` for other text."""
+    """Return the axis indices of an order such as "ZXY". Raises `InvalidValue` for other text."""
     axes = tuple("XYZ".find(letter) for letter in str(order).upper())
     if len(axes) != 3 or -1 in axes or axes[0] == axes[1] or axes[1] == axes[2]:
         wanted = "three of the letters X, Y, Z, none twice in a row, such as 'ZXY'"
@@ -22,14 +22,14 @@ def read_order(order: str) -> tuple[int, int, int]:
 
 
 def find_euler_angles(wxyz: Array, axes: tuple[int, int, int]) -> Array:
-    """Return the angles of unit quaternions ``(..., 4)``.
+    """Return the Euler angles of unit quaternions ``(..., 4)`` [rad].
 
     For axes i, j, i, with k the third one and e = (i x j) . k::
 
         w   = cos(a1/2) cos((a0 + a2)/2)      q_j =   sin(a1/2) cos((a0 - a2)/2)
         q_i = cos(a1/2) sin((a0 + a2)/2)      q_k = e sin(a1/2) sin((a0 - a2)/2)
 
-    Axes i, j, k become this by a quarter turn about j on the right: ``Rk(a2) Rj(pi/2) = Rj(pi/2) Ri(-e a2)``.
+    Axes i, j, k are reduced to this by a quarter turn about j on the right: ``Rk(a2) Rj(pi/2) = Rj(pi/2) Ri(-e a2)``.
     Source: Bernardes and Viollet, Quaternion to Euler angles conversion, PLoS ONE 17(11), 2022; signs ours.
     """
     i, j = axes[0], axes[1]
@@ -40,7 +40,7 @@ def find_euler_angles(wxyz: Array, axes: tuple[int, int, int]) -> Array:
     if three:
         w, qi, qj, qk = (x * np.sqrt(0.5) for x in (w - qj, qi - e * qk, qj + w, qk + e * qi))
 
-    # at gimbal lock one of the two says nothing; the other takes its place, and the last angle is zero
+    # at gimbal lock one of the two is undefined; it is set to the other, and the last angle is zero
     cosine, sine = np.hypot(w, qi), np.hypot(qj, qk)
     half_sum, half_difference = np.arctan2(qi, w), np.arctan2(e * qk, qj)
     half_sum = np.where(cosine < LOCKED, half_difference, half_sum)
@@ -52,6 +52,6 @@ def find_euler_angles(wxyz: Array, axes: tuple[int, int, int]) -> Array:
 
 
 def wrap_angle(angle: Array) -> Array:
-    """Return the same angle in (-pi, pi]; an angle that already lies there keeps its bits."""
+    """Return the angle wrapped to (-pi, pi]; an angle in that range is returned bit for bit."""
     turned = angle - 2.0 * np.pi * np.ceil((angle - np.pi) / (2.0 * np.pi))
     return np.where((angle > -np.pi) & (angle <= np.pi), angle, turned) + 0.0

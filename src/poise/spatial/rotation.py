@@ -1,4 +1,4 @@
-"""Rotations of space, as unit quaternions ``wxyz``."""
+"""Rotations in 3D, as unit quaternions ``wxyz``."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ from poise.spatial.euler import find_euler_angles, read_order
 
 _IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 _BACK = np.array([1.0, -1.0, -1.0, -1.0])
-_FAR = 2.5e-6  # how far an entry of a matrix may be from its rotation's; 6 digits are off by up to 2.2e-6
-_UNIT = 2e-15  # a squared length within this of one is one, to rounding
+_FAR = 2.5e-6  # tolerance for the entries of a matrix; rounding to 6 digits gives errors up to 2.2e-6
+_UNIT = 2e-15  # tolerance for the squared length of a unit quaternion
 
 
 @final
 class Rotation:
-    """A rotation, or a batch of them: quaternions ``wxyz`` ``(..., 4)``, made unit on the way in.
+    """A rotation, or a batch of them: quaternions ``wxyz`` ``(..., 4)``, normalised on construction.
 
-    ``a @ b`` turns by ``b`` first, then by ``a``; ``a @ points`` turns points ``(..., 3)``. Leading axes
-    broadcast. ``==`` is exact and one bool; ``q`` and ``-q`` are one rotation.
+    ``a @ b`` rotates by ``b`` first, then by ``a``; ``a @ points`` rotates points ``(..., 3)``. Leading axes broadcast.
+    ``==`` is exact and returns one bool; ``q`` and ``-q`` are the same rotation.
 
     Raises:
         ShapeMismatch: the last axis is not 4.
         InvalidValue: a quaternion is zero or not finite.
     """
 
-    __array_ufunc__ = None  # numpy leaves the operators to us
+    __array_ufunc__ = None  # NumPy defers to our operators
     __slots__ = ("_wxyz",)
     _wxyz: Array
 
@@ -53,7 +53,7 @@ class Rotation:
 
     @classmethod
     def from_valid(cls, wxyz: Array) -> Rotation:
-        """Return a rotation of quaternions that are already unit; it keeps the array without a copy."""
+        """Return a rotation of unit quaternions; the array is not copied."""
         self = object.__new__(cls)
         wxyz.setflags(write=False)
         self._wxyz = wxyz
@@ -63,7 +63,7 @@ class Rotation:
 
     @classmethod
     def identity(cls, shape: tuple[int, ...] = ()) -> Rotation:
-        """Return the rotation that turns nothing."""
+        """Return the identity rotation."""
         return cls.from_valid(np.tile(_IDENTITY, (*shape, 1)) if shape else _IDENTITY.copy())
 
     @classmethod
@@ -78,12 +78,12 @@ class Rotation:
 
     @classmethod
     def from_vector(cls, vector: ArrayLike) -> Rotation:
-        """Return the exponential: a turn by ``|vector|`` [rad] about ``vector``, ``(..., 3)``."""
+        """Return the exponential: a rotation by ``|vector|`` [rad] about ``vector``, ``(..., 3)``."""
         return _exp(read_finite(vector, (3,), "vector"), "vector")
 
     @classmethod
     def from_axis_angle(cls, axis: ArrayLike, angle: ArrayLike) -> Rotation:
-        """Return a turn by ``angle`` [rad] about ``axis`` ``(..., 3)``, of any length but zero."""
+        """Return a rotation by ``angle`` [rad] about ``axis`` ``(..., 3)``, of any nonzero length."""
         turns = join_rows(_read_direction(axis, "axis"), read_finite(angle, (), "angle")[..., None], "axis and angle")
         return _exp(turns[..., :3] * turns[..., 3:], "angle")
 
@@ -101,14 +101,14 @@ class Rotation:
 
     @classmethod
     def from_xyzw(cls, xyzw: ArrayLike) -> Rotation:
-        """Return the rotation of quaternions xyzw: the real part comes last, as glTF, ROS and SciPy write them."""
+        """Return the rotation of quaternions xyzw, with the real part last, as in glTF, ROS and SciPy."""
         return _convert_xyzw(xyzw, "xyzw")
 
     @classmethod
     def between(cls, a: ArrayLike, b: ArrayLike) -> Rotation:
-        """Return the shortest rotation that turns direction ``a`` onto direction ``b``, both ``(..., 3)``.
+        """Return the shortest rotation that takes direction ``a`` to direction ``b``, both ``(..., 3)``.
 
-        Where they are opposite, a half turn about any normal is as short: one is chosen, always the same.
+        For opposite directions, a half turn about some normal is returned; the choice is deterministic.
         """
         pair = join_rows(_read_direction(a, "a"), _read_direction(b, "b"), "a and b")
         u = pair[..., :3]
@@ -136,13 +136,13 @@ class Rotation:
 
     @property
     def angle(self) -> Array:
-        """The angle of the turn ``(...)`` [rad], in [0, pi]."""
+        """The rotation angle ``(...)`` [rad], in [0, pi]."""
         vector = self.log()
         return np.minimum(np.hypot(np.hypot(vector[..., 0], vector[..., 1]), vector[..., 2]), np.pi)
 
     @property
     def axis(self) -> Array:
-        """The unit axis ``(..., 3)`` of the turn by ``angle``; z for the identity."""
+        """The unit rotation axis ``(..., 3)``; z for the identity."""
         vector = np.where(self._wxyz[..., :1] < 0.0, -self._wxyz[..., 1:], self._wxyz[..., 1:])
         still = np.all(vector == 0.0, axis=-1, keepdims=True)
         return _normalize(np.where(still, [0.0, 0.0, 1.0], vector))
@@ -159,34 +159,34 @@ class Rotation:
     def to_euler(self, order: str) -> Array:
         """Return intrinsic Euler angles [rad] ``(..., 3)``, one per letter: the inverse of `from_euler`.
 
-        The outer two are in (-pi, pi]; the middle one is in [0, pi] where the first letter comes back last,
-        else in [-pi/2, pi/2]. At gimbal lock, where only a sum of the outer two is known, the last is zero.
+        The outer two are in (-pi, pi]; the middle one is in [0, pi] if the first and the last letter are the same,
+        otherwise in [-pi/2, pi/2]. At gimbal lock, where only a sum of the outer two is defined, the last is zero.
         """
         return find_euler_angles(self._wxyz, read_order(order))
 
     def adjoint(self) -> Array:
-        """Return the matrix ``(..., 3, 3)`` that maps angular velocities between frames: the rotation matrix itself."""
+        """Return the adjoint ``(..., 3, 3)``, which maps angular velocities between frames: the rotation matrix."""
         return self.matrix
 
     # -------------------------------------------------------------------------------------- what it does
 
     def inverse(self) -> Rotation:
-        """Return the rotation that undoes this one."""
+        """Return the inverse rotation."""
         return Rotation.from_valid(self._wxyz * _BACK)
 
     def apply(self, points: ArrayLike) -> Array:
-        """Turn points or directions ``(..., 3)``; leading axes broadcast."""
+        """Rotate points or directions ``(..., 3)``; leading axes broadcast."""
         rows = join_rows(self._wxyz, read_finite(points, (3,), "points"), "rotation and points")
         return cast(Array, core.rotate_vector(rows))
 
     def slerp(self, other: Rotation | ArrayLike, t: ArrayLike) -> Rotation:
-        """Return the rotation at share ``t`` of the shortest way to ``other``: ``self exp(t log(self^-1 other))``."""
+        """Return the rotation at fraction ``t`` of the geodesic to ``other``: ``self exp(t log(self^-1 other))``."""
         way = (self.inverse() @ as_rotation(other, "other")).log()
         parts = join_rows(way, read_finite(t, (), "t")[..., None], "rotations and t")
         return self @ _exp(parts[..., :3] * parts[..., 3:], "t")
 
     def almost_equal(self, other: Rotation | ArrayLike, tolerance: float = 1e-9) -> bool:
-        """Return whether every turn from here to ``other`` is at most ``tolerance`` [rad]."""
+        """Return whether all angles between the rotations and ``other`` are at most ``tolerance`` [rad]."""
         return bool(np.all((self.inverse() @ as_rotation(other, "other")).angle <= tolerance))
 
     @overload
@@ -197,7 +197,7 @@ class Rotation:
         if isinstance(other, Rotation):
             rows = join_rows(self._wxyz, other._wxyz, "two rotations")
             return Rotation.from_valid(cast(Array, core.quaternion_product(rows)))
-        # numpy's own sign for "ask my reflected operator", which a Transform gives
+        # NumPy's convention for deferring to the reflected operator, which Transform has
         if getattr(other, "__array_ufunc__", True) is None:
             return NotImplemented
         return self.apply(other)
@@ -216,7 +216,7 @@ class Rotation:
         return (self[i] for i in range(len(self)))
 
     def __bool__(self) -> bool:
-        return True  # and never a question of the length
+        return True  # independent of the length
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         if copy is False:
@@ -233,7 +233,7 @@ class Rotation:
         return hash((self.shape, self._choose_sign().tobytes()))
 
     def _choose_sign(self) -> Array:
-        """Return one of ``q`` and ``-q``: its first nonzero number is positive, and zeros have no sign."""
+        """Return ``q`` or ``-q`` with its first nonzero number positive, without negative zeros."""
         first = np.argmax(self._wxyz != 0.0, axis=-1)[..., None]
         return self._wxyz * np.sign(np.take_along_axis(self._wxyz, first, axis=-1)) + 0.0
 
@@ -270,12 +270,12 @@ def as_rotation(x: object, name: str = "rotation") -> Rotation:
 
 
 def convert_matrix(matrix: Array, name: str) -> Rotation:
-    """Return the rotation of finite matrices; each must be close to the matrix of its own quaternion."""
+    """Return the rotation of finite matrices; each must be close to the matrix of its quaternion."""
     rows = check_shape(matrix, (3, 3), name).reshape(*matrix.shape[:-2], 9)
     wxyz = cast(Array, core.quaternion_of_matrix(rows))
     try:
         turned = cast(Array, core.matrix_of_quaternion(wxyz))
-    except InvalidValue:  # numbers so large that they overflowed
+    except InvalidValue:  # the numbers overflowed
         turned = np.where(np.abs(rows) < 2.0, rows, 0.0)
     if are_near(turned, rows, _FAR):
         return Rotation.from_valid(wxyz)
@@ -298,20 +298,20 @@ def _convert_xyzw(xyzw: object, name: str) -> Rotation:
 
 
 def _normalize_wxyz(wxyz: Array, name: str) -> Array:
-    """Normalize quaternions; those that are unit to rounding keep their bits, so that twice equals once."""
+    """Normalise quaternions; those that are unit to rounding are kept bit for bit, so that the result is idempotent."""
     if wxyz.ndim == 1:
         w, x, y, z = wxyz.tolist()
         squared = w * w + x * x + y * y + z * z
         if abs(squared - 1.0) < _UNIT:
             return wxyz
-        if 1e-190 < squared < 1e190:  # the last line of this function, for one
+        if 1e-190 < squared < 1e190:  # the same as the last line, for one quaternion
             return cast(Array, core.quaternion_product(join_rows(_IDENTITY, wxyz, name)))
     largest = np.max(np.abs(wxyz), axis=-1, keepdims=True)
     if not largest.all():
         index = tuple(int(i) for i in np.argwhere(largest[..., 0] == 0.0)[0])
         raise InvalidValue(f"{name}{write_index(index)} is a quaternion wxyz of zeros; that is not a rotation.")
 
-    # lengths whose square would overflow or vanish are brought near one first; a product is made unit
+    # rescale lengths whose square would overflow or underflow; the product normalises
     sane = np.where((largest > 1e-100) & (largest < 1e100), wxyz, wxyz / largest)
     w, x, y, z = np.moveaxis(sane, -1, 0)
     kept = np.abs(w * w + x * x + y * y + z * z - 1.0)[..., None] < _UNIT
@@ -336,20 +336,20 @@ def _read_direction(x: ArrayLike, name: str) -> Array:
 
 
 def _normalize(vector: Array) -> Array:
-    """Return unit vectors; the largest number is divided out first, so that no vector is too long or too short."""
+    """Return unit vectors; dividing by the largest entry first avoids overflow and underflow."""
     vector = vector / np.max(np.abs(vector), axis=-1, keepdims=True)
     length: Array = np.linalg.norm(vector, axis=-1, keepdims=True)
     return vector / length
 
 
 def _bisect(u: Array, v: Array) -> Array:
-    """Return the unit vector halfway between two: the turn from u to v is twice the turn from u to it.
+    """Return the unit bisector of two unit vectors.
 
-    Where they are almost opposite, rounding tilts ``u + v`` towards one of them, so it is levelled against
-    their difference; where nothing is left of it, the coordinate axis most across u is levelled instead.
+    For almost opposite vectors, rounding tilts ``u + v`` towards one of them, so it is made perpendicular to their
+    difference; if it vanishes, the coordinate axis most perpendicular to u is used instead.
     """
     half = (v - u) / 2.0
-    opposed = np.sum(half * half, axis=-1, keepdims=True)  # 0 where they are one, 1 where they are opposite
+    opposed = np.sum(half * half, axis=-1, keepdims=True)  # 0 if they are equal, 1 if they are opposite
 
     def levelled(x: Array) -> Array:
         share: Array = np.sum(x * half, axis=-1, keepdims=True) / np.maximum(opposed, 0.5)

@@ -1,4 +1,4 @@
-"""Rigid motions of space: a rotation and a translation."""
+"""Rigid transforms in 3D: a rotation and a translation."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ _BOTTOM = np.array([0.0, 0.0, 0.0, 1.0])
 
 @final
 class Transform:
-    """A rigid motion ``x -> R x + p``, or a batch: a `Rotation` and translations ``(..., 3)`` [m].
+    """A rigid transform ``x -> R x + p``, or a batch: a `Rotation` and translations ``(..., 3)`` [m].
 
-    ``T_world_hand`` maps hand coordinates to world. ``a @ b`` moves by ``b`` first, then by ``a``, also where
-    one of them is a Rotation or a 4x4; ``a @ points`` moves points ``(..., 3)``. Leading axes broadcast.
-    ``==`` is exact and one bool; see `almost_equal`.
+    ``T_world_hand`` maps hand coordinates to world. ``a @ b`` applies ``b`` first, then ``a``; one of them may be a
+    Rotation or a 4x4 matrix. ``a @ points`` moves points ``(..., 3)``. Leading axes broadcast. ``==`` is exact and
+    returns one bool; see `almost_equal`.
 
     Args:
-        rotation: what `as_rotation` takes; none is the identity.
-        translation: ``(..., 3)`` [m]; none is zero.
+        rotation: any input of `as_rotation`; None is the identity.
+        translation: ``(..., 3)`` [m]; None is zero.
 
     Raises:
-        ShapeMismatch: shapes that are wrong or do not broadcast together.
+        ShapeMismatch: shapes are wrong or do not broadcast together.
         InvalidValue: not a rotation, or not finite.
     """
 
-    __array_ufunc__ = None  # numpy leaves operators to us
+    __array_ufunc__ = None  # NumPy defers to our operators
     __slots__ = ("_rotation", "_translation")
     _rotation: Rotation
     _translation: Array
@@ -60,7 +60,7 @@ class Transform:
 
     @classmethod
     def from_valid(cls, rotation: Rotation, translation: Array) -> Transform:
-        """Return a transform of parts that are already checked and of one shape; it keeps the array without a copy."""
+        """Return a transform of checked parts of the same shape; the array is not copied."""
         self = object.__new__(cls)
         translation.setflags(write=False)
         self._rotation = rotation
@@ -71,7 +71,7 @@ class Transform:
 
     @classmethod
     def identity(cls, shape: tuple[int, ...] = ()) -> Transform:
-        """Return the transform that moves nothing."""
+        """Return the identity transform."""
         return cls.from_valid(Rotation.identity(shape), np.zeros((*shape, 3)))
 
     @classmethod
@@ -86,17 +86,17 @@ class Transform:
 
     @classmethod
     def from_translation(cls, translation: ArrayLike) -> Transform:
-        """Return a shift by ``(..., 3)`` [m]."""
+        """Return a translation by ``(..., 3)`` [m]."""
         return cls(None, translation)
 
     @classmethod
     def from_rotation(cls, rotation: Rotation | ArrayLike) -> Transform:
-        """Return a turn about the origin."""
+        """Return a rotation about the origin."""
         return cls(rotation, None)
 
     @classmethod
     def exp(cls, twist: ArrayLike) -> Transform:
-        """Return the motion of a constant twist ``[linear; angular]`` ``(..., 6)`` over one unit of time.
+        """Return the exponential of a twist ``[linear; angular]`` ``(..., 6)``: its motion over one unit of time.
 
         ``R = exp([w]x)`` and ``p = V(w) v``, with V the left Jacobian of SO(3).
         """
@@ -111,7 +111,7 @@ class Transform:
 
     @property
     def translation(self) -> Array:
-        """Where the origin goes ``(..., 3)`` [m], read-only."""
+        """The translation ``(..., 3)`` [m], read-only."""
         return self._translation
 
     @property
@@ -129,14 +129,14 @@ class Transform:
         return self._translation.shape[:-1]
 
     def log(self) -> Array:
-        """Return the twist ``[linear; angular]`` ``(..., 6)`` whose `exp` this is, with its angle in [0, pi]."""
+        """Return the twist ``[linear; angular]`` ``(..., 6)``, the inverse of `exp`, with its angle in [0, pi]."""
         rows = join_rows(self._rotation.wxyz, self._translation, "rotation and translation")
         return cast(Array, core.log_of_transform(rows))
 
     def adjoint(self) -> Array:
-        """Return the matrix ``(..., 6, 6)`` that maps twists between frames: ``[[R, [p]x R], [0, R]]``.
+        """Return the adjoint ``(..., 6, 6)``, which maps twists between frames: ``[[R, [p]x R], [0, R]]``.
 
-        ``T exp(x) T^-1 = exp(Ad x)``: for ``T_world_hand``, a hand's twist in its own axes to world's.
+        ``T exp(x) T^-1 = exp(Ad x)``: ``T_world_hand`` maps a hand's twist in its own axes to world axes.
         """
         turn = self._rotation.matrix
         adjoint = np.zeros((*self.shape, 6, 6))
@@ -148,7 +148,7 @@ class Transform:
     # -------------------------------------------------------------------------------------- what it does
 
     def inverse(self) -> Transform:
-        """Return the transform that undoes this one: ``R^T, -R^T p``."""
+        """Return the inverse transform: ``R^T, -R^T p``."""
         back = self._rotation.inverse()
         return Transform.from_valid(back, 0.0 - back.apply(self._translation))
 
@@ -161,9 +161,9 @@ class Transform:
         return cast(Array, core.rotate_vector(rows)) + self._translation
 
     def interpolate(self, other: Transform | ArrayLike, t: ArrayLike) -> Transform:
-        """Return the transform at share ``t`` of the screw motion to ``other``: ``self exp(t log(self^-1 other))``.
+        """Return the transform at fraction ``t`` of the screw motion to ``other``: ``self exp(t log(self^-1 other))``.
 
-        The twist is constant, so a turn bends the path. For a straight one interpolate the parts:
+        The twist is constant, so a rotation curves the path. For a straight path interpolate the parts:
         `Rotation.slerp` and the line between the translations.
         """
         way = (self.inverse() @ as_transform(other, "other")).log()
@@ -171,7 +171,7 @@ class Transform:
         return self @ _exp(parts[..., :6] * parts[..., 6:], "t")
 
     def almost_equal(self, other: object, tolerance: float | tuple[float, float] = 1e-9) -> bool:
-        """Return whether every one is within ``tolerance`` of ``other``: a number, or ``(metres, radians)``."""
+        """Return whether all transforms are within ``tolerance`` of ``other``: a number, or ``(metres, radians)``."""
         metres, radians = tolerance if isinstance(tolerance, tuple) else (tolerance, tolerance)
         there = as_transform(other, "other")
         find_common_shape(self.shape, there.shape, "two transforms")
@@ -211,7 +211,7 @@ class Transform:
         return (self[i] for i in range(len(self)))
 
     def __bool__(self) -> bool:
-        return True  # and never a question of the length
+        return True  # independent of the length
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         if copy is False:
@@ -237,14 +237,14 @@ class Transform:
 
 
 def as_transform(x: object, name: str = "target") -> Transform:
-    """Return a Transform from any of its forms.
+    """Return a Transform from any supported type.
 
-    One itself, matrices ``(..., 4, 4)``, translations ``(..., 3)``, or an object with ``.rotation`` and
+    Supported: Transform, matrices ``(..., 4, 4)``, translations ``(..., 3)``, or an object with ``.rotation`` and
     ``.translation`` (Pinocchio's SE3, SciPy's RigidTransform), ``.homogeneous`` or ``.as_matrix()``.
 
     Raises:
         ShapeMismatch: an array of another shape; the message has ``name``.
-        InvalidValue: not a rigid motion, or not numbers.
+        InvalidValue: not a rigid transform, or not numbers.
     """
     if isinstance(x, Transform):
         return x
@@ -252,7 +252,7 @@ def as_transform(x: object, name: str = "target") -> Transform:
         raise InvalidValue(f"{name} is a Rotation, without a place; type Transform(rotation, translation).")
     if type(x) is np.ndarray:
         parts = core.transform_of_matrix(x, _FAR)
-        if parts is not None:  # one plain matrix, which is most of them
+        if parts is not None:  # fast path for one plain matrix
             return Transform.from_valid(Rotation.from_valid(parts[0]), parts[1])
     else:
         turn, shift = _read_field(x, "rotation"), _read_field(x, "translation")
@@ -270,13 +270,13 @@ def as_transform(x: object, name: str = "target") -> Transform:
 
 
 def _read_field(x: object, field: str) -> object:
-    """Return an attribute of an object; None if it is a method."""
+    """Return an attribute of an object, or None if it is a method."""
     value = getattr(x, field, None)
     return None if callable(value) else value
 
 
 def _find_matrix(x: object) -> object:
-    """Return the matrix of an object that offers one, else the object."""
+    """Return the matrix of an object that has one, otherwise the object itself."""
     if (matrix := _read_field(x, "homogeneous")) is not None:
         return matrix
     as_matrix = getattr(x, "as_matrix", None)
@@ -308,7 +308,7 @@ def _exp(twist: Array, name: str) -> Transform:
 
 
 def _broadcast_parts(rotation: Rotation, translation: Array) -> tuple[Rotation, Array]:
-    """Return both with their common leading shape."""
+    """Return both parts broadcast to their common leading shape."""
     lead = find_common_shape(rotation.shape, translation.shape[:-1], "rotation and translation")
     wxyz = np.broadcast_to(rotation.wxyz, (*lead, 4))
     return Rotation.from_valid(wxyz), np.broadcast_to(translation, (*lead, 3))
