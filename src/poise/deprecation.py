@@ -16,11 +16,11 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def accept_former(*order: str, **names: str) -> Callable[[_Function], _Function]:
-    """Let a function accept former calls.
+    """Return a decorator that makes a function accept former calls.
 
     Args:
-        order: The arguments that used to be positional, by their present names.
-        names: Former names of arguments and their present names, such as `ground="floor"`.
+        order: The arguments that used to be positional, by their current names.
+        names: Former names of arguments and their current names, such as `ground="floor"`.
     """
 
     def decorate(function: _Function) -> _Function:

@@ -1,19 +1,19 @@
-"""The exceptions of Poise. A message has the given value, the valid ones, and the fix to type.
+"""The exceptions of Poise. A message contains the given value, the valid values, and the fix to type.
 
     PoiseError
-    |- NameNotFound (KeyError)        a frame, joint, goal, model or method that is not there
+    |- NameNotFound (KeyError)        an unknown frame, joint, goal, model or method
     |- ShapeMismatch (ValueError)     an array of the wrong shape
-    |- InvalidValue (ValueError)      a number that cannot be: non-finite, empty range, zero axis
-    |- InvalidModel (ValueError)      a body that cannot be: loops, duplicate names, impossible mimics
-    |- ModelMismatch (ValueError)     things of two different models mixed
+    |- InvalidValue (ValueError)      an invalid number: non-finite, empty range, zero axis
+    |- InvalidModel (ValueError)      an invalid body: loops, duplicate names, invalid mimics
+    |- ModelMismatch (ValueError)     objects of different models are mixed
     |- FormatError (ValueError)       a file that cannot be read, with its path and line
-    |- UnknownArgument (TypeError)    a keyword that a call does not have; the message has the one that does it
+    |- UnknownArgument (TypeError)    an unknown keyword; the message has the correct one
     |- SolverInUse (RuntimeError)     a Solver that another thread is using; `.copy()` makes another
     |- MissingExtra (ImportError)     an optional package is not installed; the message has the command
     `- GoalsMissed (RuntimeError)     raised only by Solution.raise_if_missed()
 
-    FormatWarning (UserWarning)       a file that is odd but was read, with the assumption made
-    UnitWarning (UserWarning)         numbers that look like degrees where radians are meant
+    FormatWarning (UserWarning)       an unusual file that was read, with the assumption made
+    UnitWarning (UserWarning)         numbers that look like degrees instead of radians
 
 Not reaching a goal is a result; misuse is an exception.
 """
@@ -43,11 +43,11 @@ __all__ = [
 
 
 class PoiseError(Exception):
-    """The root: `except PoiseError` catches everything that Poise raises by itself."""
+    """The base class: `except PoiseError` catches every exception that Poise defines."""
 
 
 class NameNotFound(PoiseError, KeyError):
-    """A name that does not exist; `.name` is the given one, `.choices` the existing ones."""
+    """An unknown name; `.name` is the given name, `.choices` are the valid ones."""
 
     def __init__(self, message: str, name: str = "", choices: tuple[str, ...] = ()) -> None:
         super().__init__(message)
@@ -62,19 +62,19 @@ class NameNotFound(PoiseError, KeyError):
 
 
 class ShapeMismatch(PoiseError, ValueError):
-    """An array of the wrong shape; the message names the argument and the shape it must have."""
+    """An array of the wrong shape; the message names the argument and the required shape."""
 
 
 class InvalidValue(PoiseError, ValueError):
-    """A value that cannot be used; the message names the argument."""
+    """An invalid value; the message names the argument."""
 
 
 class InvalidModel(PoiseError, ValueError):
-    """A body that cannot be built; the message names the joint."""
+    """An invalid body; the message names the joint."""
 
 
 class ModelMismatch(PoiseError, ValueError):
-    """Things that belong to different models were mixed."""
+    """Objects of different models were mixed."""
 
 
 class FormatError(PoiseError, ValueError):
@@ -92,11 +92,11 @@ class FormatError(PoiseError, ValueError):
 
 
 class FormatWarning(UserWarning):
-    """A file is odd but was read; the message has the assumption made, as does `model.notes`."""
+    """An unusual file was read; the message and `model.notes` have the assumption made."""
 
 
 class UnitWarning(UserWarning):
-    """Numbers that look like degrees were taken as radians; the message has the fix to type."""
+    """Numbers that look like degrees were used as radians; the message has the fix to type."""
 
 
 class MissingExtra(PoiseError, ImportError):
@@ -104,11 +104,11 @@ class MissingExtra(PoiseError, ImportError):
 
 
 class UnknownArgument(PoiseError, TypeError):
-    """A keyword argument that a call does not have."""
+    """A keyword argument that the function does not have."""
 
 
 class SolverInUse(PoiseError, RuntimeError):
-    """A solver is for one thread at a time, and another is using this one; `solver.copy()` makes one for each."""
+    """Another thread is using this solver; make one per thread with `solver.copy()`."""
 
 
 class GoalsMissed(PoiseError, RuntimeError):
@@ -116,8 +116,8 @@ class GoalsMissed(PoiseError, RuntimeError):
 
 
 def name_not_found(what: str, name: str, choices: Iterable[str]) -> NameNotFound:
-    """Return the error for an unknown name, with the closest matches if there are any, else all names."""
-    import difflib  # slow to load, and only for what went wrong
+    """Return the error for an unknown name, with the closest matches, or all names if there are none."""
+    import difflib  # slow to import, needed only for errors
 
     known = tuple(sorted(choices))
     lowered = {choice.lower(): choice for choice in known}

@@ -1,7 +1,7 @@
-"""Hooks: what a low room gets from a room above it.
+"""Hooks: values that a lower package gets from a higher one.
 
-Imports point down, so a low room that offers something made above it, as `Solution.why` does, declares a typed hook.
-`poise/links.py`, above all of these rooms, links every hook to the room that fills it; the first hook used loads it.
+Imports point down, so a lower package that offers a feature of a higher one, as `Solution.why` does, declares a typed
+hook. `poise/links.py`, above all of them, links every hook to its implementation; the first use imports it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _linkers: list[Callable[[], None]] = []
 
 
 class Hook(Generic[T]):
-    """A value from a room above, which is loaded on first use."""
+    """A value from a higher package, imported on first use."""
 
     __slots__ = ("_load",)
 
@@ -24,7 +24,7 @@ class Hook(Generic[T]):
         self._load: Callable[[], T] | None = None
 
     def link(self, load: Callable[[], T]) -> Callable[[], T]:
-        """Set the function that imports the value; a decorator."""
+        """Set the function that imports the value; usable as a decorator."""
         self._load = load
         return load
 
@@ -38,5 +38,5 @@ class Hook(Generic[T]):
 
 
 def link_with(linker: Callable[[], None]) -> None:
-    """Set the function that links all hooks, once, before the first one is used."""
+    """Set the function that links all hooks, called before the first hook is used."""
     _linkers[:] = [linker]

@@ -1,6 +1,6 @@
-"""Links: which room fills each hook of a room below, see `poise.hooks`.
+"""Links: connect each hook of a lower package to its implementation in a higher one, see `poise.hooks`.
 
-Every room is imported when its hook is used, and not before.
+Every package is imported when its hook is first used.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["import_cells", "import_diagnosis", "import_over", "import_points", "
 
 @DIAGNOSIS.link
 def import_diagnosis() -> Diagnosis:
-    """Import the explanations of a `Solution`."""
+    """Import the diagnosis of a `Solution`."""
     from poise import diagnosis
 
     return diagnosis
@@ -24,7 +24,7 @@ def import_diagnosis() -> Diagnosis:
 
 @POINT_READER.link
 def import_points() -> PointReader:
-    """Import the reader of the meshes that contact points are found on."""
+    """Import the reader of mesh points, for contact points."""
     from poise.formats.meshes.points import read_points
 
     return read_points
@@ -32,7 +32,7 @@ def import_points() -> PointReader:
 
 @RETARGETER.link
 def import_retargeting() -> Retargeter:
-    """Import the retargeting of clips that `Style.fit` gets from other bodies."""
+    """Import the retargeting of clips from other bodies, for `Style.fit`."""
     from poise.motion import retarget
 
     return lambda clip, model: retarget(clip, model).motion
@@ -40,7 +40,7 @@ def import_retargeting() -> Retargeter:
 
 @OVER.link
 def import_over() -> OverSolver:
-    """Import the solver behind `poise.methods.over`."""
+    """Import the solver of `poise.methods.over`."""
     from poise.solvers.over import solve_over
 
     return solve_over
@@ -48,7 +48,7 @@ def import_over() -> OverSolver:
 
 @CELL_WRITER.link
 def import_cells() -> CellWriter:
-    """Import the pages that notebook cells show."""
+    """Import the writer of notebook cells."""
     from poise.pages.notebook import write_cell
 
     return write_cell

@@ -1,8 +1,8 @@
-"""Names of body parts: their words, and their side.
+"""Names of body parts: their words and their side.
 
 LeftHand, hand.L, l_hand     words hand and a side, "l"
 toe_fl                       front left: its other side is toe_fr
-r2/left_hand, r1_l_hand      left: r2 is a robot. Words come before letters, letters before those with a number
+r2/left_hand, r1_l_hand      left: r2 is a robot. Words take precedence over letters, letters over those with a number
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def split_words(name: str) -> list[str]:
 
 
 def split_side(words: Sequence[str]) -> tuple[str, list[str]]:
-    """Return the side that the words name, "l", "r" or "", and the other words."""
+    """Return the side in the words, "l", "r" or "", and the other words."""
     sides = [i for i, word in enumerate(words) if word in SIDES]
     if not sides:
         return "", list(words)
@@ -44,7 +44,7 @@ def find_side(name: str) -> str:
 
 
 def list_sides(name: str) -> Iterator[re.Match[str]]:
-    """Yield the side markers in a name, surest first: a word, a letter, a letter followed by a number."""
+    """Yield the side markers in a name, most certain first: a word, a letter, a letter followed by a number."""
 
     def judge(found: re.Match[str]) -> tuple[bool, bool]:
         return len(found.group()) < 4, name[found.end() : found.end() + 1].isdecimal()
@@ -53,17 +53,17 @@ def list_sides(name: str) -> Iterator[re.Match[str]]:
 
 
 def swap_side(name: str) -> str:
-    """Return the name with its side swapped, hand_r for hand_l; the name itself where it has no side."""
+    """Return the name with its side swapped, hand_r for hand_l, or the name itself if it has no side."""
     return next(swap_each_side(name), name)
 
 
 def find_other_side(name: str, names: Container[str]) -> str | None:
-    """Return the one of `names` on the other side, as RightArm for LeftArm, or None."""
+    """Return the name on the other side from `names`, such as RightArm for LeftArm, or None."""
     return next((other for other in swap_each_side(name) if other in names), None)
 
 
 def swap_each_side(name: str) -> Iterator[str]:
-    """Yield the name with one of its sides swapped, in its own spelling, the surest first."""
+    """Yield the name with one side marker swapped, in the same spelling, most certain first."""
     for match in list_sides(name):
         word = match.group()
         swapped = _SWAP[word.lower()]

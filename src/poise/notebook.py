@@ -1,4 +1,4 @@
-"""Notebook cells: what Jupyter shows of a model, a pose or a motion."""
+"""Notebook cells: the display of a model, a pose or a motion in Jupyter."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CELL_WRITER = Hook[CellWriter]()
 
 
 class NotebookCell:
-    """A base for objects that a notebook shows as a page."""
+    """A base class for objects that Jupyter displays as a page."""
 
     __slots__ = ()
 
