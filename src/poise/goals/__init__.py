@@ -1,7 +1,4 @@
-"""Goals, one a file.
-
-Each loads when it is first used.
-"""
+"""Goals, one class per file, each imported on first use."""
 
 from __future__ import annotations
 

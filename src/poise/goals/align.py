@@ -2,10 +2,10 @@
 
     residual  r = rotation vector that takes a to d       radians, world axes
               a = R axis,  d = the direction
-    |r| is the angle between the two; where they are opposite, r is a half turn about any axis across them.
+    |r| is the angle between the two; if they are opposite, r is a half turn about an axis perpendicular to them.
 
-The frame is free to spin about the direction. A tray that stays level, an umbrella that stays upright, a pole that says
-where an elbow or a knee points.
+The frame is free to spin about the direction. Examples: a level tray, an upright umbrella, a pole vector for an elbow
+or a knee.
 Source: Zhao and Badler, Inverse kinematics positioning using nonlinear programming for highly articulated figures,
 ACM TOG 13(4), 1994 (orientation goals given by directions).
 """
@@ -30,10 +30,10 @@ class Align(Goal, words=TURNED):
     """Keep an axis of a frame along a direction.
 
     Attributes:
-        frame: The frame to turn.
+        frame: The frame to rotate.
         axis: Its axis: a letter such as "y" or "-z", or three numbers.
-        direction: Where the axis shall point: a letter, or three numbers of any length.
-        relative_to: The frame in whose axes the direction is given; the world unless given.
+        direction: The target direction of the axis: a letter, or three numbers of any nonzero length.
+        relative_to: The frame in whose axes the direction is given; by default the world.
     """
 
     frame: str
@@ -51,7 +51,7 @@ class Align(Goal, words=TURNED):
         read_one_weight(self.weight, 3, "Align")
 
     def rows(self, model: Model) -> GoalRows:
-        """See Goal.rows."""
+        """Return the goal for the kernels; see `Goal.rows`."""
         return GoalRows(
             op=ALIGN,
             frame=self.frame,

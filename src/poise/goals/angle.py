@@ -1,11 +1,11 @@
-"""Angle: keep two axes at an angle, or within a range of angles.
+"""Angle: keep the angle between two axes at a value, or within a range.
 
     residual  r = theta_wanted - theta,  theta = angle(R_a axis_a, R_b axis_b)       radians, one row
-    theta_wanted is the value of [low, high] that is nearest to theta: r is zero inside the range
+    theta_wanted is the value in [low, high] closest to theta: r is zero inside the range
 
-theta = atan2(|a x b|, a . b), from 0 to pi: an acos would lose half its digits at both ends. The row's
-Jacobian is the unit vector along b x a, on the turn of frame a minus that of b; where the axes are parallel, any unit
-vector across them. To make two axes parallel, Align is smoother. Source: the gradient of an angle.
+theta = atan2(|a x b|, a . b), from 0 to pi: acos would lose half its digits at both ends. The row's Jacobian is the
+unit vector along b x a, applied to the rotation of frame a minus that of b; for parallel axes, any perpendicular unit
+vector. To make two axes parallel, Align is smoother. Source: the gradient of an angle.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ __all__ = ["Angle"]
 
 @dataclass(frozen=True, eq=False)
 class Angle(Goal, words=TURNED):
-    """Keep an axis of one frame at an angle to an axis of another, or to a direction of the world.
+    """Keep an axis of one frame at an angle to an axis of another, or to a direction in the world.
 
     Attributes:
-        frame_a: The one frame.
+        frame_a: The first frame.
         axis_a: Its axis: a letter such as "z" or "-y", or three numbers.
-        frame_b: The other frame; None for the world.
+        frame_b: The second frame; None for the world.
         axis_b: Its axis, likewise.
         angle: A number from 0 to pi [rad], a Range, or (low, high).
     """
@@ -59,11 +59,11 @@ class Angle(Goal, words=TURNED):
 
     @property
     def frame(self) -> str:
-        """The frame that it is named after."""
+        """The frame that gives the goal its default name."""
         return self.frame_a
 
     def rows(self, model: Model) -> GoalRows:
-        """See Goal.rows."""
+        """Return the goal for the kernels; see `Goal.rows`."""
         return GoalRows(
             op=ANGLE,
             frame=self.frame_a,
@@ -84,5 +84,5 @@ class Angle(Goal, words=TURNED):
 
 
 def read_angle(angle: Any) -> Range:
-    """Return a range of angles."""
+    """Return a range of angles [rad]."""
     return read_range(angle, "Angle: angle", 0.0, math.pi)

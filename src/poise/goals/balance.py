@@ -1,11 +1,11 @@
-"""Balance: keep the centre of mass over the supports.
+"""Balance: keep the centre of mass above the support polygon.
 
-    seen along the world's up axis, with the contact points of the supports where the pose has them:
-    rows      r_k = min(d_k - n_k . c - margin, 0)        metres (in units of L), one row for each edge of their hull
+    seen along the world's up axis, with the contact points of the supports in the current pose:
+    rows      r_k = min(d_k - n_k . c - margin, 0)        metres (in units of L), one row per edge of their convex hull
               c the centre of mass, n_k . x <= d_k the half-plane of edge k
-    error     the distance from where all rows are zero, metres: beyond a sharp corner far more than any row
+    error     the distance from the set where all rows are zero [m]: beyond a sharp corner much larger than any row
 
-The hull moves with the contacts, and so does the Jacobian. It is static balance on level ground: no forces, no
+The hull moves with the contacts, and so does the Jacobian. This is static balance on level ground, without forces or
 friction. Source: McGhee and Frank, On the stability properties of quadruped creeping gaits, 1968 (support polygon);
 Baerlocher and Boulic, An inverse kinematics architecture enforcing an arbitrary number of strict priority levels, 2004
 (as a goal).
@@ -34,13 +34,13 @@ MOST_POINTS = 32
 
 @dataclass(frozen=True, eq=False)
 class Balance(Goal):
-    """Keep the centre of mass over the convex hull of the supports.
+    """Keep the centre of mass above the convex hull of the supports.
 
     Attributes:
-        support: Frames that stand on the ground. Of each, the contacts are its own origin and the lowest places of its
-            part and of those that hang on it, as the heel, ball and toe of a foot. A pair (frame, point) is that one
-            point of the frame instead, in its own coordinates.
-        margin: How far inside the hull it shall stay [m].
+        support: Frames that stand on the ground. The contacts of a frame are its own origin and the lowest points of
+            its part and of the child parts, such as the heel, ball and toe of a foot. A pair (frame, point) is a single
+            point of the frame, in its own coordinates.
+        margin: Smallest distance from the edge of the hull [m].
     """
 
     support: Any
@@ -60,7 +60,7 @@ class Balance(Goal):
         return find_supports(model, self.support)
 
     def rows(self, model: Model) -> GoalRows:
-        """See Goal.rows."""
+        """Return the goal for the kernels; see `Goal.rows`."""
         require_mass(model, "Balance")
         contacts = self.contacts(model)
         if len(contacts) > MOST_POINTS:
@@ -96,19 +96,19 @@ def read_support(support: Any) -> tuple[Any, ...]:
         raise InvalidValue(f"Balance: support is {support!r}; give a list of frames, such as the feet.")
     given: tuple[Any, ...] = tuple(support)
     if len(given) == 2 and isinstance(given[0], str) and is_point(given[1]):
-        given = (given,)  # one pair, without its brackets
+        given = (given,)  # a single pair, without a list
     if not given:
         raise InvalidValue("Balance: support is empty; give the frames that stand on the ground, such as a foot.")
     return tuple(read_part(part) for part in given)
 
 
 def is_point(x: Any) -> bool:
-    """Tell whether it is three numbers, and not a support of its own."""
+    """Return whether the value is three numbers, and not a list of supports."""
     return isinstance(x, (tuple, list, np.ndarray)) and len(x) == 3 and all(np.ndim(part) == 0 for part in x)
 
 
 def read_part(part: Any) -> Any:
-    """Return one part of a support."""
+    """Return one support: a frame name, or a pair of frame name and point."""
     if isinstance(part, (tuple, list)):
         if len(part) != 2:
             raise InvalidValue(f"Balance: {part!r} is not a support; give a frame, or (frame, point).")

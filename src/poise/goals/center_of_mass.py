@@ -1,9 +1,9 @@
-"""CenterOfMass: bring the body's centre of mass to a place.
+"""CenterOfMass: move the body's centre of mass to a position.
 
     residual  r = c_target - c,  c = sum_i m_i c_i / sum_i m_i         metres (in units of L), world axes
     Jacobian  J = sum_i m_i J_i / sum_i m_i
 
-A Range in place of a coordinate asks for anything between two values; ``Range()`` leaves the coordinate free.
+A Range as a coordinate accepts anything between two values; ``Range()`` leaves the coordinate free.
 Source: Boulic, Mas and Thalmann, Inverse kinetics for center of mass position control and posture optimization, 1994.
 """
 
@@ -31,7 +31,7 @@ WEIGHT = (
 
 @dataclass(frozen=True, eq=False)
 class CenterOfMass(Goal, words={"weight": WEIGHT}):
-    """Bring the centre of mass to a place.
+    """Move the centre of mass to a position.
 
     Attributes:
         target: Three numbers [m], each of which may be a Range.
@@ -52,7 +52,7 @@ class CenterOfMass(Goal, words={"weight": WEIGHT}):
         return isinstance(self.target, tuple)
 
     def rows(self, model: Model) -> GoalRows:
-        """See Goal.rows."""
+        """Return the goal for the kernels; see `Goal.rows`."""
         require_mass(model, "CenterOfMass")
         return GoalRows(
             op=COM,
@@ -75,6 +75,6 @@ class CenterOfMass(Goal, words={"weight": WEIGHT}):
 
 
 def require_mass(model: Model, what: str) -> None:
-    """Refuse a body without mass."""
+    """Raise `InvalidValue` for a body without mass."""
     if model.mass <= 0.0:
         raise InvalidValue(f"{what}: model {model.name!r} has no mass; give its joints mass=.")

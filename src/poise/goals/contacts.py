@@ -1,8 +1,8 @@
 """Contacts: the points on which a part of the body stands.
 
-Of a support such as a foot they are its own origin and, of all that is fixed to the same rigid part or to the parts
-that hang on it by one joint (the toes of a foot), what is lowest in the rest pose: within 1 % of the body's length L of
-the lowest. Frames count, and the corners and ends of collision solids.
+The contacts of a support such as a foot are its own origin and the points that are lowest in the rest pose (within 1 %
+of the body's length L) on the same rigid part and on the parts connected to it by one joint (the toes of a foot).
+Candidates are frames, and the corners and ends of collision solids.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ __all__ = ["Contact", "find_contacts", "find_supports"]
 
 Contact = tuple[str, Floats]
 
-LAYER = 0.01  # of L: how far above the lowest point others still touch the ground
-SAME = 1e-6  # of L: nearer than this, two points are one
+LAYER = 0.01  # of L: largest height of a contact above the lowest point
+SAME = 1e-6  # of L: closer points count as one
 
 
 @lru_cache(maxsize=32)
 def find_supports(model: Model, support: tuple[Any, ...]) -> tuple[Contact, ...]:
-    """Return the contacts of frames and of pairs of frame and point; they are remembered for the next problem."""
+    """Return the contacts of frames and of (frame, point) pairs; the result is cached."""
     found: list[Contact] = []
     for part in support:
         if isinstance(part, tuple):
@@ -40,7 +40,7 @@ def find_supports(model: Model, support: tuple[Any, ...]) -> tuple[Contact, ...]
 
 
 def find_contacts(model: Model, support: str) -> list[Contact]:
-    """Return where a support touches the ground: frames and points on them."""
+    """Return the contact points of a support: frames and points on them."""
     frame = model.frame(support).name
     parts = find_rigid_parts(model)
     below = {root for root in parts.values() if root is not None and parts[find_parent(model, root)] == parts[frame]}
@@ -53,19 +53,19 @@ def find_contacts(model: Model, support: str) -> list[Contact]:
 
 
 def find_parent(model: Model, frame: str) -> str | None:
-    """Return the frame above."""
+    """Return the parent frame."""
     return model.frame(frame).parent
 
 
 def place_contact(model: Model, contact: Contact) -> Floats:
-    """Return where a contact is in the rest pose."""
+    """Return the position of a contact in the rest pose [m]."""
     T = model.fk(model.rest, contact[0])
     moved: Floats = T[:3, :3] @ contact[1] + T[:3, 3]
     return moved
 
 
 def drop_repeated(model: Model, contacts: Iterable[Contact]) -> list[Contact]:
-    """Return the contacts without those at the place of an earlier one."""
+    """Return the contacts without those that coincide with an earlier one."""
     found: list[Contact] = []
     places: list[Floats] = []
     for contact in contacts:
@@ -77,7 +77,7 @@ def drop_repeated(model: Model, contacts: Iterable[Contact]) -> list[Contact]:
 
 
 def list_corners(model: Model, frames: set[str]) -> Iterable[Contact]:
-    """Return the corners and ends of the collision solids of some frames, in those frames."""
+    """Yield the corners and ends of the collision solids of some frames, in those frames."""
     for shape in model.shapes:
         if shape.frame in frames and shape.use in ("both", "collision"):
             for point in find_ends(shape.shape):
@@ -85,7 +85,7 @@ def list_corners(model: Model, frames: set[str]) -> Iterable[Contact]:
 
 
 def find_ends(solid: Geometry) -> Iterable[Floats]:
-    """Return where a solid may touch the ground: corners of a box, ends of a capsule, rim of a cylinder."""
+    """Return the candidate contacts of a solid: corners of a box, ends of a capsule, rim of a cylinder."""
     if isinstance(solid, Box):
         signs = itertools.product((-0.5, 0.5), repeat=3)
         return [np.array(sign) * np.array(solid.size) for sign in signs]

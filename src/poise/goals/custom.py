@@ -1,13 +1,13 @@
-"""Custom: any residual that Python can compute.
+"""Custom: a residual defined by a Python function.
 
     residual  r(q) -> 0                 your units, one row for each number
     Jacobian  dr / dq, (size, nv): as given, or central differences on the manifold
               column i = (r(q + h e_i) - r(q - h e_i)) / 2h,   h = 6e-6 rad (times L: metres)
               q + d being model.integrate(q, d)
 
-A Jacobian that is given is held against differences, at the rest pose and at another one, when the goal is first used
-with a model; where they disagree, it is refused with the worst entry. Source: Nocedal and Wright, Numerical
-Optimization, 2006, section 8.1 (central differences, and their step).
+A given Jacobian is compared with differences, at the rest pose and at another one, when the goal is first used with a
+model; if they disagree, an error names the worst entry. Source: Nocedal and Wright, Numerical Optimization, 2006,
+section 8.1 (central differences, and their step).
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ __all__ = ["Custom"]
 
 Function = Callable[[Floats], Any]
 
-STEP = 6e-6  # cube root of the rounding error
-AGREE = 1e-4  # of the largest entry of the row: how well a Jacobian must agree with differences
-SHORTER = 10.0  # how much shorter a step is than the one before it, where the two disagree with a Jacobian
+STEP = 6e-6  # rad, or in units of L: cube root of the rounding error
+AGREE = 1e-4  # of the largest entry of the row: tolerance of the comparison with differences
+SHORTER = 10.0  # factor between successive difference steps, used if a Jacobian disagrees
 MOST_SHORTER = 3
 MOST_ROWS = 1000
 TOLERANCE = 1e-4
@@ -37,13 +37,13 @@ TOLERANCE = 1e-4
 
 @dataclass(frozen=True, eq=False)
 class Custom(Goal):
-    """A goal of your own: bring a residual to zero.
+    """A user-defined goal: bring a residual to zero.
 
     Attributes:
-        residual: From q (nq numbers) to `size` numbers.
-        jacobian: From q to (size, nv), the derivative of the residual per velocity; differences unless given.
-        size: How many numbers the residual has.
-        tolerance: Reached when the length of the residual is below this [your units]; 1e-4 unless given.
+        residual: A function from q (nq,) to `size` numbers.
+        jacobian: A function from q to (size, nv), the derivative of the residual per velocity; by default differences.
+        size: The number of residuals.
+        tolerance: Reached when the norm of the residual is below this [its own units]; by default 1e-4.
     """
 
     residual: Function
@@ -65,7 +65,7 @@ class Custom(Goal):
         read_one_weight(self.weight, 0, "Custom")
 
     def rows(self, model: Model) -> GoalRows:
-        """See Goal.rows."""
+        """Return the goal for the kernels; see `Goal.rows`."""
         self._check(model)
         return GoalRows(
             op=CUSTOM,
@@ -82,7 +82,7 @@ class Custom(Goal):
         )
 
     def tolerances(self, model: Model, angular: bool) -> tuple[float, float]:
-        """Return the tolerance of the residual's length, in its own units."""
+        """Return the tolerance of the residual's norm, in its own units."""
         values = np.atleast_1d(np.asarray(TOLERANCE if self.tolerance is None else self.tolerance, dtype=np.float64))
         return float(values[0]), 1e-3
 
@@ -102,14 +102,14 @@ class Custom(Goal):
         return (ahead - behind) / (2.0 * choose_steps(model))
 
     def _step_both_ways(self, model: Model, q: Floats, steps: Floats) -> tuple[Floats, Floats]:
-        """Return the residual a step ahead and a step behind along each velocity, (size, nv) each."""
+        """Return the residual one step ahead and one step behind along each velocity, (size, nv) each."""
         moves = np.diag(steps)
         sides = [[self._residual(model.integrate(q, sign * move)) for move in moves] for sign in (1.0, -1.0)]
         shape = (model.nv, int(self.size))
         return np.reshape(sides[0], shape).T, np.reshape(sides[1], shape).T
 
     def _check(self, model: Model) -> None:
-        """Check the residual and its Jacobian against each other, once for each model."""
+        """Check the residual and its Jacobian against each other, once per model."""
         if self.__dict__.get("_checked") is model:
             return
         for q in make_trial_poses(model):
@@ -119,10 +119,10 @@ class Custom(Goal):
         object.__setattr__(self, "_checked", model)
 
     def _compare(self, model: Model, q: Floats, here: Floats) -> None:
-        """Hold the Jacobian against differences, by ever shorter steps where it disagrees with the longer ones.
+        """Compare the Jacobian with differences, with shorter steps if they disagree.
 
-        Where a residual bends much within a step, differences of it are wrong and not the Jacobian; what two steps give
-        is then extrapolated to none, (s^2 d(h / s) - d(h)) / (s^2 - 1).
+        If a residual curves strongly within a step, the differences are wrong and not the Jacobian; two step sizes are
+        then extrapolated to zero (Richardson), (s^2 d(h / s) - d(h)) / (s^2 - 1).
         """
         given, steps = self._jacobian(model, q), choose_steps(model)
         doubts, before = None, None
@@ -145,24 +145,24 @@ class Custom(Goal):
 
 
 def copy_array(q: Any) -> Floats:
-    """Return a copy, which the user's function may change."""
+    """Return a copy that the user's function may modify."""
     return np.array(q, dtype=np.float64)
 
 
 def choose_steps(model: Model) -> Floats:
-    """Return the step of differences along each velocity: radians, or metres in proportion to the body."""
+    """Return the difference step of each velocity [rad, or m in proportion to the body]."""
     return np.where(model.slides, STEP * model.length, STEP)
 
 
 def make_trial_poses(model: Model) -> list[Floats]:
-    """Return the rest pose, and one near it without its symmetries, inside the ranges."""
+    """Return the rest pose, and a pose near it that breaks its symmetries, within the ranges."""
     rest = np.array(model.rest)
     turn = 0.3 * np.sin(1.0 + 2.7 * np.arange(model.nv)) * choose_steps(model) / STEP
     return [rest, np.array(model.clamp(model.integrate(rest, turn)))]
 
 
 def check_returned(values: Any, shape: tuple[int, ...], what: str) -> Floats:
-    """Return the value of a user's function as float64 of that shape."""
+    """Return the value of a user's function as float64 of the given shape."""
     try:
         out = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -177,7 +177,7 @@ def check_returned(values: Any, shape: tuple[int, ...], what: str) -> Floats:
 
 
 def find_doubts(given: Floats, here: Floats, both: Floats, others: list[Floats], step: Floats) -> Floats:
-    """Return by how much each entry is missed by central and all other differences; 0 where one confirms it.
+    """Return the smallest deviation of each entry from all differences; 0 if one of them confirms it.
 
     One-sided differences confirm a Jacobian at a kink.
     """
@@ -188,7 +188,7 @@ def find_doubts(given: Floats, here: Floats, both: Floats, others: list[Floats],
 
 
 def refuse_jacobian(given: Floats, both: Floats, doubts: Floats, model: Model) -> None:
-    """Refuse a Jacobian that no differences confirm, by its worst entry."""
+    """Raise `InvalidValue` for a Jacobian that disagrees with all differences, with its worst entry."""
     row, column = (int(i) for i in np.unravel_index(np.argmax(doubts), doubts.shape))
     raise InvalidValue(
         f"Custom: jacobian[{row}, {column}] is {given[row, column]:.6g} but differences of the residual give "
@@ -198,5 +198,5 @@ def refuse_jacobian(given: Floats, both: Floats, doubts: Floats, model: Model) -
 
 
 def find_joint(model: Model, column: int) -> str:
-    """Return the joint that a velocity belongs to."""
+    """Return the joint of a velocity."""
     return next(j.name for j in model.joints if not j.mimic and j.v.start <= column < j.v.stop)

@@ -1,4 +1,4 @@
-"""Directions as people write them: a letter such as "z" or "-y", or three numbers of any length but zero."""
+"""Parse directions: a letter such as "z" or "-y", or three numbers of any nonzero length."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def read_axis(axis: Any, what: str) -> Triple:
 
 
 def read_point(point: Any, what: str) -> Triple | None:
-    """Return a point of a frame; None, its origin, stays None."""
+    """Return a point of a frame; None means its origin."""
     return None if point is None else read_position(point, what)
 
 

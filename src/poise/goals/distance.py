@@ -1,9 +1,9 @@
-"""Distance: keep two points apart, or together, by a length or within a range.
+"""Distance: keep the distance of two points at a value, or within a range.
 
     residual  r = d_wanted - d,  d = |p_a - p_b|            metres (in units of L), one row
-    d_wanted is the value of [low, high] that is nearest to d: r is zero inside the range
+    d_wanted is the value in [low, high] closest to d: r is zero inside the range
 
-The row's Jacobian is the unit vector from b to a, on the motion of a minus that of b; where the two points coincide,
+The row's Jacobian is the unit vector from b to a, applied to the motion of a minus that of b; for coincident points,
 any unit vector. Source: the gradient of a norm.
 """
 
@@ -28,14 +28,14 @@ __all__ = ["Distance", "pack_span"]
 
 @dataclass(frozen=True, eq=False)
 class Distance(Goal):
-    """Keep a frame at a distance from another frame, or from a place.
+    """Keep a frame at a distance from another frame, or from a fixed point.
 
     Attributes:
-        frame_a: The one frame.
-        frame_b: The other frame; or a fixed place, three numbers [m].
+        frame_a: The first frame.
+        frame_b: The second frame; or a fixed point in the world, three numbers [m].
         distance: A number [m], a Range, or (low, high).
-        point_a: Where on the one frame, in its own coordinates; its origin unless given.
-        point_b: Where on the other frame, likewise.
+        point_a: A point of the first frame, in its own coordinates [m]; by default its origin.
+        point_b: A point of the second frame, likewise.
     """
 
     frame_a: str
@@ -60,11 +60,11 @@ class Distance(Goal):
 
     @property
     def frame(self) -> str:
-        """The frame that it is named after."""
+        """The frame that gives the goal its default name."""
         return self.frame_a
 
     def rows(self, model: Model) -> GoalRows:
-        """See Goal.rows."""
+        """Return the goal for the kernels; see `Goal.rows`."""
         fixed = isinstance(self.frame_b, tuple)
         return GoalRows(
             op=DISTANCE,
@@ -86,12 +86,12 @@ class Distance(Goal):
 
 
 def read_distance(distance: Any) -> Range:
-    """Return a range of lengths."""
+    """Return a range of lengths [m]."""
     return read_range(distance, "Distance: distance", 0.0, math.nextafter(LARGEST, 0.0))
 
 
 def pack_span(place: NDArray[np.float64] | None, span: Range, least: float = 0.0) -> NDArray[np.float64]:
-    """Return the target numbers of one row: the range is absolute, in the first place of each half."""
+    """Return the packed target of one row: the range is absolute, in the first entry of each half."""
     low, high = np.zeros(6), np.zeros(6)
     low[0], high[0] = max(least, span.ends[0]), span.ends[1]
     return np.concatenate([pack_target(None, place), low, high])

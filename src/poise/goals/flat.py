@@ -1,9 +1,9 @@
-"""Places of planar bodies: two numbers, and the third that the plane gives them.
+"""Targets of planar bodies: two numbers, and the third coordinate from the plane.
 
-    p = (x, y, c)      c: the coordinate along the plane's normal, where the frame is in every pose
+    p = (x, y, c)      c: the coordinate along the plane's normal, constant for the frame in all poses
 
-A body whose joints move in the xy plane is asked to (x, y), in the xz plane to (x, z), in the yz plane to (y, z). With
-`relative_to` the numbers are coordinates of that frame, which turns about the same normal.
+A body that moves in the xy plane takes targets (x, y), in the xz plane (x, z), in the yz plane (y, z). With
+`relative_to` the numbers are coordinates of that frame, which rotates about the same normal.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ __all__ = ["fill_place", "fill_places", "find_third"]
 
 
 def find_third(model: Model, frame: str, point: Any = None, relative_to: str | None = None) -> tuple[int, float]:
-    """Return which coordinate the plane of a body gives to a point of a frame (0, 1, 2), and its value [m].
+    """Return the index (0, 1, 2) and the value [m] of the coordinate normal to a body's plane, for a point of a frame.
 
     Raises:
-        ShapeMismatch: The body is not planar, or `relative_to` is tilted against its plane.
+        ShapeMismatch: The body is not planar, or `relative_to` is tilted relative to its plane.
     """
     normal = find_normal(model)
     told = f"goal on {frame!r}: the target has 2 numbers, and"
@@ -45,7 +45,7 @@ def find_third(model: Model, frame: str, point: Any = None, relative_to: str | N
 
 
 def fill_places(pairs: Any, axis: int, value: float, arrays: Any = np) -> Any:
-    """Return pairs (..., 2) with the third coordinate put in, (..., 3), of the kind that `arrays` makes."""
+    """Return pairs (..., 2) with the third coordinate inserted, (..., 3), allocated by the array module `arrays`."""
     out = arrays.empty((*pairs.shape[:-1], 3), dtype=pairs.dtype)
     out[..., axis] = value
     first, second = (k for k in range(3) if k != axis)
@@ -54,7 +54,7 @@ def fill_places(pairs: Any, axis: int, value: float, arrays: Any = np) -> Any:
 
 
 def fill_place(pair: Any, axis: int, value: float) -> Any:
-    """Return one place of two numbers, or of a Range among them, with the third coordinate put in."""
+    """Return a position of two numbers or Ranges with the third coordinate inserted."""
     if isinstance(pair, tuple):
         return (*pair[:axis], value, *pair[axis:])
     return fill_places(pair, axis, value)

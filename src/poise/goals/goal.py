@@ -1,7 +1,7 @@
-"""Goal: a wish about the pose of a body, with a weight and a priority; it may be missed.
+"""Goal: a target for the pose of a body, with a weight and a priority; it may be missed.
 
-A goal holds its target; `rows` translates it for the kernels. Targets are separate, so that a prepared
-solver takes new ones without being built again.
+A goal stores its target; `rows` translates it for the kernels. Targets are stored separately, so that a prepared solver
+accepts new ones without being rebuilt.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from poise.model import Model
 from poise.model.spec import read_floats
 from poise.native import core
 
-# what every goal's help says of the keywords that all goals have; a goal's own words take their place
+# help text of the common keywords; a goal can override it
 COMMON = {
     "weight": "Importance among goals of the same priority: one number. The cost is sum |w r|^2, with r in units of "
     "the body's length L and in radians.",
@@ -30,9 +30,9 @@ COMMON = {
 }
 TURNED = {
     "tolerance": "When it counts as reached [rad]: a number, or (metres, radians); 1e-3 rad unless given.",
-}  # of goals whose only error is an angle
+}  # for goals whose only error is an angle
 
-MOST_WEIGHT = 1e100  # squares and their sums stay numbers
+MOST_WEIGHT = 1e100  # avoids overflow of sums of squares
 
 __all__ = ["Goal", "GoalRows", "Tolerance", "pack_target"]
 
@@ -40,37 +40,37 @@ GoalOp = core.GoalOp
 POSITION, ROTATION, POSE, ALIGN, LOOK = GoalOp.POSITION, GoalOp.ROTATION, GoalOp.POSE, GoalOp.ALIGN, GoalOp.LOOK
 DISTANCE, ANGLE, PLANES, COM = GoalOp.DISTANCE, GoalOp.ANGLE, GoalOp.PLANES, GoalOp.COM
 BALANCE, CUSTOM = GoalOp.BALANCE, GoalOp.CUSTOM
-ANGULAR = frozenset(op for op in GoalOp if core.is_angular(op))  # whose only error is an angle
+ANGULAR = frozenset(op for op in GoalOp if core.is_angular(op))  # operations whose only error is an angle
 
 Tolerance = float | tuple[float, float] | None
-METRES, RADIANS = 1e-4, 1e-3  # default tolerances; those of bodies shorter than a metre are times their length
+METRES, RADIANS = 1e-4, 1e-3  # default tolerances; metres are scaled by the length of bodies shorter than 1 m
 _ORIGIN = np.zeros(3)
 _ORIGIN.setflags(write=False)
 
 
 @dataclass(frozen=True, slots=True)
 class GoalRows:
-    """A goal as the kernels see it.
+    """A goal in the form that the kernels use.
 
     Attributes:
-        op: Which residual: POSITION, ROTATION, ... CUSTOM.
-        frame: Name of the frame it moves; None where it is about the whole body.
-        base: Name of the frame that the target is given in, or None for the world.
-        point: Where on the frame [m, in the frame].
-        weight: Six weights, [linear; angular]; zero where a component is free.
+        op: The residual: POSITION, ROTATION, ... CUSTOM.
+        frame: Name of the frame it moves; None for the whole body.
+        base: Name of the frame in which the target is given, or None for the world.
+        point: A point of the frame [m, in the frame].
+        weight: Six weights, [linear; angular]; zero for a free component.
         target: Rotation (9) and position (3); then the numbers that the operation or `ranged` adds.
         exact: Whether the rotation rows need the exact derivative of the log (some axes free).
-        convert: Any target that the goal accepts, to those numbers.
-        point2: Where on the base [m, in the base].
+        convert: A function that packs any target that the goal accepts.
+        point2: A point of the base [m, in the base].
         axis: A unit axis of the frame, in the frame.
         axis2: A unit axis of the base, in the base.
         local: Whether position rows are along the target's own axes instead of the world's.
         ranged: Whether 12 more numbers follow the target: lowest and highest deviation of the six components.
-        size: How many rows.
+        size: The number of rows.
         points: Frames and points on them: the contacts of a balance.
-        residual: Of CUSTOM: q to `size` numbers.
-        jacobian: Of CUSTOM: q to (size, nv).
-        third: Of places: which coordinate a planar body adds to a target of two, and its value [m].
+        residual: For CUSTOM: a function from q to `size` numbers.
+        jacobian: For CUSTOM: a function from q to (size, nv).
+        third: For positions: a function that returns the index and value [m] of a planar body's third coordinate.
     """
 
     op: core.GoalOp
@@ -100,9 +100,9 @@ class Goal:
     Attributes:
         weight: Importance among goals of the same priority: one number, or 3 or 6 (one for each component). The cost is
             sum |w r|^2 with r in units of the body's length L and in radians.
-        priority: 0 is served first, strictly; higher numbers use the freedom that is left.
-        name: Its name in the solution; the frame's unless given.
-        tolerance: When it counts as reached: a number [m; rad for rotations], or (metres, radians).
+        priority: Lower numbers are solved first; a higher number never degrades a lower one.
+        name: Its name in the solution; by default the frame's name.
+        tolerance: Largest error that counts as reached: a number [m; rad for rotations], or (metres, radians).
     """
 
     weight: float | ArrayLike = 1.0
@@ -111,15 +111,15 @@ class Goal:
     tolerance: Tolerance = None
 
     def __init_subclass__(cls, words: Mapping[str, str] | None = None, **rest: Any) -> None:
-        """Add the common keywords to the help of every goal, with its own words if it has some."""
+        """Add the common keywords to the help of every goal, overridden by `words`."""
         super().__init_subclass__(**rest)
         cls.__doc__ = add_common_words(cls.__doc__, {**COMMON, **(words or {})})
 
     default_name = "goal"
-    counts = True  # whether it must be within its tolerance for a solution to be reached
+    counts = True  # whether a solution is reached only if this goal is within its tolerance
 
     def rows(self, model: Model) -> GoalRows:
-        """Return the goal in the kernels' words."""
+        """Return the goal in the form that the kernels use."""
         raise TypeError(f"{type(self).__name__} has no rows of its own.")
 
     def _key(self) -> tuple[Any, ...]:
@@ -133,9 +133,9 @@ class Goal:
         return hash((type(self), self.name, getattr(self, "frame", None)))
 
     def check_common(self) -> None:
-        """Refuse weights, priorities and tolerances that cannot be."""
+        """Raise an error for invalid weights, priorities and tolerances."""
         what = type(self).__name__
-        if not (type(self.weight) is float and 0.0 <= self.weight <= MOST_WEIGHT):  # the usual case needs no array
+        if not (type(self.weight) is float and 0.0 <= self.weight <= MOST_WEIGHT):  # fast path for one float
             self._check_weights(what)
         if isinstance(self.priority, bool) or not isinstance(self.priority, (int, np.integer)) or self.priority < 0:
             raise InvalidValue(f"{what}: priority is {self.priority!r}; it must be 0, 1, 2, ...")
@@ -160,7 +160,7 @@ class Goal:
             raise InvalidValue(f"{what}: weight is {self.weight}; it must be at most {MOST_WEIGHT:g}: squares count.")
 
     def tolerances(self, model: Model, angular: bool) -> tuple[float, float]:
-        """Return metres and radians; a lone number is metres, or radians for a goal that only turns."""
+        """Return the tolerances [m, rad]; a single number is in metres, or in radians for a rotation-only goal."""
         defaults = (METRES * min(1.0, model.length), RADIANS)
         if self.tolerance is None:
             return defaults
@@ -173,19 +173,19 @@ class Goal:
         return (defaults[0], values[0]) if angular else (values[0], defaults[1])
 
     def is_loose(self, model: Model, angular: bool) -> bool:
-        """Return whether the goal asks for a region: its tolerance is above 1e-4 body lengths or 1e-3 rad."""
+        """Return whether the target is a region: its tolerance is above 1e-4 body lengths or 1e-3 rad."""
         metres, radians = self.tolerances(model, angular)
         return self.tolerance is not None and (metres > METRES * model.length or radians > RADIANS)
 
 
 def is_plain(tolerance: Any) -> bool:
-    """Whether a tolerance is a float or two, finite and not negative: the usual case is not worth an array."""
+    """Return whether a tolerance is one or two valid floats: the fast path, without an array."""
     parts = tolerance if type(tolerance) is tuple and len(tolerance) == 2 else (tolerance,)
     return all(type(part) is float and 0.0 <= part < np.inf for part in parts)
 
 
 def add_common_words(doc: str | None, words: Mapping[str, str]) -> str | None:
-    """Return a docstring with the common keywords at the end of its attributes; those it has already stay."""
+    """Return a docstring with the common keywords added to its attributes; existing entries are kept."""
     if doc is None:
         return None
     head = doc.rstrip() if "Attributes:" in doc else f"{doc.rstrip()}\n\n    Attributes:"
@@ -203,7 +203,7 @@ def read_numbers(value: Any, what: str, wanted: str) -> NDArray[np.float64]:
 
 
 def read_one_weight(weight: float | ArrayLike, components: slice | int, what: str) -> NDArray[np.float64]:
-    """Return six weights: the same number for some components, zero for the others."""
+    """Return six weights: the same number for the given components, zero for the others."""
     if np.ndim(weight) != 0:
         raise ShapeMismatch(f"{what}: weight has {np.size(weight)} numbers; give one.")
     out = np.zeros(6)
@@ -212,7 +212,7 @@ def read_one_weight(weight: float | ArrayLike, components: slice | int, what: st
 
 
 def read_weights(weight: float | ArrayLike, first: int, count: int, what: str) -> NDArray[np.float64]:
-    """Return the weights of `count` components from `first`: one number for all, one each, or taken from six."""
+    """Return the weights of `count` components from `first`, given as one number, one each, or six."""
     out = np.zeros(6)
     if type(weight) is float:
         out[first : first + count] = weight
@@ -231,7 +231,7 @@ _UNTURNED = np.eye(3).ravel()
 
 
 def pack_target(rotation: ArrayLike | None, position: ArrayLike | None) -> NDArray[np.float64]:
-    """Return rotation (9) and position (3) in one array; identity and zero unless given."""
+    """Return rotation (9) and position (3) in one array; by default identity and zero."""
     out = np.zeros(12)
     out[:9] = _UNTURNED if rotation is None else np.asarray(rotation, dtype=np.float64).ravel()
     if position is not None:

@@ -1,9 +1,9 @@
-"""Grasp: a hand that stays where it is on an object, while the object moves along its path.
+"""Grasp: keep a hand fixed to an object while the object moves along its path.
 
     residual  that of Reach(hand, T_world_object[t] T_object_hand) at every frame t     metres (in units of L), radians
 
-For one pose the object must stand still; `poise.motion.track` takes the whole path. Source: Yamane, Kuffner and
-Hodgins, Synthesizing animations of human manipulation tasks, 2004 (hands follow the path that is given for an object).
+For a single pose the object must not move; `poise.motion.track` follows the whole path. Source: Yamane, Kuffner and
+Hodgins, Synthesizing animations of human manipulation tasks, 2004 (hands follow the given path of an object).
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ __all__ = ["Grasp"]
 
 @dataclass(frozen=True, eq=False)
 class Grasp(Goal):
-    """Keep a hand where it is on an object.
+    """Keep a hand fixed to an object.
 
     Attributes:
         hand: The hand: a frame, a joint, or a role such as "hand_l".
         object: The object that it holds; see `poise.Object`.
-        where: Where the hand is on the object, in the object's axes: a transform (place and rotation), three numbers
-            (its place alone), a face of the object, "+x" to "-z", for the palm laid flat on it, free to turn there; or
-            None: as the hand touches it at the start, else the palm on the face that lies to the hand's own side.
+        where: The grip, in the object's axes: a transform (position and rotation); three numbers (position alone); a
+            face of the object, "+x" to "-z", with the palm flat on it and free to spin; or None: the contact of the
+            hand at the start, otherwise the palm on the face nearest to the hand's own side.
     """
 
     hand: str
@@ -57,11 +57,11 @@ class Grasp(Goal):
 
     @property
     def frame(self) -> str:
-        """The frame that is moved, as other goals call it."""
+        """The hand, under the attribute name of other goals."""
         return self.hand
 
     def reach(self, model: Model) -> Reach:
-        """Return the goal for a single pose, with an object at rest.
+        """Return the goal for a single pose, with an object that does not move.
 
         Raises:
             InvalidValue: The object moves, or the grip depends on a motion.
@@ -88,7 +88,7 @@ class Grasp(Goal):
         )
 
     def rows(self, model: Model) -> GoalRows:
-        """See Goal.rows."""
+        """Return the goal for the kernels; see `Goal.rows`."""
         return replace(self.reach(model).rows(model))
 
 

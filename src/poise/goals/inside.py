@@ -1,8 +1,8 @@
 """Inside: keep a point of a frame in a region of the world.
 
-    Box         r = R_box^T (p_nearest - p)        metres (in units of L), three rows: the nearest point of the box
+    Box         r = R_box^T (p_nearest - p)        metres (in units of L), three rows: the closest point of the box
     Ball        r = min(radius - d, 0)             one row; d = |p - center|
-    HalfSpace   r = min(d_k - n_k . p, 0)          one row each; several of them make a convex region
+    HalfSpace   r = min(d_k - n_k . p, 0)          one row each; several of them form a convex region
 
 Inside, the rows and their Jacobians are zero. Source: the projection onto convex sets, Boyd and Vandenberghe, Convex
 Optimization, 2004, section 8.1.
@@ -33,8 +33,8 @@ class Inside(Goal):
 
     Attributes:
         frame: The frame to move.
-        region: A Box, a Ball, a HalfSpace (the side that its normal points away from), or a list of HalfSpaces.
-        point: Where on the frame, in its own coordinates; its origin unless given.
+        region: A Box, a Ball, a HalfSpace (the side opposite to its normal), or a list of HalfSpaces.
+        point: A point of the frame, in its own coordinates [m]; by default its origin.
     """
 
     frame: str
@@ -51,7 +51,7 @@ class Inside(Goal):
         read_one_weight(self.weight, 0, "Inside")
 
     def rows(self, model: Model) -> GoalRows:
-        """See Goal.rows."""
+        """Return the goal for the kernels; see `Goal.rows`."""
         box = isinstance(self.region, Box)
         return GoalRows(
             op=POSITION if box else DISTANCE if isinstance(self.region, Ball) else PLANES,
@@ -97,7 +97,7 @@ def describe_region(region: Box | Ball | tuple[HalfSpace, ...]) -> str:
 
 
 def pack_region(region: Box | Ball | tuple[HalfSpace, ...]) -> NDArray[np.float64]:
-    """Return the target numbers of a region."""
+    """Return the packed target of a region."""
     if isinstance(region, Box):
         half = np.concatenate([np.array(region.size) / 2, np.zeros(3)])
         return np.concatenate([pack_target(region.matrix, region.center), -half, half])

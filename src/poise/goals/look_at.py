@@ -1,11 +1,11 @@
-"""LookAt: point an axis of a frame at a place.
+"""LookAt: point an axis of a frame at a position.
 
     residual  r = rotation vector that takes a to d       radians, world axes
               a = R axis,  d = (p_target - p) / |p_target - p|
-    |r| is the angle between the two; where they are opposite, r is a half turn about any axis across them.
+    |r| is the angle between the two; if they are opposite, r is a half turn about an axis perpendicular to them.
 
-The Jacobian holds both the turn of the axis and the motion of the eye, which turns d. Where the target is at the eye
-itself no direction is wanted, and r is zero.
+The Jacobian includes both the rotation of the axis and the motion of the eye, which changes d. If the target coincides
+with the eye, the direction is undefined, and r is zero.
 Source: Zhao and Badler, Inverse kinematics positioning using nonlinear programming for highly articulated figures,
 ACM TOG 13(4), 1994 (aiming-at goals).
 """
@@ -28,14 +28,14 @@ __all__ = ["LookAt"]
 
 @dataclass(frozen=True, eq=False)
 class LookAt(Goal, words=TURNED):
-    """Point an axis of a frame at a place: a gaze, a lamp, a camera.
+    """Point an axis of a frame at a position, as for a gaze, a lamp or a camera.
 
     Attributes:
         frame: The frame that looks.
-        target: The place to look at, three numbers [m].
-        axis: The frame's axis that shall point there: a letter such as "z" or "-y", or three numbers.
-        point: Where on the frame the eye is, in its own coordinates; its origin unless given.
-        relative_to: The frame in which the target is given, such as a hand to look at; the world unless given.
+        target: The position to look at, three numbers [m].
+        axis: The frame's axis that points at the target: a letter such as "z" or "-y", or three numbers.
+        point: Position of the eye on the frame, in its own coordinates [m]; by default its origin.
+        relative_to: The frame in which the target is given, such as a hand to look at; by default the world.
     """
 
     frame: str
@@ -55,7 +55,7 @@ class LookAt(Goal, words=TURNED):
         read_one_weight(self.weight, 3, "LookAt")
 
     def rows(self, model: Model) -> GoalRows:
-        """See Goal.rows."""
+        """Return the goal for the kernels; see `Goal.rows`."""
         return GoalRows(
             op=LOOK,
             frame=self.frame,

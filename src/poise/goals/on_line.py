@@ -1,10 +1,10 @@
 """OnLine: keep a point of a frame on a line.
 
-    residual  r = (a . (p_line - p),  b . (p_line - p))      metres (in units of L), two rows that count
-              a, b across the line and across each other
-    Jacobian  a and b on the linear rows of the frame's world Jacobian at the point
+    residual  r = (a . (p_line - p),  b . (p_line - p))      metres (in units of L), two active rows
+              a, b perpendicular to the line and to each other
+    Jacobian  a and b applied to the linear rows of the frame's world Jacobian at the point
 
-It is Reach along the first two axes of a target whose z is the line's direction, the third being free.
+It is Reach along the first two axes of a target whose z axis is the line's direction; the third axis is free.
 Source: Zhao and Badler, Inverse kinematics positioning using nonlinear programming for highly articulated figures,
 ACM TOG 13(4), 1994 (line goals).
 """
@@ -32,10 +32,10 @@ class OnLine(Goal):
 
     Attributes:
         frame: The frame to move.
-        point: A point of the line, three numbers [m].
-        direction: Along the line, either way: a letter such as "y", or three numbers.
-        at: Where on the frame, in its own coordinates; its origin unless given.
-        relative_to: The frame in which the line is given; the world unless given.
+        point: A point on the line, three numbers [m].
+        direction: Direction of the line, of either sign: a letter such as "y", or three numbers.
+        at: A point of the frame, in its own coordinates [m]; by default its origin.
+        relative_to: The frame in which the line is given; by default the world.
     """
 
     frame: str
@@ -55,7 +55,7 @@ class OnLine(Goal):
         read_one_weight(self.weight, 0, "OnLine")
 
     def rows(self, model: Model) -> GoalRows:
-        """See Goal.rows."""
+        """Return the goal for the kernels; see `Goal.rows`."""
         return GoalRows(
             op=POSITION,
             frame=self.frame,

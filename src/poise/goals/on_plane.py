@@ -1,9 +1,9 @@
 """OnPlane: keep a point of a frame on a plane.
 
-    residual  r = n . (p_plane - p)          metres (in units of L), one row that counts
-    Jacobian  n on the linear rows of the frame's world Jacobian at the point
+    residual  r = n . (p_plane - p)          metres (in units of L), one active row
+    Jacobian  n applied to the linear rows of the frame's world Jacobian at the point
 
-It is Reach along the third axis of a target whose z is the normal, the two others being free.
+It is Reach along the third axis of a target whose z axis is the normal; the other two axes are free.
 Source: Zhao and Badler, Inverse kinematics positioning using nonlinear programming for highly articulated figures,
 ACM TOG 13(4), 1994 (plane goals).
 """
@@ -33,10 +33,10 @@ class OnPlane(Goal):
 
     Attributes:
         frame: The frame to move.
-        point: A point of the plane, three numbers [m].
+        point: A point on the plane, three numbers [m].
         normal: The plane's normal, of either sign: a letter such as "y", or three numbers.
-        at: Where on the frame, in its own coordinates; its origin unless given.
-        relative_to: The frame in which the plane is given; the world unless given.
+        at: A point of the frame, in its own coordinates [m]; by default its origin.
+        relative_to: The frame in which the plane is given; by default the world.
     """
 
     frame: str
@@ -56,7 +56,7 @@ class OnPlane(Goal):
         read_one_weight(self.weight, 2, "OnPlane")
 
     def rows(self, model: Model) -> GoalRows:
-        """See Goal.rows."""
+        """Return the goal for the kernels; see `Goal.rows`."""
         return GoalRows(
             op=POSITION,
             frame=self.frame,
@@ -75,12 +75,12 @@ class OnPlane(Goal):
 
 
 def pack_axis(point: Triple, axis: Triple) -> NDArray[np.float64]:
-    """Return the target numbers of a place whose third axis points along `axis`."""
+    """Return the packed target of a position whose third axis points along `axis`."""
     return pack_target(Rotation.between((0.0, 0.0, 1.0), axis).matrix, point)
 
 
 def read_pair(target: Any, axis: Triple, what: str, second: str) -> tuple[Triple, Triple]:
-    """Return a new target: a point, with the axis as before, or (point, axis)."""
+    """Return a new target: a point, with the axis unchanged, or (point, axis)."""
     given = tuple(target) if isinstance(target, (tuple, list, np.ndarray)) else ()
     if len(given) == 3 and all(np.ndim(part) == 0 and not isinstance(part, str) for part in given):
         return read_position(target, f"{what}: point"), axis

@@ -1,14 +1,13 @@
-"""Orient: turn a frame to a rotation, about all axes or some.
+"""Orient: rotate a frame to a target rotation, about all axes or some.
 
     residual  r = log(R_target R^T)                radians, world axes
-    residual  r = R_target^T log(R_target R^T)     radians, the target's own axes: where axes are free or weights uneven
+    residual  r = R_target^T log(R_target R^T)     radians, the target's own axes: if axes are free or weights uneven
 
-With `within`, component k counts as zero while the deviation -r_k is inside its range, and as the distance to the
-nearer end outside.
+With `within`, component k is zero if the deviation -r_k is inside its range, otherwise the distance to the closer end.
 
-The Jacobian of the second form holds the inverse right Jacobian of SO(3), because with a free axis the angle may
-stay large. Source: Rabbani, section 3.3; Sola, Deray and Atchuthan, A micro Lie theory, 2018, eq. 144 (inverse
-right Jacobian).
+The Jacobian of the second form contains the inverse right Jacobian of SO(3), because with a free axis the angle may
+stay large. Source: Rabbani, section 3.3; Sola, Deray and Atchuthan, A micro Lie theory, 2018, eq. 144 (inverse right
+Jacobian).
 """
 
 from __future__ import annotations
@@ -37,15 +36,15 @@ WEIGHT = (
 
 @dataclass(frozen=True, eq=False)
 class Orient(Goal, words={**TURNED, "weight": WEIGHT}):
-    """Turn a frame.
+    """Rotate a frame to a target rotation.
 
     Attributes:
-        frame: The frame to turn.
-        rotation: A Rotation, 3x3 matrix, wxyz quaternion, or scipy Rotation.
-        axes: The target's axes about which the rotation matters, such as "xyz" or "xy" (free to spin about z).
-        relative_to: The frame in which the rotation is given; the world unless given.
-        within: How far it may turn away about each of the target's axes [rad]: one angle for all, or three, each an
-            angle (to both sides) or a Range; exact unless given.
+        frame: The frame to rotate.
+        rotation: A Rotation, 3x3 matrix, wxyz quaternion, or SciPy Rotation.
+        axes: The target's axes about which the rotation is fixed, such as "xyz" or "xy" (free to spin about z).
+        relative_to: The frame in which the rotation is given; by default the world.
+        within: Allowed deviation about each of the target's axes [rad]: one angle for all, or three, each an angle (to
+            both sides) or a Range; by default zero.
     """
 
     frame: str
@@ -67,7 +66,7 @@ class Orient(Goal, words={**TURNED, "weight": WEIGHT}):
             object.__setattr__(self, "within", read_play(self.within))
 
     def rows(self, model: Model) -> GoalRows:
-        """See Goal.rows."""
+        """Return the goal for the kernels; see `Goal.rows`."""
         weight = read_weights(self.weight, 3, 3, "Orient")
         weight[3:] *= [axis in self.axes.lower() for axis in "xyz"]
         return GoalRows(
@@ -92,7 +91,7 @@ class Orient(Goal, words={**TURNED, "weight": WEIGHT}):
 
 
 def read_play(within: Any) -> tuple[Range, Range, Range]:
-    """Return three ranges of angles that hold zero."""
+    """Return three ranges of angles that contain zero [rad]."""
     given = within if isinstance(within, (tuple, list, np.ndarray)) else (within,) * 3
     if len(given) != 3:
         raise ShapeMismatch(f"Orient: within has {len(given)} angles; give one, or three.")
@@ -112,7 +111,7 @@ def make_play(angle: Any) -> Range:
 
 
 def read_angle(angle: Any) -> float:
-    """Return one number [rad], which may be infinite."""
+    """Return one angle [rad], which may be infinite."""
     found = read_numbers(angle, "Orient: within", "give an angle [rad], three of them, or Ranges")
     if found.ndim:
         raise ShapeMismatch(f"Orient: within is {angle!r}; give one angle, or three.")

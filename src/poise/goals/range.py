@@ -1,6 +1,6 @@
-"""Range: a target that is anything between two numbers.
+"""Range: a target that accepts anything between two numbers.
 
-    deviation  0 where low <= x <= high, else the distance to the nearer end      metres or radians
+    deviation  0 if low <= x <= high, otherwise the distance to the closer end      metres or radians
 
 Source: Beeson and Ames, TRAC-IK, Humanoids 2015 (tolerances per Cartesian axis).
 """
@@ -40,7 +40,7 @@ class Range:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Both ends; infinite where open."""
+        """Both ends; infinite if open."""
         return (
             -math.inf if self.low is None else float(self.low),
             math.inf if self.high is None else float(self.high),
@@ -48,7 +48,7 @@ class Range:
 
     @property
     def center(self) -> float:
-        """The middle; the end that is there where one side is open; 0 where both are."""
+        """The middle, or the finite end if one side is open, or 0 if both are."""
         low, high = self.ends
         if math.isinf(low):
             return 0.0 if math.isinf(high) else high
@@ -61,7 +61,7 @@ class Range:
 
 
 def read_end(value: Any, open_end: float, what: str) -> float | None:
-    """Return one end as a number; None if it is open."""
+    """Return one end as a number, or None if it is open."""
     if value is None:
         return None
     try:
@@ -95,9 +95,9 @@ def read_range(value: Any, what: str, least: float, most: float) -> Range:
 
 
 def read_place(target: Any, what: str, fewest: int = 3) -> Place:
-    """Return three coordinates [m]: an array, or a tuple of numbers and Ranges if a Range is among them.
+    """Return three coordinates [m]: an array, or a tuple if a Range is among them.
 
-    With `fewest` 2 such a tuple may be of two coordinates, for a planar body.
+    With `fewest` 2 such a tuple may have two coordinates, for a planar body.
     """
     if isinstance(target, (tuple, list)) and any(isinstance(x, Range) for x in target):
         if not fewest <= len(target) <= 3:
@@ -110,7 +110,7 @@ def read_place(target: Any, what: str, fewest: int = 3) -> Place:
 
 
 def read_coordinate(value: Any, what: str) -> float:
-    """Return one coordinate."""
+    """Return one coordinate [m]."""
     found = read_number(value, f"{what}: a coordinate")
     if abs(found) >= LARGEST:
         raise InvalidValue(f"{what}: a coordinate is {found}; it must be below {LARGEST:g}.")
@@ -118,7 +118,7 @@ def read_coordinate(value: Any, what: str) -> float:
 
 
 def pack_place(place: Place, ranged: bool) -> NDArray[np.float64]:
-    """Return the target numbers of a place; with `ranged`, also the lowest and highest deviation of each row."""
+    """Return the packed target of a position; with `ranged`, also the lowest and highest deviation of each row."""
     parts = [part if isinstance(part, Range) else Range(part, part) for part in place]
     target = pack_target(None, [part.center for part in parts])
     if not ranged:

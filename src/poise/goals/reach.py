@@ -1,16 +1,16 @@
-"""Reach: bring a frame, or a point of it, to a place.
+"""Reach: move a frame, or a point of it, to a position or pose.
 
     residual  r = [p_target - p;  log(R_target R^T)]      metres (in units of L) and radians, world axes
     Jacobian  J = [linear; angular] rows of the frame's world Jacobian at the point
 
-Uneven rotation weights are along the target's own axes (see Orient). A 3-vector sets the position alone; a Range in
-place of a coordinate asks for anything between two values, and its row is the distance to the nearer one. With
-`relative_to`, the target is given in that frame and moves with it; uneven position weights and ranges are then along
-that frame's axes (of a transform: along its own axes):
+Uneven rotation weights are along the target's own axes (see Orient). A 3-vector sets the position alone; a Range as a
+coordinate accepts anything between two values, and its row is the distance to the closer one. With `relative_to`, the
+target is given in that frame and moves with it; uneven position weights and ranges are then along that frame's axes
+(for a transform: along its own axes):
 
     residual  r = R_target^T (p_target - p)
 
-A planar body is asked to 2 numbers; its plane gives the third (see flat.py).
+A planar body takes 2 numbers; its plane gives the third (see flat.py).
 
 Source: Rabbani, A recipe to cook Jacobian, section 3.3 (orientation error R_d R_e^T).
 """
@@ -48,11 +48,11 @@ MANY = (
     "of the frames of a motion, use poise.motion.track."
 )
 
-Third = Callable[[], tuple[int, float]]  # which coordinate a plane gives, and its value
+Third = Callable[[], tuple[int, float]]  # index and value of the coordinate normal to the plane
 
 
 class OverTime:
-    """Targets of the frames of a motion: points (frames, 3) or transforms (frames, 4, 4), for `poise.motion.track`.
+    """Targets for the frames of a motion: points (frames, 3) or transforms (frames, 4, 4), for `poise.motion.track`.
 
     Points of a planar body may be pairs, (frames, 2).
 
@@ -72,14 +72,14 @@ class OverTime:
 
 @dataclass(frozen=True, eq=False)
 class Reach(Goal, words={"weight": WEIGHT}):
-    """Bring a frame to a position, or to a position and rotation.
+    """Move a frame to a position, or to a position and rotation.
 
     Attributes:
         frame: The frame to move; any link, site or joint.
         target: Three numbers [m], each of which may be a Range; or a Transform, a 4x4 matrix or an SE3-like object. A
-            planar body takes two numbers: the coordinates in its plane, (x, y) where its joints turn about z.
-        point: Where on the frame, in its own coordinates; its origin unless given.
-        relative_to: The frame in which the target is given; the world unless given.
+            planar body takes two numbers: the coordinates in its plane, (x, y) if its joints rotate about z.
+        point: A point of the frame, in its own coordinates [m]; by default its origin.
+        relative_to: The frame in which the target is given; by default the world.
     """
 
     frame: str
@@ -101,7 +101,7 @@ class Reach(Goal, words={"weight": WEIGHT}):
 
     @property
     def with_rotation(self) -> bool:
-        """Whether the target fixes the rotation too."""
+        """Whether the target includes a rotation."""
         if isinstance(self.target, OverTime):
             return self.target.values.ndim == 3
         return isinstance(self.target, Transform)
@@ -112,7 +112,7 @@ class Reach(Goal, words={"weight": WEIGHT}):
         return isinstance(self.target, tuple)
 
     def rows(self, model: Model) -> GoalRows:
-        """See Goal.rows."""
+        """Return the goal for the kernels; see `Goal.rows`."""
         if isinstance(self.target, OverTime):
             refuse_shape(self.target.values.shape)
         count = 6 if self.with_rotation else 3
@@ -142,7 +142,7 @@ class Reach(Goal, words={"weight": WEIGHT}):
         return self._pack(third, read)
 
     def _pack(self, third: Third, read: Any) -> NDArray[np.float64]:
-        """Return the numbers of a target that has been read."""
+        """Return the packed form of a parsed target."""
         if not isinstance(read, Transform) and len(read) == 2:
             read = fill_place(read, *third())
         if self.ranged:
@@ -157,7 +157,7 @@ class Reach(Goal, words={"weight": WEIGHT}):
 def read_target(target: Any) -> Any:
     """Return a point (3,), coordinates with a Range among them, one Transform, or targets over time.
 
-    A point may be a pair (2,), which the plane of a body makes three numbers.
+    A point may be a pair (2,); the plane of the body gives the third number.
     """
     if type(target) is np.ndarray and is_over_time(target.shape):
         return OverTime(target)
@@ -181,7 +181,7 @@ def read_target(target: Any) -> Any:
 
 
 def is_over_time(shape: tuple[int, ...]) -> bool:
-    """Return whether an array holds transforms (frames, 4, 4), or points (frames, 3 or 2); (3, 3) may be a rotation."""
+    """Return whether a shape is that of transforms (frames, 4, 4) or points (frames, 3 or 2), but not (3, 3)."""
     return shape[1:] == (4, 4) or (len(shape) == 2 and (shape[1] == 2 or shape[1] == 3 != shape[0]))
 
 
@@ -199,13 +199,13 @@ def refuse_shape(shape: tuple[int, ...]) -> None:
 
 
 def check_lengths(values: NDArray[np.float64], what: str) -> None:
-    """Refuse numbers that are not finite, or so large that their squares would not be."""
+    """Raise `InvalidValue` for numbers that are not finite or whose squares overflow."""
     if not all(abs(x) < LARGEST for x in values.tolist()):
         raise InvalidValue(f"{what} is {values.tolist()}; every number must be finite (and below {LARGEST:g}).")
 
 
 def pack_transform(target: NDArray[np.float64] | Transform) -> NDArray[np.float64]:
-    """Return the target's 12 numbers."""
+    """Return the packed target (12,)."""
     if isinstance(target, Transform):
         return pack_target(target.rotation.matrix, target.translation)
     return pack_target(None, target)

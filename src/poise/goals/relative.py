@@ -1,9 +1,9 @@
-"""Relative: hold a frame in a place that is fixed to another frame.
+"""Relative: keep a frame at a pose that is fixed to another frame.
 
     residual  r = [p_target - p;  log(R_target R^T)],  T_target = T_other transform      metres (in units of L), radians
-    Jacobian  the rows of Reach, less those of the other frame at the same point
+    Jacobian  the rows of Reach, minus those of the other frame at the same point
 
-It is Reach with `relative_to`: a hand on the other hand, both hands on a wheel, a loop that closes.
+It is Reach with `relative_to`: a hand on the other hand, both hands on a wheel, a closed loop.
 Source: Rabbani, A recipe to cook Jacobian, section 3.3; the difference of two frames' Jacobians, Featherstone, Rigid
 Body Dynamics Algorithms, 2008, chapter 8 (closed loops).
 """
@@ -23,13 +23,13 @@ __all__ = ["Relative"]
 
 @dataclass(frozen=True, eq=False)
 class Relative(Goal, words={"weight": WEIGHT}):
-    """Hold a frame where another frame carries it.
+    """Keep a frame at a pose relative to another frame.
 
     Attributes:
-        frame: The frame to move; the other one may move too.
+        frame: The frame to move; the other frame may move too.
         other: The frame in which `transform` is given.
-        transform: Where the frame shall be, seen from the other: a Transform, a 4x4 matrix, or three numbers [m].
-        point: Where on the frame, in its own coordinates; its origin unless given.
+        transform: The target pose, relative to the other frame: a Transform, a 4x4 matrix, or three numbers [m].
+        point: A point of the frame, in its own coordinates [m]; by default its origin.
     """
 
     frame: str
@@ -51,5 +51,5 @@ class Relative(Goal, words={"weight": WEIGHT}):
         return Reach(self.frame, self.transform, point=self.point, relative_to=self.other, weight=self.weight)
 
     def rows(self, model: Model) -> GoalRows:
-        """See Goal.rows."""
+        """Return the goal for the kernels; see `Goal.rows`."""
         return self.reach().rows(model)

@@ -1,1 +1,1 @@
-"""Postures: goals that draw the whole body to a pose and live below all others."""
+"""Postures: goals that attract the whole body to a pose, with a lower priority than all others."""

@@ -1,13 +1,13 @@
-"""Comfort: keep joints away from the ends of their ranges and a frame well movable, in the freedom that goals leave.
+"""Comfort: keep joints away from their limits and a frame manipulable, within the null space of the goals.
 
     cost  sum_i gain_i (d_i / (1 - d_i^2))^2 / 3  -  manipulability * log m(q)
           d_i = (q_i - middle_i) / half_i, within +-0.999;   m^2 = det(J J^T / L^2 + 1e-6)
 
-Near the middle a joint costs d^2 / 3 and hardly matters; towards an end its cost grows without bound, as the tables of
-ergonomics have it, and `gains` say which joints tire first. The second term is Yoshikawa's measure of a frame: its
-gradient is tr((J J^T)^-1 J dJ^T), from the kinematic Hessian. Like Rest it never costs the goals anything. Sources:
-UCSD CSE169, "Geometric constraints" and "Repeatability" (comfort); Yoshikawa, Manipulability of robotic mechanisms,
-IJRR 4(2), 1985; McAtamney and Corlett, RULA, Applied Ergonomics 24(2), 1993 (joints scored by how far from neutral).
+Near the middle a joint costs d^2 / 3 and hardly matters; towards a limit its cost grows without bound, as in ergonomic
+tables; `gains` set the cost of each joint. The second term is Yoshikawa's measure of a frame: its gradient is
+tr((J J^T)^-1 J dJ^T), from the kinematic Hessian. Like Rest it never degrades the goals. Sources: UCSD CSE169,
+"Geometric constraints" and "Repeatability" (comfort); Yoshikawa, Manipulability of robotic mechanisms, IJRR 4(2), 1985;
+McAtamney and Corlett, RULA, Applied Ergonomics 24(2), 1993 (joints scored by their distance from neutral).
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from poise.model import Frame, Model
 __all__ = ["Comfort"]
 
 
-NEAREST = 0.999  # of half a range: from here to the end the cost goes on as a parabola
-FLOOR = 1e-6  # keeps the measure smooth where it is zero
-STEP = 1e-5  # radians, or lengths L: for the second derivative of the measure
+NEAREST = 0.999  # of half a range: beyond this the cost continues as a parabola
+FLOOR = 1e-6  # keeps the measure smooth at zero
+STEP = 1e-5  # rad, or in units of L: step for the second derivative of the measure
 
 
 @dataclass(frozen=True, eq=False)
 class Comfort(GeneralPosture, words=POSTURE):
-    """Keep joints off the ends of their ranges, and a frame able to move; strictly below the goals.
+    """Keep joints away from their limits, and a frame manipulable; it never degrades the goals.
 
     Attributes:
-        gains: How soon each joint tires: {joint: gain}, or one number a degree of freedom; 1 unless given.
-        manipulability: How much it counts that `frame` can move in all directions; 0: not at all.
-        frame: The frame whose manipulability counts.
+        gains: Cost of each joint: {joint: gain}, or one number per degree of freedom; by default 1.
+        manipulability: Weight of the manipulability of `frame`; 0 ignores it.
+        frame: The frame whose manipulability is included.
     """
 
     _: KW_ONLY
@@ -67,17 +67,17 @@ class Comfort(GeneralPosture, words=POSTURE):
         return out
 
     def gain(self, model: Model) -> Floats:
-        """Return the gains of the first guess, a parabola: 1/3 of the squared share of half a range."""
+        """Return the gains of the first guess, a parabola: 1/3 of the squared fraction of half a range."""
         unit = np.where(model.slides, model.length, 1.0)
         out: Floats = self.find_gains(model) * (unit * invert_halves(model)) ** 2 / 3.0
-        return out if out.max(initial=0.0) > 0 else np.full(model.nv, 1e-12)  # so that there is a posture at all
+        return out if out.max(initial=0.0) > 0 else np.full(model.nv, 1e-12)  # at least one gain must be positive
 
     def find_gains(self, model: Model) -> Floats:
-        """Return how soon each freedom tires, the weight included."""
+        """Return the gain of each degree of freedom, including the weight."""
         return super().gain(model)
 
     def find_cost(self, model: Model, q: Floats) -> float:
-        """See GeneralPosture.find_cost."""
+        """Return the cost of a pose; see `GeneralPosture.find_cost`."""
         value, _, _ = rise(self.find_share(model, q))
         out = float(self.find_gains(model) @ value)
         if self.manipulability > 0 and self.frame is not None:
@@ -85,7 +85,7 @@ class Comfort(GeneralPosture, words=POSTURE):
         return out
 
     def find_slope(self, model: Model, q: Floats) -> tuple[Floats, Floats]:
-        """See GeneralPosture.find_slope."""
+        """Return the gradient and curvature; see `GeneralPosture.find_slope`."""
         _, first, second = rise(self.find_share(model, q))
         inverse, gains = invert_halves(model), self.find_gains(model)
         slope, bend = gains * first * inverse, np.diag(gains * second * inverse**2)
@@ -96,18 +96,18 @@ class Comfort(GeneralPosture, words=POSTURE):
         return slope, bend
 
     def find_share(self, model: Model, q: Floats) -> Floats:
-        """Return how far each freedom is from the middle of its range, as a share of half of it; 0 without a range."""
+        """Return the distance of each coordinate from the middle, as a fraction of half the range; 0 if unbounded."""
         return np.asarray(model.difference(self.find_wanted(model), q) * invert_halves(model))
 
 
 def invert_halves(model: Model) -> Floats:
-    """Return 1 over half of each range; 0 for an infinite or empty one."""
+    """Return 1 over half of each range; 0 for an infinite or empty range."""
     half = halve_ranges(model)
     return np.divide(1.0, half, out=np.zeros(model.nv), where=np.isfinite(half) & (half > 0))
 
 
 def rise(share: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return (d / (1 - d^2))^2 / 3 with its two derivatives; beyond NEAREST it goes on as the parabola there."""
+    """Return (d / (1 - d^2))^2 / 3 with its first two derivatives; a parabola beyond NEAREST."""
     d = np.clip(share, -NEAREST, NEAREST)
     gap, over = 1.0 - d * d, share - d
     value = d * d / gap**2 / 3.0
@@ -130,9 +130,9 @@ def differentiate_measure(model: Model, q: Floats, frame: str | Frame) -> Floats
 
 
 def bend_measure(model: Model, q: Floats, frame: str | Frame) -> Floats:
-    """Return -d^2 log m / dv^2 with its curvatures made positive, by differences of the exact gradient.
+    """Return -d^2 log m / dv^2 with absolute eigenvalues, by differences of the exact gradient.
 
-    A step along a direction of negative curvature then leads down, and as far as the curvature says.
+    A Newton step along a direction of negative curvature is then a descent step of the right length.
     """
     steps = np.where(model.slides, STEP * model.length, STEP)
     rows = []

@@ -1,10 +1,10 @@
-"""A Gaussian of poses: a mean and a spread in the coordinates of a chart, as a curved posture.
+"""A Gaussian of poses: a mean and a covariance in the coordinates of a chart, as a curved posture.
 
     cost  (x(q) - m)^T S^-1 (x(q) - m) / 2
     g = Jx^T S^-1 (x - m),   H = Jx^T S^-1 Jx         Jx = dx/dv, exact (see `kinematics.charts`)
 
-Its likeliest pose among those that serve the goals is found by the kernels (`kernels/loop/gaussian.h`): there a
-Gaussian is conditioned on what is known of it, which needs no inverse of the spread.
+The kernels find its most likely pose among those that reach the goals (`kernels/loop/gaussian.h`): they condition the
+Gaussian on the known coordinates, which needs no inverse of the covariance.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from poise.kinematics.charts import Chart
 
 __all__ = ["DiagonalPosture", "Gaussian"]
 
-LEAST = 1e-12  # the weight of what has none
+LEAST = 1e-12  # the weight that replaces zero
 
 
 @dataclass(frozen=True, eq=False)
 class Gaussian:
-    """A local Gaussian.
+    """A local Gaussian of poses.
 
     Attributes:
-        chart: The coordinates; it is about those that count, (d,), and the others are free.
-        mean: Of those, (d,).
+        chart: The coordinates; the Gaussian covers those that count, (d,), and the others are free.
+        mean: The mean of those, (d,).
         spread: Their covariance, (d, d), positive definite.
     """
 
@@ -39,21 +39,21 @@ class Gaussian:
 
     @cached_property
     def precision(self) -> Floats:
-        """The inverse of the spread."""
+        """The inverse of the covariance."""
         return np.asarray(np.linalg.inv(self.spread), dtype=np.float64)
 
     @classmethod
     def merge(cls, parts: Sequence[tuple[float, Gaussian]]) -> Gaussian:
-        """Return the Gaussian whose cost is the weighted sum of those of others over one chart, but for a constant."""
+        """Return the Gaussian whose cost is the weighted sum of others over the same chart, up to a constant."""
         out, *others = (one if w == 1.0 else replace(one, spread=one.spread / max(w, LEAST)) for w, one in parts)
-        for other in others:  # G = S (S + T)^-1; the product of two has the mean m + G (n - m), the spread S - G S
+        for other in others:  # G = S (S + T)^-1; the product has the mean m + G (n - m), the covariance S - G S
             gain = out.spread @ np.linalg.inv(out.spread + other.spread)
             spread = out.spread - gain @ out.spread
             out = cls(out.chart, out.mean + gain @ (other.mean - out.mean), 0.5 * (spread + spread.T))
         return out
 
     def hold(self, held: Ints, q: Floats) -> Gaussian:
-        """Return it conditioned on numbers of it that stay as they are in a pose: m + S_:h S_hh^-1 (x_h - m_h), ..."""
+        """Return the Gaussian conditioned on the coordinates `held` of a pose: m + S_:h S_hh^-1 (x_h - m_h), ..."""
         if not len(held):
             return self
         x = self.chart.measure(q)[self.chart.counts]
@@ -63,7 +63,7 @@ class Gaussian:
         return replace(self, mean=mean, spread=0.5 * (spread + spread.T))
 
     def find_cost(self, q: Floats) -> float:
-        """Return half the squared distance from the mean, in standard deviations."""
+        """Return half the squared Mahalanobis distance from the mean."""
         away = self.chart.measure(q)[self.chart.counts] - self.mean
         return 0.5 * float(away @ self.precision @ away)
 
@@ -76,19 +76,19 @@ class Gaussian:
 
 @dataclass(frozen=True, eq=False)
 class DiagonalPosture:
-    """A diagonal posture in addition to a Gaussian, sum_v gain_v d_v^2 / 2 with d the difference from a wanted pose.
+    """A diagonal posture in addition to a Gaussian, sum_v gain_v d_v^2 / 2 with d the difference from a target pose.
 
-    The kernels step as if the coordinates of the chart changed with the velocities everywhere as they do in one pose,
-    K = dv/dx; the gradient is exact, and so is where the steps end:
+    The kernels step as if the Jacobian of the velocities with respect to the chart were constant, K = dv/dx; the
+    gradient is exact, and so is the pose to which the steps converge:
 
-        D = K^T diag(gain) K;  the weight of the Gaussian is B = (1 + S D)^-1;  both together have the spread B S
+        D = K^T diag(gain) K;  the weight of the Gaussian is B = (1 + S D)^-1;  the combined covariance is B S
 
     Attributes:
         shrink: B, (d, d).
-        spread: That of both together, (d, d).
-        loose: The spread of coordinates that the Gaussian does not cover, (n + 3 r,).
+        spread: The combined covariance, (d, d).
+        loose: The variance of coordinates that the Gaussian does not cover, (n + 3 r,).
         pull: The gains, (nv,).
-        wanted: The pose that it is drawn to, (nq,).
+        wanted: The target pose, (nq,).
     """
 
     shrink: Floats
@@ -99,7 +99,7 @@ class DiagonalPosture:
 
     @classmethod
     def join(cls, gaussian: Gaussian, q: Floats, pull: Floats, wanted: Floats) -> DiagonalPosture:
-        """Combine gains towards a wanted pose with a Gaussian, with K as it is at q."""
+        """Combine gains towards a target pose with a Gaussian, with K evaluated at q."""
         chart = gaussian.chart
         blocks = chart.native.blocks(q)
         turned = np.swapaxes(blocks, 1, 2)

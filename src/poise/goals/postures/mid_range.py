@@ -1,10 +1,10 @@
-"""MidRange: keep joints near the middle of their ranges, in the freedom that the other goals leave.
+"""MidRange: keep joints near the middle of their ranges, within the null space of the other goals.
 
-    cost  sum_i gain_i ((q_i - middle_i) / half_i)^power      half_i: half the range; joints without a range are free
+    cost  sum_i gain_i ((q_i - middle_i) / half_i)^power      half_i: half the range; unbounded joints are free
 
-At either end of a range every joint costs the same, whether it turns or slides. Like Rest it is no row of the solver,
-and lives strictly below the goals. Source: Liegeois, Automatic supervisory control of the configuration and behavior of
-multibody mechanisms, IEEE SMC 7(12), 1977.
+At either limit every joint costs the same, whether it rotates or slides. Like Rest it is not a row of the solver, and
+never degrades the goals. Source: Liegeois, Automatic supervisory control of the configuration and behavior of multibody
+mechanisms, IEEE SMC 7(12), 1977.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ __all__ = ["MidRange"]
 
 @dataclass(frozen=True, eq=False)
 class MidRange(Rest, words=POSTURE):
-    """Stay near the middle of all ranges, strictly below the goals: it never costs them anything.
+    """Stay near the middle of all ranges; it never degrades the goals.
 
     Attributes:
-        gains: How strongly each joint is drawn: {joint: gain}, or one number a degree of freedom; 1 unless given.
+        gains: Strength of the attraction: {joint: gain}, or one number per degree of freedom; by default 1.
         power: The exponent of the cost, even.
     """
 
@@ -45,7 +45,7 @@ class MidRange(Rest, words=POSTURE):
         return out
 
     def gain(self, model: Model) -> NDArray[np.float64]:
-        """Return the gain of every degree of freedom, the weight included; slides in units of L."""
+        """Return the gain of every degree of freedom, including the weight; slides in units of L."""
         half = halve_ranges(model)
         unit = np.where(model.slides, model.length, 1.0)
         scale = np.where(np.isfinite(half) & (half > 0), unit / np.where(half > 0, half, 1.0), 0.0)
@@ -54,5 +54,5 @@ class MidRange(Rest, words=POSTURE):
 
 
 def halve_ranges(model: Model) -> NDArray[np.float64]:
-    """Return half of each range; infinite where an end is open."""
+    """Return half of each range; infinite if a bound is infinite."""
     return np.where(np.isfinite(model.lower) & np.isfinite(model.upper), (model.upper - model.lower) / 2, np.inf)

@@ -1,4 +1,4 @@
-"""PoseTargets: the points of a body that goals place, and where."""
+"""PoseTargets: the points of a body that goals place, and their target positions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class PoseTargets(NamedTuple):
 
     Attributes:
         points: Frames, and points on them.
-        places: Their targets in the world, (points, 3).
+        places: Their targets in the world, (points, 3) [m].
     """
 
     points: Points
@@ -28,7 +28,7 @@ class PoseTargets(NamedTuple):
 
     @classmethod
     def read(cls, rows: Sequence[GoalRows]) -> PoseTargets:
-        """Return the targets that the goals were made with."""
+        """Return the initial targets of the goals."""
         asked = [row for row in rows if is_place(row)]
         points = tuple((str(row.frame), tuple(float(x) for x in row.point)) for row in asked)
         return cls(points, np.array([row.target[9:12] for row in asked]).reshape(-1, 3))  # type: ignore[arg-type]

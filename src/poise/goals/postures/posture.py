@@ -1,10 +1,10 @@
-"""GeneralPosture: the base of postures whose cost is not a sum of squares, one a joint.
+"""GeneralPosture: the base class of postures whose cost is not a sum of squares with one term per joint.
 
     cost c(q),   gradient g = dc/dv,   H: a symmetric, positive semidefinite model of its second derivative
 
-A posture that the kernels hold is a diagonal (see `Rest`); it is the first guess here. From there the solver goes on
-by Newton steps inside what the goals leave free: a few poses to rest in, each nearer to the least cost. Source: Nocedal
-and Wright, Numerical Optimization, 2006, section 18.1 (Newton's method on a manifold of constraints).
+The kernels support diagonal postures only (see `Rest`); such a posture is the first guess here. From there the solver
+takes Newton steps in the null space of the goals: a few target poses, each closer to the minimum. Source: Nocedal and
+Wright, Numerical Optimization, 2006, section 18.1 (Newton's method on a manifold of constraints).
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ __all__ = ["GeneralPosture", "find_rest_cost", "find_rest_slope"]
 
 @dataclass(frozen=True, eq=False)
 class GeneralPosture(Rest, words=POSTURE):
-    """A posture with a cost of any shape."""
+    """A posture with an arbitrary cost function."""
 
     curved = True
-    settled = 1e-6  # a step that lowers the cost by less than this share of it is the last
+    settled = 1e-6  # relative decrease of the cost below which the search stops
 
     @abstractmethod
     def find_cost(self, model: Model, q: Floats) -> float:
@@ -44,16 +44,16 @@ class GeneralPosture(Rest, words=POSTURE):
         return self
 
     def find_likely(self, model: Model, asked: PoseTargets, q: Floats) -> tuple[Gaussian, Floats] | None:
-        """Return the Gaussian of this posture for the targets near `q`, and a start; None if it has none."""
+        """Return the Gaussian of this posture for the targets near `q`, and a start; otherwise None."""
         return None
 
     def find_seeds(self, model: Model, asked: PoseTargets, q: Floats, many: int = 4) -> Floats:
-        """Return starts for a second search after one that failed, (up to many, nq)."""
+        """Return starts for a second search after a failed one, (up to many, nq)."""
         return np.zeros((0, model.nq))
 
 
 def find_rest_cost(rest: Any, model: Model, q: Floats) -> float:
-    """Return the cost of a posture at a pose: of a curved one its own, else sum gain d^power, lengths in units of L."""
+    """Return the cost of a posture at a pose: its own if curved, otherwise sum gain d^power, lengths in units of L."""
     if not isinstance(rest, Rest) or isinstance(rest, GeneralPosture):
         return float(rest.find_cost(model, q))
     away = model.difference(rest.find_wanted(model), q) / measure_units(model)

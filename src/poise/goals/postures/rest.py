@@ -1,10 +1,9 @@
-"""Rest: stay near a pose, in the freedom that the other goals leave.
+"""Rest: stay near a pose, within the null space of the other goals.
 
     cost  sum_i gain_i (q_i - rest_i)^power   radians, lengths in units of L; difference on the manifold for quaternions
 
-It is no row of the solver but a diagonal, and lives strictly below the goals: it moves the body inside their null
-space. Its weight matters against other postures only. Source: Parent, The Jacobian, eq. 17-24 (control term with
-gains).
+It is not a row of the solver but a diagonal, and never degrades the goals: it moves the body in their null space. Its
+weight only matters relative to other postures. Source: Parent, The Jacobian, eq. 17-24 (control term with gains).
 """
 
 from __future__ import annotations
@@ -35,14 +34,14 @@ POSTURE = {
 
 @dataclass(frozen=True, eq=False)
 class Rest(Goal, words=POSTURE):
-    """Stay near a pose, strictly below the goals: it never costs them anything.
+    """Stay near a pose; it never degrades the goals.
 
-    `weight` therefore matters against other postures only. Slides are measured in units of the body's length L.
+    `weight` therefore only matters relative to other postures. Slides are measured in units of the body's length L.
 
     Attributes:
-        pose: A Pose, or q; the model's rest pose unless given.
-        gains: How strongly each joint is drawn: {joint: gain}, or one number a degree of freedom; 1 unless given.
-        power: The exponent of the cost, even: 2, or more to leave small deviations alone and resist large ones.
+        pose: A Pose, or q; by default the model's rest pose.
+        gains: Strength of the attraction: {joint: gain}, or one number per degree of freedom; by default 1.
+        power: The exponent of the cost, even: 2, or more to tolerate small deviations and resist large ones.
     """
 
     pose: Pose | ArrayLike | None = None
@@ -52,7 +51,7 @@ class Rest(Goal, words=POSTURE):
 
     default_name = "rest"
     counts = False
-    curved = False  # whether its cost is more than a diagonal, see `GeneralPosture`
+    curved = False  # whether its cost is not a diagonal, see `GeneralPosture`
 
     def __post_init__(self) -> None:
         self.check_common()
@@ -64,7 +63,7 @@ class Rest(Goal, words=POSTURE):
             raise InvalidValue(f"{what}: weight must be one number; use gains for single joints.")
 
     def find_wanted(self, model: Model) -> NDArray[np.float64]:
-        """Return the configuration to rest in."""
+        """Return the target configuration."""
         if self.pose is None:
             return np.array(model.rest)
         if isinstance(self.pose, Pose):
@@ -77,7 +76,7 @@ class Rest(Goal, words=POSTURE):
             raise type(error)(f"Rest: pose is neither a Pose nor a q of {model.name!r}: {error}") from None
 
     def gain(self, model: Model) -> NDArray[np.float64]:
-        """Return the gain of every degree of freedom, the weight included."""
+        """Return the gain of every degree of freedom, including the weight."""
         out = np.ones(model.nv)
         if isinstance(self.gains, Mapping):
             for name, gain in self.gains.items():

@@ -1,14 +1,14 @@
-"""Style: among all poses that serve the goals, the one most like your own clips.
+"""Style: choose the pose most similar to example clips among all poses that reach the goals.
 
     cost  sum_k share_k (x(q) - m_k)^T S_k^-1 (x(q) - m_k) / 2
 
-x are the rotation vectors (and lengths) of the joints about the mean of all frames. m_k and S_k are the mean and the
-covariance of the frames nearest to the targets: those whose points lie nearest to them, seen from the root of the body,
-the near ones counting more. The root is not part of a style. Like Rest, a Style lives strictly below the goals.
+x are the rotation vectors (and lengths) of the joints relative to the mean of all frames. m_k and S_k are the weighted
+mean and covariance of the frames nearest to the targets: those whose points lie closest to them, relative to the root
+of the body. The root is not part of a style. Like Rest, a Style never degrades the goals.
 Sources: Grochow, Martin, Hertzmann and Popovic, Style-based inverse kinematics, SIGGRAPH 2004 (the goal; its own model
 is in `poise.textbook`); Huang et al., Multi-variate Gaussian-based inverse kinematics, CGF 36(8), 2017.
 
-When it fails: far from all frames it can only pull towards the nearest ones; with few goals many poses are alike.
+Limitations: far from all frames it only attracts to the nearest ones; with few goals many poses are equally likely.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ RETARGETER = Hook[Retargeter]()
 
 @dataclass(frozen=True, eq=False)
 class Style(GeneralPosture, words=POSTURE):
-    """A posture learned from clips. Make it with `Style.fit`.
+    """A posture learned from clips. Create it with `Style.fit`.
 
     Attributes:
-        parts: The frames, with the share of each set.
-        neighbours: How many frames make a local Gaussian.
+        parts: The sets of frames, each with its share.
+        neighbours: Number of frames in a local Gaussian.
     """
 
     _: KW_ONLY
@@ -77,17 +77,17 @@ class Style(GeneralPosture, words=POSTURE):
         weight: float = 1.0,
         neighbours: int = NEIGHBOURS,
     ) -> Style:
-        """Return the style of clips.
+        """Fit a style to clips.
 
         Args:
             motions: A motion, or several.
-            model: The body that shall move in this style; that of the first clip unless given. Clips of other bodies
-                are carried onto it by `poise.retarget`.
+            model: The body that uses this style; by default that of the first clip. Clips of other bodies are
+                retargeted to it by `poise.retarget`.
             weight: Importance among postures.
-            neighbours: How many frames make a local Gaussian.
+            neighbours: Number of frames in a local Gaussian.
 
         Raises:
-            ModelMismatch: The clips are of several bodies, and `model` is not given.
+            ModelMismatch: The clips have different bodies, and `model` is not given.
         """
         clips = list(motions) if isinstance(motions, Iterable) and not isinstance(motions, Motion) else [motions]
         if not clips or not all(isinstance(clip, Motion) for clip in clips):
@@ -109,9 +109,8 @@ class Style(GeneralPosture, words=POSTURE):
     def blend(cls, styles: Mapping[Style, float]) -> Style:
         """Return a mixture of styles of one body: Style.blend({proud: 0.7, tired: 0.3}).
 
-        Its weight and its neighbours are the means of theirs, by their shares; of the weights that of the squares, as
-        they are in the cost. Its name and the rest are those of the style with the greatest share. A style with a share
-        of 0 has no say.
+        Its weight is the root mean square of their weights and its neighbours the mean of theirs, weighted by their
+        shares. Its other attributes are those of the style with the greatest share. Styles with share 0 are ignored.
         """
         mix = read_shares(styles)
         for style in mix:
@@ -128,10 +127,10 @@ class Style(GeneralPosture, words=POSTURE):
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Style:
-        """Read a style that `poise.save(style, path)` wrote.
+        """Read a style written by `poise.save(style, path)`.
 
         Raises:
-            FormatError: The file is missing, damaged, or no style.
+            FormatError: The file is missing, damaged, or not a style.
         """
         from poise.formats.styles import read_style
 
@@ -142,7 +141,7 @@ class Style(GeneralPosture, words=POSTURE):
         return cls(parts=prepared, weight=numbers["weight"], neighbours=int(numbers["neighbours"]))
 
     def to_arrays(self) -> dict[str, Any]:
-        """Return what `poise.save` writes: the body and its frames."""
+        """Return the arrays that `poise.save` writes: the body and its frames."""
         from poise.formats.styles import write_style_arrays
 
         frames = [(share, part.q) for share, part in self.parts]
@@ -168,7 +167,7 @@ class Style(GeneralPosture, words=POSTURE):
         return np.array(self.parts[0][1].mean)
 
     def gain(self, model: Model) -> Floats:
-        """Return the gains of the first guess: 1 over the variance of each freedom in the frames; 0 for the root."""
+        """Return the gains of the first guess: 1 over the variance of each velocity in the frames; 0 for the root."""
         self._check(model)
         frames = self.parts[0][1]
         unit = np.where(model.slides, model.length, 1.0)
@@ -179,12 +178,12 @@ class Style(GeneralPosture, words=POSTURE):
         return out
 
     def focus(self, model: Model, asked: PoseTargets, q: Floats) -> Focus:
-        """Return the posture for the targets: the Gaussian of the frames nearest to them, seen from q."""
+        """Return the posture for the targets: the Gaussian of the frames nearest to them, relative to the root at q."""
         self._check(model)
         return Focus(self.find_likely(model, asked, q)[0])
 
     def find_likely(self, model: Model, asked: PoseTargets, q: Floats) -> tuple[Gaussian, Floats]:
-        """See GeneralPosture.find_likely; a start is the nearest frame of the set with the greatest share."""
+        """Return the Gaussian and a start: the nearest frame of the set with the greatest share."""
         near = [(share, frames, frames.find_near(asked, q, self.neighbours)) for share, frames in self.parts]
         weight = float(np.asarray(self.weight)) ** 2
         gaussian = Gaussian.merge([(share * weight, frames.make_gaussian(*found)) for share, frames, found in near])
@@ -192,11 +191,11 @@ class Style(GeneralPosture, words=POSTURE):
         return gaussian, frames.carry_frames(found[0][:1], q)[0]
 
     def find_cost(self, model: Model, q: Floats) -> float:
-        """Return the cost of a pose among the frames most like it."""
+        """Return the cost of a pose relative to the most similar frames."""
         return self.focus(model, NOTHING, q).find_cost(model, q)
 
     def find_slope(self, model: Model, q: Floats) -> tuple[Floats, Floats]:
-        """See GeneralPosture.find_slope."""
+        """Return the gradient and curvature; see `GeneralPosture.find_slope`."""
         return self.focus(model, NOTHING, q).find_slope(model, q)
 
     def find_seeds(self, model: Model, asked: PoseTargets, q: Floats, many: int = 4) -> Floats:
@@ -206,11 +205,11 @@ class Style(GeneralPosture, words=POSTURE):
         return frames.carry_frames(frames.find_near(asked, q, many)[0], q)
 
     def likelihood(self, pose: Pose) -> float:
-        """Return how like the clips a pose is: the logarithm of its density among the frames most like it.
+        """Return the log-likelihood of a pose under the Gaussian of the most similar frames.
 
         Raises:
-            InvalidValue: It is not a Pose.
-            ModelMismatch: It is of another body.
+            InvalidValue: The argument is not a Pose.
+            ModelMismatch: The pose is of another body.
         """
         if not isinstance(pose, Pose):
             raise InvalidValue(f"likelihood is of a Pose, not of {type(pose).__name__}; type: poise.Pose(model, q).")
@@ -233,24 +232,24 @@ class Style(GeneralPosture, words=POSTURE):
 
 @dataclass(frozen=True, eq=False)
 class Focus:
-    """A style as one set of goals sees it: a Gaussian."""
+    """A style for one set of goals: a Gaussian."""
 
     gaussian: Gaussian
 
     def find_cost(self, _: Model, q: Floats) -> float:
-        """See GeneralPosture.find_cost."""
+        """Return the cost of a pose; see `GeneralPosture.find_cost`."""
         return self.gaussian.find_cost(q)
 
     def find_slope(self, _: Model, q: Floats) -> tuple[Floats, Floats]:
-        """See GeneralPosture.find_slope."""
+        """Return the gradient and curvature; see `GeneralPosture.find_slope`."""
         return self.gaussian.find_slope(q)
 
 
 def read_shares(styles: Mapping[Style, float]) -> dict[Style, float]:
-    """Return the styles of a blend that have a share, with shares that sum to 1.
+    """Return the styles of a blend with a nonzero share, with shares that sum to 1.
 
     Raises:
-        InvalidValue: It is not a mapping of styles to shares.
+        InvalidValue: The argument is not a mapping of styles to shares.
     """
     mix = dict(styles) if isinstance(styles, Mapping) else {}
     fine = all(isinstance(style, Style) and isinstance(share, Real) for style, share in mix.items())
@@ -265,7 +264,7 @@ def read_shares(styles: Mapping[Style, float]) -> dict[Style, float]:
 
 
 def share_chart(parts: tuple[tuple[float, StyleFrames], ...]) -> tuple[tuple[float, StyleFrames], ...]:
-    """Return sets of frames in one chart; as they are where they have one."""
+    """Return sets of frames in one chart; unchanged if they already share it."""
     if all(frames.chart is parts[0][1].chart for _, frames in parts):
         return parts
     again = StyleFrames.prepare_parts(parts[0][1].model, [frames.q for _, frames in parts])

@@ -1,8 +1,8 @@
-"""The frames of clips that a style is made of, and the search for those nearest to the targets.
+"""The frames of the clips of a style, and the search for those nearest to the targets.
 
-Places are compared as the body sees them, in the axes of its root: where it stands and which way it faces is no style.
-The nearest frames are found by the kernels (`kernels/algebra/nearest.h`), in a tree that is made when points are asked
-for the first time; the answer is that of looking at all.
+Positions are compared in the axes of the root: the position and heading of the body are not part of the style. The
+kernels find the nearest frames (`kernels/algebra/nearest.h`) exactly, with a tree that is built on the first query for
+a set of points.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from poise.native import core
 
 __all__ = ["StyleFrames"]
 
-STILL = 1e-4  # lengths L: a joint that slides less than this in all frames does not travel
-COMMON = 0.1  # share of the spread of all frames in that of a few: what few frames do not show is not forbidden
-FLOOR = 0.04  # radians, or lengths L: how far a pose strays from the frames at least
-MOST_TREES = 8  # of points that were asked for, the last ones
+STILL = 1e-4  # in units of L: a joint that slides less than this in all frames counts as still
+COMMON = 0.1  # fraction of the covariance of all frames in a local one: motions missing in a few frames stay possible
+FLOOR = 0.04  # rad, or in units of L: smallest standard deviation
+MOST_TREES = 8  # cached trees, one per set of points
 AT_ONCE = 2000  # frames whose points are placed together
 
 
 @dataclass(eq=False)
 class StyleFrames:
-    """Frames of one body, prepared.
+    """Frames of one body, prepared for searches.
 
     Attributes:
         model: The body.
         q: Its configurations, (frames, nq).
-        chart: The coordinates in which they are compared, zero in their mean pose. Those of the root and of locked
-            joints do not count: they are no style.
-        x: The coordinates that count, of all frames, (frames, d).
-        root: The frame in whose axes places are compared; None where the body's base does not move.
+        chart: The coordinates in which they are compared, zero in their mean pose. The root and locked joints do not
+            count, as they are not part of the style.
+        x: The counted coordinates of all frames, (frames, d).
+        root: The frame in whose axes positions are compared; None if the body's base does not move.
         mean: Their mean pose as a configuration, (nq,).
-        carried: The numbers of q outside the style: those of the root and of locked joints.
-        least: What every local spread holds: its share of that of all frames, and the floor, (d, d).
+        carried: Indices in q outside the style: those of the root and of locked joints.
+        least: The lower bound of every local covariance: a fraction of that of all frames, and the floor, (d, d).
     """
 
     model: Model
@@ -65,7 +65,7 @@ class StyleFrames:
 
     @classmethod
     def prepare_parts(cls, model: Model, parts: Sequence[Floats]) -> list[StyleFrames]:
-        """Return sets of frames in one chart, about the mean of them all."""
+        """Return sets of frames in one chart about their common mean."""
         q = np.concatenate([part[:: max(1, len(part) // 2000)] for part in parts])
         mean = np.array(Motion(model, q).mean().q)
         root, held = find_root(model, parts)
@@ -79,7 +79,7 @@ class StyleFrames:
 
     @classmethod
     def _measure(cls, chart: Chart, q: Floats, root: str | None, carried: Ints) -> StyleFrames:
-        """Return frames as a chart sees them."""
+        """Return frames with their coordinates in a chart."""
         model = chart.layout.model
         x = np.ascontiguousarray(chart.measure(q)[:, chart.counts])
         unit = np.where(model.slides, model.length, 1.0)[chart.velocities[chart.counts]]
@@ -88,7 +88,7 @@ class StyleFrames:
         return cls(model, q, chart, x, root, chart.origin, carried, least)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_trees": {}}  # they are made again where they are needed
+        return {**self.__dict__, "_trees": {}}  # rebuilt on demand
 
     def find_place(self, q: Floats) -> Floats:
         """Return T_world_root of configurations, (..., 4, 4)."""
@@ -97,20 +97,20 @@ class StyleFrames:
         return np.asarray(self.model.fk(q, self.root))
 
     def carry_frames(self, frames: Ints, q: Floats) -> Floats:
-        """Return frames carried to where a pose stands, (many, nq)."""
+        """Return frames moved to the root of a pose, (many, nq)."""
         out = self.q[frames]
         out[:, self.carried] = q[self.carried]
         return out
 
     def find_near(self, asked: PoseTargets, q: Floats, many: int) -> tuple[Ints, Floats]:
-        """Return the frames nearest to the targets, seen from q, and their distances; or, without targets, to q."""
+        """Return the frames nearest to the targets, relative to the root, or to q without targets, with distances."""
         if not asked.points:
             return self.find_alike(q, many)
         T = self.find_place(q)
         return self.find_nearest(asked.points, (asked.places - T[:3, 3]) @ T[:3, :3], many)
 
     def find_nearest(self, points: Points, places: Floats, many: int) -> tuple[Ints, Floats]:
-        """Return the frames whose points lie nearest to places in the root's axes, (points, 3), and how far each is."""
+        """Return the frames whose points lie closest to `places` in the root's axes, and their distances [m]."""
         tree = self._trees.get(points)
         if tree is None:
             if len(self._trees) >= MOST_TREES:
@@ -120,7 +120,7 @@ class StyleFrames:
         return found
 
     def find_alike(self, q: Floats, many: int) -> tuple[Ints, Floats]:
-        """Return the frames whose coordinates are nearest to those of a pose, and how far each is."""
+        """Return the frames whose coordinates are closest to those of a pose, and their distances."""
         if "pose" not in self._trees:
             self._trees["pose"] = core.Points(self.x)
         found: tuple[Ints, Floats] = self._trees["pose"].find(
@@ -129,11 +129,11 @@ class StyleFrames:
         return found
 
     def make_gaussian(self, nearest: Ints, far: Floats) -> Gaussian:
-        """Return the Gaussian of frames; they count less the farther they are, and the farthest not at all."""
+        """Return the Gaussian of frames, with weights that decrease to zero at the farthest."""
         return Gaussian(self.chart, *core.gaussian_of(self.x, nearest, far, self.least, 1.0 - COMMON))
 
     def _place_points(self, points: Points) -> Floats:
-        """Return where points are in the root's axes, in all frames, (frames, 3 points)."""
+        """Return the positions of points in the root's axes, in all frames, (frames, 3 points) [m]."""
         out = np.empty((len(self.q), 3 * len(points)))
         for first in range(0, len(self.q), AT_ONCE):
             q = self.q[first : first + AT_ONCE]
@@ -147,11 +147,11 @@ class StyleFrames:
 
 
 def find_root(model: Model, parts: Sequence[Floats]) -> tuple[str | None, set[int]]:
-    """Return the frame that carries the whole body through the clips, and the velocities outside the style.
+    """Return the frame of the root that moves through the clips, and the velocities outside the style.
 
-    A body is carried by joints that slide in space and by turns that follow them, above everything else that moves.
-    Files may hold several in a row, such as a node at the origin and hips that travel; the last that travels counts.
-    No style are the joints that carry, and the lengths of bones.
+    The root consists of joints that translate in space and the rotations that follow them, above all other moving
+    joints. Files may contain several in sequence, such as a node at the origin and moving hips; the last moving one
+    counts. Root joints and bone lengths are not part of the style.
     """
     groups: list[list[Joint]] = []
     for joint in list_trunk(model):
@@ -170,7 +170,7 @@ def find_root(model: Model, parts: Sequence[Floats]) -> tuple[str | None, set[in
 
 
 def list_trunk(model: Model) -> list[Joint]:
-    """Return the joints above everything else that moves, from the base on."""
+    """Return the joints above all branches of the body, base first."""
     below: dict[str | None, list[Joint]] = {}
     for joint in model.joints:
         if joint.nv:
@@ -185,6 +185,6 @@ def list_trunk(model: Model) -> list[Joint]:
 
 
 def is_moved(model: Model, frame: str) -> bool:
-    """Return whether a joint with freedom of its own carries a frame directly."""
+    """Return whether the joint of a frame has degrees of freedom of its own."""
     joint = model.frame(frame).joint
     return joint is not None and model.joint(joint).nv > 0
