@@ -1,6 +1,6 @@
-"""Limits, one a file: rules that a solution never breaks. Joint ranges hold without being named.
+"""Limits, one class per file: constraints that a solution never violates. Joint ranges always apply.
 
-Each loads when it is first used.
+Each class is imported on first use.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Acceleration: how fast joints may change their speed.
+"""Acceleration: a bound on the acceleration of joints.
 
     rule   |v_i - v_i before| <= max_i dt      radians per second squared; metres per second squared for slides
 
-It is about time, so it holds in `Solver.step`, from one call to the next, and is rejected by `solve`. A joint must also
-be able to stop before its range ends: v_i <= sqrt(2 max_i (upper_i - q_i)).
+It depends on time, so it applies in `Solver.step`, from one call to the next, and is rejected by `solve`. A joint must
+also be able to stop before its limit: v_i <= sqrt(2 max_i (upper_i - q_i)).
 Source: Del Prete, Joint position and velocity bounds in discrete-time acceleration/torque control, 2018.
 """
 
@@ -24,11 +24,11 @@ __all__ = ["Acceleration"]
 
 @dataclass(frozen=True)
 class Acceleration(Limit):
-    """Keep joints from changing their speed faster than this.
+    """Bound the acceleration of joints.
 
     Attributes:
-        max: One number for all joints, or {joint: number, or one for each of its velocities}; joints that are not named
-            are free [rad/s^2, m/s^2].
+        max: One number for all joints, or {joint: number, or one per velocity}; other joints are unbounded
+            [rad/s^2, m/s^2].
     """
 
     max: Any
@@ -38,9 +38,9 @@ class Acceleration(Limit):
         self.settle("acceleration", max=read_most(self.max, "Acceleration"))
 
     def bounds(self, model: Model) -> NDArray[np.float64]:
-        """Return the largest change of rate of every velocity, per second; infinite if unbounded."""
+        """Return the largest acceleration of every velocity [rad/s^2, m/s^2]; infinite if unbounded."""
         return bound_each(model, self.max, "Acceleration")
 
     def bound_rates(self, model: Model) -> RateBounds:
-        """See Limit.bound_rates."""
+        """Return the bounds on velocities; see `Limit.bound_rates`."""
         return RateBounds(acceleration=self.bounds(model))

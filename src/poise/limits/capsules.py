@@ -1,11 +1,11 @@
-"""The capsules of a body, and which of them may meet.
+"""The capsules of a body, and the pairs that may collide.
 
-A part that brings collision solids is made of those: spheres and capsules as they are, cylinders and boxes as the
-smallest capsule along their longest side that covers them. Meshes are not opened: a part that has only meshes, and
-every part of a body that brings nothing at all, is drawn from the skeleton (`poise.limits.skeleton`).
+A part with collision solids is made of those: spheres and capsules unchanged, cylinders and boxes as the smallest
+enclosing capsule along their longest side. Meshes are not opened: a part that has only meshes, and every part of a body
+without solids, gets capsules from the skeleton (`poise.limits.skeleton`).
 
-Pairs are chosen so that keeping them apart means something: none on the same part, none on a part and the next one in
-the tree, and none of two parts that are closer than the clearance in the rest pose.
+Pairs exclude capsules on the same part, on adjacent parts of the tree, and on two parts that are closer than the
+clearance in the rest pose.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["BodyCapsule", "body_capsules", "capsule_distances", "choose_pairs"]
 
 Pairs = NDArray[np.int64]
 
-TOUCH = 1e-6  # of L: gaps that are this small are rounding
+TOUCH = 1e-6  # of L: gaps below this are rounding errors
 
 
 @lru_cache(maxsize=16)
@@ -45,7 +45,7 @@ def body_capsules(model: Model) -> tuple[BodyCapsule, ...]:
 
 
 def cover_solid(shape: Shape) -> BodyCapsule:
-    """Return a capsule that covers a solid."""
+    """Return a capsule that encloses a solid."""
     solid, axis = shape.shape, np.array([0.0, 0.0, 1.0])
     if isinstance(solid, Sphere):
         half, radius = 0.0, solid.radius
@@ -65,7 +65,7 @@ def cover_solid(shape: Shape) -> BodyCapsule:
 
 
 def cover_cylinder(radius: float, length: float) -> tuple[float, float]:
-    """Return half the segment and the radius of the smallest capsule around a cylinder, by volume."""
+    """Return the half-length and radius of the enclosing capsule of a cylinder with the least volume [m]."""
     half = np.linspace(0.0, length / 2, 65)
     around = np.hypot(radius, length / 2 - half)
     best = int(np.argmin(around**2 * (2.0 * half + 4.0 / 3.0 * around)))
@@ -73,7 +73,7 @@ def cover_cylinder(radius: float, length: float) -> tuple[float, float]:
 
 
 def capsule_distances(model: Model, capsules: tuple[BodyCapsule, ...], pairs: Pairs, q: Floats) -> Floats:
-    """Return the gaps between the surfaces of pairs of capsules in a pose [m], negative where they overlap."""
+    """Return the gaps between pairs of capsules in a pose [m]; negative if they overlap."""
     a, b = place_capsules(model, capsules, q)
     radius = np.array([capsule.radius for capsule in capsules])
     one, other = pairs[:, 0], pairs[:, 1]
@@ -82,7 +82,7 @@ def capsule_distances(model: Model, capsules: tuple[BodyCapsule, ...], pairs: Pa
 
 
 def place_capsules(model: Model, capsules: tuple[BodyCapsule, ...], q: Floats) -> tuple[Floats, Floats]:
-    """Return both ends of every capsule in the world, (n, 3) each."""
+    """Return both ends of every capsule in the world, (n, 3) each [m]."""
     T = model.fk(q)[[model.frames.index(capsule.frame) for capsule in capsules]]
     ends = np.array([(capsule.a, capsule.b) for capsule in capsules])
     world = np.einsum("nij,nkj->nki", T[:, :3, :3], ends) + T[:, None, :3, 3]
@@ -91,7 +91,7 @@ def place_capsules(model: Model, capsules: tuple[BodyCapsule, ...], q: Floats) -
 
 @lru_cache(maxsize=16)
 def choose_pairs(model: Model, capsules: tuple[BodyCapsule, ...], distance: float) -> Pairs:
-    """Return the pairs of capsules worth keeping apart, (m, 2); the array is kept, and cannot be written."""
+    """Return the pairs of capsules to keep apart, (m, 2), cached and read-only."""
     parts = find_rigid_parts(model)
     of = [parts[model.frame(capsule.frame).name] for capsule in capsules]
     above = find_next_above(model, parts, set(of))
@@ -118,7 +118,7 @@ def choose_pairs(model: Model, capsules: tuple[BodyCapsule, ...], distance: floa
 def find_next_above(
     model: Model, parts: dict[str | None, str | None], drawn: set[str | None]
 ) -> dict[str | None, str | None]:
-    """Return for each part the next one above it that has capsules; a part without any keeps no others apart."""
+    """Return the closest ancestor with capsules for each part; parts without capsules are skipped."""
     out: dict[str | None, str | None] = {}
     for part in drawn - {None}:
         assert part is not None

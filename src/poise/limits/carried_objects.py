@@ -1,9 +1,9 @@
-"""Clearance between a body and objects that move along a path of their own.
+"""Clearance between a body and objects that move along given paths.
 
     rule   gap(capsule, object) >= distance       metres, for every capsule of the body that does not hold the object
 
-The object is a frame of the model that is solved, on a joint that solvers leave alone; its q places it. A box
-is kept clear of exactly, as are balls and capsules; a cylinder by the smallest capsule that covers it.
+The object is a frame of the solved model, on a joint that solvers do not move; its q places it. Boxes, balls and
+capsules are exact; a cylinder is replaced by the smallest enclosing capsule.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class CarriedObject:
     """An object as part of the solved model.
 
     Attributes:
-        object: What it is.
+        object: The object.
         frame: The frame that it moves with.
-        spared: Rigid parts of the body that may touch it: the hands that hold it, and the parts below them.
-        next: The parts that carry those hands, and their thickness next to the object [m]: a forearm is thicker
-            than the hand that lies flat on it.
+        spared: Rigid parts of the body that may touch it: the hands that hold it, and their descendants.
+        next: The parents of those hands, with their reduced radius next to the object [m]: a forearm is thicker than
+            the hand that lies flat on it.
     """
 
     object: Object
@@ -49,12 +49,12 @@ class CarriedObject:
     next: Mapping[str | None, float] = field(default_factory=dict)
 
     def thin(self, capsule: BodyCapsule, part: str | None) -> BodyCapsule:
-        """Return a capsule of a part with its thickness next to the object."""
+        """Return a capsule of a part with its reduced radius next to the object."""
         most = self.next.get(part)
         return capsule if most is None or capsule.radius <= most else replace(capsule, radius=most)
 
     def cover(self) -> tuple[BodyCapsule, ...]:
-        """Return its capsules for the kernels: one, or the two that hold the axes of a box."""
+        """Return its capsules for the kernels: one, or the two that encode the axes of a box."""
         T, shape = self.object.offset, self.object.shape
         if isinstance(shape, Box):
             ends = [make_triple(np.asarray(T[:3, 3] + axis)) for axis in (np.zeros(3), *T[:3, :3].T)]
@@ -69,7 +69,7 @@ class ClearOfObjects(Clearance):
     Attributes:
         body: The body without the objects, whose capsules are kept clear.
         carried: The objects.
-        given: Pairs with the name of an object in them, as they were given.
+        given: Pairs that contain the name of an object, as given.
     """
 
     body: Any = None
@@ -78,7 +78,7 @@ class ClearOfObjects(Clearance):
 
     @classmethod
     def extend(cls, limit: Clearance, body: Model, carried: tuple[CarriedObject, ...]) -> ClearOfObjects:
-        """Return a limit with objects; pairs that name one are kept apart, all of them where pairs are "auto"."""
+        """Return a limit with objects; it applies to pairs that name one, or to all objects if pairs is "auto"."""
         names = {each.object.name for each in carried}
         pairs = limit.pairs
         given: tuple[tuple[str, str], ...] = ()
@@ -100,21 +100,21 @@ class ClearOfObjects(Clearance):
 
     @property
     def kind(self) -> str:
-        """What `ActiveLimit.kind` calls it."""
+        """The value of `ActiveLimit.kind`."""
         return "clearance"
 
     def capsules(self, model: Model) -> tuple[BodyCapsule, ...]:
-        """Return the capsules that the body alone is made of."""
+        """Return the capsules of the body alone."""
         return body_capsules(self.body)
 
     def index_pairs(self, model: Model) -> NDArray[np.int64]:
-        """Return which capsules of the body are kept apart, (m, 2)."""
+        """Return the indices of the capsules of the body to keep apart, (m, 2)."""
         if self.pairs == "auto":
             return choose_pairs(self.body, self.capsules(model), self.distance)
         return super().index_pairs(self.body)
 
     def rows(self, model: Model, moves: NDArray[np.bool_]) -> LimitRows:
-        """Return the rows of the body and its world, and one for each capsule and object."""
+        """Return the rows of the body and the world, and one for each capsule and object."""
         own = super().rows(model, moves).rows if self.pairs or self.world else ()
         parts = find_rigid_parts(self.body)
         found = []
@@ -141,7 +141,7 @@ class ClearOfObjects(Clearance):
         return LimitRows((*own, *found))
 
     def find_parts(self, each: CarriedObject, parts: dict[str | None, str | None]) -> set[str | None] | None:
-        """Return the parts that are kept clear of an object; None for all of them."""
+        """Return the parts to keep clear of an object, or None for all of them."""
         if self.pairs == "auto":
             return None
         others = [{*pair} - {each.object.name} for pair in self.given if each.object.name in pair]

@@ -1,9 +1,9 @@
-"""Clearance: keep the body clear of itself and of the world.
+"""Clearance: avoid self-collisions and collisions with the world.
 
     rule   gap(a, b) >= distance        metres, for every pair of capsules, and every capsule and region
            gap = distance of the two segments - radius_a - radius_b
 
-The body is made of capsules (`poise.limits.capsules`); regions of the world are solid. What is closer than that at the
+The body is made of capsules (`poise.limits.capsules`); regions of the world are solid. A pair that is closer at the
 start never comes closer. Source: Faverjon and Tournassoud, A local based approach for path planning of manipulators
 with a high number of degrees of freedom, 1987 (distance rows in each step).
 """
@@ -32,13 +32,13 @@ Op = core.LimitOp
 
 @dataclass(frozen=True)
 class Clearance(Limit):
-    """Keep the body clear of itself and of the world.
+    """Avoid self-collisions and collisions with the world.
 
     Attributes:
-        pairs: "auto" for all pairs of parts that can sensibly meet; a list of pairs of frames, each meaning the whole
-            part that it is on; an empty list for the world alone.
-        distance: The gap to keep [m].
-        world: HalfSpaces, Spheres (Balls), Boxes and Capsules to keep out of.
+        pairs: "auto" for all pairs of parts that can collide; a list of pairs of frames, each meaning its whole rigid
+            part; an empty list for the world alone.
+        distance: The smallest allowed gap [m].
+        world: HalfSpaces, Spheres (Balls), Boxes and Capsules to avoid.
     """
 
     pairs: Any = "auto"
@@ -56,7 +56,7 @@ class Clearance(Limit):
             raise InvalidValue("Clearance: it limits nothing; give pairs=, or world=[...].")
 
     def capsules(self, model: Model) -> tuple[BodyCapsule, ...]:
-        """Return the capsules that the body is made of."""
+        """Return the capsules of the body."""
         return body_capsules(model)
 
     def rows(self, model: Model, moves: NDArray[np.bool_]) -> LimitRows:
@@ -79,7 +79,7 @@ class Clearance(Limit):
         return LimitRows(tuple(found))
 
     def index_pairs(self, model: Model) -> NDArray[np.int64]:
-        """Return which capsules are kept apart, (m, 2)."""
+        """Return the indices of the capsules to keep apart, (m, 2)."""
         capsules = self.capsules(model)
         if self.pairs == "auto":
             return choose_pairs(model, capsules, self.distance)
@@ -103,7 +103,7 @@ class Clearance(Limit):
 
 
 def read_pairs(pairs: Any) -> Any:
-    """Return the word auto, or pairs of names."""
+    """Return "auto", or pairs of names."""
     if isinstance(pairs, str):
         if pairs != "auto":
             raise InvalidValue(f"Clearance: pairs is {pairs!r}; give 'auto' or a list of pairs of frames.")
@@ -118,7 +118,7 @@ def read_pairs(pairs: Any) -> Any:
 
 
 def read_world(world: Any) -> tuple[Region, ...]:
-    """Return regions, one or several, as a tuple."""
+    """Return one or several regions as a tuple."""
     given = (world,) if isinstance(world, Region) else tuple(world) if isinstance(world, Iterable) else None
     if given is None or not all(isinstance(region, Region) for region in given):
         raise InvalidValue(f"Clearance: world is {world!r}; give a list of HalfSpace, Sphere, Box and Capsule.")
@@ -126,14 +126,14 @@ def read_world(world: Any) -> tuple[Region, ...]:
 
 
 def make_clearance_table(model: Model, clearance: Clearance) -> dict[str, Any]:
-    """Return the limit in numbers.
+    """Return the limit as arrays.
 
     Returns:
         frames: Index of each capsule's frame, (n,).
         a, b, radius: Its segment in that frame and its radius, (n, 3), (n, 3), (n,).
-        moves: Whether it can move against the world, (n,).
-        pairs: Which capsules are kept apart, (m, 2).
-        distance: The gap to keep [m].
+        moves: Whether it can move relative to the world, (n,).
+        pairs: Indices of the capsules to keep apart, (m, 2).
+        distance: The smallest allowed gap [m].
         halfspaces: Normal and offset d in n . x <= d, (k, 4).
         spheres: Centre and radius, (k, 4).
         boxes: Rotation (9, rows), centre (3), half sizes (3): (k, 15).
@@ -166,7 +166,7 @@ def make_clearance_table(model: Model, clearance: Clearance) -> dict[str, Any]:
 
 def list_world_rules(table: Mapping[str, Any]) -> Iterator[tuple[core.LimitOp, int, tuple[float, ...], str]]:
     """Yield the rules of one capsule in the world: operation, end of the capsule, numbers, name."""
-    for plane in table["halfspaces"].tolist():  # solid where n . x <= d
+    for plane in table["halfspaces"].tolist():  # solid if n . x <= d
         for end in (0, 1):
             yield Op.PLANE, end, tuple(plane), "a half-space"
     for ball in table["spheres"].tolist():
@@ -178,5 +178,5 @@ def list_world_rules(table: Mapping[str, Any]) -> Iterator[tuple[core.LimitOp, i
 
 
 def make_rows(values: Iterable[Sequence[float]], width: int) -> NDArray[np.float64]:
-    """Return a table of numbers, which may be empty."""
+    """Return an array of rows, which may be empty."""
     return np.array(list(values), dtype=np.float64).reshape(-1, width)

@@ -1,9 +1,9 @@
-"""Closed: a loop that stays closed.
+"""Closed: a kinematic loop that stays closed.
 
     rule   T_other^-1 T_frame = transform            to 1e-9 L metres and 1e-9 radians
 
-A body is a tree; a loop in it (a four-bar linkage, a delta robot, two hands on one bar) is closed by a rule between
-two of its frames. With three numbers in place of a transform only the point is held, as by a ball-and-socket.
+A body is a tree; a loop in it (a four-bar linkage, a delta robot, two hands on one bar) is closed by a constraint
+between two of its frames. With three numbers instead of a transform only the position is fixed, as by a ball joint.
 Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, chapter 8.
 """
 
@@ -28,14 +28,14 @@ __all__ = ["CLOSE", "Closed"]
 
 @dataclass(frozen=True)
 class Closed(Limit):
-    """Hold two frames together, always.
+    """Keep two frames at a fixed relative pose.
 
     Attributes:
-        frame: The one frame.
-        other: The other frame.
-        transform: Where the one is, seen from the other: a Transform or 4x4; or three numbers [m] for its point alone.
-            The two coincide unless given.
-        point: Where on the one frame, in its own coordinates; its origin unless given.
+        frame: The first frame.
+        other: The second frame.
+        transform: Pose of the first frame relative to the second: a Transform or 4x4 matrix; or three numbers [m] for
+            its position alone. By default the two coincide.
+        point: A point of the first frame, in its own coordinates [m]; by default its origin.
     """
 
     frame: str
@@ -54,11 +54,11 @@ class Closed(Limit):
         )
 
     def rows(self, model: Model, moves: NDArray[np.bool_]) -> LimitRows:
-        """Return the one loop, whatever may move."""
+        """Return the loop; it does not depend on `moves`."""
         return LimitRows(loops=(self.row(model),))
 
     def row(self, model: Model) -> LoopRow:
-        """Return the loop in numbers."""
+        """Return the loop in the form that the kernels use."""
         frame, other = model.frame(self.frame).name, model.frame(self.other).name
         parts = find_rigid_parts(model)
         if parts[frame] == parts[other]:

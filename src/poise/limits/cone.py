@@ -1,12 +1,12 @@
-"""Cone: how far a ball joint may turn.
+"""Cone: the range of a ball joint.
 
-    rule   R = R_swing R_twist, twist about `axis`, swing about a direction across it
+    rule   R = R_swing R_twist, twist about `axis`, swing about a direction perpendicular to it
            round cone:     |swing| <= angle
            elliptic cone:  (s_x / a_x)^2 + (s_y / a_y)^2 <= 1,   s the swing's rotation vector
            twist:          low <= twist <= high
            angle:          |log R| <= angle                                              radians
 
-What is given replaces that part of the model's own cone, and the rest of it holds as before.
+Given values replace those of the model's own cone; the others are kept.
 Source: Grassia, Practical parameterization of rotations using the exponential map, 1998, section 5 (swing and twist);
 Baerlocher and Boulic, Parametrization and range of motion of the ball-and-socket joint, 2001.
 """
@@ -31,7 +31,7 @@ from poise.native import core
 __all__ = ["Cone", "find_cones", "make_cone_rows"]
 
 OPEN = core.OPEN
-PARTS = (("swing", "upper"), ("twist", "lower"), ("twist", "upper"), ("angle", "upper"))  # in the kernels' order
+PARTS = (("swing", "upper"), ("twist", "lower"), ("twist", "upper"), ("angle", "upper"))  # in the order of the kernels
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ class Cone(Limit):
 
     Attributes:
         joint: The ball joint.
-        swing: Half the opening of a round cone; or two angles, about the two directions across the axis (x and y for
-            axis z), which span an elliptic cone [rad].
-        twist: Lowest and highest turn about the axis [rad].
-        axis: The axis of twist, in the joint's own frame; that of the model's cone, or z, unless given.
-        angle: Largest turn in all, about any axis [rad].
+        swing: Half the opening angle of a round cone; or two angles, about the two directions perpendicular to the axis
+            (x and y for axis z), for an elliptic cone [rad].
+        twist: Lowest and highest rotation about the axis [rad].
+        axis: The axis of twist, in the joint's own frame; by default that of the model's cone, or z.
+        angle: Largest total rotation, about any axis [rad].
     """
 
     joint: str
@@ -75,12 +75,12 @@ class Cone(Limit):
         )
 
     def change_cones(self, model: Model, cones: Mapping[str, BallRange]) -> dict[str, BallRange]:
-        """Return the range of the joint with this cone over those of the model and of earlier cones."""
+        """Return the range of the joint with this cone applied over earlier ones."""
         name = model.joint(self.joint).name
         return {name: self.range(model, cones.get(name))}
 
     def range(self, model: Model, base: BallRange | None = None) -> BallRange:
-        """Return the joint's range with this cone; omitted values are the model's own (or those of `base`)."""
+        """Return the joint's range with this cone; omitted values are those of `base`, or the model's own."""
         joint = model.joint(self.joint)
         if joint.kind != "ball":
             raise InvalidValue(f"Cone: joint {joint.name!r} is {joint.kind}; only ball joints have cones.")
@@ -90,7 +90,7 @@ class Cone(Limit):
 
 
 def read_angles(values: Any) -> Any:
-    """Return two angles as a tuple; one stays itself."""
+    """Return two angles as a tuple; one angle is unchanged."""
     return tuple(values) if np.ndim(values) == 1 else values
 
 
@@ -105,9 +105,9 @@ def find_cones(model: Model, limits: Iterable[Limit] = ()) -> dict[str, BallRang
 def make_cone_rows(
     model: Model, limits: Mapping[str, Limit], moves: NDArray[np.bool_]
 ) -> Iterator[tuple[str, LimitRows]]:
-    """Yield, for each ball joint with a range that may move, its limit's name (empty: the model's own) and rows.
+    """Yield the limit name (empty: the model's own) and rows of each ball joint with a range that may move.
 
-    Which rules a cone has is decided here: the kernels compute the rows that they are given.
+    The rules of a cone are chosen here: the kernels compute the rows that they are given.
     """
     found = find_cones(model)
     owners: dict[str, str] = {}
@@ -121,7 +121,7 @@ def make_cone_rows(
 
 
 def make_joint_rows(joint: Joint, cone: BallRange) -> Iterator[LimitRow]:
-    """Yield one row for each bound that the range has."""
+    """Yield one row for each bound of the range."""
     numbers = pack_cone(cone)
     given = (joint.q.start, joint.v.start, numbers)
     ends = (min(numbers[9:11]), *numbers[11:14])
@@ -133,7 +133,7 @@ def make_joint_rows(joint: Joint, cone: BallRange) -> Iterator[LimitRow]:
 
 
 def pack_cone(cone: BallRange) -> tuple[float, ...]:
-    """Return axis, two directions across it, swing (2), twist (2), angle; x and y are across z."""
+    """Return axis, two perpendicular directions (x and y for z), swing (2), twist (2), angle [rad]."""
     axis = np.asarray(cone.axis, dtype=np.float64)
     flat = np.array([1.0, 0.0, 0.0]) if abs(axis[0]) < 0.9 else np.array([0.0, 1.0, 0.0])
     first = flat - axis * (flat @ axis)
@@ -145,6 +145,6 @@ def pack_cone(cone: BallRange) -> tuple[float, ...]:
 
 
 def widen_range(low: float, high: float) -> tuple[float, float]:
-    """Return a range widened by the rounding of an angle if it would otherwise be a single number."""
+    """Return a range widened to the rounding error of an angle if it is narrower."""
     slack = max(ROUNDING - (high - low) / 2, 0.0)
     return low - slack, high + slack

@@ -1,9 +1,9 @@
-"""Coupled: a range for a sum of joint coordinates.
+"""Coupled: a range for a weighted sum of joint coordinates.
 
-    rule   lower <= sum_i c_i q_i <= upper           radians and metres, as the coordinates are
+    rule   lower <= sum_i c_i q_i <= upper           in the units of the coordinates, rad and m
 
-A finger whose last joint bends with the one before it, a shoulder whose reach depends on how it is turned, a cable over
-two pulleys; with lower = upper, an equality. Source: Kanoun, Lamiraux and Wieber, Kinematic control of redundant
+Examples: a finger whose last joint bends with the previous one, a shoulder whose range depends on its rotation, a cable
+over two pulleys; with lower = upper, an equality. Source: Kanoun, Lamiraux and Wieber, Kinematic control of redundant
 manipulators: generalizing the task-priority framework to inequality tasks, 2011 (linear inequality rows).
 """
 
@@ -28,12 +28,12 @@ __all__ = ["Coupled", "CoupledRow"]
 
 
 class CoupledRow(NamedTuple):
-    """A coupled range in numbers: ``lower <= coefficients . q[q_index] <= upper``, and the same row over velocities.
+    """A coupled range as arrays: ``lower <= coefficients . q[q_index] <= upper``, and the same row over velocities.
 
     Attributes:
-        q_index: Which numbers of q.
-        v_index: Which velocities.
-        coefficients: One for each.
+        q_index: Indices in q.
+        v_index: Indices in v.
+        coefficients: The coefficient of each.
         lower: Lowest value of the sum.
         upper: Highest value of the sum.
     """
@@ -47,13 +47,13 @@ class CoupledRow(NamedTuple):
 
 @dataclass(frozen=True)
 class Coupled(Limit):
-    """Keep a sum of joint coordinates in a range.
+    """Keep a weighted sum of joint coordinates in a range.
 
     Attributes:
-        joints: {joint: coefficient}. Of a joint with several coordinates name the one, as `joint.coordinates` does:
-            "hip.rx" of an Euler joint, "base.angle" of a planar one; or by number, "hip.0", "hip.1".
-        lower: Lowest value; open unless given.
-        upper: Highest value; open unless given.
+        joints: {joint: coefficient}. For a joint with several coordinates, name one as in `joint.coordinates`: "hip.rx"
+            of an Euler joint, "base.angle" of a planar one; or by index, "hip.0", "hip.1".
+        lower: Lowest value; by default unbounded.
+        upper: Highest value; by default unbounded.
     """
 
     joints: Any
@@ -77,7 +77,7 @@ class Coupled(Limit):
         self.settle("coupled " + "+".join(name for name, _ in given), joints=given, lower=low, upper=high)
 
     def rows(self, model: Model, moves: NDArray[np.bool_]) -> LimitRows:
-        """Return one row for each end of the range, whatever may move."""
+        """Return one row for each finite bound; they do not depend on `moves`."""
         row = self.row(model)
         unit = find_unit(model, row)
         factors = (row.coefficients / unit).tolist()
@@ -101,7 +101,7 @@ class Coupled(Limit):
         )
 
     def write_sum(self) -> str:
-        """Write the sum as it would be written by hand."""
+        """Write the sum as a formula."""
         out = ""
         for name, factor in self.joints:
             size = "" if abs(factor) == 1 else f"{abs(factor):g} "
@@ -110,11 +110,11 @@ class Coupled(Limit):
         return out
 
     def row(self, model: Model) -> CoupledRow:
-        """Return the sum and its range in numbers.
+        """Return the sum and its range as arrays.
 
         Raises:
-            NameNotFound: A joint or part that is not there.
-            InvalidValue: A joint without single coordinates, or a range that the joint ranges never meet.
+            NameNotFound: A joint or coordinate does not exist.
+            InvalidValue: A joint has no scalar coordinates, or no pose within the joint ranges satisfies the range.
         """
         sums: dict[tuple[int, int], float] = {}
         shift = 0.0
@@ -133,10 +133,10 @@ class Coupled(Limit):
 
 
 def find_unit(model: Model, row: CoupledRow) -> float:
-    """Return the unit of a sum of coordinates: about its change per radian, or per L of a slide.
+    """Return the scale of a sum of coordinates: approximately its change per radian, or per L of a slide.
 
-    A power of two, so that nothing is rounded. No less than a sixteenth of its bounds, or rounding would be more than
-    the hair's breadth that a pose keeps from them.
+    A power of two, so that nothing is rounded, and at least a sixteenth of the bounds, so that rounding errors stay
+    below the margin that a pose keeps from them.
     """
     each = np.abs(row.coefficients) * np.where(~model.slides[row.v_index], 1.0, model.length)
     bounds = [abs(bound) / 16.0 for bound in (row.lower, row.upper) if np.isfinite(bound)]
@@ -145,14 +145,14 @@ def find_unit(model: Model, row: CoupledRow) -> float:
 
 
 def read_end(value: Any, what: str, open_end: float) -> float:
-    """Return one end of the range; infinity on its own side is allowed."""
+    """Return one bound of the range; infinity on its own side is allowed."""
     if value is None or (isinstance(value, (int, float)) and value == open_end):
         return open_end
     return read_number(value, f"Coupled: {what}")
 
 
 def find_coordinate(model: Model, name: str) -> tuple[Joint, int]:
-    """Return the joint that a name means, and which of its coordinates."""
+    """Return the joint with this name, and the index of its coordinate."""
     known = {joint.name for joint in model.joints}
     stem, dot, part = (name, "", "") if name in known else name.rpartition(".")
     if not dot and name not in known:
@@ -171,14 +171,14 @@ def find_coordinate(model: Model, name: str) -> tuple[Joint, int]:
 
 
 def name_parts(joint: Joint) -> dict[str, int]:
-    """Map the names of a joint's coordinates to their indices; numbers and axis letters work too."""
+    """Map the names of a joint's coordinates to their indices; indices and axis letters are also accepted."""
     names = {coordinate.name: k for k, coordinate in enumerate(joint.coordinates)}
     letters = {letter.lower(): k for k, letter in enumerate(joint.order)} if len(set(joint.order)) == 3 else {}
     return names | letters | {str(k): k for k in range(len(names))}
 
 
 def check_meets(model: Model, row: CoupledRow, name: str) -> None:
-    """Refuse a range that no pose inside the joint ranges has."""
+    """Raise `InvalidValue` if no pose within the joint ranges satisfies the coupled range."""
     ends = np.stack([model.lower[row.v_index] * row.coefficients, model.upper[row.v_index] * row.coefficients])
     ends[:, row.coefficients == 0.0] = 0.0
     least, most = float(ends.min(axis=0).sum()), float(ends.max(axis=0).sum())

@@ -1,4 +1,4 @@
-"""Limit: a rule without weight or priority that a solution never breaks.
+"""Limit: a constraint without weight or priority that a solution never violates.
 
 `rows` translates a limit for the kernels, as `Goal.rows` does for a goal.
 """
@@ -22,30 +22,30 @@ if TYPE_CHECKING:
 
 __all__ = ["CLOSE", "Limit", "LimitRow", "LimitRows", "LoopRow", "RateBounds", "name_limits"]
 
-CLOSE = 1e-9  # how well a closed loop is closed: of L [m], and radians
-ROUNDING = 5e-13  # what a limit whose two ends are equal is opened by: an angle or a sum has that much rounding
+CLOSE = 1e-9  # tolerance of a closed loop: of L [m], and rad
+ROUNDING = 5e-13  # rad, or in the scale of a sum: widening of a limit with equal bounds, to allow for rounding
 
 
 class LimitRow(NamedTuple):
-    """One number that must not be negative, as the kernels read it, with its name.
+    """One inequality (a number that must not be negative) in the form that the kernels use, with its name.
 
-    What the numbers of an operation mean stands in `native/kernels/limits/limits.h`.
+    The numbers of each operation are described in `native/kernels/limits/limits.h`.
 
     Attributes:
         op: The operation that computes the number.
-        numbers: Numbers of that operation, 16 at most.
-        distance: The gap that two surfaces keep [m].
-        capsules: The capsules of the body that it is about, one or two.
-        which: The end of the capsule, or the rule of the cone, that it is about.
+        numbers: Numbers of that operation, at most 16.
+        distance: The smallest gap between two surfaces [m].
+        capsules: The capsules of the body that it involves, one or two.
+        which: The end of the capsule, or the rule of the cone.
         cone: The first index in q, the first velocity and the 14 numbers of a ball joint's range.
         terms: The index in q, the velocity and the factor of each coordinate in a sum.
-        end: The value that must not be passed [rad, m].
-        unit: How many radians or metres the kernels call 1.
-        side: Which end of the range it is, "lower" or "upper".
-        joint: The joint that it is about; empty if there are several.
-        part: What of the joint: "swing", "twist", "angle".
-        between: The two things that it keeps apart.
-        about: What has the value, as a sentence would name it; the limit itself if empty.
+        end: The bound [rad, m].
+        unit: Radians or metres per unit in the kernels.
+        side: The bound of the range, "lower" or "upper".
+        joint: The joint of the limit; empty if there are several.
+        part: The part of a ball joint's range: "swing", "twist", "angle".
+        between: The names of the two objects that it keeps apart.
+        about: A description of the limited value; the limit itself if empty.
     """
 
     op: core.LimitOp
@@ -65,14 +65,14 @@ class LimitRow(NamedTuple):
 
 
 class LoopRow(NamedTuple):
-    """A loop that stays closed, in numbers.
+    """A closed loop in the form that the kernels use.
 
     Attributes:
         frame: The frame.
-        other: The frame that the target is given in.
-        point: Where on the frame.
+        other: The frame in which the target is given.
+        point: A point of the frame [m].
         target: Rotation (9) and position (3), in the other frame.
-        turns: Whether the rotation is held too.
+        turns: Whether the rotation is also fixed.
     """
 
     frame: str
@@ -83,7 +83,7 @@ class LoopRow(NamedTuple):
 
 
 class LimitRows(NamedTuple):
-    """A limit as the kernels see it.
+    """A limit in the form that the kernels use.
 
     Attributes:
         rows: Numbers that must not be negative.
@@ -95,11 +95,11 @@ class LimitRows(NamedTuple):
 
 
 class RateBounds(NamedTuple):
-    """The bounds of a limit about time on every velocity; None if it has none, infinite if unbounded.
+    """The bounds of a time-dependent limit on every velocity; None if it has none, infinite if unbounded.
 
     Attributes:
-        speed: The largest rate, (nv,) [rad/s, m/s].
-        acceleration: The largest change of rate in a second, (nv,) [rad/s^2, m/s^2].
+        speed: The largest velocity, (nv,) [rad/s, m/s].
+        acceleration: The largest acceleration, (nv,) [rad/s^2, m/s^2].
     """
 
     speed: NDArray[np.float64] | None = None
@@ -108,40 +108,40 @@ class RateBounds(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Limit:
-    """What all limits have.
+    """The base class of limits.
 
     Attributes:
-        name: What it is called in `solution.active_limits` and in `why()`.
+        name: Its name in `solution.active_limits` and in `why()`.
     """
 
     name: str = ""
 
-    timed: ClassVar[bool] = False  # whether it is about time: it then holds in `Solver.step` alone, by `bound_rates`
+    timed: ClassVar[bool] = False  # whether it depends on time and applies only in `Solver.step`, by `bound_rates`
 
     @property
     def kind(self) -> str:
-        """What `ActiveLimit.kind` calls it."""
+        """The value of `ActiveLimit.kind`."""
         return type(self).__name__.lower()
 
     def rows(self, model: Model, moves: NDArray[np.bool_]) -> LimitRows:
-        """Return the limit in the kernels' words.
+        """Return the limit in the form that the kernels use.
 
         Args:
             model: The body.
-            moves: Which velocities may change, (nv,).
+            moves: Whether each velocity may change, (nv,).
         """
         return LimitRows()
 
     def bound_rates(self, model: Model) -> RateBounds:
-        """Return the bounds of a limit about time on every velocity."""
+        """Return the bounds of a time-dependent limit on every velocity."""
         return RateBounds()
 
     def change_cones(self, model: Model, cones: Mapping[str, BallRange]) -> dict[str, BallRange]:
-        """Return the ranges of ball joints that are other ones with this limit than those in `cones`."""
+        """Return the ranges of ball joints that this limit changes, given those in `cones`."""
         return {}
 
     def settle(self, default: str, **values: Any) -> None:
-        """Write checked values, and the name, into a limit that is being made."""
+        """Set checked values and the name on a limit during construction."""
         if not isinstance(self.name, str):
             raise InvalidValue(f"{type(self).__name__}: name must be a string, not {self.name!r}.")
         for key, value in {**values, "name": self.name or default}.items():
@@ -149,10 +149,10 @@ class Limit:
 
 
 def name_limits(limits: Any) -> dict[str, Limit]:
-    """Return limits by name; those of the same name are numbered.
+    """Return limits by name; duplicate names are numbered.
 
     Raises:
-        InvalidValue: Something else is among them.
+        InvalidValue: An entry is not a limit.
     """
     given = [limits] if isinstance(limits, Limit) else limits
     if isinstance(given, str) or not isinstance(given, Iterable):

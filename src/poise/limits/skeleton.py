@@ -1,15 +1,15 @@
-"""Capsules drawn around a skeleton, for bodies whose files bring no solids.
+"""Capsules from a skeleton, for bodies without collision solids.
 
-Each part of the body gets a capsule for each of its bones: from its joint to the next joint, and to each frame that
-nothing hangs on (a fingertip, a heel). A bone that lengthens is two, as the tubes of a telescope are: one on what
-carries it, one on its end, both as long as it is at its shortest. One radius for the part: that of its mass as water,
+Each part of the body gets a capsule for each of its bones: from its joint to the next joint, and to each leaf frame (a
+fingertip, a heel). A bone of variable length is two capsules, like the tubes of a telescope: one on its parent, one on
+its end, both as long as its shortest length. A part has one radius, that of its mass as water,
 
     pi r^2 (sum of bone lengths) + 4/3 pi r^3 = mass / 1000 kg/m^3,
 
-which makes a figure with human masses look human; 0.12 of its longest bone where no masses are known. A part without
-mass is as thick as the one that it carries. No radius is above 0.08 L or half the way to a neighbour's joint. Capsules
-end at the frames that they are drawn to, and stand on the lowest frame of the rest pose instead of reaching below it.
-What carries a pelvis and weighs nothing ("Root", "Armature", "Reference") is a place in the scene and no bone.
+which gives natural proportions for human masses; 0.12 of its longest bone if no masses are known. A part without mass
+is as thick as its child. No radius is above 0.08 L or half the distance to a neighbour's joint. Capsules end at their
+frames, and do not reach below the lowest frame of the rest pose. Massless ancestors of a pelvis ("Root", "Armature",
+"Reference") only place the body in the scene and are not bones.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ __all__ = ["BodyCapsule", "find_water_radius", "make_skeleton_capsules"]
 
 WATER = 1000.0  # [kg/m^3]
 THICKEST = 0.08  # of L
-SLENDER = 0.12  # radius of a bone without mass, by its length
-SHORT = 0.003  # of L: bones shorter than this are none
+SLENDER = 0.12  # radius of a bone without mass, relative to its length
+SHORT = 0.003  # of L: shorter bones are skipped
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,8 @@ class BodyCapsule:
     Attributes:
         frame: The frame.
         a: One end of its segment, in the frame [m].
-        b: The other end.
-        radius: How far it reaches around the segment [m].
+        b: The other end [m].
+        radius: Its radius [m].
     """
 
     frame: str
@@ -51,7 +51,7 @@ class BodyCapsule:
 
 @dataclass(frozen=True, slots=True)
 class BoneSegment:
-    """From a part's joint to the next joint, or to a tip; in the frame that carries the part."""
+    """A segment from a part's joint to the next joint, or to a tip; in the frame that carries the part."""
 
     start: Floats
     end: Floats
@@ -59,12 +59,12 @@ class BoneSegment:
 
     @property
     def length(self) -> float:
-        """[m]."""
+        """The length [m]."""
         return float(np.linalg.norm(self.end - self.start))
 
 
 class Skeleton:
-    """A model's parts, each by the frame that carries it, with their bones and how they hang together."""
+    """A model's rigid parts, each named by the frame that carries it, with their bones and connections."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -81,7 +81,7 @@ class Skeleton:
         self.bones = {part: self.find_bones(part) for part in self.frames}
 
     def carrier(self, part: str | None) -> str:
-        """Return the frame in which a part's points are given."""
+        """Return the frame that carries a part, in which its points are given."""
         return self.frames[part][0] if part is None else part
 
     def move_inside(self, part: str | None, point: Floats) -> Floats:
@@ -91,7 +91,7 @@ class Skeleton:
         return out
 
     def origin(self, joint: Joint) -> Floats:
-        """Return where a joint is in the rest pose, itself at zero; of the length of a bone, where it leads to."""
+        """Return the position of a joint at zero in the rest pose [m]; of a bone length, the position of its end."""
         if joint.locked:
             return np.array(self.places[joint.frame][:3, 3])
         if joint.parent is None:
@@ -115,7 +115,7 @@ class Skeleton:
         return bones + [bone for bone in self.find_tubes(part) if bone.length > SHORT * self.model.length]
 
     def find_tubes(self, part: str | None) -> list[BoneSegment]:
-        """Return the halves of bones that lengthen: those that stand on a part, and the one that leads to it."""
+        """Return the halves of bones of variable length: those that start at a part, and the one that ends there."""
         own = [joint for joint in self.model.joints if joint.length and joint.frame == part]
         bones: list[BoneSegment] = []
         for joint in (*self.joints.get(part, ()), *own):
@@ -128,18 +128,18 @@ class Skeleton:
         return bones
 
     def list_scenery(self) -> set[str | None]:
-        """Return the parts that only place a body with a pelvis in its scene."""
+        """Return the massless parts that only place a body with a pelvis in its scene."""
         pelvis = self.model.roles.get("pelvis")
         above = self.model.ancestors(pelvis)[1:] if pelvis else []
         carriers = {self.roots[name] for name in above} - {self.roots[pelvis]} if pelvis else set()
         return {part for part in carriers if self.mass(part) == 0.0}
 
     def mass(self, part: str | None) -> float:
-        """Return all mass of a part [kg]."""
+        """Return the total mass of a part [kg]."""
         return sum(self.model.frame(name).mass for name in self.frames[part])
 
     def center(self, part: str | None) -> Floats:
-        """Return a part's centre of mass, in its own frame."""
+        """Return a part's centre of mass, in its own frame [m]."""
         total = np.zeros(3)
         for name in self.frames[part]:
             frame, T = self.model.frame(name), self.places[name]
@@ -147,7 +147,7 @@ class Skeleton:
         return self.move_inside(part, total / self.mass(part))
 
     def room(self, part: str | None) -> float:
-        """Return half the way to the nearest joint other than its own [m]."""
+        """Return half the distance to the nearest sibling joint [m]."""
         if part is None:
             return np.inf
         beside = self.joints.get(self.parents[part], [])
@@ -156,7 +156,7 @@ class Skeleton:
         return min((gap / 2 for gap in gaps if gap > SHORT * self.model.length), default=np.inf)
 
     def radius(self, part: str | None) -> float:
-        """Return how thick a part is [m]."""
+        """Return the radius of a part [m]."""
         longest = max((bone.length for bone in self.bones[part]), default=0.0)
         most = min(THICKEST * self.model.length, self.room(part))
         if self.mass(part) > 0.0:
@@ -168,13 +168,13 @@ class Skeleton:
 
 
 def find_water_radius(mass: float, length: float) -> float:
-    """Return the radius of a capsule of that mass and length, made of water [m]."""
+    """Return the radius of a capsule of water with the given mass [kg] and length [m]."""
     roots = np.roots([4.0 / 3.0 * np.pi, np.pi * length, 0.0, -mass / WATER])
     return float(max(root.real for root in roots if abs(root.imag) < 1e-9 * abs(root)))
 
 
 def make_skeleton_capsules(model: Model, parts: set[str | None] | None = None) -> list[BodyCapsule]:
-    """Return capsules around the bones of some parts, all unless named; a heavy part without bones is a ball."""
+    """Return capsules around the bones of some parts, by default all; a part with mass but no bones is a ball."""
     skeleton = Skeleton(model)
     up = model.up_direction
     ground = min((float(T[:3, 3] @ up) for T in skeleton.places.values()), default=0.0)
@@ -195,13 +195,13 @@ def make_skeleton_capsules(model: Model, parts: set[str | None] | None = None) -
 
 
 def shorten_segment(bone: BoneSegment, radius: float) -> tuple[Floats, Floats]:
-    """Return the segment in a bone, which stops a radius before a tip, so that the round end touches it."""
+    """Return the segment of a bone, shortened by the radius at a tip, so that the round end touches it."""
     back = min(radius, bone.length) if bone.tip else 0.0
     return bone.start, bone.end - back / bone.length * (bone.end - bone.start)
 
 
 def lift_point(point: Floats, radius: float, T: Floats, up: Floats, ground: float) -> Floats:
-    """Return the point, lifted if a ball around it would reach below the ground."""
+    """Return the point, raised if a ball around it would reach below the ground."""
     height = float((T[:3, :3] @ point + T[:3, 3]) @ up)
     lifted: Floats = point + max(0.0, ground + radius - height) * (T[:3, :3].T @ up)
     return lifted

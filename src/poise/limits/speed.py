@@ -1,8 +1,8 @@
-"""Speed: how fast joints may move.
+"""Speed: a bound on the speed of joints.
 
     rule   |v_i| <= max_i           radians per second; metres per second for slides
 
-It is about time, so it holds in `Solver.step`, where a time step is given, and is rejected by `solve`.
+It depends on time, so it applies in `Solver.step`, which has a time step, and is rejected by `solve`.
 Source: Kanoun, Lamiraux and Wieber, 2011 (velocity bounds as box constraints of each step).
 """
 
@@ -28,11 +28,10 @@ Most = float | tuple[tuple[str, tuple[float, ...]], ...]
 
 @dataclass(frozen=True)
 class Speed(Limit):
-    """Keep joints slower than this.
+    """Bound the speed of joints.
 
     Attributes:
-        max: One number for all joints, or {joint: number, or one for each of its velocities}; joints that are not named
-            are free [rad/s, m/s].
+        max: One number for all joints, or {joint: number, or one per velocity} [rad/s, m/s]; other joints are free.
     """
 
     max: Any
@@ -42,11 +41,11 @@ class Speed(Limit):
         self.settle("speed", max=read_most(self.max, "Speed"))
 
     def bounds(self, model: Model) -> NDArray[np.float64]:
-        """Return the largest rate of every velocity; infinite if unbounded."""
+        """Return the largest speed of every velocity [rad/s, m/s]; infinite if unbounded."""
         return bound_each(model, self.max, "Speed")
 
     def bound_rates(self, model: Model) -> RateBounds:
-        """See Limit.bound_rates."""
+        """Return the bounds on velocities; see `Limit.bound_rates`."""
         return RateBounds(speed=self.bounds(model))
 
 
@@ -70,7 +69,7 @@ def read_rates(value: Any, what: str) -> tuple[float, ...]:
 
 
 def read_positive(value: Any, what: str) -> float:
-    """Return a number above zero; infinity bounds nothing."""
+    """Return a number above zero; infinity means unbounded."""
     try:
         found = float(value)
     except (TypeError, ValueError):
@@ -81,7 +80,7 @@ def read_positive(value: Any, what: str) -> float:
 
 
 def bound_each(model: Model, most: Most, what: str) -> NDArray[np.float64]:
-    """Return the bound of every velocity; that of a follower is pulled back onto its leader."""
+    """Return the bound of every velocity; the bound of a follower is mapped to its leader."""
     if isinstance(most, float):
         out = np.full(model.nv, most)
         for joint in model.joints:
@@ -100,5 +99,5 @@ def bound_each(model: Model, most: Most, what: str) -> NDArray[np.float64]:
 
 
 def pull_back(most: Any, ratio: float) -> Any:
-    """Return the leader's bound that keeps its follower's."""
+    """Return the leader's bound for a follower's bound."""
     return most / abs(ratio) if ratio else math.inf
