@@ -1,6 +1,6 @@
-"""The solver shelf: one method a file, each with its settings, its source, and what it supports.
+"""The solver methods, one per file, each with its settings, its source, and its capabilities.
 
-Each loads when it is first used.
+Each is imported on first use.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from poise.methods.minimum import Minimum as Minimum
 OverSolver: TypeAlias = Callable[..., Minimum | dict[str, Minimum]]
 OVER = Hook[OverSolver]()
 
-# the names that `method=` accepts, which are also the modules, and the classes
+# the names that `method=` accepts (also the module names), and the classes
 _SHELF = {
     "transpose": "Transpose",
     "gradient": "Gradient",
@@ -71,7 +71,7 @@ def names() -> tuple[str, ...]:
 
 
 def find_method(method: str | Method) -> Method:
-    """Return the method: itself, or the one of that name with its default settings.
+    """Return the method: itself, or the one with this name and default settings.
 
     Raises:
         NameNotFound: No method has this name.
@@ -89,7 +89,7 @@ def find_method(method: str | Method) -> Method:
 
 @cache
 def with_defaults(name: str) -> Method:
-    """Return the method of that name; methods never change, so there is one of each."""
+    """Return the method with this name; methods are immutable, so one instance is cached."""
     module = import_module(f".{name}", __name__)
     found: Method = getattr(module, _SHELF[name])()
     return found
@@ -98,14 +98,14 @@ def with_defaults(name: str) -> Method:
 def over(
     f: Callable[[Floats], ArrayLike], J: Callable[[Floats], ArrayLike] | None, x0: ArrayLike, **options: Any
 ) -> Minimum | dict[str, Minimum]:
-    """Find x with f(x) = 0, or the least |f(x)|^2, by any method of the shelf: the solver as a black box.
+    """Find x with f(x) = 0, or the least |f(x)|^2, by any method: a general solver.
 
     Args:
-        f: From x, (n,), to the residual, (m,).
-        J: From x to the derivative of f, (m, n); None for central differences. It is held against differences.
-        x0: Where to start, (n,).
-        options: `method="auto"` (a name or an object; "all" gives a dictionary with every method that needs no bones),
-            `lower=` and `upper=` (bounds, kept in every step), `tolerance=1e-8` (of |f|), `max_steps=200`,
+        f: A function from x, (n,), to the residual, (m,).
+        J: A function from x to the derivative of f, (m, n), checked against differences; None for central differences.
+        x0: The start, (n,).
+        options: `method="auto"` (a name or an object; "all" returns a dictionary with every method that does not need a
+            skeleton), `lower=` and `upper=` (bounds, kept in every step), `tolerance=1e-8` (of |f|), `max_steps=200`,
             `step_limit=None` (the largest change of an x in one step), `record=False`.
 
     Returns:

@@ -1,23 +1,23 @@
-"""How much arithmetic one step of each method takes, in multiplications.
+"""The cost of one step of each method, in multiplications.
 
 The table of Rabbani's figure 8, for our kernels: m rows (3 for a point, 6 for a pose), n velocities. Evaluating the
-body (its transforms and the Jacobian) is common to all Jacobian rules and counted apart, as `count_body`.
+transforms and the Jacobian of the body is common to all Jacobian methods and counted separately, by `count_body`.
 """
 
 from __future__ import annotations
 
 __all__ = ["count_body", "count_step"]
 
-SWEEPS = 6  # of one-sided Jacobi until the columns are orthogonal, about
+SWEEPS = 6  # approximate number of one-sided Jacobi sweeps until the columns are orthogonal
 
 
 def count_body(rows: int, velocities: int) -> int:
-    """Count transforms of all joints (about 60 each) and the columns of J (about 3 per row)."""
+    """Return the cost of the transforms of all joints (about 60 each) and the columns of J (about 3 per row)."""
     return 60 * velocities + 3 * rows * velocities
 
 
 def count_step(method: str, rows: int, velocities: int) -> int | None:
-    """Count multiplications from J and r to the step; None if a method has no such count."""
+    """Return the multiplications from J and r to the step, or None for methods without such a count."""
     m, n = rows, velocities
     square = m * n * (m + 1) // 2
     dual = square + m**3 // 6 + m * m + m * n

@@ -1,20 +1,19 @@
-"""Cyclic coordinate descent: joint after joint takes the turn that is best for the goals, the others held.
+"""Cyclic coordinate descent: each joint in turn moves to the best value for the goals, with the others fixed.
 
     hinge   x = atan2(b, a),  a = tr M - n^T M n,  b = n . vex M,   M = sum (w/L)^2 u t^T + sum (w^2/2) F T^T
-    ball    the rotation of greatest tr(R M): for one effector the shortest turn that points it at its target
+    ball    the rotation with the largest tr(R M): for one effector the shortest one that points it at its target
     slide   the mean error along the axis
 
-u and t are effector and target seen from the joint, F and T the effector's and the target's rotation, so that
-several effectors, positions and rotations are one closed form. Each joint is kept in its range as it is
-turned.
+u and t are effector and target relative to the joint, F and T their rotations, so that several effectors, positions and
+rotations share one closed form. Each joint is kept in its range.
 
 Source: Wang and Chen, A combined optimization method for solving the inverse kinematics problem of mechanical
 manipulators, IEEE Trans. Robotics and Automation 7(4), 1991; Welman, Inverse kinematics and geometric
 constraints, 1993, section 4.2.
 
-When it fails: it turns the outer joints most, curls chains up, creeps towards targets at full stretch or out
-of reach, and stops where no joint alone leads further (limits, or a rotation and a position that pull against
-each other); sweeps cost little, so give it many, or restarts.
+Limitations: it rotates the outer joints most, curls chains up, converges slowly for targets at full stretch or out of
+reach, and stops if no single joint makes progress (limits, or conflicting rotation and position targets); sweeps are
+cheap, so allow many, or restarts.
 """
 
 from __future__ import annotations
@@ -40,8 +39,8 @@ class CCD(Method):
 
     Attributes:
         order: "outside_in" starts at the effectors, "inside_out" at the root.
-        turn_limit: Most radians that a joint turns in one sweep, or math.inf. Smaller spreads the motion over the
-            joints; without it a long chain curls up and unwinds slowly (ten joints: 13 sweeps at 1 rad, 80 at inf).
+        turn_limit: Largest rotation of a joint in one sweep [rad], or math.inf. Smaller values spread the motion over
+            the joints; without it a long chain curls up and unwinds slowly (ten joints: 13 sweeps at 1 rad, 80 at inf).
     """
 
     order: str = "outside_in"

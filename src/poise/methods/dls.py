@@ -1,14 +1,13 @@
-"""Damped least squares: never further than the goal is worth.
+"""Damped least squares: a trade-off between the error and the length of the step.
 
     dq = W^-1/2 A^T (A A^T + lambda^2 I)^-1 r     minimises     |r - J dq|^2 + lambda^2 dq^T W dq
 
 with A = J W^-1/2 and W = 1 + stiffness (Wampler 1986; Nakamura and Hanafusa 1986). Along singular vector i the
-pseudo-inverse's 1 / sigma_i becomes sigma_i / (sigma_i^2 + lambda^2), never above 1 / (2 lambda): calm at and near
+pseudo-inverse's 1 / sigma_i becomes sigma_i / (sigma_i^2 + lambda^2), never above 1 / (2 lambda): stable at and near
 singular poses.
 
-The price is speed: the error along singular vector i shrinks by lambda^2 / (sigma_i^2 + lambda^2) a step, so
-convergence is linear and a large lambda makes the body indifferent to its goals. lm lets the damping vanish with
-the error instead.
+The price is speed: the error along singular vector i shrinks by lambda^2 / (sigma_i^2 + lambda^2) per step, so
+convergence is linear, and slow for a large lambda. In lm the damping vanishes with the error instead.
 """
 
 from __future__ import annotations

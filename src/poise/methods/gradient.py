@@ -1,14 +1,14 @@
-"""Gradient descent: the plainest rule of all.
+"""Gradient descent: the simplest method.
 
     dq = gain / |A|^2  W^-1 J^T r,     A = J W^-1/2,  |A| its Frobenius norm
 
-goes downhill on |r|^2 / 2 in the norm that stiffness W gives (steepest descent; Cauchy 1847). Since |A| is at least
-the largest singular value, no direction overshoots its own minimum where gain <= 1, and the error falls at every
-small enough step.
+goes downhill on |r|^2 / 2 in the norm given by the stiffness W (steepest descent; Cauchy 1847). Since |A| is at least
+the largest singular value, no direction overshoots its own minimum for gain <= 1, and the error falls at every small
+enough step.
 
-Slow: the error along singular vector i shrinks by 1 - gain sigma_i^2 / |A|^2 a step, so stretched arms take
-thousands of steps. Ask for them (max_steps). Stops where J^T r = 0: at a minimum, or wherever the error lies in a
-direction in which nothing can move.
+Slow: the error along singular vector i shrinks by 1 - gain sigma_i^2 / |A|^2 per step, so stretched arms take thousands
+of steps. Set max_steps accordingly. It stops at J^T r = 0: at a minimum, or if the error lies in a direction without
+motion.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Gradient(Method):
     """Gradient descent.
 
     Attributes:
-        gain: Length of the step, as a part of the longest that is safe in every direction: in (0, 2).
+        gain: Length of the step, relative to the longest that is safe in every direction: in (0, 2).
     """
 
     gain: float = 1.0

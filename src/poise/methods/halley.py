@@ -1,4 +1,4 @@
-"""Halley's rule: third order, from the kinematic Hessian.
+"""Halley's method: third order, from the kinematic Hessian.
 
     dq0 = damped step of J,     K = J + 1/2 dJ(dq0),     dq = damped step of K
 
@@ -7,9 +7,9 @@ of third order in the error before it (Halley 1694; for systems Cuyt and Rall 19
 Jacobian along the first step, is the kinematic Hessian contracted with dq0; it costs as much as J itself
 (kernels/problem/curvature.h). Damping as in lm: lambda^2 = damping |r|^2 + floor.
 
-Fewer steps than Newton near the goal, each about twice the price. Far from it the expansion promises nothing: steps
-are bounded, but lm is the safer start. Where a rotation goal leaves axes free, only the joints' curvature is taken
-along, and the order is two. A custom goal's Jacobian is differenced along the first step: two more of its evaluations.
+Fewer steps than Newton near the goal, each about twice the cost. Far from the goal the expansion is not valid: steps
+are bounded, but lm is the safer choice. If a rotation goal leaves axes free, only the curvature of the joints is
+included, and the order is two. A custom goal's Jacobian is differenced along the first step: two more evaluations.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ __all__ = ["Halley"]
 
 @dataclass(frozen=True, kw_only=True)
 class Halley(Method):
-    """Halley's third-order rule.
+    """Halley's third-order method.
 
     Attributes:
         damping: Damping per squared error.
-        floor: Damping that is left at the goal.
+        floor: Damping that remains at the goal.
     """
 
     damping: float = 0.1

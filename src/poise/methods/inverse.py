@@ -2,12 +2,12 @@
 
     dq = J^-1 r          (elimination with row pivots)
 
-Quadratic near the goal (Whitney 1969, Resolved motion rate control). Rows that have no weight do not count, so a
-planar arm with two joints is square under Reach(frame, target, weight=(1, 1, 0)).
+Quadratic near the goal (Whitney 1969, Resolved motion rate control). Rows without weight do not count, so a planar arm
+with two joints is square with Reach(frame, target, weight=(1, 1, 0)).
 
-Any other size is rejected: it has no inverse. Where a limit takes a joint out of the step, or a pivot is
-at rounding (a singular pose), the step is the least-squares one (see qr). Near singular poses steps are as long as
-the step limit lets them be. Stiffness has no effect: there is only one such step.
+Other sizes are rejected: they have no inverse. If a limit removes a joint from the step, or a pivot is at rounding
+level (a singular pose), the step is the least-squares one (see qr). Near singular poses only the step limit bounds the
+steps. Stiffness has no effect: the step is unique.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Inverse(Method):
     code: ClassVar[core.MethodCode] = core.MethodCode.INVERSE
 
     def refuse(self, rows: int, velocities: int) -> str | None:
-        """See Method.refuse."""
+        """Return the reason that the problem size is not supported; see `Method.refuse`."""
         if rows == velocities:
             return None
         return (

@@ -1,11 +1,11 @@
-"""Levenberg-Marquardt with damping from the error, bounded: the default.
+"""Levenberg-Marquardt with bounds and error-dependent damping: the default.
 
     minimise |J dq - r|^2 + lambda^2 dq^T W dq   within the joint ranges,   lambda^2 = damping * |r|^2 + floor
 
-Far from the goal the step is careful, near it the damping vanishes and convergence is quadratic (Chan and Lawrence
-1988, General inverse kinematics with the error damped pseudoinverse). Joints that would leave their range are fixed
-at their bound and the step is solved again, `rounds` times, so that the others take over their part; every step
-starts free.
+Far from the goal the step is cautious, near it the damping vanishes and convergence is quadratic (Chan and Lawrence
+1988, General inverse kinematics with the error damped pseudoinverse). Joints that would leave their range are fixed at
+their bound and the step is solved again, `rounds` times, so that the others compensate; every step starts without fixed
+joints.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class LM(Method):
 
     Attributes:
         damping: Damping per squared error; 0.05 |r|^2 is Chan's 0.1 times half the squared error.
-        floor: Damping that is left at the goal.
-        rounds: How often joints are fixed at a bound and the step solved again.
+        floor: Damping that remains at the goal.
+        rounds: Number of times that joints are fixed at a bound and the step is solved again.
     """
 
     damping: float = 0.05

@@ -1,4 +1,4 @@
-"""Method: how a step is made.
+"""Method: the rule that computes a step.
 
 The arithmetic is in native/kernels; a method holds its settings, documentation and capabilities.
 """
@@ -22,10 +22,10 @@ __all__ = ["Method"]
 
 @dataclass(frozen=True, kw_only=True)
 class Method:
-    """What all methods have.
+    """The base class of methods.
 
     Attributes:
-        stall_steps: Give up a search after so many steps without real progress.
+        stall_steps: Number of steps without real progress after which a search stops.
         stall_ratio: Progress is real when the cost falls below this fraction of the best so far.
     """
 
@@ -33,17 +33,17 @@ class Method:
     stall_ratio: float = 0.98
 
     name: ClassVar[str] = ""
-    code: ClassVar[core.MethodCode] = core.MethodCode.LM  # what the kernels call it
-    restarts: ClassVar[int] = 0  # searches after the first, where restarts="auto"
-    polish: ClassVar[bool] = False  # whether a missed goal is brought to its true minimum
-    scale_free: ClassVar[bool] = False  # whether only the proportions of weights and stiffness matter to it
-    longest_step: ClassVar[float] = 1.0  # radians in one step, and times L metres, where no step_limit is given
+    code: ClassVar[core.MethodCode] = core.MethodCode.LM  # its code in the kernels
+    restarts: ClassVar[int] = 0  # searches after the first, for restarts="auto"
+    polish: ClassVar[bool] = False  # whether a missed goal is refined to its true minimum
+    scale_free: ClassVar[bool] = False  # whether only the ratios of weights and stiffness matter
+    longest_step: ClassVar[float] = 1.0  # rad, or in units of L: largest step if step_limit is not given
 
-    # what it supports; other problems are rejected
+    # capabilities; other problems are rejected
     joint_kinds: ClassVar[frozenset[str]] = frozenset({*KINDS, "mimic"})  # of the joints that move a goal
     goal_kinds: ClassVar[frozenset[str]] = frozenset({*(op.name.lower() for op in core.GoalOp), "posture"})
     levels: ClassVar[bool] = False  # goals of several priorities, and limits beyond joint ranges
-    limit_kinds: ClassVar[frozenset[str]] = frozenset()  # of `poise.limits`, served although `levels` is False
+    limit_kinds: ClassVar[frozenset[str]] = frozenset()  # of `poise.limits`, supported although `levels` is False
     devices: ClassVar[frozenset[str]] = frozenset({"cpu"})
 
     def __post_init__(self) -> None:
@@ -57,14 +57,11 @@ class Method:
         return {"damping": 0.0, "damping_floor": 0.0, "rounds": 3, "options": np.zeros(4)}
 
     def refuse_body(self, model: Model, frames: Sequence[str], moves: NDArray[np.bool_]) -> str | None:
-        """Return why it cannot bring these frames to their goals with the velocities that may move, in words.
-
-        None if it can.
-        """
+        """Return the reason that it cannot solve goals on these frames with these velocities, or None if it can."""
         return None
 
     def refuse(self, rows: int, velocities: int) -> str | None:
-        """Return why it cannot solve a problem of this size, in words; None if it can."""
+        """Return the reason that it cannot solve a problem of this size, or None if it can."""
         return None
 
 
@@ -91,5 +88,5 @@ def check_flag(value: object, what: str) -> bool:
 
 
 def is_number(value: object) -> bool:
-    """Return whether it is one real number: no text, no truth value, no list."""
+    """Return whether the value is one real number: not text, bool or a list."""
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)

@@ -12,16 +12,16 @@ __all__ = ["Minimum"]
 
 @dataclass(frozen=True, eq=False)
 class Minimum:
-    """What a method found of a residual.
+    """The result of minimising a residual.
 
     Attributes:
-        x: The best point, always there, and inside the bounds.
+        x: The best point, always inside the bounds.
         residual: f(x).
         reached: Whether |f(x)| is within the tolerance.
-        status: The `poise.Status`; a minimum that is not zero is `STALLED`.
-        steps: How many steps were taken.
-        method: Which method found it.
-        path: Every point that was evaluated, (points, n), with record=True; else None.
+        status: The `poise.Status`; a nonzero minimum is `STALLED`.
+        steps: The number of steps taken.
+        method: The name of the method.
+        path: Every evaluated point, (points, n), with record=True; otherwise None.
     """
 
     x: Floats
@@ -34,7 +34,7 @@ class Minimum:
 
     @property
     def cost(self) -> float:
-        """|f(x)|^2."""
+        """The cost |f(x)|^2."""
         return float(self.residual @ self.residual)
 
     def __str__(self) -> str:

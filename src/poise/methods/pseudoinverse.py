@@ -1,14 +1,14 @@
-"""Pseudo-inverse: the shortest of the steps that are best for the goals.
+"""Pseudo-inverse: the shortest of the least-squares steps.
 
     dq = J# r + (I - J# J) z,     J# = W^-1/2 (J W^-1/2)^+
 
-J# r is, of all steps that make |r - J dq| least, the one of least dq^T W dq (W = 1 + stiffness). z is the gradient
-of the posture cost: it moves only in what the goals leave free (Liegeois 1977). (J W^-1/2)^+ comes from its
-singular values, one-sided Jacobi; those at rounding count as zero (Penrose 1955; Golub and Kahan 1965), so it also
-exists where J has too few rows, too few columns, or not enough rank.
+J# r has the least dq^T W dq (W = 1 + stiffness) of all steps that minimise |r - J dq|. z is the gradient of the posture
+cost: it moves only in the null space of the goals (Liegeois 1977). (J W^-1/2)^+ is computed from the singular values,
+by one-sided Jacobi; those at rounding level count as zero (Penrose 1955; Golub and Kahan 1965), so it also exists if J
+has too few rows, too few columns, or not enough rank.
 
-Quadratic near the goal. Near a singular pose the smallest singular value is small but not zero and the step is
-huge: the arm jumps, held by the step limit alone. Use svd, dls or sdls there.
+Quadratic near the goal. Near a singular pose the smallest singular value is small but not zero and the step is huge:
+the arm jumps, bounded only by the step limit. Use svd, dls or sdls there.
 """
 
 from __future__ import annotations

@@ -2,12 +2,11 @@
 
     (J W^-1/2)^T P = Q R,     dq = W^-1/2 Q (R^-T P^T r, 0)
 
-Householder reflections with pivots (Businger and Golub 1965); the rank is where what is left of every row is at
-rounding. With full row rank this is the step of least norm; with less, or more rows than joints, a second QR of R^T
-gives least squares and least norm at once (complete orthogonal decomposition; Golub and Van Loan, Matrix
-Computations, 5.4.7).
+Householder reflections with pivots (Businger and Golub 1965); the rank is the number of pivots above rounding level.
+With full row rank this is the step of least norm; with less, or more rows than joints, a second QR of R^T gives least
+squares and least norm together (complete orthogonal decomposition; Golub and Van Loan, Matrix Computations, 5.4.7).
 
-The same step as pseudoinverse at a fraction of its cost, and the same failure: near a singular pose it jumps.
+The same step as pseudoinverse at a fraction of its cost, and the same limitation: near a singular pose it jumps.
 """
 
 from __future__ import annotations

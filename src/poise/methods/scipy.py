@@ -1,15 +1,15 @@
-"""Scipy: the solver as a black box. Our residual and Jacobian, SciPy's optimiser.
+"""Scipy: a SciPy optimiser applied to our residual and Jacobian.
 
-    minimise |r(q0 (+) x)|^2 over the step x from the start, within the joint ranges where the optimiser knows bounds
+    minimise |r(q0 (+) x)|^2 over the step x from the start, within the joint ranges if the optimiser supports bounds
 
 Steps are taken on the manifold, so ball joints and floating bases work as with every other method. "trf", "dogbox",
-"L-BFGS-B", "TNC", "SLSQP" and "trust-constr" keep the ranges inside the solve; "lm", "CG", "BFGS" and "trust-ncg"
-know no bounds: their answer is clamped. None knows cones: each is shown the pose with its ball joints brought into
-theirs, and how that pose changes. Source: UCSD CSE169, "Jacobian Method as a Black Box" and "Other Numerical
-Methods".
+"L-BFGS-B", "TNC", "SLSQP" and "trust-constr" keep the ranges inside the solve; "lm", "CG", "BFGS" and "trust-ncg" do
+not support bounds: their result is clamped. None supports cones: each evaluates the pose with its ball joints projected
+into their cones, and the Jacobian of that pose. Source: UCSD CSE169, "Jacobian Method as a Black Box" and "Other
+Numerical Methods".
 
-When it fails: it is slow (each evaluation crosses into Python), local, and stops on its own criteria; it is there
-to compare with.
+Limitations: it is slow (each evaluation calls Python), local, and stops on its own criteria; it is meant for
+comparison.
 """
 
 from __future__ import annotations
@@ -51,5 +51,5 @@ class Scipy(Method):
             raise name_not_found("SciPy optimizer", self.optimizer, (*LEAST_SQUARES, *MINIMIZERS))
 
     def settings(self) -> dict[str, Any]:
-        """See Method.settings: the kernels evaluate, they do not step."""
+        """Return the kernel settings; the kernels evaluate but do not step."""
         return {"damping": 0.1, "damping_floor": 1e-6, "rounds": 0, "options": np.zeros(4)}

@@ -1,17 +1,17 @@
-"""Selectively damped least squares: each singular direction is damped by how much it would sweep.
+"""Selectively damped least squares: each singular direction is damped according to its joint motion.
 
-For every singular vector, J W^-1/2 = sum sigma_i u_i v_i^T, with blocks of three rows an effector:
+For every singular vector, J W^-1/2 = sum sigma_i u_i v_i^T, with blocks of three rows per effector:
 
     N_i = sum_l |u_i,l|,     M_i = sum_l sum_j |v_i,j| |J_l,j| / sigma_i,     gamma_i = min(1, N_i / M_i) gamma_max
     dq  = ClampMaxAbs( sum_i ClampMaxAbs( v_i (u_i . r) / sigma_i, gamma_i ), gamma_max )
 
-N_i is what the direction does for the effectors, M_i what its joints sweep to do it: a direction near singular
-moves much for little and is allowed little. Buss and Kim 2005, Selectively damped least squares for inverse
-kinematics, J. Graphics Tools 10(3). The authors' program scales by gamma_i / (gamma_i + size) where the
-paper clamps: soft=True. A slide counts in lengths L.
+N_i is the motion of the effectors along the direction, M_i the motion of its joints: a direction near singular needs
+large joint motions and is limited most. Buss and Kim 2005, Selectively damped least squares for inverse kinematics, J.
+Graphics Tools 10(3). The authors' program scales by gamma_i / (gamma_i + size) instead of the paper's clamp: soft=True.
+A slide is measured in units of L.
 
-No damping to tune, near-quadratic close to the goal. Costs an SVD a step; goals far out of reach still make it
-tremble: give target_clamp then.
+No damping to tune, almost quadratic close to the goal. It costs an SVD per step; goals far out of reach still cause
+oscillations: set target_clamp then.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class SDLS(Method):
     """Selectively damped least squares.
 
     Attributes:
-        gamma_max: Most radians of a joint in one step.
-        target_clamp: Longest error of one effector that a step sees, in units of the body's L (radians for rotations);
-            None: all of it.
-        soft: Scale as the authors' program does, instead of clamping as the paper does.
+        gamma_max: Largest change of a joint in one step [rad].
+        target_clamp: Largest error of one effector in a step, in units of the body's L (radians for rotations); None
+            for no clamp.
+        soft: Whether to scale as the authors' program does, instead of clamping as the paper does.
     """
 
     gamma_max: float = math.pi / 4

@@ -1,21 +1,19 @@
-"""Sequential: the body part by part: limbs alone if they can, else root, spine, limbs.
+"""Sequential: solve the body part by part: limbs alone if possible, otherwise root, spine, limbs.
 
-    round 0        every limb for itself, the rest held
-    round 1, 2 ... the root takes the mean of what is still wanted, then the spine, then every limb
-    last           all parts at once, from where they are (`finish`)
+    round 0        every limb alone, the rest fixed
+    round 1, 2 ... the root takes the mean of the remaining errors, then the spine, then every limb
+    last           all parts together, from the current pose (`finish`)
 
-Each part is a small problem of its own, solved by the closed form of a limb (two_bone) where it is one, else
-by bounded Levenberg-Marquardt; so the root moves only when the limbs cannot do it, and limbs cost next to
-nothing. It is block coordinate descent on the cost of all goals. Parts are read from the tree: a limb is the
-way from a goal inward to the first branch, the root is what comes before the first branch, the spine what
-lies between; or they are given by name.
+Each part is a small problem, solved by the closed form of a limb (two_bone) if it has one, otherwise by bounded
+Levenberg-Marquardt; so the root moves only if the limbs are not enough, and limbs cost very little. It is block
+coordinate descent on the cost of all goals. Parts are found from the tree: a limb is the path from a goal to the first
+branch above it, the root is the part before the first branch, the spine the part between; or they are given by name.
 
 Source: Tolani, Goswami and Badler 2000 for the limbs; Kulpa and Multon, Fast inverse kinematics and kinetics
 solver for human-like figures, Humanoids 2005, for the order of the parts.
 
-When it fails: goals that need several parts at once in a way that no part alone leads to, such as a deep bend
-with pinned feet, creep; that is what `finish` is for. In mode="continuous" there is one pass, root, spine,
-limbs, so that no joint moves twice.
+Limitations: convergence is slow for goals that need several parts together, such as a deep bend with pinned feet; use
+`finish` for those. In mode="continuous" there is one pass, root, spine, limbs, so that no joint moves twice.
 """
 
 from __future__ import annotations
@@ -34,12 +32,12 @@ __all__ = ["Sequential"]
 
 @dataclass(frozen=True, kw_only=True)
 class Sequential(Method):
-    """Part by part.
+    """Solve the body part by part.
 
     Attributes:
-        parts: Joint names of each part, in the order of solving; None reads root, spine and limbs from the tree.
-        rounds: Most passes over the parts.
-        finish: Whether goals that are still missed are then solved with all parts at once.
+        parts: Joint names of each part, in the order of solving; None finds root, spine and limbs from the tree.
+        rounds: Largest number of passes over the parts.
+        finish: Whether goals that are still missed are then solved with all parts together.
     """
 
     parts: Sequence[Sequence[str]] | None = None
@@ -60,10 +58,10 @@ class Sequential(Method):
 
 
 def is_list(value: object) -> bool:
-    """Return whether it is a list of something, not empty, and no text."""
+    """Return whether the value is a non-empty list, not text."""
     return isinstance(value, Sequence) and not isinstance(value, (str, bytes)) and len(value) > 0
 
 
 def is_part(value: object) -> bool:
-    """Return whether it is a list of names (or joints, which are equal to theirs)."""
+    """Return whether the value is a list of names (or joints, which are equal to their names)."""
     return is_list(value) and all(isinstance(name, (str, Joint)) for name in value)  # type: ignore[attr-defined]

@@ -1,12 +1,12 @@
-"""Truncated SVD: the pseudo-inverse without the directions that are nearly lost.
+"""Truncated SVD: the pseudo-inverse without nearly singular directions.
 
     dq = W^-1/2 sum over sigma_i > threshold * sigma_1 of  v_i (u_i . r) / sigma_i,     J W^-1/2 = sum sigma_i u_i v_i^T
 
-(Maciejewski and Klein 1989, numerical filtering without the damping.) What is lost is left alone: near a singular
-pose the step stays shorter than |r| / (threshold sigma_1).
+(Maciejewski and Klein 1989, numerical filtering without the damping.) Near a singular pose the step stays shorter than
+|r| / (threshold sigma_1).
 
-At the threshold a direction comes and goes from one step to the next, and with it the motion: dls and sdls fade it
-out instead. A goal that can only be reached along a cut direction is not reached: lower the threshold.
+At the threshold a direction appears and disappears between steps, so the motion is not smooth; dls and sdls fade it out
+instead. A goal that needs a truncated direction is not reached: lower the threshold.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class SVD(Method):
     """Truncated SVD.
 
     Attributes:
-        threshold: Singular values below this part of the largest are cut: in (0, 1).
+        threshold: Singular values below this fraction of the largest are truncated: in (0, 1).
     """
 
     threshold: float = 1e-3

@@ -2,13 +2,13 @@
 
     dq = alpha W^-1 J^T r,     alpha = <r, J W^-1 J^T r> / |J W^-1 J^T r|^2
 
-Steepest descent whose length makes |r - J dq| least (Wolovich and Elliott 1984, A computational technique for
-inverse kinematics; the scalar: Buss 2004, Introduction to inverse kinematics). No matrix is factored: the
-cheapest step there is.
+Steepest descent with the step length that minimises |r - J dq| (Wolovich and Elliott 1984, A computational technique
+for inverse kinematics; the scalar: Buss 2004, Introduction to inverse kinematics). No matrix is factored: it is the
+cheapest step.
 
-Slow near singular poses and where goals differ in scale: it zigzags, and takes hundreds to thousands of steps; ask
-for them (max_steps). Stops where J^T r = 0 although r is not, such as a stretched arm whose goal lies on its own
-line.
+Slow near singular poses and for goals of different scales: it zigzags, and takes hundreds to thousands of steps; set
+max_steps accordingly. It stops at J^T r = 0 even if r is not zero, such as for a stretched arm whose goal lies on its
+own line.
 """
 
 from __future__ import annotations

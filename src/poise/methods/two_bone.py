@@ -1,28 +1,26 @@
-"""An arm or a leg in closed form: shoulder, elbow, hand.
+"""TwoBone: an arm or a leg in closed form, with shoulder, elbow and hand.
 
     bend      |hand - shoulder| = |target - shoulder|       law of cosines, for a hinge at any angle to the bones
-    point     shoulder turns the hand onto the target, by the shortest turn
-    pole      shoulder turns the elbow about the line from shoulder to target, towards the pole's direction;
+    point     shoulder rotates the hand onto the target, by the shortest rotation
+    pole      shoulder rotates the elbow about the line from shoulder to target, towards the pole's direction;
               within 15 degrees of the pole's own line by the share m k / (1 + m k), k = 2 s / (z (z - s)) of it
-    rotation  a wrist whose axes meet in one point takes up the rest
+    rotation  a spherical wrist takes the remaining rotation
 
 Source: Tolani, Goswami and Badler, Real-time inverse kinematics techniques for anthropomorphic limbs,
 Graphical Models 62(5), 2000; pole and soft stretch as in ozz-animation's IKTwoBoneJob.
 
-The limb of a goal is the outermost one on the way to it: a ball, or three hinges through one point, then a
-hinge, then the frame, with or without a wrist. Joints above it keep still. One step is exact. Where joint
-ranges cut the exact pose, the limb first looks for another turn of the elbow about the line (unless there is
-a pole), then sweeps of CCD over the limb do what can be done.
+The limb of a goal is the outermost one on the path to it: a ball, or three hinges through one point, then a hinge, then
+the frame, with or without a wrist. Joints above it do not move. One step is exact. If joint limits exclude the exact
+pose, the limb first searches for another rotation of the elbow about the line (unless there is a pole), then CCD sweeps
+over the limb reduce the error.
 
-Along the pole's line the pole says nothing, and near it its plane turns as fast as one likes. There (z = sin 15
-degrees, s the sine of the angle between the line to the target and the pole's) the elbow keeps the plane of the start
-and is drawn to the pole only as the line turns, by an angle m: started from pose to pose along a path that crosses the
-pole's line, the elbow turns by at most about 5.4 / z radians for a radian of the line, and is exact again where it
-leaves the zone.
+Along the pole's line the pole direction is undefined, and near it the plane of the elbow is very sensitive. There (z =
+sin 15 degrees, s the sine of the angle between the line to the target and the pole's) the elbow keeps the plane of the
+start and is drawn to the pole only as the line rotates, by an angle m: on a path of poses that crosses the pole's line,
+the elbow rotates by at most about 5.4 / z radians per radian of the line, and is exact again outside the zone.
 
-When it fails: bodies without such a limb are refused by name; a target out of reach, or inside the soft zone,
-is answered by the stretched limb and reported as missed. Stiffness says nothing here: the exact pose is the
-only one.
+Limitations: bodies without such a limb are rejected; for a target out of reach, or inside the soft zone, the stretched
+limb is returned and reported as missed. Stiffness has no effect: the exact pose is unique.
 """
 
 from __future__ import annotations
@@ -44,7 +42,7 @@ from poise.native import core
 
 __all__ = ["TwoBone"]
 
-TURNS = frozenset({"revolute", "continuous", "universal", "euler", "ball"})  # what a limb may be made of
+TURNS = frozenset({"revolute", "continuous", "universal", "euler", "ball"})  # joint kinds of a limb
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,9 +50,10 @@ class TwoBone(Method):
     """Analytic two-bone limb.
 
     Attributes:
-        pole: Direction in the world in which the elbow (or knee) points, three numbers; None keeps its plane. Exact
-            where the target's line is 15 degrees or more from the pole's; nearer, the start's plane counts too.
-        soften: Fraction of the limb's length at which it begins to slow down instead of snapping straight; 1 is hard.
+        pole: World direction in which the elbow (or knee) points, three numbers; None keeps its plane. Exact if the
+            line to the target is 15 degrees or more from the pole's; closer, the start's plane also counts.
+        soften: Fraction of the limb's length at which it starts to slow down instead of snapping straight; 1 disables
+            it.
     """
 
     pole: ArrayLike | None = None
@@ -79,7 +78,7 @@ class TwoBone(Method):
         return {"damping": 0.0, "damping_floor": 0.0, "rounds": 0, "options": np.append(pole, self.soften)}
 
     def refuse_body(self, model: Model, frames: Sequence[str], moves: NDArray[np.bool_]) -> str | None:
-        """See Method.refuse_body."""
+        """Return the reason that the body is not supported; see `Method.refuse_body`."""
         taken: dict[str, str] = {}
         for frame in frames:
             limb = _find_limb(model, frame, moves)
@@ -100,14 +99,14 @@ class TwoBone(Method):
 
 
 def _list_path(model: Model, frame: str, moves: NDArray[np.bool_]) -> list[Joint]:
-    """Return the joints that move a frame, the outermost first."""
+    """Return the joints that move a frame, closest first."""
     return [joint for joint in model.joints_above(frame) if moves[joint.v].any()]
 
 
 def _find_limb(model: Model, frame: str, moves: NDArray[np.bool_]) -> list[str] | None:
-    """Return the joints of the outermost limb on the way to a frame, as the kernels find it; None if there is none.
+    """Return the joints of the outermost limb on the path to a frame, as in the kernels, or None.
 
-    A joint that slides or follows another one, between the frame and the shoulder, is more than the method can turn.
+    Joints that slide or follow another one, between the frame and the shoulder, are not supported.
     """
     index = model.frames.index(model.frame(frame).name)
     velocities = core.limb_velocities(
