@@ -1,9 +1,9 @@
 """The built-in bodies: ``poise.load("humanoid")`` without a file.
 
-`names` lists them, `build` makes one. Each body lives in a file of its own, imported the first time it is
-built, whose docstring names the published source of its dimensions.
+`names` lists them, `build` builds one. Each body is in its own file, imported on first use; its docstring names the
+published source of its dimensions.
 
-Conventions. Arms and the snake stand on z = 0 with z up, as their makers draw them. Figures (humanoid, hand,
+Conventions. Arms and the snake stand on z = 0 with z up, as in their makers' drawings. Figures (humanoid, hand,
 quadruped) are y-up: they face +z and have their left side at +x.
 """
 
@@ -18,7 +18,7 @@ from poise.model import Model
 
 __all__ = ["build", "names"]
 
-# body -> the module that has a function of that name
+# body -> the module with its function
 _HOMES = {
     "planar2": "planar",
     "planar3": "planar",
@@ -39,7 +39,7 @@ def names() -> tuple[str, ...]:
 
 
 def build(name: str) -> Model:
-    """Return the built-in body of that name; models are frozen, so every call returns the same object.
+    """Return the built-in body with this name; models are frozen, so every call returns the same object.
 
     Raises:
         NameNotFound: no built-in body has this name.

@@ -1,9 +1,9 @@
-"""Serial arms from a Denavit-Hartenberg table: the row, the transform, the loop.
+"""Build serial arms from a Denavit-Hartenberg table.
 
 Joint i sits at ``T_i = Tx(a) Rx(alpha) Tz(d) Rz(q_i)`` in the frame of joint i - 1: Craig's modified
 convention, with a and alpha those of the link *before* the joint. A table in the classical convention,
 ``Rz(q_i) Tz(d_i) Tx(a_i) Rx(alpha_i)``, describes the same arm with a and alpha moved down one row, since Rz
-and Tz commute; what is left of the last row belongs to the flange. [Craig, "Introduction to Robotics",
+and Tz commute; the rest of the last row belongs to the flange. [Craig, "Introduction to Robotics",
 section 3.4]
 """
 
@@ -41,19 +41,19 @@ class Link(NamedTuple):
 
 
 def make_link(a: float, alpha: float, d: float) -> NDArray[np.float64]:
-    """Return ``Tx(a) Rx(alpha) Tz(d)`` as a 4x4."""
+    """Return ``Tx(a) Rx(alpha) Tz(d)`` as a 4x4 matrix."""
     c, s = math.cos(alpha), math.sin(alpha)
     return np.array([[1.0, 0.0, 0.0, a], [0.0, c, -s, -s * d], [0.0, s, c, c * d], [0.0, 0.0, 0.0, 1.0]])
 
 
 def turn_about_z(angle: float, z: float = 0.0) -> NDArray[np.float64]:
-    """Return ``Tz(z) Rz(angle)`` as a 4x4."""
+    """Return ``Tz(z) Rz(angle)`` as a 4x4 matrix."""
     c, s = math.cos(angle), math.sin(angle)
     return np.array([[c, -s, 0.0, 0.0], [s, c, 0.0, 0.0], [0.0, 0.0, 1.0, z], [0.0, 0.0, 0.0, 1.0]])
 
 
 def add_links(builder: ModelBuilder, base: str, links: Iterable[Link]) -> None:
-    """Attach the rows under `base`, each to the one before, as revolute joints about z."""
+    """Add the rows below `base`, each to the previous one, as revolute joints about z."""
     parent = base
     for link in links:
         builder.add_joint(

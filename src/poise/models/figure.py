@@ -1,15 +1,13 @@
-"""Figures from a table of parts: the row, its mirror image, the loop.
+"""Build figures from a table of parts and their mirror images.
 
-A figure is y-up, faces +z and has its left side at +x. In the zero pose a part's axes are the world's (a
-yawed joint aside), and it turns about the axes that its letters name: one letter is a hinge, two a universal
-joint, three an Euler joint of that order. Seen so, a part that hangs down (a limb) swings back with +X, to
-the left with +Z; a part that stands up (spine, neck) leans forward with +X, to the right with +Z; +Y turns
-either one's front to the left.
+A figure is y-up, faces +z and has its left side at +x. In the zero pose a part's axes are the world's (except for yawed
+joints), and it rotates about the axes in its letters: one letter is a hinge, two a universal joint, three an Euler
+joint of that order. A part that hangs down (a limb) swings back with +X, to the left with +Z; a part that stands up
+(spine, neck) leans forward with +X, to the right with +Z; +Y turns the front of both to the left.
 
-Left and right. The mirror image in the plane x = 0 keeps rotations about X and reverses those about Y and Z.
-A right part is made from its left one: x negated, X ranges kept, Y and Z ranges negated and swapped. Hence
-the mirror image of a pose: swap the sides, keep X angles, negate Y and Z angles; for the root, negate x and
-the quaternion's y and z.
+Left and right. The mirror image in the plane x = 0 keeps rotations about X and reverses those about Y and Z. A right
+part is made from its left one: x negated, X ranges kept, Y and Z ranges negated and swapped. So the mirror image of a
+pose is: swap the sides, keep X angles, negate Y and Z angles; for the root, negate x and the quaternion's y and z.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ UNIT = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
 
 
 class FigurePart(NamedTuple):
-    """One joint and the body it carries; angles in degrees."""
+    """One joint and the part that it carries; angles in degrees."""
 
     name: str
     parent: str
@@ -53,7 +51,7 @@ class FigurePart(NamedTuple):
 
 
 class Landmark(NamedTuple):
-    """A named place on a part: no joint, no mass."""
+    """A named point on a part, without joint or mass."""
 
     name: str
     parent: str
@@ -66,7 +64,7 @@ def mirror_angles(axes: str, angles: Iterable[float]) -> Angles:
 
 
 def mirror_part(part: FigurePart) -> FigurePart:
-    """Return the right part of a left one."""
+    """Return the right part for a left one."""
     ends = [mirror_angles(part.axes, end) for end in zip(*part.ranges, strict=True)]
     return part._replace(
         name=swap_side(part.name),
@@ -79,12 +77,12 @@ def mirror_part(part: FigurePart) -> FigurePart:
 
 
 def mirror_mark(mark: Landmark) -> Landmark:
-    """Return the right mark of a left one."""
+    """Return the right landmark for a left one."""
     return Landmark(swap_side(mark.name), swap_side(mark.parent), _mirror_point(mark.offset))
 
 
 def add_part(builder: ModelBuilder, part: FigurePart, rest: Angles | None = None) -> None:
-    """Add the joint of one part; it rests at the given angles [degrees], at zero when there are none."""
+    """Add the joint of one part; it rests at the given angles [degrees], by default zero."""
     lower, upper = np.radians(part.ranges).T
     builder.add_joint(
         part.name,
@@ -112,10 +110,10 @@ def add_figure(
     """Add the parts and landmarks, and the right side of those named left.
 
     Args:
-        builder: The builder, which has the root already.
+        builder: The builder, which already has the root.
         parts: middle and left parts.
         marks: middle and left marks.
-        stance: rest angles of middle and left parts [degrees]; a part that is not named rests at zero.
+        stance: rest angles of middle and left parts [degrees]; other parts rest at zero.
     """
     for part in parts:
         rest = stance.get(part.name)

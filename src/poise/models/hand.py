@@ -4,11 +4,11 @@ Sources. Bones: mean lengths of metacarpals, phalanges and fingertip pads in Bur
 of hand segments", Int. J. Morphology 28(3), 2010. Ranges of the fingers and wrist: American Academy of
 Orthopaedic Surgeons' handbook (1965) and Lin, Wu and Huang, "Modeling the constraints of human hand motion",
 2000; of the thumb's saddle joint, 53 by 42 degrees: Cooney et al., J. Bone Joint Surg. 63-A, 1981. Mass: 0.61
-% of 75 kg (de Leva 1996), spread by length, the palm taking the rest. The places where the metacarpals meet
-the wrist are our reading of anatomical drawings of a hand of that size.
+% of 75 kg (de Leva 1996), distributed by length, the rest to the palm. The positions of the metacarpals at the wrist
+are estimated from anatomical drawings of a hand of that size.
 
-Each digit's frames have y along the bone and z out of the pad: +X flexes, +Z leans towards the little
-finger's side. Zero pose: flat hand, thumb out to the side. Rest pose: relaxed, fingers slightly curled.
+Each digit's frames have y along the bone and z out of the pad: +X flexes, +Z leans towards the little finger. Zero
+pose: flat hand, thumb out to the side. Rest pose: relaxed, fingers slightly curled.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from poise.model import Model, ModelBuilder
 Vector = tuple[float, float, float]
 
 MASS = 0.46  # [kg]
-FOREARM = 100.0  # the stub that the wrist, at the origin, is fixed to [mm]
+FOREARM = 100.0  # length of the fixed forearm before the wrist, which is at the origin [mm]
 FINGER_DENSITY = 0.40  # [kg/m]
 
 
@@ -41,7 +41,7 @@ class Segment(NamedTuple):
 
 
 class Digit(NamedTuple):
-    """Where the digit starts in the palm, which way it points, where its pad looks, and its segments."""
+    """A digit: its base in the palm, its direction, the direction of its pad, and its segments."""
 
     name: str
     base: Vector
@@ -63,11 +63,11 @@ def _make_finger(
 
     Args:
         name: its name.
-        base: foot of the metacarpal [mm].
+        base: base of the metacarpal [mm].
         fan: direction of the metacarpal [degrees].
         bones: lengths of metacarpal, proximal, middle and distal phalanx with its pad [mm].
         lean: range of the knuckle's sideways motion [degrees].
-        arch: range of the metacarpal's own hinge [degrees]; None: the metacarpal is part of the palm.
+        arch: range of the metacarpal's own hinge [degrees]; None if the metacarpal is part of the palm.
     """
     metacarpal, *phalanges = bones
     along = (math.sin(math.radians(fan)), math.cos(math.radians(fan)), 0.0)
@@ -106,7 +106,7 @@ FINGERS = (
 def hand() -> Model:
     """Build frames ``forearm wrist palm`` and ``thumb_tip index_tip middle_tip ring_tip pinky_tip``; 24 DOF.
 
-    Joints: ``wrist`` (flexion, lean), then per digit its ``_cmc _mcp _pip _dip`` or ``_ip``, as far as it has them.
+    Joints: ``wrist`` (flexion, lean), then per digit those of ``_cmc _mcp _pip _dip _ip`` that it has.
     """
     digits = (THUMB, *FINGERS)
     builder = ModelBuilder(name="hand")
@@ -125,7 +125,7 @@ def hand() -> Model:
 
 
 def _add_digit(builder: ModelBuilder, digit: Digit) -> None:
-    """Add a digit's joints under the wrist, each at the end of the bone before, and its tip."""
+    """Add a digit's joints below the wrist, each at the end of the previous bone, and its tip."""
     parent, offset = "wrist", _make_frame(digit.base, digit.along, digit.pad)
     for segment in digit.segments:
         _add_segment(builder, segment, parent, offset, _find_mass(segment))
@@ -158,7 +158,7 @@ def _find_mass(segment: Segment) -> float:
 
 
 def _make_frame(base: Vector, along: Vector, pad: Vector) -> NDArray[np.float64]:
-    """Return a 4x4 with its origin at `base` [mm], y along the bone and z towards the pad, orthogonal to y."""
+    """Return a 4x4 matrix with its origin at `base` [mm], y along the bone and z towards the pad, orthogonal to y."""
     y = np.array(along) / np.linalg.norm(along)
     z = np.array(pad) - np.dot(pad, y) * y
     z /= np.linalg.norm(z)

@@ -1,22 +1,21 @@
 """A human figure: 1.75 m, 75 kg, 52 degrees of freedom, floating base; y up, facing +z, left side at +x.
 
 Sources. Masses and centres: de Leva, "Adjustments to Zatsiorsky-Seluyanov's segment inertia parameters", J.
-Biomechanics 29(9), 1996, table 4, male. Lengths: the same table, rounded so that they stack to 1.75 m;
-heights that it does not give (ankle, eyes) and foot length from Drillis and Contini's fractions of the
-stature in Winter, "Biomechanics and Motor Control of Human Movement", figure 4.1. Ranges: rounded from Boone
-and Azen, J. Bone Joint Surg. 61-A, 1979, and the American Academy of Orthopaedic Surgeons' handbook (1965);
-the spine's 9 angles share the range of the whole.
+Biomechanics 29(9), 1996, table 4, male. Lengths: the same table, rounded so that they add up to 1.75 m; missing heights
+(ankle, eyes) and foot length from Drillis and Contini's fractions of the stature in Winter, "Biomechanics and Motor
+Control of Human Movement", figure 4.1. Ranges: rounded from Boone and Azen, J. Bone Joint Surg. 61-A, 1979, and the
+American Academy of Orthopaedic Surgeons' handbook (1965); the spine's 9 angles share the total range.
 
-Zero pose: upright, feet under the hips, arms hanging, palms facing the thighs. Rest pose: a relaxed stance
-with soft knees and elbows, feet flat on y = 0. Ranges of left and right are mirror images, as
-`poise.models.figure` says.
+Zero pose: upright, feet under the hips, arms hanging, palms facing the thighs. Rest pose: a relaxed stance with
+slightly bent knees and elbows, feet flat on y = 0. Ranges of left and right are mirror images, see
+`poise.models.figure`.
 
-Three-angle joints have a direction in which two of their axes meet, and it is kept outside the range. Hips
-and spine meet there when the limb is abducted by 90 degrees. The arm may well be, so its joint is yawed by 35
-degrees: the directions are then straight back-and-outward and across the chest, where the range ends.
+Three-angle joints have a singular direction, which is kept outside the range. For hips and spine it is an abduction of
+90 degrees. The arm can reach that, so its joint is yawed by 35 degrees: the singular directions are then
+back-and-outward and across the chest, at the end of the range.
 
-Stiffness is zero in the limbs, more in neck, shoulder girdle and back, most in the root: a reach is made with
-the arm first, then with the back, and by shifting the whole body last.
+Stiffness is zero in the limbs, higher in neck, shoulder girdle and back, highest in the root: a reach uses the arm
+first, then the back, and moves the whole body last.
 """
 
 from __future__ import annotations
@@ -92,7 +91,7 @@ MARKS = (
 )
 # fmt: on
 
-# rest angles [degrees]; the ankle follows from hip and knee
+# rest angles [degrees]; the ankle is computed from hip and knee
 HIP_REST, KNEE_REST = (-3.0, 3.0, 8.0), 11.0
 STANCE: dict[str, Angles] = {
     "shoulder_l": (-7.0, 10.0, -30.0),
@@ -106,15 +105,15 @@ STANCE: dict[str, Angles] = {
 def humanoid() -> Model:
     """Build the free joint ``pelvis``, 23 joints of 1 to 3 angles, and frames with ``_l`` and ``_r``; 52 DOF.
 
-    Frames that goals want: ``hand_l`` (palm), ``fingertip_l``, ``head`` and ``eyes`` (both look along their z),
-    ``foot_l``, ``heel_l``, ``toe_l`` (on the sole), ``chest``, ``pelvis``.
+    Frames for goals: ``hand_l`` (palm), ``fingertip_l``, ``head`` and ``eyes`` (both look along their z), ``foot_l``,
+    ``heel_l``, ``toe_l`` (on the sole), ``chest``, ``pelvis``.
     """
     hanging = _build_standing(0.0)
     return _build_standing(-float(hanging.fk(hanging.rest, "foot_l")[1, 3]))
 
 
 def _build_standing(height: float) -> Model:
-    """Build the figure with its pelvis at that height [m]."""
+    """Build the figure with its pelvis at the given height [m]."""
     builder = ModelBuilder(name="humanoid")
     builder.source = "de Leva, J. Biomechanics 29(9), 1996; Boone and Azen, J. Bone Joint Surg. 61-A, 1979"
     builder.up = "y"
@@ -137,9 +136,9 @@ def _build_standing(height: float) -> Model:
 
 
 def _level_ankle(hip: Angles, knee: float) -> Angles:
-    """Return ankle angles (X, Z) [degrees] that lay the sole level under an upright pelvis.
+    """Return ankle angles (X, Z) [degrees] that make the sole level below an upright pelvis.
 
-    The sole is level when the world's up, seen from the shank, is the foot's y axis: ``Rx(a) Rz(b) y = u``, with
+    The sole is level if the world's up, seen from the shank, is the foot's y axis: ``Rx(a) Rz(b) y = u``, with
     ``u = (Rx(h0) Rz(h1) Ry(h2) Rx(knee))^T y``.
     """
     turns = zip("XZYX", (*hip, knee), strict=True)
@@ -150,7 +149,7 @@ def _level_ankle(hip: Angles, knee: float) -> Angles:
 
 
 def _turn(axis: str, degrees: float) -> NDArray[np.float64]:
-    """Return the rotation about one axis as a 3x3."""
+    """Return the rotation about one axis as a 3x3 matrix."""
     i = "XYZ".index(axis)
     j, k = (i + 1) % 3, (i + 2) % 3
     turn = np.eye(3)

@@ -1,12 +1,12 @@
 """KUKA LBR iiwa 14 R820, 7 joints.
 
 Lengths 0.36, 0.42, 0.40 and 0.126 m (base to shoulder, to elbow, to wrist, to flange) and the ranges +-170,
-120, 170, 120, 170, 120, 175 degrees: KUKA, "LBR iiwa 7 R800, LBR iiwa 14 R820, Specification". The maker
-publishes the whole mass, 29.9 kg; its division over the links is the one that the community's public
-descriptions (Drake, MuJoCo Menagerie) agree on, 30.6 kg with the base.
+120, 170, 120, 170, 120, 175 degrees: KUKA, "LBR iiwa 7 R800, LBR iiwa 14 R820, Specification". The maker publishes the
+total mass, 29.9 kg; its distribution over the links is that of the public community descriptions (Drake, MuJoCo
+Menagerie), 30.6 kg with the base.
 
-Link frames sit where the axes meet, shoulder, elbow and wrist, so that the table shows the four lengths
-alone.
+Link frames are at the intersections of the axes, shoulder, elbow and wrist, so that the table contains only the four
+lengths.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from poise.model import Model, ModelBuilder
 from poise.models.dh import Link, add_links
 
 A170, A120, A175 = radians(170.0), radians(120.0), radians(175.0)
-FLANGE = 0.045  # iiwa_link_7 to iiwa_link_ee: with d of the last row, the wrist to flange 0.126 [m]
+FLANGE = 0.045  # iiwa_link_7 to iiwa_link_ee: with d of the last row, wrist to flange 0.126 [m]
 
 # fmt: off
 LINKS = (

@@ -2,9 +2,9 @@
 
 Dimensions and ranges: the maker's modified Denavit-Hartenberg table and joint limits (Franka Control
 Interface documentation, "Robot and interface specifications"). Masses and centres of the arm: the
-identification of Gaz et al., "Dynamic Identification of the Franka Emika Panda Robot", RA-L 2019, as the
-maker's franka_description carries it. Hand: 0.73 kg, from the same description; its fingers stay shut and
-weigh nothing here. Rest is the maker's "ready" pose.
+identification of Gaz et al., "Dynamic Identification of the Franka Emika Panda Robot", RA-L 2019, as in the maker's
+franka_description. Hand: 0.73 kg, from the same description; its fingers stay closed and have no mass here. The rest
+pose is the maker's "ready" pose.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The planar arms of the textbooks: revolute joints about z, links of 1 m in the xy plane, no limits.
+"""The planar arms of textbooks: revolute joints about z, links of 1 m in the xy plane, no limits.
 
 The 2R and 3R arms are those of Craig, "Introduction to Robotics", chapter 3, with unit links: ``tip = sum_k
-(cos(q_1 + ... + q_k), sin(q_1 + ... + q_k), 0)``. They rest bent, since a straight arm is singular.
+(cos(q_1 + ... + q_k), sin(q_1 + ... + q_k), 0)``. The rest pose is bent, since a straight arm is singular.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""A dog of a shepherd's size: 0.6 m at the withers, 30 kg, 41 DOF, floating base; y up, facing +z.
+"""A dog of shepherd size: 0.6 m at the withers, 30 kg, 41 DOF, floating base; y up, facing +z.
 
 Sources. Ranges of shoulder, elbow, carpus, hip, stifle and hock in flexion: Jaegger, Marcellin-Little and
 Levine, "Reliability of goniometry in Labrador Retrievers", Am. J. Vet. Res. 63(7), 2002. Proportions:
-near-equal scapula, upper arm and forearm, near-equal thigh and shank, the scapula moving as the fore leg's
-first segment, after Fischer and Lilje, "Dogs in Motion", 2011. The lengths are rounded to such a dog, the
-masses and the ranges of back, neck and tail are reasonable choices; neither is measured.
+near-equal scapula, upper arm and forearm, near-equal thigh and shank, the scapula moving as the fore leg's first
+segment, after Fischer and Lilje, "Dogs in Motion", 2011. The lengths are rounded for such a dog, the masses and the
+ranges of back, neck and tail are reasonable choices; neither is measured.
 
-Zero pose: every leg a straight vertical line, back, neck and tail straight along z. No living dog can take it
-(the ranges of the leg joints leave out zero): it is there to measure angles from. Rest pose: standing square,
-paws flat on y = 0. Ranges of left and right are mirror images, as `poise.models.figure` says.
+Zero pose: every leg a straight vertical line, back, neck and tail straight along z. It is only a reference for angles:
+the ranges of the leg joints exclude zero. Rest pose: standing square, paws flat on y = 0. Ranges of left and right are
+mirror images, see `poise.models.figure`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from poise.model import Model, ModelBuilder
 from poise.models.figure import Angles, FigurePart, Landmark, add_figure
 
-# segment lengths [m] and rest angles [degrees], from the top; the angles of a leg add up to zero: level paws
+# segment lengths [m] and rest angles [degrees], from the top; the angles of a leg add up to zero for level paws
 SCAPULA, UPPER_ARM, FOREARM, FORE_PAW = 0.160, 0.175, 0.195, 0.105
 THIGH, SHANK, HIND_PAW = 0.200, 0.205, 0.150
 FORE = ((SCAPULA, -30.0), (UPPER_ARM, 70.0), (FOREARM, -40.0), (FORE_PAW, 0.0))
@@ -36,7 +36,7 @@ def _drop(leg: Iterable[tuple[float, float]]) -> float:
     return height
 
 
-# the fore legs hang where both pairs stand on one ground
+# the height of the fore legs puts both pairs on the same ground
 PELVIS_HEIGHT = _drop(HIND) + HIP_DROP
 SCAPULA_RISE = _drop(FORE) - PELVIS_HEIGHT - SPINE_RISE
 
@@ -74,7 +74,7 @@ MARKS = (
 )
 # fmt: on
 
-# what the frames are on any body with four legs; those that are called so themselves play their own role
+# roles of the frames on any four-legged body; some frames have the name of their role
 ROLES = {name: name for name in ("pelvis", "spine_1", "chest", "neck", "head", "head_top", "foot_fl", "foot_hl")} | {
     "hip_fl": "shoulder_fl",
     "knee_fl": "elbow_fl",

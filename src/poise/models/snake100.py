@@ -1,10 +1,9 @@
 """A snake of 100 hinges whose axes alternate between z (yaw) and y (pitch), 2 m long, lying along x.
 
-Alternating axes at equal spacing is the usual build of snake robots (Hirose's ACM-R series; Wright et al.,
-"Design of a modular snake robot", IROS 2007). At rest the yaw joints follow Hirose's serpenoid curve,
-``angle(s) = a cos(2 pi n s)`` with n waves along the body ("Biologically Inspired Robots", 1993, chapter 2):
-the straight snake is singular. The number of links, their size and the +-30 degree range are ours: a long
-chain is the purpose.
+Alternating axes at equal spacing are the usual design of snake robots (Hirose's ACM-R series; Wright et al., "Design of
+a modular snake robot", IROS 2007). At rest the yaw joints follow Hirose's serpenoid curve, ``angle(s) = a cos(2 pi n
+s)`` with n waves along the body ("Biologically Inspired Robots", 1993, chapter 2): the straight snake is singular. The
+number of links, their size and the +-30 degree range are our own choice, to have a long chain.
 """
 
 from __future__ import annotations

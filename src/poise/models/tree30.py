@@ -1,8 +1,8 @@
 """The abstract tree of the Jacobian recipes: floating root, 8 ball joints, 6 end sites, 30 DOF.
 
 Source: Rabbani, "A recipe to cook Jacobian", Ubisoft La Forge, 2017, section 2.1, which gives the counts (root, joints,
-end sites, 8 * 3 + 6 = 30) and no dimensions: a tree that does not resemble a human skeleton, for the sake of
-generality. The lengths here are ours; two ends share one joint, so that an end is not the same as a last joint.
+end sites, 8 * 3 + 6 = 30) but no dimensions: a tree that does not resemble a human skeleton, for generality. The
+lengths here are our own; two ends share one joint, so that an end is not the same as a last joint.
 """
 
 from __future__ import annotations

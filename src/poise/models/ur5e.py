@@ -5,8 +5,8 @@ Dimensions, masses and centres: the maker's table, "DH parameters for calculatio
 degrees on every joint (UR5e user manual, technical specifications). Base mass and frame names follow the
 maker's ROS description.
 
-The world is the controller's ``base`` frame, so positions are those the teach pendant shows; ``base_link`` is
-the same place turned half round about z, as in the ROS description. Rest: elbow up, tool down.
+The world is the controller's ``base`` frame, so positions are those on the teach pendant; ``base_link`` is the same
+frame rotated by half a turn about z, as in the ROS description. Rest: elbow up, tool down.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from poise.models.dh import Link, add_links, turn_about_z
 
 TURN = 2.0 * pi
 
-# a and alpha of the link before (see dh.py)
+# a and alpha of the previous link (see dh.py)
 # fmt: off
 LINKS = (
     Link("shoulder_pan_joint", "shoulder_link", a=0.0, alpha=0.0, d=0.1625,
