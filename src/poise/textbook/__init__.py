@@ -1,9 +1,9 @@
-"""The recipes as printed, in readable NumPy, equation by equation: for learning, and to check the rest.
+"""The recipes as printed, in readable NumPy, equation by equation, for learning and for checking the kernels.
 
-Nothing here calls Poise's compiled kernels; the tests hold the two against each other. One configuration at
-a time, float64, and clear before fast: use ``model.fk`` and ``model.jacobian`` for work.
+Nothing here calls Poise's compiled kernels; the tests compare the two. The code takes one configuration at a time, in
+float64, and is clear rather than fast: use ``model.fk`` and ``model.jacobian`` in applications.
 
-Where to find what the texts describe:
+Index of the texts:
 
 ==================================================  =======================================================
 Rabbani, *A recipe to cook Jacobian* (2017)
@@ -42,7 +42,7 @@ Grochow et al., *Style-based inverse kinematics* (2004)
 scaled Gaussian process latent variables            `train_latent_model` `LatentModel` `find_latent_cost`
 ==================================================  =======================================================
 
-Each text has a page in the documentation, with its misprints.
+Each text has a page in the documentation, which lists its misprints.
 """
 
 from poise.textbook.bodies import Step, configuration, forward_kinematics, integrate, joint_value, path

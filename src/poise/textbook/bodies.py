@@ -1,4 +1,4 @@
-"""Walking a body: the path from the root to a frame, forward kinematics, and a step on the manifold.
+"""Paths through a body: from the root to a frame, forward kinematics, and a step on the manifold.
 
 Source: Rabbani section 2.1 ("Identifying the main path"), DLUT slides ("A Chain of Transformations").
 """
@@ -19,13 +19,13 @@ from poise.textbook.twists import rigid
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a path: a fixed offset, then (unless it leads to a plain frame) a joint.
+    """One step of a path: a fixed offset, then a joint (unless it leads to a frame without a joint).
 
     Attributes:
-        offset: ``(4, 4)``, from the frame before to the joint's frame (or to the plain frame).
+        offset: ``(4, 4)``, from the previous frame to the joint's frame (or to the frame without a joint).
         joint: the joint that follows the offset, or None.
-        value: the joint's own coordinates, mimicry resolved.
-        gain: by how much the joint moves per unit of the velocity in its slice: 1, or a follower's ratio.
+        value: the joint's own coordinates, with mimics resolved.
+        gain: motion of the joint per unit of the velocity in its slice: 1, or a follower's ratio.
     """
 
     offset: Array
@@ -35,12 +35,12 @@ class Step:
 
     @property
     def motion(self) -> Array:
-        """``T_joint_child``, the identity for a plain frame."""
+        """Return ``T_joint_child``, the identity for a frame without a joint."""
         return np.eye(4) if self.joint is None else joint_transform(self.joint, self.value)
 
 
 def configuration(model: Model, q: ArrayLike) -> Array:
-    """``q`` as a float64 vector of length ``model.nq``.
+    """Return ``q`` as a float64 vector of length ``model.nq``.
 
     Raises:
         ShapeMismatch: ``q`` has another shape. The textbook takes one configuration at a time.
@@ -55,9 +55,9 @@ def configuration(model: Model, q: ArrayLike) -> Array:
 
 
 def path(model: Model, q: ArrayLike, frame: str) -> tuple[Step, ...]:
-    """The steps from the world to ``frame``: the joints *on the path*, root first.
+    """Return the steps from the world to ``frame``: the joints *on the path*, root first.
 
-    A joint that is not in here does not move the frame, and its Jacobian columns are zero.
+    Other joints do not move the frame, and their Jacobian columns are zero.
 
     Raises:
         NameNotFound: the model has no such frame.
@@ -77,7 +77,7 @@ def path(model: Model, q: ArrayLike, frame: str) -> tuple[Step, ...]:
 
 
 def joint_value(model: Model, joint: Joint, q: Array) -> tuple[Array, float]:
-    """A joint's own coordinates, and their rate per unit of the velocity in ``joint.v``.
+    """Return a joint's own coordinates, and their rate per unit of the velocity in ``joint.v``.
 
     A mimic follower has ``value = ratio * leader + offset``; followers of followers are resolved in turn.
     """
@@ -88,7 +88,7 @@ def joint_value(model: Model, joint: Joint, q: Array) -> tuple[Array, float]:
 
 
 def forward_kinematics(model: Model, q: ArrayLike, frame: str) -> Array:
-    """``T_world_frame``, ``(4, 4)``: the product of offsets and joint transforms along the path.
+    """Return ``T_world_frame``, ``(4, 4)``: the product of offsets and joint transforms along the path.
 
     Raises:
         NameNotFound, ShapeMismatch, InvalidValue: see :func:`path`.
@@ -100,10 +100,10 @@ def forward_kinematics(model: Model, q: ArrayLike, frame: str) -> Array:
 
 
 def integrate(model: Model, q: ArrayLike, step: ArrayLike) -> Array:
-    """The configuration reached from ``q`` along ``step`` (length nv): sums, and quaternions on the right.
+    """Return ``q`` moved along ``step`` (length nv): coordinates add, quaternions are multiplied on the right.
 
-    A ball joint goes to ``q * exp(step)`` with the step in body axes; a free joint adds its translation in
-    the parent's axes and turns as a ball. Other joints add their rates (Parent, "simple Euler integration").
+    A ball joint becomes ``q * exp(step)`` with the step in body axes; a free joint adds its translation in the parent's
+    axes and rotates as a ball. Other joints add their rates (Parent, "simple Euler integration").
 
     Raises:
         ShapeMismatch: ``q`` or ``step`` has the wrong length.

@@ -1,4 +1,4 @@
-"""Using the freedom that is left: the null space, the posture cost and its gradient, and the controlled step.
+"""Redundancy: the null space, the posture cost and its gradient, and the controlled step.
 
 Source: Parent eq. 17 to 24; CIMAT, "Adding more control" and "An algorithm".
 """
@@ -14,18 +14,17 @@ from poise.textbook.rotations import Array
 
 
 def null_space_projector(jacobian: ArrayLike) -> Array:
-    """``I - J^+ J``, ``(n, n)``: keeps of a joint motion what the effector does not feel; ``J P = 0``.
+    """Return ``I - J^+ J``, ``(n, n)``: the part of a joint motion that does not move the effector; ``J P = 0``.
 
-    Symmetric, and a projector (``P P = P``). Source: CIMAT eq. 3. The slides before it and Parent's eq. 17
-    have ``J^+ J - I``, which is *minus* the projector: it goes with a gradient, this one with a wanted
-    motion.
+    Symmetric, and a projector (``P P = P``). Source: CIMAT eq. 3. The slides before it and Parent's eq. 17 have ``J^+ J
+    - I``, which is *minus* the projector: it applies to a gradient, this one to a desired motion.
     """
     j = np.asarray(jacobian, dtype=float)
     return np.asarray(np.eye(j.shape[1]) - truncated_svd_inverse(j) @ j)
 
 
 def posture_cost(theta: ArrayLike, desired: ArrayLike, gains: ArrayLike = 1.0, power: int = 2) -> float:
-    """``H = sum of gain_i (theta_i - desired_i)^power``; ``power`` is even. Source: Parent eq. 19.
+    """Return ``H = sum of gain_i (theta_i - desired_i)^power``; ``power`` is even. Source: Parent eq. 19.
 
     Raises:
         InvalidValue: ``power`` is not an even positive number.
@@ -34,11 +33,11 @@ def posture_cost(theta: ArrayLike, desired: ArrayLike, gains: ArrayLike = 1.0, p
 
 
 def posture_gradient(theta: ArrayLike, desired: ArrayLike, gains: ArrayLike = 1.0, power: int = 2) -> Array:
-    """The gradient of :func:`posture_cost`, a vector: ``power * gain_i (theta_i - desired_i)^(power - 1)``.
+    """Return the gradient of :func:`posture_cost`: ``power * gain_i (theta_i - desired_i)^(power - 1)``.
 
-    Parent's eq. 20 keeps the sum of eq. 19 in front, which would make a number of it. CIMAT takes ``gain
-    (theta - desired)^2``, the cost itself: that is never negative, so it pushes every joint the same way
-    whichever side of its desired value it is on.
+    Parent's eq. 20 keeps the sum of eq. 19 in front, which would make it a number. CIMAT uses ``gain (theta -
+    desired)^2``, the cost itself: it is never negative, so it pushes every joint the same way on both sides of its
+    desired value.
 
     ``theta - desired`` are angles [rad] or distances [m]; for a body with ball joints give
     ``model.difference(desired, q)`` as ``theta`` and 0 as ``desired``.
@@ -51,7 +50,7 @@ def posture_gradient(theta: ArrayLike, desired: ArrayLike, gains: ArrayLike = 1.
 
 
 def mid_range(lower: ArrayLike, upper: ArrayLike) -> Array:
-    """The middle of each joint's range, the usual ``desired``. Source: CIMAT, "Adding more control".
+    """Return the middle of each joint's range, the usual ``desired``. Source: CIMAT, "Adding more control".
 
     Raises:
         InvalidValue: a range is not finite.
@@ -63,7 +62,7 @@ def mid_range(lower: ArrayLike, upper: ArrayLike) -> Array:
 
 
 def control_term(jacobian: ArrayLike, gradient: ArrayLike) -> Array:
-    """``(J^+ J - I) grad H``, length n: downhill in H, without moving the effector.
+    """Return ``(J^+ J - I) grad H``, length n: downhill in H, without moving the effector.
 
     Source: Parent eq. 17 and 18.
     """
@@ -71,7 +70,7 @@ def control_term(jacobian: ArrayLike, gradient: ArrayLike) -> Array:
 
 
 def controlled_step(jacobian: ArrayLike, error: ArrayLike, variation: ArrayLike) -> Array:
-    """``J^+ e + (I - J^+ J) variation``, length n: the effector's error first, then a wanted motion.
+    """Return ``J^+ e + (I - J^+ J) variation``, length n: the effector's error first, then a desired motion.
 
     To go downhill in a posture cost, ``variation = -posture_gradient(...)``. Source: CIMAT eq. 2.
 
@@ -84,7 +83,7 @@ def controlled_step(jacobian: ArrayLike, error: ArrayLike, variation: ArrayLike)
 
 
 def controlled_step_by_elimination(jacobian: ArrayLike, error: ArrayLike, gradient: ArrayLike) -> Array:
-    """Parent's step ``J^+ e + (J^+ J - I) grad H``, without forming ``J^+``.
+    """Return Parent's step ``J^+ e + (J^+ J - I) grad H``, without forming ``J^+``.
 
     ::
 

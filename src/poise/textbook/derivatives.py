@@ -17,17 +17,17 @@ from poise.textbook.twists import adjoint, adjoint_derivative, inverse, rigid
 def jacobian_derivative(
     model: Model, q: ArrayLike, v: ArrayLike, frame: str, *, reference: Reference = "body"
 ) -> Array:
-    """The time derivative ``(6, nv)`` of the Jacobian while the body moves with velocity ``v`` (length nv).
+    """Return the time derivative ``(6, nv)`` of the Jacobian at velocity ``v`` (length nv).
 
-    A column of the body Jacobian is ``Ad(T_b_i) zeta_i`` with a constant zeta_i, once each joint is taken as
-    a chain of simple motions (:func:`poise.textbook.joint_motions`); its derivative is ``Ad_dot(T_b_i)
-    zeta_i``. Seen from the frame b, the place where motion i ends moves only by what lies between them::
+    A column of the body Jacobian is ``Ad(T_b_i) zeta_i`` with a constant zeta_i, if each joint is a chain of simple
+    motions (:func:`poise.textbook.joint_motions`); its derivative is ``Ad_dot(T_b_i) zeta_i``. Relative to the frame b,
+    the end of motion i moves only by the motions between them::
 
         twist of T_b_i = - sum over motions k nearer to b of (column_k v_k)
 
-    so one walk from the frame to the root gives all columns. A path's zeta_i is not constant: what it changes by along
-    its curve is added, ``Ad(T_b_i) zeta_i' v_i``. ``reference="world"`` and ``"spatial"`` follow
-    by the product rule on the change of frame. Acceleration is ``J v_dot + J_dot v``.
+    so one pass from the frame to the root gives all columns. A path's zeta_i is not constant: its change along the
+    curve is added, ``Ad(T_b_i) zeta_i' v_i``. ``reference="world"`` and ``"spatial"`` follow by the product rule on the
+    change of frame. Acceleration is ``J v_dot + J_dot v``.
 
     Source: Rabbani section 1.3, eq. 14 and 15.
 
@@ -57,7 +57,7 @@ def _body_derivative(model: Model, q: ArrayLike, speed: Array, frame: str) -> Ar
                 columns = slice(first, first + motion.count)
                 T_b_i = inverse(T_i_b)
                 derivative[:, columns] += step.gain * adjoint_derivative(T_b_i, relative) @ motion.twists
-                own = step.gain**2 * motion.change * speed[columns]  # of a path: its twist changes along the curve
+                own = step.gain**2 * motion.change * speed[columns]  # the twist of a path changes along the curve
                 derivative[:, columns] += adjoint(T_b_i) @ own
                 relative = relative - step.gain * adjoint(T_b_i) @ motion.twists @ speed[columns]
                 T_i_b = motion.transform @ T_i_b
@@ -66,9 +66,9 @@ def _body_derivative(model: Model, q: ArrayLike, speed: Array, frame: str) -> Ar
 
 
 def _carrier(transform: Array, body_twist: Array, reference: Reference) -> tuple[Array, Array]:
-    """The transform whose adjoint carries body twists to ``reference``, and its spatial twist.
+    """Return the transform whose adjoint maps body twists to ``reference``, and its spatial twist.
 
-    For "world" it is the rotation of the frame alone, which turns and does not travel.
+    For "world" it is the rotation of the frame alone, which rotates but does not translate.
     """
     if reference == "world":
         carrier = rigid(transform[:3, :3])

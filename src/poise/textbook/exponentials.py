@@ -22,9 +22,9 @@ class Exponential:
     """One factor ``exp(zeta theta)`` of eq. 7.
 
     Attributes:
-        twists: ``(6, k)`` zeta in world coordinates, every joint at zero (k = 3 for a ball joint, else 1).
+        twists: ``(6, k)`` zeta in world coordinates, with every joint at zero (k = 3 for a ball joint, otherwise 1).
         amounts: ``(k,)`` theta; a ball joint's rotation vector.
-        columns: the columns of the Jacobian that the factor feeds.
+        columns: the columns of the Jacobian that the factor contributes to.
         gain: d theta / d velocity: 1, or the ratio of a mimic follower.
     """
 
@@ -36,15 +36,15 @@ class Exponential:
 
     @property
     def transform(self) -> Array:
-        """``exp(zeta theta)``, ``(4, 4)``; of a path, which is no exponential, where it is."""
+        """Return ``exp(zeta theta)``, ``(4, 4)``; for a path, which is not an exponential, its pose."""
         return self.placed if self.placed is not None else twist_exponential(self.twists @ self.amounts)
 
 
 def exponentials(model: Model, q: ArrayLike, frame: str) -> tuple[tuple[Exponential, ...], Array]:
-    """The factors of eq. 7 from the root to ``frame``, and ``g(0)``, the frame's transform at zero.
+    """Return the factors of eq. 7 from the root to ``frame``, and ``g(0)``, the frame's transform at zero.
 
-    Zero is zero of every joint's own coordinate (a ball at the identity), so a mimic follower's offset is
-    part of its theta.
+    Zero means zero of every joint's own coordinate (a ball at the identity), so a mimic follower's offset is part of
+    its theta.
 
     Raises:
         NameNotFound, ShapeMismatch, InvalidValue: see :func:`poise.textbook.path`.
@@ -64,9 +64,9 @@ def exponentials(model: Model, q: ArrayLike, frame: str) -> tuple[tuple[Exponent
 
 
 def product_of_exponentials(model: Model, q: ArrayLike, frame: str) -> Array:
-    """``T_world_frame``, ``(4, 4)``: ``g = exp(zeta_1 theta_1) ... exp(zeta_n theta_n) g(0)``.
+    """Return ``T_world_frame``, ``(4, 4)``: ``g = exp(zeta_1 theta_1) ... exp(zeta_n theta_n) g(0)``.
 
-    All joint kinds. Source: Rabbani eq. 7.
+    It supports all joint kinds. Source: Rabbani eq. 7.
 
     Raises:
         NameNotFound, ShapeMismatch, InvalidValue: see :func:`poise.textbook.path`.
@@ -79,15 +79,14 @@ def product_of_exponentials(model: Model, q: ArrayLike, frame: str) -> Array:
 
 
 def exponential_jacobian(model: Model, q: ArrayLike, frame: str) -> Array:
-    """The body Jacobian ``(6, nv)`` [m, rad per unit velocity], column by column from eq. 10.
+    """Return the body Jacobian ``(6, nv)`` [m, rad per unit velocity], column by column from eq. 10.
 
     ::
 
         column_j = Ad^-1( exp(zeta_j+1 theta_j+1) ... exp(zeta_n theta_n) g(0) ) zeta_j
 
-    Eq. 10 as printed starts the product at j. For a hinge or a slide that is the same, since ``exp(zeta
-    theta)`` leaves its own zeta alone; for a ball joint, whose velocity is in body axes, it must start after
-    j.
+    Eq. 10 as printed starts the product at j. For a hinge or a slide that is the same, since ``exp(zeta theta)`` does
+    not change its own zeta; for a ball joint, whose velocity is in body axes, it must start after j.
 
     Raises:
         NameNotFound, ShapeMismatch, InvalidValue: see :func:`poise.textbook.path`.

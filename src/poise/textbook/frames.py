@@ -1,4 +1,4 @@
-"""Moving a body Jacobian to another point, or to world axes.
+"""Transfer a body Jacobian to another point, or to world axes.
 
 Source: Rabbani section 1.2, "Jacobian frames".
 """
@@ -13,32 +13,31 @@ from poise.textbook.twists import adjoint, rigid
 
 
 def point_jacobian(jacobian: ArrayLike, point: ArrayLike) -> Array:
-    """The body Jacobian ``(6, n)`` at ``point`` [m, in the body's own frame] instead of at its origin.
+    """Return the body Jacobian ``(6, n)`` at ``point`` [m, in the body's own frame] instead of at its origin.
 
-    ``pJ = [I, -skew(point); 0, I] bJ``: all points of a body turn alike, and a point moves by ``w x point``
-    more than the origin. The adjoint's translation is the *origin as seen from the point*, hence the minus
-    sign. Source: Rabbani eq. 12.
+    ``pJ = [I, -skew(point); 0, I] bJ``: all points of a body rotate equally, and a point moves by ``w x point`` more
+    than the origin. The adjoint's translation is the *origin relative to the point*, hence the minus sign. Source:
+    Rabbani eq. 12.
     """
     shift = adjoint(rigid(translation=-np.asarray(point, dtype=float)))
     return np.asarray(shift @ np.asarray(jacobian, dtype=float))
 
 
 def world_jacobian(jacobian: ArrayLike, transform: ArrayLike) -> Array:
-    """A body Jacobian ``(6, n)`` in world axes, at the body's origin; ``transform`` is ``T_world_body``.
+    """Return a body Jacobian ``(6, n)`` in world axes, at the body's origin; ``transform`` is ``T_world_body``.
 
-    Only the *rotation* of the adjoint is used. This is the Jacobian whose linear rows are the cross products
-    of procedure 1, and Poise's ``reference="world"``. Source: Rabbani eq. 13 and 29, corrected: the printed
-    adjoint has its translation too and then gives :func:`spatial_jacobian`, whose linear rows are other
-    numbers.
+    Only the *rotation* of the adjoint is used. This is the Jacobian whose linear rows are the cross products of
+    procedure 1, and Poise's ``reference="world"``. Source: Rabbani eq. 13 and 29, corrected: the printed adjoint also
+    has its translation and then gives :func:`spatial_jacobian`, whose linear rows differ.
     """
     rotation = np.asarray(transform, dtype=float)[:3, :3]
     return np.asarray(adjoint(rigid(rotation)) @ np.asarray(jacobian, dtype=float))
 
 
 def spatial_jacobian(jacobian: ArrayLike, transform: ArrayLike) -> Array:
-    """A body Jacobian ``(6, n)`` in world axes at the *world origin*; ``transform`` is ``T_world_body``.
+    """Return a body Jacobian ``(6, n)`` in world axes at the *world origin*; ``transform`` is ``T_world_body``.
 
-    The linear rows are the velocity of the point of the body that is passing through the world origin;
+    The linear rows are the velocity of the point of the body that coincides with the world origin;
     Poise's ``reference="spatial"``. Source: Rabbani eq. 4 and 13, with the whole adjoint.
     """
     return np.asarray(adjoint(transform) @ np.asarray(jacobian, dtype=float))

@@ -1,9 +1,9 @@
-"""Inverting a Jacobian that is not square, or not regular: the shelf of the five texts.
+"""Inverses of a Jacobian that is not square or not regular, from the five texts.
 
-``jacobian`` is ``(m, n)``, m controlled numbers and n joint velocities. An ``..._inverse`` returns ``(n,
-m)``; a ``solve_...`` takes the error (length m) and returns the step (length n). Units of the step: rad and
-m, as the columns. Poise's ``damping`` is lambda in ``J J^T + lambda^2 I``: CIMAT and DLUT write it so;
-Rabbani's eq. 35 has ``lambda I``, so *his* lambda is the square of ours.
+``jacobian`` is ``(m, n)``, for m controlled numbers and n joint velocities. An ``..._inverse`` returns ``(n, m)``; a
+``solve_...`` takes the error (length m) and returns the step (length n). The step is in rad and m, like the columns.
+Poise's ``damping`` is lambda in ``J J^T + lambda^2 I``, as in CIMAT and DLUT; Rabbani's eq. 35 has ``lambda I``, so
+*his* lambda is the square of ours.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from poise.textbook.rotations import Array
 
 
 def left_pseudoinverse(jacobian: ArrayLike) -> Array:
-    """``(J^T J)^-1 J^T``: the least-squares solution where columns are few; then ``J^+ J = I``.
+    """Return ``(J^T J)^-1 J^T``: the least-squares solution for n <= m; then ``J^+ J = I``.
 
     It needs full *column* rank (n <= m). It is not the same matrix as :func:`right_pseudoinverse`, although
     Parent's eq. 13 sets the two equal: for a J that is not square, only one of them exists. For the same
@@ -31,7 +31,7 @@ def left_pseudoinverse(jacobian: ArrayLike) -> Array:
 
 
 def right_pseudoinverse(jacobian: ArrayLike) -> Array:
-    """``J^T (J J^T)^-1``: the shortest of the many solutions where rows are few; then ``J J^+ = I``.
+    """Return ``J^T (J J^T)^-1``: the solution of least norm for m <= n; then ``J J^+ = I``.
 
     It needs full *row* rank (m <= n), which a redundant body has away from its singular poses. Source:
     Rabbani eq. 34; Parent eq. 14; CIMAT, "Redundant mechanisms".
@@ -45,10 +45,10 @@ def right_pseudoinverse(jacobian: ArrayLike) -> Array:
 
 
 def truncated_svd_inverse(jacobian: ArrayLike, threshold: float = 1e-9) -> Array:
-    """The pseudo-inverse of any matrix: ``sum of v_i u_i^T / s_i`` over those ``s_i > threshold * s_max``.
+    """Return the pseudo-inverse of any matrix: ``sum of v_i u_i^T / s_i`` over ``s_i > threshold * s_max``.
 
-    The least-squares solution, and of those the shortest; of any rank. Source: Rabbani figure 8; CIMAT eq. 4
-    and 5; DLUT, "Pseudoinverse using SVD" (the threshold is relative to the largest singular value).
+    It gives the least-squares solution of least norm, for any rank. Source: Rabbani figure 8; CIMAT eq. 4 and 5; DLUT,
+    "Pseudoinverse using SVD" (the threshold is relative to the largest singular value).
 
     Raises:
         InvalidValue: ``threshold`` is not in [0, 1).
@@ -61,11 +61,11 @@ def truncated_svd_inverse(jacobian: ArrayLike, threshold: float = 1e-9) -> Array
 
 
 def damped_inverse(jacobian: ArrayLike, damping: float) -> Array:
-    """Damped least squares, ``J^T (J J^T + lambda^2 I)^-1`` with lambda = ``damping``: calm at singularities.
+    """Return the damped least-squares inverse ``J^T (J J^T + lambda^2 I)^-1`` with lambda = ``damping``.
 
-    Its step minimises ``|J x - e|^2 + lambda^2 |x|^2``. DLUT prints ``J^T (J^T J + lambda^2 I)^-1``, whose
-    sizes do not match; either ``J^T (J J^T + ...)^-1`` or ``(J^T J + ...)^-1 J^T`` is meant, and those are
-    equal.
+    Its step minimises ``|J x - e|^2 + lambda^2 |x|^2``, and stays bounded at singularities. DLUT prints ``J^T (J^T J +
+    lambda^2 I)^-1``, whose sizes do not match; either ``J^T (J J^T + ...)^-1`` or ``(J^T J + ...)^-1 J^T`` is meant,
+    and those are equal.
 
     Source: Rabbani eq. 35 (``lambda I`` there is our ``lambda^2 I``); CIMAT, "Handling singularities".
 
@@ -78,9 +78,9 @@ def damped_inverse(jacobian: ArrayLike, damping: float) -> Array:
 
 
 def damped_svd_inverse(jacobian: ArrayLike, damping: float) -> Array:
-    """:func:`damped_inverse` by singular values: ``sum of s_i / (s_i^2 + lambda^2) v_i u_i^T``.
+    """Return :func:`damped_inverse` by singular values: ``sum of s_i / (s_i^2 + lambda^2) v_i u_i^T``.
 
-    Each direction's gain ``1/s`` is cut to at most ``1 / (2 lambda)``, and a dead direction gets zero.
+    Each direction's gain ``1/s`` is reduced to at most ``1 / (2 lambda)``, and a singular direction gets zero.
     Source: CIMAT eq. 6.
 
     Raises:
@@ -92,15 +92,15 @@ def damped_svd_inverse(jacobian: ArrayLike, damping: float) -> Array:
 
 
 def weighted_pseudoinverse(jacobian: ArrayLike, stiffness: ArrayLike) -> Array:
-    """The exact solution that is shortest where joint i counts ``1 + stiffness_i``: stiff joints move less.
+    """Return the inverse of least norm with joint i weighted by ``1 + stiffness_i``: stiff joints move less.
 
-    With ``W = diag(1 + s)``: ``J^+ = W^-1 J^T (J W^-1 J^T)^-1``. UCSD ("Units & Scaling") makes a joint stiff
-    by scaling its column up. Through a pseudo-inverse used unscaled it does move less, but the effector then
-    misses; through the transpose the same joint moves *more*. A norm means the same thing everywhere.
+    With ``W = diag(1 + s)``: ``J^+ = W^-1 J^T (J W^-1 J^T)^-1``. UCSD ("Units & Scaling") makes a joint stiff by
+    scaling its column up. With an unscaled pseudo-inverse it moves less, but the effector then misses; with the
+    transpose the same joint moves *more*. A norm has the same meaning for all methods.
 
     Raises:
         InvalidValue: a stiffness is negative, or J does not have full row rank.
-        ShapeMismatch: there is not one stiffness per column.
+        ShapeMismatch: ``stiffness`` does not have one number per column.
     """
     j, s = _check_matrix(jacobian), np.asarray(stiffness, dtype=float)
     if s.shape != (j.shape[1],):
@@ -112,10 +112,10 @@ def weighted_pseudoinverse(jacobian: ArrayLike, stiffness: ArrayLike) -> Array:
 
 
 def solve_qr(jacobian: ArrayLike, error: ArrayLike) -> Array:
-    """The step ``J^+ e`` by QR factors and back-substitution.
+    """Return the step ``J^+ e`` by QR factors and back-substitution.
 
-    Tall or square J: ``J = Q R``, ``R x = Q^T e``, as Rabbani's figure 8 has it. A wide J has no square R:
-    then ``J^T = Q R`` and ``x = Q R^-T e``, the shortest solution.
+    Tall or square J: ``J = Q R``, ``R x = Q^T e``, as in Rabbani's figure 8. A wide J has no square R: then ``J^T = Q
+    R`` and ``x = Q R^-T e``, the solution of least norm.
 
     Raises:
         InvalidValue: J does not have full rank.
@@ -128,18 +128,18 @@ def solve_qr(jacobian: ArrayLike, error: ArrayLike) -> Array:
         q, r = np.linalg.qr(j)
         return _substitute_back(r, q.T @ e)
     q, r = np.linalg.qr(j.T)
-    # R^T is lower triangular: read it upside down to substitute backwards
+    # R^T is lower triangular: reverse it to substitute backwards
     return np.asarray(q @ _substitute_back(r.T[::-1, ::-1], e[::-1])[::-1])
 
 
 def solve_lu(jacobian: ArrayLike, error: ArrayLike, damping: float = 0.0) -> Array:
-    """The step by elimination: ``(J J^T + lambda^2 I) beta = e``, then ``x = J^T beta``, and no inverse.
+    """Return the step by elimination, without an inverse: ``(J J^T + lambda^2 I) beta = e``, then ``x = J^T beta``.
 
     ``numpy.linalg.solve`` is an LU factorisation with pivots. Source: Parent eq. 14 to 16; Rabbani section
     3.2.
 
     Raises:
-        InvalidValue: ``damping`` is negative, or zero where J does not have full row rank.
+        InvalidValue: ``damping`` is negative, or zero although J does not have full row rank.
         ShapeMismatch: ``error`` does not have one number per row.
     """
     j = _check_matrix(jacobian)

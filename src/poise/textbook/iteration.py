@@ -1,4 +1,4 @@
-"""Steps and loops: from a Jacobian to a pose, as the lecture notes write it.
+"""Steps and loops: from a Jacobian to a pose, as in the lecture notes.
 
 Source: UCSD, "Gradient Descent" to "Iteration Step Size" and "Quaternion Joints"; DLUT, "IK Algorithm",
 "Joint limits" and "Cyclic-Coordinate Descent".
@@ -22,7 +22,7 @@ from poise.textbook.rotations import Array
 
 @dataclass(frozen=True)
 class IterationTrace:
-    """What a loop did.
+    """The record of an iteration.
 
     Attributes:
         q: the last configuration.
@@ -45,11 +45,11 @@ def gradient_descent_1d(
 ) -> float:
     """Solve ``f(x) = goal`` by ``x += beta (goal - f) / slope``, from ``start``.
 
-    With ``beta = 1`` this is Newton's method. The last x is returned, reached or not. Source: UCSD, "Gradient
-    Descent Algorithm".
+    With ``beta = 1`` this is Newton's method. The last x is returned, even if the goal is not reached. Source: UCSD,
+    "Gradient Descent Algorithm".
 
     Raises:
-        InvalidValue: the slope is zero on the way, where the step does not exist (the notes do not say).
+        InvalidValue: the slope becomes zero, so that the step is undefined (not mentioned in the notes).
     """
     x = start
     for _ in range(max_steps):
@@ -63,11 +63,11 @@ def gradient_descent_1d(
 
 
 def transpose_step(jacobian: ArrayLike, error: ArrayLike) -> Array:
-    """``alpha J^T e``, with the alpha that brings the effector nearest: ``<e, JJ^T e> / <JJ^T e, JJ^T e>``.
+    """Return ``alpha J^T e``, with the optimal ``alpha = <e, JJ^T e> / <JJ^T e, JJ^T e>``.
 
-    Never lengthens the linearised error. Zero where ``J^T e`` is zero: the goal is straight along a locked
-    direction. Source: UCSD, "Jacobian Transpose"; CIMAT, "Jacobian transpose method" (which leave alpha
-    open); Buss for alpha.
+    It never increases the linearised error. It is zero if ``J^T e`` is zero: the error is along a direction without
+    motion. Source: UCSD, "Jacobian Transpose"; CIMAT, "Jacobian transpose method" (which leave alpha open); Buss for
+    alpha.
     """
     j, e = np.asarray(jacobian, dtype=float), np.asarray(error, dtype=float)
     direction = j.T @ e
@@ -77,11 +77,10 @@ def transpose_step(jacobian: ArrayLike, error: ArrayLike) -> Array:
 
 
 def limited_step(step: ArrayLike, threshold: float) -> Array:
-    """The step, shortened as a whole so that no joint turns by more than ``threshold`` [rad].
+    """Return the step, scaled down so that no joint moves by more than ``threshold`` [rad].
 
     ``beta = threshold / max(threshold, max |step_i|)``. Source: UCSD, "Iteration Step Size" (5 degrees). DLUT
-    ("Algorithm", 2 degrees) tests ``max(step)`` without the absolute value, and lets large negative steps
-    through.
+    ("Algorithm", 2 degrees) tests ``max(step)`` without the absolute value, and does not limit large negative steps.
 
     Raises:
         InvalidValue: ``threshold`` is not positive.
@@ -93,10 +92,10 @@ def limited_step(step: ArrayLike, threshold: float) -> Array:
 
 
 def frozen_step(jacobian: ArrayLike, error: ArrayLike, theta: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> Array:
-    """The pseudo-inverse step inside joint ranges: zero the column of what would leave, solve again.
+    """Return the pseudo-inverse step within joint ranges: zero the columns of joints that would leave, solve again.
 
-    At most n rounds, since a frozen joint stays frozen; the step of a frozen joint is exactly zero. Joint
-    coordinates only (nq = nv). Source: DLUT, "Joint limits".
+    It takes at most n rounds, since a frozen joint stays frozen; the step of a frozen joint is exactly zero. Only for
+    joint coordinates with nq = nv. Source: DLUT, "Joint limits".
     """
     j, q = np.array(jacobian, dtype=float), np.asarray(theta, dtype=float)
     free = np.ones(j.shape[1], dtype=bool)
@@ -109,15 +108,14 @@ def frozen_step(jacobian: ArrayLike, error: ArrayLike, theta: ArrayLike, lower: 
 
 
 def best_axis_column(pivot: ArrayLike, effector: ArrayLike, goal: ArrayLike) -> tuple[Array, Array]:
-    """For a quaternion joint: the world axis that turns ``effector`` towards ``goal`` best, and its column.
+    """Return the best world axis of a quaternion joint for turning ``effector`` towards ``goal``, and its column.
 
-    ``axis = (e - r) x (g - r) / |...|``, ``column = axis x (e - r)`` [m/rad], for the pivot r. Remember the
-    axis: the angle that comes out of the solve turns the joint about it.
+    ``axis = (e - r) x (g - r) / |...|``, ``column = axis x (e - r)`` [m/rad], for the pivot r. Keep the axis: the angle
+    from the solve rotates the joint about it.
 
-    Where pivot, effector and goal are in line the printed rule is 0/0. Then *any* axis at right angles to the
-    arm ``e - r`` is as good, and one of them is returned: the column is of the right size and at right angles
-    to the error, so the joint does not help now but the matrix stays finite. With an arm of no length the
-    column is zero.
+    If pivot, effector and goal are collinear the printed rule is 0/0. Then *any* axis perpendicular to the arm ``e -
+    r`` is equally good, and one of them is returned: the column has the right length and is perpendicular to the error,
+    so the joint does not help in this step but the matrix stays finite. For an arm of zero length the column is zero.
 
     Source: UCSD, "Quaternion Joints".
     """
@@ -126,7 +124,7 @@ def best_axis_column(pivot: ArrayLike, effector: ArrayLike, goal: ArrayLike) -> 
     normal = np.cross(arm, target)
     length = float(np.linalg.norm(normal))
     if length <= 1e-12 * np.linalg.norm(arm) * np.linalg.norm(target):
-        # in line: cross the arm with the coordinate axis that it is least along
+        # collinear: cross the arm with the coordinate axis most perpendicular to it
         normal = np.cross(arm, np.eye(3)[np.argmin(np.abs(arm))])
         length = float(np.linalg.norm(normal))
     axis = normal / length if length > 0.0 else np.array([1.0, 0.0, 0.0])
@@ -134,11 +132,10 @@ def best_axis_column(pivot: ArrayLike, effector: ArrayLike, goal: ArrayLike) -> 
 
 
 def ccd_angle(axis: ArrayLike, pivot: ArrayLike, effector: ArrayLike, goal: ArrayLike) -> float:
-    """The angle [rad] about a hinge's world ``axis`` that brings ``effector`` nearest to ``goal``, signed.
+    """Return the signed angle [rad] about a hinge's world ``axis`` that brings ``effector`` closest to ``goal``.
 
-    ``atan2(a . (e x g), e_perp . g_perp)`` with arms seen from the pivot. DLUT's ``cos a = RD . RE /
-    |RD||RE|`` has no sign, and holds where the arms lie in the hinge's plane. Zero where an arm is along the
-    axis.
+    ``atan2(a . (e x g), e_perp . g_perp)`` with arms relative to the pivot. DLUT's ``cos a = RD . RE / |RD||RE|`` has
+    no sign, and is valid only if the arms lie in the hinge's plane. It is zero if an arm is along the axis.
 
     Source: DLUT, "Cyclic-Coordinate Descent"; CIMAT, "Cyclic Coordinate Descent method".
     """
@@ -158,10 +155,10 @@ def basic_ik(
     tolerance: float = 1e-6,
     max_steps: int = 200,
 ) -> IterationTrace:
-    """Bring the origin of ``frame`` to ``goal`` [m, world]: Jacobian, step, repeat. Ranges are not kept.
+    """Move the origin of ``frame`` to ``goal`` [m, world] by repeated Jacobian steps. Joint ranges are ignored.
 
-    ``step(J, e)`` is any rule of this module or of ``inverses`` (default: the pseudo-inverse); its result is
-    limited by :func:`limited_step`. Stops at ``tolerance`` [m] or after ``max_steps``; the trace tells which.
+    ``step(J, e)`` is any rule of this module or of ``inverses`` (default: the pseudo-inverse); its result is limited by
+    :func:`limited_step`. It stops at ``tolerance`` [m] or after ``max_steps``; the errors in the trace show which.
 
 
     Source: UCSD, "Basic Jacobian IK Technique"; DLUT, "IK Algorithm".

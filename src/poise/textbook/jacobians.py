@@ -1,8 +1,7 @@
 """The Jacobian, by the three procedures of Rabbani's recipe and by differences.
 
-Columns are per unit of the model's velocity (length nv); linear rows [m], angular rows [rad]. A joint that is
-not on the path to the frame has zero columns. A mimic follower adds its columns, times its ratio, to its
-leader's.
+Columns are per unit of the model's velocity (length nv); linear rows [m], angular rows [rad]. A joint that is not on
+the path to the frame has zero columns. A mimic follower adds its columns, times its ratio, to its leader's.
 """
 
 from __future__ import annotations
@@ -26,16 +25,15 @@ ROWS = {"both": slice(0, 6), "linear": slice(0, 3), "angular": slice(3, 6)}
 
 
 def simple_jacobian(model: Model, q: ArrayLike, frame: str) -> Array:
-    """Procedure 1: position rows ``(3, nv)`` in world axes at the frame's origin, by cross products.
+    """Return the position rows ``(3, nv)`` in world axes at the frame's origin, by cross products (procedure 1).
 
     ::
 
         hinge:  w_axis x (w_p_e - w_p_j)          slide:  w_axis
 
-    A joint's axes are first turned as its Euler order asks (:func:`poise.textbook.euler_axes`). Printed for
-    revolute, continuous, universal, Euler and ball joints (a ball as the three axes of its child) and for the
-    root's translation (free, translation3: identity blocks); given here for every kind, slides by UCSD's
-    rule.
+    A joint's axes are first rotated according to its Euler order (:func:`poise.textbook.euler_axes`). The text covers
+    revolute, continuous, universal, Euler and ball joints (a ball as the three axes of its child) and the root's
+    translation (free, translation3: identity blocks); this function covers every kind, with slides by UCSD's rule.
 
     Source: Rabbani procedure 1, eq. 16 to 26; UCSD "Rotational" and "Translational DOFs"; Parent figure 1.
 
@@ -59,15 +57,15 @@ def simple_jacobian(model: Model, q: ArrayLike, frame: str) -> Array:
 
 
 def generic_jacobian(model: Model, q: ArrayLike, frame: str, *, control: Control = "both") -> Array:
-    """Procedure 2: the body Jacobian ``(6, nv)`` from one trimmed adjoint block per joint.
+    """Return the body Jacobian ``(6, nv)`` from one trimmed adjoint block per joint (procedure 2).
 
-    Walking from the frame to the root, joint j fills its columns with ``Ad(T_b_j) S_j``, where S_j keeps
-    those of the six unit twists that the joint is free in (all angular ones for a ball, one column for a
-    hinge, ...). ``control`` keeps the rows: ``"linear"`` or ``"angular"`` gives ``(3, nv)``.
+    From the frame to the root, joint j fills its columns with ``Ad(T_b_j) S_j``, where S_j selects the unit twists of
+    the joint's degrees of freedom (all angular ones for a ball, one column for a hinge, ...). ``control`` selects the
+    rows: ``"linear"`` or ``"angular"`` gives ``(3, nv)``.
 
-    A planar or free joint is its slides followed by its turn, in one place. Euler and universal joints are
-    refused: their rates are not components of the joint's twist, and the order of the angles must enter, as
-    it does in :func:`adjusted_jacobian`.
+    A planar or free joint is its slides followed by its rotation, at the same point. Euler and universal joints are
+    rejected: their rates are not components of the joint's twist, and depend on the order of the angles, as in
+    :func:`adjusted_jacobian`.
 
     Source: Rabbani procedure 2, eq. 11, figure 5.
 
@@ -91,11 +89,11 @@ def generic_jacobian(model: Model, q: ArrayLike, frame: str, *, control: Control
 
 
 def adjusted_jacobian(model: Model, q: ArrayLike, frame: str, *, control: Control = "both") -> Array:
-    """Procedure 3: the body Jacobian ``(6, nv)`` for every joint kind and every Euler order.
+    """Return the body Jacobian ``(6, nv)`` for every joint kind and every Euler order (procedure 3).
 
-    As procedure 2, with the rotation in joint j's adjoint replaced by ``R' = R_b_j R*``, where ``R* = R_p_j^T
-    A`` and the columns of A are the joint's axes in its parent (:func:`poise.textbook.joint_axes`). For a
-    ball joint A is ``R_p_j`` itself and R* the identity: the generic block comes back.
+    Like procedure 2, with the rotation in joint j's adjoint replaced by ``R' = R_b_j R*``, where ``R* = R_p_j^T A`` and
+    the columns of A are the joint's axes in its parent (:func:`poise.textbook.joint_axes`). For a ball joint A is
+    ``R_p_j`` itself and R* the identity, as in the generic block.
 
     Source: Rabbani procedure 3, eq. 30 to 32.
 
@@ -118,7 +116,7 @@ def adjusted_jacobian(model: Model, q: ArrayLike, frame: str, *, control: Contro
 
 
 def frame_velocity(model: Model, q: ArrayLike, v: ArrayLike, frame: str) -> Array:
-    """Return the twist ``(6,)`` of a frame in world axes while the body moves with velocity v, from the root outwards.
+    """Return the twist ``(6,)`` of a frame in world axes at velocity v, propagated from the root.
 
     ::
 
@@ -149,9 +147,9 @@ def frame_velocity(model: Model, q: ArrayLike, v: ArrayLike, frame: str) -> Arra
 
 
 def unit_velocity_jacobian(model: Model, q: ArrayLike, frame: str) -> Array:
-    """Return the world Jacobian ``(6, nv)``, each column by driving one joint at unit velocity and all others not.
+    """Return the world Jacobian ``(6, nv)``, each column from one joint at unit velocity and the others at rest.
 
-    Exact, as the analytic forms are and :func:`numeric_jacobian` is not: no epsilon has to be chosen.
+    Exact, unlike :func:`numeric_jacobian`: it needs no epsilon.
 
     Source: Rabbani introduction (the unit-velocity method).
 
@@ -165,7 +163,7 @@ def unit_velocity_jacobian(model: Model, q: ArrayLike, frame: str) -> Array:
 def numeric_jacobian(
     model: Model, q: ArrayLike, frame: str, *, epsilon: float = 6e-6, reference: Reference = "world"
 ) -> Array:
-    """The Jacobian ``(6, nv)`` by central differences along each velocity, on the manifold.
+    """Return the Jacobian ``(6, nv)`` by central differences along each velocity, on the manifold.
 
     ``T_dot = (T(q + epsilon e_i) - T(q - epsilon e_i)) / (2 epsilon)``; the rows are then ``p_dot`` and the
     vector of ``R_dot R^T`` (``reference="world"``), the vector of ``T^-1 T_dot`` (``"body"``) or of ``T_dot
@@ -191,7 +189,7 @@ def numeric_jacobian(
 
 
 def _rate(rate: Array, here: Array, reference: Reference) -> Array:
-    """The twist of a frame at ``here`` whose transform changes by ``rate``."""
+    """Return the twist of a frame at ``here`` whose transform changes at ``rate``."""
     match reference:
         case "world":
             return np.concatenate([rate[:3, 3], unskew(rate[:3, :3] @ here[:3, :3].T)])

@@ -1,8 +1,8 @@
-"""What each kind of joint does, three times over: its transform, its axes, and its chain of simple motions.
+"""The kinds of joints, described in three ways: transform, axes, and chain of simple motions.
 
-The three descriptions are written separately and checked against each other by the tests, because the recipes
-start from different ones: the cross products and the adjusted Jacobian from axes, the product of exponentials
-and the derivative from simple motions, forward kinematics from the transform.
+The three descriptions are written separately and the tests compare them, because the recipes start from different ones:
+the cross products and the adjusted Jacobian from axes, the product of exponentials and the derivative from simple
+motions, forward kinematics from the transform.
 
 "The joint's frame" is the frame after the joint's offset and before its motion.
 """
@@ -34,10 +34,10 @@ class SimpleMotion:
     """One simple motion of a joint: a hinge, a slide, a screw, or a ball.
 
     Attributes:
-        twists: ``(6, k)`` unit twists in the frame that the motion ends in; a hinge, slide or screw has
-            the same ones in the frame that it starts from.
-        amounts: ``(k,)`` how far along each [rad or m]; for a ball, its rotation vector.
-        first: which of the joint's velocities the first twist belongs to.
+        twists: ``(6, k)`` unit twists in the frame after the motion; a hinge, slide or screw has the same ones in
+            the frame before it.
+        amounts: ``(k,)`` amount along each [rad or m]; for a ball, its rotation vector.
+        first: index of the first twist's velocity within the joint.
     """
 
     twists: Array
@@ -46,27 +46,27 @@ class SimpleMotion:
 
     @property
     def transform(self) -> Array:
-        """The motion as a ``(4, 4)`` transform: ``exp(sum of twists * amounts)``."""
+        """Return the motion as a ``(4, 4)`` transform: ``exp(sum of twists * amounts)``."""
         return twist_exponential(self.twists @ self.amounts)
 
     @property
     def change(self) -> Array:
-        """How the twists ``(6, k)`` change per unit of their own amounts: not at all, but along a curve."""
+        """The derivative of the twists ``(6, k)`` with respect to their own amounts: zero except along a curve."""
         return np.zeros_like(self.twists)
 
     @property
     def count(self) -> int:
-        """How many velocities the motion takes: three for a ball, else one."""
+        """The number of velocities: three for a ball, otherwise one."""
         return len(self.amounts)
 
 
 @dataclass(frozen=True)
 class CurveMotion(SimpleMotion):
-    """The motion along a curve: its twist per metre differs from place to place, and no exponential is its transform.
+    """The motion along a curve: its twist per metre varies along the curve, and its transform is not an exponential.
 
     Attributes:
-        placed: ``(4, 4)`` where the curve is.
-        bend: ``(6, 1)`` how the twist changes per metre.
+        placed: ``(4, 4)`` pose on the curve.
+        bend: ``(6, 1)`` derivative of the twist per metre.
     """
 
     placed: Array = field(default_factory=lambda: np.eye(4))
@@ -79,15 +79,15 @@ class CurveMotion(SimpleMotion):
 
     @property
     def change(self) -> Array:
-        """How the twist changes per metre."""
+        """The derivative of the twist per metre."""
         return self.bend
 
 
 def joint_transform(joint: Joint, value: Array) -> Array:
-    """``T_joint_child`` of one joint at ``value``, its own coordinates.
+    """Return ``T_joint_child`` of one joint at ``value``, its own coordinates.
 
     Raises:
-        InvalidValue: the kind is not one of Poise's.
+        InvalidValue: the kind is unknown.
     """
     match joint.kind:
         case "fixed":
@@ -121,15 +121,14 @@ def joint_transform(joint: Joint, value: Array) -> Array:
 
 
 def joint_axes(joint: Joint, value: Array) -> tuple[Array, Array]:
-    """The velocity of a joint's child frame per unit of each of its velocities, in the joint's frame.
+    """Return the velocity of a joint's child frame per unit of each of its velocities, in the joint's frame.
 
-    Returns ``(linear, angular)``, each ``(3, k)`` for k degrees of freedom: the child's origin moves by the
-    first, and the child turns about itself by the second. For Euler joints the angular columns are Rabbani
-    eq. 21 to 26; a ball's are the child's own three axes; a prismatic joint's linear column is its axis
-    (UCSD, "Translational DOFs").
+    Returns ``(linear, angular)``, each ``(3, k)`` for k degrees of freedom: the velocity of the child's origin, and the
+    angular velocity of the child. For Euler joints the angular columns are Rabbani eq. 21 to 26; a ball's are the
+    child's own three axes; a prismatic joint's linear column is its axis (UCSD, "Translational DOFs").
 
     Raises:
-        InvalidValue: the kind is not one of Poise's.
+        InvalidValue: the kind is unknown.
     """
     match joint.kind:
         case "fixed":
@@ -169,13 +168,13 @@ def joint_axes(joint: Joint, value: Array) -> tuple[Array, Array]:
 
 
 def joint_motions(joint: Joint, value: Array) -> tuple[SimpleMotion, ...]:
-    """A joint as simple motions one after another, joined by links of no length.
+    """Return a joint as a chain of simple motions, connected by links of zero length.
 
     Euler and universal joints become hinges, planar and translation joints slides, a free joint three slides
     and a ball. Source: the DLUT slides, "zero-length linkages".
 
     Raises:
-        InvalidValue: the kind is not one of Poise's.
+        InvalidValue: the kind is unknown.
     """
     match joint.kind:
         case "fixed":
@@ -210,15 +209,15 @@ def joint_motions(joint: Joint, value: Array) -> tuple[SimpleMotion, ...]:
 
 
 def curve_motion(joint: Joint, x: float) -> CurveMotion:
-    """Where a path joint is at arc length x, the twist per metre of its frame in its own axes, and its change.
+    """Return the pose of a path joint at arc length x [m], the twist per metre in its own axes, and its derivative.
 
-    The place p and the quaternion Q are cubic polynomials of the arc length, and R that of Q made unit::
+    The position p and the quaternion Q are cubic polynomials of the arc length, and R is the rotation of normalised Q::
 
         v = R^T p'                  w = 2 Im(Q^-1 Q')
         v' = R^T p'' - w x v        w' = 2 Im(Q^-1 Q'') - 2 w (Q . Q') / |Q|^2
 
-    w is the frame's turning per metre: the curvature, about the binormal, where it follows the tangent, and zero where
-    it keeps its axes. Beyond its ends the curve goes straight on.
+    w is the frame's rotation per metre: the curvature, about the binormal, if it follows the tangent, and zero if it
+    keeps its axes. Beyond its ends the curve continues straight.
     """
     path = joint.path
     assert path is not None
@@ -241,10 +240,10 @@ def curve_motion(joint: Joint, x: float) -> CurveMotion:
 
 
 def plane_axes(normal: ArrayLike) -> Array:
-    """The two directions ``(3, 2)`` that a planar joint slides in: x and y where its normal is z.
+    """Return the two directions ``(3, 2)`` in which a planar joint slides: x and y if its normal is z.
 
-    They are the next two coordinate axes where the unit normal n is x, y or z. Otherwise, with c the second
-    coordinate axis after the normal's largest component: the first is along ``c x n``, the second is ``n x`` the first.
+    They are the next two coordinate axes if the unit normal n is x, y or z. Otherwise, with c the second coordinate
+    axis after the normal's largest component: the first is along ``c x n``, the second is ``n x`` the first.
     """
     n = np.asarray(normal, dtype=float)
     largest = int(np.argmax(np.abs(n)))

@@ -1,16 +1,16 @@
 """The scaled Gaussian process latent variable model, as printed.
 
-Grochow, Martin, Hertzmann and Popovic, *Style-based inverse kinematics*, SIGGRAPH 2004. Poses y (D numbers, their mean
-taken away) are a smooth function of a few latent numbers x, each number of y with a scale w_k of its own:
+Grochow, Martin, Hertzmann and Popovic, *Style-based inverse kinematics*, SIGGRAPH 2004. Poses y (D numbers, minus their
+mean) are a smooth function of a few latent numbers x, each number of y with its own scale w_k:
 
     k(x, x') = alpha exp(-gamma |x - x'|^2 / 2) + [x = x'] / beta                                        (section 3)
     f(x) = mean + Y^T K^-1 k(x),    sigma^2(x) = k(x, x) - k(x)^T K^-1 k(x)                              (prediction)
     L_GP = D/2 ln|K| + 1/2 sum_k w_k^2 Y_k^T K^-1 Y_k + 1/2 sum_i |x_i|^2 + ln(alpha beta gamma / prod_k w_k^N)
     L_IK(x, y) = |W (y - f(x))|^2 / (2 sigma^2(x)) + D/2 ln sigma^2(x) + |x|^2 / 2
 
-Training makes L_GP least over x_i, alpha, beta, gamma and w; a pose is the y (with its x) of least L_IK under the
-constraints. Training takes O(N^3) a step and finds a local minimum; a few dozen poses are enough to see how it works.
-The logarithms of the scales are what is varied, so that they stay positive.
+Training minimises L_GP over x_i, alpha, beta, gamma and w; a pose is the y (with its x) that minimises L_IK under the
+constraints. Training takes O(N^3) per step and finds a local minimum; a few dozen poses are enough to see how it works.
+The logarithms of the scales are optimised, so that the scales stay positive.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ __all__ = ["LatentModel", "find_latent_cost", "train_latent_model"]
 
 
 def make_kernel(X: Floats, other: Floats, alpha: float, gamma: float) -> Floats:
-    """Return alpha exp(-gamma |x - x'|^2 / 2) for all pairs, (n, m); 1 / beta on the diagonal is left to the caller."""
+    """Return alpha exp(-gamma |x - x'|^2 / 2) for all pairs, (n, m); the caller adds 1 / beta on the diagonal."""
     apart = ((X[:, None] - other) ** 2).sum(axis=2)
     return np.asarray(alpha * np.exp(-0.5 * gamma * apart))
 
 
 def find_latent_cost(X: Floats, Y: Floats, scales: Floats) -> tuple[float, Floats, Floats]:
-    """Return L_GP and its gradient by the latent numbers (N, d) and by the logarithms of the scales.
+    """Return L_GP and its gradients by the latent numbers (N, d) and by the logarithms of the scales.
 
     Args:
         X: Latent numbers, (N, d).
-        Y: Poses without their mean, (N, D).
+        Y: Poses minus their mean, (N, D).
         scales: Logarithms of alpha, beta, gamma, w_1 ... w_D.
     """
     (N, D), (alpha, beta, gamma) = Y.shape, np.exp(scales[:3])
@@ -51,7 +51,7 @@ def find_latent_cost(X: Floats, Y: Floats, scales: Floats) -> tuple[float, Float
     cost = -0.5 * D * np.linalg.slogdet(inverse)[1] + 0.5 * float(((Y * weighed).sum(axis=0) * w2).sum())
     cost += 0.5 * float((X**2).sum()) + float(scales[:3].sum()) - N * float(scales[3:].sum())
 
-    # dL/dK = D/2 K^-1 - 1/2 K^-1 Y W^2 Y^T K^-1, and then along every entry of K
+    # dL/dK = D/2 K^-1 - 1/2 K^-1 Y W^2 Y^T K^-1, then the chain rule for every entry of K
     along = 0.5 * (D * inverse - (weighed * w2) @ weighed.T)
     pulled = along * smooth
     by_x = X - 2.0 * gamma * (pulled.sum(axis=1)[:, None] * X - pulled @ X)
@@ -67,7 +67,7 @@ class LatentModel:
 
     Attributes:
         X: Latent numbers of the poses, (N, d).
-        Y: The poses without their mean, (N, D).
+        Y: The poses minus their mean, (N, D).
         mean: Their mean, (D,).
         alpha, beta, gamma: Size, precision and width of the kernel.
         w: The scale of every number of a pose, (D,).
@@ -85,18 +85,18 @@ class LatentModel:
 
     @property
     def inverse(self) -> Floats:
-        """K^-1."""
+        """The inverse K^-1 of the kernel matrix."""
         K = make_kernel(self.X, self.X, self.alpha, self.gamma) + np.eye(len(self.X)) / self.beta
         return np.asarray(np.linalg.inv(K))
 
     def predict(self, x: ArrayLike) -> tuple[Floats, float]:
-        """Return the pose at a latent place and its variance: f(x) and sigma^2(x)."""
+        """Return the pose at a latent point and its variance: f(x) and sigma^2(x)."""
         k = make_kernel(np.atleast_2d(np.asarray(x, dtype=np.float64)), self.X, self.alpha, self.gamma)[0]
         across = self.inverse @ k
         return self.mean + self.Y.T @ across, float(self.alpha + 1.0 / self.beta - k @ across)
 
     def find_cost(self, x: Floats, y: Floats) -> tuple[float, Floats, Floats]:
-        """Return L_IK of a pose y at a latent place x, and its gradients by x and by y (appendix A)."""
+        """Return L_IK of a pose y at a latent point x, and its gradients by x and by y (appendix A)."""
         k = make_kernel(x[None], self.X, self.alpha, self.gamma)[0]
         by_x = -self.gamma * (x - self.X) * k[:, None]  # dk/dx, (N, d)
         across = self.inverse @ k
@@ -113,18 +113,18 @@ class LatentModel:
     def solve(
         self, miss: Callable[[Floats], Floats], jacobian: Callable[[Floats], Floats], *, start: int | None = None
     ) -> tuple[Floats, Floats]:
-        """Return the pose y of least L_IK with miss(y) = 0, and its latent place x.
+        """Return the pose y that minimises L_IK with miss(y) = 0, and its latent point x.
 
         Args:
-            miss: What the constraints leave of y, (m,).
+            miss: The residual of the constraints at y, (m,).
             jacobian: Its derivative, (m, D).
-            start: The training pose to start from; the one that misses least unless given.
+            start: Index of the training pose to start from; by default the one with the smallest residual.
         """
         if start is None:
             start = int(np.argmin([float((miss(self.mean + y) ** 2).sum()) for y in self.Y]))
         d = self.X.shape[1]
 
-        # each number of the pose in its own scale: what hardly varies in the clip must not rule the steps
+        # scale each number of the pose by its variation in the clip
         unit = 1.0 / self.w
 
         def find(z: Floats) -> tuple[float, Floats]:
@@ -142,10 +142,10 @@ class LatentModel:
 
 
 def train_latent_model(Y: ArrayLike, *, size: int = 2, steps: int = 100) -> LatentModel:
-    """Return the model of poses (N, D): L_GP made least from the principal components on.
+    """Train the model of poses (N, D): minimise L_GP from the principal components.
 
     Raises:
-        InvalidValue: There are fewer than three poses, or fewer than `size` numbers in one.
+        InvalidValue: Fewer than three poses, or fewer than `size` numbers per pose.
         MissingExtra: SciPy is not installed.
     """
     poses = np.asarray(Y, dtype=np.float64)

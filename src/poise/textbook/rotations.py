@@ -1,7 +1,7 @@
-"""Rotations, written out: the wedge, one axis, a quaternion, Euler angles, and the way back.
+"""Rotations: the wedge, one axis, quaternions, Euler angles, and the conversions between them.
 
-Rotation matrices are ``(3, 3)``, quaternions ``wxyz``, angles radians. These few functions repeat what
-``poise.spatial`` does, on purpose: the textbook shares no arithmetic with the code that it checks.
+Rotation matrices are ``(3, 3)``, quaternions ``wxyz``, angles radians. These functions repeat ``poise.spatial`` on
+purpose: the textbook shares no arithmetic with the code that it checks.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LETTERS = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
 
 
 def skew(p: ArrayLike) -> Array:
-    """The wedge of a 3-vector: ``skew(p) @ u == cross(p, u)``.
+    """Return the wedge of a 3-vector: ``skew(p) @ u == cross(p, u)``.
 
     Source: Rabbani eq. 6; the CIMAT slides derive it as ``S = Rdot R^T``.
     """
@@ -28,26 +28,26 @@ def skew(p: ArrayLike) -> Array:
 
 
 def unskew(matrix: ArrayLike) -> Array:
-    """The 3-vector whose wedge is the skew-symmetric part of ``matrix``: the inverse of :func:`skew`."""
+    """Return the 3-vector whose wedge is the skew-symmetric part of ``matrix``: the inverse of :func:`skew`."""
     s = np.asarray(matrix, dtype=float)
     return 0.5 * np.array([s[2, 1] - s[1, 2], s[0, 2] - s[2, 0], s[1, 0] - s[0, 1]])
 
 
 def axis_rotation(axis: ArrayLike, angle: float) -> Array:
-    """Rotation by ``angle`` [rad] about a unit ``axis`` (Rodrigues): ``I + sin K + (1 - cos) K^2``.
+    """Return the rotation by ``angle`` [rad] about a unit ``axis`` (Rodrigues): ``I + sin K + (1 - cos) K^2``.
 
-    ``1 - cos`` is written ``2 sin^2(angle / 2)``, which keeps its digits at small angles.
+    ``1 - cos`` is written ``2 sin^2(angle / 2)``, which is accurate at small angles.
     """
     wedge = skew(axis)
     return np.asarray(np.eye(3) + np.sin(angle) * wedge + 2.0 * np.sin(angle / 2.0) ** 2 * wedge @ wedge)
 
 
 def euler_rotation(order: str, angles: ArrayLike) -> Array:
-    """Rotation of an Euler joint, intrinsic: order ``"ZXY"`` is ``Rz(a0) Rx(a1) Ry(a2)``.
+    """Return the rotation of an Euler joint, intrinsic: order ``"ZXY"`` is ``Rz(a0) Rx(a1) Ry(a2)``.
 
-    Source: Rabbani eq. 22. Two misprints are not copied here: Rabbani eq. 25 names the order zyx and writes
-    ``Rz Rx Ry`` (it is ``Rz Ry Rx``), and the UCSD ball joint that turns about x first, then y, then z is
-    printed ``Rz Ry Rz`` (it is ``Rz Ry Rx``, order ``"ZYX"``).
+    Source: Rabbani eq. 22. Two misprints are corrected here: Rabbani eq. 25 names the order zyx and writes ``Rz Rx Ry``
+    (it is ``Rz Ry Rx``), and the UCSD ball joint that rotates about x first, then y, then z is printed ``Rz Ry Rz`` (it
+    is ``Rz Ry Rx``, order ``"ZYX"``).
 
     Raises:
         InvalidValue: a letter of ``order`` is not X, Y or Z.
@@ -59,10 +59,10 @@ def euler_rotation(order: str, angles: ArrayLike) -> Array:
 
 
 def euler_axes(order: str, angles: ArrayLike) -> Array:
-    """The axes of an Euler joint in its parent's frame, one column per letter, as ``(3, len(order))``.
+    """Return the axes of an Euler joint in its parent's frame, one column per letter, as ``(3, len(order))``.
 
-    An axis is turned by the angles written on its left, and by no other: for ``"XYZ"`` the columns are ``x``,
-    ``Rx y`` and ``Rx Ry z``. Source: Rabbani eq. 21 to 26 (the matrix R' of eq. 30).
+    An axis is rotated only by the angles to its left: for ``"XYZ"`` the columns are ``x``, ``Rx y`` and ``Rx Ry z``.
+    Source: Rabbani eq. 21 to 26 (the matrix R' of eq. 30).
 
     Raises:
         InvalidValue: a letter of ``order`` is not X, Y or Z.
@@ -76,21 +76,21 @@ def euler_axes(order: str, angles: ArrayLike) -> Array:
 
 
 def quaternion_rotation(wxyz: ArrayLike) -> Array:
-    """Rotation matrix of a quaternion, which is normalised first."""
+    """Return the rotation matrix of a quaternion, which is normalised first."""
     w, x, y, z = np.asarray(wxyz, dtype=float) / np.linalg.norm(wxyz)
     wedge = skew((x, y, z))
     return np.asarray(np.eye(3) + 2.0 * w * wedge + 2.0 * wedge @ wedge)
 
 
 def quaternion_product(a: ArrayLike, b: ArrayLike) -> Array:
-    """Hamilton product of two quaternions: the rotation ``b``, then the rotation ``a``."""
+    """Return the Hamilton product of two quaternions: the rotation ``b``, then the rotation ``a``."""
     (aw, *av), (bw, *bv) = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     vector = aw * np.array(bv) + bw * np.array(av) + np.cross(av, bv)
     return np.array([aw * bw - np.dot(av, bv), *vector])
 
 
 def quaternion_exponential(vector: ArrayLike) -> Array:
-    """Unit quaternion of a rotation vector [rad]: ``[cos t/2, sin t/2 a]`` for ``vector = t a``.
+    """Return the unit quaternion of a rotation vector [rad]: ``[cos t/2, sin t/2 a]`` for ``vector = t a``.
 
     Source: UCSD, "Desired Change in Orientation".
     """
@@ -100,7 +100,7 @@ def quaternion_exponential(vector: ArrayLike) -> Array:
 
 
 def quaternion_vector(wxyz: ArrayLike) -> Array:
-    """Rotation vector [rad] of a quaternion, of length at most pi; the short way round."""
+    """Return the rotation vector [rad] of a quaternion, of length at most pi."""
     w, *vector = np.asarray(wxyz, dtype=float) * (1.0 if np.asarray(wxyz)[0] >= 0.0 else -1.0)
     length = float(np.linalg.norm(vector))
     if length == 0.0:
@@ -109,7 +109,7 @@ def quaternion_vector(wxyz: ArrayLike) -> Array:
 
 
 def rotation_quaternion(rotation: ArrayLike) -> Array:
-    """Unit quaternion of a rotation matrix, through the largest of its four components (right up to pi)."""
+    """Return the unit quaternion of a rotation matrix, from the largest of its four components (accurate up to pi)."""
     r = np.asarray(rotation, dtype=float)
     trace = np.trace(r)
     squares = np.array([1.0 + trace, *(1.0 - trace + 2.0 * np.diag(r))])
@@ -122,15 +122,15 @@ def rotation_quaternion(rotation: ArrayLike) -> Array:
 
 
 def rotation_vector(rotation: ArrayLike) -> Array:
-    """Scaled axis of a rotation matrix [rad]: its direction is the axis, its length the angle in [0, pi].
+    """Return the rotation vector of a matrix [rad]: its direction is the axis, its length the angle in [0, pi].
 
-    Source: UCSD, "Scaled Rotation Axis". At exactly pi both signs are right and one of them is returned.
+    Source: UCSD, "Scaled Rotation Axis". At exactly pi both signs are correct and one of them is returned.
     """
     return quaternion_vector(rotation_quaternion(rotation))
 
 
 def rotation_error(desired: ArrayLike, current: ArrayLike) -> Array:
-    """Scaled axis [rad], in world axes, of the turn that is still to be made: ``log(R_d R_e^T)``.
+    """Return the rotation vector [rad], in world axes, of the remaining rotation: ``log(R_d R_e^T)``.
 
     Source: Rabbani section 3.3; UCSD, "Desired Change in Orientation".
     """

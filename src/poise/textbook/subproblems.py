@@ -1,7 +1,7 @@
-"""The canonical subproblems of closed-form inverse kinematics: turns about known axes that bring a vector somewhere.
+"""The canonical subproblems of closed-form inverse kinematics: rotations about known axes that move a vector.
 
 Axes are unit vectors through the origin, angles radians; R(k, t) is `axis_rotation(k, t)`. Each function returns every
-answer, none where there is none. Poise's own are in `native/kernels/closed/subproblems.h`, where each has a bound too.
+solution, or an empty list. The kernels' versions are in `native/kernels/closed/subproblems.h`, with error bounds.
 
 Sources: Paden, "Kinematics and control of robot manipulators" (1986); Kahan (1983); Murray, Li, Sastry, "A mathematical
 introduction to robotic manipulation" (1994), section 3.2; Elias and Wen, "IK-Geo" (2022); for the wrist Pieper (1968).
@@ -23,13 +23,13 @@ __all__ = [
     "find_wrist",
 ]
 
-SAME = 1e-12  # what rounding leaves of a difference that is none
+SAME = 1e-12  # tolerance for rounding errors
 
 
 def find_turn_onto(k: ArrayLike, p: ArrayLike, q: ArrayLike) -> float:
-    """Subproblem 1: the turn t with ``R(k, t) p = q``; where there is none, into the half plane of k and q.
+    """Return t with ``R(k, t) p = q`` (subproblem 1), or the rotation into the half plane of k and q if there is none.
 
-    With a and b the parts of p and q across k: ``t = atan2(k . (a x b), a . b)``.
+    With a and b the parts of p and q perpendicular to k: ``t = atan2(k . (a x b), a . b)``.
     """
     axis, start, end = (np.asarray(x, dtype=float) for x in (k, p, q))
     a, b = start - axis * (axis @ start), end - axis * (axis @ end)
@@ -37,7 +37,7 @@ def find_turn_onto(k: ArrayLike, p: ArrayLike, q: ArrayLike) -> float:
 
 
 def find_turns_to_height(h: ArrayLike, k: ArrayLike, p: ArrayLike, height: float) -> list[float]:
-    """Subproblem 4: the turns t with ``h . R(k, t) p = height``: two, one where they meet, or none.
+    """Return the angles t with ``h . R(k, t) p = height`` (subproblem 4): two, one if they coincide, or none.
 
     Rodrigues' formula makes it ``a cos t + b sin t = c`` with ``a = h.p - (h.k)(k.p)``, ``b = h.(k x p)`` and
     ``c = height - (h.k)(k.p)``; so ``t = atan2(b, a) -+ arccos(c / sqrt(a a + b b))``.
@@ -53,7 +53,7 @@ def find_turns_to_height(h: ArrayLike, k: ArrayLike, p: ArrayLike, height: float
 
 
 def find_turns_to_distance(k: ArrayLike, p: ArrayLike, q: ArrayLike, distance: float) -> list[float]:
-    """Subproblem 3: the turns t after which ``R(k, t) p`` is at a distance from q.
+    """Return the angles t for which ``R(k, t) p`` is at a distance from q (subproblem 3).
 
     ``|R p - q|^2 = p.p + q.q - 2 q . R p``, so it is subproblem 4 with h = q, height ``(p.p + q.q - d d) / 2``.
     """
@@ -62,9 +62,10 @@ def find_turns_to_distance(k: ArrayLike, p: ArrayLike, q: ArrayLike, distance: f
 
 
 def find_two_turns(k1: ArrayLike, k2: ArrayLike, p: ArrayLike, q: ArrayLike) -> list[tuple[float, float]]:
-    """Subproblem 2: the pairs with ``R(k1, t1) R(k2, t2) p = q``, about axes that meet in the origin.
+    """Return the pairs with ``R(k1, t1) R(k2, t2) p = q``, about axes that meet in the origin (subproblem 2).
 
-    The first turn keeps the height along k1: ``k1 . R(k2, t2) p = k1 . q`` is subproblem 4; then t1 is subproblem 1.
+    The first rotation keeps the height along k1: ``k1 . R(k2, t2) p = k1 . q`` is subproblem 4; then t1 is subproblem
+    1.
     """
     turns = find_turns_to_height(k1, k2, p, float(np.asarray(k1, dtype=float) @ np.asarray(q, dtype=float)))
     return [(find_turn_onto(k1, axis_rotation(k2, t2) @ np.asarray(p, dtype=float), q), t2) for t2 in turns]
@@ -73,10 +74,11 @@ def find_two_turns(k1: ArrayLike, k2: ArrayLike, p: ArrayLike, q: ArrayLike) -> 
 def find_parallel_turns(
     h: ArrayLike, p1: ArrayLike, p2: ArrayLike, p: ArrayLike, q: ArrayLike
 ) -> list[tuple[float, float]]:
-    """The pairs that bring the point p to q, by turns about two parallel axes along h: through p2, then through p1.
+    """Return the pairs of rotations about parallel axes along h, through p2 then p1, that move point p to q.
 
-    An upper arm and a forearm in a plane. The first turn keeps the distance from its axis: the second is subproblem 3
-    for the parts across h, the first subproblem 1. Where the heights of p and q along h differ there is none.
+    An example is an upper arm and a forearm in a plane. The first rotation keeps the distance from its axis: the second
+    is subproblem 3 for the parts perpendicular to h, the first subproblem 1. If the heights of p and q along h differ,
+    the list is empty.
     """
     axis, one, two, x, y = (np.asarray(v, dtype=float) for v in (h, p1, p2, p, q))
     if abs(axis @ (y - x)) > SAME:
@@ -88,9 +90,9 @@ def find_parallel_turns(
 
 
 def find_wrist(h4: ArrayLike, h5: ArrayLike, h6: ArrayLike, R: Array) -> list[tuple[float, float, float]]:
-    """The triples with ``R(h4, t4) R(h5, t5) R(h6, t6) = R``: a spherical wrist, once the first three joints are known.
+    """Return the triples with ``R(h4, t4) R(h5, t5) R(h6, t6) = R``: the angles of a spherical wrist.
 
-    ``h4 . R(h5, t5) h6 = h4 . R h6`` is subproblem 4. Then t4 turns ``R(h5, t5) h6`` onto ``R h6``, and t6 turns
+    ``h4 . R(h5, t5) h6 = h4 . R h6`` is subproblem 4. Then t4 rotates ``R(h5, t5) h6`` onto ``R h6``, and t6 rotates
     ``R^T h4`` onto ``R(h5, -t5) h4``: subproblem 1 twice.
     """
     four, six = np.asarray(h4, dtype=float), np.asarray(h6, dtype=float)

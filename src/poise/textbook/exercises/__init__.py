@@ -1,7 +1,7 @@
-"""The exercises of the course, and what judges an answer: the textbook, on random arms, in plain words.
+"""The exercises of the course, and their checker: it compares answers with the textbook on random arms.
 
-``poise check 3 my_solution.py`` judges one in a process of its own. The functions that students write take plain
-arrays, and none of their answers is in here.
+``poise check 3 my_solution.py`` checks one in a separate process. The functions that students write take plain arrays,
+and the solutions are not included here.
 """
 
 from poise.textbook.exercises.case import ExerciseCase

@@ -1,4 +1,4 @@
-"""Random arms, as a student sees them: fixed offsets, axes and angles, and the model that the textbook walks."""
+"""Random arms for the exercises: fixed offsets, axes and angles, and the model for the textbook."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class Arm:
     """A chain of hinges.
 
     Attributes:
-        offsets: ``(n + 1, 4, 4)``: from the frame before to each joint, the last one from the last joint to the tip.
-        axes: ``(n, 3)``: each joint's axis, unit, in its own frame.
+        offsets: ``(n + 1, 4, 4)``: from the previous frame to each joint, the last one from the last joint to the tip.
+        axes: ``(n, 3)``: each joint's unit axis, in its own frame.
         angles: ``(n,)`` [rad].
         model: the same arm; its frames are ``joint_1`` to ``joint_n`` and ``tip``.
     """
@@ -30,7 +30,7 @@ class Arm:
 
     @property
     def pivots(self) -> Array:
-        """Where the joints are in the world, ``(n, 3)`` [m]."""
+        """The positions of the joints in the world, ``(n, 3)`` [m]."""
         return np.stack([self.find_hinge(i)[1] for i in range(len(self.axes))])
 
     @property
@@ -40,11 +40,11 @@ class Arm:
 
     @property
     def tip(self) -> Array:
-        """Where the tip is in the world [m]."""
+        """The position of the tip in the world [m]."""
         return self._place("tip")[:3, 3]
 
     def find_hinge(self, joint: int) -> tuple[Array, Array]:
-        """Return a joint's axis and its pivot in the world; a hinge does not turn its own axis."""
+        """Return a joint's axis and pivot in the world; a hinge does not rotate its own axis."""
         place = self._place(f"joint_{joint + 1}")
         return place[:3, :3] @ self.axes[joint], place[:3, 3]
 
@@ -53,12 +53,12 @@ class Arm:
 
 
 def name_arm(joints: int) -> str:
-    """Return what an arm is called in a message."""
+    """Return the name of an arm for messages."""
     return f"an arm of {joints} joint{'s' * (joints != 1)}"
 
 
 def draw_arm(rng: np.random.Generator, joints: int) -> Arm:
-    """Draw an arm whose offsets turn and move, with axes and angles of any direction and sign."""
+    """Draw an arm with random offsets, axes and angles of any direction and sign."""
     offsets = np.stack([_draw_offset(rng) for _ in range(joints + 1)])
     axes = rng.normal(size=(joints, 3))
     axes /= np.linalg.norm(axes, axis=1, keepdims=True)

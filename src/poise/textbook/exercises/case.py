@@ -1,4 +1,4 @@
-"""One question to a student's function, and what is said about its answer."""
+"""One test case for a student's function, and the description of errors in its answer."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from poise.textbook.rotations import Array
 
 @dataclass(frozen=True)
 class ExerciseCase:
-    """Arguments, and the textbook's answer.
+    """The arguments of one call, and the textbook's answer.
 
     Attributes:
-        about: what is special about this trial, such as "an arm of 3 joints".
-        arguments: by name, in the order in which they are given.
-        right: the textbook's answer; None where `judge` alone decides.
-        slips: makes answers that are wrong in a known way, by the words that say which.
-        tolerance: how far from `right` a number may be.
-        judge: says what is wrong with an answer of the right form, or None; by default the comparison with `right`.
+        about: a description of this case, such as "an arm of 3 joints".
+        arguments: by name, in the order of the call.
+        right: the textbook's answer; None if only `judge` decides.
+        slips: returns answers with known mistakes, keyed by their description.
+        tolerance: largest allowed deviation from `right`.
+        judge: describes the error of an answer of the right shape, or returns None; by default a comparison with
+            `right`.
     """
 
     about: str
@@ -33,7 +34,7 @@ class ExerciseCase:
     shape: tuple[int, ...] | None = None
 
     def ask(self, function: Callable[..., Any]) -> str | None:
-        """Call the function once; return what is wrong, or None. Its exceptions pass through."""
+        """Call the function once; return a description of the error, or None. Its exceptions are not caught."""
         given = {
             name: value.copy() if isinstance(value, np.ndarray) else value for name, value in self.arguments.items()
         }
@@ -44,7 +45,7 @@ class ExerciseCase:
         return self.read(answer)
 
     def read(self, answer: Any) -> str | None:
-        """Return what is wrong with an answer, or None."""
+        """Return a description of the error in an answer, or None."""
         if answer is None:
             return "it returns None. Does it end with a return?"
         try:

@@ -1,4 +1,4 @@
-"""The list of exercises, and how a file with an answer is judged."""
+"""The list of exercises, and the check of a file with an answer."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ Ask = Callable[[np.random.Generator, int], ExerciseCase]
 
 @dataclass(frozen=True)
 class Exercise:
-    """A function for a student to write, and the cases it is tried on.
+    """A function for a student to write, and its test cases.
 
     Attributes:
-        title: what it is about.
-        function: the name that the student's file must define.
-        arguments: their names, as they are given.
-        asks: each question with how many joints the arm has.
+        title: its topic.
+        function: the name of the function in the student's file.
+        arguments: their names, in the order of the call.
+        asks: the case generators, each with the number of joints of the arm.
     """
 
     title: str
@@ -42,11 +42,11 @@ class Exercise:
 
     @property
     def signature(self) -> str:
-        """The first line of what a student writes, without the ``def``."""
+        """The signature of the function, without the ``def``."""
         return f"{self.function}({', '.join(self.arguments)})"
 
     def judge(self, function: Callable[..., Any], seed: int = 0) -> str | None:
-        """Try every case; return the first thing that is wrong, or None. Exceptions are reported."""
+        """Try every case; return a description of the first error, or None. Exceptions are reported."""
         rng = np.random.default_rng(seed)
         for number, (ask, joints) in enumerate(self.asks, 1):
             trial = ask(rng, joints)
@@ -112,7 +112,7 @@ EXERCISES = {
 
 
 def judge_file(number: int, path: str, seed: int = 0) -> tuple[int, str]:
-    """Run a student's file and judge its function: exit code (0 right, 1 wrong, 2 no such function) and message."""
+    """Run a student's file and check its function: exit code (0 right, 1 wrong, 2 no such function) and message."""
     exercise = EXERCISES[number]
     try:
         names = runpy.run_path(path, run_name="solution")
@@ -132,12 +132,12 @@ def judge_file(number: int, path: str, seed: int = 0) -> tuple[int, str]:
 def _describe_error(error: Exception, function: Callable[..., Any]) -> str:
     code = getattr(function, "__code__", None)
     line = _find_line(error, code.co_filename) if code is not None else "?"
-    where = "" if line == "?" else f" (line {line})"  # it was called in a way that it does not take
+    where = "" if line == "?" else f" (line {line})"  # called with the wrong arguments
     return f"{type(error).__name__}: {error}{where}"
 
 
 def _find_line(error: BaseException, path: str) -> str:
-    """The last line of this file that an error passed through."""
+    """Return the last line of this file in an error's traceback."""
     if isinstance(error, SyntaxError):
         return str(error.lineno)
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]

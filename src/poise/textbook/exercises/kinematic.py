@@ -14,7 +14,7 @@ from poise.textbook.twists import inverse, rigid
 
 
 def ask_forward_kinematics(rng: np.random.Generator, joints: int) -> ExerciseCase:
-    """Exercise 1: ``forward_kinematics(offsets, axes, angles) -> T_world_tip``."""
+    """Create exercise 1: ``forward_kinematics(offsets, axes, angles) -> T_world_tip``."""
     arm = draw_arm(rng, joints)
     right = forward_kinematics(arm.model, arm.angles, "tip")
 
@@ -42,7 +42,7 @@ def ask_forward_kinematics(rng: np.random.Generator, joints: int) -> ExerciseCas
 
 
 def ask_cross_product_jacobian(rng: np.random.Generator, joints: int) -> ExerciseCase:
-    """Exercise 2: ``jacobian(axes, pivots, tip) -> (6, n)``, all in world axes, linear rows first."""
+    """Create exercise 2: ``jacobian(axes, pivots, tip) -> (6, n)``, all in world axes, linear rows first."""
     arm = draw_arm(rng, joints)
     transform = forward_kinematics(arm.model, arm.angles, "tip")
     body = generic_jacobian(arm.model, arm.angles, "tip")
@@ -69,7 +69,7 @@ def ask_cross_product_jacobian(rng: np.random.Generator, joints: int) -> Exercis
 
 
 def ask_numeric_jacobian(rng: np.random.Generator, joints: int) -> ExerciseCase:
-    """Exercise 3: ``numeric_jacobian(position, angles, step) -> (3, n)`` by central differences."""
+    """Create exercise 3: ``numeric_jacobian(position, angles, step) -> (3, n)`` by central differences."""
     arm = draw_arm(rng, joints)
     step = 1e-4
 
@@ -92,7 +92,7 @@ def ask_numeric_jacobian(rng: np.random.Generator, joints: int) -> ExerciseCase:
             "it is not divided by the step: a difference, not a slope.": ahead - behind,
         }
 
-    # nearer than the one-sided difference, which is wrong by about 1e-4; 1e-8 is the central one's own error
+    # below the error of the one-sided difference, about 1e-4, and above that of the central one, 1e-8
     about = name_arm(joints)
     return ExerciseCase(
         about, {"position": position, "angles": arm.angles, "step": step}, right, make_slips, tolerance=1e-7
@@ -102,7 +102,7 @@ def ask_numeric_jacobian(rng: np.random.Generator, joints: int) -> ExerciseCase:
 def _chain(
     arm: Arm, *, turn_first: bool = False, sign: float = 1.0, backwards: bool = False, about_z: bool = False
 ) -> Array:
-    """Multiply an arm's transforms with a slip."""
+    """Multiply an arm's transforms, with an optional mistake."""
     result = np.eye(4)
     for offset, axis, angle in zip(arm.offsets[:-1], arm.axes, arm.angles, strict=True):
         turn = rigid(axis_rotation((0.0, 0.0, 1.0) if about_z else axis, sign * angle))

@@ -16,11 +16,11 @@ from poise.textbook.iteration import ccd_angle
 from poise.textbook.rotations import Array
 
 FRAMES = ("hand_l", "hand_r", "foot_l", "foot_r")
-NEAR = 0.01  # metres, in exercise 8
+NEAR = 0.01  # m, tolerance of exercise 8
 
 
 def ask_ccd_sweep(rng: np.random.Generator, joints: int) -> ExerciseCase:
-    """Exercise 7: ``ccd_sweep(offsets, axes, angles, goal) -> angles`` after one sweep from the tip to the root."""
+    """Create exercise 7: ``ccd_sweep(offsets, axes, angles, goal) -> angles`` after one sweep from tip to root."""
     arm = draw_arm(rng, joints)
     goal = draw_arm(rng, joints).tip
     inwards = range(joints - 1, -1, -1)
@@ -48,7 +48,7 @@ def ask_ccd_sweep(rng: np.random.Generator, joints: int) -> ExerciseCase:
     given = {"offsets": arm.offsets, "axes": arm.axes, "angles": arm.angles, "goal": goal}
 
     def judge(answer: Array) -> str | None:
-        """Compare as angles: a full turn more or less is the same pose."""
+        """Compare modulo 2 pi, since full turns give the same pose."""
         away = np.angle(np.exp(1j * (answer - right)))
         return None if np.abs(away).max() < 1e-8 else plain.read(answer)
 
@@ -57,7 +57,7 @@ def ask_ccd_sweep(rng: np.random.Generator, joints: int) -> ExerciseCase:
 
 
 def ask_whole_body(rng: np.random.Generator, joints: int) -> ExerciseCase:
-    """Exercise 8: ``pose_body(model, start, targets) -> q``; ``joints`` is the number of hands and feet."""
+    """Create exercise 8: ``pose_body(model, start, targets) -> q``; ``joints`` is the number of hands and feet."""
     model = build("humanoid")
     pose = integrate(model, model.rest, rng.uniform(-0.15, 0.15, model.nv))
     for joint in list_ranged(model):
@@ -72,7 +72,7 @@ def ask_whole_body(rng: np.random.Generator, joints: int) -> ExerciseCase:
 
 
 def describe_errors(model: Model, q: Array, targets: Mapping[str, Array]) -> str | None:
-    """Return what is wrong with a pose: a quaternion, a range, a target."""
+    """Describe the first error of a pose: a quaternion, a range, or a target; None if it has none."""
     for joint in model.joints:
         first = {"ball": 0, "free": 3}.get(joint.kind)
         if first is not None and abs(np.linalg.norm(q[joint.q][first:]) - 1.0) > 1e-6:
@@ -94,7 +94,7 @@ def describe_errors(model: Model, q: Array, targets: Mapping[str, Array]) -> str
 
 
 def list_ranged(model: Model) -> list[Joint]:
-    """Return the joints whose coordinates have ranges, as numbers: all but balls, free joints and followers."""
+    """Return the joints with ranges: all but balls, free joints, fixed joints and followers."""
     return [joint for joint in model.joints if joint.mimic is None and joint.kind not in ("ball", "free", "fixed")]
 
 
@@ -108,7 +108,7 @@ def _sweep(
     fresh: bool = True,
     flat: bool = True,
 ) -> Array:
-    """One sweep over the joints in this order, with a slip."""
+    """Return the angles after one sweep in this order, with an optional mistake."""
     angles = arm.angles.copy()
     for i in order:
         now = replace(arm, angles=angles) if fresh else arm

@@ -1,4 +1,4 @@
-"""Exercises 4 to 6: a step from a Jacobian and an error: the transpose, the pseudo-inverse, damping."""
+"""Exercises 4 to 6: a step from a Jacobian and an error, by the transpose, the pseudo-inverse and damping."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from poise.textbook.rotations import Array
 
 
 def ask_transpose_step(rng: np.random.Generator, joints: int) -> ExerciseCase:
-    """Exercise 4: ``transpose_step(jacobian, error) -> (n,)`` with Buss's alpha."""
+    """Create exercise 4: ``transpose_step(jacobian, error) -> (n,)`` with Buss's alpha."""
     jacobian, error = _draw_jacobian(rng, joints), rng.uniform(-0.1, 0.1, 3)
     right = transpose_step(jacobian, error)
     plain = jacobian.T @ error
@@ -34,7 +34,7 @@ def ask_transpose_step(rng: np.random.Generator, joints: int) -> ExerciseCase:
 
 
 def ask_transpose_of_nothing(rng: np.random.Generator, joints: int) -> ExerciseCase:
-    """Exercise 4 where ``J^T e`` is zero: the step is zero, and not 0/0."""
+    """Create exercise 4 with ``J^T e = 0``: the step is zero, and not 0/0."""
     jacobian = np.zeros((3, joints))
     jacobian[1] = rng.uniform(0.5, 1.5, joints)
     given = {"jacobian": jacobian, "error": np.array([0.1, 0.0, 0.0])}
@@ -42,20 +42,20 @@ def ask_transpose_of_nothing(rng: np.random.Generator, joints: int) -> ExerciseC
 
 
 def ask_pseudoinverse(rng: np.random.Generator, joints: int) -> ExerciseCase:
-    """Exercise 5 with full rank: ``pseudoinverse(jacobian) -> (n, 3)``."""
+    """Create exercise 5 with full rank: ``pseudoinverse(jacobian) -> (n, 3)``."""
     jacobian = _draw_jacobian(rng, joints)
     return _ask_inverse(jacobian, f"a {jacobian.shape[0]} x {joints} Jacobian of full rank")
 
 
 def ask_singular_pseudoinverse(rng: np.random.Generator, joints: int) -> ExerciseCase:
-    """Exercise 5 at a singularity: the third row is a mixture of the others."""
+    """Create exercise 5 at a singularity: the third row is a combination of the others."""
     jacobian = _draw_jacobian(rng, joints)
     jacobian[2] = jacobian[:2].T @ rng.uniform(0.5, 1.0, 2)
     return _ask_inverse(jacobian, f"a 3 x {joints} Jacobian of rank 2: an arm at a singularity")
 
 
 def ask_damped_step(rng: np.random.Generator, joints: int) -> ExerciseCase:
-    """Exercise 6: ``damped_step(jacobian, error, damping) -> (n,)``."""
+    """Create exercise 6: ``damped_step(jacobian, error, damping) -> (n,)``."""
     jacobian, error, damping = _draw_jacobian(rng, joints), rng.uniform(-0.1, 0.1, 3), float(rng.uniform(0.1, 0.4))
     right = damped_inverse(jacobian, damping) @ error
 
