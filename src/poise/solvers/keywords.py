@@ -59,4 +59,4 @@ def refuse_unknown(function: _Function) -> _Function:
                 raise make_unknown_argument(function.__name__, name, value, known)
         return function(*args, **given)
 
-    return call  # type: ignore[return-value]  # type: ignore[return-value]  # same parameters as the function
+    return call  # type: ignore[return-value]  # same parameters as the function

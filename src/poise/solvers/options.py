@@ -101,7 +101,7 @@ class Options:
         for name, value in given.items():
             if name not in cls.__slots__:
                 raise make_unknown_argument(caller, name, value, cls.__slots__)
-        return cls(**given)  # type: ignore[arg-type]  # type: ignore[arg-type]  # __post_init__ converts the values
+        return cls(**given)  # type: ignore[arg-type]  # __post_init__ converts the values
 
     @classmethod
     def make(cls, **given: Any) -> Options:
