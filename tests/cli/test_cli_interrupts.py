@@ -18,7 +18,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processor time of another process is read"),
 ]
-LEAST = 0.2  # s of the processor: the machine may be busy
+AT_ONCE = 1.0  # s of processor time: six times what ending takes, a quarter of the work that is left
 TCP = "panda_hand_tcp"
 
 # Ctrl-C at the nth callback of an import: Python drops what is raised there
@@ -47,7 +47,7 @@ def folder(tmp_path_factory):
         clip = clip.joined(clip, blend=0.2)
     poise.save(clip, folder / "walk.bvh")
     arm = poise.load("panda")
-    for name, count in {"path": 20_000, "long": 100_000}.items():
+    for name, count in {"path": 60_000, "long": 100_000}.items():
         path = np.tile(arm.fk(arm.rest, TCP)[:3, 3], (count, 1))
         path[:, 1] += 0.2 * np.sin(0.05 * np.arange(count))
         np.savetxt(folder / f"{name}.csv", path, delimiter=",", header="x,y,z", comments="")
@@ -106,8 +106,7 @@ def time_interrupt(folder, words, shows, after):
 )
 def test_a_verb_that_works_ends_at_once_without_a_file(folder, tmp_path, verb, words, shows, after):
     given = [verb, *words, "--out", str(tmp_path / "out.csv")]
-    # a busy machine makes the same work longer: one of a few tries is enough
-    assert any(time_interrupt(folder, given, shows, after) < LEAST for _ in range(3))
+    assert time_interrupt(folder, given, shows, after) < AT_ONCE
     assert list(tmp_path.iterdir()) == []
 
 
