@@ -1,7 +1,7 @@
 """Build for the other processor with Debian's cross compiler, and run the laws there under qemu: `make cross`.
 
     python tools/cross.py            # all levels, warnings as errors; the tests of LAWS
-    python tools/cross.py --short    # the tests of SHORT, as in CI
+    python tools/cross.py --short    # the levels that qemu runs; the tests of SHORT, as in CI
 
 On x86-64 the laws run at the baseline and at AVX2; qemu does not support AVX-512. Python, NumPy and pytest of the other
 processor are downloaded from Debian and the package index into build/cross.
@@ -25,6 +25,7 @@ BUILD = ROOT / "build" / "cross"
 PYTHON = "3.11"  # the version of Debian 12
 OTHER = {"x86_64": "aarch64", "aarch64": "x86_64"}
 LEVELS = {"x86_64": ("baseline", "avx2"), "aarch64": ("baseline",)}
+SHORT_NEEDED = ("numpy>=2.0", "pytest>=8.2")
 NEEDED = ("hypothesis>=6.100", "mpmath>=1.3", "numpy>=2.0", "pytest>=8.2", "scipy>=1.13")
 FLAGS = "-Werror -Wno-error=maybe-uninitialized"  # a false positive of GCC 12 is shown but not an error
 
@@ -38,10 +39,10 @@ def find_compiler(machine: str) -> str:
     return name
 
 
-def make_site(machine: str, module: Path) -> Path:
+def make_site(machine: str, module: Path, short: bool) -> Path:
     """Return a site of the other processor: NumPy, pytest, and the package with the module."""
-    site = BUILD / f"site-{machine}"
-    install_packages(site, PYTHON, machine, NEEDED)
+    site = BUILD / f"site-{machine}{'-short' * short}"
+    install_packages(site, PYTHON, machine, SHORT_NEEDED if short else NEEDED)
     copy_package(site, module)
     return site
 
@@ -67,13 +68,14 @@ def main() -> None:
         raise SystemExit(reason)
     target = Target(PYTHON, machine)
     headers = debian.list_header_folders(debian.unpack_headers(PYTHON, machine, BUILD / "debian"), PYTHON)
-    module = build_module(target, Toolchain(compiler, FLAGS), ROOT, headers, BUILD / machine)
-    print(f"Built for {machine} by {compiler}, all levels.", flush=True)
+    levels = "avx2" if options.short else "all"
+    module = build_module(target, Toolchain(compiler, FLAGS), ROOT, headers, BUILD / machine, levels)
+    print(f"Built for {machine} by {compiler}, levels: {levels}.", flush=True)
     if options.build_only:
         return
     root = debian.unpack_python(PYTHON, machine, BUILD / "debian")
     command = debian.make_command(root, PYTHON, machine, BUILD / "debian")
-    site, tests = make_site(machine, module), SHORT if options.short else LAWS
+    site, tests = make_site(machine, module, options.short), SHORT if options.short else LAWS
     compile_sources(root / "usr/lib" / f"python{PYTHON}", site)
     variables = {"PYTHONHOME": str(root / "usr"), "QEMU_CPU": "max"}
     plain = ["--noconftest", "-p", "no:hypothesispytest"]  # their imports take longer than the short list

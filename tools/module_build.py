@@ -74,8 +74,10 @@ class Toolchain:
     variables: Mapping[str, object] = field(default_factory=dict)
 
 
-def build_module(target: Target, tools: Toolchain, source: Path, headers: list[Path], folder: Path) -> Path:
-    """Compile the module with all instruction levels, incrementally; return its path.
+def build_module(
+    target: Target, tools: Toolchain, source: Path, headers: list[Path], folder: Path, levels: str = "all"
+) -> Path:
+    """Compile the module incrementally; return its path.
 
     Args:
         target: The CPython and processor to build for.
@@ -83,6 +85,7 @@ def build_module(target: Target, tools: Toolchain, source: Path, headers: list[P
         source: The folder with CMakeLists.txt.
         headers: The folders of the target's Python headers.
         folder: The build folder.
+        levels: The instruction levels, as CMakeLists.txt names them.
     """
     given = {
         "SKBUILD": "ON",
@@ -90,7 +93,7 @@ def build_module(target: Target, tools: Toolchain, source: Path, headers: list[P
         "CMAKE_SYSTEM_NAME": "Linux",
         "CMAKE_SYSTEM_PROCESSOR": target.machine,
         "NB_HAS_MTLS_GNU2": "OFF",  # before glibc 2.40, thread-local access in this dialect loses vector registers
-        "POISE_LEVELS": "all",
+        "POISE_LEVELS": levels,
         "CMAKE_CXX_COMPILER": tools.compiler,
         "CMAKE_CXX_FLAGS": tools.flags,
         "CMAKE_MODULE_PATH": source / "tools" / "cross",
