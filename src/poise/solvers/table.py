@@ -85,7 +85,7 @@ def make_native_table(model: Model, goals: Mapping[str, Goal], options: Options)
     strict = inside and (levels > 1 or tables.any or bool(rests))
     out = make_problem_table(model, asked, rows, rests, tables, options)
     out["strict"] = int(strict)
-    if strict and not tables.rows:
+    if strict and not (tables.rows and tables.loops):  # limits are kept from a pose that is found without them
         first = [goal for goal in out["goals"] if goal["level"] == out["goals"][0]["level"]]
         alone = {goal["name"]: rows[goal["name"]] for goal in first if goal["name"] in rows}
         out["first"] = make_problem_table(model, first, alone, [], LimitTables(), options)

@@ -10,6 +10,7 @@
 #include "kernels/problem/reachable.h"
 #include "kernels/strict/hierarchy.h"
 #include "memory/body_data.h"
+#include "memory/listed_poses.h"
 
 namespace poise {
 
@@ -130,7 +131,7 @@ struct SolverData {
   std::vector<ConeSpec<double>> cones;
   std::vector<CoupledTerm<double>> terms;
   bool strict = false;          // several levels, or limits beyond the joints' ranges
-  SolverData* first = nullptr;  // the first level alone, where there are no such limits
+  SolverData* first = nullptr;  // the first level alone, without such limits; none where loops are closed
 
   // rows and columns of the custom ones among the first so many goals, filled in by their owner: (q, rows, errors, goals), (q, J, goals)
   std::function<void(const double*, double*, double*, int)> custom_rows;
@@ -173,6 +174,7 @@ struct SolverData {
   std::vector<double> best_q, best_errors;
   double best_cost = 0.0, best_outside = 0.0;
   Kept kept;
+  ListMemory listed;  // of find.h
   std::vector<double> history;  // rows of: search, cost, damping, errors, q
 
   Problem<double, BodyView<double>, GoalList<double>> problem() const {

@@ -35,13 +35,6 @@ template <class S> POISE_FN S bring_near(const FamilyAxis<S>& axis, S v, S near)
   return select(under & ((up <= high + S(1e-9)) | (low - close >= up - high)), up, close);
 }
 
-// One pose: the values of the chain's joints, inside their ranges, and the largest motion of a joint from the start.
-struct ListedPose {
-  double far;
-  int branch;
-  double values[7];
-};
-
 // The joints of the chain in a pose: their indices in q, their units, and their ranges.
 struct ListedJoints {
   int count = 0, q_index[7];
@@ -98,13 +91,6 @@ inline void place_joints(const ListedJoints& joints, const double* values, doubl
   for (int k = 0; k < joints.count; ++k) q[joints.q_index[k]] = values[k];
 }
 
-// A query: the branches of a target at a value of the free joint, for a row; `start` has the joints of the chain.
-struct ListAsk {
-  const double *target, *start;
-  double value;
-  int row;
-};
-
 // poses of one row, and the capacity
 struct ListedRow {
   ListedPose* poses;
@@ -142,13 +128,6 @@ inline int ask_poses(const ClosedForm<double>& form, const double* target, const
   for (int i = 0; cell_of(scan, values, i, at, half); ++i) out[count++] = {target, start, at, row};
   return count;
 }
-
-// the index of a pose in a list, and its sort key
-struct ListedPlace {
-  double far;
-  int branch, at;
-  bool nearest;
-};
 
 // Writes the order of a list: the nearest pose of each branch first, then the others, each part nearest first.
 inline void arrange_poses(const ListedRow& row, ListedPlace* out) {

@@ -1,145 +1,12 @@
 // solve.cpp: from a start to the best pose: searches, restarts, polish. Compiled once per instruction level.
-#include "kernels/methods/sweeps.h"
+#include "run/find.h"
 #include "run/ops.h"
-#include "run/polish.h"
 
 namespace poise {
 namespace POISE_LEVEL {
 namespace {
 
-// ---------------------------------------------------------------------------------------------- one search
-
-// The posture waits until the goals are reached, then moves the body in what they leave free, a step at a time: where such a step
-// leads off the goals, the next ones bring it back without the posture. So it can never cost them a search, and what is kept is the
-// best posture among the poses that reach.
-Posture<S> wish_of(const SolverData& solver) {
-  return solver.state.at_goal ? solver.posture() : Posture<S>{nullptr, nullptr};
-}
-
-// How the Jacobian of custom goals changes along the damped step d that Halley's rule begins with, by differences of their
-// columns: (J(q + e d) - J(q - e d)) / 2 e.
-void bend_custom_rows(SolverData& solver) {
-  SearchState<S>& state = solver.state;
-  const auto problem = solver.problem();
-  const int size = problem.n_rows * problem.n_v;
-  S *ahead = solver.bend.data(), *behind = ahead + size, *q = behind + size;
-  Settings<S> first = solver.settings;
-  first.method = METHOD_DLS;
-  first.damping = square_root(damping_of_step(solver.settings, state.cost));
-  propose(problem, first, wish_of(solver), solver.targets.data(), state);
-  S largest = 0.0;
-  for (int c = 0; c < problem.n_v; ++c) largest = maximum(largest, absolute(state.dq[c]));
-  state.bend = largest > 0.0 ? ahead : nullptr;
-  if (!state.bend) return;
-  const S share = 1e-4 / largest;
-  for (S* columns : {ahead, behind}) {
-    const S sign = columns == ahead ? share : -share;
-    for (int c = 0; c < problem.n_v; ++c) state.dq[c] *= sign;
-    copy_configuration(problem, state.q, q);
-    take_step(problem, state.q, state.dq, false, q);
-    solver.custom_columns(q, columns, static_cast<int>(solver.goals.size()));
-    for (int c = 0; c < problem.n_v; ++c) state.dq[c] /= sign;
-  }
-  for (int k = 0; k < size; ++k) ahead[k] = (ahead[k] - behind[k]) / (2.0 * share);
-}
-
-void advance(SolverData& solver) {
-  const auto problem = solver.problem();
-  SearchState<S>& state = solver.state;
-  switch (state.phase) {
-    case Phase::FRESH:
-      look(solver);
-      note(solver);
-      judge(problem, solver.settings, solver.posture(), state);
-      return;
-    case Phase::EVALUATED:
-      if (is_sweep(solver.settings.method)) {
-        const bool moved = sweep(problem, solver.settings, solver.targets.data(), state);
-        if (!moved) state.outcome = Outcome::STALLED;
-        state.phase = moved ? Phase::PROPOSED : Phase::DONE;
-        return;
-      }
-      assemble_all(solver);
-      if (!solver.bend.empty()) bend_custom_rows(solver);
-      propose(problem, solver.settings, wish_of(solver), solver.targets.data(), state);
-      nudge_if_stuck(problem, solver.settings, state);
-      state.phase = Phase::PROPOSED;
-      return;
-    case Phase::PROPOSED:
-      copy_configuration(problem, state.q, state.trial_q);
-      step_to(solver, state.trial_q, state.q);
-      ++state.steps;
-      look(solver);
-      note(solver);
-      judge(problem, solver.settings, solver.posture(), state);
-      return;
-    case Phase::DONE:
-      return;
-  }
-}
-
-void restart(SolverData& solver) {
-  copy_configuration(solver.problem(), solver.start.data(), solver.state.q);
-  move_as_forced(solver, 1.0, solver.state.q);
-  begin_search(solver.problem(), solver.state);
-}
-
 // ---------------------------------------------------------------------------------------------- the whole solve
-
-// runs the search that has begun; true if time ran out
-bool run(SolverData& solver, Clock::time_point begun) {
-  // ends: a search is done after max_steps steps, of two phases each
-  while (solver.state.phase != Phase::DONE) {
-    advance(solver);
-    if (solver.state.phase == Phase::EVALUATED && late(solver, begun)) return true;
-  }
-  return false;
-}
-
-// the best of all searches so far
-void keep(SolverData& solver, bool first) {
-  const SearchState<S>& state = solver.state;
-  solver.total_steps += state.steps;
-  const bool closer = first || state.best_outside < solver.best_outside;
-  const bool better = closer || (state.best_outside == solver.best_outside &&
-                                 (state.best_reached || state.best_cost < solver.best_cost));
-  if (!better) return;
-  solver.best_outside = state.best_outside;
-  solver.winner = solver.total_searches;
-  solver.best_cost = state.best_cost;
-  for (std::size_t k = 0; k < solver.best_q.size(); ++k) solver.best_q[k] = state.best_q[k];
-  for (std::size_t k = 0; k < solver.best_errors.size(); ++k) solver.best_errors[k] = state.best_errors[k];
-  solver.outcome = state.best_reached ? Outcome::REACHED : state.outcome;
-}
-
-// a joint that rounding alone has put outside its range stands at the end of it
-void round_start(SolverData& solver) {
-  if (solver.settings.limits == LIMITS_OFF) return;
-  for (const Freedom<S>& f : solver.freedoms) {
-    if (f.q_index < 0) continue;
-    double& x = solver.start[static_cast<std::size_t>(f.q_index)];
-    const double inside = minimum(maximum(x, f.lower), f.upper);
-    if (absolute(x - inside) < 1e-15 * (absolute(x) + (f.angular ? 1.0 : solver.scale))) x = inside;
-  }
-}
-
-// joints on which no goal depends, brought back into their ranges, as far as one call may lead
-void bring_back_idle(SolverData& solver, bool tethered) {
-  if (solver.settings.limits == LIMITS_OFF) return;
-  for (std::size_t k = 0; k < solver.idle.size(); ++k) {
-    const Freedom<S>& f = solver.idle[k];
-    double& x = solver.start[static_cast<std::size_t>(f.q_index)];
-    const double inside = minimum(maximum(x, f.lower), f.upper);
-    if (inside == x) continue;
-    double most = tethered ? solver.span * (f.angular ? 1.0 : solver.scale) : 1e300, least = -most;
-    if (!solver.window.empty()) {
-      const auto v = static_cast<std::size_t>(solver.idle_velocities[k]);
-      least = solver.window[2 * v] * (1.0 - 1e-12);
-      most = solver.window[2 * v + 1] * (1.0 - 1e-12);
-    }
-    x = minimum(maximum(inside, x + least), x + most);
-  }
-}
 
 // a call that had to leave such a joint outside its range has not reached
 void doubt_reached(SolverData& solver) {
@@ -155,30 +22,6 @@ void polish_best(SolverData& solver) {
   if (!solver.polish) return;
   polish(solver, solver.watch.begun);
   polish_within(solver, solver.watch.begun);
-}
-
-// everything that one call starts with
-void begin(SolverData& solver) {
-  solver.total_steps = 0;
-  solver.total_searches = 0;
-  solver.history.clear();
-  solver.out_of_time = false;
-  solver.bounds_used = solver.early_bounds;
-  solver.proved_unreachable = proved_unreachable(solver, static_cast<int>(solver.goals.size()));
-  const bool tethered = solver.mode == Mode::CONTINUOUS;
-  round_start(solver);
-  bring_back_idle(solver, tethered);
-  solver.state.origin = tethered ? solver.start.data() : nullptr;
-  solver.state.work.held = tethered ? solver.held.data() : nullptr;  // elsewhere other searches find the way
-  solver.state.span = solver.span;
-  solver.state.window = nullptr;
-  if (solver.window.empty()) return;
-  for (std::size_t c = 0; c < solver.velocities.size(); ++c) {
-    const auto v = static_cast<std::size_t>(solver.velocities[c]);
-    solver.own_window[2 * c] = solver.window[2 * v];
-    solver.own_window[2 * c + 1] = solver.window[2 * v + 1];
-  }
-  solver.state.window = solver.own_window.data();
 }
 
 void take_end(SolverData& solver, const S* q, const S* errors, S cost, S outside, Outcome outcome, int winner) {
@@ -225,22 +68,6 @@ bool ask_closed_forms(SolverData& solver) {
   std::copy(solver.start.begin(), solver.start.end(), solver.kept.q.begin());
   solver.proved_unreachable = decide_goals(solver, solver.targets.data(), solver.kept.q.data()) == Verdict::PROVED;
   return !solver.proved_unreachable;
-}
-
-// One search from state.q, and its end kept where it is the best so far. A relaxed one looks for the region of the tolerances; what it
-// misses is compared with other ends by its usual cost.
-void search_once(SolverData& solver, bool relaxed, Clock::time_point begun) {
-  SearchState<S>& s = solver.state;
-  const bool first = ++solver.total_searches == 1;
-  if (relaxed) relax(solver, 0, static_cast<int>(solver.goals.size()));
-  solver.out_of_time = run(solver, begun);
-  if (relaxed) {
-    relax(solver, 0, 0);
-    copy_configuration(solver.problem(), s.best_q, s.q);
-    look(solver);
-    s.best_cost = s.cost;
-  }
-  keep(solver, first);
 }
 
 // Where the first search has missed a region: on into it, from where that search ended.
@@ -293,6 +120,7 @@ void solve(SolverData& solver) {
   begin_watch(solver);
   const Clock::time_point begun = solver.watch.begun;
   begin(solver);
+  if (may_find(solver)) find_start(solver, begun);
   solve_strictly(solver, begun, solve_plainly);
   if (solver.outcome != Outcome::REACHED && !solver.proved_unreachable) {  // by what was found on the way
     solver.proved_unreachable = proved_unreachable(solver, static_cast<int>(solver.goals.size()));

@@ -153,7 +153,8 @@ template <class T> POISE_LARGE_FN void nearest_to_box(const T* a, const T* b, co
     return distance_from_box(p, half, normal);
   };
   T low = T(0), high = T(1);
-  for (int k = 0; k < 90; ++k) {  // (2/3)^90 of the segment is below rounding, also where the distance has a corner
+  const bool point = ends[0][0] == ends[1][0] && ends[0][1] == ends[1][1] && ends[0][2] == ends[1][2];
+  for (int k = 0; k < 90 && !point; ++k) {  // (2/3)^90 of the segment is below rounding, also where the distance has a corner
     const T third = (high - low) / T(3), left = at_share(low + third), right = at_share(high - third);
     if (left <= right) high -= third;
     if (right <= left) low += third;
@@ -201,7 +202,15 @@ template <class T> POISE_LARGE_FN void place_capsules(const LimitList<T>& limits
   }
 }
 
-// What is surely between two surfaces [m]: the gap of the balls around them. Planes are exact anyway and need none.
+// the distance of the middle of a placed capsule from a box
+template <class T> POISE_FN T distance_of_center(const PlacedCapsule<T>& at, const T* box) {
+  T d[3], p[3], normal[3];
+  for (int k = 0; k < 3; ++k) d[k] = at.center[k] - box[9 + k];
+  rotate_back(box, d, p);
+  return distance_from_box(p, box + 12, normal);
+}
+
+// What is surely between two surfaces [m]: the gap of the balls around them, or of a ball and a box. Planes are exact anyway and need none.
 template <class T> POISE_FN T least_contact(const LimitList<T>& limits, const LimitSpec<T>& limit) {
   const PlacedCapsule<T>& first = limits.placed[limit.first];
   const T radius = limits.capsules[limit.first].radius;
@@ -211,8 +220,7 @@ template <class T> POISE_FN T least_contact(const LimitList<T>& limits, const Li
     for (int k = 0; k < 3; ++k) other[k] = second.center[k];
     size = second.half + limits.capsules[limit.second].radius;
   } else if (limit.op == LIMIT_BOX) {
-    for (int k = 0; k < 3; ++k) other[k] = limit.numbers[9 + k];
-    size = square_root(dot(limit.numbers + 12, limit.numbers + 12));
+    return distance_of_center(first, limit.numbers) - first.half - radius - limit.distance;
   } else if (limit.op == LIMIT_CARRIED) {
     for (int k = 0; k < 3; ++k) other[k] = limits.placed[limit.second].ends[0][k];
     size = square_root(dot(limit.numbers, limit.numbers));
@@ -259,6 +267,19 @@ template <class T> POISE_LARGE_FN T contact_of(const LimitList<T>& limits, const
   return at.distance - first.radius - radius - limit.distance;
 }
 
+// Whether the balls around two surfaces show that a limit is kept.
+template <class T> POISE_FN bool is_surely_kept(const LimitList<T>& limits, int i) {
+  const LimitSpec<T>& limit = limits.specs[i];
+  const bool balls = limit.op != LIMIT_CONE && limit.op != LIMIT_COUPLED && limit.op != LIMIT_PLANE;
+  return balls && least_contact(limits, limit) > T(0);
+}
+
+// Whether least_contact is the gap itself: between two balls, or a ball and a box.
+template <class T> POISE_FN bool is_exact(const LimitList<T>& limits, const LimitSpec<T>& limit) {
+  const bool ball = limits.placed[limit.first].half == T(0);
+  return ball && (limit.op == LIMIT_BOX || (limit.op == LIMIT_PAIR && limits.placed[limit.second].half == T(0)));
+}
+
 constexpr double near_enough = 0.35;  // body lengths: what is farther apart is only known to be
 
 // the gap of a limit; the capsules are placed
@@ -277,7 +298,7 @@ template <class T, class P> POISE_LARGE_FN T gap_of(const P& problem, const Limi
   }
   if (limit.op != LIMIT_PLANE) {
     const T least = least_contact(limits, limit) / problem.scale;
-    if (least > T(near_enough)) return least;
+    if (least > T(near_enough) || is_exact(limits, limit)) return least;
   }
   Contact<T> at;
   return contact_of(limits, limit, at) / problem.scale;

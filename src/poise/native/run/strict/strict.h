@@ -205,12 +205,13 @@ void solve_strictly(SolverData& solver, Clock::time_point begun, void (*solve_pl
   t.assembled = nullptr;
   t.steps_solved = 0;
   copy_configuration(solver.problem(), solver.start.data(), t.here.q);
-  if (solver.first) solve_first_level(solver, solve_plainly);
+  const bool plain = solver.first && solver.limits.empty();
+  if (plain) solve_first_level(solver, solve_plainly);
   ++solver.total_searches;
   move_where_forced(solver, levels);
-  if (!solver.first) record_here(solver);
-  if (solver.first) guard_levels(solver, 0);
-  for (int k = solver.first ? 1 : 0; k < levels; ++k) solve_level(solver, k, begun);
+  if (!plain) record_here(solver);
+  if (plain) guard_levels(solver, 0);
+  for (int k = plain ? 1 : 0; k < levels; ++k) solve_level(solver, k, begun);
   if (!solver.posture_gain.empty() && !(measure_violation(solver, t.here) > 0.0))
     descend(solver, levels, Descent::POSTURE, begun);
   keep_best(solver, levels);

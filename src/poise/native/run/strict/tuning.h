@@ -30,6 +30,7 @@ struct StrictTuning {
   // a search from a seed reaches the known result of the levels above, or is abandoned
   int return_steps = 40;
   int searches = 8;                // for the built-in figure, no search after the eighth had a lower cost
+  int free_searches = 32;          // without the limits, for a pose that keeps them
   int same_ends = 1;               // searches with the result of the best one, after which no more are made
   double posture_at_rest = 1e-12;  // a posture with a lower cost has arrived
 

@@ -1,0 +1,131 @@
+// find.h: a pose that keeps the limits, found without them. Part of solve.cpp.
+//
+// Only the answer must keep the limits, not the way to it. Candidates are poses that reach the goals of the first level:
+// the end of a search without the limits, the poses that a closed form lists, then the ends of searches from seeds. The
+// strict solve begins at the first candidate that keeps the limits, nearest to the start first; with a posture, at the
+// listed one that the posture prefers. A step limit makes the way part of the answer, so nothing is found there.
+#pragma once
+#include "run/listed.h"
+#include "run/search.h"
+
+namespace poise {
+namespace POISE_LEVEL {
+namespace {
+
+bool may_find(const SolverData& solver) {
+  return solver.first && !solver.limits.empty() && solver.mode != Mode::CONTINUOUS && solver.searches > 1 &&
+         solver.n_v > 0 && !(solver.settings.reach < 1.0) && !solver.proved_unreachable;
+}
+
+// Whether a pose keeps the limits. Balls around the surfaces decide most of them.
+bool keeps_all(SolverData& solver, const S* q) {
+  StrictPoint& p = solver.strict_state.there;
+  const auto problem = solver.problem();
+  copy_configuration(problem, q, p.q);
+  count_pose(solver);
+  evaluate(problem, p.q, solver.targets.data(), p.placements, p.rows, p.errors, p.room);
+  const LimitList<double> limits = solver.limit_list();
+  place_capsules(limits, p.placements);
+  for (int i = 0; i < limits.n; ++i) {
+    if (is_surely_kept(limits, i)) continue;
+    if (gap_of(problem, limits, i, p.q) < tuning.hair) return false;
+  }
+  return true;
+}
+
+// Searches once without the limits; true if it reaches.
+bool search_freely(SolverData& free, int search, Clock::time_point begun) {
+  restart(free);
+  if (search > 0) seed_start(free, static_cast<unsigned>(search), free.state.q);
+  search_once(free, false, begun);
+  return free.state.best_reached;
+}
+
+// Lists the poses of the only goal, in the order in which they are tried; returns their number.
+int list_candidates(SolverData& solver, const SolverData& free, int values) {
+  ListMemory& memory = solver.listed;
+  const ClosedForm<double>& form = free.closed[0];
+  const ListedJoints joints = measure_joints(free, form);
+  memory.asks.resize(most_asked(form));
+  memory.poses.resize(most_listed(form));
+  memory.order.resize(memory.poses.size());
+  memory.q.resize(solver.start.size());
+  double start[7];
+  read_joints(joints, solver.start.data(), start);
+  ListedRow row{memory.poses.data(), 0, static_cast<int>(memory.poses.size())};
+  const double* target = free.targets.data() + free.goals[0].target;
+  const int count = ask_poses(form, target, start, values, 0, memory.asks.data());
+  list_ops().list(free, joints, memory.asks.data(), count, &row);
+  for (int i = 0; i < row.count; ++i) {
+    const ListedPose& pose = memory.poses[static_cast<std::size_t>(i)];
+    S key = pose.far;
+    if (!solver.posture_gain.empty()) {
+      copy_configuration(solver.problem(), solver.start.data(), memory.q.data());
+      place_joints(joints, pose.values, memory.q.data());
+      key = posture_cost(solver.problem(), memory.q.data(), solver.posture(), solver.state.work.b);
+    }
+    memory.order[static_cast<std::size_t>(i)] = {key, pose.branch, i, false};
+  }
+  std::sort(memory.order.begin(), memory.order.begin() + row.count, [](const ListedPlace& a, const ListedPlace& b) {
+    return a.far != b.far ? a.far < b.far : a.at < b.at;
+  });
+  return row.count;
+}
+
+// Makes the first listed pose that keeps the limits the start; true if there is one.
+bool start_at_listed(SolverData& solver, const SolverData& free, int values, Clock::time_point begun) {
+  const int count = list_candidates(solver, free, values);
+  const ListedJoints joints = measure_joints(free, free.closed[0]);
+  double* q = solver.listed.q.data();
+  for (int i = 0; i < count && !late(solver, begun); ++i) {
+    const ListedPlace& place = solver.listed.order[static_cast<std::size_t>(i)];
+    copy_configuration(solver.problem(), solver.start.data(), q);
+    place_joints(joints, solver.listed.poses[static_cast<std::size_t>(place.at)].values, q);
+    if (!keeps_all(solver, q)) continue;
+    copy_configuration(solver.problem(), q, solver.start.data());
+    return true;
+  }
+  return false;
+}
+
+// Makes the end of the last search without the limits the start, if it keeps them.
+bool start_at_end(SolverData& solver, const SolverData& free) {
+  if (!free.state.best_reached || !keeps_all(solver, free.state.best_q)) return false;
+  copy_configuration(solver.problem(), free.state.best_q, solver.start.data());
+  return true;
+}
+
+bool find_candidate(SolverData& solver, SolverData& free, Clock::time_point begun) {
+  const bool reached = search_freely(free, 0, begun), posed = !solver.posture_gain.empty();
+  if (!posed && start_at_end(solver, free)) return true;
+  find_more_proofs(free);
+  if (!reached && decide_at_once(free, free.targets.data())) return false;
+  if (lists_serve(free)) {
+    const ClosedForm<double>& form = free.closed[0];
+    if (start_at_listed(solver, free, values_for(form, 1), begun)) return true;
+    if (form.spec.free_joint == FREE_NONE) return posed && start_at_end(solver, free);  // these were all branches
+    if (start_at_listed(solver, free, finer_values, begun)) return true;
+  }
+  if (posed && start_at_end(solver, free)) return true;
+  for (int search = 1; search < tuning.free_searches && !late(solver, begun); ++search) {
+    if (search_freely(free, search, begun) && start_at_end(solver, free)) return true;
+  }
+  return false;
+}
+
+// Replaces the start by a pose that reaches the first level and keeps the limits, if one is found.
+void find_start(SolverData& solver, Clock::time_point begun) {
+  SolverData& free = *solver.first;
+  free.start = solver.start;
+  for (std::size_t k = 0; k < free.targets.size(); ++k) free.targets[k] = solver.targets[k];
+  begin_watch(free);
+  begin(free);
+  if (free.proved_unreachable) return;
+  find_candidate(solver, free, begun);
+  solver.total_steps += free.total_steps;
+  solver.total_searches += free.total_searches;
+}
+
+}  // namespace
+}  // namespace POISE_LEVEL
+}  // namespace poise
