@@ -22,6 +22,7 @@ from poise.limits import (
     Closed,
     Cone,
     Coupled,
+    Cylinder,
     HalfSpace,
     Limit,
     Speed,
@@ -216,6 +217,7 @@ WORLD = {
     "sphere": Sphere((0.3, 1.1, 0.35), 0.12),
     "box": Box((0.3, 1.1, 0.4), (0.2, 0.3, 0.2), poise.Rotation.from_vector((0.3, 0.4, 0.5))),
     "capsule": Capsule((0.1, 1.0, 0.45), (0.5, 1.3, 0.4), 0.06),
+    "cylinder": Cylinder((0.15, 1.0, 0.45), (0.45, 1.25, 0.38), 0.09),
 }
 
 

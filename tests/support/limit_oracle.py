@@ -12,7 +12,7 @@ import numpy as np
 
 import poise
 from poise.arrays import Floats
-from poise.limits import Box, Capsule, Clearance, Closed, Coupled, HalfSpace, Limit, Sphere
+from poise.limits import Box, Capsule, Clearance, Closed, Coupled, Cylinder, HalfSpace, Limit, Sphere
 from poise.limits.cone import find_cones
 from poise.model.joints.joint import BallRange
 
@@ -67,6 +67,17 @@ def box_distance(box: Box, points: Floats) -> Floats:
     return np.asarray(np.linalg.norm(np.maximum(over, 0.0), axis=-1) + np.minimum(over.max(axis=-1), 0.0))
 
 
+def cylinder_distance(cylinder: Cylinder, points: Floats) -> Floats:
+    """Signed distance of points (..., 3) from a cylinder."""
+    start, end = np.array(cylinder.start), np.array(cylinder.end)
+    axis = (end - start) / np.linalg.norm(end - start)
+    off = points - (start + end) / 2
+    along = off @ axis
+    beside = np.linalg.norm(off - along[..., None] * axis, axis=-1) - cylinder.radius
+    over = np.stack([beside, np.abs(along) - cylinder.length / 2], axis=-1)
+    return np.asarray(np.linalg.norm(np.maximum(over, 0.0), axis=-1) + np.minimum(over.max(axis=-1), 0.0))
+
+
 def least_along(a: Floats, b: Floats, distance: Callable[[Floats], Floats]) -> float:
     """The least of a convex function of points along a segment, by narrowing a grid."""
     low, high = 0.0, 1.0
@@ -96,6 +107,8 @@ def region_distance(region: object, a: Floats, b: Floats) -> float:
         return float(from_segment(a, b, np.array([region.center]))[0]) - region.radius
     if isinstance(region, Box):
         return least_along(a, b, lambda p: box_distance(region, p))
+    if isinstance(region, Cylinder):
+        return least_along(a, b, lambda p: cylinder_distance(region, p))
     assert isinstance(region, Capsule)
     start, end = np.array(region.start), np.array(region.end)
     return least_along(a, b, lambda p: from_segment(start, end, p)) - region.radius

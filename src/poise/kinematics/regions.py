@@ -1,7 +1,7 @@
 """Regions of the world that parts of the body stay inside or avoid. Metres, world coordinates.
 
-A region is the set of points inside it, including its surface. A `Box`, `Sphere` or `Capsule` is the solid that may
-also be part of a body (`poise.model`), placed in the world.
+A region is the set of points inside it, including its surface. A `Box`, `Sphere`, `Capsule` or `Cylinder` is the
+solid that may also be part of a body (`poise.model`), placed in the world.
 """
 
 from __future__ import annotations
@@ -12,7 +12,17 @@ from typing import Any
 import numpy as np
 
 from poise.arrays import Triple
-from poise.model.geometry.solids import LARGEST, Box, Capsule, Sphere, make_triple, read_length, read_position, settle
+from poise.model.geometry.solids import (
+    LARGEST,
+    Box,
+    Capsule,
+    Cylinder,
+    Sphere,
+    make_triple,
+    read_length,
+    read_position,
+    settle,
+)
 from poise.model.spec import read_unit
 
 __all__ = [
@@ -20,6 +30,7 @@ __all__ = [
     "Ball",
     "Box",
     "Capsule",
+    "Cylinder",
     "HalfSpace",
     "Region",
     "Sphere",
@@ -52,4 +63,4 @@ class HalfSpace:
         return float(np.dot(self.normal, self.point))
 
 
-Region = HalfSpace | Sphere | Box | Capsule
+Region = HalfSpace | Sphere | Box | Capsule | Cylinder

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from poise.kinematics.regions import Ball as Ball
     from poise.kinematics.regions import Box as Box
     from poise.kinematics.regions import Capsule as Capsule
+    from poise.kinematics.regions import Cylinder as Cylinder
     from poise.kinematics.regions import HalfSpace as HalfSpace
     from poise.kinematics.regions import Sphere as Sphere
     from poise.limits.acceleration import Acceleration as Acceleration
@@ -26,7 +27,7 @@ else:
     __getattr__, __dir__, __all__ = load_lazily(
         __name__,
         {
-            "poise.kinematics.regions": "Ball Box Capsule HalfSpace Sphere",
+            "poise.kinematics.regions": "Ball Box Capsule Cylinder HalfSpace Sphere",
             ".acceleration": "Acceleration",
             ".clearance": "Clearance",
             ".closed": "Closed",

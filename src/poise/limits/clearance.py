@@ -15,15 +15,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from poise.errors import InvalidValue
+from poise.arrays import Floats
+from poise.errors import InvalidValue, ShapeMismatch
+from poise.kinematics import Pose
 from poise.kinematics.parts import find_rigid_parts
-from poise.kinematics.regions import Ball, Box, Capsule, HalfSpace, Region, read_length
+from poise.kinematics.regions import Ball, Box, Capsule, Cylinder, HalfSpace, Region, read_length
 from poise.limits.capsules import BodyCapsule, body_capsules, choose_pairs
 from poise.limits.limit import Limit, LimitRow, LimitRows
 from poise.model import Model
 from poise.native import core
+from poise.spatial import Transform
+from poise.spatial.arrays import check_finite, read_reals
 
 __all__ = ["Clearance", "make_clearance_table"]
 
@@ -38,7 +42,7 @@ class Clearance(Limit):
         pairs: "auto" for all pairs of parts that can collide; a list of pairs of frames, each meaning its whole rigid
             part; an empty list for the world alone.
         distance: The smallest allowed gap [m].
-        world: HalfSpaces, Spheres (Balls), Boxes and Capsules to avoid.
+        world: HalfSpaces, Spheres (Balls), Boxes, Capsules and Cylinders to avoid.
     """
 
     pairs: Any = "auto"
@@ -77,6 +81,19 @@ class Clearance(Limit):
             for op, end, numbers, what in around:
                 add(op, (capsules[i],), what, numbers, end)
         return LimitRows(tuple(found))
+
+    def measure_gap(self, model: Model, q: ArrayLike | Pose) -> Floats:
+        """Return the smallest gap of a configuration (nq,), or of each of (..., nq) [m].
+
+        It is negative in a collision, and infinite if nothing can collide. `distance` is not subtracted.
+        """
+        given = q.q if isinstance(q, Pose) else check_finite(read_reals(q, "q"), "q")
+        if given.ndim == 0 or given.shape[-1] != model.nq:
+            raise ShapeMismatch(f"q has shape {given.shape}; its last axis must be {model.nq}.")
+        table = make_clearance_table(model, self)
+        table["segments"] = np.concatenate([table["spheres"][:, [0, 1, 2, 0, 1, 2, 3]], table["capsules"]])
+        gaps = core.least_gaps(model.native_body, table, given.reshape(-1, model.nq))
+        return np.asarray(gaps.reshape(given.shape[:-1]))
 
     def index_pairs(self, model: Model) -> NDArray[np.int64]:
         """Return the indices of the capsules to keep apart, (m, 2)."""
@@ -121,7 +138,9 @@ def read_world(world: Any) -> tuple[Region, ...]:
     """Return one or several regions as a tuple."""
     given = (world,) if isinstance(world, Region) else tuple(world) if isinstance(world, Iterable) else None
     if given is None or not all(isinstance(region, Region) for region in given):
-        raise InvalidValue(f"Clearance: world is {world!r}; give a list of HalfSpace, Sphere, Box and Capsule.")
+        raise InvalidValue(
+            f"Clearance: world is {world!r}; give a list of HalfSpace, Sphere, Box, Capsule or Cylinder."
+        )
     return given
 
 
@@ -138,13 +157,14 @@ def make_clearance_table(model: Model, clearance: Clearance) -> dict[str, Any]:
         spheres: Centre and radius, (k, 4).
         boxes: Rotation (9, rows), centre (3), half sizes (3): (k, 15).
         capsules: Both ends and radius, (k, 7).
+        cylinders: Rotation (9, rows), centre (3), radius, half length: (k, 14).
         names: Name of each capsule's frame.
-        world: The regions, in the order half-spaces, spheres, boxes, capsules.
+        world: The regions, in the order half-spaces, spheres, boxes, capsules, cylinders.
     """
     capsules, parts = clearance.capsules(model), find_rigid_parts(model)
     if not capsules:
         raise InvalidValue(f"Clearance: model {model.name!r} has no size: no solids, no bones, no mass.")
-    kinds: dict[type, list[Any]] = {HalfSpace: [], Ball: [], Box: [], Capsule: []}
+    kinds: dict[type, list[Any]] = {HalfSpace: [], Ball: [], Box: [], Capsule: [], Cylinder: []}
     for region in clearance.world:
         kinds[type(region)].append(region)
     return {
@@ -159,6 +179,7 @@ def make_clearance_table(model: Model, clearance: Clearance) -> dict[str, Any]:
         "spheres": make_rows(((*r.center, r.radius) for r in kinds[Ball]), 4),
         "boxes": make_rows(((*r.matrix.ravel(), *r.center, *(np.array(r.size) / 2)) for r in kinds[Box]), 15),
         "capsules": make_rows(((*r.start, *r.end, r.radius) for r in kinds[Capsule]), 7),
+        "cylinders": make_rows(((*place_cylinder(r), r.radius, r.length / 2) for r in kinds[Cylinder]), 14),
         "names": [c.frame for c in capsules],
         "world": [region for regions in kinds.values() for region in regions],
     }
@@ -175,6 +196,14 @@ def list_world_rules(table: Mapping[str, Any]) -> Iterator[tuple[core.LimitOp, i
         yield Op.BOX, 0, tuple(box), "a box"
     for capsule in table["capsules"].tolist():
         yield Op.SEGMENT, 0, tuple(capsule), "a capsule"
+    for cylinder in table["cylinders"].tolist():
+        yield Op.CYLINDER, 0, tuple(cylinder), "a cylinder"
+
+
+def place_cylinder(cylinder: Cylinder) -> tuple[float, ...]:
+    """Return the rotation (9, rows) and the centre (3) of a cylinder along its own z axis."""
+    at = Transform() if cylinder.placement is None else cylinder.placement
+    return (*at.rotation.matrix.ravel().tolist(), *at.translation.tolist())
 
 
 def make_rows(values: Iterable[Sequence[float]], width: int) -> NDArray[np.float64]:

@@ -5,8 +5,9 @@ A solid is given by its sizes alone, as a part of a body, or by its sizes and pl
     Sphere(radius)             Sphere(center, radius)
     Box(size)                  Box(center, size, rotation=None)
     Capsule(radius, length)    Capsule(start, end, radius)
+    Cylinder(radius, length)   Cylinder(start, end, radius)
 
-Without a placement it is at the origin, a capsule along z. On a body, `Shape` places that origin.
+Without a placement it is at the origin, capsules and cylinders along z. On a body, `Shape` places that origin.
 """
 
 from __future__ import annotations
@@ -112,14 +113,8 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class Capsule:
-    """All points within `radius` of the segment from `start` to `end`.
-
-    Attributes:
-        start: One end of the segment.
-        end: The other end.
-        radius: Its radius.
-    """
+class Rod:
+    """A solid around the segment from `start` to `end`: a `Capsule` or a `Cylinder`."""
 
     start: Triple
     end: Triple
@@ -131,18 +126,19 @@ class Capsule:
     def __init__(self, start: ArrayLike, end: ArrayLike, radius: float) -> None: ...
 
     def __init__(self, *given: Any, **named: Any) -> None:
-        found = bind("Capsule", (("radius", "length"), ("start", "end", "radius")), given, named)
+        name = type(self).__name__
+        found = bind(name, (("radius", "length"), ("start", "end", "radius")), given, named)
         if "length" in found:
-            half = 0.5 * read_length(found["length"], "Capsule: length")
+            half = 0.5 * read_length(found["length"], f"{name}: length")
             settle(self, start=(0.0, 0.0, -half + 0.0), end=(0.0, 0.0, half))
         else:
-            settle(self, start=read_position(found["start"], "Capsule: start"))
-            settle(self, end=read_position(found["end"], "Capsule: end"))
-        settle(self, radius=read_length(found["radius"], "Capsule: radius"))
+            settle(self, start=read_position(found["start"], f"{name}: start"))
+            settle(self, end=read_position(found["end"], f"{name}: end"))
+        settle(self, radius=read_length(found["radius"], f"{name}: radius"))
 
     @property
     def length(self) -> float:
-        """The length of the segment, between the centres of the two round ends."""
+        """The length of the segment."""
         return math.dist(self.start, self.end)
 
     @property
@@ -159,21 +155,26 @@ class Capsule:
         return Transform(turn_from_z(end - start), 0.5 * (start + end))
 
 
-@dataclass(frozen=True, slots=True)
-class Cylinder:
-    """A cylinder along z, centred, `length` from cap to cap."""
+@dataclass(frozen=True, slots=True, init=False)
+class Capsule(Rod):
+    """All points within `radius` of the segment from `start` to `end`.
 
-    radius: float
-    length: float
+    Attributes:
+        start: One end of the segment.
+        end: The other end.
+        radius: Its radius.
+    """
 
-    def __post_init__(self) -> None:
-        settle(self, radius=read_length(self.radius, "Cylinder: radius"))
-        settle(self, length=read_length(self.length, "Cylinder: length"))
 
-    @property
-    def sizes(self) -> dict[str, Any]:
-        """The arguments that create it."""
-        return {"radius": self.radius, "length": self.length}
+@dataclass(frozen=True, slots=True, init=False)
+class Cylinder(Rod):
+    """A cylinder around the segment from `start` to `end`, the centres of its caps.
+
+    Attributes:
+        start: The centre of one cap.
+        end: The centre of the other cap.
+        radius: Its radius.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,8 @@ void bind_codes(nb::module_& m) {
       .value("BOX", LIMIT_BOX)
       .value("CONE", LIMIT_CONE)
       .value("COUPLED", LIMIT_COUPLED)
-      .value("CARRIED", LIMIT_CARRIED);
+      .value("CARRIED", LIMIT_CARRIED)
+      .value("CYLINDER", LIMIT_CYLINDER);
 
   nb::enum_<LimitHandling>(m, "LimitHandling", nb::is_arithmetic(), "How a step keeps joint ranges.")
       .value("ACTIVE", LIMITS_ACTIVE)

@@ -50,25 +50,25 @@ int list_candidates(SolverData& solver, const SolverData& free, int values) {
   memory.poses.resize(most_listed(form));
   memory.order.resize(memory.poses.size());
   memory.q.resize(solver.start.size());
-  double start[7];
-  read_joints(joints, solver.start.data(), start);
+  const bool posed = !solver.posture_gain.empty();
+  double near[7];  // of an angle, the turn nearest to this
+  read_joints(joints, posed ? solver.posture_wanted.data() : solver.start.data(), near);
   ListedRow row{memory.poses.data(), 0, static_cast<int>(memory.poses.size())};
   const double* target = free.targets.data() + free.goals[0].target;
-  const int count = ask_poses(form, target, start, values, 0, memory.asks.data());
+  const int count = ask_poses(form, target, near, values, 0, memory.asks.data());
   list_ops().list(free, joints, memory.asks.data(), count, &row);
   for (int i = 0; i < row.count; ++i) {
     const ListedPose& pose = memory.poses[static_cast<std::size_t>(i)];
     S key = pose.far;
-    if (!solver.posture_gain.empty()) {
+    if (posed) {
       copy_configuration(solver.problem(), solver.start.data(), memory.q.data());
       place_joints(joints, pose.values, memory.q.data());
       key = posture_cost(solver.problem(), memory.q.data(), solver.posture(), solver.state.work.b);
     }
     memory.order[static_cast<std::size_t>(i)] = {key, pose.branch, i, false};
   }
-  std::sort(memory.order.begin(), memory.order.begin() + row.count, [](const ListedPlace& a, const ListedPlace& b) {
-    return a.far != b.far ? a.far < b.far : a.at < b.at;
-  });
+  std::sort(memory.order.begin(), memory.order.begin() + row.count,
+            [](const ListedPlace& a, const ListedPlace& b) { return a.far != b.far ? a.far < b.far : a.at < b.at; });
   return row.count;
 }
 

@@ -4,6 +4,7 @@
 //   plane     height of a capsule's end over a half-space, less the radius ...
 //   segment   distance of a capsule from a capsule (or ball) of the world
 //   box       distance of a capsule from a box of the world
+//   cylinder  distance of a capsule from a cylinder of the world
 //   carried   distance of a capsule from a box that a frame carries
 //   cone      see cones.h
 //   coupled   low <= sum c_i q_i <= high
@@ -23,7 +24,8 @@ enum LimitOp : int {
   LIMIT_BOX = 3,
   LIMIT_CONE = 4,
   LIMIT_COUPLED = 5,
-  LIMIT_CARRIED = 6
+  LIMIT_CARRIED = 6,
+  LIMIT_CYLINDER = 7
 };
 
 // a capsule of the body: its ends in the axes of the primitive that carries it (-1: the world)
@@ -37,7 +39,8 @@ template <class T> struct LimitSpec {
   int op;
   int first,
       second;     // capsules; or (plane) capsule and end; or (cone) cone and rule; or (coupled) terms [first, second)
-  T numbers[16];  // plane: normal, offset; segment: two ends, radius; box: R, center, half sizes; coupled: sign, bound;
+  T numbers[16];  // plane: normal, offset; segment: two ends, radius; box: R, center, half sizes;
+                  // cylinder: R, center, radius, half length; coupled: sign, bound;
                   // carried: half sizes, of a box whose axes are told by the second capsule and the one behind it
   T distance;     // clearance wanted [m]
 };
@@ -139,9 +142,29 @@ template <class T> POISE_LARGE_FN T distance_from_box(const T* p, const T* half,
   return outside > T(0) ? outside : inside;
 }
 
-// A segment and a box: distance is convex along the segment, so thirds find its least point.
-template <class T> POISE_LARGE_FN void nearest_to_box(const T* a, const T* b, const T* box, Contact<T>& at) {
-  const T *R = box, *center = box + 9, *half = box + 12;
+// signed distance of a point (in the cylinder's axes, along z) from a cylinder, with the outward normal
+template <class T> POISE_LARGE_FN T distance_from_cylinder(const T* p, const T* size, T* normal) {
+  const T across = square_root(p[0] * p[0] + p[1] * p[1]), beside = across - size[0], above = absolute(p[2]) - size[1];
+  const T aside[3] = {across > T(0) ? p[0] / across : T(1), across > T(0) ? p[1] / across : T(0), T(0)};
+  const T up[3] = {T(0), T(0), p[2] < T(0) ? T(-1) : T(1)};
+  const T outside =
+      square_root(maximum(beside, T(0)) * maximum(beside, T(0)) + maximum(above, T(0)) * maximum(above, T(0)));
+  const bool inside = !(outside > T(0));
+  const T along = inside ? T(beside > above) : maximum(beside, T(0)) / outside;
+  const T upward = inside ? T(1) - along : maximum(above, T(0)) / outside;
+  for (int k = 0; k < 3; ++k) normal[k] = along * aside[k] + upward * up[k];
+  return inside ? maximum(beside, above) : outside;
+}
+
+// signed distance of a point from a box or a cylinder in its own axes
+template <class T> POISE_FN T distance_from_solid(int op, const T* p, const T* size, T* normal) {
+  return op == LIMIT_CYLINDER ? distance_from_cylinder(p, size, normal) : distance_from_box(p, size, normal);
+}
+
+// A segment and a box or a cylinder: distance is convex along the segment, so thirds find its least point.
+template <class T>
+POISE_LARGE_FN void nearest_to_solid(int op, const T* a, const T* b, const T* solid, Contact<T>& at) {
+  const T *R = solid, *center = solid + 9, *size = solid + 12;
   T ends[2][3], p[3], normal[3];
   for (int i = 0; i < 2; ++i) {
     T d[3];
@@ -150,11 +173,12 @@ template <class T> POISE_LARGE_FN void nearest_to_box(const T* a, const T* b, co
   }
   const auto at_share = [&](T s) {
     for (int k = 0; k < 3; ++k) p[k] = ends[0][k] + s * (ends[1][k] - ends[0][k]);
-    return distance_from_box(p, half, normal);
+    return distance_from_solid(op, p, size, normal);
   };
   T low = T(0), high = T(1);
   const bool point = ends[0][0] == ends[1][0] && ends[0][1] == ends[1][1] && ends[0][2] == ends[1][2];
-  for (int k = 0; k < 90 && !point; ++k) {  // (2/3)^90 of the segment is below rounding, also where the distance has a corner
+  for (int k = 0; k < 90 && !point;
+       ++k) {  // (2/3)^90 of the segment is below rounding, also where the distance has a corner
     const T third = (high - low) / T(3), left = at_share(low + third), right = at_share(high - third);
     if (left <= right) high -= third;
     if (right <= left) low += third;
@@ -202,15 +226,19 @@ template <class T> POISE_LARGE_FN void place_capsules(const LimitList<T>& limits
   }
 }
 
-// the distance of the middle of a placed capsule from a box
-template <class T> POISE_FN T distance_of_center(const PlacedCapsule<T>& at, const T* box) {
+// the distance of the middle of a placed capsule from a box or a cylinder
+template <class T> POISE_FN T distance_of_center(const PlacedCapsule<T>& at, int op, const T* solid) {
   T d[3], p[3], normal[3];
-  for (int k = 0; k < 3; ++k) d[k] = at.center[k] - box[9 + k];
-  rotate_back(box, d, p);
-  return distance_from_box(p, box + 12, normal);
+  for (int k = 0; k < 3; ++k) d[k] = at.center[k] - solid[9 + k];
+  rotate_back(solid, d, p);
+  return distance_from_solid(op, p, solid + 12, normal);
 }
 
-// What is surely between two surfaces [m]: the gap of the balls around them, or of a ball and a box. Planes are exact anyway and need none.
+template <class T> POISE_FN bool is_solid(const LimitSpec<T>& limit) {
+  return limit.op == LIMIT_BOX || limit.op == LIMIT_CYLINDER;
+}
+
+// What is surely between two surfaces [m]: the gap of the balls around them, or of a ball and a solid. Planes are exact anyway and need none.
 template <class T> POISE_FN T least_contact(const LimitList<T>& limits, const LimitSpec<T>& limit) {
   const PlacedCapsule<T>& first = limits.placed[limit.first];
   const T radius = limits.capsules[limit.first].radius;
@@ -219,8 +247,8 @@ template <class T> POISE_FN T least_contact(const LimitList<T>& limits, const Li
     const PlacedCapsule<T>& second = limits.placed[limit.second];
     for (int k = 0; k < 3; ++k) other[k] = second.center[k];
     size = second.half + limits.capsules[limit.second].radius;
-  } else if (limit.op == LIMIT_BOX) {
-    return distance_of_center(first, limit.numbers) - first.half - radius - limit.distance;
+  } else if (is_solid(limit)) {
+    return distance_of_center(first, limit.op, limit.numbers) - first.half - radius - limit.distance;
   } else if (limit.op == LIMIT_CARRIED) {
     for (int k = 0; k < 3; ++k) other[k] = limits.placed[limit.second].ends[0][k];
     size = square_root(dot(limit.numbers, limit.numbers));
@@ -249,14 +277,14 @@ template <class T> POISE_LARGE_FN T contact_of(const LimitList<T>& limits, const
     at.distance = dot(limit.numbers, p) - limit.numbers[3];
     return at.distance - first.radius - limit.distance;
   }
-  if (limit.op == LIMIT_BOX) {
-    nearest_to_box(a[0], a[1], limit.numbers, at);
+  if (is_solid(limit)) {
+    nearest_to_solid(limit.op, a[0], a[1], limit.numbers, at);
     return at.distance - first.radius - limit.distance;
   }
   if (limit.op == LIMIT_CARRIED) {
     T box[15];
     place_box(limits, limit, box);
-    nearest_to_box(a[0], a[1], box, at);
+    nearest_to_solid(LIMIT_BOX, a[0], a[1], box, at);
     return at.distance - first.radius - limit.distance;
   }
   const bool pair = limit.op == LIMIT_PAIR;
@@ -274,10 +302,11 @@ template <class T> POISE_FN bool is_surely_kept(const LimitList<T>& limits, int 
   return balls && least_contact(limits, limit) > T(0);
 }
 
-// Whether least_contact is the gap itself: between two balls, or a ball and a box.
+// Whether least_contact is the gap itself: between two balls, or a ball and a solid.
 template <class T> POISE_FN bool is_exact(const LimitList<T>& limits, const LimitSpec<T>& limit) {
   const bool ball = limits.placed[limit.first].half == T(0);
-  return ball && (limit.op == LIMIT_BOX || (limit.op == LIMIT_PAIR && limits.placed[limit.second].half == T(0)));
+  if (limit.op == LIMIT_PLANE) return false;
+  return ball && (is_solid(limit) || (limit.op == LIMIT_PAIR && limits.placed[limit.second].half == T(0)));
 }
 
 constexpr double near_enough = 0.35;  // body lengths: what is farther apart is only known to be
