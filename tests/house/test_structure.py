@@ -39,3 +39,36 @@ def test_type_aliases_of_arrays_are_defined_once() -> None:
         str(file.relative_to(SOURCES)) for file in SOURCES.rglob("*.py") if pattern.search(file.read_text("utf-8"))
     ]
     assert found == ["arrays.py"]
+
+
+def test_module_caches_are_keyed_by_plain_values() -> None:
+    """A cache of a module keeps its keys alive: values of a model belong into its memo (`keep_with_model`)."""
+    plain = re.compile(r"(str|bytes|int|bool|float|tuple|None|[\[\], .|])+")
+    found = []
+    for file in sorted(SOURCES.rglob("*.py")):
+        for node in ast.parse(file.read_text("utf-8")).body:
+            if not isinstance(node, ast.FunctionDef) or not any(map(is_cache, node.decorator_list)):
+                continue
+            given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+            keys = ["" if arg.annotation is None else ast.unparse(arg.annotation) for arg in given]
+            if not all(map(plain.fullmatch, keys)) or node.args.vararg or node.args.kwarg:
+                found.append(f"{file.relative_to(SOURCES)}: {node.name}")
+    assert not found
+
+
+def is_cache(decorator: ast.expr) -> bool:
+    """Return whether a decorator is `cache` or `lru_cache`."""
+    return re.match(r"(functools\.)?(lru_)?cache\b", ast.unparse(decorator)) is not None
+
+
+def test_modules_keep_no_results() -> None:
+    """A container that a module fills later is hidden state. Allowed: the functions that connect hooks."""
+    found = set()
+    for file in SOURCES.rglob("*.py"):
+        for node in ast.parse(file.read_text("utf-8")).body:
+            value = node.value if isinstance(node, (ast.Assign, ast.AnnAssign)) else None
+            if value is not None and re.fullmatch(
+                r"\{\}|\[\]|(\w+\.)?(dict|list|set|\w*Dict|\w*dict|WeakSet)(\[.*\])?\(\)", ast.unparse(value)
+            ):
+                found.add(f"{file.relative_to(SOURCES).as_posix()}: {ast.unparse(node)}")
+    assert found == {"hooks.py: _linkers: list[Callable[[], None]] = []", "scale/worker.py: __all__: list[str] = []"}

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from poise.arrays import Floats
 from poise.kinematics.parts import find_rigid_parts
 from poise.model import Model
 from poise.model.geometry.shapes import Box, Capsule, Cylinder, Geometry, Sphere
+from poise.model.memo import keep_with_model
 
 __all__ = ["Contact", "find_contacts", "find_supports"]
 
@@ -27,7 +27,7 @@ LAYER = 0.01  # of L: largest height of a contact above the lowest point
 SAME = 1e-6  # of L: closer points count as one
 
 
-@lru_cache(maxsize=32)
+@keep_with_model
 def find_supports(model: Model, support: tuple[Any, ...]) -> tuple[Contact, ...]:
     """Return the contacts of frames and of (frame, point) pairs; the result is cached."""
     found: list[Contact] = []

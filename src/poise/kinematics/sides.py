@@ -9,19 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from poise.model import Model
-from poise.model.memo import MemoSlot
+from poise.model.memo import keep_with_model
 from poise.names import find_other_side, swap_side
 
 __all__ = ["find_partner_joint", "pair_frames"]
 
-PAIRS = MemoSlot[dict[str, str]]("frames and those on the other side")
-
 
 def pair_frames(model: Model) -> dict[str, str]:
     """Return the frame on the other side of every frame; a frame in the middle maps to itself."""
-    return model.memo.get(PAIRS, lambda: search_pairs(model)).copy()
+    return search_pairs(model).copy()
 
 
+@keep_with_model
 def search_pairs(model: Model) -> dict[str, str]:
     """Pair the frames by name, or by role if their names have no side."""
     pairs = {name: find_other_side(name, model.frames) or name for name in model.frames}

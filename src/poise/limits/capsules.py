@@ -10,8 +10,6 @@ clearance in the rest pose.
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,6 +18,7 @@ from poise.kinematics.parts import find_rigid_parts
 from poise.limits.skeleton import BodyCapsule, make_skeleton_capsules, make_triple
 from poise.model import Model
 from poise.model.geometry.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
+from poise.model.memo import keep_with_model
 from poise.native import core
 
 __all__ = ["BodyCapsule", "body_capsules", "capsule_distances", "choose_pairs"]
@@ -29,7 +28,7 @@ Pairs = NDArray[np.int64]
 TOUCH = 1e-6  # of L: gaps below this are rounding errors
 
 
-@lru_cache(maxsize=16)
+@keep_with_model
 def body_capsules(model: Model) -> tuple[BodyCapsule, ...]:
     """Return all capsules of a body."""
     solids = [shape for shape in model.shapes if shape.use in ("both", "collision")]
@@ -89,7 +88,7 @@ def place_capsules(model: Model, capsules: tuple[BodyCapsule, ...], q: Floats) -
     return world[:, 0], world[:, 1]
 
 
-@lru_cache(maxsize=16)
+@keep_with_model
 def choose_pairs(model: Model, capsules: tuple[BodyCapsule, ...], distance: float) -> Pairs:
     """Return the pairs of capsules to keep apart, (m, 2), cached and read-only."""
     parts = find_rigid_parts(model)

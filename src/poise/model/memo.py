@@ -5,15 +5,25 @@ one. The module that computes a value declares its slot as a constant, and no ot
 
     NORMAL = MemoSlot[int | None]("normal")
     normal = model.memo.get(NORMAL, lambda: find_normal(model))
+
+A function of a model and hashable values is kept as a whole:
+
+    @keep_with_model
+    def find_normal(model: Model) -> int | None: ...
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Generic, TypeVar, cast
+from functools import wraps
+from typing import TYPE_CHECKING, Concatenate, Generic, ParamSpec, TypeVar, cast
 
-__all__ = ["Memo", "MemoSlot", "MemoTable"]
+if TYPE_CHECKING:
+    from poise.model.model import Model
 
+__all__ = ["Memo", "MemoSlot", "MemoTable", "keep_with_model"]
+
+P = ParamSpec("P")
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
 MISSING = object()
@@ -56,6 +66,11 @@ class Memo:
         """Return the values of a table by key."""
         return cast("dict[K, T]", self._values.setdefault(table, {}))
 
+    def count_entries(self) -> dict[str, int]:
+        """Return the number of values of each table, by name."""
+        tables = ((slot, kept) for slot, kept in self._values.items() if isinstance(slot, MemoTable))
+        return {table.name: len(cast("dict[object, object]", kept)) for table, kept in tables}
+
     def put(self, table: MemoTable[K, T], key: K, value: T) -> T:
         """Keep a value in a table and return it."""
         kept = self.entries(table)
@@ -68,3 +83,14 @@ class Memo:
         """Return the value of a key; make it if the table does not have it."""
         found = self.entries(table).get(key, MISSING)
         return self.put(table, key, make()) if found is MISSING else cast("T", found)
+
+
+def keep_with_model(compute: Callable[Concatenate[Model, P], T]) -> Callable[Concatenate[Model, P], T]:
+    """Keep the results of a function with the model that is its first argument, by its other arguments."""
+    table = MemoTable[Hashable, T](compute.__qualname__)
+
+    @wraps(compute)
+    def recall(model: Model, *args: P.args, **kwargs: P.kwargs) -> T:
+        return model.memo.look_up(table, (args, *kwargs.items()), lambda: compute(model, *args, **kwargs))
+
+    return recall

@@ -12,24 +12,19 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.model.joints.kinds import Primitive
-from poise.model.memo import MemoSlot
+from poise.model.memo import keep_with_model
 from poise.model.model import Model
 
 __all__ = ["explain_no_plane", "find_normal", "is_planar"]
 
 NEAR = 1e-9
 NORMALS = (2, 1, 0)  # z first: a body that slides along x alone moves in the xy plane
-NORMAL = MemoSlot[int | None]("normal of the plane")
 PLANES = ("yz", "xz", "xy")  # indexed by their normal
 
 
+@keep_with_model
 def find_normal(model: Model) -> int | None:
     """Return the index of the world axis (0, 1, 2) normal to the body's plane of motion, or None."""
-    return model.memo.get(NORMAL, lambda: search_normal(model))
-
-
-def search_normal(model: Model) -> int | None:
-    """Search for the axis returned by `find_normal`."""
     moves = list(list_motions(model))
     kept = (axis for axis in NORMALS if all(keeps(primitive, n[axis]) for _, primitive, n in moves))
     return next(kept, None)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from poise.formats.meshes.decimation import split_creases, thin_all
 from poise.model import Model
 from poise.model.geometry.looks import Material, Patch, Piece, Texture, find_normals
-from poise.model.memo import MemoSlot
+from poise.model.memo import keep_with_model
 from poise.pictures.body.pieces import find_pieces
 from poise.pictures.textures import PLAIN, shrink_texture
 
@@ -24,8 +24,6 @@ __all__ = ["MeshShelf", "fit_pieces"]
 
 MOST_TRIANGLES = 100_000
 """Triangles of a body on a page, which is mailed around."""
-
-FITTED = MemoSlot[list[Piece]]("pieces on a page")
 
 
 @dataclass
@@ -90,9 +88,10 @@ class MeshShelf:
         return {"patches": self.patches, "meshes": self.instances, "images": self.images}
 
 
+@keep_with_model
 def fit_pieces(model: Model) -> list[Piece]:
     """Return the pieces of a body, reduced to the triangle limit of a page."""
-    return model.memo.get(FITTED, lambda: thin_pieces(find_pieces(model)))
+    return thin_pieces(find_pieces(model))
 
 
 def thin_pieces(pieces: tuple[Piece, ...]) -> list[Piece]:

@@ -6,7 +6,7 @@ from base64 import b64encode
 
 from poise.errors import PoiseError
 from poise.model import Model
-from poise.model.memo import MemoSlot
+from poise.model.memo import keep_with_model
 from poise.model.text import draw_table
 from poise.pages.page import show
 from poise.pictures import plot
@@ -15,19 +15,19 @@ __all__ = ["write_cell"]
 
 MOST_CHARACTERS = 500_000  # largest page kept in a notebook; bodies with larger meshes are shown as a still picture
 MOST_FRAMES = 1000  # largest body that is drawn
-CELL = MemoSlot[str]("notebook cell")
 
 
 def write_cell(thing: object) -> str | None:
     """Return the cell of a model, a pose or a motion in HTML, or None if there is nothing to draw."""
     if isinstance(thing, Model):
-        return thing.memo.get(CELL, lambda: write_model(thing))
+        return write_model(thing)
     try:
         return show(thing, browser=False)._repr_html_()
     except PoiseError:
         return None
 
 
+@keep_with_model
 def write_model(model: Model) -> str:
     """Return the body, if it can be drawn, and a table of its joints."""
     body, table = draw_body(model), draw_table(model)

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.arrays import Floats
-from poise.model.geometry.looks import Material, Patch
+from poise.arrays import Bytes, Floats
+from poise.model.geometry.looks import Material, Patch, Texture
 from poise.pictures.textures import FAINT, PLAIN, decode_texture, find_opacity, sample_texture
 
 __all__ = ["Canvas", "Sheet", "count_pixels", "paint_sheets"]
@@ -69,6 +69,7 @@ class Canvas:
         self.sheet = np.full(self.rows * self.columns, -1, np.int32)
         self.triangle = np.zeros(self.rows * self.columns, np.int32)
         self.weights = np.zeros((self.rows * self.columns, 2), np.float32)
+        self.decoded: dict[Texture, Bytes | None] = {}
 
     def extent(self) -> tuple[float, float, float, float]:
         """Return left, right, bottom and top, in matplotlib's order."""
@@ -101,11 +102,24 @@ class Canvas:
         material = sheet.patch.material
         if material is not None and material.cutout is not None and len(near):
             least = max(material.cutout, FAINT if material.clear else 0.0)
-            keep = np.flatnonzero(color_points(sheet.patch, t, a, b)[:, 3] >= least)
+            keep = np.flatnonzero(self.color_points(sheet.patch, t, a, b)[:, 3] >= least)
         once = keep_nearest(pixel, depth, keep)
         seen = pixel[once]
         self.depth[seen], self.sheet[seen], self.triangle[seen] = depth[once], number, t[once]
         self.weights[seen, 0], self.weights[seen, 1] = a[once], b[once]
+
+    def color_points(self, patch: Patch, t: Any, a: Any, b: Any) -> Floats:
+        """Return colours (n, 4) at points of triangles given by barycentric coordinates."""
+        material = patch.material or Material(PLAIN)
+        color, texture = np.asarray(material.color), material.texture
+        if texture is not None and texture not in self.decoded:
+            self.decoded[texture] = decode_texture(texture)
+        pixels = None if texture is None else self.decoded[texture]
+        if pixels is None or patch.uv is None:
+            return np.tile(color, (len(t), 1))
+        corners = patch.uv[patch.triangles[t].astype(np.int64)].astype(np.float64)
+        uv = corners[:, 0] + a[:, None] * (corners[:, 1] - corners[:, 0]) + b[:, None] * (corners[:, 2] - corners[:, 0])
+        return np.asarray(sample_texture(pixels, uv) * color)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -182,31 +196,6 @@ def keep_nearest(pixel: Any, depth: Any, some: Any) -> Any:
     return order[first[np.concatenate([[True], at[first][1:] != at[first][:-1]])]]
 
 
-def color_points(patch: Patch, t: Any, a: Any, b: Any) -> Floats:
-    """Return colours (n, 4) at points of triangles given by barycentric coordinates."""
-    material = patch.material or Material(PLAIN)
-    color = np.asarray(material.color)
-    pixels = None if material.texture is None or patch.uv is None else decode_once(material)
-    if pixels is None or patch.uv is None:
-        return np.tile(color, (len(t), 1))
-    corners = patch.uv[patch.triangles[t].astype(np.int64)].astype(np.float64)
-    uv = corners[:, 0] + a[:, None] * (corners[:, 1] - corners[:, 0]) + b[:, None] * (corners[:, 2] - corners[:, 0])
-    return np.asarray(sample_texture(pixels, uv) * color)
-
-
-_DECODED: dict[int, tuple[Material, Any]] = {}
-
-
-def decode_once(material: Material) -> Any:
-    """Decode the texture of a material, with a cache of the last few."""
-    if id(material) not in _DECODED:
-        while len(_DECODED) > 32:
-            _DECODED.pop(next(iter(_DECODED)))
-        assert material.texture is not None
-        _DECODED[id(material)] = material, decode_texture(material.texture)
-    return _DECODED[id(material)][1]
-
-
 # ------------------------------------------------------------------------------------------------ a picture
 
 
@@ -269,7 +258,7 @@ def shade(sheet: Sheet, canvas: Canvas, at: NDArray[np.int64]) -> Floats:
     normal = corners[:, 0] + a[:, None] * (corners[:, 1] - corners[:, 0]) + b[:, None] * (corners[:, 2] - corners[:, 0])
     normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-12)
     normal *= np.where(normal[:, 2:] < 0, -1.0, 1.0)  # back faces are lit like front faces
-    color = color_points(sheet.patch, t, a, b)
+    color = canvas.color_points(sheet.patch, t, a, b)
     light = LIGHT / np.linalg.norm(LIGHT)
     direct = np.maximum(normal @ light, 0.0)[:, None]
     sky = (0.5 + 0.5 * normal[:, 1])[:, None]

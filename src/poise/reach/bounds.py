@@ -26,7 +26,7 @@ from poise.model.curves.path import carry_alone
 from poise.model.curves.table import find_box
 from poise.model.joints.kinds import Primitive
 from poise.model.joints.primitives import make_kernel_table
-from poise.model.memo import MemoSlot, MemoTable
+from poise.model.memo import MemoSlot, keep_with_model
 from poise.reach.distances import BALL, SLIDE, TURN, Interval, JointMotion, find_last_pivot, fold
 from poise.spatial import Rotation
 
@@ -57,10 +57,6 @@ class Freedom(NamedTuple):
     q: bytes | None = None
 
 
-Numbers = tuple[float, ...]
-BOUNDS = MemoTable[tuple[str, Numbers, str | None, Numbers | None, Freedom], tuple[Floats, Interval]]("bounds")
-PIVOTS = MemoTable[tuple[str, Numbers, str | None, Freedom], tuple[Floats, Floats, Interval] | None]("pivots")
-READINGS = MemoTable[tuple[str | None, ...], dict[int, int]]("numbers of q that frames depend on")
 TABLE = MemoSlot[dict[str, Any]]("kernel table")
 
 
@@ -140,8 +136,7 @@ def recall_bound(
 
     The last few hundred results are cached with the model.
     """
-    key = (frame, point, base, start, narrow_freedom(model, freedom, frame, base))
-    return model.memo.look_up(BOUNDS, key, lambda: find_bound(model, *key))
+    return find_bound(model, frame, point, base, start, narrow_freedom(model, freedom, frame, base))
 
 
 def narrow_freedom(model: Model, freedom: Freedom, *frames: str | None) -> Freedom:
@@ -159,15 +154,16 @@ def narrow_freedom(model: Model, freedom: Freedom, *frames: str | None) -> Freed
 
 def find_still(model: Model, moves: NDArray[np.bool_], *frames: str | None) -> list[int]:
     """Return the indices of q that some frames depend on and that may not change."""
-    readings = model.memo.look_up(READINGS, frames, lambda: read_ways(model, frames))
-    return [number for number, velocity in readings.items() if not moves[velocity]]
+    return [number for number, velocity in read_ways(model, frames).items() if not moves[velocity]]
 
 
-def read_ways(model: Model, frames: Sequence[str | None]) -> dict[int, int]:
+@keep_with_model
+def read_ways(model: Model, frames: tuple[str | None, ...]) -> dict[int, int]:
     """Return the indices of q that frames depend on, each with its velocity index."""
     return {number: v for frame in frames if frame is not None for number, v in find_readings(model, frame).items()}
 
 
+@keep_with_model
 def find_bound(
     model: Model,
     frame: str,
@@ -176,7 +172,7 @@ def find_bound(
     start: tuple[float, ...] | None,
     freedom: Freedom,
 ) -> tuple[Floats, Interval]:
-    """Compute the value of `recall_bound`."""
+    """Return the value of `recall_bound` for a freedom restricted to the paths of both frames."""
     body = draw(model, freedom)
     first = None if start is None else map_outward(body.find_transform(base), np.array(start))
     center, interval = fold(
@@ -192,14 +188,14 @@ def find_pivot_range(model: Model, goal: GoalRows, freedom: Freedom) -> tuple[Fl
     """
     base = None if goal.base is None else model.frame(goal.base).name
     frame = model.frame(str(goal.frame)).name
-    key = (frame, tuple(goal.point.tolist()), base, narrow_freedom(model, freedom, frame, base))
-    return model.memo.look_up(PIVOTS, key, lambda: find_pivot_bound(model, *key))
+    return find_pivot_bound(model, frame, tuple(goal.point.tolist()), base, narrow_freedom(model, freedom, frame, base))
 
 
+@keep_with_model
 def find_pivot_bound(
     model: Model, frame: str, point: tuple[float, ...], base: str | None, freedom: Freedom
 ) -> tuple[Floats, Floats, Interval] | None:
-    """Compute the value of `find_pivot_range`."""
+    """Return the value of `find_pivot_range` for a point of a frame."""
     body = draw(model, freedom)
     motions = body.list_motions(base, frame)
     if not motions or motions[-1].kind == SLIDE:
@@ -264,16 +260,9 @@ class Drawing(NamedTuple):
         return back + [motion for i in down for motion in self.motions[i]]
 
 
-DRAWINGS = MemoTable[Freedom, Drawing]("drawings")
-
-
+@keep_with_model
 def draw(model: Model, freedom: Freedom) -> Drawing:
     """Return the frames and motions of a body; cached with the model."""
-    return model.memo.look_up(DRAWINGS, freedom, lambda: draw_anew(model, freedom))
-
-
-def draw_anew(model: Model, freedom: Freedom) -> Drawing:
-    """Compute the value of `draw`."""
     table = model.memo.get(TABLE, lambda: make_kernel_table(model.layout))
     places: list[Floats] = []
     motions: list[list[JointMotion]] = []

@@ -14,7 +14,7 @@ from poise.goals.goal import ANGULAR, GoalRows
 from poise.limits.limit import CLOSE, name_limits
 from poise.model import Frame, Model
 from poise.model.joints.joint import get_name
-from poise.model.memo import MemoSlot
+from poise.model.memo import keep_with_model
 from poise.reach.bounds import find_other_ranges, find_reachable_ranges
 from poise.reach.closed_forms import make_closed_tables
 from poise.solvers.capability import check_serves
@@ -22,8 +22,6 @@ from poise.solvers.limit_tables import LimitTables, gather_limits, make_loop_goa
 from poise.solvers.options import CONTINUOUS_SPAN, LIMIT_HANDLING, MODES, Options
 
 __all__ = ["make_native_table", "name_goals", "order_goals"]
-
-BODY = MemoSlot[dict[str, NDArray[Any]]]("body as the kernels read it")
 
 
 def name_goals(goals: Iterable[Goal]) -> dict[str, Goal]:
@@ -156,13 +154,9 @@ def find_body_table(model: Model, joints: Sequence[str] | None, stiff: Any) -> d
     return recall_body_table(model) if joints is None and stiff is None else make_body_table(model, joints, stiff)
 
 
+@keep_with_model
 def recall_body_table(model: Model) -> dict[str, NDArray[Any]]:
     """Return the cached table of a body without options."""
-    return model.memo.get(BODY, lambda: make_plain_table(model))
-
-
-def make_plain_table(model: Model) -> dict[str, NDArray[Any]]:
-    """Return the table of a body without options, read-only."""
     table = make_body_table(model, None, None)
     for array in table.values():
         array.setflags(write=False)

@@ -22,7 +22,7 @@ from poise.kinematics.parts import find_rigid_parts
 from poise.model import Mesh, Model
 from poise.model.geometry.looks import Look, LookSource, Material, Patch, Piece, Texture
 from poise.model.geometry.shapes import Shape
-from poise.model.memo import MemoSlot
+from poise.model.memo import keep_with_model
 
 __all__ = ["find_look", "has_own_look", "list_seen", "name_missing_meshes", "shows_body"]
 
@@ -31,7 +31,6 @@ SHOWN_SHARE = 0.25  # of the joint positions that need shapes, for a body to be 
 MIN_PLACES = 4  # joint positions; a body with fewer is drawn by any shapes
 SAME_PLACE = 1e-3  # relative to L: joints closer than this share a position
 PLAIN = Look()
-LOOK = MemoSlot[Look]("look")
 
 
 def has_own_look(model: Model) -> bool:
@@ -39,9 +38,15 @@ def has_own_look(model: Model) -> bool:
     return model.attachments.look is not None
 
 
+@keep_with_model
 def find_look(model: Model) -> Look:
     """Return the appearance from the body's files; it has no pieces if no mesh is readable."""
-    return model.memo.get(LOOK, lambda: read_look(model))
+    about = model.attachments.look
+    if about is None:
+        return PLAIN
+    if Path(about.path).suffix.lower() in (".glb", ".gltf", ".vrm"):
+        return read_character(model, about)
+    return read_links(model, about)
 
 
 def name_missing_meshes(model: Model) -> list[str]:
@@ -54,16 +59,6 @@ def name_missing_meshes(model: Model) -> list[str]:
         assert isinstance(shape.shape, Mesh)
         finder.find(shape.shape.path)
     return [finder.describe_missing()] if finder.missing else []
-
-
-def read_look(model: Model) -> Look:
-    """Read the appearance from the files."""
-    about = model.attachments.look
-    if about is None:
-        return PLAIN
-    if Path(about.path).suffix.lower() in (".glb", ".gltf", ".vrm"):
-        return read_character(model, about)
-    return read_links(model, about)
 
 
 def read_character(model: Model, about: LookSource) -> Look:

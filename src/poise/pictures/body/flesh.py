@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from poise.limits.capsules import body_capsules
 from poise.limits.skeleton import BodyCapsule, make_skeleton_capsules
 from poise.model import Model
 from poise.model.geometry.shapes import Shape
+from poise.model.memo import keep_with_model
 from poise.model.plane import is_planar
 from poise.pictures.body.joint_balls import join_balls
 from poise.pictures.body.surface import RoundCone, Surface, round_surface
@@ -67,7 +67,7 @@ class Flesh:
     parts: frozenset[str]
 
 
-@lru_cache(maxsize=8)
+@keep_with_model
 def find_flesh(model: Model) -> tuple[Flesh, ...]:
     """Return all surfaces of a body without meshes: the solids of its file, and flesh for the other parts."""
     seen = list_seen(model)

@@ -18,7 +18,7 @@ from poise.kinematics.parts import find_rigid_parts
 from poise.model import Mesh, Model
 from poise.model.geometry.looks import Material, Patch, Piece
 from poise.model.geometry.shapes import Shape
-from poise.model.memo import MemoSlot
+from poise.model.memo import MemoSlot, keep_with_model
 from poise.pictures.body.surface import Surface
 from poise.pictures.primitives import mesh_solid
 
@@ -26,28 +26,14 @@ __all__ = ["find_pieces", "sample_extremes", "tell_missing"]
 
 
 DIRECTIONS = np.array([[x, y, z] for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (-1, 0, 1) if (x, y, z) != (0, 0, 0)])
-PIECES = MemoSlot[tuple[Piece, ...]]("pieces")
 WARNED = MemoSlot[set[str]]("notes on the look that were issued as warnings")
 FEWEST = 3  # moving joints that a skeleton without meshes needs to be drawn
 GREY: tuple[float, float, float, float] = (0.77, 0.80, 0.82, 1.0)
 
 
+@keep_with_model
 def find_pieces(model: Model) -> tuple[Piece, ...]:
     """Return all pieces of a body, or an empty tuple if its file has no readable meshes."""
-    return model.memo.get(PIECES, lambda: gather_pieces(model))
-
-
-def tell_missing(model: Model) -> None:
-    """Warn once per model about missing mesh files and about assumptions."""
-    notes = (*find_look(model).notes, *find_look(model).assumed)
-    warned = model.memo.get(WARNED, set)
-    for note in (note for note in notes if note not in warned):
-        warned.add(note)
-        warnings.warn(f"{model.source or model.name}: {note}", FormatWarning, stacklevel=4)
-
-
-def gather_pieces(model: Model) -> tuple[Piece, ...]:
-    """Return the meshes, the other solids, and flesh for missing meshes."""
     look = find_look(model)
     if not look.pieces:
         return ()
@@ -57,6 +43,15 @@ def gather_pieces(model: Model) -> tuple[Piece, ...]:
     drawn = {piece.frame for piece in (*look.pieces, *solids)}
     shown = drawn | {frame for piece in look.pieces if piece.skin is not None for frame in piece.skin.frames}
     return (*look.pieces, *solids, *grow_pieces(model, (look.bare - drawn) | find_unseen(model, shown)))
+
+
+def tell_missing(model: Model) -> None:
+    """Warn once per model about missing mesh files and about assumptions."""
+    notes = (*find_look(model).notes, *find_look(model).assumed)
+    warned = model.memo.get(WARNED, set)
+    for note in (note for note in notes if note not in warned):
+        warned.add(note)
+        warnings.warn(f"{model.source or model.name}: {note}", FormatWarning, stacklevel=4)
 
 
 def find_unseen(model: Model, shown: set[str]) -> set[str]:

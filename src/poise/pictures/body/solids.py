@@ -9,7 +9,6 @@ limbs taper; an arm has a uniform radius.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -20,6 +19,7 @@ from poise.kinematics.parts import find_rigid_parts
 from poise.limits.skeleton import BodyCapsule, make_skeleton_capsules
 from poise.model import Model, Object
 from poise.model.geometry.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
+from poise.model.memo import keep_with_model
 from poise.pictures.body.flesh import find_standing, is_person, place_balls, shape_person, taper_capsules
 from poise.pictures.body.joint_balls import join_balls
 from poise.spatial import Transform
@@ -55,7 +55,7 @@ class Solid:
     color: tuple[float, float, float] | None = None
 
 
-@lru_cache(maxsize=16)
+@keep_with_model
 def find_solids(model: Model) -> tuple[Solid, ...]:
     """Return all solids of a body."""
     parts = find_rigid_parts(model)

@@ -7,12 +7,12 @@ one by one: it is shown as the rotation vector from the rest pose, in the axes o
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
 from poise.arrays import Floats
 from poise.model import Model
+from poise.model.memo import keep_with_model
 
 __all__ = ["Dial", "find_dials", "format_q", "format_transform", "read_dials", "set_dial"]
 
@@ -42,7 +42,7 @@ class Dial:
     unit: str = "rad"
 
 
-@lru_cache(maxsize=8)
+@keep_with_model
 def find_dials(model: Model, size: float) -> tuple[Dial, ...]:
     """Return a dial for every coordinate that can move; `size` is the slider range without limits, both ways [m]."""
     found: list[Dial] = []

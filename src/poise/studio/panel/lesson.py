@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,7 @@ from poise.arrays import Floats
 from poise.goals import Reach
 from poise.kinematics import manipulability
 from poise.model import Model
+from poise.model.memo import keep_with_model
 from poise.solvers import Solution, Solver
 from poise.studio.puppet import Puppet
 
@@ -116,7 +116,7 @@ def read_damping(solution: Solution) -> tuple[float, float] | None:
     return (float(np.sqrt(used.max())), float(np.sqrt(used.min()))) if len(used) else None
 
 
-@lru_cache(maxsize=8)
+@keep_with_model
 def find_ranges(model: Model) -> tuple[tuple[str, ...], NDArray[np.intp], Floats, Floats]:
     """Return the joints with scalar limits: names, indices in q, lower and upper limits."""
     joints = [j for j in model.joints if j.nv and j.nq == j.nv and not j.mimic]

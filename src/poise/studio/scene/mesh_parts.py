@@ -18,7 +18,7 @@ from poise.formats.meshes.checks import join_corners
 from poise.formats.meshes.decimation import split_triangles, thin_all
 from poise.model import Model
 from poise.model.geometry.looks import Piece, deform
-from poise.model.memo import MemoSlot
+from poise.model.memo import keep_with_model
 from poise.pictures.body.flesh import Color
 from poise.pictures.body.pieces import find_pieces
 from poise.pictures.textures import PLAIN, color_vertices, find_opacity
@@ -87,16 +87,9 @@ class Dress:
     skins: tuple[SkinPart, ...]
 
 
-DRESS = MemoSlot[Dress | None]("parts of the studio")
-
-
+@keep_with_model
 def make_dress(model: Model) -> Dress | None:
     """Return the mesh parts of a body, or None if its file has no readable meshes."""
-    return model.memo.get(DRESS, lambda: cut_dress(model))
-
-
-def cut_dress(model: Model) -> Dress | None:
-    """Convert the pieces of a body to parts of one colour."""
     pieces = [piece for piece in find_pieces(model) if find_opacity(piece.patch.material) > 0.0]
     if not pieces:
         return None
