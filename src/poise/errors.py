@@ -39,7 +39,10 @@ __all__ = [
     "UnitWarning",
     "UnknownArgument",
     "name_not_found",
+    "show_value",
 ]
+
+LONGEST_REPR = 60  # characters of a value that a message repeats
 
 
 class PoiseError(Exception):
@@ -138,3 +141,9 @@ def name_not_found(what: str, name: str, choices: Iterable[str]) -> NameNotFound
         shown = ", ".join(map(repr, known[:20])) + (f", ... ({len(known)} in all)" if len(known) > 20 else "")
         hint = f"There are: {shown}."
     return NameNotFound(f"no {what} is called {name!r}. {hint}", str(name), known)
+
+
+def show_value(given: object) -> str:
+    """Return the repr of a value as one short line, for a message."""
+    line = " ".join(repr(given).split())
+    return line if len(line) <= LONGEST_REPR else f"{line[: LONGEST_REPR - 4]} ..."

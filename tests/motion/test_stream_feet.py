@@ -8,7 +8,7 @@ from poise import Motion, Rotation
 from poise.limits import Clearance, HalfSpace
 from poise.limits.capsules import body_capsules
 from poise.motion import Retargeter, retarget
-from poise.motion.contact.stream_contacts import follow_leg, settle
+from poise.motion.retargeting.stream_contacts import follow_leg, settle
 from walkers import make_machine
 from walks import make_walk
 

@@ -4,9 +4,9 @@ from poise.motion.clips.edit import edit
 from poise.motion.clips.lock import lock
 from poise.motion.clips.quality import Quality, quality
 from poise.motion.clips.result import Released, Track
-from poise.motion.clips.track import track
 from poise.motion.contact.detector import contacts
 from poise.motion.contact.ledger import Contact, Contacts
+from poise.motion.paths.track import track
 from poise.motion.retargeting.mapping import Mapping, Pair
 from poise.motion.retargeting.offline import retarget
 from poise.motion.retargeting.online import Retargeter

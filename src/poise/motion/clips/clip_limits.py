@@ -17,12 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.arrays import Floats
-from poise.errors import InvalidValue
+from poise.errors import InvalidValue, show_value
 from poise.goals import Ball, Goal, Inside, Reach, Rest
 from poise.limits import Limit
 from poise.limits.limit import name_limits
 from poise.model import Model
-from poise.motion.retargeting.options import show
 from poise.solvers import Solver
 from poise.solvers.table import combine_postures
 from poise.solvers.time_step import bound_rates, find_stopping_rates
@@ -108,7 +107,7 @@ def read_number(value: Any, what: str, least: float = -np.inf, most: float = np.
     except OverflowError:
         number = inf
     if not isfinite(number) or not least <= number <= most:
-        raise InvalidValue(f"{what} is {show(value)}; it must be {wanted}.")
+        raise InvalidValue(f"{what} is {show_value(value)}; it must be {wanted}.")
     return number
 
 

@@ -22,11 +22,12 @@ from poise.kinematics import Motion
 from poise.kinematics.clip_edits import follow_branches
 from poise.limits import Limit
 from poise.motion.clips.clip_limits import part_limits, read_limits, read_number
+from poise.motion.clips.edge_goals import list_edge_goals
 from poise.motion.clips.result import HOLD_ERROR, Released, Track, list_holding
 from poise.motion.clips.whole_clip import ClipAnswer, ClipGoal, Progress, solve_whole
 from poise.motion.contact.detector import contacts as find_contacts
 from poise.motion.contact.detector import find_runs
-from poise.motion.contact.edges import find_edges, list_edge_goals
+from poise.motion.contact.edges import find_edges
 from poise.motion.contact.floors import list_swinging
 from poise.motion.contact.ledger import Contact, Contacts, Place
 from poise.motion.contact.rigid_places import MAX_PLACE_SHIFT, fit_places

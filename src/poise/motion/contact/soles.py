@@ -11,15 +11,14 @@ import numpy as np
 
 from poise.anatomy import Roles
 from poise.anatomy import roles as find_roles
+from poise.anatomy.people import cut_out, find_carrier, list_carried
 from poise.errors import InvalidValue
 from poise.kinematics import Motion
 from poise.model import Model
-from poise.model.memo import MemoSlot
-from poise.motion.retargeting.people import cut_out, find_carrier, list_carried
+from poise.model.memo import keep_with_model
 
 __all__ = ["SolePoint", "find_soles", "measure_giant", "measure_size"]
 
-OWN = MemoSlot[tuple[list[int], float]]("frames of the body and their length")
 ORDINARY_SIZE = 1.25  # relative to a person: lengths in metres suit bodies up to this size
 
 
@@ -87,13 +86,9 @@ def measure_giant(clip: Motion) -> float:
     return size if size > ORDINARY_SIZE else 1.0
 
 
+@keep_with_model
 def find_own(model: Model) -> tuple[list[int], float]:
     """Return the indices of the body's own frames, and its length [m]; all frames if the body has no free root."""
-    return model.memo.get(OWN, lambda: list_own(model))
-
-
-def list_own(model: Model) -> tuple[list[int], float]:
-    """List the frames that move with the pelvis, with the length of that body [m]."""
     pelvis = find_roles(model).get("pelvis")
     carrier = None if pelvis is None else find_carrier(model, pelvis)
     if carrier is None:

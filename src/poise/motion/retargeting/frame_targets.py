@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from poise.arrays import Floats
 from poise.goals import Goal, HalfSpace, Inside, OnPlane, Reach
 from poise.goals.on_plane import pack_axis
-from poise.motion.contact.footholds import StreamFoothold
-from poise.motion.contact.stream_contacts import RELEASE_TURN_WEIGHT, StreamContacts
 from poise.motion.retargeting.correspondence import CarryOver
+from poise.motion.retargeting.footholds import StreamFoothold
+from poise.motion.retargeting.stream_contacts import RELEASE_TURN_WEIGHT, StreamContacts
 
 __all__ = ["FrameTargets"]
 

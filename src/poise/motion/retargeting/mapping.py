@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import Any
 
 from poise.anatomy import Roles
 from poise.anatomy import roles as find_roles
+from poise.anatomy.people import NEEDED, cut_out, list_people, name_person
 from poise.errors import FormatError, InvalidValue, NameNotFound, name_not_found
 from poise.formats.json_files import read_kind
 from poise.model import Model
 from poise.motion.retargeting.mapping_checks import check_parts
-from poise.motion.retargeting.people import NEEDED, choose, list_people, name_person
 
 __all__ = ["Mapping", "Pair", "find_mapping"]
 
@@ -88,7 +88,7 @@ class Mapping:
         for body, what in ((source, "source"), (target, "target")):
             if not isinstance(body, Model):
                 raise InvalidValue(f"{what} is of type {type(body).__name__}; it must be a poise.Model.")
-        return find_mapping(source, target) if person is None else find_mapping(*choose(source, target, person))
+        return find_mapping(source, target) if person is None else find_mapping(*choose_person(source, target, person))
 
     def find(self, role: str) -> Pair:
         """Return the pair of a role.
@@ -232,3 +232,39 @@ def refuse_crowds(body: Model) -> None:
             f"meant, mapping=poise.Mapping.between(clip.model, model, person={people[1]!r}) (--person {people[1]} for "
             f"the command), or give a file for each."
         )
+
+
+def choose_person(source: Model, target: Model, person: str) -> tuple[Model, Model]:
+    """Return both bodies, with the one that contains several people reduced to the person that has the frame `person`.
+
+    Raises:
+        NameNotFound: The person does not exist.
+        InvalidValue: `person` is not a string, or both bodies contain several people.
+    """
+    if not isinstance(person, str):
+        raise InvalidValue(f"person is {person!r}; it must be the name of a frame, such as 'B_Hips', or None.")
+    theirs, ours = (list_people(body) for body in (source, target))
+    if len(theirs) > 1 and len(ours) > 1:
+        one, other = name_person(source, theirs[1]), name_person(target, ours[1])
+        raise InvalidValue(
+            f"person is {person!r}, but {source.name!r} holds {len(theirs)} people and {target.name!r} {len(ours)}: "
+            f"say both, poise.Mapping.between(clip.model.subtree({one!r}), model, person={other!r})."
+        )
+    if len(theirs) > 1:
+        return cut_out(source, find_person(source, theirs, person)), target
+    if len(ours) > 1:
+        return source, cut_out(target, find_person(target, ours, person))
+    if person in source.frames:  # only one person: at most there are objects next to the body
+        return source.subtree(person), target
+    if person in target.frames:
+        return source, target.subtree(person)
+    raise name_not_found("person", person, {*source.frames, *target.frames})
+
+
+def find_person(body: Model, people: Sequence[str], frame: str) -> str:
+    """Return the root frame of the person that a frame belongs to."""
+    around = (frame, *body.ancestors(frame)) if frame in body.frames else ()
+    for each in people:
+        if each in around:
+            return each
+    raise name_not_found("person", frame, [name_person(body, each) for each in people])

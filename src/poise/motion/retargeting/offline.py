@@ -23,7 +23,6 @@ from poise.motion.clips.lock import LockOptions, lock_places, read_contacts
 from poise.motion.clips.whole_clip import ClipGoal, Kernel, Progress, solve_whole
 from poise.motion.contact.ledger import Contacts
 from poise.motion.contact.soles import measure_size
-from poise.motion.contact.transfer import carry_contacts, find_air, find_holds, measure_standing_ankle
 from poise.motion.retargeting.branch_joiner import BranchJoiner
 from poise.motion.retargeting.correspondence import CarryOver
 from poise.motion.retargeting.goal_targets import Ground
@@ -31,6 +30,7 @@ from poise.motion.retargeting.mapping import Mapping
 from poise.motion.retargeting.online import carry_online
 from poise.motion.retargeting.options import check_clip, check_contacts, check_progress
 from poise.motion.retargeting.result import HOLD_WEIGHT, Retargeted, make_result, prepare
+from poise.motion.retargeting.transfer import carry_contacts, find_air, find_holds, measure_standing_ankle
 
 __all__ = ["Retargeted", "prepare", "retarget"]
 

@@ -22,14 +22,14 @@ from poise.motion.clips.clip_limits import part_limits, read_floor, read_limits,
 from poise.motion.clips.result import Track
 from poise.motion.clips.whole_clip import Progress, Window
 from poise.motion.contact.detector import find_runs
-from poise.motion.contact.footholds import StreamFoothold
 from poise.motion.contact.ledger import Contact, Contacts
-from poise.motion.contact.stream_contacts import StreamContacts
 from poise.motion.retargeting.correspondence import CarryOver
+from poise.motion.retargeting.footholds import StreamFoothold
 from poise.motion.retargeting.frame_targets import FrameTargets
 from poise.motion.retargeting.mapping import Mapping
 from poise.motion.retargeting.options import read_frame
 from poise.motion.retargeting.result import HOLD_WEIGHT, Retargeted, make_result, prepare
+from poise.motion.retargeting.stream_contacts import StreamContacts
 from poise.motion.retargeting.stream_ground import StreamGround
 
 __all__ = ["Retargeter", "carry_online"]

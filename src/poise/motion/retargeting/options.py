@@ -8,22 +8,15 @@ from typing import Any
 import numpy as np
 
 from poise.arrays import Floats
-from poise.errors import InvalidValue, ModelMismatch, ShapeMismatch
+from poise.errors import InvalidValue, ModelMismatch, ShapeMismatch, show_value
 from poise.kinematics import Motion, Pose
 from poise.model import Joint, Model
 from poise.motion.contact.ledger import Contacts
 from poise.spatial.arrays import read_reals
 
-__all__ = ["check_bodies", "check_clip", "check_contacts", "check_progress", "read_frame", "read_joints", "show"]
+__all__ = ["check_bodies", "check_clip", "check_contacts", "check_progress", "read_frame", "read_joints"]
 
 LARGEST_NUMBER = 1e9  # m, rad: largest number of a pose; beyond it positions are not exact to a millimetre
-LONGEST_REPR = 60  # characters of a value that a message repeats
-
-
-def show(given: object) -> str:
-    """Return the repr of a value as one short line."""
-    line = " ".join(repr(given).split())
-    return line if len(line) <= LONGEST_REPR else f"{line[: LONGEST_REPR - 4]} ..."
 
 
 def check_bodies(source: object, model: object) -> None:
@@ -40,7 +33,7 @@ def check_clip(clip: object, mode: object) -> None:
         given = repr(clip) if isinstance(clip, Motion) else f"of type {type(clip).__name__}"
         raise InvalidValue(f"clip is {given}; it must be a poise.Motion with a frame.")
     if not isinstance(mode, str) or mode not in ("clip", "online"):
-        raise InvalidValue(f"mode is {show(mode)}; it must be 'clip' or 'online'.")
+        raise InvalidValue(f"mode is {show_value(mode)}; it must be 'clip' or 'online'.")
     refuse_far(clip.q, "clip")
 
 
@@ -51,14 +44,16 @@ def check_contacts(given: object, mode: str) -> None:
             raise InvalidValue("contacts= are given for a whole clip; a stream finds its own: contacts='auto'.")
     elif not isinstance(given, str) or given != "auto":
         raise InvalidValue(
-            f"contacts is {show(given)}; it must be 'auto' or Contacts, as poise.motion.contacts finds them."
+            f"contacts is {show_value(given)}; it must be 'auto' or Contacts, as poise.motion.contacts finds them."
         )
 
 
 def check_progress(given: object) -> None:
     """Raise unless it is None or callable."""
     if given is not None and not callable(given):
-        raise InvalidValue(f"progress is {show(given)}; it must be a function of the frames that are done, and all.")
+        raise InvalidValue(
+            f"progress is {show_value(given)}; it must be a function of the frames that are done, and all."
+        )
 
 
 def read_joints(given: Any) -> list[str] | None:
@@ -68,11 +63,13 @@ def read_joints(given: Any) -> list[str] | None:
     if isinstance(given, str):
         raise InvalidValue(f"joints must be a list of joint names, not {given!r}; write joints=[{given!r}].")
     if not isinstance(given, Iterable) or isinstance(given, bytes):
-        raise InvalidValue(f"joints is {show(given)}; it must be a list of joint names, or None for all of them.")
+        raise InvalidValue(f"joints is {show_value(given)}; it must be a list of joint names, or None for all of them.")
     names = [each.name if isinstance(each, Joint) else each for each in given]
     for name in names:
         if not isinstance(name, str):
-            raise InvalidValue(f"joints has {show(name)}; it must be a list of joint names, or None for all of them.")
+            raise InvalidValue(
+                f"joints has {show_value(name)}; it must be a list of joint names, or None for all of them."
+            )
     return names
 
 
@@ -92,7 +89,7 @@ def read_frame(given: object, source: Model) -> Floats:
     try:
         q = read_reals(given.q if isinstance(given, Pose) else given, "frame")
     except OverflowError:
-        raise InvalidValue(f"frame is {show(given)}; it must be an array of real numbers.") from None
+        raise InvalidValue(f"frame is {show_value(given)}; it must be an array of real numbers.") from None
     if q.shape != (source.nq,):
         raise ShapeMismatch(f"frame has shape {q.shape}; a pose of {source.name!r} has ({source.nq},).")
     if not np.isfinite(q).all():

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from poise.errors import InvalidValue
+from poise.anatomy.people import single_out
+from poise.errors import InvalidValue, show_value
 from poise.kinematics import Motion
 from poise.kinematics.carriers import Root, find_root
 from poise.limits import Clearance
@@ -17,8 +18,7 @@ from poise.motion.contact.detector import find_runs
 from poise.motion.contact.ledger import Contacts
 from poise.motion.retargeting.correspondence import CarryOver, Scales
 from poise.motion.retargeting.mapping import Mapping, find_mapping
-from poise.motion.retargeting.options import check_bodies, read_joints, show
-from poise.motion.retargeting.people import single_out
+from poise.motion.retargeting.options import check_bodies, read_joints
 
 __all__ = ["HOLD_WEIGHT", "Retargeted", "make_result", "prepare"]
 
@@ -103,8 +103,8 @@ def prepare(
     parts = find_mapping(source, model) if mapping is None else mapping
     if not isinstance(parts, Mapping):
         raise InvalidValue(
-            f"mapping is {show(mapping)}; it must be a poise.Mapping such as poise.retarget(clip, model).mapping, or "
-            "None."
+            f"mapping is {show_value(mapping)}; it must be a poise.Mapping such as "
+            "poise.retarget(clip, model).mapping, or None."
         )
     parts.check(source, model)
     parts = replace(parts, bodies=(source, model))

@@ -20,9 +20,9 @@ import numpy as np
 from poise.arrays import Floats
 from poise.kinematics import Motion
 from poise.motion.contact.detector import FOOT_RULE, ContactDetector
-from poise.motion.contact.footholds import Leg, StreamFoothold, list_footholds, measure_apart
 from poise.motion.contact.soles import measure_giant
 from poise.motion.retargeting.correspondence import CarryOver
+from poise.motion.retargeting.footholds import Leg, StreamFoothold, list_footholds, measure_apart
 from poise.spatial import Rotation
 
 __all__ = ["SolePlaces", "StreamContacts", "follow_leg", "settle"]

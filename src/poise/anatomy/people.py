@@ -2,64 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from poise.anatomy import roles as find_roles
-from poise.errors import InvalidValue, name_not_found
+from poise.anatomy.role_search import roles as find_roles
 from poise.kinematics.carriers import find_first
 from poise.kinematics.samples import TURNS_FREELY
 from poise.model import Model
 from poise.model.derive import remodel, with_subject
-from poise.model.memo import MemoSlot, MemoTable
+from poise.model.memo import keep_with_model
 from poise.model.spec import FrameSpec, JointSpec
 
-__all__ = ["NEEDED", "choose", "cut_out", "find_carrier", "list_carried", "list_people", "name_person", "single_out"]
+__all__ = ["NEEDED", "cut_out", "find_carrier", "list_carried", "list_people", "name_person", "single_out"]
 
-PEOPLE = MemoSlot[list[str]]("people")
-ALONE = MemoTable[str, Model]("the whole model with the roles of one person")
-CUT_OUT = MemoTable[str, Model]("models of one person")
 NEEDED = ("pelvis", "hip_l", "hip_r", "knee_l", "knee_r", "ankle_l", "ankle_r")
 
 
-def choose(source: Model, target: Model, person: str) -> tuple[Model, Model]:
-    """Return both bodies, with the one that contains several people reduced to the person that has the frame `person`.
-
-    Raises:
-        NameNotFound: The person does not exist.
-        InvalidValue: `person` is not a string, or both bodies contain several people.
-    """
-    if not isinstance(person, str):
-        raise InvalidValue(f"person is {person!r}; it must be the name of a frame, such as 'B_Hips', or None.")
-    theirs, ours = (list_people(body) for body in (source, target))
-    if len(theirs) > 1 and len(ours) > 1:
-        one, other = name_person(source, theirs[1]), name_person(target, ours[1])
-        raise InvalidValue(
-            f"person is {person!r}, but {source.name!r} holds {len(theirs)} people and {target.name!r} {len(ours)}: "
-            f"say both, poise.Mapping.between(clip.model.subtree({one!r}), model, person={other!r})."
-        )
-    if len(theirs) > 1:
-        return cut_out(source, find_person(source, theirs, person)), target
-    if len(ours) > 1:
-        return source, cut_out(target, find_person(target, ours, person))
-    if person in source.frames:  # only one person: at most there are objects next to the body
-        return source.subtree(person), target
-    if person in target.frames:
-        return source, target.subtree(person)
-    raise name_not_found("person", person, {*source.frames, *target.frames})
-
-
-def find_person(body: Model, people: list[str], frame: str) -> str:
-    """Return the root frame of the person that a frame belongs to."""
-    around = (frame, *body.ancestors(frame)) if frame in body.frames else ()
-    for each in people:
-        if each in around:
-            return each
-    raise name_not_found("person", frame, [name_person(body, each) for each in people])
-
-
-def list_people(model: Model) -> list[str]:
+@keep_with_model
+def list_people(model: Model) -> tuple[str, ...]:
     """List the root frames of bodies with two legs; empty unless a file contains more than one root joint."""
-    return model.memo.get(PEOPLE, lambda: list(find_people(model))).copy()
+    first = find_first(model)
+    bodies = [joint.frame for joint in first if len(first) > 1]
+    return tuple(each for each in bodies if find_roles(cut_out(model, each)).keys() >= set(NEEDED))
 
 
 def name_person(model: Model, carrier: str) -> str:
@@ -67,15 +28,6 @@ def name_person(model: Model, carrier: str) -> str:
     slides = any(joint.frame == carrier and joint.kind == "translation3" for joint in model.joints)
     turned = [joint.frame for joint in model.joints if joint.parent == carrier and joint.kind in TURNS_FREELY]
     return turned[0] if slides and len(turned) == 1 else carrier
-
-
-def find_people(model: Model) -> Iterator[str]:
-    """Yield the root frames of bodies with two legs, if there is more than one root joint."""
-    first = find_first(model)
-    for joint in first if len(first) > 1 else []:
-        roles = find_roles(cut_out(model, joint.frame))
-        if all(role in roles for role in NEEDED):
-            yield joint.frame
 
 
 def single_out(model: Model, frame: str) -> Model:
@@ -89,7 +41,7 @@ def single_out(model: Model, frame: str) -> Model:
         person = find_body(model, frame)
     if person is None:
         return model
-    return model.memo.look_up(ALONE, person, lambda: leave_alone(model, person))
+    return leave_alone(model, person)
 
 
 def find_body(model: Model, frame: str) -> str | None:
@@ -115,19 +67,16 @@ def list_carried(model: Model, frame: str) -> set[str]:
     return {name for name in model.frames if frame in (name, *model.ancestors(name))}
 
 
+@keep_with_model
 def leave_alone(model: Model, person: str) -> Model:
     """Return the whole model with the roles of one person only, as that person has them alone."""
     subject = cut_out(model, person)
     return with_subject(model.with_roles({**dict.fromkeys(find_roles(model)), **find_roles(subject)}), subject)
 
 
+@keep_with_model
 def cut_out(model: Model, person: str) -> Model:
     """Return one person of several as a separate model, with its parent joints and its example poses."""
-    return model.memo.look_up(CUT_OUT, person, lambda: make_alone(model, person))
-
-
-def make_alone(model: Model, person: str) -> Model:
-    """Return a model of the descendants and ancestors of one frame."""
     frames = {*model.subtree(person).frames, person, *model.ancestors(person)}
     return remodel(model, [spec for spec in model.layout.specs if name_frame(spec) in frames])
 
