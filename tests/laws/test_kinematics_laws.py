@@ -328,3 +328,15 @@ def test_a_subtree_is_the_body_seen_from_its_root(case: Case) -> None:
     seen = np.linalg.inv(model.fk(q, root))
     for name in part.frames:
         close(part.fk(there, name), seen @ model.fk(q, name), 1e-12)
+
+
+def test_fk_of_a_list_of_frames_is_that_of_each() -> None:
+    model = poise.load("humanoid")
+    names, q = ["wrist_l", "toe_r", model.frames[3]], model.random(np.random.default_rng(0), (2, 3))
+    T = model.fk(q, names)
+    assert T.shape == (2, 3, 3, 4, 4)
+    for k, name in enumerate(names):
+        assert np.array_equal(T[..., k, :, :], model.fk(q, name))
+    assert model.fk(q, []).shape == (2, 3, 0, 4, 4)
+    with pytest.raises(poise.errors.NameNotFound, match="nowhere"):
+        model.fk(q, ["toe_r", "nowhere"])

@@ -60,6 +60,15 @@ class Pose(NotebookCell):
         object.__setattr__(self, "q", check_configuration(model, q, 1))
         object.__setattr__(self, "model", model)
 
+    @classmethod
+    def from_valid(cls, model: Model, q: Floats) -> Pose:
+        """Return a pose of a configuration with unit quaternions; the array is not copied."""
+        self = object.__new__(cls)
+        q.setflags(write=False)
+        object.__setattr__(self, "q", q)
+        object.__setattr__(self, "model", model)
+        return self
+
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Pose is frozen: {name!r} cannot be set. Use replace().")
 

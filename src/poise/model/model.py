@@ -246,13 +246,16 @@ class Model(NotebookCell):
 
     # -------------------------------------------------------------------------------------------- kinematics
 
-    def fk(self, q: ArrayLike, frame: str | Frame | None = None) -> Array:
+    def fk(self, q: ArrayLike, frame: str | Frame | list[str] | tuple[str, ...] | None = None) -> Array:
         """Return T_world_frame of a frame, (..., 4, 4), or of all frames, (..., n_frames, 4, 4), if `frame` is None.
 
         Args:
             q: Configuration, (..., nq). float32 input gives float32 output.
-            frame: Name of a frame; or of a joint or a role, meaning its frame.
+            frame: Name of a frame; or of a joint or a role, meaning its frame. A list of k names gives (..., k, 4, 4).
         """
+        if isinstance(frame, (list, tuple)):
+            each = [self.fk(q, one) for one in frame]
+            return np.stack(each, axis=-3) if each else np.empty((*np.shape(q)[:-1], 0, 4, 4))
         try:
             return self.native_body.fk(q, frame)
         except NameNotFound:  # possibly a role that was not used before

@@ -264,12 +264,13 @@ class Window:
         joints: Sequence[str] | None,
         limits: Sequence[Limit] = (),
     ) -> None:
-        self.model, self.solver = model, Solver(model, list(goals), joints=joints, limits=list(limits))
+        solver = Solver(model, list(goals), joints=joints, limits=list(limits))
+        self.model, self.problem = model, solver.problem
         self.limited = bool(limits)
         self.fenced = bool(np.isfinite([model.lower[model.slides], model.upper[model.slides]]).any())
-        names, first, self.own = core.goals_of_clip(self.solver.problem)
+        names, first, self.own = core.goals_of_clip(self.problem)
         order = {name: i for i, name in enumerate(names)}
-        self.order = [order[name] for name in self.solver.goals]
+        self.order = [order[name] for name in solver.goals]
         self.counts, self.hard = np.zeros((1, len(names))), np.zeros(len(names))
         self.numbers, self.frozen, self.alone = np.array(self.own)[None], np.zeros(1), np.zeros(model.nv)
         self.columns = np.concatenate([np.arange(first[i], first[i] + 12) for i in self.order])
@@ -295,7 +296,7 @@ class Window:
             moved = self.model.integrate(guide, self.share * (self.displacement + self.speed))
         self.numbers[0, self.columns[: asked.numbers.size]] = asked.numbers.ravel()
         self.counts[0, self.order], self.hard[self.order] = asked.weights, asked.hard
-        out = self.make_problem(moved, self.frozen, self.gains[whole], steps).solve(self.solver.problem, start[None])
+        out = self.make_problem(moved, self.frozen, self.gains[whole], steps).solve(self.problem, start[None])
         return out.q[0], out.errors[0, self.order]
 
     def make_problem(self, guide: Floats, frozen: Floats, hold: Floats, steps: int) -> core.ClipProblem:
@@ -317,7 +318,7 @@ class Window:
             return False
         if not self.limited:
             return True
-        still = self.make_problem(q, np.ones(1), self.gains[0], 0).solve(self.solver.problem, q[None])
+        still = self.make_problem(q, np.ones(1), self.gains[0], 0).solve(self.problem, q[None])
         return bool(still.gaps[0] >= -ROUNDING)
 
     def keep(self, q: Floats, guide: Floats) -> None:

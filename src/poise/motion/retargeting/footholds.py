@@ -112,7 +112,7 @@ def find_leg(carrying: CarryOver, side: str, frame: str, point: tuple[float, flo
     if any(name not in at for name in names):
         return None
     model, ours = carrying.model, carrying.ours
-    pelvis, foot, own = (model.fk(model.rest, name) for name in (ours["pelvis"], ours[f"foot_{side}"], frame))
+    pelvis, foot, own = model.fk(model.rest, [ours["pelvis"], ours[f"foot_{side}"], frame])
     start = place_of(model, find_bone_start(model, ours, f"hip_{side}"))
     knee, ankle = place_of(model, ours[f"knee_{side}"]), place_of(model, ours[f"ankle_{side}"])
     return Leg(

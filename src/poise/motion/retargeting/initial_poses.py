@@ -21,7 +21,7 @@ from poise.model import Joint, Model
 from poise.motion.retargeting.bends import LIMBS, Bends
 from poise.motion.retargeting.bones import find_axes, find_bone_start, lay_axes, place_of
 from poise.motion.retargeting.goal_targets import LIMB_ENDS
-from poise.spatial import Rotation
+from poise.native import core
 from poise.spatial.euler import find_euler_angles, read_order
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class InitialPoses:
 
     def _measure_root(self, root: Root) -> None:
         """Compute the pose of the root frame relative to the pelvis in the rest pose."""
-        pelvis, carrier = (self.model.fk(self.model.rest, f) for f in (self.carrying.ours["pelvis"], root.frame))
+        pelvis, carrier = self.model.fk(self.model.rest, [self.carrying.ours["pelvis"], root.frame])
         self.pelvis = np.array(pelvis[:3, :3])
         self.to_carrier = self.pelvis.T @ (carrier[:3, 3] - pelvis[:3, 3]) - self.carrying.own_middle
         self.carrier = self.pelvis.T @ carrier[:3, :3]
@@ -92,7 +92,7 @@ class InitialPoses:
             turned[:, self.by_goal] = targets[:, self.goals, :9].reshape(len(q), -1, 3, 3)
             turned[:, self.by_source] = T[:, self.sources, :3, :3] @ self.turns
         own = np.swapaxes(turned[:, self.above] @ self.between, 2, 3) @ turned[:, :WORLD]
-        wxyz = Rotation.from_matrix(own).wxyz
+        wxyz = core.quaternion_of_matrix(own.reshape(*own.shape[:2], 9))
         for order, axes, which, columns in self.groups:
             each = wxyz[:, which]
             if axes is None:

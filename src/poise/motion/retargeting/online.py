@@ -77,8 +77,9 @@ class Retargeter:
         self.carrying: CarryOver = prepare(source, model, mapping, scale, joints)
         self.source, self.model, self.fps = source, model, check_rate(fps)
         self.up = model.up_direction
-        self.ground = StreamGround(self.carrying, self.fps, read_floor(floor))
         self.contacts = StreamContacts(self.carrying, self.fps)
+        soles = [hold.source for hold in self.contacts.holds]
+        self.ground = StreamGround(self.carrying, soles, self.fps, read_floor(floor))
         self.targets = FrameTargets(self.carrying, self.contacts)
         joints = self.carrying.joints
         self.window = Window(
@@ -117,14 +118,12 @@ class Retargeter:
         """
         q = read_frame(frame, self.source)
         T = self.carrying.watch(q[None])
-        soles = self.contacts.find_source_places(T[0])
-        ground = self.ground.watch(q, T[0], soles)
-        targets = self.carrying.targets.make(T, ground)
-        self.contacts.watch(soles, self.q, targets[0], ground.floor, self.ground.size)
+        targets = self.carrying.targets.make(T, self.ground.watch(q, T[0]))
+        self.contacts.watch(self.ground, self.q, targets[0])
         self.guide = self.carrying.initial.make(T, targets, self.guide)[0]
         self.q = self._solve(targets[0], self.guide)
         self.frames += 1
-        return Pose(self.model, self.q)
+        return Pose.from_valid(self.model, self.q)
 
     def _solve(self, targets: Floats, guide: Floats) -> Floats:
         """Solve the next frame, with more steps if a contact is missed, and finally without contacts out of reach."""
@@ -154,12 +153,12 @@ class Retargeter:
 
         Limits have priority: a body that they prevent from rising stays where it is.
         """
-        soles = self.contacts.look(q)
-        if self.contacts.lift(soles):
+        if self.contacts.raise_standing(q):
             self.targets.write()
             q, _ = self.window.solve(start, guide, self.targets, steps)
-            soles = self.contacts.look(q)
-        deepest = float(soles.depths.max(initial=0.0))
+            self.contacts.look(q)
+        assert self.contacts.soles is not None
+        deepest = float(self.contacts.soles.depths.max(initial=0.0))
         if deepest > 0.0 and self.carrying.root is not None and self.carrying.moves:
             lifted = lift_root(self.carrying.root, q, deepest * self.up)
             if self.window.keeps_limits(lifted):

@@ -23,6 +23,7 @@ from poise.motion.contact.detector import FOOT_RULE, ContactDetector
 from poise.motion.contact.soles import measure_giant
 from poise.motion.retargeting.correspondence import CarryOver
 from poise.motion.retargeting.footholds import Leg, StreamFoothold, list_footholds, measure_apart
+from poise.motion.retargeting.stream_ground import StreamGround
 from poise.spatial import Rotation
 
 __all__ = ["SolePlaces", "StreamContacts", "follow_leg", "settle"]
@@ -75,10 +76,8 @@ class StreamContacts:
         self.forget()
 
     def _lay_out(self) -> None:
-        """Store the points of both bodies in arrays."""
+        """Store the points in arrays."""
         holds = self.holds
-        self.source_frames = np.array([self.carrying.at[hold.source.frame] for hold in holds], dtype=np.int64)
-        self.source_points = np.array([hold.source.point for hold in holds]).reshape(-1, 3, 1)
         self.feet = list(dict.fromkeys(hold.frame for hold in holds))
         self.foot_of = np.array([self.feet.index(hold.frame) for hold in holds], dtype=np.int64)
         corners = [[c.point for c in hold.edge.corners] if hold.edge else [hold.point] * 2 for hold in holds]
@@ -97,26 +96,19 @@ class StreamContacts:
         for hold in self.holds:
             hold.place, hold.offset, hold.goal, hold.fade, hold.forced = None, None, None, 0, False
 
-    def find_source_places(self, T: Floats) -> Floats:
-        """Return the positions of the source's soles in one frame, (points, 3), from its transforms (parts, 4, 4)."""
-        part = T[self.source_frames]
-        places: Floats = (part[:, :3, :3] @ self.source_points)[..., 0] + part[:, :3, 3]
-        return places
-
-    def watch(self, places: Floats, q: Floats | None, targets: Floats, floor: float, size: float) -> None:
+    def watch(self, ground: StreamGround, q: Floats | None, targets: Floats) -> None:
         """Process one frame of the source, and begin and end contacts.
 
         Args:
-            places: The positions of the source's soles, (points, 3) [m].
+            ground: The floor and the soles of the source in this frame.
             q: The pose of the target in the previous frame.
             targets: The targets of this frame, (goals, 12).
-            floor: The height of the source's floor [m].
-            size: The size of the source relative to a person.
         """
         if not self.holds:
             return
         free = np.array([not hold.forced for hold in self.holds])
-        standing = self.detector.watch(places, places @ self.up - floor, size, free).tolist()
+        heights = ground.soles @ self.up - ground.floor
+        standing = self.detector.watch(ground.soles, heights, ground.size, free).tolist()
         self.dragged = self.dragged + 1 if 0 < self.dragged < self.fade_frames else 0
         for i, (hold, stands) in enumerate(zip(self.holds, standing, strict=True)):
             if stands:
@@ -134,7 +126,7 @@ class StreamContacts:
 
     def look(self, q: Floats) -> SolePlaces:
         """Return the soles of the target in its newest pose, and keep them for the next frame."""
-        feet = np.array([self.model.fk(q, frame) for frame in self.feet]).reshape(-1, 4, 4)[self.foot_of]
+        feet = self.model.fk(q, self.feet)[self.foot_of]
         places = feet[:, :3, :3] @ self.points + feet[:, :3, 3:]
         heights = self.up @ places - self.rises
         low = heights[:, 1:].min(axis=1)
@@ -143,10 +135,10 @@ class StreamContacts:
         )
         return self.soles
 
-    def lift(self, soles: SolePlaces) -> bool:
-        """Raise standing points by the depth of their edge below the floor; return whether any was raised."""
+    def raise_standing(self, q: Floats) -> bool:
+        """Raise standing points that are below the floor in a pose; return whether any was raised."""
         lifted = False
-        for hold, depth in zip(self.holds, soles.depths.tolist(), strict=True):
+        for hold, depth in zip(self.holds, self.look(q).depths.tolist(), strict=True):
             if hold.place is not None and depth > TOUCH_DEPTH_M * self.giant:
                 hold.place, lifted = hold.place + depth * self.up, True
         return lifted
@@ -175,7 +167,7 @@ class StreamContacts:
         hold.place, hold.offset, hold.fade = None, None, 0
         if hold.leg is None or self.targets is None or q is None:
             return
-        own, foot, pelvis = (self.model.fk(q, frame) for frame in (hold.frame, hold.foot, self.pelvis))
+        own, foot, pelvis = self.model.fk(q, [hold.frame, hold.foot, self.pelvis])
         stood = own[:3, :3] @ np.array(hold.point) + own[:3, 3]
         hold.offset, hold.fade = stood - follow_leg(hold.leg, self.targets), 1
         wanted = self.targets[hold.leg.rows[-1], :9].reshape(3, 3)

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import deque
+from collections.abc import Sequence
 
 import numpy as np
 
 from poise.arrays import Floats
 from poise.kinematics import Motion
-from poise.motion.contact.soles import measure_size
+from poise.motion.contact.soles import SolePoint, measure_size
 from poise.motion.retargeting.correspondence import CarryOver
 from poise.motion.retargeting.goal_targets import Ground
 
@@ -41,10 +42,19 @@ class StreamGround:
         level: The height of standing soles [m].
         ankle: The height of standing ankles [m].
         size: The size of the source relative to a person.
+        soles: The positions of the source's soles in the newest frame, (points, 3) [m].
+
+    Args:
+        carrying: The two bodies.
+        points: The points of the source's soles.
+        fps: Frames per second.
+        given: The height of the floor [m]; estimated if None.
     """
 
-    def __init__(self, carrying: CarryOver, fps: float, given: float | None) -> None:
+    def __init__(self, carrying: CarryOver, points: Sequence[SolePoint], fps: float, given: float | None) -> None:
         self.carrying, self.fps, self.given, self.up = carrying, fps, given, carrying.model.up_direction
+        self.frames = np.array([carrying.at[point.frame] for point in points], dtype=np.int64)
+        self.points = np.array([point.point for point in points]).reshape(-1, 3, 1)
         names = [n for n in ("ankle_l", "ankle_r") if n in carrying.theirs]
         self.ankles = np.array([carrying.at[carrying.theirs[n]] for n in names], dtype=np.int64)
         self.forget()
@@ -54,16 +64,18 @@ class StreamGround:
         self.floor, self.level, self.ankle, self.size, self.first = 0.0, 0.0, 0.0, 1.0, 0.0
         self.begun, self.in_air, self.moving = False, False, False
         self.recent, self.ordered = deque[float](), list[float]()
+        self.soles: Floats = np.zeros((len(self.points), 3))
 
-    def watch(self, q: Floats, T: Floats, soles: Floats) -> Ground:
+    def watch(self, q: Floats, T: Floats) -> Ground:
         """Process one frame and return the floor.
 
         Args:
             q: The configuration of the source.
             T: Its transforms in the target's world, (parts, 4, 4).
-            soles: The positions of its soles, (points, 3) [m].
         """
-        lowest = min((soles @ self.up).tolist(), default=0.0)
+        part = T[self.frames]
+        self.soles = (part[:, :3, :3] @ self.points)[..., 0] + part[:, :3, 3]
+        lowest = min((self.soles @ self.up).tolist(), default=0.0)
         ankle = min((T[self.ankles, :3, 3] @ self.up).tolist(), default=0.0)
         if not self.begun:
             self._begin(q, lowest, ankle)
