@@ -130,7 +130,7 @@ class Listed:
         """Return the branches within whose bounds an exact pose is."""
         form, n = self.arm.closed.form, len(self.arm.closed.axes)
         R, p, at = self.T[:3, :3].copy(), self.T[:3, 3].copy(), np.array([self.scan(values)])
-        rows = form.near(R, p, at, False, np.zeros(7), np.ones(7))
+        rows = form.near(R, p, at, False)
         off = self.arm.measure(values, rows["joints"][:, :n])
         return set(rows["branch"][(off <= rows["slacks"][:, :n] + room).all(axis=1)].tolist())
 

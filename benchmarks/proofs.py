@@ -69,7 +69,7 @@ def count_false(arm: str, seed: int) -> tuple[str, int, int]:
     metres, radians = TOLERANCES[seed % len(TOLERANCES)]
     T = move(model.fk(draw_poses(model, rng, CHUNK), frame), rng, metres, radians)
     R, p = np.ascontiguousarray(T[:, :3, :3]), np.ascontiguousarray(T[:, :3, 3])
-    verdicts = np.asarray(closed.form.decide(R, p, metres, radians, 400))[:, 0]
+    verdicts = closed.form.decide(R, p, metres, radians, 400)["verdict"]
     return arm, int((verdicts == PROVED).sum()), CHUNK
 
 

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, overload
 from poise.errors import InvalidValue
 
 if TYPE_CHECKING:
+    from poise.model.chain import Axis
     from poise.model.family import Family
+    from poise.native import core
     from poise.solvers.solution import Solution
 
 __all__ = ["Answers", "BranchArc", "Excluded"]
@@ -35,6 +37,12 @@ class BranchArc:
     low: float
     high: float
     slides: bool = False
+
+    @classmethod
+    def read(cls, arc: core.Arc, free: Axis) -> BranchArc:
+        """Return an arc of the kernels in units of the free joint's q."""
+        low, high = sorted((end - free.bias) / free.gain for end in (arc.low, arc.high))
+        return cls(arc.branch, free.joint, low, high, free.slides)
 
     @property
     def width(self) -> float:

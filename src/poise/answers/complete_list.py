@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from poise.model.family import Family
 from poise.model.memo import MemoTable
 from poise.native import core
 from poise.reach.bounds import fixes_the_frame
-from poise.reach.closed_forms import ClosedGoal, find_closed_form
+from poise.reach.closed_forms import ClosedGoal, find_closed_form, read_values
 from poise.reach.guesses import Guesses, find_guesses
 from poise.solvers.one_call import check_start
 from poise.solvers.options import Options, check_whole, keep_joints
@@ -155,17 +156,15 @@ class ClosedFormQuery:
         """Return the solution at an answer's pose."""
         return self.solver.use_problem(self.key, lambda native: Solution(self.solver, native.solve(q, self.target)))
 
-    def pose(self, q: Floats, settled: bool) -> Poses:
-        """Return poses as solutions; a solve from a `settled` pose ends at that pose."""
-        return Poses(self.solve, q, self.solver if settled else None)
+    def pose(self, found: core.PoseList) -> Poses:
+        """Return poses as solutions."""
+        return Poses(self.solve, found.q, self.solver if found.settled else None)
 
     def near(self, values: Sequence[float] | Floats, inside: bool) -> Any:
         """Return a row for every branch at values of the free joint; see `ClosedForm.near`."""
-        near, at = np.zeros(7), np.asarray(values, dtype=np.float64)
-        for k, axis in enumerate(self.closed.axes):
-            near[k] = axis.gain * self.start[axis.q] + axis.bias
+        near, at = read_values(self.closed.axes, self.start), np.asarray(values, dtype=np.float64)
         R, p = self.target[:9].copy(), self.target[9:12].copy()
-        return self.closed.form.near(R, p, at, inside, near, self.closed.reading[3])
+        return self.closed.form.near(R, p, at, inside, near, self.closed.reading.scale)
 
     def exclude(self, values: Sequence[float] | Floats) -> tuple[Excluded, ...]:
         """Return for each branch the joint farthest outside its range, at the value with the least excess.
@@ -204,7 +203,7 @@ class ClosedFormQuery:
             found = self.solver.use_problem(
                 self.key, lambda native: native.list_branches(closed.form, closed.reading, self.start, self.target)
             )
-            return self.pose(found[0], found[2]), bool(found[1])
+            return self.pose(found), found.complete
 
         def exclude() -> tuple[Excluded, ...]:
             return self.exclude([0.0])
@@ -216,30 +215,26 @@ class ClosedFormQuery:
     def list_arcs(self, free: Axis, samples: int) -> Answers:
         """Return the answers of a seven-joint chain: the arcs, the nearest pose of each, and samples along it."""
         closed = self.closed
-        found: list[tuple[Floats, bool]] = []
 
-        def find_arcs() -> tuple[Floats, bool]:
-            if not found:
-                rows = closed.form.whole_arcs(self.target[:9], self.target[9:12], FINEST, MOST_CELLS)
-                whole = bool(rows[-1, 2] == 1.0) and closed.family.turn_error <= 1e-6
-                found.append((rows[:-1, 1:].copy(), whole))
-            return found[0]
+        @cache
+        def find_arcs() -> core.ArcList:
+            return closed.form.whole_arcs(self.target[:9], self.target[9:12], FINEST, MOST_CELLS)[0]
 
         def list_poses() -> tuple[Poses, bool]:
-            arcs, whole = find_arcs()
-            q, served, settled = self.solver.use_problem(
+            known, arcs = find_arcs().complete and closed.family.turn_error <= 1e-6, find_arcs().arcs
+            found = self.solver.use_problem(
                 self.key,
                 lambda native: native.list_along(closed.form, closed.reading, self.start, self.target, arcs, samples),
             )
-            return self.pose(q, settled), whole and served == len(arcs)
+            return self.pose(found), known and found.complete
 
         def exclude() -> tuple[Excluded, ...]:
             half = free.half if free.slides else min(free.half, np.pi)
             spread = np.linspace(free.middle - half, free.middle + half, 361).clip(free.lower, free.upper)
-            return () if len(find_arcs()[0]) else self.exclude(spread)
+            return () if find_arcs().arcs else self.exclude(spread)
 
         def name_arcs() -> tuple[BranchArc, ...]:
-            return tuple(name_arc(free, *arc) for arc in find_arcs()[0].tolist())
+            return tuple(BranchArc.read(arc, free) for arc in find_arcs().arcs)
 
         def solve_at(angle: float) -> list[Solution]:
             return self.solve_at(free, angle)
@@ -255,10 +250,4 @@ class ClosedFormQuery:
         found = self.solver.use_problem(
             self.key, lambda native: native.list_at(closed.form, closed.reading, self.start, self.target, value)
         )
-        return list(self.pose(*found))
-
-
-def name_arc(free: Axis, branch: float, low: float, high: float) -> BranchArc:
-    """Return an arc in units of the free joint's q."""
-    a, b = sorted((end - free.bias) / free.gain for end in (low, high))
-    return BranchArc(int(branch), free.joint, a, b, free.slides)
+        return list(self.pose(found))

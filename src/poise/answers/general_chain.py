@@ -143,13 +143,7 @@ class GeneralChainQuery:
     def arcs(self) -> tuple[BranchArc, ...]:
         """The intervals of the free joint, from the nearest chain of the family."""
         free = self.guesses.free
-        if free is None:
-            return ()
-        out = []
-        for branch, *ends in self.guesses.find_arcs(self.T).tolist():
-            low, high = sorted((end - free.bias) / free.gain for end in ends)
-            out.append(BranchArc(int(branch), free.joint, low, high, free.slides))
-        return tuple(out)
+        return () if free is None else tuple(BranchArc.read(arc, free) for arc in self.guesses.find_arcs(self.T))
 
     def list_along(self) -> tuple[Poses, bool]:
         """Return poses along every arc, nearest to the start first, and False since the list may be incomplete."""

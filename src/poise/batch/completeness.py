@@ -22,7 +22,7 @@ from poise.batch.outputs import Outputs
 from poise.batch.solution import CODES
 from poise.goals.goal import POSE
 from poise.native import core
-from poise.reach.closed_forms import ClosedGoal, find_closed_form
+from poise.reach.closed_forms import ClosedGoal, find_closed_form, read_values
 from poise.reach.distinct import DISTINCT, TURN, measure_apart, remove_turns
 from poise.solvers import Solver, Status
 from poise.solvers.proofs import find_freedom, find_tolerances
@@ -69,7 +69,7 @@ class CompletenessQuery:
         some = np.flatnonzero(codes[:, 0] == CODES.index(Status.REACHED))
         if self.closed is not None and len(some):
             q = np.asarray(outputs.q, dtype=np.float64).reshape(rows, codes.shape[1], self.solver.model.nq)
-            listed = read_values(self.closed, np.nan_to_num(q[some]))
+            listed = read_values(self.closed.axes, np.nan_to_num(q[some]))
             reached = codes[some] == CODES.index(Status.REACHED)
             if self.closed.free is None:
                 tolerance = find_tolerances(self.solver.model, self.solver.goals[self.solver.row_names[0]])
@@ -98,32 +98,23 @@ def find_closed(solver: Solver, starts: BatchRows) -> ClosedGoal | None:
     return closed if prod(starts.lead) == 1 or not closed.family.chain.still else None
 
 
-def read_values(closed: ClosedGoal, q: Floats) -> Floats:
-    """Convert poses (..., nq) to joint values of the closed form (..., 7)."""
-    out = np.zeros((*q.shape[:-1], 7))
-    for k, axis in enumerate(closed.axes):
-        out[..., k] = axis.gain * q[..., axis.q] + axis.bias
-    return out
-
-
 def find_alike(closed: ClosedGoal, listed: Floats, branches: Floats) -> Bools:
-    """Return whether poses are the same answer, given as joint values of the closed form (..., 7)."""
-    turns = [0.0 if axis.slides else TURN for axis in closed.axes]
-    d = remove_turns(listed - branches, np.array([*turns, 0.0][:7]))
-    return np.asarray(measure_apart(d, 1.0 / closed.reading[3]) <= DISTINCT)
+    """Return whether poses are the same answer, given as joint values (..., n) and rows of joints (..., 7)."""
+    turns = np.array([0.0 if axis.slides else TURN for axis in closed.axes])
+    d = remove_turns(listed - branches[..., : len(turns)], turns)
+    return np.asarray(measure_apart(d, 1.0 / np.array(closed.reading.scale)) <= DISTINCT)
 
 
 def judge_branches(
     closed: ClosedGoal, T: Floats, listed: Floats, reached: Bools, tolerance: tuple[float, float]
 ) -> Bools:
     """Return a mask of the rows in which every branch is certain, and each one within the tolerances is listed."""
-    zero, unit = np.zeros(7), np.ones(7)
     ask = (T[:, :9].copy(), T[:, 9:].copy(), np.zeros(1))
-    rows = closed.form.near(*ask, False, zero, unit)
+    rows = closed.form.near(*ask, False)
     doubt = (rows["certain"] == 0) | (rows["slacks"][:, :6].max(axis=1, initial=0.0) > core.KNOWN_BRANCH)
     complete = np.ones(len(T), dtype=np.bool_)
     complete[rows["target"][doubt]] = False
-    rows = closed.form.near(*ask, True, zero, unit, *tolerance)
+    rows = closed.form.near(*ask, True, metres=tolerance[0], radians=tolerance[1])
     target = rows["target"]
     there = (find_alike(closed, listed[target], rows["joints"][:, None]) & reached[target]).any(axis=1)
     complete[target[~there]] = False
@@ -132,22 +123,24 @@ def judge_branches(
 
 def judge_arcs(closed: ClosedGoal, T: Floats, listed: Floats, reached: Bools, limited: bool) -> Bools:
     """Return a mask of the rows in which every arc is certain and has an answer; with `limited`, without any arc."""
-    complete = np.zeros(len(T), dtype=np.bool_)
-    arcs = closed.form.whole_arcs(T[:, :9].copy(), T[:, 9:].copy(), FINEST, MOST_CELLS)
-    ends = np.flatnonzero(arcs[:, 1] < 0.0)
-    for i, (first, end) in enumerate(zip([0, *(ends + 1)], ends, strict=False)):
-        own = arcs[first:end]
-        if arcs[end, 2] == 1.0 and not (limited and len(own)):
-            complete[i] = has_every_arc(closed, T[i], own[:, 1:], listed[i][reached[i]])
-    return complete
+    found = closed.form.whole_arcs(T[:, :9].copy(), T[:, 9:].copy(), FINEST, MOST_CELLS)
+    return np.array(
+        [
+            own.complete and not (limited and own.arcs) and has_every_arc(closed, T[i], own.arcs, listed[i][reached[i]])
+            for i, own in enumerate(found)
+        ]
+    )
 
 
-def has_every_arc(closed: ClosedGoal, T: Floats, arcs: Floats, listed: Floats) -> bool:
-    """Return whether each arc (branch, low, high) contains one of the poses."""
+def has_every_arc(closed: ClosedGoal, T: Floats, arcs: Sequence[core.Arc], listed: Floats) -> bool:
+    """Return whether each arc contains one of the poses."""
     values = listed[:, closed.free or 0]
-    rows = closed.form.near(T[:9].copy(), T[9:].copy(), values.copy(), False, np.zeros(7), np.ones(7))
+    rows = closed.form.near(T[:9].copy(), T[9:].copy(), values.copy(), False)
     same = find_alike(closed, listed[:, None], rows["joints"][None]) & (rows["value"] == values[:, None])
     return all(
-        any(arc[0] in rows["branch"][same[k]] and arc[1] - EDGE <= u <= arc[2] + EDGE for k, u in enumerate(values))
+        any(
+            arc.branch in rows["branch"][same[k]] and arc.low - EDGE <= u <= arc.high + EDGE
+            for k, u in enumerate(values)
+        )
         for arc in arcs
     )

@@ -13,14 +13,14 @@ from poise.arrays import Floats
 from poise.goals.goal import GoalRows
 from poise.model.chain import Axis
 from poise.model.family import Family, find_family, span
-from poise.model.memo import MemoTable
+from poise.model.memo import keep_with_model
 from poise.native import core
 from poise.reach.bounds import Freedom, fixes_the_frame, narrow_freedom
 
 if TYPE_CHECKING:
     from poise.model import Model
 
-__all__ = ["ClosedGoal", "family_table", "find_closed_form", "make_closed_tables", "place_values"]
+__all__ = ["ClosedGoal", "family_table", "find_closed_form", "make_closed_tables", "place_values", "read_values"]
 
 HALF = 0.5 + 1e-9  # of a turn: of two equally near angles the lower one is chosen, regardless of rounding
 TURN = 2.0 * np.pi
@@ -35,14 +35,14 @@ class ClosedGoal:
         table: The numbers of the family for the kernels.
         form: The closed form of the kernels.
         axes: The chain's axes, in the order of the joint values.
-        reading: (4, 7): for each axis its index in q, gain, bias, and weight in the distance between poses.
+        reading: For each axis its index in q, gain, bias, and weight in the distance between poses.
     """
 
     family: Family
     table: dict[str, Any]
     form: core.ClosedForm
     axes: tuple[Axis, ...]
-    reading: Floats
+    reading: core.ChainReading
 
     @property
     def free(self) -> int | None:
@@ -64,6 +64,11 @@ def place_values(axes: Sequence[Axis], values: Floats, start: Floats) -> Floats:
     return q
 
 
+def read_values(axes: Sequence[Axis], q: Floats) -> Floats:
+    """Return the values (..., n) of axes at configurations (..., nq): the inverse of `place_values`."""
+    return np.stack([axis.gain * q[..., axis.q] + axis.bias for axis in axes], axis=-1)
+
+
 def bring_near(v: Floats, axis: Axis, near: Floats | float) -> Floats:
     """Return angles shifted by whole turns into the range if possible, as near as possible to `near`."""
     close = v + TURN * np.ceil((near - v) / TURN - HALF)
@@ -75,18 +80,15 @@ def bring_near(v: Floats, axis: Axis, near: Floats | float) -> Floats:
     return np.asarray(close)
 
 
-CLOSED = MemoTable[tuple[str, tuple[float, ...], Freedom], ClosedGoal | Family]("closed forms")
-
-
 def find_closed_form(model: Model, goal: GoalRows, freedom: Freedom) -> ClosedGoal | Family | None:
     """Return the closed form of a transform goal, or its family if it has no closed form; None for other goals."""
     if not fixes_the_frame(goal) or goal.base is not None:
         return None
     frame = model.frame(str(goal.frame)).name
-    key = (frame, tuple(goal.point.tolist()), narrow_freedom(model, freedom, frame))
-    return model.memo.look_up(CLOSED, key, lambda: make_closed_form(model, *key))
+    return make_closed_form(model, frame, tuple(goal.point.tolist()), narrow_freedom(model, freedom, frame))
 
 
+@keep_with_model
 def make_closed_form(model: Model, frame: str, point: tuple[float, ...], freedom: Freedom) -> ClosedGoal | Family:
     """Compute the value of `find_closed_form`."""
     moves = np.frombuffer(freedom.moves, dtype=bool)
@@ -98,13 +100,14 @@ def make_closed_form(model: Model, frame: str, point: tuple[float, ...], freedom
     return ClosedGoal(family, table, core.ClosedForm(table), family.chain.axes, read_axes(model, family.chain.axes))
 
 
-def read_axes(model: Model, axes: Sequence[Axis]) -> Floats:
+def read_axes(model: Model, axes: Sequence[Axis]) -> core.ChainReading:
     """Return `ClosedGoal.reading`; slides are in units of the body's length."""
-    out = np.tile([[0.0], [1.0], [0.0], [1.0]], 7)
-    for k, axis in enumerate(axes):
-        scale = 1.0 / (abs(axis.gain) * (model.length if axis.slides else 1.0))
-        out[:, k] = axis.q, axis.gain, axis.bias, scale
-    return out
+    return core.ChainReading(
+        q=[axis.q for axis in axes],
+        gain=[axis.gain for axis in axes],
+        bias=[axis.bias for axis in axes],
+        scale=[1.0 / (abs(axis.gain) * (model.length if axis.slides else 1.0)) for axis in axes],
+    )
 
 
 def make_closed_tables(
@@ -138,8 +141,8 @@ def family_table(family: Family, point: Floats) -> dict[str, Any]:
     p = T[:3, :3] @ point + T[:3, 3]
     lever = float(np.linalg.norm(point))
     return {
-        "axes": [axis_row(axis) for axis in six.axes],
-        "free": axis_row(close_turn(chain.axes[0 if family.place == 1 else -1])),
+        "axes": [make_axis_table(axis) for axis in six.axes],
+        "free": make_axis_table(close_turn(chain.axes[0 if family.place == 1 else -1])),
         "center": six.center.tolist(),
         "meet": six.meet.tolist(),
         "R0": T[:3, :3].ravel().tolist(),
@@ -160,6 +163,6 @@ def close_turn(axis: Axis) -> Axis:
     return replace(axis, upper=axis.lower + TURN) if np.isfinite(axis.lower) else replace(axis, lower=axis.upper - TURN)
 
 
-def axis_row(axis: Axis) -> list[float]:
-    """Return an axis as numbers: direction, point, middle and half width of its range, and whether it slides."""
-    return [*axis.h.tolist(), *axis.p.tolist(), axis.middle, axis.half, float(axis.slides)]
+def make_axis_table(axis: Axis) -> dict[str, Any]:
+    """Return the kernels' table of an axis: direction, point, middle and half width of its range, whether it slides."""
+    return {"h": axis.h.tolist(), "p": axis.p.tolist(), "middle": axis.middle, "half": axis.half, "slides": axis.slides}

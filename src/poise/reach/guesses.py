@@ -18,7 +18,7 @@ from poise.model.family import GENERAL, Family, span
 from poise.model.memo import MemoTable
 from poise.native import core
 from poise.reach.bounds import Freedom, narrow_freedom
-from poise.reach.closed_forms import family_table, place_values
+from poise.reach.closed_forms import family_table, place_values, read_values
 from poise.reach.general import GeneralSix
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Guesses:
         if self._form is not None:
             at = self.spread(8) if values is None else values
             R, p = T[:, :3, :3].reshape(-1, 9), T[:, :3, 3]
-            rows = self._form.near(R.copy(), p.copy(), at, False, np.zeros(7), np.ones(7))
+            rows = self._form.near(R.copy(), p.copy(), at, False)
             rows = rows if branch is None else rows[rows["branch"] == branch]
             found.append((rows["target"].astype(np.intp), rows["joints"][:, : len(self.axes)]))
         return np.concatenate([rows for rows, _ in found]), np.concatenate([values for _, values in found])
@@ -93,12 +93,11 @@ class Guesses:
         middle = (np.arange(count) + 0.5) / count
         return np.asarray(free.middle - half + 2.0 * half * middle)
 
-    def find_arcs(self, T: Floats) -> Floats:
-        """Return rows of branch, smallest and largest value of the free joint, of the nearest chain of the family."""
+    def find_arcs(self, T: Floats) -> list[core.Arc]:
+        """Return the arcs of the nearest chain of the family."""
         if self._exact is None:
-            return np.zeros((0, 3))
-        *arcs, _ = self._exact.whole_arcs(T[:3, :3].ravel().copy(), T[:3, 3].copy(), FINEST, MOST_CELLS)
-        return np.array(arcs).reshape(-1, 4)[:, 1:].copy()
+            return []
+        return self._exact.whole_arcs(T[:3, :3].copy(), T[:3, 3].copy(), FINEST, MOST_CELLS)[0].arcs
 
     def read(self, values: Floats, start: Floats) -> Floats:
         """Return q (k, nq) of joint values, shifted by whole turns into the range and nearest to the start."""
@@ -113,7 +112,7 @@ class Guesses:
 
     def write(self, q: Floats) -> Floats:
         """Return the joint values of configurations (..., nq)."""
-        return np.stack([axis.gain * q[..., axis.q] + axis.bias for axis in self.axes], axis=-1)
+        return read_values(self.axes, q)
 
 
 def is_off(family: Family) -> bool:

@@ -23,6 +23,7 @@ from poise.model import Model
 from poise.motion.paths.midpoints import find_broken
 from poise.motion.paths.routes import RECONFIGURATION_STEP, Steps, choose_way
 from poise.motion.paths.waypoints import Waypoints, find_waypoints
+from poise.reach.closed_forms import read_values
 from poise.solvers.starts import read_start
 
 __all__ = ["Route", "find_route"]
@@ -114,7 +115,7 @@ class RouteFinder:
                     before = self.spread(seeds)
                     answer = solver.solve(self.T[t], before)
                     near = np.abs(answer.q - before).max(axis=1) <= RECONFIGURATION_STEP
-                    seeds = self.gather(answer.q[answer.reached & near])
+                    seeds = read_values(self.waypoints.axes, answer.q[answer.reached & near])
                     out[t] = np.concatenate([out[t], seeds])
         return out
 
@@ -158,7 +159,7 @@ class RouteFinder:
         steps = Steps(self.find_units(), self.find_periods(apart))
         first = None
         if self.start is not None:
-            own = np.array([axis.gain * self.start[axis.q] + axis.bias for axis in self.waypoints.axes])
+            own = read_values(self.waypoints.axes, self.start)
             first = np.linalg.norm(steps.subtract(own[:, None], layers[0].T), axis=0)
         solver = BatchSolver(self.model, self.goal, restarts=0)
         for _ in range(MOST_ROUNDS):
@@ -219,10 +220,6 @@ class RouteFinder:
         for k, axis in enumerate(self.waypoints.axes):
             q[:, axis.q] = (values[:, k] - axis.bias) / axis.gain
         return q
-
-    def gather(self, q: Floats) -> Floats:
-        """Return the joint values (k, n) of configurations: the inverse of `spread`."""
-        return np.stack([axis.gain * q[:, axis.q] + axis.bias for axis in self.waypoints.axes], axis=1)
 
     def fill(self, values: Floats, frames: NDArray[np.intp]) -> Floats:
         """Return q of all frames; frames without an answer are interpolated."""

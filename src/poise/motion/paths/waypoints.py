@@ -20,7 +20,7 @@ from poise.goals.reach import Reach
 from poise.model import Model
 from poise.model.chain import Axis, placement
 from poise.reach.bounds import Freedom
-from poise.reach.closed_forms import ClosedGoal, bring_near, find_closed_form
+from poise.reach.closed_forms import ClosedGoal, bring_near, find_closed_form, read_values
 from poise.reach.guesses import Guesses, find_guesses
 
 __all__ = ["Waypoints", "find_waypoints"]
@@ -87,12 +87,13 @@ class ClosedFormWaypoints:
 
     def _list(self, T: Floats, at: Floats) -> Floats:
         target = np.asarray(self.rows.convert(T), dtype=np.float64)
-        R, p = target[:9].copy(), target[9:12].copy()
-        found = self.closed.form.branches(R, p, at, True)
+        R, p, near = target[:9].copy(), target[9:12].copy(), read_values(self.axes, self.begin)
+        found = self.closed.form.near(R, p, at, True, near)
         if not len(found) and self.free is not None:
-            between = np.unique(self.closed.form.arcs(R, p, 1e-4, MOST_ARC_CELLS)[:-1, 1:].mean(axis=1))
-            found = self.closed.form.branches(R, p, between[:: len(between) // NEAREST_VALUES + 1].copy(), True)
-        return np.asarray(found[:, 3 : 3 + len(self.axes)])
+            cells = self.closed.form.arc_cells(R, p, 1e-4, MOST_ARC_CELLS)
+            between = np.unique([0.5 * (cell.low + cell.high) for cell in cells])
+            found = self.closed.form.near(R, p, between[:: len(between) // NEAREST_VALUES + 1].copy(), True, near)
+        return np.asarray(found["joints"][:, : len(self.axes)])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,7 +135,7 @@ class SampledWaypoints:
 
 def bring_inside(axes: Sequence[Axis], values: Floats, begin: Floats) -> Floats:
     """Return joint values shifted by whole turns into their ranges, near the start of the path."""
-    near = [axis.gain * float(begin[axis.q]) + axis.bias for axis in axes]
+    near = read_values(axes, begin)
     columns = [v if axis.slides else bring_near(v, axis, at) for v, axis, at in zip(values.T, axes, near, strict=True)]
     return np.stack(columns, axis=1)
 

@@ -1,6 +1,9 @@
 // answers.cpp: every pose of a transform as a solver answers it: listed by the closed form, brought there by the solver's own search, sorted.
 #define NO_IMPORT_ARRAY
+#include <nanobind/stl/vector.h>
+
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "bind/bindings.h"
@@ -16,22 +19,30 @@ using Question = FamilyQuestion<double>;
 
 constexpr int most_phases = 64;
 
-// What a chain's joints are in q: v = gain q + bias, and what a unit of v counts. Rows of a (4, 7) array.
-struct Reading { const double *q_index, *gain, *bias, *scale; };
+// The chain's joints in q: v = gain q + bias, and the weight of a unit of v in the distance between poses.
+struct ChainReading {
+  std::vector<std::size_t> q;
+  std::vector<double> gain, bias, scale;
+};
+
+// Poses, the nearest first (k, nq). complete: every branch or arc has one for certain; settled: a solve from each ends there.
+struct PoseList {
+  NumpyArray q;
+  bool complete, settled;
+};
 
 // One question: the solver that judges, and from where. While it lasts the goal tolerates next to nothing.
 class Listing {
  public:
-  Listing(PreparedSolver& solver, const Spec& spec, nb::handle reading, nb::handle start, nb::handle targets)
-      : data_(solver.data), spec_(spec), table_(as_array<double>(reading, "reading")) {
-    if (table_.size() != 28 || data_.goals.size() != 1) refuse("ShapeMismatch", "reading must be (4, 7), of one goal.");
+  Listing(PreparedSolver& solver, const Spec& spec, const ChainReading& reading, nb::handle start, nb::handle targets)
+      : data_(solver.data), spec_(spec), reading_(reading), joints_(spec.free_joint == FREE_NONE ? 6 : 7) {
+    for (std::size_t size : {reading.q.size(), reading.gain.size(), reading.bias.size(), reading.scale.size()})
+      if (static_cast<int>(size) != joints_) refuse("ShapeMismatch", "reading must have a number for each joint.");
+    if (data_.goals.size() != 1) refuse("ShapeMismatch", "answers are listed for one goal.");
     read_start(solver, start);
     take_numbers(solver, as_array<double>(targets, "targets"));
-    const auto* x = table_.data<double>();
-    reading_ = {x, x + 7, x + 14, x + 21};
     base_ = data_.start;
-    joints_ = spec.free_joint == FREE_NONE ? 6 : 7;
-    for (int k = 0; k < joints_; ++k) values_[k] = reading_.gain[k] * base_[place(k)] + reading_.bias[k];
+    for (int k = 0; k < joints_; ++k) values_[k] = gain(k) * base_[place(k)] + bias(k);
     for (int i = 0; i < 2; ++i) {
       tolerated_[i] = data_.goals[0].tolerance[i];
       data_.goals[0].tolerance[i] = minimum(tolerated_[i], wanted_pose * unit(i == 0));
@@ -43,7 +54,7 @@ class Listing {
   Listing(const Listing&) = delete;
   Listing& operator=(const Listing&) = delete;
 
-  ListStart start() const { return {values_, reading_.scale}; }
+  ListStart start() const { return {values_, reading_.scale.data()}; }
   // Whether a solve that begins at an answer ends there and has reached, for every one: a search for next to nothing has, and no other joint
   // stands outside its range.
   bool settled() const {
@@ -65,7 +76,7 @@ class Listing {
     for (int k = 0; k < joints_; ++k) {
       const FamilyAxis<double>& axis = axis_of(spec_, k);
       const double v = minimum(maximum(joints[k], axis.middle - axis.half), axis.middle + axis.half);
-      data_.start[place(k)] = (v - reading_.bias[k]) / reading_.gain[k];
+      data_.start[place(k)] = (v - bias(k)) / gain(k);
     }
     for (const Freedom<double>& f : data_.freedoms) {  // to the last bit
       if (f.q_index < 0) continue;
@@ -78,8 +89,8 @@ class Listing {
     return true;
   }
 
-  // (k, nq): the answers, the nearest to the start first, those that are one but once
-  NumpyArray sorted() {
+  // the answers without duplicates
+  PoseList sorted(bool complete) {
     const auto n = static_cast<std::size_t>(data_.n_q);
     std::stable_sort(found_.begin(), found_.end(), [](const Found& a, const Found& b) { return a.way < b.way; });
     std::vector<Found> kept;
@@ -97,7 +108,7 @@ class Listing {
     for (std::size_t i = 0; i < kept.size(); ++i) {
       std::copy_n(all_.data() + static_cast<std::size_t>(kept[i].at) * n, n, out.data<double>() + i * n);
     }
-    return out.release();
+    return {out.release(), complete, settled()};
   }
 
  private:
@@ -107,7 +118,10 @@ class Listing {
   };
 
   double unit(bool length) const { return length ? spec_.chain.length : 1.0; }
-  std::size_t place(int k) const { return static_cast<std::size_t>(reading_.q_index[k]); }
+  std::size_t place(int k) const { return reading_.q[static_cast<std::size_t>(k)]; }
+  double gain(int k) const { return reading_.gain[static_cast<std::size_t>(k)]; }
+  double bias(int k) const { return reading_.bias[static_cast<std::size_t>(k)]; }
+  double scale(int k) const { return reading_.scale[static_cast<std::size_t>(k)]; }
 
   // The solver's search from data.start; the best pose of it in found_q_. False: it leads nowhere, or too far away.
   bool search(const double* slacks) {
@@ -123,7 +137,7 @@ class Listing {
     }
     bool near = best >= 0.0;
     for (int k = 0; k < joints_ && near; ++k) {
-      const double by = absolute(reading_.gain[k] * (found_q_[place(k)] - data_.start[place(k)]));
+      const double by = absolute(gain(k) * (found_q_[place(k)] - data_.start[place(k)]));
       const double own = slacks == nullptr ? 0.0 : 2.0 * slacks[k];  // it may have begun at one end and be at the other
       near = by < own + known_branch * unit(axis_of(spec_, k).slides != 0);
     }
@@ -136,8 +150,8 @@ class Listing {
   double way_of(const double* q) const {
     double way = 0.0;
     for (int k = 0; k < joints_; ++k) {
-      const double v = reading_.gain[k] * q[place(k)] + reading_.bias[k];
-      way = maximum(way, absolute(v - values_[k]) * reading_.scale[k]);
+      const double v = gain(k) * q[place(k)] + bias(k);
+      way = maximum(way, absolute(v - values_[k]) * scale(k));
     }
     return way;
   }
@@ -146,7 +160,7 @@ class Listing {
   double alike_ways() const {
     double most = 0.0;
     for (int k = 0; k < joints_; ++k) {
-      most = maximum(most, unit(axis_of(spec_, k).slides != 0) * reading_.scale[k]);
+      most = maximum(most, unit(axis_of(spec_, k).slides != 0) * scale(k));
     }
     return same_pose * most;
   }
@@ -154,18 +168,17 @@ class Listing {
   bool are_one(int a, int b) const {
     const double *x = all_.data() + a * data_.n_q, *y = all_.data() + b * data_.n_q;
     return are_alike(
-        joints_, same_pose, [&](int k) { return reading_.gain[k] * (x[place(k)] - y[place(k)]); },
+        joints_, same_pose, [&](int k) { return gain(k) * (x[place(k)] - y[place(k)]); },
         [&](int k) { return unit(axis_of(spec_, k).slides != 0); });
   }
 
   SolverData& data_;
   const Spec& spec_;
-  Array table_;
-  Reading reading_{};
+  const ChainReading& reading_;
+  int joints_;
   std::vector<double> base_, found_q_, all_;
   std::vector<Found> found_;
   double values_[7] = {}, tolerated_[2] = {};
-  int joints_;
   bool settled_ = true;
 };
 
@@ -185,8 +198,9 @@ void judge_branch(const Spec& spec, const BranchRow& row, bool& inside, bool& do
   doubt = doubt || (near && may_be_inside);
 }
 
-// every branch of six joints: the answers, whether they are complete, and whether they are settled
-AnyTuple list_branches(PreparedSolver& solver, Spec spec, nb::handle reading, nb::handle start, nb::handle targets) {
+// every branch of six joints
+PoseList list_branches(PreparedSolver& solver, Spec spec, const ChainReading& reading, nb::handle start,
+                       nb::handle targets) {
   const Use use(solver);
   spec.chain.prune = 0;
   Listing listing(solver, spec, reading, start, targets);
@@ -197,55 +211,57 @@ AnyTuple list_branches(PreparedSolver& solver, Spec spec, nb::handle reading, nb
     const bool taken = (inside || doubt) && listing.take(row.joints);
     complete = complete && !doubt && taken == inside;
   });
-  return nb::make_tuple(listing.sorted(), complete, listing.settled());
+  return listing.sorted(complete);
 }
 
-// of each arc (branch, low, high) of seven joints the nearest answer and those along it; how many arcs have one, and whether they are settled
-AnyTuple list_along(PreparedSolver& solver, const Spec& spec, nb::handle reading, nb::handle start, nb::handle targets,
-                    nb::handle arcs, int samples) {
+// the nearest answer of each arc of seven joints, and those along it
+PoseList list_along(PreparedSolver& solver, const Spec& spec, const ChainReading& reading, nb::handle start,
+                    nb::handle targets, const std::vector<Piece>& arcs, int samples) {
   const Use use(solver);
-  const Array given = as_array<double>(arcs, "arcs");
   Listing listing(solver, spec, reading, start, targets);
   const Question question = listing.question(spec);
   AlongArcs along(question, samples, listing.start());
-  int served = 0;
-  for (npy_intp i = 0; i + 2 < given.size(); i += 3) {
-    const double* x = given.data<double>() + i;
+  bool complete = true;
+  for (const Piece& arc : arcs) {
     bool any = false;
-    for (const ArcPose& pose : along.sample({static_cast<int>(x[0]), x[1], x[2]}))
-      any = listing.take(pose.joints, pose.slacks) || any;
-    served += any;
+    for (const ArcPose& pose : along.sample(arc)) any = listing.take(pose.joints, pose.slacks) || any;
+    complete = complete && any;
   }
-  return nb::make_tuple(listing.sorted(), served, listing.settled());
+  return listing.sorted(complete);
 }
 
-// an answer of each branch of seven joints that is inside with the free joint at a value, and whether they are settled
-AnyTuple list_at(PreparedSolver& solver, const Spec& spec, nb::handle reading, nb::handle start, nb::handle targets,
-                 double value) {
+// an answer of each branch of seven joints that is inside with the free joint at a value
+PoseList list_at(PreparedSolver& solver, const Spec& spec, const ChainReading& reading, nb::handle start,
+                 nb::handle targets, double value) {
   const Use use(solver);
   Listing listing(solver, spec, reading, start, targets);
+  bool complete = true;
   visit_rows(listing.question(spec), value, all_branches, listing.start(),
-             [&](const BranchRow& row) { listing.take(row.joints); });
-  return nb::make_tuple(listing.sorted(), listing.settled());
+             [&](const BranchRow& row) { complete = listing.take(row.joints) && complete; });
+  return listing.sorted(complete);
 }
 
 }  // namespace
 
-void bind_answers(nb::class_<PreparedSolver>& solver) {
+void bind_answers(nb::module_& m, nb::class_<PreparedSolver>& solver) {
+  const auto make = [](ChainReading* self, std::vector<std::size_t> q, std::vector<double> gain,
+                       std::vector<double> bias, std::vector<double> scale) {
+    new (self) ChainReading{std::move(q), std::move(gain), std::move(bias), std::move(scale)};
+  };
+  nb::class_<ChainReading>(m, "ChainReading", "The joints of a chain in q, each with the value gain q + bias.")
+      .def("__init__", make, nb::kw_only(), nb::arg("q"), nb::arg("gain"), nb::arg("bias"), nb::arg("scale"))
+      .def_ro("scale", &ChainReading::scale, "The weight of a unit of each value in the distance between poses.");
+  nb::class_<PoseList>(m, "PoseList", "The answers of a transform.")
+      .def_ro("q", &PoseList::q, "(k, nq), the nearest first.")
+      .def_ro("complete", &PoseList::complete, "Whether every branch or arc certainly has an answer here.")
+      .def_ro("settled", &PoseList::settled, "Whether a solve from each ends there.");
   solver
-      .def(
-          "list_branches", list_branches, nb::arg("form"), nb::arg("reading"), nb::arg("start"), nb::arg("targets"),
-          "Return the answers of six joints, the nearest first (k, nq), whether they are complete, and whether a solve "
-          "from each ends there.")
+      .def("list_branches", list_branches, nb::arg("form"), nb::arg("reading"), nb::arg("start"), nb::arg("targets"),
+           "Return the answers of six joints.")
       .def("list_along", list_along, nb::arg("form"), nb::arg("reading"), nb::arg("start"), nb::arg("targets"),
-           nb::arg("arcs"), nb::arg("samples"),
-           "Return the answers of seven joints along arcs, the nearest first (k, nq), how many arcs have one, and "
-           "whether a "
-           "solve from each ends there.")
+           nb::arg("arcs"), nb::arg("samples"), "Return the answers of seven joints along arcs.")
       .def("list_at", list_at, nb::arg("form"), nb::arg("reading"), nb::arg("start"), nb::arg("targets"),
-           nb::arg("value"),
-           "Return (k, nq), an answer of each branch at a value of the free joint, and whether a solve from each ends "
-           "there.");
+           nb::arg("value"), "Return an answer of each branch at a value of the free joint.");
 }
 
 }  // namespace poise

@@ -16,7 +16,7 @@ void bind_family(nb::module_& m);
 void bind_clips(nb::module_& m);
 void bind_charts(nb::module_& m);
 void bind_nearest(nb::module_& m);
-void bind_answers(nb::class_<PreparedSolver>& solver);
+void bind_answers(nb::module_& m, nb::class_<PreparedSolver>& solver);
 
 // checks a solver's start; and sets new numbers for all goals at once, in the order of the table
 void read_start(PreparedSolver& solver, nb::handle start);

@@ -12,6 +12,6 @@ FamilySpec<double> read_family(const nb::dict& table);
 void take_closed(SolverData& to, const nb::dict& form);
 
 // further methods of the class, in listing.cpp
-void bind_listing(nb::class_<FamilySpec<double>>& form);
+void bind_listing(nb::module_& m, nb::class_<FamilySpec<double>>& form);
 
 }  // namespace poise

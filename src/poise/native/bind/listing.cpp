@@ -2,13 +2,15 @@
 #define NO_IMPORT_ARRAY
 #include "bind/listing.h"
 
+#include <nanobind/stl/vector.h>
+
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <utility>
 
 #include "bind/bindings.h"
-#include "bind/layout.h"
 
 namespace poise {
 
@@ -52,14 +54,17 @@ Array numbers_of(nb::handle x, const char* name, npy_intp size) {
   return out;
 }
 
-NumpyArray rows_in(const FamilyNumbers& numbers, std::size_t columns) {
-  npy_intp shape[2] = {static_cast<npy_intp>(numbers.size() / columns), static_cast<npy_intp>(columns)};
-  Array out(PyArray_SimpleNew(2, shape, NPY_DOUBLE));
-  std::copy(numbers.begin(), numbers.end(), out.data<double>());
-  return out.release();
+using SevenNumbers = std::array<double, 7>;
+
+// one number for each joint of a chain
+SevenNumbers joint_numbers(const Spec& spec, nb::handle x, const char* name, double otherwise) {
+  SevenNumbers out;
+  out.fill(otherwise);
+  const int joints = spec.free_joint == FREE_NONE ? 6 : 7;
+  if (!x.is_none()) std::copy_n(numbers_of(x, name, joints).data<double>(), joints, out.begin());
+  return out;
 }
 
-// a new array of rows, whose members Python reads by name
 NumpyArray branch_rows(const std::vector<BranchRow>& rows) {
   Layout layout;
   for (const auto& [name, at] : {std::pair{"target", offsetof(BranchRow, target)},
@@ -72,25 +77,20 @@ NumpyArray branch_rows(const std::vector<BranchRow>& rows) {
                                  {"slacks", offsetof(BranchRow, slacks)},
                                  {"excesses", offsetof(BranchRow, excesses)}})
     layout.add(name, "7f8", at);
-  PyArray_Descr* type = nullptr;
-  if (!PyArray_DescrConverter(layout.for_dtype(sizeof(BranchRow)).ptr(), &type)) throw nb::python_error();
-  npy_intp shape[1] = {static_cast<npy_intp>(rows.size())};
-  Array out(PyArray_NewFromDescr(&PyArray_Type, type, 1, shape, nullptr, nullptr, 0, nullptr));
-  std::copy(rows.begin(), rows.end(), out.data<BranchRow>());
-  return out.release();
+  return array_of_rows(rows, layout);
 }
 
 // rows of every branch of many targets at some values of the free joint
 NumpyArray list_near(Spec spec, nb::handle R, nb::handle p, nb::handle values, bool inside, nb::handle from,
                      nb::handle scale, double metres, double radians) {
   const Array turns = numbers_of(R, "R", 0), places = numbers_of(p, "p", turns.size() / 3);
-  const Array at = numbers_of(values, "values", 0), near = numbers_of(from, "start", 7);
-  const Array unit = numbers_of(scale, "scale", 7);
+  const Array at = numbers_of(values, "values", 0);
+  const SevenNumbers near = joint_numbers(spec, from, "start", 0.0), unit = joint_numbers(spec, scale, "scale", 1.0);
   spec.chain.prune = inside;
   std::vector<BranchRow> out;
   {
     const nb::gil_scoped_release away;
-    const ListStart start{near.data<double>(), unit.data<double>()};
+    const ListStart start{near.data(), unit.data()};
     for (npy_intp i = 0; i < turns.size() / 9; ++i) {
       auto target = target_without_errors(turns.data<double>() + 9 * i, places.data<double>() + 3 * i);
       target.metres = metres;
@@ -107,35 +107,37 @@ NumpyArray list_near(Spec spec, nb::handle R, nb::handle p, nb::handle values, b
   return branch_rows(out);
 }
 
-// Whole arcs of many targets: rows of target, branch, low, high; of each target a last one with branch -1 and whether those are all.
-NumpyArray list_whole_arcs(const Spec& spec, nb::handle R, nb::handle p, double finest, int most) {
+std::vector<ArcList> list_whole_arcs(const Spec& spec, nb::handle R, nb::handle p, double finest, int most) {
   const Array turns = numbers_of(R, "R", 0), places = numbers_of(p, "p", turns.size() / 3);
-  FamilyNumbers out;
-  {
-    nb::gil_scoped_release away;
-    std::vector<Piece> arcs;
-    for (npy_intp i = 0; i < turns.size() / 9; ++i) {
-      const auto target = target_without_errors(turns.data<double>() + 9 * i, places.data<double>() + 3 * i);
-      const bool whole = find_arcs(question_of(spec, target), finest, most, arcs);
-      const auto row = static_cast<double>(i);
-      for (const Piece& arc : arcs) out.insert(out.end(), {row, static_cast<double>(arc.branch), arc.low, arc.high});
-      out.insert(out.end(), {row, -1.0, whole ? 1.0 : 0.0, 0.0});
-    }
+  const nb::gil_scoped_release away;
+  std::vector<ArcList> out(static_cast<std::size_t>(turns.size() / 9));
+  const double *turn = turns.data<double>(), *place = places.data<double>();
+  for (ArcList& own : out) {
+    own.complete = find_arcs(question_of(spec, target_without_errors(turn, place)), finest, most, own.arcs);
+    turn += 9;
+    place += 3;
   }
-  return rows_in(out, 4);
+  return out;
 }
 
 }  // namespace
 
-void bind_listing(nb::class_<FamilySpec<double>>& form) {
-  form.def("near", list_near, nb::arg("R"), nb::arg("p"), nb::arg("values"), nb::arg("inside"), nb::arg("start"),
-           nb::arg("scale"), nb::arg("metres") = 0.0, nb::arg("radians") = 0.0,
+void bind_listing(nb::module_& m, nb::class_<FamilySpec<double>>& form) {
+  nb::class_<Piece>(m, "Arc", "An interval of the free joint in which a branch is inside the ranges.")
+      .def_ro("branch", &Piece::branch)
+      .def_ro("low", &Piece::low)
+      .def_ro("high", &Piece::high);
+  nb::class_<ArcList>(m, "ArcList", "The arcs of a transform.")
+      .def_ro("arcs", &ArcList::arcs)
+      .def_ro("complete", &ArcList::complete, "Whether these are proved to be all.");
+  form.def("near", list_near, nb::arg("R"), nb::arg("p"), nb::arg("values"), nb::arg("inside"),
+           nb::arg("start") = nb::none(), nb::arg("scale") = nb::none(), nb::arg("metres") = 0.0,
+           nb::arg("radians") = 0.0,
            "Return a structured array (k,) with a row of every branch at those values: target, branch, certain, value "
-           "of the free joint, way from the start, 7 joints, slacks and excesses. `inside`: leave out branches that "
-           "are outside their ranges within the tolerances.");
+           "of the free joint, way from the start (default: zeros), 7 joints, slacks and excesses. `inside`: leave out "
+           "branches that are outside their ranges within the tolerances.");
   form.def("whole_arcs", list_whole_arcs, nb::arg("R"), nb::arg("p"), nb::arg("finest"), nb::arg("most"),
-           "Return (k, 4): target, branch, low, high; a row with branch -1 ends a target and says whether these are "
-           "all.");
+           "Return the arcs of each transform.");
 }
 
 }  // namespace poise

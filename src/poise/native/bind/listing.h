@@ -5,17 +5,22 @@
 #include <vector>
 
 #include "bind/family.h"
+#include "bind/layout.h"
 #include "run/along.h"
 
 namespace poise {
-
-using FamilyNumbers = std::vector<double>;
 
 // A branch of a target at a value of the free joint, for Python. way: the largest motion of a joint from the start.
 struct BranchRow {
   std::int64_t target, branch, certain;
   double value, way;
   double joints[7], slacks[7], excesses[7];  // near the start; their uncertainties; distances outside their ranges
+};
+
+// The arcs of a target, and whether they are proved to be all.
+struct ArcList {
+  std::vector<Piece> arcs;
+  bool complete;
 };
 
 FamilyTarget<double> target_without_errors(const double* R, const double* p);

@@ -394,7 +394,7 @@ void bind_solver(nb::module_& m) {
       .def("history", history_of)
       .def("effort", effort_of)
       .def("rows_jacobian", rows_jacobian, nb::arg("q"));
-  bind_answers(solver);
+  bind_answers(m, solver);
 }
 
 }  // namespace poise
