@@ -18,8 +18,8 @@ from poise.model.geometry.shapes import Box, Capsule, Cylinder, Sphere
 from poise.pictures import raster
 from poise.pictures.body.pieces import find_pieces, sample_extremes
 from poise.pictures.body.stick import Camera
+from poise.pictures.body.surface import mesh_solid
 from poise.pictures.bounds import find_floor, sample_outline
-from poise.pictures.primitives import mesh_solid
 from poise.pictures.raster import Canvas, Sheet, paint_sheets
 from poise.pictures.textures import color_vertices, decode_texture, shrink_texture
 

@@ -1,15 +1,15 @@
 """The look of a body: one smooth surface per part around its skeleton, or the solids of its file.
 
-Capsules of `poise.limits` become round cones, with equal radii where two parts meet at a joint, so that limbs taper.
+Capsules of `poise.limits` become round cones, with equal radii where two parts meet at a joint, so that limbs taper;
+an arm has a uniform radius.
 A body with the roles of a person (pelvis, chest, shoulders) gets a rib cage, palms and a skull in its own
 proportions. Visual solids of the file are drawn unchanged.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,17 +23,16 @@ from poise.model.geometry.shapes import Shape
 from poise.model.memo import keep_with_model
 from poise.model.plane import is_planar
 from poise.pictures.body.joint_balls import join_balls
-from poise.pictures.body.surface import RoundCone, Surface, round_surface
-from poise.pictures.primitives import mesh_solid
+from poise.pictures.body.surface import RoundCone, Surface, mesh_solid, round_surface
 
 __all__ = [
     "PERSON",
     "Flesh",
+    "cover_skeleton",
     "find_flesh",
     "find_standing",
     "is_person",
     "place_balls",
-    "shape_person",
     "taper_capsules",
 ]
 
@@ -45,6 +44,7 @@ SKIN: Color = (222, 214, 203)
 JOINTED: Color = (196, 203, 209)
 HAND = ("wrist", "hand", "fingertip", "thumb")
 FOOT = ("ankle", "heel", "ball", "toe")
+MEETING = 2e-3  # relative to model length: ends closer than this meet
 BALL = 0.12  # relative to the extent of the body: the radius of balls at frames without bones
 UPRIGHT = 0.5  # relative to the distance from pelvis to head: the least height of the head above the pelvis
 PERSON = ("pelvis", "chest", "shoulder_l", "shoulder_r", "head")
@@ -72,20 +72,23 @@ def find_flesh(model: Model) -> tuple[Flesh, ...]:
     """Return all surfaces of a body without meshes: the solids of its file, and flesh for the other parts."""
     seen = list_seen(model)
     parts = find_rigid_parts(model)
-    drawn = [Flesh(s.frame, surface, find_color(s), frozenset({s.frame})) for s in seen for surface in mesh_shape(s)]
+    solids = [(shape, mesh_solid(shape.shape)) for shape in seen]
+    drawn = [
+        Flesh(shape.frame, surface.place(shape.offset), find_color(shape), frozenset({shape.frame}))
+        for shape, surface in solids
+        if surface is not None and len(surface.faces)
+    ]
     served = {parts[f.frame] for f in drawn}
     if drawn and shows_body(model, seen):  # other parts stay hidden, as the author intended
         wanted = {parts[s.frame] for s in seen}
         served |= {part for part in parts.values() if part not in wanted}
     grown = (*drawn, *grow_flesh(model, served))
-    return grown or tuple(
-        Flesh(frame, round_surface([RoundCone(at, at, radius, radius)]), JOINTED, frozenset({frame}))
-        for frame, at, radius in place_balls(model)
-    )
+    balls = [] if grown else place_balls(model)
+    return grown or tuple(Flesh(frame, round_surface([ball]), JOINTED, frozenset({frame})) for frame, ball in balls)
 
 
-def place_balls(model: Model) -> list[tuple[str, tuple[float, float, float], float]]:
-    """Return balls (frame, position in it, radius) that make a body without bones visible."""
+def place_balls(model: Model) -> list[tuple[str, RoundCone]]:
+    """Return balls that make a body without bones visible, each with its frame."""
     places = model.fk(np.array(model.rest))[:, :3, 3]
     spread = float(np.linalg.norm(np.ptp(places, axis=0))) if len(places) else 0.0
     radius = BALL * spread if spread > 0.0 else BALL * (model.length or 1.0)
@@ -93,7 +96,8 @@ def place_balls(model: Model) -> list[tuple[str, tuple[float, float, float], flo
     for k, frame in enumerate(model.frames):
         if all(np.linalg.norm(places[k] - places[model.frames.index(other)]) > radius for other in far):
             far.append(frame)
-    return [(frame, (0.0, 0.0, 0.0), radius) for frame in far]
+    ball = RoundCone((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), radius, radius)
+    return [(frame, ball) for frame in far]
 
 
 def grow_flesh(model: Model, served: Collection[str | None]) -> list[Flesh]:
@@ -101,7 +105,7 @@ def grow_flesh(model: Model, served: Collection[str | None]) -> list[Flesh]:
     parts = find_rigid_parts(model)
     color = SKIN if is_person(model) else JOINTED
     cones: dict[str, list[RoundCone]] = {}
-    for frame, cone in [*taper_capsules(model), *shape_person(model)]:
+    for frame, cone in cover_skeleton(model):
         if parts[frame] not in served:
             cones.setdefault(frame, []).append(cone)
     return [
@@ -118,52 +122,57 @@ def find_color(shape: Shape) -> Color:
     return r, g, b
 
 
-def mesh_shape(shape: Shape) -> Iterator[Surface]:
-    """Triangulate a file's solid; yield nothing for a mesh, which `pieces` draws."""
-    surface = mesh_solid(shape.shape)
-    if surface is not None and len(surface.faces):
-        yield place_surface(surface, shape)
+def taper_capsules(model: Model, capsules: Sequence[BodyCapsule]) -> Cones:
+    """Convert capsules to cones with equal radii where they meet.
+
+    Stubs next to a longer bone are left out.
+    """
+    if not capsules:
+        return
+    T = model.fk(np.array(model.rest))[[model.frames.index(capsule.frame) for capsule in capsules]]
+    ends = np.array([(capsule.a, capsule.b) for capsule in capsules])
+    world = (np.einsum("nij,nkj->nki", T[:, :3, :3], ends) + T[:, None, :3, 3]).reshape(-1, 3)
+    thick = np.array([capsule.radius for capsule in capsules])
+    if is_chain(model):  # masses of an arm are mostly motors, and say little about its shape
+        thick = np.clip(thick, 0.8 * np.median(thick), 1.25 * np.median(thick))
+    long = np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
+    meets = np.linalg.norm(world[:, None] - world[None], axis=-1) < MEETING * model.length
+    radii, limb = np.repeat(thick, 2), np.repeat(long > 2.2 * thick, 2)
+    least, most = np.where(meets, radii, np.inf).min(axis=1), np.where(meets, radii, 0.0).max(axis=1)
+    shared = np.where(limb, np.clip(np.sqrt(least * most), 0.7 * radii, 1.35 * radii), radii)
+    # a massless part between a thin and a thick one, such as a collar bone, starts with the larger radius
+    light = np.repeat([sum_mass(model, capsule.frame) == 0.0 for capsule in capsules], 2)
+    shared = np.where(light & (least < 0.65 * most), 0.95 * most, shared).reshape(-1, 2)
+    longest = {c.frame: max(long[k] for k, other in enumerate(capsules) if other.frame == c.frame) for c in capsules}
+    for k, (capsule, radius) in enumerate(zip(capsules, shared.tolist(), strict=True)):
+        if long[k] == longest[capsule.frame] or long[k] > 0.8 * thick[k]:
+            yield capsule.frame, RoundCone(capsule.a, capsule.b, *radius)
 
 
-def place_surface(surface: Surface, shape: Shape) -> Surface:
-    """Return a solid's surface in its frame."""
-    return Surface(np.asarray(shape.offset.apply(surface.vertices)), surface.faces)
-
-
-def taper_capsules(model: Model) -> Cones:
-    """Convert capsules to cones whose radii match at the joints."""
-    shown = shows_body(model, list_seen(model))
-    capsules = list(join_balls(model, body_capsules(model) if shown else make_skeleton_capsules(model)))
+def is_chain(model: Model) -> bool:
+    """Return whether every part carries at most one joint."""
     parts = find_rigid_parts(model)
-    T = dict(zip(model.frames, model.fk(np.array(model.rest)), strict=True))
+    carried = [parts[joint.parent] for joint in model.joints if joint.kind != "fixed"]
+    return len(carried) == len(set(carried))
+
+
+def sum_mass(model: Model, frame: str) -> float:
+    """Return the total mass of a frame's rigid part [kg]."""
+    parts = find_rigid_parts(model)
+    mine = parts[model.frame(frame).name]
+    return sum(model.frame(name).mass for name in model.frames if parts[name] == mine)
+
+
+def cover_skeleton(model: Model) -> Cones:
+    """Yield the flesh of a body: tapered bones, and the trunk, skull, palms and soles of a person."""
+    shown = shows_body(model, list_seen(model))
+    bones = join_balls(model, body_capsules(model) if shown else make_skeleton_capsules(model))
     least = PLANAR * model.length if is_planar(model) else 0.0  # a planar arm is a thick line
-    person_like = is_person(model)
-    thick: dict[str | None, float] = {}
-    for capsule in capsules:
-        thick.setdefault(parts[capsule.frame], capsule.radius)
-    for capsule in capsules:
-        own = parts[capsule.frame]
-        above = None if own is None else parts[model.frame(own).parent]
-        start = 0.96 * max(capsule.radius, math.sqrt(capsule.radius * thick.get(above, capsule.radius)))
-        below = find_joint_at(model, parts, T, capsule)
-        end = math.sqrt(capsule.radius * thick.get(below, capsule.radius)) if below else capsule.radius
-        if person_like and capsule.frame in find_person_parts(model):
-            continue
-        start = start if above in thick else max(capsule.radius, end)
-        yield capsule.frame, RoundCone(capsule.a, capsule.b, max(start, least), max(end, least))
-
-
-def find_joint_at(
-    model: Model, parts: dict[str | None, str | None], T: dict[str, Floats], capsule: BodyCapsule
-) -> str | None:
-    """Return the part attached at the far end of a capsule, or None."""
-    end = T[capsule.frame][:3, :3] @ np.array(capsule.b) + T[capsule.frame][:3, 3]
-    for joint in model.joints:
-        if joint.nv and joint.frame in T and parts[joint.parent] == parts[capsule.frame]:
-            place = T[joint.parent] @ np.append(joint.offset.translation, 1.0) if joint.parent else np.zeros(4)
-            if np.linalg.norm(place[:3] - end) < 1e-3 * model.length:
-                return joint.frame
-    return None
+    shaped = find_person_parts(model) if is_person(model) else set()
+    for frame, cone in taper_capsules(model, list(bones)):
+        if frame not in shaped:
+            yield frame, replace(cone, start=max(cone.start, least), end=max(cone.end, least))
+    yield from shape_person(model)
 
 
 def find_person_parts(model: Model) -> set[str]:

@@ -19,8 +19,7 @@ from poise.model import Mesh, Model
 from poise.model.geometry.looks import Material, Patch, Piece
 from poise.model.geometry.shapes import Shape
 from poise.model.memo import MemoSlot, keep_with_model
-from poise.pictures.body.surface import Surface
-from poise.pictures.primitives import mesh_solid
+from poise.pictures.body.surface import Surface, mesh_solid
 
 __all__ = ["find_pieces", "sample_extremes", "tell_missing"]
 

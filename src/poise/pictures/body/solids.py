@@ -8,6 +8,7 @@ limbs taper; an arm has a uniform radius.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -16,19 +17,19 @@ import numpy as np
 from poise.arrays import Floats
 from poise.formats.meshes.looks import list_seen, shows_body
 from poise.kinematics.parts import find_rigid_parts
-from poise.limits.skeleton import BodyCapsule, make_skeleton_capsules
+from poise.limits.skeleton import make_skeleton_capsules
 from poise.model import Model, Object
 from poise.model.geometry.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from poise.model.memo import keep_with_model
-from poise.pictures.body.flesh import find_standing, is_person, place_balls, shape_person, taper_capsules
+from poise.pictures.body.flesh import cover_skeleton, find_standing, is_person, place_balls, taper_capsules
 from poise.pictures.body.joint_balls import join_balls
+from poise.pictures.body.surface import RoundCone
 from poise.spatial import Transform
 
 __all__ = ["Solid", "find_solids", "make_capsule", "place_object"]
 
 
 HEAD_ROLES = ("head", "neck", "chest", "pelvis", "shoulder_l", "shoulder_r")
-MEETING = 2e-3  # relative to model length: ends closer than this meet
 RAIL, RAIL_RODS, RAIL_COLOR = 0.004, 48, (0.55, 0.58, 0.62)  # curve of a path joint; radius per model length
 
 
@@ -66,13 +67,12 @@ def find_solids(model: Model) -> tuple[Solid, ...]:
     if not shows_body(model, shapes):
         meshed = {*parts.values()} - served
     if not shapes and is_bare_person(model):
-        return tuple(make_person(model))
+        return tuple(make_cones(cover_skeleton(model)))
     bones = list(join_balls(model, make_skeleton_capsules(model, meshed if shapes else None)))
     drawn = {parts[bone.frame] for bone in bones} | served
-    found = (*(make_solid(shape) for shape in solid), *taper_solids(model, bones), *make_head(model, drawn))
-    balls = [] if found else place_balls(model)
-    found = found or tuple(make_capsule(frame, np.array(at), np.array(at), radius) for frame, at, radius in balls)
-    return (*found, *lay_rails(model))
+    tapered = make_cones(taper_capsules(model, bones))
+    found = (*(make_solid(shape) for shape in solid), *tapered, *make_head(model, drawn))
+    return (*(found or make_cones(place_balls(model))), *lay_rails(model))
 
 
 def lay_rails(model: Model) -> list[Solid]:
@@ -92,9 +92,8 @@ def is_bare_person(model: Model) -> bool:
     return model.mass == 0.0 and is_person(model)
 
 
-def make_person(model: Model) -> list[Solid]:
-    """Return the flesh of a person as solids: limbs, trunk, skull, palms and soles, in proportion."""
-    cones = [*taper_capsules(model), *shape_person(model)]
+def make_cones(cones: Iterable[tuple[str, RoundCone]]) -> list[Solid]:
+    """Return round cones as solids."""
     return [make_capsule(frame, np.array(c.a), np.array(c.b), (c.start, c.end)) for frame, c in cones]
 
 
@@ -122,56 +121,6 @@ def find_head(model: Model) -> tuple[str, Floats, float] | None:
     long = float(np.linalg.norm(up))
     up = up / long if long > 1e-9 * model.length else model.up_direction
     return model.roles["head"], np.asarray(T[model.roles["head"]][:3, :3].T @ up), radius
-
-
-def taper_solids(model: Model, capsules: list[BodyCapsule]) -> list[Solid]:
-    """Convert capsules to solids with equal radii where they meet.
-
-    Stubs next to a longer bone are left out.
-    """
-    if not capsules:
-        return []
-    T = model.fk(np.array(model.rest))[[model.frames.index(capsule.frame) for capsule in capsules]]
-    ends = np.array([(capsule.a, capsule.b) for capsule in capsules])
-    world = (np.einsum("nij,nkj->nki", T[:, :3, :3], ends) + T[:, None, :3, 3]).reshape(-1, 3)
-    thick = np.array([capsule.radius for capsule in capsules])
-    if is_chain(model):  # masses of an arm are mostly motors, and say little about its shape
-        thick = np.clip(thick, 0.8 * np.median(thick), 1.25 * np.median(thick))
-    long = np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
-    meets = np.linalg.norm(world[:, None] - world[None], axis=-1) < MEETING * model.length
-    radii, limb = np.repeat(thick, 2), np.repeat(long > 2.2 * thick, 2)
-    least, most = np.where(meets, radii, np.inf).min(axis=1), np.where(meets, radii, 0.0).max(axis=1)
-    shared = np.where(limb, np.clip(np.sqrt(least * most), 0.7 * radii, 1.35 * radii), radii)
-    # a massless part between a thin and a thick one, such as a collar bone, starts with the larger radius
-    light = np.repeat([sum_mass(model, capsule.frame) == 0.0 for capsule in capsules], 2)
-    shared = np.where(light & (least < 0.65 * most), 0.95 * most, shared).reshape(-1, 2)
-    longest = {
-        frame: max(long[k] for k, c in enumerate(capsules) if c.frame == frame) for frame in list_frames(capsules)
-    }
-    return [
-        make_capsule(capsule.frame, a, b, (low, high))
-        for k, (capsule, (a, b), (low, high)) in enumerate(zip(capsules, ends, shared.tolist(), strict=True))
-        if long[k] == longest[capsule.frame] or long[k] > 0.8 * thick[k]
-    ]
-
-
-def is_chain(model: Model) -> bool:
-    """Return whether every part carries at most one joint."""
-    parts = find_rigid_parts(model)
-    carried = [parts[joint.parent] for joint in model.joints if joint.kind != "fixed"]
-    return len(carried) == len(set(carried))
-
-
-def list_frames(capsules: list[BodyCapsule]) -> set[str]:
-    """Return the frames that carry the capsules."""
-    return {capsule.frame for capsule in capsules}
-
-
-def sum_mass(model: Model, frame: str) -> float:
-    """Return the total mass of a frame's rigid part [kg]."""
-    parts = find_rigid_parts(model)
-    mine = parts[model.frame(frame).name]
-    return sum(model.frame(name).mass for name in model.frames if parts[name] == mine)
 
 
 def make_capsule(

@@ -1,4 +1,4 @@
-"""Smooth closed surfaces around round cones, for the flesh of body parts.
+"""Surfaces: of simple solids, and smooth closed ones around round cones, for the flesh of body parts.
 
 A round cone is a segment with a radius at each end. The surface is the zero of the smooth minimum of their distances,
 
@@ -17,8 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.arrays import Floats
+from poise.model.geometry.shapes import Geometry
+from poise.model.geometry.triangles import triangulate
+from poise.spatial import Transform
 
-__all__ = ["RoundCone", "Surface", "round_surface"]
+__all__ = ["RoundCone", "Surface", "mesh_solid", "round_surface"]
 
 Faces = NDArray[np.int64]
 
@@ -42,6 +45,16 @@ class Surface:
 
     vertices: Floats
     faces: Faces
+
+    def place(self, offset: Transform) -> Surface:
+        """Return the surface at a transform."""
+        return Surface(np.asarray(offset.apply(self.vertices)), self.faces)
+
+
+def mesh_solid(solid: Geometry) -> Surface | None:
+    """Return the surface of a solid, counter-clockwise from outside; None for a mesh."""
+    found = triangulate(solid)
+    return None if found is None else Surface(*found)
 
 
 def round_surface(cones: Sequence[RoundCone], blend: float = 0.5) -> Surface:
