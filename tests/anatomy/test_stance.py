@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -165,7 +166,7 @@ def read(model: Model, up: np.ndarray = UP) -> BodyShape:
         (lambda: poise.load("panda"), ""),
     ],
 )
-def test_kinds(make, kind: str) -> None:  # type: ignore[no-untyped-def]
+def test_kinds(make: Callable[[], Model], kind: str) -> None:
     assert read(make()).kind == kind
 
 

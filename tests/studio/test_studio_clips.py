@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import time
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,27 +10,15 @@ import numpy as np
 import pytest
 
 import poise
-from lying_zips import HELD, make_lying_zip, measure_peak
-from poise.errors import FormatError
 from poise.studio import Studio
 from poise.studio.clips.edits import ClipEditor
 from poise.studio.clips.player import Player
 from poise.studio.clips.timeline import ClipState, cut_clip
 from poise.studio.puppet import Puppet
-from poise.studio.showable import read_opening
-from poise.studio.web.uploads import unpack
 from waiting import wait_until
-from walks import make_walk, put_skate_in
+from walks import make_swing, make_walk, put_skate_in
 
 FPS = 30.0
-
-
-def make_clip(frames: int = 61) -> poise.Motion:
-    """Make a clip in which an arm swings."""
-    model = poise.load("humanoid")
-    q = np.repeat(np.array(model.rest)[None], frames, axis=0)
-    q[:, model.joint("elbow_l").q] = -0.8 + 0.4 * np.sin(np.arange(frames) / 10)[:, None]
-    return poise.Motion(model, q, FPS)
 
 
 class Stand:
@@ -54,7 +40,7 @@ def stand() -> Stand:
 @pytest.fixture
 def player(stand: Stand) -> Player:
     made = Player(stand.place)
-    made.open(make_clip())
+    made.open(make_swing())
     return made
 
 
@@ -119,7 +105,7 @@ class TurnLock:
 
 
 def test_a_frame_during_undo_and_redo_makes_no_key() -> None:
-    clip, lock = make_clip(), TurnLock()
+    clip, lock = make_swing(), TurnLock()
     puppet = Puppet(clip.model)
     player = Player(puppet.start_at, lock)
     editing = ClipEditor(player, lambda: puppet, lock)
@@ -135,102 +121,13 @@ def test_a_frame_during_undo_and_redo_makes_no_key() -> None:
     assert not editing.redo()
 
 
-# ------------------------------------------------------------------------------------------------ what is opened
-
-
-@pytest.mark.slow
-def test_a_file_with_a_motion_opens_with_it(tmp_path: Path) -> None:
-    clip = make_clip()
-    for ending in (".bvh", ".glb"):
-        poise.save(clip, tmp_path / f"swing{ending}")
-        motion = read_opening(tmp_path / f"swing{ending}").motion
-        assert motion is not None
-        assert len(motion) == len(clip)
-    with pytest.warns(poise.errors.FormatWarning):
-        poise.save(clip.model, tmp_path / "still.glb")
-    assert read_opening(tmp_path / "still.glb").motion is None
-    poise.save(clip[3], tmp_path / "one.bvh")
-    one = read_opening(tmp_path / "one.bvh")
-    assert one.motion is None  # a single pose is a pose
-    assert one.pose is not None
-
-
-def pack(files: dict[str, bytes]) -> bytes:
-    """Pack files as a ZIP."""
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as packed:
-        for name, content in files.items():
-            packed.writestr(name, content)
-    return out.getvalue()
-
-
-def test_a_zip_is_opened_at_its_body(tmp_path: Path) -> None:
-    poise.save(poise.load("panda"), tmp_path / "arm.urdf")
-    text = (tmp_path / "arm.urdf").read_bytes()
-    (tmp_path / "in").mkdir()
-    content = pack({"robot/meshes/a.stl": b"x", "robot/arm.urdf": text, "robot/deep/other.urdf": text})
-    assert unpack(content, tmp_path / "in", "robot.zip") == tmp_path / "in" / "robot" / "arm.urdf"
-
-
-@pytest.mark.slow
-def test_a_folder_is_opened_at_its_body_and_not_at_a_scene_around_it(tmp_path: Path) -> None:
-    pytest.importorskip("mujoco", reason="MJCF needs mujoco: pip install 'poise[formats]'")
-    body = '<mujoco model="arm"><worldbody><body><joint/><geom size="0.1" mass="1"/></body></worldbody></mujoco>'
-    (tmp_path / "robot").mkdir()
-    (tmp_path / "robot" / "zarm.xml").write_text(body)
-    (tmp_path / "robot" / "scene.xml").write_text('<mujoco><include file="zarm.xml"/></mujoco>')
-    assert read_opening(tmp_path / "robot").model.source.endswith("zarm.xml")
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(FormatError, match="holds no body"):
-        read_opening(tmp_path / "empty")
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (pack({"../evil.urdf": b"<robot/>"}), "leads out"),
-        (pack({"/evil.urdf": b"<robot/>"}), "leads out"),
-        (pack({"a.txt": b"hello"}), "holds no body"),
-        (pack({f"{k}.urdf": b"" for k in range(2001)}), "2001 files"),
-        (b"PK no", "cannot be unpacked"),
-    ],
-)
-def test_a_zip_that_leads_out_or_is_too_large_is_refused(content: bytes, message: str, tmp_path: Path) -> None:
-    (tmp_path / "in").mkdir()
-    with pytest.raises(FormatError, match=message):
-        unpack(content, tmp_path / "in", "robot.zip")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
-
-
-@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_a_zip_that_lies_about_its_size_is_never_inflated(method: int, tmp_path: Path) -> None:
-    content = make_lying_zip("robot.urdf", b"<robot/>", 1000, method)
-
-    def open_it() -> None:
-        with pytest.raises(FormatError, match="cannot be unpacked"):
-            unpack(content, tmp_path, "robot.zip")
-
-    assert measure_peak(open_it) < HELD / 8
-    assert sum(path.stat().st_size for path in tmp_path.rglob("*")) <= 1000
-
-
-def test_a_link_in_a_zip_is_refused(tmp_path: Path) -> None:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as packed:
-        link = zipfile.ZipInfo("robot.urdf")
-        link.external_attr = 0o120777 << 16
-        packed.writestr(link, "/etc/passwd")
-    with pytest.raises(FormatError, match="leads out"):
-        unpack(out.getvalue(), tmp_path, "robot.zip")
-
-
 # ------------------------------------------------------------------------------------------------ in the studio
 
 
 @pytest.fixture(scope="module")
 def studio() -> Iterator[Studio]:
     pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
-    with Studio(make_clip(), port=18060, shadows=False) as running:
+    with Studio(make_swing(), port=18060, shadows=False) as running:
         yield running
 
 
@@ -246,7 +143,7 @@ def wait_still(studio: Studio) -> None:
 
 def drag_hand(studio: Studio, by: tuple[float, float, float]) -> np.ndarray:
     """Drag the right hand at one second of the clip, let go, and return where to."""
-    studio.session.player.open(make_clip())
+    studio.session.player.open(make_swing())
     studio.session.player.show_at(1.0)
     place = studio.puppet.transform("hand_r")[:3, 3] + np.array(by)
     studio.puppet.hold("hand_r", place)
@@ -272,7 +169,7 @@ def test_a_clip_is_played_when_it_is_opened(studio: Studio) -> None:
 @pytest.mark.slow
 def test_a_drag_becomes_part_of_the_clip(studio: Studio) -> None:
     place = drag_hand(studio, (0.0, 0.25, 0.15))
-    edited, before = seen(studio.session.player), make_clip()
+    edited, before = seen(studio.session.player), make_swing()
     assert np.linalg.norm(edited[30].position("hand_r") - place) < 2e-3
     assert np.array_equal(edited.q[0], before.q[0])
     assert np.array_equal(edited.q[-1], before.q[-1])
@@ -295,7 +192,7 @@ def test_undo_takes_the_edit_back_and_a_drag_is_one_change(studio: Studio) -> No
 
 @pytest.mark.slow
 def test_undo_drops_a_drag_that_is_not_part_of_the_clip_yet(studio: Studio) -> None:
-    studio.session.player.open(make_clip())
+    studio.session.player.open(make_swing())
     studio.session.player.show_at(1.0)
     q = studio.puppet.q
     studio.puppet.hold("hand_r", studio.puppet.transform("hand_r")[:3, 3] + np.array((0.0, 0.2, 0.1)))
@@ -351,7 +248,7 @@ def test_cancel_frees_the_page_at_once_and_changes_nothing(studio: Studio) -> No
 def test_opening_another_clip_ends_what_was_done_to_the_last(studio: Studio) -> None:
     studio.session.player.open(put_skate_in(make_walk()))
     assert studio.session.editing.lock_feet()
-    studio.session.player.open(make_clip())
+    studio.session.player.open(make_swing())
     assert studio.session.editing.background.task is None
     time.sleep(0.2)
     assert not studio.session.player.edited
@@ -367,7 +264,7 @@ def test_the_ghost_is_the_original_at_the_same_frame(studio: Studio) -> None:
     assert view is not None
     studio.session.player.show_at(1.0)
     row = studio.model.frames.index("hand_r")
-    wanted = make_clip()[30].position("hand_r")
+    wanted = make_swing()[30].position("hand_r")
     assert wait_until(lambda: np.abs(view.model.fk(studio.puppet.q)[row, :3, 3] - wanted).max() > 0.1)
     assert wait_until(lambda: np.abs(view.places[row, :3, 3] - wanted).max() < 1e-9)
     tab.ghost_on.value = False
@@ -380,7 +277,7 @@ def test_what_was_uploaded_is_saved_edited_in_its_own_format(studio: Studio, end
     from poise.studio.downloads import find_kind, make_file, name_file
     from poise.studio.web.uploads import open_upload
 
-    poise.save(make_clip(), tmp_path / f"swing{ending}")
+    poise.save(make_swing(), tmp_path / f"swing{ending}")
     open_upload(studio.session, f"swing{ending}", (tmp_path / f"swing{ending}").read_bytes())
     studio.session.player.stop()
     studio.session.player.show_at(1.0)
@@ -403,7 +300,7 @@ def test_what_was_uploaded_is_saved_edited_in_its_own_format(studio: Studio, end
 
 @pytest.mark.slow
 def test_the_floor_lies_under_the_whole_clip(studio: Studio) -> None:
-    clip = make_clip()
+    clip = make_swing()
     q = clip.q.copy()
     q[15:25, 1] -= 0.7  # deeper for a while
     studio.show(poise.Motion(clip.model, q, FPS))
@@ -435,12 +332,12 @@ def test_the_command_opens_a_clip_with_the_options_of_info(monkeypatch: pytest.M
             """Come back at once."""
 
     monkeypatch.setattr(studio, "Studio", Nothing)
-    poise.save(make_clip(), tmp_path / "swing.bvh")
+    poise.save(make_swing(), tmp_path / "swing.bvh")
     given = ["studio", str(tmp_path / "swing.bvh"), "--no-open", "--scale", "0.5", "--tool", "hand_l", "0", "0.1", "0"]
     shown = CliRunner().invoke(app, given)
     assert shown.exit_code == 0, shown.output
     (motion,) = opened
     assert isinstance(motion, poise.Motion)
     assert "tool" in motion.model.frames
-    assert motion.model.length == pytest.approx(0.5 * make_clip().model.length, rel=0.2)
+    assert motion.model.length == pytest.approx(0.5 * make_swing().model.length, rel=0.2)
     assert CliRunner().invoke(app, ["studio", "humanod", "--no-open"]).exit_code == 2

@@ -170,3 +170,11 @@ def make_stage() -> poise.Model:
     b.add_joint("lower", "elbow", "scale", axis=(1, 0, 0), length=0.3, lower=0.7, upper=1.5, mass=1.0)
     b.add_joint("wrist", "lower", "ball")
     return b.add_frame("hand", "wrist", (0.1, 0, 0)).build()
+
+
+def build_elbow_arm(**elbow: Any) -> poise.ModelBuilder:
+    """Two hinges and a tip; keywords go to the elbow."""
+    builder = poise.ModelBuilder("arm")
+    builder.add_joint("shoulder", None, "revolute", frame="upper_arm", lower=-2, upper=2, mass=2, center=(0.2, 0, 0))
+    builder.add_joint("elbow", "upper_arm", "revolute", **dict[str, Any](offset=(0.4, 0, 0), mass=1.0) | elbow)
+    return builder.add_frame("tip", "elbow", (0.3, 0, 0))

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+import poise
+
 CODES = {"i1": 5120, "u1": 5121, "i2": 5122, "u2": 5123, "u4": 5125, "f4": 5126}
 TYPES = {1: "SCALAR", 2: "VEC2", 3: "VEC3", 4: "VEC4", 16: "MAT4"}
 
@@ -191,3 +193,16 @@ def arm(**root: Any) -> File:
 def quaternion(axis: Any, angle: float) -> list[float]:
     axis = np.asarray(axis, float) / np.linalg.norm(axis)
     return [*(np.sin(angle / 2) * axis), float(np.cos(angle / 2))]
+
+
+def off(model: poise.Model, q: np.ndarray, root: dict[str, Any], *, turns: bool = True) -> float:
+    """How far the model's frames are from the products of the nodes' matrices."""
+    world = worlds(root)
+    worst = 0.0
+    for i, node in enumerate(root["nodes"]):
+        here = model.fk(q, node["name"])
+        worst = max(worst, float(np.abs(here[:3, 3] - world[i][:3, 3]).max()))
+        if turns:
+            linear = world[i][:3, :3]
+            worst = max(worst, float(np.abs(here[:3, :3] - linear / np.cbrt(np.linalg.det(linear))).max()))
+    return worst

@@ -11,7 +11,7 @@ import poise
 from poise import Motion, Solver
 from poise.goals import Goal, Orient, Reach, Rest
 
-__all__ = ["PERIOD", "PHASES", "STANCE", "make_walk", "put_skate_in", "stands"]
+__all__ = ["PERIOD", "PHASES", "STANCE", "make_swing", "make_walk", "put_skate_in", "stands"]
 
 PERIOD, STANCE, STRIDE, LIFT = 1.2, 0.62, 0.45, 0.09  # s, share of the period, m a period, m
 PHASES = {"l": 0.0, "r": 0.5}
@@ -68,3 +68,11 @@ def put_skate_in(walk: Motion, size: float = 0.002, seed: int = 1) -> Motion:
         for hz in (0.5, 1.0, 2.0)
     )
     return Motion(model, model.clamp(model.integrate(walk.q, sway)), walk.fps)
+
+
+def make_swing(frames: int = 61) -> poise.Motion:
+    """Make a clip in which an arm swings, at 30 frames per second."""
+    model = poise.load("humanoid")
+    q = np.repeat(np.array(model.rest)[None], frames, axis=0)
+    q[:, model.joint("elbow_l").q] = -0.8 + 0.4 * np.sin(np.arange(frames) / 10)[:, None]
+    return poise.Motion(model, q, 30.0)
