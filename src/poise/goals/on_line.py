@@ -14,20 +14,13 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from numpy import float64
-from numpy.typing import NDArray
-
-from poise.goals.direction import place_on_frame, read_axis, read_point
-from poise.goals.goal import POSITION, Goal, GoalRows, read_one_weight
-from poise.goals.on_plane import pack_axis, read_pair
-from poise.kinematics.regions import read_position
-from poise.model import Model
+from poise.goals.on_plane import OnAxis
 
 __all__ = ["OnLine"]
 
 
 @dataclass(frozen=True, eq=False)
-class OnLine(Goal):
+class OnLine(OnAxis):
     """Keep a frame, or a point of it, on a line.
 
     Attributes:
@@ -46,28 +39,5 @@ class OnLine(Goal):
     relative_to: str | None = None
 
     default_name = "on_line"
-
-    def __post_init__(self) -> None:
-        self.check_common()
-        object.__setattr__(self, "point", read_position(self.point, "OnLine: point"))
-        object.__setattr__(self, "direction", read_axis(self.direction, "OnLine: direction"))
-        object.__setattr__(self, "at", read_point(self.at, "OnLine: at"))
-        read_one_weight(self.weight, 0, "OnLine")
-
-    def rows(self, model: Model) -> GoalRows:
-        """Return the goal for the kernels; see `Goal.rows`."""
-        return GoalRows(
-            op=POSITION,
-            frame=self.frame,
-            base=self.relative_to,
-            point=place_on_frame(self.at),
-            weight=read_one_weight(self.weight, slice(0, 2), "OnLine"),
-            target=pack_axis(self.point, self.direction),
-            exact=False,
-            convert=self._convert,
-            local=True,
-            size=3,
-        )
-
-    def _convert(self, target: Any) -> NDArray[float64]:
-        return pack_axis(*read_pair(target, self.direction, "OnLine", "direction"))
+    axis = "direction"
+    active = slice(0, 2)

@@ -11,7 +11,7 @@ ACM TOG 13(4), 1994 (plane goals).
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +24,48 @@ from poise.kinematics.regions import read_position
 from poise.model import Model
 from poise.spatial import Rotation
 
-__all__ = ["OnPlane", "pack_axis", "read_pair"]
+__all__ = ["OnAxis", "OnPlane", "pack_axis"]
+
+
+class OnAxis(Goal):
+    """A goal on a point relative to an axis of a target: `axis` is its field, and `active` the rows that count."""
+
+    axis: ClassVar[str]
+    active: ClassVar[int | slice]
+    frame: str
+    point: Any
+    at: Any
+    relative_to: str | None
+
+    def __post_init__(self) -> None:
+        self.check_common()
+        what, axis = type(self).__name__, self.axis
+        object.__setattr__(self, "point", read_position(self.point, f"{what}: point"))
+        object.__setattr__(self, axis, read_axis(getattr(self, axis), f"{what}: {axis}"))
+        object.__setattr__(self, "at", read_point(self.at, f"{what}: at"))
+        read_one_weight(self.weight, 0, what)
+
+    def rows(self, model: Model) -> GoalRows:
+        """Return the goal for the kernels; see `Goal.rows`."""
+        return GoalRows(
+            op=POSITION,
+            frame=self.frame,
+            base=self.relative_to,
+            point=place_on_frame(self.at),
+            weight=read_one_weight(self.weight, self.active, type(self).__name__),
+            target=pack_axis(self.point, getattr(self, self.axis)),
+            exact=False,
+            convert=self._convert,
+            local=True,
+            size=3,
+        )
+
+    def _convert(self, target: Any) -> NDArray[np.float64]:
+        return pack_axis(*read_pair(target, getattr(self, self.axis), type(self).__name__, self.axis))
 
 
 @dataclass(frozen=True, eq=False)
-class OnPlane(Goal):
+class OnPlane(OnAxis):
     """Keep a frame, or a point of it, on a plane.
 
     Attributes:
@@ -47,31 +84,8 @@ class OnPlane(Goal):
     relative_to: str | None = None
 
     default_name = "on_plane"
-
-    def __post_init__(self) -> None:
-        self.check_common()
-        object.__setattr__(self, "point", read_position(self.point, "OnPlane: point"))
-        object.__setattr__(self, "normal", read_axis(self.normal, "OnPlane: normal"))
-        object.__setattr__(self, "at", read_point(self.at, "OnPlane: at"))
-        read_one_weight(self.weight, 2, "OnPlane")
-
-    def rows(self, model: Model) -> GoalRows:
-        """Return the goal for the kernels; see `Goal.rows`."""
-        return GoalRows(
-            op=POSITION,
-            frame=self.frame,
-            base=self.relative_to,
-            point=place_on_frame(self.at),
-            weight=read_one_weight(self.weight, 2, "OnPlane"),
-            target=pack_axis(self.point, self.normal),
-            exact=False,
-            convert=self._convert,
-            local=True,
-            size=3,
-        )
-
-    def _convert(self, target: Any) -> NDArray[np.float64]:
-        return pack_axis(*read_pair(target, self.normal, "OnPlane", "normal"))
+    axis = "normal"
+    active = 2
 
 
 def pack_axis(point: Triple, axis: Triple) -> NDArray[np.float64]:
