@@ -12,18 +12,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from poise.limits.limit import Limit, RateBounds
-from poise.limits.speed import bound_each, read_most
-from poise.model import Model
+from poise.limits.speed import RateLimit
 
 __all__ = ["Acceleration"]
 
 
 @dataclass(frozen=True)
-class Acceleration(Limit):
+class Acceleration(RateLimit):
     """Bound the acceleration of joints.
 
     Attributes:
@@ -32,15 +27,4 @@ class Acceleration(Limit):
     """
 
     max: Any
-    timed: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        self.settle("acceleration", max=read_most(self.max, "Acceleration"))
-
-    def bounds(self, model: Model) -> NDArray[np.float64]:
-        """Return the largest acceleration of every velocity [rad/s^2, m/s^2]; infinite if unbounded."""
-        return bound_each(model, self.max, "Acceleration")
-
-    def bound_rates(self, model: Model) -> RateBounds:
-        """Return the bounds on velocities; see `Limit.bound_rates`."""
-        return RateBounds(acceleration=self.bounds(model))
+    rate: ClassVar[str] = "acceleration"

@@ -21,13 +21,32 @@ from poise.limits.limit import Limit, RateBounds
 from poise.model import Model
 from poise.model.joints.joint import get_name
 
-__all__ = ["Speed", "bound_each", "read_most"]
+__all__ = ["RateLimit", "Speed"]
 
 Most = float | tuple[tuple[str, tuple[float, ...]], ...]
 
 
+class RateLimit(Limit):
+    """A limit on rates of joints; `rate` is its field in `RateBounds`."""
+
+    rate: ClassVar[str]
+    timed: ClassVar[bool] = True
+    max: Any
+
+    def __post_init__(self) -> None:
+        self.settle(self.rate, max=read_most(self.max, type(self).__name__))
+
+    def bounds(self, model: Model) -> NDArray[np.float64]:
+        """Return the bound of every velocity, in the units of `max`; infinite if unbounded."""
+        return bound_each(model, self.max, type(self).__name__)
+
+    def bound_rates(self, model: Model) -> RateBounds:
+        """Return the bounds on velocities; see `Limit.bound_rates`."""
+        return RateBounds(**{self.rate: self.bounds(model)})
+
+
 @dataclass(frozen=True)
-class Speed(Limit):
+class Speed(RateLimit):
     """Bound the speed of joints.
 
     Attributes:
@@ -35,18 +54,7 @@ class Speed(Limit):
     """
 
     max: Any
-    timed: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        self.settle("speed", max=read_most(self.max, "Speed"))
-
-    def bounds(self, model: Model) -> NDArray[np.float64]:
-        """Return the largest speed of every velocity [rad/s, m/s]; infinite if unbounded."""
-        return bound_each(model, self.max, "Speed")
-
-    def bound_rates(self, model: Model) -> RateBounds:
-        """Return the bounds on velocities; see `Limit.bound_rates`."""
-        return RateBounds(speed=self.bounds(model))
+    rate: ClassVar[str] = "speed"
 
 
 def read_most(given: Any, what: str) -> Most:
