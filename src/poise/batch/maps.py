@@ -201,7 +201,7 @@ def solve_pieces(
     for piece in asked.cut(DEVICE_ROWS if on_device else ROWS):
         targets = asked.make_targets(piece, R, xp)
         rows = len(targets)
-        report = None if progress is None else shift(progress, done, asked.rows)
+        report = None if progress is None else shift_progress(progress, done, asked.rows)
         answer = solver.solve(targets, progress=report)
         codes = answer.codes.reshape(-1, each)
         numbers = asked.numbers[piece]
@@ -216,8 +216,8 @@ def solve_pieces(
     return counts, best
 
 
-def shift(progress: Progress, before: int, total: int) -> Progress:
-    """Report the progress of one piece as the progress of the whole map."""
+def shift_progress(progress: Progress, before: int, total: int) -> Progress:
+    """Return a callback that reports the progress of a part as that of the whole."""
     return lambda done, _: progress(before + done, total)
 
 

@@ -38,22 +38,24 @@ NOTHING = 1e-9  # relative to the longest possible gradient: a converged search 
 def find_active_limits(solution: Solution) -> tuple[ActiveLimit, ...]:
     """Return the limits that the answer touches, strongest first, then those that exempt joints exceed."""
     at = linearise(solution)
-    options = solution.solver.options
-    held = may_move(solution.model, options.joints) & (options.limit_handling != "off")
-    ranges = [limit for joint in solution.model.joints for limit in find_joint_limits(solution, joint, held)]
+    ranges = find_ranges(solution)
     others = [describe_limit(rule) for rule in find_touched(solution, at)]
     weighed = weigh(solution, at, [limit for limit in (*ranges, *others) if not limit.exempt])
     found = (*merge_limits(weighed), *(limit for limit in ranges if limit.exempt))
     return tuple(sorted(found, key=lambda limit: (limit.exempt, -limit.multiplier)))
 
 
+def find_ranges(solution: Solution) -> list[ActiveLimit]:
+    """Return the joint ranges that the answer touches or exceeds."""
+    options = solution.solver.options
+    held = may_move(solution.model, options.joints) & (options.limit_handling != "off")
+    return [limit for joint in solution.model.joints for limit in find_joint_limits(solution, joint, held)]
+
+
 def find_broken_limits(solution: Solution) -> Iterator[ActiveLimit]:
     """Yield the limits that the answer violates, excluding joints that may not move; one per kind, name and side."""
     at = linearise(solution)
-    options = solution.solver.options
-    held = may_move(solution.model, options.joints) & (options.limit_handling != "off")
-    ranges = [limit for joint in solution.model.joints for limit in find_joint_limits(solution, joint, held)]
-    beyond = [limit for limit in ranges if not limit.exempt and is_beyond(solution, limit)]
+    beyond = [limit for limit in find_ranges(solution) if not limit.exempt and is_beyond(solution, limit)]
     others = [describe_limit(rule) for rule in find_touched(solution, at)]
     open_loop = 2.0 * CLOSE * solution.model.length
     broken = [x for x in others if (x.value > open_loop if x.kind == "closed" else at.gaps[x.rule] < 0.0)]

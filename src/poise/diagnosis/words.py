@@ -16,7 +16,6 @@ from poise.solvers.solution import Solution
 
 __all__ = [
     "is_angle",
-    "join_names",
     "say_angle",
     "say_count",
     "say_error",
@@ -216,9 +215,3 @@ def say_direction(v: Floats) -> str:
 def say_count(n: int, one: str, many: str) -> str:
     """Return a number with its noun in the right form."""
     return f"{n} {one if n == 1 else many}"
-
-
-def join_names(names: list[str]) -> str:
-    """Return names as 'a', 'b' and 'c'."""
-    shown = [repr(name) for name in names]
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from poise.arrays import Floats
 from poise.kinematics.parts import find_rigid_parts
-from poise.limits.skeleton import BodyCapsule, make_skeleton_capsules, make_triple
+from poise.limits.skeleton import BodyCapsule, make_skeleton_capsules
 from poise.model import Model
 from poise.model.geometry.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
+from poise.model.geometry.solids import make_triple
 from poise.model.memo import keep_with_model
 from poise.native import core
 

@@ -20,9 +20,9 @@ from poise.kinematics.parts import find_rigid_parts
 from poise.limits.capsules import BodyCapsule, body_capsules, choose_pairs, cover_solid
 from poise.limits.clearance import Clearance
 from poise.limits.limit import LimitRow, LimitRows
-from poise.limits.skeleton import make_triple
 from poise.model import Model, Object
 from poise.model.geometry.shapes import Box, Shape
+from poise.model.geometry.solids import make_triple
 from poise.native import core
 from poise.spatial import Transform
 

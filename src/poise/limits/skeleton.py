@@ -21,6 +21,7 @@ import numpy as np
 from poise.arrays import Floats, Triple
 from poise.kinematics.parts import find_rigid_parts
 from poise.model import Model
+from poise.model.geometry.solids import make_triple
 from poise.model.joints.joint import Joint
 
 __all__ = ["BodyCapsule", "find_water_radius", "make_skeleton_capsules"]
@@ -205,9 +206,3 @@ def lift_point(point: Floats, radius: float, T: Floats, up: Floats, ground: floa
     height = float((T[:3, :3] @ point + T[:3, 3]) @ up)
     lifted: Floats = point + max(0.0, ground + radius - height) * (T[:3, :3].T @ up)
     return lifted
-
-
-def make_triple(point: Floats) -> Triple:
-    """Return three numbers as a tuple."""
-    x, y, z = (point + 0.0).tolist()
-    return x, y, z

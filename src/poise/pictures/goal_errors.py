@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from poise.goals.goal import ANGULAR
 from poise.pictures.marks import MISSED, REACHED
+from poise.solvers.proofs import find_tolerances
 from poise.solvers.report.show import say_length, say_radians
 from poise.solvers.solution import Solution
 
@@ -20,8 +20,7 @@ def draw_goal_errors(axes: Any, solution: Solution) -> None:
     """Draw the errors of all goals in tolerances, on a logarithmic scale; goals right of the line are missed."""
     goals = list(solution.errors.items())
     for k, (name, errors) in enumerate(goals):
-        goal = solution.solver.goals[name]
-        allowed = goal.tolerances(solution.model, goal.rows(solution.model).op in ANGULAR)
+        allowed = find_tolerances(solution.model, solution.solver.goals[name])
         part = max(errors[unit] / max(allowed[unit], 1e-300) for unit in (0, 1))
         color = REACHED if part <= 1.0 else MISSED
         place = max(part, LEAST)

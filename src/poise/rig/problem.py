@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.goals import Align, Balance, Goal, LookAt, OnPlane, Orient, Reach, Rest
-from poise.goals.goal import ANGULAR
 from poise.limits import Limit
 from poise.rig.handle import GROUND_LAYER, Handle
 from poise.rig.handles import Handles
@@ -33,6 +32,7 @@ from poise.rig.solver_factory import RigProblem, SolverMaker, make_solver
 from poise.rig.standing.floor import Floor
 from poise.rig.standing.stance import Flat
 from poise.solvers import Solution, Solver
+from poise.solvers.proofs import find_tolerances
 
 __all__ = ["Problems", "name_aim", "name_knee", "name_pole", "name_turn"]
 
@@ -138,20 +138,20 @@ class Problems:
         if known is not solver:
             goals = [solver.goals[name] for name in solver.row_names]
             if not all(goal.counts for goal in goals):
-                own = [goal.tolerances(self.model, goal.rows(self.model).op in ANGULAR) for goal in goals]
-                allowed = np.array(own)
+                allowed = np.array([find_tolerances(self.model, goal) for goal in goals])
                 allowed[[not goal.counts for goal in goals]] = np.inf
             self._allowed[id(solver)] = solver, allowed
         return allowed
 
     def measure_pins(self, solution: Solution) -> float:
         """Return the largest error of the goals on the level of pins, relative to their tolerance; 0 without pins."""
-        model, worst = self.model, 0.0
-        for name, goal in solution.solver.goals.items():
-            if goal.priority == PINS and name in solution.errors:
-                allowed = goal.tolerances(model, goal.rows(model).op in ANGULAR)
-                worst = max(worst, *np.divide(solution.errors[name], allowed))
-        return float(worst)
+        pins = {name: goal for name, goal in solution.solver.goals.items() if goal.priority == PINS}
+        shares = [
+            np.divide(solution.errors[name], find_tolerances(self.model, goal))
+            for name, goal in pins.items()
+            if name in solution.errors
+        ]
+        return float(np.max(shares, initial=0.0))
 
     def make_key(self, state: Snapshot) -> tuple[Any, ...]:
         """Return the key of a state's solver: everything but the targets."""

@@ -335,6 +335,14 @@ def _read_direction(x: ArrayLike, name: str) -> Array:
     return _normalize(vector)
 
 
+def turn_z_to(axis: Array) -> Array:
+    """Return a rotation matrix whose third column is the unit vector `axis`."""
+    helper = np.eye(3)[int(np.argmin(np.abs(axis)))]
+    x = np.cross(helper, axis)
+    x /= np.linalg.norm(x)
+    return np.stack([x, np.cross(axis, x), axis], axis=1)
+
+
 def _normalize(vector: Array) -> Array:
     """Return unit vectors; dividing by the largest entry first avoids overflow and underflow."""
     vector = vector / np.max(np.abs(vector), axis=-1, keepdims=True)

@@ -25,6 +25,19 @@ def are_alike(a: Any, b: Any) -> bool:
     return all(np.array_equal(x, y) if isinstance(x, np.ndarray) else bool(x == y) for x, y in pairs)
 
 
+class Named:
+    """A part with a name; equal to its name, and to another part that agrees in every field."""
+
+    __slots__ = ()
+    name: str
+
+    def __eq__(self, other: object) -> bool:
+        return self.name == other if isinstance(other, str) else type(other) is type(self) and are_alike(self, other)
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+
 @dataclass(frozen=True, slots=True)
 class Mimic:
     """Follows another joint: value = ratio * leader + offset."""
@@ -59,7 +72,7 @@ class BallRange:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Joint:
+class Joint(Named):
     """One joint of a model. Equal to its name, so that `"elbow" in model.joints` works.
 
     Attributes:
@@ -158,14 +171,6 @@ class Joint:
         own = self.coordinates[k].name
         return f"{self.name}.{own}" if own else self.name
 
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, str):
-            return self.name == other
-        return isinstance(other, Joint) and are_alike(self, other)
-
-    def __hash__(self) -> int:
-        return hash(self.name)
-
     def __str__(self) -> str:
         return print_joint(self)
 
@@ -174,7 +179,7 @@ class Joint:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Frame:
+class Frame(Named):
     """A named coordinate frame on the body.
 
     Attributes:
@@ -192,14 +197,6 @@ class Frame:
     offset: Transform
     mass: float
     center: Floats
-
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, str):
-            return self.name == other
-        return isinstance(other, Frame) and are_alike(self, other)
-
-    def __hash__(self) -> int:
-        return hash(self.name)
 
     def __str__(self) -> str:
         return self.name

@@ -106,11 +106,6 @@ class KindFacts:
         """Whether each velocity is an angle per second."""
         return (*(c.unit == "rad" for c in self.coordinates), *[True] * (3 * self.quaternion))
 
-    @property
-    def slides_first(self) -> int:
-        """The number of coordinates that are lengths."""
-        return sum(self.slides)
-
 
 def make_basis(axis: Floats) -> Floats:
     """Return a rotation whose third column is the unit `axis`; exact for x, y and z."""

@@ -22,7 +22,8 @@ from poise.model import Model, ModelBuilder, Object
 from poise.model.derive import add_objects
 from poise.model.spec import FrameSpec
 from poise.motion.objects.palms import Palm, find_flesh, find_hand, find_palm
-from poise.spatial import Rotation, Transform
+from poise.spatial import Transform
+from poise.spatial.rotation import turn_z_to
 
 __all__ = ["GraspScene", "Grip", "make_scene"]
 
@@ -189,11 +190,3 @@ def choose_face(model: Model, thing: Object, palm: Palm, T_world_thing: Floats, 
         if score > most + 1e-9:
             best, most = face, score
     return best
-
-
-def turn_z_to(axis: Floats) -> Rotation:
-    """Return a rotation whose z axis is `axis`."""
-    helper = np.eye(3)[int(np.argmin(np.abs(axis)))]
-    x = np.cross(helper, axis)
-    x /= np.linalg.norm(x)
-    return Rotation.from_matrix(np.stack([x, np.cross(axis, x), axis], axis=1))

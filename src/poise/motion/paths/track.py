@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from poise.arrays import Floats
 from poise.batch import solve_batch
+from poise.batch.maps import shift_progress
 from poise.errors import InvalidValue, ShapeMismatch, name_not_found
 from poise.goals import Goal, Grasp, Rest
 from poise.goals.reach import OverTime, Reach
@@ -307,11 +308,6 @@ def list_jumps(made: Motion, goals: Mapping[str, Goal], paths: Mapping[str, Floa
     ((name, goal),) = goals.items()
     assert isinstance(goal, Reach)
     return find_jumps(made.model, goal, paths[name], made.q)
-
-
-def shift_progress(progress: Progress, before: int, total: int) -> Progress:
-    """Return a callback that reports the progress of a part as that of the whole."""
-    return lambda done, _: progress(before + done, total)
 
 
 def solve_frames(

@@ -25,6 +25,7 @@ from poise.pictures.body.flesh import cover_skeleton, find_standing, is_person, 
 from poise.pictures.body.joint_balls import join_balls
 from poise.pictures.body.surface import RoundCone
 from poise.spatial import Transform
+from poise.spatial.rotation import turn_z_to
 
 __all__ = ["Solid", "find_solids", "make_capsule", "place_object"]
 
@@ -137,14 +138,6 @@ def make_capsule(
     T[:3, 3] = (a + b) / 2
     low, high = radius if isinstance(radius, tuple) else (radius, radius)
     return Solid(frame, "capsule", T, (0.0, 0.0, length / 2), (low, high), color)
-
-
-def turn_z_to(axis: Floats) -> Floats:
-    """Return a rotation whose third column is `axis`."""
-    helper = np.eye(3)[int(np.argmin(np.abs(axis)))]
-    x = np.cross(helper, axis)
-    x /= np.linalg.norm(x)
-    return np.stack([x, np.cross(axis, x), axis], axis=1)
 
 
 def place_object(thing: Object, T_world_thing: Floats | None = None) -> Solid:
