@@ -27,7 +27,7 @@ from poise.motion.retargeting.branch_joiner import BranchJoiner
 from poise.motion.retargeting.correspondence import CarryOver
 from poise.motion.retargeting.goal_targets import Ground
 from poise.motion.retargeting.mapping import Mapping
-from poise.motion.retargeting.online import carry_online
+from poise.motion.retargeting.online import Retargeter, carry_online
 from poise.motion.retargeting.options import check_clip, check_contacts, check_progress
 from poise.motion.retargeting.result import HOLD_WEIGHT, Retargeted, make_result, prepare
 from poise.motion.retargeting.transfer import carry_contacts, find_air, find_holds, measure_standing_ankle
@@ -83,7 +83,8 @@ def retarget(
     check_contacts(contacts, mode)
     check_progress(progress)
     if mode == "online":
-        return carry_online(clip, model, mapping, scale, joints, read_limits(limits), smooth, progress, floor)
+        live = Retargeter(clip.model, model, mapping, scale, joints, limits, smooth, clip.fps, floor)
+        return carry_online(live, clip, progress)
     rules, smooth = read_limits(limits), read_number(smooth, "smooth", 0.0)
     carrying = prepare(clip.model, model, mapping, scale, joints)
     one = clip if carrying.source is clip.model else Motion(carrying.source, clip.q, clip.fps)  # one of several people

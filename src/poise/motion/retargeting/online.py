@@ -174,20 +174,9 @@ def lift_root(root: Root, q: Floats, way: Floats) -> Floats:
     return out
 
 
-def carry_online(
-    clip: Motion,
-    model: Model,
-    mapping: Mapping | None,
-    scale: float | str | dict[str, float | str],
-    joints: Sequence[str] | None,
-    limits: tuple[Limit, ...],
-    smooth: float,
-    progress: Progress | None,
-    floor: float | None = None,
-) -> Retargeted:
+def carry_online(live: Retargeter, clip: Motion, progress: Progress | None) -> Retargeted:
     """Retarget a clip frame by frame, like a stream."""
-    live = Retargeter(clip.model, model, mapping, scale, joints, limits, smooth, clip.fps, floor)
-    q, stood = np.empty((len(clip), model.nq)), list[list[Floats | None]]()
+    q, stood = np.empty((len(clip), live.model.nq)), list[list[Floats | None]]()
     for t, frame in enumerate(clip.q):
         q[t] = live.step(frame).q
         stood.append(live.contacts.list_standing())
@@ -195,7 +184,7 @@ def carry_online(
             progress(t + 1, len(clip))
     ledger = list_contacts(stood, live, len(clip), clip.fps)
     track = Track(Motion(live.carrying.model, q, clip.fps), {}, {}, ledger)
-    return make_result(live.carrying, model, track, clip)
+    return make_result(live.carrying, live.model, track, clip)
 
 
 def list_contacts(stood: list[list[Floats | None]], live: Retargeter, frames: int, fps: float) -> Contacts:
