@@ -13,15 +13,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from poise.arrays import Floats
 from poise.goals import Goal, Reach, Rest
-from poise.kinematics import Motion, Pose
+from poise.kinematics import Motion
 from poise.limits import Limit
 from poise.model import Model
+from poise.motion.clips.clip_targets import ClipTargets
 from poise.motion.clips.result import Track
-from poise.motion.clips.whole_clip import Progress
 from poise.motion.contact.detector import ContactDetector
 from poise.motion.contact.ledger import Contact, Contacts, Place
 from poise.motion.contact.soles import SolePoint, find_soles
@@ -36,40 +35,31 @@ STRAY_M = 0.05  # largest distance between a held point and its position on the 
 MAX_FRAME_STEP = 0.3  # rad (slides: relative to the model's length): largest step of one frame
 
 
-def follow(
-    model: Model,
-    goals: Mapping[str, Goal],
-    paths: Mapping[str, Floats],
-    fps: float,
-    start: ArrayLike | Pose | None,
-    contacts: Contacts | str,
-    limits: Sequence[Limit],
-    progress: Progress | None,
-) -> Track:
+def follow(clip: ClipTargets, contacts: Contacts | str) -> Track:
     """Solve each frame from the previous one; the cost per frame is constant.
 
     A contact holds its point at its position when the contact began, with priority over the goals.
     """
-    frames = max(len(path) for path in paths.values() if path.ndim > 1)
-    stream = Stream(model, goals, limits, fps, read_start(model, start), begun=start is not None)
+    model, goals, frames, fps = clip.model, clip.goals, clip.frames, clip.fps
+    stream = Stream(model, goals, clip.limits, fps, read_start(model, clip.start), begun=clip.start is not None)
     watch = FootWatch(stream.copy_free()) if isinstance(contacts, str) else None
     ledger = Contacts((), frames, fps) if isinstance(contacts, str) else contacts
     record = Record(model)
     served = {name: goal for name, goal in goals.items() if not isinstance(goal, Rest)}
     out, errors = np.empty((frames, model.nq)), {name: np.zeros((frames, 2)) for name in served}
     for t in range(frames):
-        targets = {name: path[t] if path.ndim > 1 else path for name, path in paths.items()}
+        targets = {name: path[t] if path.ndim > 1 else path for name, path in clip.paths.items()}
         standing = list_given(ledger, t) if watch is None else watch.watch(targets, record.places)
         record.update(t, standing, stream.q)
         solution = stream.go_on(targets, record.places)
         out[t] = stream.q
         for name in served:
             errors[name][t] = solution.errors[name]
-        if progress is not None:
-            progress(t + 1, frames)
+        if clip.progress is not None:
+            clip.progress(t + 1, frames)
     tolerances = {name: goal.tolerances(model, False) for name, goal in served.items()}
     held = Contacts(tuple(record.close(frames)), frames, fps, ledger.floor)
-    return Track(Motion(model, out, fps), errors, tolerances, held, limits=tuple(limits))
+    return Track(Motion(model, out, fps), errors, tolerances, held, limits=clip.limits)
 
 
 @dataclass(eq=False)

@@ -18,7 +18,7 @@ from poise.arrays import Floats
 from poise.batch import BatchSolver
 from poise.goals import Goal
 from poise.goals.reach import Reach
-from poise.kinematics import Pose
+from poise.kinematics import Motion, Pose
 from poise.model import Model
 from poise.motion.paths.midpoints import find_broken
 from poise.motion.paths.routes import RECONFIGURATION_STEP, Steps, choose_way
@@ -52,7 +52,7 @@ class Route:
 
 
 def find_route(
-    model: Model, goals: Mapping[str, Goal], paths: Mapping[str, Floats], start: ArrayLike | Pose | None
+    model: Model, goals: Mapping[str, Goal], paths: Mapping[str, Floats], start: ArrayLike | Pose | Motion | None
 ) -> Route | None:
     """Return the best route along a path of transforms, or None if the answers cannot be listed."""
     if len(goals) != 1 or set(goals) != set(paths):

@@ -9,7 +9,7 @@ path (`branches`). In online mode frames are solved one by one, without look-ahe
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -26,13 +26,12 @@ from poise.kinematics import Motion, Pose
 from poise.limits import Limit
 from poise.model import Model
 from poise.motion.clips.clip_limits import Rates, find_broken, part_limits, read_limits, read_number
-from poise.motion.clips.edit import reject_postures
-from poise.motion.clips.lock import fill_places, list_goals, read_contacts
+from poise.motion.clips.clip_targets import ClipTargets
 from poise.motion.clips.result import Track
 from poise.motion.clips.stream_solver import follow
-from poise.motion.clips.whole_clip import ClipGoal, Progress, convert_path, solve_whole
+from poise.motion.clips.whole_clip import Progress
 from poise.motion.contact.ledger import Contacts
-from poise.motion.objects.manipulation import handle, read_rate
+from poise.motion.objects.manipulation import Manipulation, read_rate
 from poise.motion.paths.branches import Route, find_route
 from poise.motion.paths.midpoints import bring_home, find_jumps
 from poise.solvers import Solver
@@ -41,11 +40,9 @@ from poise.solvers.table import name_goals
 
 __all__ = ["track"]
 
-GUIDE_WEIGHT = 1e-6  # cost of a displacement from the first guess, relative to a goal's residual
 BRANCH_JUMP = 0.6  # rad per frame: a larger step is a change of branch
 UNANSWERED_WEIGHT = 1e-6  # weight of a waypoint without an answer, which is interpolated from its neighbours
 SAME_COST_RATIO = 1.01  # ratio of two costs that count as equal
-GUIDE_CUTOFF = 3.0  # Hz: the guide is the guess below this frequency
 
 
 def track(
@@ -93,43 +90,14 @@ def track(
     for name, path in moving.items():
         named[name], moving[name] = move_to_world(model, named[name], path)
     rules, still = read_limits(limits), {name: aim_first(goal, moving.get(name)) for name, goal in named.items()}
-    if any(isinstance(goal, Grasp) for goal in still.values()):
-        return handle(model, still, moving, frames, rate, start, contacts, rules, smooth, mode, progress)
-    start = start[0] if isinstance(start, Motion) else start
-    if mode == "online":
-        ledger = Contacts((), frames, rate) if contacts is None else check_contacts(contacts, frames)
-        return follow(model, still, moving, rate, start, ledger, rules, progress)
-    postures = {name: goal for name, goal in still.items() if isinstance(goal, Rest)}
-    still = {name: goal for name, goal in still.items() if name not in postures}
     clip = ClipTargets(model, still, moving, frames, rate, start, contacts, rules, smooth, progress)
-    return track_clip(clip, postures)
-
-
-@dataclass(frozen=True, eq=False)
-class ClipTargets:
-    """Goals and their targets over the frames of a clip, with the options of `track`."""
-
-    model: Model
-    goals: Mapping[str, Goal]
-    paths: Mapping[str, Floats]
-    frames: int
-    fps: float
-    start: ArrayLike | Pose | None
-    contacts: Contacts | str | None
-    limits: tuple[Limit, ...]
-    smooth: float
-    progress: Progress | None
-
-    def guess(self, limits: Sequence[Limit] = ()) -> Floats:
-        """Return a first guess of every frame."""
-        return guess_frames(self.model, self.goals, self.paths, self.start, limits)
-
-    def solve(self, guess: Floats, progress: Progress | None = None, steps: int | None = None) -> Track:
-        """Solve all frames at once from a guess."""
-        clip = Motion(self.model, guess, self.fps)
-        return solve_frames(
-            clip, self.goals, self.paths, self.contacts, self.smooth, progress, self.limits, steps=steps
-        )
+    if any(isinstance(goal, Grasp) for goal in still.values()):
+        return Manipulation(clip).solve(mode)
+    clip = replace(clip, start=start[0] if isinstance(start, Motion) else start)
+    if mode == "online":
+        return follow(clip, clip.read_contacts())
+    postures = {name: goal for name, goal in still.items() if isinstance(goal, Rest)}
+    return track_clip(replace(clip, goals={k: goal for k, goal in still.items() if k not in postures}), postures)
 
 
 def track_clip(clip: ClipTargets, postures: Mapping[str, Goal]) -> Track:
@@ -138,13 +106,12 @@ def track_clip(clip: ClipTargets, postures: Mapping[str, Goal]) -> Track:
     plain = clip.contacts is None and not lasting and not postures
     route = find_route(clip.model, clip.goals, clip.paths, clip.start) if plain else None
     if route is not None:
-        guess = Motion(clip.model, route.q, clip.fps)
-        whole = solve_route(route, guess, clip.goals, clip.paths, clip.smooth, clip.progress)
+        whole = solve_route(clip, route)
         rates = Rates.read(clip.model, timed, clip.fps)
         broken = find_broken(clip.model, whole.motion.q, np.zeros(clip.frames), rates)
         if not broken.any():  # otherwise branches are chosen again, within the rate limits
             return replace(whole, limits=clip.limits, broken=broken if clip.limits else None)
-    first = clip.guess(lasting) if route is None else route.q
+    first = guess_frames(clip, lasting) if route is None else route.q
     if postures:
         first = pose_frames(clip.model, {**clip.goals, **postures}, clip.paths, first, lasting)
     made = clip.solve(first, clip.progress)
@@ -162,7 +129,7 @@ def retry_from_start(clip: ClipTargets, first: Floats, guess_too: bool) -> list[
         else np.asarray(clip.model.clamp(read_start(clip.model, clip.start, frames)))
     )
     tracks = [clip.solve(rest), clip.solve(rest, steps=0)]
-    return [*tracks, clip.solve(clip.guess())] if guess_too else tracks
+    return [*tracks, clip.solve(guess_frames(clip))] if guess_too else tracks
 
 
 def choose_track(tracks: Sequence[Track], goals: Mapping[str, Goal]) -> Track:
@@ -207,16 +174,6 @@ def read_paths(
     return paths, frames
 
 
-def check_contacts(given: Contacts | str, frames: int) -> Contacts | str:
-    """Return `Contacts` of `frames` frames, or "auto"; raise otherwise."""
-    if isinstance(given, Contacts):
-        if given.frames != frames:
-            raise InvalidValue(f"contacts are of a clip of {given.frames} frames; the targets have {frames}.")
-    elif given != "auto":
-        raise InvalidValue(f"contacts is {given!r}; it must be 'auto', Contacts, or None.")
-    return given
-
-
 def aim_first(goal: Goal, path: Floats | None) -> Goal:
     """Return a goal with the target of its first frame in place of a whole path."""
     if path is None or not isinstance(goal, Reach):
@@ -237,22 +194,16 @@ def move_to_world(model: Model, goal: Goal, path: Floats) -> tuple[Goal, Floats]
     return replace(goal, relative_to=None, target=world[0]), world
 
 
-def guess_frames(
-    model: Model,
-    goals: Mapping[str, Goal],
-    paths: Mapping[str, Floats],
-    start: ArrayLike | Pose | None,
-    limits: Sequence[Limit] = (),
-) -> Floats:
+def guess_frames(clip: ClipTargets, limits: Sequence[Limit] = ()) -> Floats:
     """Solve every frame by itself, then again from the previous frame wherever a frame changed branch."""
-    listed = [replace(goal, name=name) for name, goal in goals.items()]
-    first = start.q if isinstance(start, Pose) else start
-    batch = solve_batch(model, listed, dict(paths), first, limits=limits)
+    model, listed = clip.model, [replace(goal, name=name) for name, goal in clip.goals.items()]
+    first = clip.start.q if isinstance(clip.start, Pose) else clip.start
+    batch = solve_batch(model, listed, dict(clip.paths), first, limits=limits)
     q, reached = np.array(batch.q), np.array(batch.reached)
     solver = Solver(model, listed, limits=limits)
     for t in range(1, len(q)):
         if np.abs(model.difference(q[t - 1], q[t])).max(initial=0.0) > BRANCH_JUMP:
-            again = solver.solve(q[t - 1], {name: path[t] for name, path in paths.items()})
+            again = solver.solve(q[t - 1], {name: path[t] for name, path in clip.paths.items()})
             nearer = np.abs(model.difference(q[t - 1], again.q)).max() < np.abs(model.difference(q[t - 1], q[t])).max()
             if nearer and (again.reached or not reached[t]):
                 q[t] = again.q
@@ -273,75 +224,24 @@ def pose_frames(
     return out
 
 
-def solve_route(
-    route: Route,
-    guess: Motion,
-    goals: Mapping[str, Goal],
-    paths: Mapping[str, Floats],
-    smooth: float,
-    progress: Progress | None,
-) -> Track:
+def solve_route(clip: ClipTargets, route: Route) -> Track:
     """Solve the route of an arm, each part between two reconfigurations at once."""
-    parts = []
-    for a, b in pairwise((0, *route.flips, len(guess))):
-        report = None if progress is None else shift_progress(progress, a, len(guess))
-        own = {name: path[a:b] for name, path in paths.items()}
-        weights = np.where(route.listed[a:b], 1.0, UNANSWERED_WEIGHT)
-        parts.append(solve_frames(guess[a:b], goals, own, None, smooth, report, weights=weights))
-    ((name, goal),) = goals.items()
+    parts, progress = [], clip.progress
+    for a, b in pairwise((0, *route.flips, clip.frames)):
+        report = None if progress is None else shift_progress(progress, a, clip.frames)
+        own = replace(clip, paths={name: path[a:b] for name, path in clip.paths.items()}, frames=b - a, limits=())
+        parts.append(own.solve(route.q[a:b], report, np.where(route.listed[a:b], 1.0, UNANSWERED_WEIGHT)))
+    ((name, goal),) = clip.goals.items()
     assert isinstance(goal, Reach)
     whole = np.concatenate([part.motion.q for part in parts])
     off = np.concatenate([part.errors[name] for part in parts])
-    q, errors = bring_home(guess.model, goal, paths[name], whole, off, route.q)
-    made = Motion(guess.model, q, guess.fps)
+    q, errors = bring_home(clip.model, goal, clip.paths[name], whole, off, route.q)
+    made = Motion(clip.model, q, clip.fps)
+    jumps = find_jumps(clip.model, goal, clip.paths[name], made.q)
     return replace(
         parts[0],
         motion=made,
         errors={name: errors},
-        contacts=Contacts((), len(guess), guess.fps),
-        reconfigurations=tuple(sorted({*route.flips, *list_jumps(made, goals, paths)})),
-    )
-
-
-def list_jumps(made: Motion, goals: Mapping[str, Goal], paths: Mapping[str, Floats]) -> tuple[int, ...]:
-    """Return the frames before which an arm jumps."""
-    ((name, goal),) = goals.items()
-    assert isinstance(goal, Reach)
-    return find_jumps(made.model, goal, paths[name], made.q)
-
-
-def solve_frames(
-    guess: Motion,
-    goals: Mapping[str, Goal],
-    paths: Mapping[str, Floats],
-    contacts: Contacts | str | None,
-    smooth: float,
-    progress: Progress | None,
-    limits: tuple[Limit, ...] = (),
-    weights: Floats | None = None,
-    steps: int | None = None,
-) -> Track:
-    """Solve all frames at once from a guess; `weights` are the weights of the frames."""
-    model, frames = guess.model, len(guess)
-    wanted = []
-    for name, goal in goals.items():
-        reject_postures(name, goal)
-        numbers = None if name not in paths else convert_path(model, goal, paths[name])
-        wanted.append(ClipGoal(replace(goal, name=name), numbers, np.ones(frames) if weights is None else weights))
-    guide = guess.smoothed(GUIDE_CUTOFF) if frames > 2 else guess
-    ledger = Contacts((), frames, guess.fps)
-    if contacts is not None:
-        ledger = fill_places(guess, read_contacts(guess, contacts))
-        wanted += list_goals(guess, ledger)
-    answer = solve_whole(
-        guide, wanted, start=guess.q, hold=GUIDE_WEIGHT, smooth=smooth, limits=limits, steps=steps, progress=progress
-    )
-    names = list(goals)
-    return Track(
-        Motion(model, answer.q, guess.fps),
-        {name: answer.errors[:, i] for i, name in enumerate(names)},
-        {name: goal.tolerances(model, False) for name, goal in goals.items()},
-        ledger,
-        limits=limits,
-        broken=answer.broken,
+        contacts=Contacts((), clip.frames, clip.fps),
+        reconfigurations=tuple(sorted({*route.flips, *jumps})),
     )
