@@ -90,7 +90,7 @@ def keep_with_model(compute: Callable[Concatenate[Model, P], T]) -> Callable[Con
     table = MemoTable[Hashable, T](compute.__qualname__)
 
     @wraps(compute)
-    def recall(model: Model, *args: P.args, **kwargs: P.kwargs) -> T:
+    def recall(model: Model, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return model.memo.look_up(table, (args, *kwargs.items()), lambda: compute(model, *args, **kwargs))
 
     return recall

@@ -11,9 +11,10 @@ from poise.arrays import Floats
 from poise.kinematics import Pose
 from poise.model.geometry.looks import Material, Patch, Piece, deform, deform_normals
 from poise.model.geometry.shapes import Box, Capsule, Cylinder, Geometry
-from poise.model.geometry.triangles import triangulate
+from poise.pictures.body.pieces import make_piece
 from poise.pictures.body.solids import Solid
 from poise.pictures.body.stick import SHADOW, Camera
+from poise.pictures.body.surface import mesh_solid
 from poise.pictures.raster import Canvas, Sheet, count_pixels, paint_sheets
 from poise.pictures.textures import find_opacity
 
@@ -22,7 +23,6 @@ __all__ = ["draw_meshes"]
 
 PIXELS, SHADOW_PIXELS = 900, 400
 WORLD = " world"  # no frame of a body has this name
-GREY = (0.77, 0.80, 0.82)
 
 
 def draw_meshes(
@@ -83,11 +83,9 @@ def make_thing(solid: Solid) -> Piece:
         "cylinder": Cylinder(x / 2, z),
         "capsule": Capsule(solid.round[0], z),
     }
-    surface = triangulate(kinds[solid.kind])
+    surface = mesh_solid(kinds[solid.kind])
     assert surface is not None
-    material = Material((*(solid.color or GREY), 1.0))
-    patch = Patch(surface[0].astype(np.float32), surface[1].astype(np.uint32), material)
-    return Piece(patch, WORLD, solid.T_frame_solid)
+    return make_piece(surface, WORLD, solid.T_frame_solid, None if solid.color is None else (*solid.color, 1.0))
 
 
 def paint_patch(patch: Patch, rgb: tuple[float, float, float]) -> Patch:

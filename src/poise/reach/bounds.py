@@ -105,7 +105,9 @@ def find_reachable_range(model: Model, goal: GoalRows, freedom: Freedom) -> tupl
     if not asks_for_a_place(goal):
         return None
     base = None if goal.base is None else model.frame(goal.base).name
-    found = recall_bound(model, model.frame(str(goal.frame)).name, tuple(goal.point.tolist()), base, None, freedom)
+    frame = model.frame(str(goal.frame)).name
+    own = narrow_freedom(model, freedom, frame, base)
+    found = find_bound(model, frame, tuple(goal.point.tolist()), base, None, own)
     return found if math.isfinite(found[1].far) else None
 
 
@@ -115,28 +117,14 @@ def find_pair_range(model: Model, one: GoalRows, other: GoalRows, freedom: Freed
         return None
     frames = model.frame(str(one.frame)).name, model.frame(str(other.frame)).name
     points = tuple(one.point.tolist()), tuple(other.point.tolist())
-    _, found = recall_bound(model, frames[1], points[1], frames[0], points[0], freedom)
+    own = narrow_freedom(model, freedom, *frames[::-1])
+    _, found = find_bound(model, frames[1], points[1], frames[0], points[0], own)
     return found if math.isfinite(found.far) else None
 
 
 def asks_for_a_place(goal: GoalRows) -> bool:
     """Return whether a goal fixes all three coordinates of a point."""
     return goal.op in (POSITION, POSE) and not goal.ranged and min(goal.weight.tolist()[:3]) > 0.0
-
-
-def recall_bound(
-    model: Model,
-    frame: str,
-    point: tuple[float, ...],
-    base: str | None,
-    start: tuple[float, ...] | None,
-    freedom: Freedom,
-) -> tuple[Floats, Interval]:
-    """Return a point of `base` (the best one if `start` is None), and the distances of a frame's point from it.
-
-    The last few hundred results are cached with the model.
-    """
-    return find_bound(model, frame, point, base, start, narrow_freedom(model, freedom, frame, base))
 
 
 def narrow_freedom(model: Model, freedom: Freedom, *frames: str | None) -> Freedom:
@@ -172,7 +160,7 @@ def find_bound(
     start: tuple[float, ...] | None,
     freedom: Freedom,
 ) -> tuple[Floats, Interval]:
-    """Return the value of `recall_bound` for a freedom restricted to the paths of both frames."""
+    """Return a point of `base` (the best one if `start` is None), and the distances of a frame's point from it."""
     body = draw(model, freedom)
     first = None if start is None else map_outward(body.find_transform(base), np.array(start))
     center, interval = fold(

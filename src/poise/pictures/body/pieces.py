@@ -20,6 +20,7 @@ from poise.model.geometry.looks import Material, Patch, Piece
 from poise.model.geometry.shapes import Shape
 from poise.model.memo import MemoSlot, keep_with_model
 from poise.pictures.body.surface import Surface, mesh_solid
+from poise.pictures.textures import PLAIN
 
 __all__ = ["find_pieces", "sample_extremes", "tell_missing"]
 
@@ -27,7 +28,6 @@ __all__ = ["find_pieces", "sample_extremes", "tell_missing"]
 DIRECTIONS = np.array([[x, y, z] for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (-1, 0, 1) if (x, y, z) != (0, 0, 0)])
 WARNED = MemoSlot[set[str]]("notes on the look that were issued as warnings")
 FEWEST = 3  # moving joints that a skeleton without meshes needs to be drawn
-GREY: tuple[float, float, float, float] = (0.77, 0.80, 0.82, 1.0)
 
 
 @keep_with_model
@@ -75,7 +75,7 @@ def make_piece(
     surface: Surface, frame: str, matrix: Floats, color: tuple[float, float, float, float] | None = None
 ) -> Piece:
     """Convert a surface to a piece."""
-    chosen = color or GREY
+    chosen = color or PLAIN
     material = Material(chosen, clear=chosen[3] < 0.999)
     patch = Patch(surface.vertices.astype(np.float32), surface.faces.astype(np.uint32), material)
     return Piece(patch, frame, matrix)
