@@ -84,7 +84,7 @@ def test_several_answers_are_branches_and_none_is_listed_twice(name: str) -> Non
 
 def test_of_answers_that_are_alike_one_stays_also_where_a_nearer_one_joins_two() -> None:
     model = poise.load("ur5e")
-    measure = Measure(model, model.family("tool0").chain.axes)
+    measure = Measure(model)
     a, b, nearer = np.zeros((3, 6))
     a[5], b[5], nearer[5] = 5.0, 5.12, 5.06 - 2.0 * np.pi
     for order in ([a, b, nearer], [b, a, nearer], [nearer, a, b], [a, nearer, b]):

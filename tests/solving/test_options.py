@@ -16,9 +16,20 @@ from poise.solvers.options import Options, SolveOptions
 
 DEFAULTS = {option.name: option.default for option in fields(Options)}
 DOORS: dict[Any, set[str]] = {  # and what each of them has beside, or does not take
-    poise.solve: {"model", "goals", "start", "solutions"},
+    poise.solve: {"model", "goals", "start", "solutions", "turns"},
     poise.Solver: {"model", "goals"},
-    poise.solve_batch: {"model", "goals", "targets", "starts", "threads", "dtype", "solutions", "out", "progress"},
+    poise.solve_batch: {
+        "model",
+        "goals",
+        "targets",
+        "starts",
+        "threads",
+        "dtype",
+        "solutions",
+        "turns",
+        "out",
+        "progress",
+    },
 }
 
 

@@ -86,10 +86,10 @@ class Excluded:
 
 
 class Answers(Sequence["Solution"]):
-    """The poses of a transform inside the limits, nearest to the start first.
+    """The poses of a target inside the limits, nearest to the start first.
 
-    Six joints: every branch once. Of poses that differ by whole turns, only the one nearest to the start is listed.
-    Seven joints: the nearest pose of each arc, and samples along it.
+    Six joints, or two parallel hinges: every branch once. Of poses that differ by whole turns, only the one nearest to
+    the start is listed, unless `turns` was requested. Seven joints: the nearest pose of each arc, and samples along it.
 
     Attributes:
         family: The family whose closed form listed them.
@@ -122,6 +122,16 @@ class Answers(Sequence["Solution"]):
         if self._again is None:
             raise TypeError("these answers cannot be computed again; pickle those of solve_all.")
         return self._again
+
+    def change(self, change: Callable[[Sequence[Solution]], Sequence[Solution]]) -> Answers:
+        """Return the same answers with other poses, computed by a function on first access."""
+
+        def list_changed() -> tuple[Sequence[Solution], bool]:
+            return change(self._solutions), self.complete
+
+        return Answers(
+            self.family, list_changed, self._arcs, self._excluded, self._at, (Answers.change, (self, change))
+        )
 
     @cached_property
     def _listed(self) -> tuple[Sequence[Solution], bool]:

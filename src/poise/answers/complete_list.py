@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from poise.answers.answers import Answers, BranchArc, Excluded
 from poise.answers.general_chain import GeneralChainQuery, list_general_answers
@@ -32,12 +32,15 @@ from poise.native import core
 from poise.reach.bounds import fixes_the_frame
 from poise.reach.closed_forms import ClosedGoal, find_closed_form, read_values
 from poise.reach.guesses import Guesses, find_guesses
+from poise.reach.turns import list_turned
+from poise.reach.two_links import find_two_links
 from poise.solvers.one_call import check_start
 from poise.solvers.options import Options, check_whole, keep_joints
 from poise.solvers.proofs import find_freedom
 from poise.solvers.solution import Solution
 from poise.solvers.solver import Solver
 from poise.solvers.starts import read_start
+from poise.solvers.table import may_move
 
 __all__ = ["solve_all"]
 
@@ -54,26 +57,33 @@ def solve_all(
     *,
     joints: Sequence[str] | None = None,
     samples: int = 16,
+    turns: bool = False,
 ) -> Answers:
     """Find every pose inside the limits that brings a frame to a transform; for six revolute joints or a known family.
+
+    A chain of two parallel hinges, such as a planar arm of two links, takes a position.
 
     The poses reach the transform itself. If the goal has a wide tolerance, `solve` and `solve_batch` use all of it, and
     may find a pose within the tolerance when this list is empty.
 
     Args:
         model: The body.
-        goal: A `Reach` of a full transform.
+        goal: A `Reach` of a full transform, or of a position if two parallel hinges move the frame.
         start: Answers are sorted by their distance from it; joints that may not move keep its values (default: the rest
             pose).
         joints: The only joints that may move (default: all but locked ones).
         samples: The number of poses along each arc, for chains with seven joints; at most 10,000.
+        turns: List poses that differ by whole turns separately; otherwise only the one nearest to the start.
 
     Returns:
         The Answers. `model.family(frame)` returns the family of a chain.
 
     Raises:
-        InvalidValue: The goal is not a full transform, or the chain has no closed form.
+        InvalidValue: The goal is not a full transform, or the chain has no closed form; or `turns` is true and a joint
+            without limits has infinitely many turns.
     """
+    if turns:
+        return add_turns(solve_all(model, goal, start, joints=joints, samples=samples), model, start)
     if isinstance(samples, (int, np.integer)) and samples > MOST_SAMPLES:
         raise InvalidValue(
             f"samples is {samples}; an arc is sampled at most {MOST_SAMPLES} times. For a pose at any value of the "
@@ -102,6 +112,19 @@ def repeat(model: Model, goal: Goal, start: Floats, joints: Sequence[str] | None
     return solve_all(model, goal, start, joints=joints, samples=samples)
 
 
+def add_turns(answers: Answers, model: Model, start: ArrayLike | Pose | None) -> Answers:
+    """Return answers with all whole turns of the chain's joints, nearest to the start first."""
+    begin, moves = read_start(model, start), may_move(model, answers.family.joints)
+    list_turned(model, begin[None], begin, moves)  # raises now if a joint turns without end
+    return answers.change(partial(turn_poses, model, begin, moves))
+
+
+def turn_poses(model: Model, start: Floats, moves: NDArray[np.bool_], poses: Sequence[Solution]) -> Poses:
+    """Return listed poses with all whole turns."""
+    assert isinstance(poses, Poses)
+    return Poses(poses.solve, list_turned(model, poses.q, start, moves), poses.solver)
+
+
 def find_closed(
     solver: Solver, goal: Goal, rows: Sequence[tuple[str, GoalRows]], key: Any, start: Floats
 ) -> ClosedGoal | tuple[Family, Guesses]:
@@ -112,13 +135,15 @@ def find_closed(
     Raises:
         InvalidValue: The goal has neither.
     """
+    model, freedom = solver.model, find_freedom(solver.model, solver.options, start, True)
+    if len(rows) == 1 and (two := find_two_links(model, rows[0][1], freedom)) is not None:
+        return two
     if len(rows) != 1 or not fixes_the_frame(rows[0][1]) or rows[0][1].base is not None:
         raise InvalidValue(
-            f"solve_all takes one Reach of a whole transform in the world, not {goal!r}; for other goals type: "
-            "solve(model, goals, solutions=8)."
+            f"solve_all takes one Reach of a whole transform in the world (of a position if two parallel hinges move "
+            f"the frame), not {goal!r}; for other goals type: solve(model, goals, solutions=8)."
         )
-    model, row = solver.model, rows[0][1]
-    freedom = find_freedom(model, solver.options, start, True)
+    row = rows[0][1]
     closed = find_closed_form(model, row, freedom)
     family = closed.family if isinstance(closed, ClosedGoal) else closed
     guesses = None if family is None else find_guesses(model, family, tuple(row.point.tolist()), freedom)

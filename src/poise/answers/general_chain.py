@@ -2,7 +2,7 @@
 
 The guesses (reach/guesses.py) are the roots of a polynomial for six revolute joints, and the poses of the nearest chain
 of a family for chains that nearly belong to one. They miss poses only if two nearly coincide, but completeness is not
-proved, so `complete` is always False.
+proved, so `complete` is False; except for two parallel hinges (reach/two_links.py), whose poses are all known.
 
 Lengths are relative to the chain's own, so that an arm of any size has the same list. Two poses are the same if no
 joint differs (reach/distinct.py), or if they are close and the pose between them also reaches: two branches meet at a
@@ -121,11 +121,12 @@ class GeneralChainQuery:
         return self.sort(list(self.guesses.read(self.guesses.write(found.reshape(-1, self.model.nq)), self.start)))
 
     def list_branches(self) -> tuple[Poses, bool]:
-        """Return the poses inside the ranges, and False since the list may be incomplete."""
-        at_end = AT_THE_END * self.units
-        inside = np.array([q for q in self.branches if (self.measure_excess(q) <= at_end).all()])
-        q = self.guesses.bring_inside(self.model, inside.reshape(-1, self.model.nq))
-        return Poses(self.solve, q), False
+        """Return the poses inside the ranges, and whether these are certainly all."""
+        excesses = np.array([self.measure_excess(q) for q in self.branches]).reshape(-1, len(self.axes))
+        inside = (excesses <= AT_THE_END * self.units).all(axis=1)
+        q = self.guesses.bring_inside(self.model, np.array(self.branches).reshape(-1, self.model.nq)[inside])
+        clear = len(excesses) == len(self.guesses.find(self.T[None])[0]) and (np.abs(excesses) > AT_THE_END).all()
+        return Poses(self.solve, q), bool(clear) and self.guesses.lists_all(self.T)
 
     def exclude(self) -> tuple[Excluded, ...]:
         """Return the poses outside the ranges, smallest excess first."""

@@ -99,7 +99,7 @@ class GuessSearch:
         self.name, self.guesses, self.parts, self.begin = name, guesses, parts, begin
         self.model, self.single = batch.model, single
         self.T = read_transforms(parts, name, batch.rows[name].target, outputs.steps.shape)
-        self.measure = Measure(self.model, guesses.axes)
+        self.measure = Measure(self.model)
         count = batch.solutions
         self.q, self.errors = outputs.q.reshape(rows, count, -1), outputs.errors.reshape(rows, count, -1, 2)
         self.codes, self.steps = outputs.codes.reshape(rows, count), outputs.steps.reshape(rows)
@@ -109,7 +109,7 @@ class GuessSearch:
         """Return the rows that lack an answer: not full, or with one answer several times, whole turns apart."""
         full = self.codes[rows, -1] == REACHED
         again = np.zeros(len(rows), dtype=np.bool_)
-        for k in range(1, self.codes.shape[1] if self.measure.turns else 0):
+        for k in range(1, self.codes.shape[1]):
             q = self.q[rows[full]]
             again[full] |= self.measure.find_alike(q[:, :k], q[:, k, None]).any(axis=1)
         return np.asarray(rows[~full | again])

@@ -49,6 +49,7 @@ class BatchSolver:
         dtype: "float64" (the default for numpy arrays), or "float32": searched and returned in float32, checked in
             float64. Arrays on a GPU use float32 by default.
         solutions: Up to this many distinct answers per row, nearest to its start first.
+        turns: Count poses that differ by whole turns as different answers; such batches run row by row in Python.
         options: method, limits, limit_handling, joints, stiffness, max_steps, time_limit, step_limit and mode, as in
             `poise.solve`.
     """
@@ -63,6 +64,7 @@ class BatchSolver:
         threads: int | None = None,
         dtype: Any = None,
         solutions: int = 1,
+        turns: bool = False,
         **options: Any,
     ) -> None:
         self.solver = Solver(model, goals, restarts=restarts, seed=seed, **options)
@@ -79,7 +81,9 @@ class BatchSolver:
         self._repeatable = options.get("mode") == "repeatable"
         if self.solutions > 1:
             check_several(self.solver)
-        self._explorer = Explorer(self.solver) if self.solutions > 1 and not self.in_lanes else None
+        elif turns:
+            raise InvalidValue("turns=True needs a number of answers; type: solve_batch(..., solutions=8, turns=True).")
+        self._explorer = Explorer(self.solver, turns) if self.solutions > 1 and (turns or not self.in_lanes) else None
 
     @property
     def in_lanes(self) -> bool:
@@ -196,7 +200,7 @@ class BatchSolver:
         """Return a second solver of the same problem, for another thread."""
         twin = object.__new__(BatchSolver)
         solver = self.solver.copy()
-        explorer = None if self._explorer is None else Explorer(solver)
+        explorer = None if self._explorer is None else Explorer(solver, self._explorer.turns)
         twin.__dict__.update(self.__dict__, solver=solver, _device=None, _explorer=explorer)
         return twin
 
@@ -250,6 +254,7 @@ def solve_batch(
     threads: int | None = None,
     dtype: Any = None,
     solutions: int = 1,
+    turns: bool = False,
     out: Any = None,
     progress: Progress | None = None,
     method: str | Method = "auto",
@@ -278,6 +283,8 @@ def solve_batch(
         dtype: "float64" (the default for numpy arrays), or "float32": searched and returned in float32, checked in
             float64. Arrays on a GPU use float32 by default.
         solutions: Up to this many distinct answers per row, nearest to its start first; arrays become (B, k, ...).
+        turns: With `solutions`: count poses that differ by whole turns as different answers; otherwise only the one
+            nearest to the start is returned. Such batches run row by row in Python.
         out: Arrays to fill: one for `q`, {field: array}, or a BatchSolution to reuse.
         progress: A function called with (rows done, rows) at intervals, and at the end.
         method: A name from `poise.methods.names()`, or a method with settings.
@@ -306,6 +313,7 @@ def solve_batch(
         threads=threads,
         dtype=dtype,
         solutions=solutions,
+        turns=turns,
         method=method,
         limits=limits,
         limit_handling=limit_handling,

@@ -46,6 +46,8 @@ NEARLY = 0.07  # tolerance for a chain that is nearly in a family [rad, or of th
 APART = 1e-6  # of the chain's length: closer axes count as one
 SLANT = 1e-2  # smallest sine of the angle between axes that must not be parallel
 GENERAL = "general six joints"
+TWO_LINKS = "two parallel axes"
+PARALLEL = 1e-9  # sine of the angle between the axes of two links, which are not moved into their family
 Plan = core.FamilyPlan
 FEWER_WAYS = (
     "they move it in fewer than six ways, whatever their values: axes coincide, or too many are parallel or meet"
@@ -57,8 +59,8 @@ class Family:
     """The closed form of a chain to a frame.
 
     Attributes:
-        name: "spherical wrist", "spherical shoulder", "three parallel axes", "general six joints", or "none"; "nearly a
-            spherical wrist" and so on.
+        name: "spherical wrist", "spherical shoulder", "three parallel axes", "general six joints", "two parallel axes"
+            (positions only), or "none"; "nearly a spherical wrist" and so on.
         frame: Name of the frame.
         joints: Names of the joints that move it, base first.
         free: Name of the joint that is scanned if there are seven; otherwise None.
@@ -87,6 +89,8 @@ class Family:
         way = f"{len(self.joints)} joints to {self.frame!r}"
         if not self:
             return f"no closed form for the {way}: {self.reason}."
+        if self.name == TWO_LINKS:
+            return f"{self.name}: {way}, for positions: {self.reason}"
         free = f", {self.free!r} free" if self.free else ""
         if self.near:
             off = f"off by up to {1e3 * self.point_error:.2g} mm and {self.turn_error:.2g} rad"
@@ -119,7 +123,8 @@ def find_family(
         return Family("none", name, joints, reason=chain.odd)
     if n not in (6, 7):
         few = "fewer than six cannot reach every transform" if n < 6 else "more than seven leave more than one free"
-        return Family("none", name, joints, reason=few)
+        two = n == 2 and are_two_links(chain)
+        return Family(TWO_LINKS if two else "none", name, joints, reason=few, chain=chain if two else None)
     best = find_nearest(chain, WORST)
     nearly = best is None and (best := find_nearest(chain, NEARLY)) is not None
     if best is None and n == 6 and not any(axis.slides for axis in chain.axes):
@@ -133,6 +138,13 @@ def find_family(
     article = "" if six.name.startswith("three") else "a "
     title = f"nearly {article}{six.name}" if nearly else six.name
     return Family(title, name, joints, free, "", metres, radians, chain, six, place, nearly)
+
+
+def are_two_links(chain: Chain) -> bool:
+    """Return whether two axes are parallel hinges at a distance from each other."""
+    one, two = chain.axes
+    parallel = float(np.linalg.norm(np.cross(one.h, two.h))) <= PARALLEL
+    return parallel and not one.slides and not two.slides and one.from_axis(two.p) > APART * span(chain.axes, two.p)
 
 
 def find_nearest(chain: Chain, worst: float) -> tuple[int, Six, float, float] | None:

@@ -1,14 +1,13 @@
 """Distinct poses: the rule that decides whether two poses are the same answer.
 
 Poses are the same if no joint differs by more than a tolerance. Several answers of a solve differ in some joint by more
-than 0.1 rad (0.1 L for slides). Guessed poses of a chain are branches, like those of a closed form: poses that differ
-by whole turns are the same, and the one nearest to the start is kept. native/run/alike.h defines the tolerances, and
-applies the same rule to lists and batches.
+than 0.1 rad (0.1 L for slides). Poses that differ by whole turns are the same, and the one nearest to the start is
+kept, unless turns are requested (turns.py). native/run/alike.h defines the tolerances, and applies the same rule to
+lists and batches.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -16,14 +15,37 @@ from numpy.typing import NDArray
 
 from poise.arrays import Floats
 from poise.model import Model
-from poise.model.chain import Axis
+from poise.model.joints.kinds import Primitive
+from poise.model.joints.primitives import make_kernel_table
+from poise.model.memo import MemoSlot
 from poise.native import core
 
-__all__ = ["DISTINCT", "TURN", "DistinctAnswers", "Measure", "measure_apart", "remove_turns"]
+__all__ = ["DISTINCT", "TURN", "DistinctAnswers", "Measure", "find_periods", "measure_apart", "remove_turns"]
 
 What = TypeVar("What")
 DISTINCT = core.DISTINCT  # rad, or times L in m
 TURN = 2.0 * np.pi
+PERIODS = MemoSlot[Floats]("periods of the joints")
+
+
+def find_periods(model: Model) -> Floats:
+    """Return the motion of each degree of freedom (nv,) after which the pose is the same: a turn, or 0 if never."""
+    return model.memo.get(PERIODS, lambda: read_periods(model))
+
+
+def read_periods(model: Model) -> Floats:
+    """Compute the value of `find_periods`. Followers of a joint turn with it, some of them several times."""
+    rows = make_kernel_table(model.layout)
+    gains: dict[int, list[float]] = {}
+    for (kind, *_, v), (gain, *_) in zip(rows["ints"], rows["numbers"].tolist(), strict=True):
+        if gain != 0.0:
+            gains.setdefault(v, []).append(abs(gain) if kind == Primitive.TURN else np.nan)
+    out = np.zeros(model.nv)
+    for v, own in gains.items():
+        ratios = np.array(own) / min(own)
+        out[v] = TURN / min(own) if (np.abs(ratios - np.round(ratios)) < 1e-9).all() else 0.0
+    out.setflags(write=False)
+    return out
 
 
 def measure_apart(d: Floats, unit: Floats) -> Floats:
@@ -42,22 +64,13 @@ class Measure:
 
     Args:
         model: The body.
-        axes: The axes of a chain with guessed poses; whole turns about them are ignored.
+        turns: Whether poses that differ by whole turns are different answers.
     """
 
-    def __init__(self, model: Model, axes: Sequence[Axis] = ()) -> None:
+    def __init__(self, model: Model, *, turns: bool = False) -> None:
         self.model = model
         self._unit = np.where(~model.slides, 1.0, model.length)
-        self._turn = np.zeros(model.nv)
-        for axis in axes:
-            joint = model.joint(axis.joint)
-            if not axis.slides and axis.upper - axis.lower > TURN - DISTINCT:
-                self._turn[joint.v.start + axis.q - joint.q.start] = TURN / abs(axis.gain)
-
-    @property
-    def turns(self) -> bool:
-        """Whether poses that differ by whole turns are the same answer."""
-        return bool(self._turn.any())
+        self._period = np.zeros(model.nv) if turns else find_periods(model)
 
     def measure_way(self, a: Floats, b: Floats) -> Floats:
         """Return the largest motion of a joint between poses (..., nq) [rad, or m over L]."""
@@ -65,7 +78,7 @@ class Measure:
 
     def find_alike(self, a: Floats, b: Floats) -> NDArray[np.bool_]:
         """Return whether poses (..., nq) are the same answer."""
-        apart = measure_apart(remove_turns(self._subtract(a, b), self._turn), self._unit)
+        apart = measure_apart(remove_turns(self._subtract(a, b), self._period), self._unit)
         return np.asarray(apart <= DISTINCT)
 
     def _subtract(self, a: Floats, b: Floats) -> Floats:
@@ -95,7 +108,7 @@ class DistinctAnswers(Generic[What]):
         alike = np.flatnonzero(self._measure.find_alike(q, others))
         own = float(self._measure.measure_way(self._start, q))
         for k in alike.tolist():
-            if not self._measure.turns or own >= self._measure.measure_way(self._start, self._q[k]) - DISTINCT:
+            if own >= self._measure.measure_way(self._start, self._q[k]) - DISTINCT:
                 return
         for k in reversed(alike.tolist()):
             del self._q[k], self._what[k]

@@ -43,7 +43,7 @@ class Guesses:
         assert family.chain is not None
         zero = family.chain.T.copy()
         zero[:3, 3] += zero[:3, :3] @ point
-        self.axes, self._zero = family.chain.axes, zero
+        self.axes, self._zero, self.tip = family.chain.axes, zero, zero[:3, 3]
         self.unit = span(self.axes, zero[:3, 3]) or 1.0
         self._form = self._exact = None
         self._free = {0: None, 1: 0, 2: 6}[family.place]
@@ -83,6 +83,10 @@ class Guesses:
             rows = rows if branch is None else rows[rows["branch"] == branch]
             found.append((rows["target"].astype(np.intp), rows["joints"][:, : len(self.axes)]))
         return np.concatenate([rows for rows, _ in found]), np.concatenate([values for _, values in found])
+
+    def lists_all(self, T: Floats) -> bool:
+        """Return whether `find` certainly lists every pose of a transform (4, 4)."""
+        return False
 
     def spread(self, count: int) -> Floats:
         """Return values of the free joint spread over its range; a single zero without a free joint."""

@@ -45,6 +45,7 @@ def solve(
     start: ArrayLike | Pose | None = None,
     *,
     solutions: int,
+    turns: bool = False,
     **options: Unpack[SolveOptions],
 ) -> list[Solution]: ...
 
@@ -68,6 +69,7 @@ def solve(
     mode: str = "nearest",
     record: bool = False,
     solutions: int | None = None,
+    turns: bool = False,
 ) -> Solution | list[Solution]:
     """Find a pose that reaches the goals and keeps the limits. If none is found, `solution.why()` gives the reason.
 
@@ -91,6 +93,8 @@ def solve(
             at most 0.2 rad per call, or `step_limit`).
         record: Keep every step in `solution.history`.
         solutions: Return up to this many distinct answers: poses that differ by more than 0.1 rad (0.1 L) in a joint.
+        turns: With `solutions`: count poses that differ by whole turns as different answers; otherwise only the one
+            nearest to the start is returned.
 
     Returns:
         The Solution; print it, or call its `why()`. With `solutions`, a list of them, nearest to the start first;
@@ -113,10 +117,12 @@ def solve(
     }
     if solutions is not None:
         check_whole("solutions", solutions, 1)
+    elif turns:
+        raise InvalidValue("turns=True needs a number of answers; type: solve(model, goals, solutions=8, turns=True).")
     if solutions is not None and solutions > 1:
         from poise.solvers.several import Explorer
 
-        return Explorer(Solver(model, goals, **given)).find(start, None, solutions).solutions
+        return Explorer(Solver(model, goals, **given), turns).find(start, None, solutions).solutions
     only = Solver.solve_once(model, goals, start, given)
     return only if solutions is None else [only]
 

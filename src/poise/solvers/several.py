@@ -20,6 +20,7 @@ from poise.errors import InvalidValue
 from poise.native import core
 from poise.reach.distinct import DistinctAnswers, Measure
 from poise.reach.guesses import Guesses
+from poise.reach.turns import list_turned
 from poise.solvers.clock import Clock
 from poise.solvers.guess_starts import guess_goals, list_starts
 from poise.solvers.solution import Solution
@@ -46,11 +47,16 @@ class Found:
 
 
 class Explorer:
-    """A search for several answers to a solver's problem. Use it in one thread at a time."""
+    """A search for several answers to a solver's problem. Use it in one thread at a time.
 
-    def __init__(self, solver: Solver) -> None:
+    Args:
+        solver: The problem.
+        turns: Whether poses that differ by whole turns are different answers.
+    """
+
+    def __init__(self, solver: Solver, turns: bool = False) -> None:
         check_several(solver)
-        self.solver = solver
+        self.solver, self.turns = solver, turns
         options = solver.options
         asked = options.restarts
         self.searches = max(SEARCHES, 1 + options.method.restarts) if asked == "auto" else 1 + int(asked)
@@ -65,8 +71,7 @@ class Explorer:
         clock, begin = Clock(self.solver._limit), self.read_start(start)
         asked = {**self.solver.targets, **(targets or {})}
         guessed = self.guess(begin)
-        measure = Measure(self.solver.model, () if guessed is None else guessed[1].axes)
-        answers: DistinctAnswers[Solution] = DistinctAnswers(measure, begin)
+        answers: DistinctAnswers[Solution] = DistinctAnswers(Measure(self.solver.model), begin)
         misses: list[Solution] = []
         steps = searches = 0
         for seed in self.make_seeds(start, asked, count, guessed, clock):
@@ -82,9 +87,23 @@ class Explorer:
             if found._outcome.name == "UNREACHABLE":
                 break
         if len(answers):
-            return Found(answers.sort(), steps, searches)
+            listed = answers.sort()
+            return Found(self.add_turns(listed, begin, asked, count) if self.turns else listed, steps, searches)
         missed = self.keep_best(misses, clock) if clock.late else self.solve_within(start, targets, clock)
         return Found([missed], missed.steps, missed.searches)
+
+    def add_turns(self, found: list[Solution], begin: Floats, asked: Mapping[str, Any], count: int) -> list[Solution]:
+        """Return up to `count` of the solutions and of those at whole turns from them, nearest to the start first."""
+        model, options = self.solver.model, self.solver.options
+        answers: DistinctAnswers[Solution] = DistinctAnswers(Measure(model, turns=True), begin)
+        for one in found:
+            answers.add(one.q, one)
+        poses, limited = np.array([one.q for one in found]), options.limit_handling != "off"
+        for q in list_turned(model, poses, begin, find_moving(self.seeding), count, limited):
+            turned = self.single.solve(q, asked)
+            if turned.reached:
+                answers.add(turned.q, turned)
+        return answers.sort()[:count]
 
     def keep_best(self, misses: Sequence[Solution], clock: Clock) -> Solution:
         """Return the search with the lowest cost, compared level by level, with the steps and time of all searches."""
@@ -161,11 +180,16 @@ def change_options(solver: Solver, **changes: Any) -> Solver:
     return solver.with_options(replace(solver.options, **{"mode": "nearest", **changes}))
 
 
+def find_moving(solver: Solver) -> NDArray[np.bool_]:
+    """Return a mask of the velocities that may move and that a goal depends on."""
+    moves = np.zeros(solver.model.nv, dtype=np.bool_)
+    moves[solver.linearise(solver.model.rest)[2]] = True
+    return moves
+
+
 def find_seeded(solver: Solver) -> NDArray[np.bool_]:
     """Return a mask of the numbers of q that a seed sets: those of movable velocities that a goal depends on."""
-    model = solver.model
-    moves = np.zeros(model.nv, dtype=np.bool_)
-    moves[solver.linearise(model.rest)[2]] = True
+    model, moves = solver.model, find_moving(solver)
     out = np.zeros(model.nq, dtype=np.bool_)
     for joint in (joint for joint in model.joints if joint.nq):
         own = moves[joint.v]

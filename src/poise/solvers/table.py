@@ -17,6 +17,7 @@ from poise.model.joints.joint import get_name
 from poise.model.memo import keep_with_model
 from poise.reach.bounds import find_other_ranges, find_reachable_ranges
 from poise.reach.closed_forms import make_closed_tables
+from poise.reach.distinct import find_periods
 from poise.solvers.capability import check_serves
 from poise.solvers.limit_tables import LimitTables, gather_limits, make_loop_goal
 from poise.solvers.options import CONTINUOUS_SPAN, LIMIT_HANDLING, MODES, Options
@@ -124,6 +125,7 @@ def make_problem_table(
         "upper": np.array(model.upper),
         "weight": body["proportions"] if options.method.scale_free else body["weight"],
         "turns": body["turns"],
+        "period": body["period"],
         "posture_gain": gain,
         "posture_wanted": wanted,
         "posture_power": power,
@@ -173,6 +175,7 @@ def make_body_table(model: Model, joints: Sequence[str] | None, stiff: Any) -> d
         "weight": weight,
         "proportions": weight / find_least(weight, moves),
         "turns": np.where(model.slides, 0.0, 1.0),
+        "period": find_periods(model),
     }
 
 

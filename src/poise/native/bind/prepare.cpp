@@ -117,7 +117,7 @@ std::vector<int> choose_columns(SolverData& to, const Body& body, const nb::dict
                                 bool posture) {
   const std::vector<double> may = numbers(table, "may_move"), lower = numbers(table, "lower"),
                             upper = numbers(table, "upper"), weight = numbers(table, "weight"),
-                            turns = numbers(table, "turns");
+                            turns = numbers(table, "turns"), period = numbers(table, "period");
   std::vector<int> column(static_cast<std::size_t>(body.n_v), -1);
   std::vector<bool> wanted(column.size(), posture);
   for (std::size_t i = 0; i < index.size(); ++i) {
@@ -144,6 +144,7 @@ std::vector<int> choose_columns(SolverData& to, const Body& body, const nb::dict
       column[c] = to.n_v++;
       to.freedoms.push_back(
           freedom(at.quaternion ? -1 : at.q_index, turns[c] != 0.0, lower[c], upper[c], weight[c], to.scale));
+      to.periods.push_back(period[c]);
     }
   }
   return column;

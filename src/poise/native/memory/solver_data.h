@@ -111,6 +111,7 @@ struct SolverData {
   std::vector<GoalSpec<double>> goals;
   std::vector<Coordinate> coordinates;  // of the velocities that may move
   std::vector<Freedom<double>> freedoms;
+  std::vector<double> periods;        // of the freedoms: after how much motion the body is as before; 0: never
   std::vector<Freedom<double>> idle;  // joints that may move but that no goal depends on
   std::vector<int> idle_velocities;   // of the body
   bool shared_columns = false;

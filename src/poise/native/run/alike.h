@@ -1,5 +1,7 @@
 // alike.h: the rule for when two poses are the same answer, with its tolerances. Python reads them from bind/codes.cpp.
 #pragma once
+#include <cmath>
+
 #include "kernels/portable.h"
 
 namespace poise {
@@ -13,6 +15,11 @@ constexpr double known_branch = 1e-3;  // a branch with a larger uncertainty may
 constexpr double near_limit = 1e-9;    // closer to a limit, rounding decides the side of a pose
 constexpr double wanted_pose = 1e-10;  // tolerance of the search for a listed pose
 constexpr double exact_pose = 1e-9;    // largest error of a listed pose, independent of the goal's tolerance
+
+// Returns a difference of two values of a joint without whole periods; a period of 0 leaves it as it is.
+inline double without_turns(double difference, double period) {
+  return period > 0.0 ? difference - period * std::round(difference / period) : difference;
+}
 
 // Returns whether no joint differs by more than `most` units. difference(k) and unit(k) belong to joint k; a unit is a
 // radian or a length.

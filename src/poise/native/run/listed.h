@@ -7,6 +7,7 @@
 #include "kernels/closed/form.h"
 #include "memory/scratch.h"
 #include "memory/solver_data.h"
+#include "run/alike.h"
 
 namespace poise {
 
@@ -41,6 +42,8 @@ struct ListedJoints {
   double gain[7], bias[7];  // of the chain's value: gain q + bias
   double unit[7];           // 1 for radians, or L in metres
   double lower[7], upper[7];
+  double period[7];            // of a whole turn; 0 for slides
+  double long_way = HUGE_VAL;  // of two poses whole turns apart, one is at least as far from the start
 };
 
 inline ListedJoints measure_joints(const SolverData& solver, const ClosedForm<double>& form) {
@@ -51,6 +54,8 @@ inline ListedJoints measure_joints(const SolverData& solver, const ClosedForm<do
     out.gain[k] = form.gain[k];
     out.bias[k] = form.bias[k];
     out.unit[k] = axis_of(form.spec, k).slides ? solver.scale : 1.0;
+    out.period[k] = axis_of(form.spec, k).slides ? 0.0 : whole_turn / absolute(form.gain[k]);
+    if (out.period[k] > 0.0) out.long_way = minimum(out.long_way, 0.5 * out.period[k] - distinct);
     out.lower[k] = -HUGE_VAL;
     out.upper[k] = HUGE_VAL;
     if (solver.settings.limits == LIMITS_OFF) continue;

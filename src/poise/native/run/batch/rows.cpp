@@ -295,10 +295,9 @@ bool next_search(Worker& worker, Slot& slot, const SearchEnd& end) {
     if (reached && worker.job.q32) reached = verify(worker, slot);
   }
   const bool last = slot.searches >= own.searches;
+  const double far = reached && worker.job.solutions > 1 ? distance_between(worker, slot.start, slot.best_q) : 0.0;
   const bool enough =
-      reached &&
-      (worker.job.solutions == 1 ||
-       (!is_known(worker, slot) && keep_solution(worker, slot, distance_between(worker, slot.start, slot.best_q))));
+      reached && (worker.job.solutions == 1 || (!is_known(worker, slot, far) && keep_solution(worker, slot, far)));
   if (enough || last) {
     if (slot.found > 0) {
       write_solutions(worker, slot);

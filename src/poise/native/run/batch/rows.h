@@ -32,8 +32,9 @@ bool verify(Worker& worker, Slot& slot);
 
 // ---------------------------------------------------------------------------------------------- several answers
 
-// whether the slot's pose was found before
-bool is_known(Worker& worker, const Slot& slot);
+// Whether the slot's pose was found before, or one that is whole turns apart and nearer to the start; `far` is its own distance. Otherwise the
+// answers whole turns apart are removed.
+bool is_known(Worker& worker, Slot& slot, double far);
 
 // the largest motion of a joint between two poses, in radians or metres over L
 double distance_between(Worker& worker, const double* a, const double* b);

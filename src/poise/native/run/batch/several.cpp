@@ -27,13 +27,19 @@ double distance_between(Worker& worker, const double* a, const double* b) {
   return most;
 }
 
-bool is_known(Worker& worker, const Slot& slot) {
+bool is_known(Worker& worker, Slot& slot, double far) {
   SolverData& own = worker.own;
   const int width = own.n_q + static_cast<int>(worker.end_errors.size()) + 1;
+  int kept = 0;
   for (int i = 0; i < slot.found; ++i) {
-    const double* d = way_between(own, slot.solutions + i * width, slot.best_q);
-    if (are_alike(own.n_v, distinct, [=](int c) { return d[c]; }, [&](int c) { return unit_of(own, c); })) return true;
+    const double *one = slot.solutions + i * width, *d = way_between(own, one, slot.best_q);
+    const bool alike = are_alike(
+        own.n_v, distinct, [&](int c) { return without_turns(d[c], own.periods[index(c)]); },
+        [&](int c) { return unit_of(own, c); });
+    if (alike && far >= one[width - 1] - distinct) return true;
+    if (!alike) std::copy_n(one, width, slot.solutions + width * kept++);
   }
+  slot.found = kept;
   return false;
 }
 
@@ -100,20 +106,26 @@ namespace {
 // The joint in which poses differ first: the free one, whose values are farther apart than two answers must be.
 int telling_joint(const Worker& worker) { return worker.own.closed[0].spec.free_joint == FREE_LAST ? 6 : 0; }
 
-// Whether a pose is one of those kept, from number `first` on. What differs in its way from the start differs in a joint: most are told apart by
-// that and by one joint, several at once.
+// Whether a pose is one of those kept, from number `first` on, perhaps whole turns apart. What differs in its way from the start differs in a joint,
+// by a turn if one of the ways is long: most are told apart by that and by one joint, several at once.
 bool is_kept(const Worker& worker, std::size_t first, std::size_t kept, const ListedPose& pose) {
   const ListBlock& lists = worker.lists;
   const int joint = telling_joint(worker);
   const double at = pose.values[joint], far = pose.far, most = distinct * lists.joints.unit[joint],
-               way = distinct + 1e-9;
+               way = distinct + 1e-9, period = lists.joints.period[joint];
   const double *ways = lists.kept_far.data(), *places = lists.kept_at.data();
   int near = 0;
-  for (std::size_t i = first; i < kept; ++i)
-    near |= (absolute(ways[i] - far) <= way) & (absolute(places[i] - at) <= most);
+  for (std::size_t i = first; i < kept; ++i) {
+    const double apart = absolute(places[i] - at);
+    const int close = apart <= most, turned = (period > 0.0) & (apart >= period - most);
+    near |= (close & (absolute(ways[i] - far) <= way)) |
+            ((close | turned) & (maximum(ways[i], far) >= lists.joints.long_way));
+  }
   for (std::size_t i = first; i < kept && near; ++i) {
-    const double *a = lists.kept[i].values, *b = pose.values, *unit = lists.joints.unit;
-    if (are_alike(lists.joints.count, distinct, [=](int k) { return a[k] - b[k]; }, [=](int k) { return unit[k]; }))
+    const double *a = lists.kept[i].values, *b = pose.values, *unit = lists.joints.unit, *turn = lists.joints.period;
+    if (are_alike(
+            lists.joints.count, distinct, [=](int k) { return without_turns(a[k] - b[k], turn[k]); },
+            [=](int k) { return unit[k]; }))
       return true;
   }
   return false;
@@ -165,9 +177,10 @@ bool take_judged(Worker& worker, Slot& slot, int i, ListedPose& pose) {
   const double* tolerance = worker.own.goals[0].tolerance;
   const bool good = slot.best_errors[0] <= tolerance[0] && slot.best_errors[1] <= tolerance[1];
   if (good && !worker.job.q32) return true;
-  if (!good && (!verify(worker, slot) || (slot.steps != before && is_known(worker, slot)))) return false;
-  read_joints(lists.joints, slot.best_q, pose.values);
+  if (!good && !verify(worker, slot)) return false;
   pose.far = distance_between(worker, slot.start, slot.best_q);
+  if (!good && slot.steps != before && is_known(worker, slot, pose.far)) return false;
+  read_joints(lists.joints, slot.best_q, pose.values);
   return true;
 }
 
