@@ -20,6 +20,14 @@ def test_every_channel_is_one_column_in_the_order_asked(seed):
     q, frame, order = model.random(rng, 3), model.frames[-1], rng.permutation(model.nv)
     chosen = model.jacobian(q, frame, columns=[channels[i] for i in order])
     np.testing.assert_array_equal(chosen, model.jacobian(q, frame)[..., order])
+    names, v = [channels[i] for i in order], rng.normal(size=(3, model.nv))
+    for reference in ("world", "body"):
+        rate = model.jacobian_dot(q, v, frame, point=(0.1, 0.0, 0.2), reference=reference)
+        own = model.jacobian_dot(q, v, frame, point=(0.1, 0.0, 0.2), reference=reference, columns=names)
+        np.testing.assert_array_equal(own, rate[..., order])
+    some = order[: model.nv // 2]
+    bend = model.hessian(q, frame, columns=[channels[i] for i in some])
+    np.testing.assert_array_equal(bend, model.hessian(q, frame)[..., some, :][..., some])
 
 
 def test_a_joint_means_all_its_columns_whatever_its_euler_order():
@@ -41,3 +49,7 @@ def test_wrong_channels_are_named():
         model.jacobian(model.rest, "panda_hand", columns=["panda_joint9"])
     with pytest.raises(InvalidValue, match="list"):
         model.jacobian(model.rest, "panda_hand", columns="panda_joint1")
+    with pytest.raises(NameNotFound, match="panda_joint9"):
+        model.hessian(model.rest, "panda_hand", columns=["panda_joint9"])
+    with pytest.raises(InvalidValue, match="list"):
+        model.jacobian_dot(model.rest, np.zeros(7), "panda_hand", columns="panda_joint1")

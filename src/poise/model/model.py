@@ -294,22 +294,28 @@ class Model(NotebookCell):
         *,
         point: ArrayLike | None = None,
         reference: str = "world",
+        columns: Sequence[str | Joint] | None = None,
     ) -> Array:
-        """Return the time derivative of `jacobian` at velocity v, (..., 6, nv)."""
+        """Return the time derivative of `jacobian` at velocity v, (..., 6, nv); arguments as there, v is (..., nv)."""
         try:
-            return self.native_body.jacobian_dot(q, v, frame, point, reference)
+            dJ = self.native_body.jacobian_dot(q, v, frame, point, reference)
         except NameNotFound:
-            return self.native_body.jacobian_dot(q, v, derive.resolve_role(self, frame), point, reference)
+            dJ = self.native_body.jacobian_dot(q, v, derive.resolve_role(self, frame), point, reference)
+        return dJ if columns is None else dJ[..., find_columns(self, columns)]
 
-    def hessian(self, q: ArrayLike, frame: str | Frame) -> Array:
+    def hessian(self, q: ArrayLike, frame: str | Frame, *, columns: Sequence[str | Joint] | None = None) -> Array:
         """Return H[r, i, k], the derivative of entry (r, i) of the world Jacobian along v_k, (..., 6, nv, nv).
 
-        Not symmetric.
+        Not symmetric. `columns` selects and orders both i and k, as in `jacobian`.
         """
         try:
-            return self.native_body.hessian(q, frame)
+            H = self.native_body.hessian(q, frame)
         except NameNotFound:
-            return self.native_body.hessian(q, derive.resolve_role(self, frame))
+            H = self.native_body.hessian(q, derive.resolve_role(self, frame))
+        if columns is None:
+            return H
+        chosen = find_columns(self, columns)
+        return H[..., chosen, :][..., chosen]
 
     def center_of_mass(self, q: ArrayLike) -> Array:
         """Return the centre of mass in the world, (..., 3) [m], including mass fixed to the world."""
