@@ -148,3 +148,30 @@ def test_the_ellipsoid_of_any_number_of_joints_is_where_unit_steps_go(joints: in
     assert np.linalg.det(axes) == pytest.approx(1.0)
     J = model.jacobian(q, "tip")[:3]
     assert axes @ np.diag(half**2) @ axes.T == pytest.approx(J @ J.T, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["planar2", "planar3"])
+def test_a_planar_body_is_taught_without_the_row_that_never_moves(name: str) -> None:
+    puppet = Puppet(poise.load(name))
+    handle, model = next(iter(puppet.handles)), puppet.model
+    puppet.rig.reach(handle, puppet.transform(handle)[:3, 3] + np.array((0.1, -0.2, 0.0)))
+    step = lesson.take_step(puppet, handle, np.array(model.rest))
+    assert step is not None
+    assert (step.axes, step.J.shape, step.e.shape, step.moved.shape) == ("xy", (2, model.nv), (2,), (2,))
+    told = describe_step(model, "lm", handle, step)
+    assert "<td>y</td>" in told
+    assert "<td>z</td>" not in told
+    assert lesson.find_moving_rows(model) == [0, 1]
+    assert lesson.find_moving_rows(poise.load("panda")) == [0, 1, 2]
+
+
+def test_a_planar_body_in_another_plane_keeps_the_rows_of_that_plane() -> None:
+    builder = poise.ModelBuilder("upright")
+    builder.add_joint("a", None, "revolute", axis=(0, 1, 0))
+    builder.add_joint("b", "a", "revolute", axis=(0, 1, 0), offset=(0.3, 0.0, 0.0))
+    puppet = Puppet(builder.add_frame("tip", "b", (0.3, 0.0, 0.1)).build())
+    handle = next(iter(puppet.handles))
+    puppet.rig.reach(handle, puppet.transform(handle)[:3, 3] + np.array((0.0, 0.0, 0.1)))
+    step = lesson.take_step(puppet, handle, np.array(puppet.model.rest) + 0.2)
+    assert step is not None
+    assert step.axes == "xz"

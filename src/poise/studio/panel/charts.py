@@ -142,7 +142,8 @@ def tabulate_step(step: OneStep, columns: NDArray[np.intp], names: list[str]) ->
         f"{html.escape(name[-7:])}</th>"
         for name in names
     )
-    rows = [("xyz"[k], step.J[k, columns], "") for k in range(3)] + [("dq", step.dq[columns], "font-weight:600;")]
+    rows = [(axis, row[columns], "") for axis, row in zip(step.axes, step.J, strict=True)]
+    rows.append(("dq", step.dq[columns], "font-weight:600;"))
     body = "".join(
         f"<tr style='{style}'><td>{name}</td>"
         + "".join(f"<td style='{cell}'>{value:.3f}</td>" for value in values)

@@ -18,6 +18,7 @@ from poise.studio.panel.lesson import (
     find_damping,
     find_ellipsoid,
     find_limited,
+    find_moving_rows,
     take_step,
     trace_error,
 )
@@ -93,7 +94,8 @@ class LearnTab:
         if self.live.value and now - self._looked > BARS_PAUSE:
             self._looked = now
             name = self.session.puppet.handles[self.handle].frame
-            values = find_ellipsoid(self.session.model, frame.q, name)[1] / self.session.model.length
+            model = self.session.model
+            values = find_ellipsoid(model, frame.q, name)[1][: len(find_moving_rows(model))] / model.length
             self.bars.content = draw_bars(values, self.find_damping(frame.q))
         if self.bars.visible != self.live.value:
             self.bars.visible = self.live.value

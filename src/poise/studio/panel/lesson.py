@@ -1,6 +1,7 @@
 """Lessons about one frame: its Jacobian, singular values, null space, and one iteration in parts.
 
 J    velocity of the frame's position per joint velocity, 3 x nv           [m/rad]
+     (2 x nv for a planar body, which never moves along the normal of its plane)
 s_i  singular values of J: displacement for a unit step along the i-th direction
 N    = I - J^+ J, steps that leave the frame (and all pins) in place
 """
@@ -18,6 +19,7 @@ from poise.goals import Reach
 from poise.kinematics import manipulability
 from poise.model import Model
 from poise.model.memo import keep_with_model
+from poise.model.plane import find_normal
 from poise.solvers import Solution, Solver
 from poise.studio.puppet import Puppet
 
@@ -29,6 +31,7 @@ __all__ = [
     "find_damping",
     "find_ellipsoid",
     "find_limited",
+    "find_moving_rows",
     "name_velocities",
     "take_step",
     "trace_error",
@@ -36,6 +39,7 @@ __all__ = [
 
 
 LEAST_COLUMN = 0.02  # relative to the longest column: shorter columns are not drawn
+FLAT = 1e-9  # relative to the model length: a target closer to the plane of a planar body is in it
 LIMIT_TOLERANCE = 1e-6  # [rad, m] from a joint limit
 
 
@@ -99,6 +103,11 @@ def find_ellipsoid(model: Model, q: Floats, frame: str) -> tuple[Floats, Floats]
     if np.linalg.det(axes) < 0:
         axes[:, 2] *= -1
     return axes, np.pad(found.singular_values[:count], (0, 3 - count))
+
+
+def find_moving_rows(model: Model) -> list[int]:
+    """Return the world axes along which the body can move: x, y and z as 0, 1 and 2, or those of its plane."""
+    return [k for k in range(3) if k != find_normal(model)]
 
 
 def find_damping(puppet: Puppet, start: Floats) -> tuple[float, float] | None:
@@ -202,11 +211,12 @@ class OneStep:
     Attributes:
         q: The configuration at the start.
         e: The error: target minus position [m].
-        J: The Jacobian of the position, (3, nv).
+        J: The Jacobian of the position, (rows, nv).
         dq: The step of the method.
         after: The configuration after the step.
         moved: The actual displacement [m]; J dq is the predicted one.
         damping: The lambda of this step, in units of the model length, or None.
+        axes: The names of the rows, "xyz"; those of its plane for a planar body, unless the target is off the plane.
     """
 
     q: Floats
@@ -216,6 +226,7 @@ class OneStep:
     after: Floats
     moved: Floats
     damping: float | None = None
+    axes: str = "xyz"
 
     @property
     def predicted(self) -> Floats:
@@ -241,8 +252,10 @@ def take_step(puppet: Puppet, handle: str, start: Floats | None = None) -> OneSt
     after, damping = solution.q, read_damping(solution)
     place, came = (puppet.model.fk(at, frame)[:3, 3] for at in (q, after))
     dq = puppet.model.difference(q, after)
-    J = puppet.model.jacobian(q, frame)[:3]
-    return OneStep(q, target - place, J, dq, after, came - place, None if damping is None else damping[0])
+    J, e = puppet.model.jacobian(q, frame)[:3], target - place
+    rows = [k for k in range(3) if k in find_moving_rows(puppet.model) or abs(e[k]) > FLAT * puppet.model.length]
+    used = None if damping is None else damping[0]
+    return OneStep(q, e[rows], J[rows], dq, after, (came - place)[rows], used, "".join("xyz"[k] for k in rows))
 
 
 def trace_error(puppet: Puppet, handle: str, start: Floats | None = None) -> Floats:
