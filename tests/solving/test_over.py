@@ -114,3 +114,12 @@ def test_a_line_of_unknowns_may_be_large_and_far():
 def test_misuse_is_named(arguments, options, error, words):
     with pytest.raises(error, match=words):
         methods.over(*arguments, **options)
+
+
+def test_a_misspelt_option_is_named_by_the_function_that_was_called():
+    with pytest.raises(TypeError, match=r"^methods.over\(\) has no argument 'metod'; did you mean 'method'\?$"):
+        methods.over(valley, slope, [0.5, 0.5], metod="lm")
+    with pytest.raises(TypeError, match=r"^methods.over\(\) has no argument 'tol'; type tolerance=0.1.$"):
+        methods.over(valley, slope, [0.5, 0.5], tol=0.1)
+    with pytest.raises(TypeError, match=r"^methods.over\(\) has no argument 'zzz'; it has: "):
+        methods.over(valley, slope, [0.5, 0.5], zzz=0.1)

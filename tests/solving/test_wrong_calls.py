@@ -14,7 +14,7 @@ import poise
 from goal_cases import GOALS
 from poise import Solver, methods
 from poise.errors import InvalidValue, NameNotFound, PoiseError, ShapeMismatch
-from poise.goals import Goal, Orient, Reach, Rest
+from poise.goals import Comfort, Goal, MidRange, Orient, Reach, Rest
 from poise.methods import Method
 from poise.solvers.keywords import ADVICE, SAYINGS
 
@@ -150,3 +150,10 @@ def test_seven_numbers_are_answered_with_the_order_of_a_quaternion() -> None:
         Reach("panda_hand_tcp", (0.4, 0.0, 0.4, 1.0, 0.0, 0.0, 0.0))
     with pytest.raises(ShapeMismatch, match=r"wxyz \(Rotation.from_xyzw takes xyzw\)"):
         Orient("panda_hand_tcp", np.zeros(5))
+
+
+@pytest.mark.parametrize("kind", [Rest, MidRange, Comfort])
+@pytest.mark.parametrize("gains", [{"panda_joint1": -1}, {"panda_joint1": np.nan}, [1.0, 2.0], [-1.0] * 7])
+def test_a_wrong_gain_is_blamed_on_the_posture_that_has_it(kind: Any, gains: Any) -> None:
+    with pytest.raises(PoiseError, match=f"^{kind.__name__}: "):
+        poise.solve(ARM, [TIP, kind(gains=gains)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection
 from difflib import get_close_matches
 from functools import wraps
@@ -41,22 +42,29 @@ def make_unknown_argument(caller: str, name: str, value: Any, known: Collection[
     """Return the error for an unknown keyword: it suggests the equivalent, the closest name, or all names."""
     begin = f"{caller}() has no argument {name!r}"
     if name in ADVICE:
-        return UnknownArgument(f"{begin}; type {ADVICE[name].format(value=repr(value))}.")
+        own = re.search(r"(\w+)=\{value\}", ADVICE[name])
+        typed = f"{own[1]}={{value}}" if own and own[1] in known else ADVICE[name]  # its own argument if it has one
+        return UnknownArgument(f"{begin}; type {typed.format(value=repr(value))}.")
     close = get_close_matches(name, known, n=1)
     if close:
         return UnknownArgument(f"{begin}; did you mean {close[0]!r}?")
     return UnknownArgument(f"{begin}; it has: {', '.join(known)}.")
 
 
-def refuse_unknown(function: _Function) -> _Function:
-    """Make a function raise an error for unknown keywords that suggests the right one."""
+def refuse_unknown(function: _Function, *, caller: str = "") -> _Function:
+    """Make a function raise an error for unknown keywords that suggests the right one.
+
+    Args:
+        function: The function.
+        caller: The name in the message, if users call it by another one.
+    """
     known = dict.fromkeys(signature(function).parameters)
 
     @wraps(function)
     def call(*args: Any, **given: Any) -> Any:
         for name, value in given.items():
             if name not in known:
-                raise make_unknown_argument(function.__name__, name, value, known)
+                raise make_unknown_argument(caller or function.__name__, name, value, known)
         return function(*args, **given)
 
     return call  # type: ignore[return-value]  # same parameters as the function

@@ -10,6 +10,7 @@ Source: UCSD CSE169, "Jacobian Method as a Black Box".
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from poise.goals import Custom
 from poise.goals.goal import read_numbers
 from poise.methods import Method, Minimum, find_method, names
 from poise.model import Model, ModelBuilder
+from poise.solvers.keywords import refuse_unknown
 from poise.solvers.one_call import solve
 from poise.solvers.solution import Solution
 
@@ -30,6 +32,7 @@ MOST_UNKNOWNS = 1000
 FAR = 1e12  # the limit of a step, in units of x, unless one is given: none in effect
 
 
+@partial(refuse_unknown, caller="methods.over")
 def solve_over(
     f: Callable[[Floats], Any],
     J: Callable[[Floats], Any] | None,

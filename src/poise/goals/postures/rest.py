@@ -68,33 +68,34 @@ class Rest(Goal, words=POSTURE):
             return np.array(model.rest)
         if isinstance(self.pose, Pose):
             if self.pose.model != model:
-                raise ModelMismatch(f"Rest: the pose is {name_mismatch(self.pose.model, model)}.")
+                raise ModelMismatch(f"{type(self).__name__}: the pose is {name_mismatch(self.pose.model, model)}.")
             return np.array(self.pose.q)
         try:
             return np.array(Pose(model, self.pose).q)
         except (InvalidValue, ShapeMismatch) as error:
-            raise type(error)(f"Rest: pose is neither a Pose nor a q of {model.name!r}: {error}") from None
+            what = type(self).__name__
+            raise type(error)(f"{what}: pose is neither a Pose nor a q of {model.name!r}: {error}") from None
 
     def gain(self, model: Model) -> NDArray[np.float64]:
         """Return the gain of every degree of freedom, including the weight."""
-        out = np.ones(model.nv)
+        out, what = np.ones(model.nv), type(self).__name__
         if isinstance(self.gains, Mapping):
             for name, gain in self.gains.items():
-                out[model.joint(name).v] = check_gain(gain)
+                out[model.joint(name).v] = check_gain(gain, what)
         elif self.gains is not None:
             wanted = f"give {{joint: gain}}, or {model.nv} numbers"
-            given = read_numbers(self.gains, "Rest: gains", wanted)
+            given = read_numbers(self.gains, f"{what}: gains", wanted)
             if given.shape != (model.nv,):
                 raise ShapeMismatch(
-                    f"Rest: gains has shape {given.shape}; it must be ({model.nv},), or {{joint: gain}}."
+                    f"{what}: gains has shape {given.shape}; it must be ({model.nv},), or {{joint: gain}}."
                 )
-            out = np.array([check_gain(gain) for gain in given])
+            out = np.array([check_gain(gain, what) for gain in given])
         return out * float(np.asarray(self.weight)) ** 2
 
 
-def check_gain(gain: Any) -> float:
-    """Return a finite gain that is not negative."""
-    value = read_numbers(gain, "Rest: gains", "a gain is one number")
+def check_gain(gain: Any, goal: str) -> float:
+    """Return a finite gain that is not negative; `goal` is the kind of the posture, for the error."""
+    value = read_numbers(gain, f"{goal}: gains", "a gain is one number")
     if value.ndim or not np.isfinite(value) or value < 0:
-        raise InvalidValue(f"Rest: a gain is {gain!r}; gains must be finite and not negative.")
+        raise InvalidValue(f"{goal}: a gain is {gain!r}; gains must be finite and not negative.")
     return float(value)
