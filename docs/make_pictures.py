@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from draw_bodies import BODIES, GALLERIES
+from draw_failures import LOOPS
 from PIL import Image
 
 import poise
@@ -222,6 +223,7 @@ FAILURES: dict[str, Callable[[Names], Any]] = {
     "local_minimum": local_minimum,
     "limit_trap": limit_trap,
     "over_damped": over_damped,
+    **LOOPS,
 }
 PAGES: dict[str, dict[str, Callable[[Names], Any]]] = {"failures": FAILURES, **GALLERIES}
 
