@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import poise
 
 pytest.importorskip("typer")
 
+import typer
 from typer.testing import CliRunner
 
 from poise.cli.app import app
@@ -223,3 +225,22 @@ def test_a_shell_completes_bodies_and_methods() -> None:
     environment = {"_POISE_COMPLETE": "complete_bash", "COMP_WORDS": "poise race hu", "COMP_CWORD": "2"}
     shown = CliRunner().invoke(app, [], env=environment, prog_name="poise")
     assert "humanoid" in shown.output
+
+
+def list_commands(group: Any, *before: str) -> Iterator[tuple[tuple[str, ...], Any]]:
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from list_commands(command, *before, name)
+        else:
+            yield (*before, name), command
+
+
+def test_no_help_loses_a_unit_in_brackets() -> None:
+    with_units = 0
+    for words, command in list_commands(typer.main.get_command(app)):
+        shown = re.sub(r"[\s\u2502|]+", "", typed(*words, "--help").output)
+        for parameter in command.params:
+            for unit in re.findall(r"\S*\s*\[\w+\]", getattr(parameter, "help", None) or ""):
+                with_units += 1
+                assert re.sub(r"\s+", "", unit) in shown, (words, unit)
+    assert with_units >= 4

@@ -87,6 +87,7 @@ app = typer.Typer(
     help="Inverse kinematics for anything with joints.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",  # in the default, units in brackets are markup and vanish
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -116,6 +117,10 @@ def add_commands(typer_app: typer.Typer, examples: Examples) -> None:
 
 
 add_commands(app, EXAMPLES)
-jobs = typer.Typer(help="Run large jobs on rows or clips; they can be killed and resumed.", no_args_is_help=True)
+jobs = typer.Typer(
+    help="Run large jobs on rows or clips; they can be killed and resumed.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+)
 add_commands(jobs, JOB_EXAMPLES)
 app.add_typer(jobs, name="job")
