@@ -50,10 +50,66 @@ def test_words_for_slips_are_told_apart(number: int) -> None:
         trial = ask(np.random.default_rng(3), joints)
         if trial.right is None or joints < 3:
             continue
-        answers = [trial.right, *trial.slips().values()]
+        answers = [trial.right, *trial.distinct_slips().values()]
         for i, one in enumerate(answers):
             for other in answers[:i]:
                 assert one.shape != other.shape or np.abs(one - other).max() > 10 * trial.tolerance
+
+
+CHEATS = {
+    "poise.solve": (
+        14,
+        (
+            "import poise\nfrom poise.goals import Reach\n\ndef pose_body(model, start, targets):\n"
+            "    return poise.solve(model, [Reach(name, goal) for name, goal in targets.items()], start).q\n"
+        ),
+        "poise.solvers",
+    ),
+    "a Solver": (
+        14,
+        (
+            "import poise\nfrom poise.goals import Reach\n\ndef pose_body(model, start, targets):\n"
+            "    goals = [Reach(name, goal) for name, goal in targets.items()]\n"
+            "    return poise.Solver(model, goals).solve(start).q\n"
+        ),
+        "poise.solvers",
+    ),
+    "a batch": (
+        14,
+        (
+            "import poise\nfrom poise.goals import Reach\n\ndef pose_body(model, start, targets):\n"
+            "    goals = [Reach(name, goal) for name, goal in targets.items()]\n"
+            "    places = {name: goal[None] for name, goal in targets.items()}\n"
+            "    return poise.solve_batch(model, goals, places, start).q[0]\n"
+        ),
+        "poise.solvers",
+    ),
+    "methods.over": (
+        8,
+        (
+            "from poise import methods\n\ndef find_angles(position, jacobian, angles, goal):\n"
+            "    return methods.over(lambda q: position(q) - goal, jacobian, angles).x\n"
+        ),
+        "poise.methods",
+    ),
+    "the textbook": (
+        6,
+        (
+            "from poise import textbook\n\ndef damped_step(jacobian, error, damping):\n"
+            "    return textbook.damped_inverse(jacobian, damping) @ error\n"
+        ),
+        "poise.textbook",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CHEATS)
+def test_an_answer_that_calls_a_solver_is_noticed(name: str) -> None:
+    number, text, said = CHEATS[name]
+    told = EXERCISES[number].judge(read_function(number, text))
+    assert told is not None
+    assert said in told
+    assert "Write it yourself" in told
 
 
 def test_a_file_is_judged_by_name(tmp_path: Path) -> None:
@@ -78,7 +134,7 @@ def test_a_file_is_judged_by_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"), [(("9", "here.py"), "8 a whole body"), (("3", "no.py"), "no.py"), (("x", "here.py"), "x")]
+    ("words", "said"), [(("15", "here.py"), "14 a whole body"), (("3", "no.py"), "no.py"), (("x", "here.py"), "x")]
 )
 def test_misuse_exits_with_2(
     words: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

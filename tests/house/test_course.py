@@ -8,7 +8,12 @@ import json
 import sys
 from typing import Any
 
+import matplotlib as mpl
 import pytest
+
+mpl.use("Agg")
+
+import matplotlib.pyplot as plt
 
 from course_answers import ANSWERS
 from paths import DOCS, TOOLS
@@ -27,13 +32,18 @@ def read_cells(number: int) -> list[str]:
     return ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
 
 
-def run_cells(cells: list[str]) -> str:
-    """Run them in one namespace; return what the last one prints."""
+def run_cells(cells: list[str]) -> tuple[str, bool]:
+    """Run them in one namespace; return what the check prints, and whether something is drawn."""
     names: dict[str, Any] = {"__name__": "notebook"}
+    said = ""
+    plt.close("all")
     for cell in cells:
         with contextlib.redirect_stdout(io.StringIO()) as out:
             exec(compile(cell, "notebook", "exec"), names)
-    return out.getvalue()
+        said = out.getvalue() if ".judge(" in cell else said
+    drawn = bool(plt.get_fignums()) and all(plt.figure(number).axes for number in plt.get_fignums())
+    plt.close("all")
+    return said, drawn or names.get("picture") is not None
 
 
 def test_notebooks_are_what_the_page_says() -> None:
@@ -50,13 +60,15 @@ def test_notebooks_are_what_the_page_says() -> None:
 def test_an_unsolved_notebook_runs_and_says_what_to_write(number: int) -> None:
     cells = read_cells(number)
     assert any(f"def {EXERCISES[number].signature}:" in cell for cell in cells)
-    assert f"NotImplementedError: write exercise {number} here" in run_cells(cells)
+    said, drawn = run_cells(cells)
+    assert f"NotImplementedError: write exercise {number} here" in said
+    assert not drawn
 
 
 @pytest.mark.parametrize("number", EXERCISES)
-def test_a_notebook_with_the_answer_says_right(number: int) -> None:
+def test_a_notebook_with_the_answer_says_right_and_draws(number: int) -> None:
     cells = [ANSWERS[number] if "NotImplementedError" in cell else cell for cell in read_cells(number)]
-    assert run_cells(cells) == "right\n"
+    assert run_cells(cells) == ("right\n", True)
 
 
 def test_no_answer_is_shipped() -> None:

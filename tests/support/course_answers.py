@@ -97,6 +97,76 @@ def ccd_sweep(offsets, axes, angles, goal):
 import numpy as np
 
 
+def find_angles(position, jacobian, angles, goal):
+    angles = angles.copy()
+    for _ in range(200):
+        error = goal - position(angles)
+        if np.linalg.norm(error) < 1e-6:
+            break
+        J = jacobian(angles)
+        step = J.T @ np.linalg.solve(J @ J.T + 0.05**2 * np.eye(3), error)
+        step *= min(1, 0.2 / np.abs(step).max())
+        angles += step
+    return angles
+""",
+    9: """
+import numpy as np
+
+
+def limited_step(jacobian, error, angles, lower, upper):
+    free = np.ones(len(angles), dtype=bool)
+    while True:
+        step = np.linalg.pinv(jacobian * free) @ error * free
+        leaves = free & ((angles + step < lower) | (angles + step > upper))
+        if not leaves.any():
+            return step
+        free &= ~leaves
+""",
+    10: """
+import numpy as np
+
+
+def rotation_error(wanted, now):
+    R = wanted @ now.T
+    sines = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]) / 2
+    sine = np.linalg.norm(sines)
+    if sine == 0:
+        return sines
+    return sines / sine * np.arctan2(sine, (np.trace(R) - 1) / 2)
+""",
+    11: """
+import numpy as np
+
+
+def null_space_step(jacobian, error, wish):
+    inverse = np.linalg.pinv(jacobian)
+    return inverse @ error + wish - inverse @ (jacobian @ wish)
+""",
+    12: """
+import numpy as np
+
+
+def two_goals(first, first_error, second, second_error):
+    inverse = np.linalg.pinv(first)
+    step = inverse @ first_error
+    left = np.eye(len(step)) - inverse @ first
+    return step + np.linalg.pinv(second @ left, rcond=1e-9) @ (second_error - second @ step)
+""",
+    13: TURN
+    + """
+
+def euler_axes(order, angles):
+    R, columns = np.eye(3), []
+    for letter, angle in zip(order, angles):
+        axis = np.eye(3)["XYZ".index(letter)]
+        columns.append(R @ axis)
+        R = R @ turn(axis, angle)[:3, :3]
+    return np.stack(columns, axis=1)
+""",
+    14: """
+import numpy as np
+
+
 def pose_body(model, start, targets):
     q = start.copy()
     for _ in range(100):
@@ -155,9 +225,40 @@ SLIPS = [
     (7, " - (a @ e) * (a @ g)", "", "hinge's plane"),
     (7, "angles = angles.copy()", "pass", "changes its argument angles"),
     (7, "return angles\n", "return None\n", "returns None"),
-    (8, "model.clamp(model.integrate(q, step))", "q", "m from its target"),
-    (8, "return q\n", "q[model.joint('elbow_l').q] = 9.0\n    return q\n", "beyond its range"),
-    (8, "return q\n", "return q[:-1]\n", "shape"),
-    (8, "return q\n", "return 2 * q\n", "unit length"),
-    (8, "J = np.vstack", "J = np.hstack", "raises ValueError"),
+    (8, "goal - position(angles)", "position(angles) - goal", "is the error goal - position"),
+    (8, "range(200)", "range(0)", "nothing has moved"),
+    (8, "range(200)", "range(1)", "m from the goal"),
+    (8, "angles = angles.copy()", "pass", "changes its argument angles"),
+    (8, "step *= min(1, 0.2 / np.abs(step).max())", "pass", "steps shortened"),
+    (9, "leaves = free &", "leaves = False &", "limits are ignored"),
+    (9, "        free &= ~leaves", "        return np.clip(angles + step, lower, upper) - angles", "clamped after"),
+    (9, "        free &= ~leaves", "        return step * ~leaves", "do not take over"),
+    (9, "return step\n", "return -step\n", "sign"),
+    (10, "wanted @ now.T", "now.T @ wanted", "axes of the frame"),
+    (10, "wanted @ now.T", "now @ wanted.T", "from wanted to now"),
+    (10, "np.arctan2(sine, (np.trace(R) - 1) / 2)", "sine", "sine of the angle"),
+    (10, " * np.arctan2(sine, (np.trace(R) - 1) / 2)", "", "unit axis"),
+    (10, "if sine == 0", "if False", "NaN"),
+    (11, "wish - inverse @ (jacobian @ wish)", "wish", "without the projector"),
+    (11, "wish - inverse @ (jacobian @ wish)", "inverse @ (jacobian @ wish) - wish", "sign of the projector"),
+    (11, " + wish - inverse @ (jacobian @ wish)", "", "wish is missing"),
+    (11, "wish - inverse @ (jacobian @ wish)", "inverse @ (jacobian @ wish)", "moves the tip; the projector"),
+    (
+        12,
+        "return step + ",
+        "return np.linalg.pinv(np.vstack([first, second])) @ np.concatenate([first_error, second_error])  # ",
+        "both goals are stacked",
+    ),
+    (12, "np.linalg.pinv(second @ left, rcond=1e-9)", "1e9 * left @ second.T", "numbers are huge"),
+    (12, "second @ left", "second", "not kept in the null space"),
+    (12, "second_error - second @ step", "second_error", "already moves the second"),
+    (12, "return step + ", "return step  # ", "second goal is ignored"),
+    (13, "R @ axis", "axis", "not rotated"),
+    (13, "zip(order, angles)", "zip('XYZ', angles)", "depend on the order"),
+    (13, "axis=1", "axis=0", "here it is a row"),
+    (14, "model.clamp(model.integrate(q, step))", "q", "m from its target"),
+    (14, "return q\n", "q[model.joint('elbow_l').q] = 9.0\n    return q\n", "beyond its range"),
+    (14, "return q\n", "return q[:-1]\n", "shape"),
+    (14, "return q\n", "return 2 * q\n", "unit length"),
+    (14, "J = np.vstack", "J = np.hstack", "raises ValueError"),
 ]

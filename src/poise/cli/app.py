@@ -71,7 +71,7 @@ EXAMPLES: Examples = {
         "poise bench --compare before.json --tolerance 0.2; echo $?",
         "poise bench --only drag --json",
     ],
-    check_command: ["poise check 3 my_solution.py", "poise check 8 my_solution.py --time-limit 120; echo $?"],
+    check_command: ["poise check 3 my_solution.py", "poise check 14 my_solution.py --time-limit 120; echo $?"],
     doctor_command: ["poise doctor", "poise doctor --json"],
 }
 JOB_EXAMPLES: Examples = {

@@ -28,7 +28,7 @@ ERRORS = 2  # the error stream, for the student's own output
 
 
 def check_command(
-    exercise: Annotated[int, typer.Argument(help="The exercise's number, 1 to 8.")],
+    exercise: Annotated[int, typer.Argument(help="The exercise's number, 1 to 14.")],
     solution: Annotated[Path, typer.Argument(help="A Python file with the exercise's function.")],
     time_limit: Annotated[float, typer.Option(help="Time limit [s].")] = 30.0,
     seed: Annotated[int, typer.Option(help="The random seed of the arms.")] = 0,

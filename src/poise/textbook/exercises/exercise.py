@@ -6,13 +6,16 @@ import runpy
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from poise.textbook.exercises.case import ExerciseCase
+from poise.textbook.exercises.control import ask_limited_step, ask_null_space_step, ask_two_goals
 from poise.textbook.exercises.kinematic import ask_cross_product_jacobian, ask_forward_kinematics, ask_numeric_jacobian
-from poise.textbook.exercises.loops import ask_ccd_sweep, ask_whole_body
+from poise.textbook.exercises.loops import ask_ccd_sweep, ask_loop, ask_whole_body
+from poise.textbook.exercises.orientation import ask_euler_axes, ask_rotation_error
 from poise.textbook.exercises.steps import (
     ask_damped_step,
     ask_pseudoinverse,
@@ -30,20 +33,18 @@ class Exercise:
 
     Attributes:
         title: its topic.
-        function: the name of the function in the student's file.
-        arguments: their names, in the order of the call.
-        asks: the case generators, each with the number of joints of the arm.
+        signature: the function and its arguments, without the ``def``.
+        asks: the case generators, each with a number: of the arm's joints, or what the generator says.
     """
 
     title: str
-    function: str
-    arguments: tuple[str, ...]
+    signature: str
     asks: tuple[tuple[Ask, int], ...]
 
     @property
-    def signature(self) -> str:
-        """The signature of the function, without the ``def``."""
-        return f"{self.function}({', '.join(self.arguments)})"
+    def function(self) -> str:
+        """The name of the function in the student's file."""
+        return self.signature.partition("(")[0]
 
     def judge(self, function: Callable[..., Any], seed: int = 0) -> str | None:
         """Try every case; return a description of the first error, or None. Exceptions are reported."""
@@ -59,56 +60,30 @@ class Exercise:
         return None
 
 
-EXERCISES = {
-    1: Exercise(
-        "forward kinematics",
-        "forward_kinematics",
-        ("offsets", "axes", "angles"),
-        tuple((ask_forward_kinematics, n) for n in (1, 2, 3, 7)),
-    ),
-    2: Exercise(
-        "the Jacobian by cross products",
-        "jacobian",
-        ("axes", "pivots", "tip"),
-        tuple((ask_cross_product_jacobian, n) for n in (2, 3, 7)),
-    ),
-    3: Exercise(
-        "the Jacobian by differences",
-        "numeric_jacobian",
-        ("position", "angles", "step"),
-        tuple((ask_numeric_jacobian, n) for n in (2, 3, 7)),
-    ),
-    4: Exercise(
-        "the transpose",
-        "transpose_step",
-        ("jacobian", "error"),
-        (*((ask_transpose_step, n) for n in (2, 3, 7)), (ask_transpose_of_nothing, 3)),
-    ),
-    5: Exercise(
-        "the pseudo-inverse",
-        "pseudoinverse",
-        ("jacobian",),
-        ((ask_pseudoinverse, 7), (ask_pseudoinverse, 3), (ask_pseudoinverse, 2), (ask_singular_pseudoinverse, 5)),
-    ),
-    6: Exercise(
-        "damping",
-        "damped_step",
-        ("jacobian", "error", "damping"),
-        tuple((ask_damped_step, n) for n in (3, 2, 7)),
-    ),
-    7: Exercise(
-        "cyclic coordinate descent",
-        "ccd_sweep",
-        ("offsets", "axes", "angles", "goal"),
-        tuple((ask_ccd_sweep, n) for n in (2, 3, 7)),
-    ),
-    8: Exercise(
-        "a whole body",
-        "pose_body",
-        ("model", "start", "targets"),
-        tuple((ask_whole_body, n) for n in (1, 2, 4)),
-    ),
-}
+def _repeat(ask: Ask, *numbers: int) -> tuple[tuple[Ask, int], ...]:
+    return tuple((ask, number) for number in numbers)
+
+
+_FEW = (ask_pseudoinverse, 7), (ask_pseudoinverse, 3), (ask_pseudoinverse, 2), (ask_singular_pseudoinverse, 5)
+_STEPS = *_repeat(ask_transpose_step, 2, 3, 7), (ask_transpose_of_nothing, 3)
+_LOOPS = *_repeat(ask_loop, 3, 5, 7), (partial(ask_loop, far=True), 4)
+_LIST = (
+    ("forward kinematics", "forward_kinematics(offsets, axes, angles)", _repeat(ask_forward_kinematics, 1, 2, 3, 7)),
+    ("the Jacobian by cross products", "jacobian(axes, pivots, tip)", _repeat(ask_cross_product_jacobian, 2, 3, 7)),
+    ("the Jacobian by differences", "numeric_jacobian(position, angles, step)", _repeat(ask_numeric_jacobian, 2, 3, 7)),
+    ("the transpose", "transpose_step(jacobian, error)", _STEPS),
+    ("the pseudo-inverse", "pseudoinverse(jacobian)", _FEW),
+    ("damping", "damped_step(jacobian, error, damping)", _repeat(ask_damped_step, 3, 2, 7)),
+    ("cyclic coordinate descent", "ccd_sweep(offsets, axes, angles, goal)", _repeat(ask_ccd_sweep, 2, 3, 7)),
+    ("the loop", "find_angles(position, jacobian, angles, goal)", _LOOPS),
+    ("joint limits", "limited_step(jacobian, error, angles, lower, upper)", _repeat(ask_limited_step, 7, 8, 9)),
+    ("the error of an orientation", "rotation_error(wanted, now)", _repeat(ask_rotation_error, 40, 100, 175, 0)),
+    ("the null space", "null_space_step(jacobian, error, wish)", _repeat(ask_null_space_step, 5, 7)),
+    ("priorities", "two_goals(first, first_error, second, second_error)", _repeat(ask_two_goals, 4, 4, 6)),
+    ("Euler order", "euler_axes(order, angles)", _repeat(ask_euler_axes, 0, 1, 2, 3, 4)),
+    ("a whole body", "pose_body(model, start, targets)", _repeat(ask_whole_body, 1, 2, 4)),
+)
+EXERCISES = {number: Exercise(*given) for number, given in enumerate(_LIST, 1)}
 
 
 def judge_file(number: int, path: str, seed: int = 0) -> tuple[int, str]:

@@ -1,4 +1,4 @@
-"""Exercises 7 and 8: a sweep of cyclic coordinate descent, and a whole body."""
+"""Exercises 7, 8 and 14: a sweep of cyclic coordinate descent, the loop, and a whole body."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from poise.textbook.iteration import ccd_angle
 from poise.textbook.rotations import Array
 
 FRAMES = ("hand_l", "hand_r", "foot_l", "foot_r")
-NEAR = 0.01  # m, tolerance of exercise 8
+NEAR = 0.01  # m, tolerance of exercise 14
+ARRIVED = 1e-3  # m, tolerance of exercise 8
 
 
 def ask_ccd_sweep(rng: np.random.Generator, joints: int) -> ExerciseCase:
@@ -56,8 +57,36 @@ def ask_ccd_sweep(rng: np.random.Generator, joints: int) -> ExerciseCase:
     return replace(plain, judge=judge)
 
 
+def ask_loop(rng: np.random.Generator, joints: int, far: bool = False) -> ExerciseCase:
+    """Create exercise 8: ``find_angles(position, jacobian, angles, goal) -> (n,)``; `far`: out of reach."""
+    arm = draw_arm(rng, joints)
+    goal = replace(arm, angles=arm.angles + rng.uniform(-0.6, 0.6, joints)).tip
+    if far:
+        goal *= 1.2 * np.linalg.norm(arm.offsets[:, :3, 3], axis=1).sum() / np.linalg.norm(goal)
+
+    def position(angles: Array) -> Array:
+        return np.asarray(arm.model.fk(angles, "tip")[:3, 3])
+
+    def jacobian(angles: Array) -> Array:
+        return np.asarray(arm.model.jacobian(angles, "tip")[:3])
+
+    def judge(answer: Array) -> str | None:
+        before, away = (float(np.linalg.norm(goal - position(angles))) for angles in (arm.angles, answer))
+        if away <= (before if far else ARRIVED):
+            return None
+        if np.allclose(answer, arm.angles):
+            return "nothing has moved: the angles are those that were given."
+        hint = "are the steps shortened?" if far else "is the error goal - position?"
+        return (
+            f"the tip is {away:.3f} m from the goal; {before:.3f} m at the start{': ' + hint if away > before else '.'}"
+        )
+
+    given = {"position": position, "jacobian": jacobian, "angles": arm.angles, "goal": goal}
+    return ExerciseCase(name_arm(joints) + ", a goal out of reach" * far, given, None, judge=judge, shape=(joints,))
+
+
 def ask_whole_body(rng: np.random.Generator, joints: int) -> ExerciseCase:
-    """Create exercise 8: ``pose_body(model, start, targets) -> q``; ``joints`` is the number of hands and feet."""
+    """Create exercise 14: ``pose_body(model, start, targets) -> q``; ``joints`` is the number of hands and feet."""
     model = build("humanoid")
     pose = integrate(model, model.rest, rng.uniform(-0.15, 0.15, model.nv))
     for joint in list_ranged(model):
