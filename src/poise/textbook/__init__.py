@@ -19,11 +19,12 @@ eq. 34, 35, figure 8: solvers                       `right_pseudoinverse` `dampe
 section 3.3: rotation error                         `rotation_error`
 UCSD CSE169, *Inverse Kinematics, part 2* (2016)
 gradient descent, transpose, step size              `gradient_descent_1d` `transpose_step` `limited_step`
-basic Jacobian loop                                 `basic_ik`
+basic Jacobian loop, gain, limits, stopping         `loop` `LoopTrace` `basic_ik`
 quaternion joints                                   `best_axis_column`
 scaled axis, stiffness                              `rotation_vector` `weighted_pseudoinverse`
 CIMAT, *Kinematics of redundant characters* (2014)
 eq. 2, 3: null space                                `controlled_step` `null_space_projector` `mid_range`
+figures 18, 21: priorities                          `priority_step`
 eq. 4 to 6: singular values                         `truncated_svd_inverse` `damped_svd_inverse`
 Parent, *The Jacobian*
 eq. 13 to 16                                        `left_pseudoinverse` `solve_lu`
@@ -33,7 +34,8 @@ DLUT, *Inverse kinematics* slides (2018)
 zero-length links, chain of transformations         `joint_motions` `forward_kinematics`
 truncated SVD, numerical Jacobian                   `truncated_svd_inverse` `numeric_jacobian`
                                                     `unit_velocity_jacobian` `frame_velocity`
-joint limits, CCD                                   `frozen_step` `ccd_angle`
+joint limits, CCD, FABRIK                           `frozen_step` `ccd_angle` `ccd_step` `fabrik_step` `reach_along`
+selectively damped least squares                    `selectively_damped_step`
 Paden and Kahan, *subproblems* (1983, 1986)
 1, 2, 3, and 4 of Elias and Wen                     `find_turn_onto` `find_two_turns` `find_turns_to_distance`
                                                     `find_turns_to_height`
@@ -54,6 +56,7 @@ from poise.textbook.control import (
     null_space_projector,
     posture_cost,
     posture_gradient,
+    priority_step,
 )
 from poise.textbook.derivatives import jacobian_derivative
 from poise.textbook.exponentials import (
@@ -63,6 +66,7 @@ from poise.textbook.exponentials import (
     product_of_exponentials,
 )
 from poise.textbook.frames import point_jacobian, spatial_jacobian, world_jacobian
+from poise.textbook.heuristics import ccd_step, fabrik_step, reach_along
 from poise.textbook.inverses import (
     damped_inverse,
     damped_svd_inverse,
@@ -74,13 +78,12 @@ from poise.textbook.inverses import (
     weighted_pseudoinverse,
 )
 from poise.textbook.iteration import (
-    IterationTrace,
-    basic_ik,
     best_axis_column,
     ccd_angle,
     frozen_step,
     gradient_descent_1d,
     limited_step,
+    selectively_damped_step,
     transpose_step,
 )
 from poise.textbook.jacobians import (
@@ -93,6 +96,7 @@ from poise.textbook.jacobians import (
 )
 from poise.textbook.joints import SimpleMotion, joint_axes, joint_motions, joint_transform, plane_axes
 from poise.textbook.latent import LatentModel, find_latent_cost, train_latent_model
+from poise.textbook.loop import IterationTrace, LoopGoal, LoopTrace, basic_ik, loop
 from poise.textbook.rotations import (
     axis_rotation,
     euler_axes,
@@ -129,6 +133,8 @@ __all__ = [
     "Exponential",
     "IterationTrace",
     "LatentModel",
+    "LoopGoal",
+    "LoopTrace",
     "SimpleMotion",
     "Step",
     "adjoint",
@@ -138,6 +144,7 @@ __all__ = [
     "basic_ik",
     "best_axis_column",
     "ccd_angle",
+    "ccd_step",
     "configuration",
     "control_term",
     "controlled_step",
@@ -148,6 +155,7 @@ __all__ = [
     "euler_rotation",
     "exponential_jacobian",
     "exponentials",
+    "fabrik_step",
     "find_latent_cost",
     "find_parallel_turns",
     "find_turn_onto",
@@ -169,6 +177,7 @@ __all__ = [
     "joint_value",
     "left_pseudoinverse",
     "limited_step",
+    "loop",
     "mid_range",
     "null_space_projector",
     "numeric_jacobian",
@@ -177,16 +186,19 @@ __all__ = [
     "point_jacobian",
     "posture_cost",
     "posture_gradient",
+    "priority_step",
     "product_of_exponentials",
     "quaternion_exponential",
     "quaternion_product",
     "quaternion_rotation",
     "quaternion_vector",
+    "reach_along",
     "right_pseudoinverse",
     "rigid",
     "rotation_error",
     "rotation_quaternion",
     "rotation_vector",
+    "selectively_damped_step",
     "simple_jacobian",
     "skew",
     "solve_lu",

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from poise.errors import InvalidValue, ShapeMismatch
 from poise.model import Joint, Model
+from poise.textbook.arguments import read_array
 from poise.textbook.joints import joint_transform
 from poise.textbook.rotations import Array, quaternion_exponential, quaternion_product, quaternion_rotation
 from poise.textbook.twists import rigid
@@ -46,12 +46,7 @@ def configuration(model: Model, q: ArrayLike) -> Array:
         ShapeMismatch: ``q`` has another shape. The textbook takes one configuration at a time.
         InvalidValue: ``q`` is not finite.
     """
-    vector = np.asarray(q, dtype=float)
-    if vector.shape != (model.nq,):
-        raise ShapeMismatch(f"q has shape {vector.shape}; the textbook takes one configuration, ({model.nq},)")
-    if not np.isfinite(vector).all():
-        raise InvalidValue("q holds a number that is not finite")
-    return vector
+    return read_array(q, "q", model.nq)
 
 
 def path(model: Model, q: ArrayLike, frame: str) -> tuple[Step, ...]:
@@ -81,6 +76,7 @@ def joint_value(model: Model, joint: Joint, q: Array) -> tuple[Array, float]:
 
     A mimic follower has ``value = ratio * leader + offset``; followers of followers are resolved in turn.
     """
+    q = configuration(model, q)
     if joint.mimic is None:
         return q[joint.q], 1.0
     value, gain = joint_value(model, model.joint(joint.mimic.joint), q)
@@ -107,10 +103,9 @@ def integrate(model: Model, q: ArrayLike, step: ArrayLike) -> Array:
 
     Raises:
         ShapeMismatch: ``q`` or ``step`` has the wrong length.
+        InvalidValue: one of them is not finite.
     """
-    start, delta = configuration(model, q), np.asarray(step, dtype=float)
-    if delta.shape != (model.nv,):
-        raise ShapeMismatch(f"step has shape {delta.shape}; this model's is ({model.nv},)")
+    start, delta = configuration(model, q), read_array(step, "step", model.nv)
     result = start.copy()
     for joint in model.joints:
         if joint.mimic is not None or joint.kind == "fixed":

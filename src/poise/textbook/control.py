@@ -5,11 +5,14 @@ Source: Parent eq. 17 to 24; CIMAT, "Adding more control" and "An algorithm".
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from poise.errors import InvalidValue, ShapeMismatch
-from poise.textbook.inverses import solve_lu, truncated_svd_inverse
+from poise.errors import InvalidValue
+from poise.textbook.arguments import read_array, read_bounds
+from poise.textbook.inverses import read_error, read_matrix, solve_lu, truncated_svd_inverse
 from poise.textbook.rotations import Array
 
 
@@ -19,7 +22,7 @@ def null_space_projector(jacobian: ArrayLike) -> Array:
     Symmetric, and a projector (``P P = P``). Source: CIMAT eq. 3. The slides before it and Parent's eq. 17 have ``J^+ J
     - I``, which is *minus* the projector: it applies to a gradient, this one to a desired motion.
     """
-    j = np.asarray(jacobian, dtype=float)
+    j = read_matrix(jacobian)
     return np.asarray(np.eye(j.shape[1]) - truncated_svd_inverse(j) @ j)
 
 
@@ -29,7 +32,8 @@ def posture_cost(theta: ArrayLike, desired: ArrayLike, gains: ArrayLike = 1.0, p
     Raises:
         InvalidValue: ``power`` is not an even positive number.
     """
-    return float(np.sum(np.asarray(gains, dtype=float) * _find_deviation(theta, desired, power) ** power))
+    away = _find_deviation(theta, desired, power)
+    return float(np.sum(_fill(gains, "gains", away) * away**power))
 
 
 def posture_gradient(theta: ArrayLike, desired: ArrayLike, gains: ArrayLike = 1.0, power: int = 2) -> Array:
@@ -45,8 +49,8 @@ def posture_gradient(theta: ArrayLike, desired: ArrayLike, gains: ArrayLike = 1.
     Raises:
         InvalidValue: ``power`` is not an even positive number.
     """
-    slope: Array = power * np.asarray(gains, dtype=float) * _find_deviation(theta, desired, power) ** (power - 1)
-    return slope
+    away = _find_deviation(theta, desired, power)
+    return np.asarray(power * _fill(gains, "gains", away) * away ** (power - 1))
 
 
 def mid_range(lower: ArrayLike, upper: ArrayLike) -> Array:
@@ -55,7 +59,8 @@ def mid_range(lower: ArrayLike, upper: ArrayLike) -> Array:
     Raises:
         InvalidValue: a range is not finite.
     """
-    middle = 0.5 * (np.asarray(lower, dtype=float) + np.asarray(upper, dtype=float))
+    low, high = read_bounds(lower, upper, None)
+    middle = 0.5 * (low + high)
     if not np.isfinite(middle).all():
         raise InvalidValue("a joint without limits has no middle: give finite lower and upper ranges")
     return np.asarray(middle)
@@ -78,7 +83,7 @@ def controlled_step(jacobian: ArrayLike, error: ArrayLike, variation: ArrayLike)
         ShapeMismatch: ``variation`` does not have one number per column.
     """
     wanted = _check_columns(jacobian, variation, "variation")
-    served = truncated_svd_inverse(jacobian) @ np.asarray(error, dtype=float)
+    served = truncated_svd_inverse(jacobian) @ read_error(read_matrix(jacobian), error)
     return np.asarray(served + null_space_projector(jacobian) @ wanted)
 
 
@@ -96,18 +101,50 @@ def controlled_step_by_elimination(jacobian: ArrayLike, error: ArrayLike, gradie
         ShapeMismatch: ``error`` or ``gradient`` has the wrong length.
     """
     slope = _check_columns(jacobian, gradient, "gradient")
-    pushed = np.asarray(error, dtype=float) + np.asarray(jacobian, dtype=float) @ slope
+    j = read_matrix(jacobian)
+    pushed = read_error(j, error) + j @ slope
     return solve_lu(jacobian, pushed) - slope
 
 
+def priority_step(jacobians: Sequence[ArrayLike], errors: Sequence[ArrayLike]) -> Array:
+    """Return the step that serves several levels strictly: each in the null space of all levels before it.
+
+    ::
+
+        step <- step + (J_i P)^+ (e_i - J_i step)          P <- P - (J_i P)^+ (J_i P)          P = I at first
+
+    With two levels, the second of them a desired motion (``J_2 = I``), it is :func:`controlled_step`. Source: CIMAT,
+    "An algorithm" and figures 18 and 21 (four levels), after Baerlocher and Boulic.
+
+    Raises:
+        ShapeMismatch: the Jacobians differ in their columns, or an error does not have one number per row.
+        InvalidValue: there is no level, or not one error for each Jacobian.
+    """
+    levels = [read_matrix(jacobian) for jacobian in jacobians]
+    if not levels or len(levels) != len(errors):
+        raise InvalidValue(f"{len(levels)} jacobians and {len(errors)} errors; give one of each for every level.")
+    n = levels[0].shape[1]
+    step, projector = np.zeros(n), np.eye(n)
+    for level, error in zip(levels, errors, strict=True):
+        j = read_array(level, "jacobian", None, n)
+        free = j @ projector
+        served = truncated_svd_inverse(free, 1e-6) if np.abs(free).max(initial=0.0) > 1e-9 else np.zeros(j.T.shape)
+        step = step + served @ (read_error(j, error) - j @ step)
+        projector = projector - served @ free
+    return step
+
+
 def _find_deviation(theta: ArrayLike, desired: ArrayLike, power: int) -> Array:
-    if power <= 0 or power % 2 != 0:
-        raise InvalidValue(f"power is {power}; it is an even number, 2 or more, so that the cost has its least value")
-    return np.asarray(np.asarray(theta, dtype=float) - np.asarray(desired, dtype=float))
+    if not isinstance(power, (int, np.integer)) or power <= 0 or power % 2 != 0:
+        raise InvalidValue(f"power is {power!r}; it is an even number, 2 or more, so that the cost has its least value")
+    angles = read_array(theta, "theta", None)
+    return np.asarray(angles - _fill(desired, "desired", angles))
+
+
+def _fill(values: ArrayLike, what: str, like: Array) -> Array:
+    """Return one number for each joint, from one for all or one for each."""
+    return np.full_like(like, read_array(values, what)) if np.ndim(values) == 0 else read_array(values, what, len(like))
 
 
 def _check_columns(jacobian: ArrayLike, vector: ArrayLike, name: str) -> Array:
-    array, columns = np.asarray(vector, dtype=float), np.shape(jacobian)[1]
-    if array.shape != (columns,):
-        raise ShapeMismatch(f"{name} has shape {array.shape}; J has {columns} columns")
-    return array
+    return read_array(vector, name, read_matrix(jacobian).shape[1])

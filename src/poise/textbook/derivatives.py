@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from poise.errors import InvalidValue, ShapeMismatch
+from poise.errors import InvalidValue
 from poise.model import Model
+from poise.textbook.arguments import read_array
 from poise.textbook.bodies import forward_kinematics, path
 from poise.textbook.jacobians import Reference, adjusted_jacobian
 from poise.textbook.joints import joint_motions
@@ -36,9 +37,7 @@ def jacobian_derivative(
         InvalidValue: ``reference`` is not ``"body"``, ``"world"`` or ``"spatial"``.
         NameNotFound: the model has no such frame.
     """
-    speed = np.asarray(v, dtype=float)
-    if speed.shape != (model.nv,):
-        raise ShapeMismatch(f"v has shape {speed.shape}; this model's is ({model.nv},)")
+    speed = read_array(v, "v", model.nv)
     derivative = _body_derivative(model, q, speed, frame)
     if reference == "body":
         return derivative

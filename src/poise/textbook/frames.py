@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from poise.textbook.arguments import read_array, read_transform
 from poise.textbook.rotations import Array
 from poise.textbook.twists import adjoint, rigid
 
@@ -19,8 +20,8 @@ def point_jacobian(jacobian: ArrayLike, point: ArrayLike) -> Array:
     than the origin. The adjoint's translation is the *origin relative to the point*, hence the minus sign. Source:
     Rabbani eq. 12.
     """
-    shift = adjoint(rigid(translation=-np.asarray(point, dtype=float)))
-    return np.asarray(shift @ np.asarray(jacobian, dtype=float))
+    shift = adjoint(rigid(translation=-read_array(point, "point", 3)))
+    return np.asarray(shift @ read_array(jacobian, "jacobian", 6, None))
 
 
 def world_jacobian(jacobian: ArrayLike, transform: ArrayLike) -> Array:
@@ -30,8 +31,8 @@ def world_jacobian(jacobian: ArrayLike, transform: ArrayLike) -> Array:
     procedure 1, and Poise's ``reference="world"``. Source: Rabbani eq. 13 and 29, corrected: the printed adjoint also
     has its translation and then gives :func:`spatial_jacobian`, whose linear rows differ.
     """
-    rotation = np.asarray(transform, dtype=float)[:3, :3]
-    return np.asarray(adjoint(rigid(rotation)) @ np.asarray(jacobian, dtype=float))
+    rotation = read_transform(transform, "transform")[:3, :3]
+    return np.asarray(adjoint(rigid(rotation)) @ read_array(jacobian, "jacobian", 6, None))
 
 
 def spatial_jacobian(jacobian: ArrayLike, transform: ArrayLike) -> Array:
@@ -40,4 +41,4 @@ def spatial_jacobian(jacobian: ArrayLike, transform: ArrayLike) -> Array:
     The linear rows are the velocity of the point of the body that coincides with the world origin;
     Poise's ``reference="spatial"``. Source: Rabbani eq. 4 and 13, with the whole adjoint.
     """
-    return np.asarray(adjoint(transform) @ np.asarray(jacobian, dtype=float))
+    return np.asarray(adjoint(transform) @ read_array(jacobian, "jacobian", 6, None))

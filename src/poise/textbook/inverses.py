@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from poise.errors import InvalidValue, ShapeMismatch
+from poise.errors import InvalidValue
+from poise.textbook.arguments import read_array, read_positive
 from poise.textbook.rotations import Array
 
 
@@ -25,7 +26,7 @@ def left_pseudoinverse(jacobian: ArrayLike) -> Array:
     Raises:
         InvalidValue: J does not have full column rank.
     """
-    j = _check_matrix(jacobian)
+    j = read_matrix(jacobian)
     _need_rank(j, j.shape[1], "column", "right_pseudoinverse")
     return np.asarray(np.linalg.solve(j.T @ j, j.T), dtype=float)
 
@@ -39,7 +40,7 @@ def right_pseudoinverse(jacobian: ArrayLike) -> Array:
     Raises:
         InvalidValue: J does not have full row rank.
     """
-    j = _check_matrix(jacobian)
+    j = read_matrix(jacobian)
     _need_rank(j, j.shape[0], "row", "left_pseudoinverse")
     return np.asarray(np.linalg.solve(j @ j.T, j).T, dtype=float)
 
@@ -53,9 +54,9 @@ def truncated_svd_inverse(jacobian: ArrayLike, threshold: float = 1e-9) -> Array
     Raises:
         InvalidValue: ``threshold`` is not in [0, 1).
     """
-    if not 0.0 <= threshold < 1.0:
+    if not 0.0 <= read_array(threshold, "threshold") < 1.0:
         raise InvalidValue(f"threshold is {threshold}; it is a fraction of the largest singular value, in [0, 1)")
-    u, values, vt = np.linalg.svd(_check_matrix(jacobian), full_matrices=False)
+    u, values, vt = np.linalg.svd(read_matrix(jacobian), full_matrices=False)
     keep = values > threshold * values.max(initial=0.0)
     return np.asarray(vt[keep].T / values[keep] @ u[:, keep].T)
 
@@ -72,8 +73,8 @@ def damped_inverse(jacobian: ArrayLike, damping: float) -> Array:
     Raises:
         InvalidValue: ``damping`` is not positive.
     """
-    j = _check_matrix(jacobian)
-    _need_damping(damping)
+    j = read_matrix(jacobian)
+    damping = read_positive(damping, "damping")
     return np.asarray(np.linalg.solve(j @ j.T + damping**2 * np.eye(j.shape[0]), j).T, dtype=float)
 
 
@@ -86,8 +87,8 @@ def damped_svd_inverse(jacobian: ArrayLike, damping: float) -> Array:
     Raises:
         InvalidValue: ``damping`` is not positive.
     """
-    _need_damping(damping)
-    u, values, vt = np.linalg.svd(_check_matrix(jacobian), full_matrices=False)
+    damping = read_positive(damping, "damping")
+    u, values, vt = np.linalg.svd(read_matrix(jacobian), full_matrices=False)
     return np.asarray(vt.T * (values / (values**2 + damping**2)) @ u.T)
 
 
@@ -102,9 +103,8 @@ def weighted_pseudoinverse(jacobian: ArrayLike, stiffness: ArrayLike) -> Array:
         InvalidValue: a stiffness is negative, or J does not have full row rank.
         ShapeMismatch: ``stiffness`` does not have one number per column.
     """
-    j, s = _check_matrix(jacobian), np.asarray(stiffness, dtype=float)
-    if s.shape != (j.shape[1],):
-        raise ShapeMismatch(f"stiffness has shape {s.shape}; J has {j.shape[1]} columns")
+    j = read_matrix(jacobian)
+    s = read_array(stiffness, "stiffness", j.shape[1])
     if not (s >= 0.0).all():
         raise InvalidValue("stiffness holds a number below zero; 0 is a free joint, larger moves less")
     root = 1.0 / np.sqrt(1.0 + s)
@@ -121,8 +121,8 @@ def solve_qr(jacobian: ArrayLike, error: ArrayLike) -> Array:
         InvalidValue: J does not have full rank.
         ShapeMismatch: ``error`` does not have one number per row.
     """
-    j = _check_matrix(jacobian)
-    e = _check_error(j, error)
+    j = read_matrix(jacobian)
+    e = read_error(j, error)
     _need_rank(j, min(j.shape), "full", "truncated_svd_inverse")
     if j.shape[0] >= j.shape[1]:
         q, r = np.linalg.qr(j)
@@ -142,12 +142,12 @@ def solve_lu(jacobian: ArrayLike, error: ArrayLike, damping: float = 0.0) -> Arr
         InvalidValue: ``damping`` is negative, or zero although J does not have full row rank.
         ShapeMismatch: ``error`` does not have one number per row.
     """
-    j = _check_matrix(jacobian)
-    e = _check_error(j, error)
+    j = read_matrix(jacobian)
+    e = read_error(j, error)
     if damping == 0.0:
         _need_rank(j, j.shape[0], "row", "truncated_svd_inverse")
     else:
-        _need_damping(damping)
+        damping = read_positive(damping, "damping")
     beta = np.linalg.solve(j @ j.T + damping**2 * np.eye(j.shape[0]), e)
     return np.asarray(j.T @ beta)
 
@@ -159,18 +159,14 @@ def _substitute_back(upper: Array, right: Array) -> Array:
     return solution
 
 
-def _check_matrix(jacobian: ArrayLike) -> Array:
-    matrix = np.asarray(jacobian, dtype=float)
-    if matrix.ndim != 2:
-        raise ShapeMismatch(f"jacobian has shape {matrix.shape}; the textbook takes one matrix, (m, n)")
-    return matrix
+def read_matrix(jacobian: ArrayLike) -> Array:
+    """Return one matrix (m, n)."""
+    return read_array(jacobian, "jacobian", None, None)
 
 
-def _check_error(jacobian: Array, error: ArrayLike) -> Array:
-    vector = np.asarray(error, dtype=float)
-    if vector.shape != (jacobian.shape[0],):
-        raise ShapeMismatch(f"error has shape {vector.shape}; J has {jacobian.shape[0]} rows")
-    return vector
+def read_error(jacobian: Array, error: ArrayLike) -> Array:
+    """Return one number per row of a Jacobian."""
+    return read_array(error, "error", len(jacobian))
 
 
 def _need_rank(jacobian: Array, needed: int, which: str, instead: str) -> None:
@@ -180,8 +176,3 @@ def _need_rank(jacobian: Array, needed: int, which: str, instead: str) -> None:
             f"J is {jacobian.shape[0]} x {jacobian.shape[1]} and has rank {rank};"
             f" {which} rank {needed} is needed here. Try {instead}, or damped_inverse, which works for any rank"
         )
-
-
-def _need_damping(damping: float) -> None:
-    if not damping > 0.0:
-        raise InvalidValue(f"damping is {damping}; it must be positive (see truncated_svd_inverse for none)")

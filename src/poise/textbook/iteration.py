@@ -7,30 +7,14 @@ Source: UCSD, "Gradient Descent" to "Iteration Step Size" and "Quaternion Joints
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.errors import InvalidValue
-from poise.model import Model
-from poise.textbook.bodies import configuration, forward_kinematics, integrate
-from poise.textbook.inverses import truncated_svd_inverse
-from poise.textbook.jacobians import simple_jacobian
+from poise.textbook.arguments import read_array, read_axis, read_bounds, read_positive
+from poise.textbook.inverses import read_error, read_matrix, truncated_svd_inverse
 from poise.textbook.rotations import Array
-
-
-@dataclass(frozen=True)
-class IterationTrace:
-    """The record of an iteration.
-
-    Attributes:
-        q: the last configuration.
-        errors: the distance to the goal [m], before each step and at the end.
-    """
-
-    q: Array
-    errors: tuple[float, ...]
 
 
 def gradient_descent_1d(
@@ -51,14 +35,15 @@ def gradient_descent_1d(
     Raises:
         InvalidValue: the slope becomes zero, so that the step is undefined (not mentioned in the notes).
     """
-    x = start
+    x, beta = float(read_array(start, "start")), read_positive(beta, "beta")
     for _ in range(max_steps):
-        missing = goal - f(x)
+        missing = float(read_array(goal, "goal") - read_array(f(x), f"f({x:g})"))
         if abs(missing) <= tolerance:
             break
-        if slope(x) == 0.0:
+        rise = float(read_array(slope(x), f"slope({x:g})"))
+        if rise == 0.0:
             raise InvalidValue(f"the slope is zero at x = {x}: no step leads on from there, start elsewhere")
-        x += beta * missing / slope(x)
+        x += beta * missing / rise
     return x
 
 
@@ -69,7 +54,8 @@ def transpose_step(jacobian: ArrayLike, error: ArrayLike) -> Array:
     motion. Source: UCSD, "Jacobian Transpose"; CIMAT, "Jacobian transpose method" (which leave alpha open); Buss for
     alpha.
     """
-    j, e = np.asarray(jacobian, dtype=float), np.asarray(error, dtype=float)
+    j = read_matrix(jacobian)
+    e = read_error(j, error)
     direction = j.T @ e
     moved = j @ direction
     length = float(moved @ moved)
@@ -83,11 +69,9 @@ def limited_step(step: ArrayLike, threshold: float) -> Array:
     ("Algorithm", 2 degrees) tests ``max(step)`` without the absolute value, and does not limit large negative steps.
 
     Raises:
-        InvalidValue: ``threshold`` is not positive.
+        InvalidValue: ``threshold`` is not positive, or the step is not finite.
     """
-    if not threshold > 0.0:
-        raise InvalidValue(f"threshold is {threshold}; it must be positive (radians)")
-    s = np.asarray(step, dtype=float)
+    s, threshold = read_array(step, "step", None), read_positive(threshold, "threshold")
     return s * (threshold / max(threshold, float(np.abs(s).max(initial=0.0))))
 
 
@@ -97,11 +81,12 @@ def frozen_step(jacobian: ArrayLike, error: ArrayLike, theta: ArrayLike, lower: 
     It takes at most n rounds, since a frozen joint stays frozen; the step of a frozen joint is exactly zero. Only for
     joint coordinates with nq = nv. Source: DLUT, "Joint limits".
     """
-    j, q = np.array(jacobian, dtype=float), np.asarray(theta, dtype=float)
-    free = np.ones(j.shape[1], dtype=bool)
+    j = read_matrix(jacobian)
+    e, n = read_error(j, error), j.shape[1]
+    q, (low, high), free = read_array(theta, "theta", n), read_bounds(lower, upper, n), np.ones(n, dtype=bool)
     while True:
-        step = np.where(free, truncated_svd_inverse(j * free) @ np.asarray(error, dtype=float), 0.0)
-        leaving = free & ((q + step < lower) | (q + step > upper))
+        step = np.where(free, truncated_svd_inverse(j * free) @ e, 0.0)
+        leaving = free & ((q + step < low) | (q + step > high))
         if not leaving.any():
             return step
         free &= ~leaving
@@ -119,8 +104,8 @@ def best_axis_column(pivot: ArrayLike, effector: ArrayLike, goal: ArrayLike) -> 
 
     Source: UCSD, "Quaternion Joints".
     """
-    r = np.asarray(pivot, dtype=float)
-    arm, target = np.asarray(effector, dtype=float) - r, np.asarray(goal, dtype=float) - r
+    r = read_array(pivot, "pivot", 3)
+    arm, target = read_array(effector, "effector", 3) - r, read_array(goal, "goal", 3) - r
     normal = np.cross(arm, target)
     length = float(np.linalg.norm(normal))
     if length <= 1e-12 * np.linalg.norm(arm) * np.linalg.norm(target):
@@ -139,43 +124,40 @@ def ccd_angle(axis: ArrayLike, pivot: ArrayLike, effector: ArrayLike, goal: Arra
 
     Source: DLUT, "Cyclic-Coordinate Descent"; CIMAT, "Cyclic Coordinate Descent method".
     """
-    a, r = np.asarray(axis, dtype=float), np.asarray(pivot, dtype=float)
-    arm, target = np.asarray(effector, dtype=float) - r, np.asarray(goal, dtype=float) - r
+    a, r = read_axis(axis, "axis"), read_array(pivot, "pivot", 3)
+    arm, target = read_array(effector, "effector", 3) - r, read_array(goal, "goal", 3) - r
     return float(np.arctan2(a @ np.cross(arm, target), arm @ target - (a @ arm) * (a @ target)))
 
 
-def basic_ik(
-    model: Model,
-    q: ArrayLike,
-    frame: str,
-    goal: ArrayLike,
-    *,
-    step: Callable[[Array, Array], Array] | None = None,
-    threshold: float = np.deg2rad(5.0),
-    tolerance: float = 1e-6,
-    max_steps: int = 200,
-) -> IterationTrace:
-    """Move the origin of ``frame`` to ``goal`` [m, world] by repeated Jacobian steps. Joint ranges are ignored.
+def selectively_damped_step(jacobian: ArrayLike, error: ArrayLike, gamma_max: float = np.pi / 4) -> Array:
+    """Return the step of selectively damped least squares: each singular direction is clamped by its own bound.
 
-    ``step(J, e)`` is any rule of this module or of ``inverses`` (default: the pseudo-inverse); its result is limited by
-    :func:`limited_step`. It stops at ``tolerance`` [m] or after ``max_steps``; the errors in the trace show which.
+    ::
 
+        N_i = sum_l |u_i,l|      M_i = sum_l sum_j |v_i,j| |J_l,j| / s_i      gamma_i = min(1, N_i / M_i) gamma_max
+        step = clamp( sum_i clamp( v_i (u_i . e) / s_i, gamma_i ), gamma_max )
 
-    Source: UCSD, "Basic Jacobian IK Technique"; DLUT, "IK Algorithm".
+    l runs over the effectors, three rows each (all rows are one effector if their number is not a multiple of three).
+    No joint moves by more than ``gamma_max`` [rad]. Source: DLUT, "Selectively damped least squares", after Buss and
+    Kim (2005).
 
     Raises:
-        NameNotFound, ShapeMismatch, InvalidValue: see :func:`poise.textbook.path`.
+        InvalidValue: ``gamma_max`` is not positive.
+        ShapeMismatch: ``error`` does not have one number per row.
     """
-    rule = step or _step_by_pseudoinverse
-    here, errors = configuration(model, q), []
-    for count in range(max_steps + 1):
-        error = np.asarray(goal, dtype=float) - forward_kinematics(model, here, frame)[:3, 3]
-        errors.append(float(np.linalg.norm(error)))
-        if errors[-1] <= tolerance or count == max_steps:
-            break
-        here = integrate(model, here, limited_step(rule(simple_jacobian(model, here, frame), error), threshold))
-    return IterationTrace(here, tuple(errors))
+    j, most = read_matrix(jacobian), read_positive(gamma_max, "gamma_max")
+    e, effectors = read_error(j, error), len(j) // 3 if len(j) % 3 == 0 else 1
+    u, values, vt = np.linalg.svd(j, full_matrices=False)
+    step = np.zeros(j.shape[1])
+    for direction, value, turns in zip(u.T, values, vt, strict=True):
+        if value <= 1e-9 * values[0]:
+            continue
+        moved = np.linalg.norm(direction.reshape(effectors, -1), axis=1).sum()
+        reaches = np.linalg.norm(j.reshape(effectors, -1, j.shape[1]), axis=1)
+        needed = float((np.abs(turns) * reaches).sum()) / value
+        step += _clamp(turns * (direction @ e) / value, min(1.0, moved / needed) * most)
+    return _clamp(step, most)
 
 
-def _step_by_pseudoinverse(jacobian: Array, error: Array) -> Array:
-    return truncated_svd_inverse(jacobian) @ error
+def _clamp(step: Array, most: float) -> Array:
+    return limited_step(step, most) if most > 0.0 else np.zeros_like(step)

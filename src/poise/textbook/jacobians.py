@@ -11,8 +11,9 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from poise.errors import InvalidValue, ShapeMismatch
+from poise.errors import InvalidValue
 from poise.model import Joint, Model
+from poise.textbook.arguments import read_array, read_positive
 from poise.textbook.bodies import configuration, forward_kinematics, integrate, path
 from poise.textbook.joints import joint_axes, joint_motions
 from poise.textbook.rotations import Array, skew, unskew
@@ -129,9 +130,7 @@ def frame_velocity(model: Model, q: ArrayLike, v: ArrayLike, frame: str) -> Arra
         ShapeMismatch: v does not have nv numbers.
         NameNotFound, InvalidValue: see :func:`poise.textbook.path`.
     """
-    rates = np.asarray(v, dtype=np.float64)
-    if rates.shape != (model.nv,):
-        raise ShapeMismatch(f"v has shape {rates.shape}; it must be ({model.nv},), a number for each velocity.")
+    rates = read_array(v, "v", model.nv)
     transform, linear, angular = np.eye(4), np.zeros(3), np.zeros(3)
     for step in path(model, q, frame):
         before = transform @ step.offset
@@ -176,8 +175,7 @@ def numeric_jacobian(
         InvalidValue: ``epsilon`` is not positive, or ``reference`` is not one of the three.
         NameNotFound, ShapeMismatch: see :func:`poise.textbook.path`.
     """
-    if not epsilon > 0.0:
-        raise InvalidValue(f"epsilon is {epsilon}; it must be positive (metres or radians)")
+    epsilon = read_positive(epsilon, "epsilon")
     start = configuration(model, q)
     here = forward_kinematics(model, start, frame)
     jacobian = np.zeros((6, model.nv))

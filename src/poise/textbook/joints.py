@@ -16,6 +16,8 @@ from numpy.typing import ArrayLike
 
 from poise.errors import InvalidValue
 from poise.model import Joint
+from poise.model.joints.kinds import KINDS
+from poise.textbook.arguments import read_array, read_axis
 from poise.textbook.rotations import (
     LETTERS,
     Array,
@@ -87,8 +89,10 @@ def joint_transform(joint: Joint, value: Array) -> Array:
     """Return ``T_joint_child`` of one joint at ``value``, its own coordinates.
 
     Raises:
-        InvalidValue: the kind is unknown.
+        InvalidValue: the kind is unknown, or a coordinate is not finite.
+        ShapeMismatch: ``value`` does not have the joint's number of coordinates.
     """
+    value = _read_value(joint, value)
     match joint.kind:
         case "fixed":
             return np.eye(4)
@@ -128,8 +132,10 @@ def joint_axes(joint: Joint, value: Array) -> tuple[Array, Array]:
     child's own three axes; a prismatic joint's linear column is its axis (UCSD, "Translational DOFs").
 
     Raises:
-        InvalidValue: the kind is unknown.
+        InvalidValue: the kind is unknown, or a coordinate is not finite.
+        ShapeMismatch: ``value`` does not have the joint's number of coordinates.
     """
+    value = _read_value(joint, value)
     match joint.kind:
         case "fixed":
             return np.zeros((3, 0)), np.zeros((3, 0))
@@ -174,8 +180,10 @@ def joint_motions(joint: Joint, value: Array) -> tuple[SimpleMotion, ...]:
     and a ball. Source: the DLUT slides, "zero-length linkages".
 
     Raises:
-        InvalidValue: the kind is unknown.
+        InvalidValue: the kind is unknown, or a coordinate is not finite.
+        ShapeMismatch: ``value`` does not have the joint's number of coordinates.
     """
+    value = _read_value(joint, value)
     match joint.kind:
         case "fixed":
             return ()
@@ -245,7 +253,7 @@ def plane_axes(normal: ArrayLike) -> Array:
     They are the next two coordinate axes if the unit normal n is x, y or z. Otherwise, with c the second coordinate
     axis after the normal's largest component: the first is along ``c x n``, the second is ``n x`` the first.
     """
-    n = np.asarray(normal, dtype=float)
+    n = read_axis(normal, "normal")
     largest = int(np.argmax(np.abs(n)))
     after, last = np.eye(3)[(largest + 1) % 3], np.eye(3)[(largest + 2) % 3]
     if n[largest] == 1.0:
@@ -268,6 +276,10 @@ def _simple(linear: ArrayLike, angular: ArrayLike, amount: float, first: int) ->
 
 def _ball(wxyz: Array, first: int = 0) -> SimpleMotion:
     return SimpleMotion(np.vstack([np.zeros((3, 3)), np.eye(3)]), quaternion_vector(wxyz), first)
+
+
+def _read_value(joint: Joint, value: ArrayLike) -> Array:
+    return read_array(value, f"the value of joint {joint.name!r}", KINDS[joint.kind].nq)
 
 
 def _unknown(joint: Joint) -> InvalidValue:

@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike
 
 from poise.arrays import Floats
 from poise.errors import InvalidValue, MissingExtra
+from poise.textbook.arguments import read_array
 
 __all__ = ["LatentModel", "find_latent_cost", "train_latent_model"]
 
@@ -43,7 +44,9 @@ def find_latent_cost(X: Floats, Y: Floats, scales: Floats) -> tuple[float, Float
         Y: Poses minus their mean, (N, D).
         scales: Logarithms of alpha, beta, gamma, w_1 ... w_D.
     """
-    (N, D), (alpha, beta, gamma) = Y.shape, np.exp(scales[:3])
+    N, D = read_array(Y, "Y", None, None).shape
+    read_array(X, "X", N, None)
+    alpha, beta, gamma = np.exp(read_array(scales, "scales", 3 + D)[:3])
     w2 = np.exp(2.0 * scales[3:])
     smooth = make_kernel(X, X, alpha, gamma)
     inverse = np.linalg.inv(smooth + np.eye(N) / beta)
@@ -91,12 +94,13 @@ class LatentModel:
 
     def predict(self, x: ArrayLike) -> tuple[Floats, float]:
         """Return the pose at a latent point and its variance: f(x) and sigma^2(x)."""
-        k = make_kernel(np.atleast_2d(np.asarray(x, dtype=np.float64)), self.X, self.alpha, self.gamma)[0]
+        k = make_kernel(read_array(x, "x", self.X.shape[1])[None], self.X, self.alpha, self.gamma)[0]
         across = self.inverse @ k
         return self.mean + self.Y.T @ across, float(self.alpha + 1.0 / self.beta - k @ across)
 
     def find_cost(self, x: Floats, y: Floats) -> tuple[float, Floats, Floats]:
         """Return L_IK of a pose y at a latent point x, and its gradients by x and by y (appendix A)."""
+        x, y = read_array(x, "x", self.X.shape[1]), read_array(y, "y", len(self.mean))
         k = make_kernel(x[None], self.X, self.alpha, self.gamma)[0]
         by_x = -self.gamma * (x - self.X) * k[:, None]  # dk/dx, (N, d)
         across = self.inverse @ k
@@ -148,8 +152,8 @@ def train_latent_model(Y: ArrayLike, *, size: int = 2, steps: int = 100) -> Late
         InvalidValue: Fewer than three poses, or fewer than `size` numbers per pose.
         MissingExtra: SciPy is not installed.
     """
-    poses = np.asarray(Y, dtype=np.float64)
-    if poses.ndim != 2 or len(poses) < 3 or not 1 <= size <= min(poses.shape) or not np.isfinite(poses).all():
+    poses = read_array(Y, "Y", None, None)
+    if len(poses) < 3 or not 1 <= size <= min(poses.shape):
         raise InvalidValue(f"Y has shape {poses.shape}; give three poses or more, finite, with {size} numbers or more.")
     mean = poses.mean(axis=0)
     away = poses - mean

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from poise.errors import InvalidValue
+from poise.textbook.arguments import read_array, read_axis, read_rotation
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -23,13 +24,13 @@ def skew(p: ArrayLike) -> Array:
 
     Source: Rabbani eq. 6; the CIMAT slides derive it as ``S = Rdot R^T``.
     """
-    x, y, z = np.asarray(p, dtype=float)
+    x, y, z = read_array(p, "p", 3)
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 
 def unskew(matrix: ArrayLike) -> Array:
     """Return the 3-vector whose wedge is the skew-symmetric part of ``matrix``: the inverse of :func:`skew`."""
-    s = np.asarray(matrix, dtype=float)
+    s = read_array(matrix, "matrix", 3, 3)
     return 0.5 * np.array([s[2, 1] - s[1, 2], s[0, 2] - s[2, 0], s[1, 0] - s[0, 1]])
 
 
@@ -38,7 +39,9 @@ def axis_rotation(axis: ArrayLike, angle: float) -> Array:
 
     ``1 - cos`` is written ``2 sin^2(angle / 2)``, which is accurate at small angles.
     """
-    wedge = skew(axis)
+    if float(read_array(angle, "angle")) == 0.0:  # about any axis, also of length zero
+        return np.eye(3) + 0.0 * skew(axis)
+    wedge = skew(read_axis(axis, "axis"))
     return np.asarray(np.eye(3) + np.sin(angle) * wedge + 2.0 * np.sin(angle / 2.0) ** 2 * wedge @ wedge)
 
 
@@ -50,11 +53,12 @@ def euler_rotation(order: str, angles: ArrayLike) -> Array:
     is ``Rz Ry Rx``, order ``"ZYX"``).
 
     Raises:
-        InvalidValue: a letter of ``order`` is not X, Y or Z.
+        InvalidValue: a letter of ``order`` is not X, Y or Z, or an angle is not finite.
+        ShapeMismatch: ``angles`` does not have one number per letter.
     """
     product = np.eye(3)
-    for letter, angle in zip(order, np.asarray(angles, dtype=float), strict=True):
-        product = product @ axis_rotation(_letter_axis(letter, order), angle)
+    for axis, angle in _list_turns(order, angles):
+        product = product @ axis_rotation(axis, angle)
     return product
 
 
@@ -65,11 +69,11 @@ def euler_axes(order: str, angles: ArrayLike) -> Array:
     Source: Rabbani eq. 21 to 26 (the matrix R' of eq. 30).
 
     Raises:
-        InvalidValue: a letter of ``order`` is not X, Y or Z.
+        InvalidValue: a letter of ``order`` is not X, Y or Z, or an angle is not finite.
+        ShapeMismatch: ``angles`` does not have one number per letter.
     """
     product, columns = np.eye(3), []
-    for letter, angle in zip(order, np.asarray(angles, dtype=float), strict=True):
-        axis = _letter_axis(letter, order)
+    for axis, angle in _list_turns(order, angles):
         columns.append(product @ axis)
         product = product @ axis_rotation(axis, angle)
     return np.stack(columns, axis=1)
@@ -77,14 +81,15 @@ def euler_axes(order: str, angles: ArrayLike) -> Array:
 
 def quaternion_rotation(wxyz: ArrayLike) -> Array:
     """Return the rotation matrix of a quaternion, which is normalised first."""
-    w, x, y, z = np.asarray(wxyz, dtype=float) / np.linalg.norm(wxyz)
+    quaternion = _read_quaternion(wxyz)
+    w, x, y, z = quaternion / np.linalg.norm(quaternion)
     wedge = skew((x, y, z))
     return np.asarray(np.eye(3) + 2.0 * w * wedge + 2.0 * wedge @ wedge)
 
 
 def quaternion_product(a: ArrayLike, b: ArrayLike) -> Array:
     """Return the Hamilton product of two quaternions: the rotation ``b``, then the rotation ``a``."""
-    (aw, *av), (bw, *bv) = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    (aw, *av), (bw, *bv) = read_array(a, "a", 4), read_array(b, "b", 4)
     vector = aw * np.array(bv) + bw * np.array(av) + np.cross(av, bv)
     return np.array([aw * bw - np.dot(av, bv), *vector])
 
@@ -94,14 +99,15 @@ def quaternion_exponential(vector: ArrayLike) -> Array:
 
     Source: UCSD, "Desired Change in Orientation".
     """
-    half = 0.5 * np.asarray(vector, dtype=float)
+    half = 0.5 * read_array(vector, "vector", 3)
     length = float(np.linalg.norm(half))
     return np.array([np.cos(length), *(np.sinc(length / np.pi) * half)])
 
 
 def quaternion_vector(wxyz: ArrayLike) -> Array:
     """Return the rotation vector [rad] of a quaternion, of length at most pi."""
-    w, *vector = np.asarray(wxyz, dtype=float) * (1.0 if np.asarray(wxyz)[0] >= 0.0 else -1.0)
+    quaternion = _read_quaternion(wxyz)
+    w, *vector = quaternion * (1.0 if quaternion[0] >= 0.0 else -1.0)
     length = float(np.linalg.norm(vector))
     if length == 0.0:
         return np.zeros(3)
@@ -110,7 +116,7 @@ def quaternion_vector(wxyz: ArrayLike) -> Array:
 
 def rotation_quaternion(rotation: ArrayLike) -> Array:
     """Return the unit quaternion of a rotation matrix, from the largest of its four components (accurate up to pi)."""
-    r = np.asarray(rotation, dtype=float)
+    r = read_rotation(rotation, "rotation")
     trace = np.trace(r)
     squares = np.array([1.0 + trace, *(1.0 - trace + 2.0 * np.diag(r))])
     symmetric, vector = r + r.T, 2.0 * unskew(r)
@@ -133,11 +139,24 @@ def rotation_error(desired: ArrayLike, current: ArrayLike) -> Array:
     """Return the rotation vector [rad], in world axes, of the remaining rotation: ``log(R_d R_e^T)``.
 
     Source: Rabbani section 3.3; UCSD, "Desired Change in Orientation".
+
+    Raises:
+        InvalidValue: one of the two is not a rotation.
     """
-    return rotation_vector(np.asarray(desired, dtype=float) @ np.asarray(current, dtype=float).T)
+    return rotation_vector(read_rotation(desired, "desired") @ read_rotation(current, "current").T)
 
 
-def _letter_axis(letter: str, order: str) -> Array:
-    if letter not in LETTERS:
-        raise InvalidValue(f"Euler order {order!r} has the letter {letter!r}; the letters are X, Y and Z")
-    return np.array(LETTERS[letter])
+def _list_turns(order: str, angles: ArrayLike) -> list[tuple[Array, float]]:
+    """Return the axis and angle of each letter of an Euler order."""
+    if not isinstance(order, str) or not order or set(order) - set(LETTERS):
+        raise InvalidValue(f"Euler order {order!r} is not known; its letters are X, Y and Z, such as 'ZXY'.")
+    return [
+        (np.array(LETTERS[c]), angle) for c, angle in zip(order, read_array(angles, "angles", len(order)), strict=True)
+    ]
+
+
+def _read_quaternion(wxyz: ArrayLike) -> Array:
+    quaternion = read_array(wxyz, "wxyz", 4)
+    if not quaternion.any():
+        raise InvalidValue("wxyz is zero, which is not a rotation; the identity is (1, 0, 0, 0).")
+    return quaternion

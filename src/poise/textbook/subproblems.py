@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from poise.textbook.arguments import read_array, read_axis, read_rotation
 from poise.textbook.rotations import Array, axis_rotation
 
 __all__ = [
@@ -31,7 +32,7 @@ def find_turn_onto(k: ArrayLike, p: ArrayLike, q: ArrayLike) -> float:
 
     With a and b the parts of p and q perpendicular to k: ``t = atan2(k . (a x b), a . b)``.
     """
-    axis, start, end = (np.asarray(x, dtype=float) for x in (k, p, q))
+    axis, start, end = read_axis(k, "k"), read_array(p, "p", 3), read_array(q, "q", 3)
     a, b = start - axis * (axis @ start), end - axis * (axis @ end)
     return float(np.arctan2(axis @ np.cross(a, b), a @ b))
 
@@ -42,7 +43,7 @@ def find_turns_to_height(h: ArrayLike, k: ArrayLike, p: ArrayLike, height: float
     Rodrigues' formula makes it ``a cos t + b sin t = c`` with ``a = h.p - (h.k)(k.p)``, ``b = h.(k x p)`` and
     ``c = height - (h.k)(k.p)``; so ``t = atan2(b, a) -+ arccos(c / sqrt(a a + b b))``.
     """
-    up, axis, x = (np.asarray(v, dtype=float) for v in (h, k, p))
+    up, axis, x, height = read_array(h, "h", 3), read_axis(k, "k"), read_array(p, "p", 3), read_array(height, "height")
     along = (up @ axis) * (axis @ x)
     a, b, c = up @ x - along, up @ np.cross(axis, x), height - along
     size = float(np.hypot(a, b))
@@ -57,7 +58,7 @@ def find_turns_to_distance(k: ArrayLike, p: ArrayLike, q: ArrayLike, distance: f
 
     ``|R p - q|^2 = p.p + q.q - 2 q . R p``, so it is subproblem 4 with h = q, height ``(p.p + q.q - d d) / 2``.
     """
-    x, y = np.asarray(p, dtype=float), np.asarray(q, dtype=float)
+    x, y, distance = read_array(p, "p", 3), read_array(q, "q", 3), float(read_array(distance, "distance"))
     return find_turns_to_height(y, k, x, 0.5 * float(x @ x + y @ y - distance * distance))
 
 
@@ -67,8 +68,9 @@ def find_two_turns(k1: ArrayLike, k2: ArrayLike, p: ArrayLike, q: ArrayLike) -> 
     The first rotation keeps the height along k1: ``k1 . R(k2, t2) p = k1 . q`` is subproblem 4; then t1 is subproblem
     1.
     """
-    turns = find_turns_to_height(k1, k2, p, float(np.asarray(k1, dtype=float) @ np.asarray(q, dtype=float)))
-    return [(find_turn_onto(k1, axis_rotation(k2, t2) @ np.asarray(p, dtype=float), q), t2) for t2 in turns]
+    first, x, y = read_axis(k1, "k1"), read_array(p, "p", 3), read_array(q, "q", 3)
+    turns = find_turns_to_height(first, k2, x, float(first @ y))
+    return [(find_turn_onto(first, axis_rotation(k2, t2) @ x, y), t2) for t2 in turns]
 
 
 def find_parallel_turns(
@@ -80,7 +82,8 @@ def find_parallel_turns(
     is subproblem 3 for the parts perpendicular to h, the first subproblem 1. If the heights of p and q along h differ,
     the list is empty.
     """
-    axis, one, two, x, y = (np.asarray(v, dtype=float) for v in (h, p1, p2, p, q))
+    named = {"p1": p1, "p2": p2, "p": p, "q": q}
+    axis, (one, two, x, y) = read_axis(h, "h"), (read_array(v, name, 3) for name, v in named.items())
     if abs(axis @ (y - x)) > SAME:
         return []
     flat = np.eye(3) - np.outer(axis, axis)
@@ -95,7 +98,7 @@ def find_wrist(h4: ArrayLike, h5: ArrayLike, h6: ArrayLike, R: Array) -> list[tu
     ``h4 . R(h5, t5) h6 = h4 . R h6`` is subproblem 4. Then t4 rotates ``R(h5, t5) h6`` onto ``R h6``, and t6 rotates
     ``R^T h4`` onto ``R(h5, -t5) h4``: subproblem 1 twice.
     """
-    four, six = np.asarray(h4, dtype=float), np.asarray(h6, dtype=float)
+    four, six, R = read_axis(h4, "h4"), read_axis(h6, "h6"), read_rotation(R, "R")
     out = []
     for t5 in find_turns_to_height(four, h5, six, float(four @ R @ six)):
         bend = axis_rotation(h5, t5)

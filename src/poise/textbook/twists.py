@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from poise.textbook.arguments import read_array, read_rotation, read_transform
 from poise.textbook.rotations import Array, skew
 
 
@@ -18,20 +19,20 @@ def rigid(rotation: ArrayLike | None = None, translation: ArrayLike = (0.0, 0.0,
     Rabbani eq. 19 prints the two upper blocks in the other order, ``[P R; 0 1]``.
     """
     transform = np.eye(4)
-    transform[:3, :3] = np.eye(3) if rotation is None else rotation
-    transform[:3, 3] = translation
+    transform[:3, :3] = np.eye(3) if rotation is None else read_rotation(rotation, "rotation")
+    transform[:3, 3] = read_array(translation, "translation", 3)
     return transform
 
 
 def inverse(transform: ArrayLike) -> Array:
     """Return the inverse of a transform, without a solver: ``[R^T, -R^T p; 0 1]``."""
-    t = np.asarray(transform, dtype=float)
+    t = read_transform(transform, "transform")
     return rigid(t[:3, :3].T, -t[:3, :3].T @ t[:3, 3])
 
 
 def twist_matrix(twist: ArrayLike) -> Array:
     """Return the ``(4, 4)`` form of a twist: ``[skew(w) v; 0 0]``. Source: Rabbani eq. 8."""
-    xi = np.asarray(twist, dtype=float)
+    xi = read_array(twist, "twist", 6)
     matrix = np.zeros((4, 4))
     matrix[:3, :3], matrix[:3, 3] = skew(xi[3:]), xi[:3]
     return matrix
@@ -48,7 +49,7 @@ def twist_exponential(twist: ArrayLike, amount: float = 1.0) -> Array:
     Source: Rabbani eq. 7 and 8. Accurate at any angle: near zero the last ratio is a series, and a full-size linear
     part keeps all of its digits there.
     """
-    xi = np.asarray(twist, dtype=float) * amount
+    xi = read_array(twist, "twist", 6) * float(read_array(amount, "amount"))
     angle = float(np.linalg.norm(xi[3:]))
     wedge = skew(xi[3:])
     half = 0.5 * np.sinc(angle / (2.0 * np.pi)) ** 2
@@ -66,7 +67,7 @@ def adjoint(transform: ArrayLike) -> Array:
 
     Source: Rabbani eq. 4 and 5.
     """
-    t = np.asarray(transform, dtype=float)
+    t = read_transform(transform, "transform")
     rotation, matrix = t[:3, :3], np.zeros((6, 6))
     matrix[:3, :3] = matrix[3:, 3:] = rotation
     matrix[:3, 3:] = skew(t[:3, 3]) @ rotation
@@ -90,7 +91,7 @@ def adjoint_derivative(transform: ArrayLike, twist: ArrayLike) -> Array:
 
 def twist_bracket(twist: ArrayLike) -> Array:
     """Return the ``(6, 6)`` matrix ``[skew(w) skew(v); 0 skew(w)]`` of a twist. Source: Rabbani eq. 14."""
-    xi = np.asarray(twist, dtype=float)
+    xi = read_array(twist, "twist", 6)
     matrix = np.zeros((6, 6))
     matrix[:3, :3] = matrix[3:, 3:] = skew(xi[3:])
     matrix[:3, 3:] = skew(xi[:3])

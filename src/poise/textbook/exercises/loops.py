@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from poise.model import Joint, Model
+from poise.model import Model
 from poise.models import build
 from poise.textbook.bodies import forward_kinematics, integrate
 from poise.textbook.exercises.arm import Arm, draw_arm, name_arm
 from poise.textbook.exercises.case import ExerciseCase
 from poise.textbook.iteration import ccd_angle
+from poise.textbook.loop import list_ranged
 from poise.textbook.rotations import Array
 
 FRAMES = ("hand_l", "hand_r", "foot_l", "foot_r")
@@ -120,11 +121,6 @@ def describe_errors(model: Model, q: Array, targets: Mapping[str, Array]) -> str
         near = sum(distance <= NEAR for distance in away.values())
         return f"{worst} is {away[worst]:.3f} m from its target; {near} of {len(away)} are within {NEAR} m."
     return None
-
-
-def list_ranged(model: Model) -> list[Joint]:
-    """Return the joints with ranges: all but balls, free joints, fixed joints and followers."""
-    return [joint for joint in model.joints if joint.mimic is None and joint.kind not in ("ball", "free", "fixed")]
 
 
 def _sweep(
