@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import poise
-from poise.goals import Orient, Reach
+from poise.goals import Orient, Reach, Rest
 from poise.limits import Closed
 
 ARM = poise.load("iiwa14")
@@ -46,3 +46,23 @@ def test_every_row_says_what_the_pose_has(model: poise.Model, goals: Any, option
                 wanted = np.asarray(goal.rows(model).target[9:12])
                 apart = float(np.linalg.norm(model.fk(history.q[row], goal.frame)[:3, 3] - wanted))
                 assert history.errors[row, k, 0] == pytest.approx(apart, abs=1e-9)
+
+
+FLAT = poise.load("planar3")
+NEAR, FAR = Reach("tip", (1.2, 1.5)), Reach("tip", (3.5, 0.0))
+ALL = ["auto", "transpose", "dls", "sdls", "qr", "ccd", "fabrik", "halley"]
+CASES = [(name, goal) for name in ALL for goal in (NEAR, FAR)] + [(name, [NEAR, Rest()]) for name in ("auto", "qr")]
+
+
+@pytest.mark.parametrize(("method", "goals"), CASES)
+@pytest.mark.parametrize("options", [{}, {"max_steps": 3, "restarts": 0}, {"max_steps": 5, "restarts": 2}])
+def test_no_pose_is_in_two_rows_after_each_other(method: str, options: dict[str, Any], goals: Any) -> None:
+    solution = poise.solve(FLAT, goals, method=method, record=True, **options)
+    history = solution.history
+    assert history is not None
+    moved = (np.diff(history.q, axis=0) != 0.0).any(axis=1) | (np.diff(history.search) != 0)
+    assert moved.all()
+    assert len(history.cost) == len(history.damping) == len(history.errors) == len(history)
+    path = history.end_at(solution.q)
+    assert (path[-1] == solution.q).all()
+    assert len(path) - len(history) == int((history.q[-1] != solution.q).any())

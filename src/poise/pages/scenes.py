@@ -145,9 +145,9 @@ def show_answers(solutions: list[Solution]) -> PageScene:
 
 
 def trace_search(solution: Solution) -> Floats:
-    """Return every pose of the search, then the solution; long searches are decimated."""
+    """Return every pose of the search, and the solution; long searches are decimated."""
     assert solution.history is not None
-    path = np.concatenate([solution.history.q, solution.q[None]])
+    path = solution.history.end_at(solution.q)
     return path[:: -(-len(path) // LONGEST)]
 
 

@@ -69,7 +69,7 @@ def find_motion(thing: Any) -> Motion:
         InvalidValue: It is neither a motion nor a recorded solution, or has no frames.
     """
     if isinstance(thing, Solution) and thing.history is not None:
-        return Motion(thing.model, np.concatenate([thing.history.q, thing.q[None]]), SEARCH_FPS)
+        return Motion(thing.model, thing.history.end_at(thing.q), SEARCH_FPS)
     thing = thing.motion if isinstance(thing, Track) else thing
     if not isinstance(thing, Motion):
         hint = " Solve with record=True." if isinstance(thing, Solution) else ""

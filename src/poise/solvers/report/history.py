@@ -24,6 +24,12 @@ def record_states(states: Sequence[Mapping[str, Any]], goals: int, nq: int) -> d
     }
 
 
+def find_new_rows(record: Mapping[str, NDArray[np.float64]]) -> NDArray[np.bool_]:
+    """Return which rows have another pose than the row before: a refinement evaluates the pose it starts from again."""
+    rows = np.column_stack([record["search"], record["q"]])
+    return np.concatenate([np.ones(min(len(rows), 1), dtype=bool), (rows[1:] != rows[:-1]).any(axis=1)])
+
+
 class Recorder(Protocol):
     """The members of `Solver` that a history uses."""
 
@@ -63,11 +69,12 @@ class History:
         loops = record["errors"].shape[1] - len(solver.row_names)  # closed loops come first
         self._solver = solver
         self._targets = dict(solver.targets)
-        self.search: NDArray[np.int64] = record["search"].astype(np.int64)
-        self.cost: NDArray[np.float64] = record["cost"]
-        self.damping: NDArray[np.float64] = record["damping"]
-        self.errors: NDArray[np.float64] = record["errors"][:, loops:]
-        self.q: NDArray[np.float64] = record["q"]
+        new = find_new_rows(record)
+        self.search: NDArray[np.int64] = record["search"][new].astype(np.int64)
+        self.cost: NDArray[np.float64] = record["cost"][new]
+        self.damping: NDArray[np.float64] = record["damping"][new]
+        self.errors: NDArray[np.float64] = record["errors"][new, loops:]
+        self.q: NDArray[np.float64] = record["q"][new]
 
     def __len__(self) -> int:
         return len(self.q)
@@ -77,6 +84,10 @@ class History:
         self.search = np.concatenate([self.search, other.search + searches])
         for field in ("cost", "damping", "errors", "q"):
             setattr(self, field, np.concatenate([getattr(self, field), getattr(other, field)]))
+
+    def end_at(self, q: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the poses, followed by `q` if it is not the last of them, (rows, nq)."""
+        return self.q if len(self) and np.array_equal(self.q[-1], q) else np.concatenate([self.q, q[None]])
 
     @property
     def singular_values(self) -> NDArray[np.float64]:
