@@ -39,6 +39,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "control_term": {"jacobian": J, "gradient": np.ones(5)},
     "controlled_step": {"jacobian": J, "error": E, "variation": np.ones(5)},
     "controlled_step_by_elimination": {"jacobian": J, "error": E, "gradient": np.ones(5)},
+    "count_passes": {"model": ARM, "frame": "tip"},
     "damped_inverse": {"jacobian": J, "damping": 0.1},
     "damped_svd_inverse": {"jacobian": J, "damping": 0.1},
     "euler_axes": {"order": "ZXY", "angles": Q},
@@ -46,6 +47,8 @@ CALLS: dict[str, dict[str, Any]] = {
     "exponential_jacobian": {"model": ARM, "q": Q, "frame": "tip"},
     "exponentials": {"model": ARM, "q": Q, "frame": "tip"},
     "fabrik_step": {"model": ARM, "q": Q, "goals": GOALS},
+    "find_blocks": {"model": ARM, "q": Q, "frames": "tip"},
+    "find_chain": {"model": ARM, "q": Q, "frame": "tip"},
     "find_latent_cost": {"X": RNG.normal(size=(6, 2)), "Y": POSES, "scales": np.zeros(7)},
     "find_parallel_turns": {"h": Z, "p1": np.zeros(3), "p2": X, "p": 2 * X, "q": Y},
     "find_turn_onto": {"k": Z, "p": X, "q": Y},
@@ -88,12 +91,20 @@ CALLS: dict[str, dict[str, Any]] = {
     "rotation_error": {"desired": TURN, "current": TURN},
     "rotation_quaternion": {"rotation": TURN},
     "rotation_vector": {"rotation": TURN},
+    "run_rules": {"model": ARM, "q": Q, "goals": Reach("tip", (1.2, 1.5)), "max_steps": 1},
     "selectively_damped_step": {"jacobian": J, "error": E, "gamma_max": 0.5},
     "simple_jacobian": {"model": ARM, "q": Q, "frame": "tip"},
     "skew": {"p": X},
     "solve_lu": {"jacobian": J, "error": E, "damping": 0.1},
     "solve_qr": {"jacobian": J, "error": E},
     "spatial_jacobian": {"jacobian": TWISTS, "transform": PLACE},
+    "study_gains": {
+        "rules": {"transpose": textbook.transpose_step},
+        "model": ARM,
+        "q": Q,
+        "goals": Reach("tip", (1.2, 1.5)),
+        "gains": np.ones(1),
+    },
     "train_latent_model": {"Y": POSES, "steps": 1},
     "transpose_step": {"jacobian": J, "error": E},
     "truncated_svd_inverse": {"jacobian": J, "threshold": 1e-9},
@@ -145,7 +156,7 @@ def test_bad_arrays_are_rejected(name: str, argument: str) -> None:
     for what, value in spoil(CALLS[name][argument]).items():
         if (what == "scaled" and free) or (any_length and what in ("less axes", "fewer rows")):
             continue
-        if what == "fewer rows" and argument == "jacobian":  # of any size
+        if what == "fewer rows" and argument in ("jacobian", "gains"):  # of any size
             continue
         try:
             getattr(textbook, name)(**{**CALLS[name], argument: value})

@@ -16,12 +16,15 @@ from poise.motion import Retargeted, Track
 from poise.pages.pairs import show_both
 from poise.pages.scene import BODY, Color, PageScene
 from poise.pictures.body.solids import make_capsule, place_object
+from poise.pictures.loop_plots import read_frames
 from poise.pictures.maps.faces import find_faces, group_faces
 from poise.pictures.marks import GoalMark, find_marks
+from poise.pictures.movie import find_motion
 from poise.pictures.plots import COLORS, trace_goals
 from poise.solvers.race import Race, Racer
 from poise.solvers.report.show import HEAD, list_rows, write_headline
 from poise.solvers.solution import Solution
+from poise.textbook import LoopTrace
 
 __all__ = ["make_scene"]
 
@@ -39,6 +42,8 @@ def make_scene(thing: Any) -> PageScene:
         return show_answers(list(thing))
     if isinstance(thing, Race):
         return show_race(thing)
+    if isinstance(thing, LoopTrace):
+        return show_loop(thing)
     if isinstance(thing, Track):
         return show_track(thing)
     if isinstance(thing, Motion):
@@ -51,7 +56,7 @@ def make_scene(thing: Any) -> PageScene:
         thing = Pose(thing)
     if isinstance(thing, Pose):
         return show_pose(thing)
-    kinds = "Solution, a list of solutions, Pose, Model, Motion, Track, Retargeted, Race, ReachMap"
+    kinds = "Solution, a list of solutions, Pose, Model, Motion, Track, Retargeted, Race, ReachMap, LoopTrace"
     raise InvalidValue(f"show does not know how to show {thing!r}; it shows: {kinds}.")
 
 
@@ -141,6 +146,18 @@ def show_answers(solutions: list[Solution]) -> PageScene:
     scene.add_body(last.model, q)
     add_goals(scene, solutions[:LONGEST], q)
     scene.table = {"head": list(HEAD), "rows": [list(row) for row in list_rows(last)]}
+    return scene
+
+
+def show_loop(trace: LoopTrace) -> PageScene:
+    """Play a loop of the textbook step by step, with its targets and errors."""
+    scene = show_motion(find_motion(trace))
+    scene.note, scene.stepwise = f"{len(trace) - 1} steps, {trace.reason}", True
+    for target in read_frames(trace).targets:
+        add_ball(scene, -1, target, 0.017 * min(trace.model.length, 2.0), read_color(COLORS[1]))
+    every = -(-len(trace) // LONGEST)
+    curves = enumerate(trace_goals(trace))
+    scene.curves = [make_curve(name, values[::every], k) for k, (name, values) in curves]
     return scene
 
 

@@ -27,6 +27,7 @@ from poise.pictures.bounds import sample_outline
 from poise.pictures.front import stand_before
 from poise.pictures.plots import draw_scene, make_figure
 from poise.solvers.solution import Solution
+from poise.textbook import LoopTrace
 
 __all__ = ["MOVING", "find_motion", "is_movie", "write_movie"]
 
@@ -63,11 +64,13 @@ def is_movie(path: str | PathLike[str] | None) -> bool:
 
 
 def find_motion(thing: Any) -> Motion:
-    """Return a motion itself, or the search of a recorded solution as a motion.
+    """Return a motion itself, or the poses of a loop or of a recorded search as a motion.
 
     Raises:
         InvalidValue: It is neither a motion nor a recorded solution, or has no frames.
     """
+    if isinstance(thing, LoopTrace):
+        return Motion(thing.model, thing.poses, SEARCH_FPS)
     if isinstance(thing, Solution) and thing.history is not None:
         return Motion(thing.model, thing.history.end_at(thing.q), SEARCH_FPS)
     thing = thing.motion if isinstance(thing, Track) else thing

@@ -21,6 +21,8 @@ from poise.pictures.body.objects import find_floor_of, list_beside
 from poise.pictures.body.stick import Camera
 from poise.pictures.front import stand_before
 from poise.pictures.goal_errors import draw_goal_errors
+from poise.pictures.lesson_plots import draw_blocks, draw_chain, draw_gains
+from poise.pictures.loop_plots import draw_overlays, draw_steps, draw_trace, read_frames
 from poise.pictures.maps.picture import draw_map
 from poise.pictures.marks import find_marks
 from poise.pictures.movie import is_movie, write_movie
@@ -35,10 +37,12 @@ from poise.pictures.plots import (
 )
 from poise.solvers.race import Race
 from poise.solvers.solution import Solution
+from poise.textbook import GainStudy, JacobianBlocks, LoopTrace, TransformChain
 
 __all__ = ["Picture", "plot"]
 
 STRIP = 6  # poses of a motion in a strip
+LAYOUTS = ("auto", "overlay", "steps")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,36 +72,51 @@ def plot(
     title: str = "",
     camera: Camera | None = None,
     style: str = "auto",
+    layout: str = "auto",
 ) -> Picture:
     """Draw a picture of a body and its goals.
 
     Args:
         thing: A `Solution` (the body, its goals, and their errors, over the steps if the solve was
-            recorded), a `Pose`, a `Model` (at rest), a `Motion` or `Track` (as a strip), a `Race`, a `ReachMap`, or
-            a dict of solutions by name (their errors over the steps).
+            recorded), a `Pose`, a `Model` (at rest), a `Motion` or `Track` (as a strip), a `Race`, a `ReachMap`, a
+            `LoopTrace` (its frames over one another and its errors), or a dict of solutions or traces by name (their
+            errors over the steps). Of the textbook also `JacobianBlocks`, `TransformChain` and `GainStudy`.
         path: The file to write, if any: png, pdf, svg. A `Motion`, or the search of a recorded `Solution`, can be
             written as gif or mp4.
         title: A line above the picture.
         camera: The camera; its up axis is that of the body by default.
         style: "body", "stick", or "auto": sticks for planar bodies.
+        layout: Of a motion, a trace, a recorded solution, or a dict of them: "overlay" draws all frames over one
+            another and writes their number, "steps" draws the first steps side by side.
 
     Returns:
         The picture: `.save(path)`, `.figure` for matplotlib, and an image in a notebook.
 
     Raises:
-        InvalidValue: `thing` cannot be drawn, or the style is unknown.
+        InvalidValue: `thing` cannot be drawn, or the style or layout is unknown.
         MissingExtra: matplotlib, or for an MP4 imageio-ffmpeg, is not installed.
     """
     if path is not None and is_movie(path):
         return Picture(write_movie(thing, path, title=title, camera=camera, style=style))
     look = {"camera": camera, "style": style}
-    made = draw_thing(thing, look)
+    made = draw_layout(thing, look, layout)
     if title:
         made.suptitle(title, x=0.02, ha="left", fontsize=12)
     picture = Picture(made)
     if path is not None:
         picture.save(path)
     return picture
+
+
+def draw_layout(thing: Any, look: dict[str, Any], layout: str) -> Any:
+    """Draw an object in a layout, and return the figure."""
+    if layout not in LAYOUTS:
+        raise InvalidValue(f"layout is {layout!r}; it must be one of {', '.join(map(repr, LAYOUTS))}.")
+    if layout == "auto":
+        return draw_thing(thing, look)
+    named = thing if isinstance(thing, dict) and thing else {"": thing.motion if isinstance(thing, Track) else thing}
+    stacks = {str(name): read_frames(part) for name, part in named.items()}
+    return draw_overlays(stacks, look) if layout == "overlay" else draw_steps(stacks, look)
 
 
 def draw_thing(thing: Any, look: dict[str, Any]) -> Any:
@@ -110,16 +129,22 @@ def draw_thing(thing: Any, look: dict[str, Any]) -> Any:
         Track: lambda track, how: draw_strip(track.motion, how),
         ReachMap: draw_map,
         Race: lambda race, _: draw_race(race),
+        LoopTrace: draw_trace,
+        TransformChain: draw_chain,
+        JacobianBlocks: lambda blocks, _: draw_blocks(blocks),
+        GainStudy: lambda study, _: draw_gains(study),
     }
     for kind, painter in painters.items():
         if isinstance(thing, kind):
             return painter(thing, look)
-    if isinstance(thing, dict) and thing and all(isinstance(part, Solution) for part in thing.values()):
+    if isinstance(thing, dict) and thing and all(isinstance(part, (Solution, LoopTrace)) for part in thing.values()):
         made, axes = make_figure()
         draw_curves(axes, dict(trace_solutions(thing)))
         return made
     kinds = ", ".join(kind.__name__ for kind in painters)
-    raise InvalidValue(f"plot does not know how to draw {thing!r}; it draws: {kinds}, or a dict of solutions by name.")
+    raise InvalidValue(
+        f"plot does not know how to draw {thing!r}; it draws: {kinds}, or a dict of solutions or traces by name."
+    )
 
 
 def draw_one(pose: Pose, look: dict[str, Any]) -> Any:

@@ -29,6 +29,7 @@ from poise.pictures.marks import GoalMark
 from poise.pictures.mesh_picture import draw_meshes
 from poise.solvers.race import Race
 from poise.solvers.solution import Solution
+from poise.textbook import LoopTrace
 
 __all__ = ["make_figure", "plot_history", "plot_pose", "plot_race", "save_figure"]
 
@@ -229,23 +230,26 @@ def draw_curves(axes: Any, curves: Mapping[str, NDArray[np.float64]]) -> None:
     axes.legend(frameon=False, fontsize=9)
 
 
-def trace_goals(solution: Solution) -> Iterator[tuple[str, NDArray[np.float64]]]:
+def trace_goals(solution: Solution | LoopTrace) -> Iterator[tuple[str, NDArray[np.float64]]]:
     """Yield the errors of every goal by step, in metres and in radians."""
     errors = read_errors(solution)
-    for k, name in enumerate(solution.errors):
+    names = [goal.name for goal in solution.goals] if isinstance(solution, LoopTrace) else list(solution.errors)
+    for k, name in enumerate(names):
         for unit, part in enumerate(("m", "rad")):
             if errors[:, k, unit].any():
                 yield f"{name} [{part}]", errors[:, k, unit]
 
 
-def trace_solutions(solutions: Mapping[str, Solution]) -> Iterator[tuple[str, NDArray[np.float64]]]:
-    """Yield the largest error of each solution by step."""
+def trace_solutions(solutions: Mapping[str, Solution | LoopTrace]) -> Iterator[tuple[str, NDArray[np.float64]]]:
+    """Yield the largest error of each solution or loop by step."""
     for name, solution in solutions.items():
         yield name, read_errors(solution).max(axis=(1, 2))
 
 
-def read_errors(solution: Solution) -> NDArray[np.float64]:
-    """Return the errors of a recorded solution, (poses, goals, 2)."""
+def read_errors(solution: Solution | LoopTrace) -> NDArray[np.float64]:
+    """Return the errors of a recorded solution or of a loop, (poses, goals, 2)."""
+    if isinstance(solution, LoopTrace):
+        return solution.errors
     if solution.history is None:
         raise InvalidValue("the solution has no history; solve with record=True.")
     return solution.history.errors

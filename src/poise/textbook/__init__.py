@@ -8,6 +8,7 @@ Index of the texts:
 ==================================================  =======================================================
 Rabbani, *A recipe to cook Jacobian* (2017)
 --------------------------------------------------  -------------------------------------------------------
+figures 4, 6: blocks of J, passes                   `find_blocks` `count_passes`
 eq. 4 to 8: wedge, adjoint, twists                  `skew` `adjoint` `twist_matrix` `twist_exponential`
 eq. 7 to 10: product of exponentials                `product_of_exponentials` `exponential_jacobian`
 eq. 12, 13: another point, another frame            `point_jacobian` `world_jacobian` `spatial_jacobian`
@@ -18,7 +19,7 @@ procedure 3, eq. 30 to 32                           `adjusted_jacobian`
 eq. 34, 35, figure 8: solvers                       `right_pseudoinverse` `damped_inverse` `solve_qr`
 section 3.3: rotation error                         `rotation_error`
 UCSD CSE169, *Inverse Kinematics, part 2* (2016)
-gradient descent, transpose, step size              `gradient_descent_1d` `transpose_step` `limited_step`
+gradient descent, transpose, step size              `gradient_descent_1d` `transpose_step` `limited_step` `run_rules`
 basic Jacobian loop, gain, limits, stopping         `loop` `LoopTrace` `basic_ik`
 quaternion joints                                   `best_axis_column`
 scaled axis, stiffness                              `rotation_vector` `weighted_pseudoinverse`
@@ -31,10 +32,11 @@ eq. 13 to 16                                        `left_pseudoinverse` `solve_
 eq. 17 to 24: control expression                    `control_term` `posture_cost` `posture_gradient`
                                                     `controlled_step_by_elimination`
 DLUT, *Inverse kinematics* slides (2018)
-zero-length links, chain of transformations         `joint_motions` `forward_kinematics`
+zero-length links, chain of transformations         `joint_motions` `forward_kinematics` `find_chain`
 truncated SVD, numerical Jacobian                   `truncated_svd_inverse` `numeric_jacobian`
                                                     `unit_velocity_jacobian` `frame_velocity`
 joint limits, CCD, FABRIK                           `frozen_step` `ccd_angle` `ccd_step` `fabrik_step` `reach_along`
+stability of iteration stepping                     `study_gains` `GainStudy`
 selectively damped least squares                    `selectively_damped_step`
 Paden and Kahan, *subproblems* (1983, 1986)
 1, 2, 3, and 4 of Elias and Wen                     `find_turn_onto` `find_two_turns` `find_turns_to_distance`
@@ -65,6 +67,7 @@ from poise.textbook.exponentials import (
     exponentials,
     product_of_exponentials,
 )
+from poise.textbook.figures import JacobianBlocks, TransformChain, count_passes, find_blocks, find_chain
 from poise.textbook.frames import point_jacobian, spatial_jacobian, world_jacobian
 from poise.textbook.heuristics import ccd_step, fabrik_step, reach_along
 from poise.textbook.inverses import (
@@ -111,6 +114,7 @@ from poise.textbook.rotations import (
     skew,
     unskew,
 )
+from poise.textbook.rules import RULES, GainStudy, run_rules, study_gains
 from poise.textbook.subproblems import (
     find_parallel_turns,
     find_turn_onto,
@@ -129,89 +133,20 @@ from poise.textbook.twists import (
     twist_matrix,
 )
 
-__all__ = [
-    "Exponential",
-    "IterationTrace",
-    "LatentModel",
-    "LoopGoal",
-    "LoopTrace",
-    "SimpleMotion",
-    "Step",
-    "adjoint",
-    "adjoint_derivative",
-    "adjusted_jacobian",
-    "axis_rotation",
-    "basic_ik",
-    "best_axis_column",
-    "ccd_angle",
-    "ccd_step",
-    "configuration",
-    "control_term",
-    "controlled_step",
-    "controlled_step_by_elimination",
-    "damped_inverse",
-    "damped_svd_inverse",
-    "euler_axes",
-    "euler_rotation",
-    "exponential_jacobian",
-    "exponentials",
-    "fabrik_step",
-    "find_latent_cost",
-    "find_parallel_turns",
-    "find_turn_onto",
-    "find_turns_to_distance",
-    "find_turns_to_height",
-    "find_two_turns",
-    "find_wrist",
-    "forward_kinematics",
-    "frame_velocity",
-    "frozen_step",
-    "generic_jacobian",
-    "gradient_descent_1d",
-    "integrate",
-    "inverse",
-    "jacobian_derivative",
-    "joint_axes",
-    "joint_motions",
-    "joint_transform",
-    "joint_value",
-    "left_pseudoinverse",
-    "limited_step",
-    "loop",
-    "mid_range",
-    "null_space_projector",
-    "numeric_jacobian",
-    "path",
-    "plane_axes",
-    "point_jacobian",
-    "posture_cost",
-    "posture_gradient",
-    "priority_step",
-    "product_of_exponentials",
-    "quaternion_exponential",
-    "quaternion_product",
-    "quaternion_rotation",
-    "quaternion_vector",
-    "reach_along",
-    "right_pseudoinverse",
-    "rigid",
-    "rotation_error",
-    "rotation_quaternion",
-    "rotation_vector",
-    "selectively_damped_step",
-    "simple_jacobian",
-    "skew",
-    "solve_lu",
-    "solve_qr",
-    "spatial_jacobian",
-    "train_latent_model",
-    "transpose_step",
-    "truncated_svd_inverse",
-    "twist_bracket",
-    "twist_exponential",
-    "twist_matrix",
-    "unit_velocity_jacobian",
-    "unskew",
-    "weighted_pseudoinverse",
-    "world_jacobian",
-]
+__all__ = ["RULES", "Exponential", "GainStudy", "IterationTrace", "JacobianBlocks", "LatentModel", "LoopGoal"]
+__all__ += ["LoopTrace", "SimpleMotion", "Step", "TransformChain", "adjoint", "adjoint_derivative"]
+__all__ += ["adjusted_jacobian", "axis_rotation", "basic_ik", "best_axis_column", "ccd_angle", "ccd_step"]
+__all__ += ["configuration", "control_term", "controlled_step", "controlled_step_by_elimination", "count_passes"]
+__all__ += ["damped_inverse", "damped_svd_inverse", "euler_axes", "euler_rotation", "exponential_jacobian"]
+__all__ += ["exponentials", "fabrik_step", "find_blocks", "find_chain", "find_latent_cost", "find_parallel_turns"]
+__all__ += ["find_turn_onto", "find_turns_to_distance", "find_turns_to_height", "find_two_turns", "find_wrist"]
+__all__ += ["forward_kinematics", "frame_velocity", "frozen_step", "generic_jacobian", "gradient_descent_1d"]
+__all__ += ["integrate", "inverse", "jacobian_derivative", "joint_axes", "joint_motions"]
+__all__ += ["joint_transform", "joint_value", "left_pseudoinverse", "limited_step", "loop", "mid_range"]
+__all__ += ["null_space_projector", "numeric_jacobian", "path", "plane_axes", "point_jacobian", "posture_cost"]
+__all__ += ["posture_gradient", "priority_step", "product_of_exponentials", "quaternion_exponential"]
+__all__ += ["quaternion_product", "quaternion_rotation", "quaternion_vector", "reach_along", "right_pseudoinverse"]
+__all__ += ["rigid", "rotation_error", "rotation_quaternion", "rotation_vector", "run_rules", "selectively_damped_step"]
+__all__ += ["simple_jacobian", "skew", "solve_lu", "solve_qr", "spatial_jacobian", "study_gains", "train_latent_model"]
+__all__ += ["transpose_step", "truncated_svd_inverse", "twist_bracket", "twist_exponential", "twist_matrix"]
+__all__ += ["unit_velocity_jacobian", "unskew", "weighted_pseudoinverse", "world_jacobian"]

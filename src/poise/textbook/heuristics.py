@@ -43,29 +43,28 @@ def ccd_step(
     if not columns:
         raise InvalidValue("no joint moves the frames of the goals.")
     column = columns[(-1 - k if outside_in else k) % len(columns)]
-    step, parts = np.zeros(model.nv), [goal.linearise(model, here) for goal in goals]
-    if any(J[3:, column].any() for _, J in parts):
-        step[column] = gain * _find_turn(goals, parts, column)
+    step, parts = np.zeros(model.nv), [(goal, *goal.linearise(model, here)) for goal in goals]
+    rate = max(float(np.linalg.norm(J[3:, column])) for _, _, J in parts)
+    if rate > 0.0:
+        step[column] = gain * _find_turn(parts, column, rate)
     else:
-        slides = [(J[:3, column], (goal.weight[:3] > 0) * e[:3]) for goal, (e, J) in zip(goals, parts, strict=True)]
+        slides = [(J[:3, column], (goal.weight[:3] > 0.0) * e[:3]) for goal, e, J in parts]
         size = sum(float(v @ v) for v, _ in slides)
         step[column] = gain * sum(float(v @ e) for v, e in slides) / size if size > 0.0 else 0.0
     return step
 
 
-def _find_turn(goals: Sequence[LoopGoal], parts: Sequence[tuple[Array, Array]], column: int) -> float:
-    """Return the change of a hinge's velocity that is best for all goals."""
+def _find_turn(parts: Sequence[tuple[LoopGoal, Array, Array]], column: int, rate: float) -> float:
+    """Return the change of a hinge's velocity that is best for all goals; it turns by ``rate`` per unit."""
     across = along = 0.0
-    rate = max(float(np.linalg.norm(J[3:, column])) for _, J in parts)
-    for goal, (e, J) in zip(goals, parts, strict=True):
-        axis = J[3:, column] / rate
-        if goal.weight[0] + goal.weight[1] + goal.weight[2] > 0.0:
+    for goal, e, J in parts:
+        axis, angle = J[3:, column] / rate, float(np.linalg.norm(e[3:]))
+        if goal.weight[:3].any():
             arm = np.cross(J[:3, column], axis) / rate
             target = arm + (goal.weight[:3] > 0.0) * e[:3]
             across, along = across + axis @ np.cross(arm, target), along + arm @ target
-        angle = float(np.linalg.norm(e[3:]))
         if goal.weight[3] > 0.0:
-            E = axis_rotation(e[3:] / angle, angle) if angle > 0.0 else np.eye(3)
+            E = axis_rotation(e[3:] / (angle or 1.0), angle)
             across, along = across + axis @ unskew(E), along + 0.5 * float(np.trace(E) - axis @ E @ axis)
     return float(np.arctan2(across, along)) / rate
 
@@ -79,7 +78,7 @@ def list_columns(model: Model, q: Array, goals: Sequence[LoopGoal]) -> list[int]
 def fabrik_step(
     model: Model, q: ArrayLike, goals: Sequence[LoopGoal], sketch: Callable[[str, Array], None] = lambda *_: None
 ) -> Array:
-    """Return one iteration of FABRIK on a chain of hinges and balls: a stroke from the tip, a stroke from the root.
+    """Return one iteration of FABRIK on a chain of hinges: a stroke from the tip, a stroke from the root.
 
     ::
 
@@ -91,43 +90,35 @@ def fabrik_step(
     target it stays there; bend it first. Source: Aristidou and Lasenby (2011).
 
     Raises:
-        InvalidValue: there are several goals or a rotation, or a joint on the path is neither a hinge nor a ball.
+        InvalidValue: there are several goals or a rotation, or a joint on the path is not a hinge.
     """
     if len(goals) != 1 or goals[0].weight[3:].any():
         raise InvalidValue("fabrik_step serves one position; poise.methods.FABRIK serves several, and transforms.")
     (goal,), here = goals, configuration(model, q)
-    joints = [
-        step.joint for step in path(model, here, goal.frame) if step.joint is not None and step.joint.kind != "fixed"
-    ]
+    joints = [step.joint for step in path(model, here, goal.frame) if step.joint is not None and step.joint.nv]
     for joint in joints:
-        if joint.mimic is not None or joint.kind not in ("revolute", "continuous", "ball"):
-            raise InvalidValue(f"joint {joint.name!r} is {joint.kind}; fabrik_step turns hinges and balls.")
+        if joint.kind not in ("revolute", "continuous"):
+            raise InvalidValue(f"joint {joint.name!r} is {joint.kind}; fabrik_step turns hinges only.")
     points = _find_points(model, here, joints, goal)
     backward = reach_along(points[::-1], goal.target[:3, 3])[::-1]
-    forward = reach_along(backward, points[0], np.linalg.norm(np.diff(points, axis=0), axis=1))
+    forward = reach_along(backward, points[0])
     sketch("backward", backward)
     sketch("forward", forward)
     step = np.zeros(model.nv)
     for i, joint in enumerate(joints):
         now = integrate(model, here, step)
-        pivot, end = _find_points(model, now, joints, goal)[i : i + 2]
-        step[joint.v] = _turn_to(joint, forward_kinematics(model, now, joint.frame)[:3, :3], pivot, end, forward[i + 1])
+        axis = forward_kinematics(model, now, joint.frame)[:3, :3] @ joint.axis
+        step[joint.v] = ccd_angle(axis, *_find_points(model, now, joints, goal)[i : i + 2], forward[i + 1])
     return step
 
 
-def reach_along(points: ArrayLike, start: ArrayLike, lengths: ArrayLike | None = None) -> Array:
+def reach_along(points: ArrayLike, start: ArrayLike) -> Array:
     """Return a chain of points moved so that its first one is at ``start``: one stroke of FABRIK.
 
-    Each next point is on the line from its new predecessor to its old place, at the old distance (or at ``lengths``).
+    Each next point is on the line from its new predecessor to its old place, at the old distance.
     """
-    old = read_array(points, "points", None, 3)
-    bones = (
-        np.linalg.norm(np.diff(old, axis=0), axis=1)
-        if lengths is None
-        else read_array(lengths, "lengths", len(old) - 1)
-    )
-    moved = [read_array(start, "start", 3)]
-    for point, bone in zip(old[1:], bones, strict=True):
+    old, moved = read_array(points, "points", None, 3), [read_array(start, "start", 3)]
+    for bone, point in zip(np.linalg.norm(np.diff(old, axis=0), axis=1), old[1:], strict=True):
         away = point - moved[-1]
         far = float(np.linalg.norm(away))
         moved.append(moved[-1] + (bone / far * away if far > 0.0 else (bone, 0.0, 0.0)))
@@ -139,14 +130,3 @@ def _find_points(model: Model, q: Array, joints: Sequence[Joint], goal: LoopGoal
     tip = forward_kinematics(model, q, goal.frame)
     places = [forward_kinematics(model, q, joint.frame)[:3, 3] for joint in joints]
     return np.array([*places, tip[:3, :3] @ goal.point + tip[:3, 3]])
-
-
-def _turn_to(joint: Joint, turn: Array, pivot: Array, end: Array, wanted: Array) -> Array:
-    """Return the velocities of a hinge or ball that turn ``end`` towards ``wanted``."""
-    if joint.kind != "ball":
-        return np.array([ccd_angle(turn @ joint.axis, pivot, end, wanted)])
-    normal = np.cross(end - pivot, wanted - pivot)
-    size = float(np.linalg.norm(normal))
-    if size == 0.0:
-        return np.zeros(3)
-    return turn.T @ (normal / size) * np.arctan2(size, (end - pivot) @ (wanted - pivot))

@@ -155,9 +155,5 @@ def selectively_damped_step(jacobian: ArrayLike, error: ArrayLike, gamma_max: fl
         moved = np.linalg.norm(direction.reshape(effectors, -1), axis=1).sum()
         reaches = np.linalg.norm(j.reshape(effectors, -1, j.shape[1]), axis=1)
         needed = float((np.abs(turns) * reaches).sum()) / value
-        step += _clamp(turns * (direction @ e) / value, min(1.0, moved / needed) * most)
-    return _clamp(step, most)
-
-
-def _clamp(step: Array, most: float) -> Array:
-    return limited_step(step, most) if most > 0.0 else np.zeros_like(step)
+        step += limited_step(turns * (direction @ e) / value, min(1.0, moved / needed) * most)
+    return limited_step(step, most)

@@ -74,7 +74,7 @@ def generic_jacobian(model: Model, q: ArrayLike, frame: str, *, control: Control
         InvalidValue: an Euler or universal joint is on the path; ``control`` is not one of the three.
         NameNotFound, ShapeMismatch: see :func:`poise.textbook.path`.
     """
-    rows = _rows(control)
+    rows = read_control(control)
     jacobian = np.zeros((6, model.nv))
     T_j_b = np.eye(4)
     for step in reversed(path(model, q, frame)):
@@ -102,7 +102,7 @@ def adjusted_jacobian(model: Model, q: ArrayLike, frame: str, *, control: Contro
         InvalidValue: ``control`` is not ``"both"``, ``"linear"`` or ``"angular"``.
         NameNotFound, ShapeMismatch: see :func:`poise.textbook.path`.
     """
-    rows = _rows(control)
+    rows = read_control(control)
     jacobian = np.zeros((6, model.nv))
     T_j_b = np.eye(4)
     for step in reversed(path(model, q, frame)):
@@ -200,7 +200,8 @@ def _rate(rate: Array, here: Array, reference: Reference) -> Array:
     return np.concatenate([matrix[:3, 3], unskew(matrix[:3, :3])])
 
 
-def _rows(control: Control) -> slice:
+def read_control(control: Control) -> slice:
+    """Return the rows of "both", "linear" or "angular" control."""
     if control not in ROWS:
         raise InvalidValue(f"control is {control!r}; it is one of {', '.join(ROWS)}")
     return ROWS[control]

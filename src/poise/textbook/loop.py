@@ -18,8 +18,6 @@ from numpy.typing import ArrayLike
 
 from poise.errors import InvalidValue
 from poise.goals import Orient, Reach
-from poise.goals.goal import POSE, POSITION, ROTATION
-from poise.kinematics import Pose
 from poise.model import Joint, Model
 from poise.model.plane import find_normal
 from poise.textbook.arguments import read_array, read_positive
@@ -34,7 +32,7 @@ from poise.textbook.twists import rigid
 Rule: TypeAlias = Callable[..., Any]
 Goals: TypeAlias = Reach | Orient | Sequence[Reach | Orient]
 
-RANGES = ("off", "clamp", "freeze")
+RANGES = ("off", "clamp")
 
 
 @dataclass(frozen=True)
@@ -100,11 +98,6 @@ class LoopTrace:
         return np.array(self.poses[-1])
 
     @property
-    def pose(self) -> Pose:
-        """The last pose."""
-        return Pose(self.model, self.q)
-
-    @property
     def reached(self) -> bool:
         """Whether it ended within the tolerance."""
         return self.reason == "reached"
@@ -168,8 +161,8 @@ def loop(
             planar body has no rows for directions in which it cannot move.
         step: The rule; by default the pseudo-inverse.
         gain: beta of "Choosing Delta e": the share of the error that a step should remove. Above 1 it overshoots.
-        ranges: "off" ignores the joint ranges, "clamp" clamps the pose after each step, "freeze" sets the columns of
-            joints that would leave their range to zero and asks the rule again.
+        ranges: "off" leaves the joint ranges to the rule (:func:`poise.textbook.frozen_step` keeps them); "clamp"
+            clamps the pose after each step.
         stop: The tolerance [m], or ``(metres, radians)``; or a function that takes its parameters by name as a rule
             does, and returns whether to stop, or a text with the reason.
         max_steps: The largest number of steps.
@@ -181,32 +174,30 @@ def loop(
         NameNotFound: the model has no such frame.
     """
     targets, here = read_goals(model, goals), configuration(model, q)
-    if ranges not in RANGES:
-        raise InvalidValue(f"ranges is {ranges!r}; it must be one of {', '.join(map(repr, RANGES))}.")
-    if max_steps < 0:
-        raise InvalidValue(f"max_steps is {max_steps}; it must be 0 or more.")
-    run = _LoopRun(model, targets, step, read_positive(gain, "gain"), ranges)
+    if ranges not in RANGES or max_steps < 0:
+        raise InvalidValue(f"ranges is {ranges!r} and max_steps {max_steps}; give one of {RANGES}, and 0 or more.")
+    run = _LoopRun(model, targets, step, read_positive(gain, "gain"))
     reason, least, waited = "out of steps", np.inf, 0
     for k in range(max_steps + 1):
         error = run.look(here, k)
         waited, least = (0, error) if error < least else (waited + 1, least)
-        if ended := find_end(stop, run):
+        if ended := find_end(stop, run) or ("stalled" if patience is not None and waited >= patience else ""):
             reason = ended
-        elif patience is not None and waited >= patience:
-            reason = "stalled"
-        elif k < max_steps:
-            here = run.move(here)
-            continue
-        break
-    return run.finish(reason)
+            break
+        if k < max_steps:
+            run.steps.append(run.ask_rule())
+            here = integrate(model, here, run.steps[-1])
+            here = clamp_ranges(model, here) if ranges == "clamp" else here
+    poses, errors, residuals, jacobians = (np.array(column) for column in zip(*run.rows, strict=True))
+    steps = np.array(run.steps).reshape(-1, model.nv)
+    return LoopTrace(model, targets, poses, errors, residuals, jacobians, steps, reason, tuple(run.sketches))
 
 
 class _LoopRun:
     """A loop that is running: the numbers that rules may ask for, and the record."""
 
-    def __init__(self, model: Model, goals: tuple[LoopGoal, ...], rule: Rule, gain: float, ranges: str) -> None:
-        self.model, self.goals, self.rule, self.gain, self.ranges = model, goals, rule, gain, ranges
-        self.bounds = {"lower": np.array(model.lower), "upper": np.array(model.upper)}
+    def __init__(self, model: Model, goals: tuple[LoopGoal, ...], rule: Rule, gain: float) -> None:
+        self.model, self.goals, self.rule, self.gain = model, goals, rule, gain
         self.rows: list[tuple[Array, Array, Array, Array]] = []  # pose, errors, residual, Jacobian
         self.steps: list[Array] = []
         self.sketches: list[tuple[int, str, Array]] = []
@@ -214,59 +205,38 @@ class _LoopRun:
 
     def look(self, q: Array, k: int) -> float:
         """Record a pose, prepare the arguments of the rule, and return the length of the residual."""
-        seen = [goal.linearise(self.model, q) for goal in self.goals]
-        parts = [(goal.weight * e)[goal.rows] for goal, (e, _) in zip(self.goals, seen, strict=True)]
-        blocks = [(goal.weight[:, None] * J)[goal.rows] for goal, (_, J) in zip(self.goals, seen, strict=True)]
+        seen = [(goal, *goal.linearise(self.model, q)) for goal in self.goals]
+        parts = [(goal.weight * e)[goal.rows] for goal, e, _ in seen]
+        blocks = [(goal.weight[:, None] * J)[goal.rows] for goal, _, J in seen]
+        away = np.array([e * (goal.weight > 0.0) for goal, e, _ in seen]).reshape(-1, 2, 3)
         e, J = np.concatenate(parts), np.concatenate(blocks)
-        counted = [e * (goal.weight > 0.0) for goal, (e, _) in zip(self.goals, seen, strict=True)]
-        errors = np.array([(np.linalg.norm(part[:3]), np.linalg.norm(part[3:])) for part in counted])
-        self.rows.append((q, errors, e, J))
+        self.rows.append((q, np.linalg.norm(away, axis=2), e, J))
         levels = sorted({goal.priority for goal in self.goals})
         chosen = [[i for i, goal in enumerate(self.goals) if goal.priority == level] for level in levels]
         self.offers = {
-            **{name: np.array(q) for name in ("q", "theta")},
-            **{name: J.copy() for name in ("J", "jacobian")},
-            **dict.fromkeys(("e", "error"), self.gain * e),
+            **{"q": q.copy(), "theta": q.copy(), "e": self.gain * e, "error": self.gain * e},
+            **{
+                "J": J.copy(),
+                "jacobian": J.copy(),
+                "k": k,
+                "model": self.model,
+                "goals": self.goals,
+                "gain": self.gain,
+            },
             "jacobians": [np.concatenate([blocks[i] for i in level]) for level in chosen],
             "errors": [self.gain * np.concatenate([parts[i] for i in level]) for level in chosen],
-            **{"k": k, "model": self.model, "goals": self.goals, "gain": self.gain, **self.bounds},
+            **{"lower": np.array(self.model.lower), "upper": np.array(self.model.upper), "gain": self.gain},
             "sketch": lambda label, points: self.sketches.append((k, label, read_array(points, "points", None, 3))),
         }
         return float(np.linalg.norm(e))
 
-    def move(self, q: Array) -> Array:
-        """Ask the rule for a step, record it, and return the next pose."""
-        taken, free = self.ask_rule(), np.ones(self.model.nv, dtype=bool)
-        # ends: every round freezes at least one more joint
-        while self.ranges == "freeze" and (leaving := free & find_leaving(self.model, q, taken)).any():
-            free &= ~leaving
-            for name in ("J", "jacobian"):
-                self.offers[name] = self.offers[name] * free
-            self.offers["jacobians"] = [part * free for part in self.offers["jacobians"]]
-            taken = np.where(free, self.ask_rule(), 0.0)
-        self.steps.append(taken)
-        moved = integrate(self.model, q, taken)
-        return clamp_ranges(self.model, moved) if self.ranges == "clamp" else moved
-
     def ask_rule(self) -> Array:
         """Return the step of the rule at the present pose."""
-        answer = call_by_names(self.rule, self.offers, "step")
-        name, nv = f"the result of {name_rule(self.rule)} at step {self.offers['k']}", self.model.nv
+        answer, e = call_by_names(self.rule, self.offers, "step"), self.offers["e"]
+        name = f"the result of {name_rule(self.rule)} at step {self.offers['k']}"
         if np.ndim(answer) == 2:
-            return np.asarray(read_array(answer, name, nv, len(self.offers["e"])) @ self.offers["e"])
-        return read_array(answer, name, nv)
-
-    def finish(self, reason: str) -> LoopTrace:
-        """Return the record."""
-        poses, errors, residuals, jacobians = (np.array(column) for column in zip(*self.rows, strict=True))
-        steps = np.array(self.steps).reshape(-1, self.model.nv)
-        lines = tuple(self.sketches)
-        return LoopTrace(self.model, self.goals, poses, errors, residuals, jacobians, steps, reason, lines)
-
-    @property
-    def last_errors(self) -> Array:
-        """The errors [m, rad] of the goals at the present pose."""
-        return self.rows[-1][1]
+            return np.asarray(read_array(answer, name, self.model.nv, len(e)) @ e)
+        return read_array(answer, name, self.model.nv)
 
 
 def find_end(stop: float | tuple[float, float] | Rule, run: _LoopRun) -> str:
@@ -277,7 +247,7 @@ def find_end(stop: float | tuple[float, float] | Rule, run: _LoopRun) -> str:
     allowed = read_array((stop, stop) if np.ndim(stop) == 0 else stop, "stop", 2)
     if (allowed < 0.0).any():
         raise InvalidValue(f"stop is {stop}; a tolerance must not be negative.")
-    return "reached" * bool((run.last_errors <= allowed).all())
+    return "reached" * bool((run.rows[-1][1] <= allowed).all())
 
 
 def call_by_names(function: Rule, offers: Mapping[str, Any], what: str) -> Any:
@@ -286,22 +256,15 @@ def call_by_names(function: Rule, offers: Mapping[str, Any], what: str) -> Any:
     Raises:
         InvalidValue: it needs a parameter that is not offered.
     """
-    try:
-        parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):  # compiled functions
-        return function(offers["q"], offers["J"], offers["e"])
+    parameters = list(inspect.signature(function).parameters.values())
     named = [p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     missing = [p.name for p in named if p.default is p.empty and p.name not in offers]
     if len(named) == len(missing) == 3 or (parameters and not named):  # other names for q, J and e, or *args
         return function(offers["q"], offers["J"], offers["e"])
     if missing:
-        raise InvalidValue(
-            f"{what} needs {missing[0]!r}; the loop has {', '.join(offers)}. "
-            f"Set it first: functools.partial({name_rule(function)}, {missing[0]}=...)."
-        )
-    given = {p.name: offers[p.name] for p in named if p.name in offers}
-    first = [given.pop(p.name) for p in named if p.kind is p.POSITIONAL_ONLY and p.name in given]
-    return function(*first, **given)
+        fix = f"functools.partial({name_rule(function)}, {missing[0]}=...)"
+        raise InvalidValue(f"{what} needs {missing[0]!r}; the loop has {', '.join(offers)}. Set it first: {fix}.")
+    return function(**{p.name: offers[p.name] for p in named if p.name in offers})
 
 
 def name_rule(rule: Rule) -> str:
@@ -323,24 +286,16 @@ def read_goals(model: Model, goals: Goals) -> tuple[LoopGoal, ...]:
 
 def _read_goal(model: Model, goal: Reach | Orient, number: int) -> LoopGoal:
     if not isinstance(goal, (Reach, Orient)):
-        raise InvalidValue(
-            f"goals[{number}] is {goal!r}; the loop takes Reach and Orient. A posture is part of the rule: "
-            "controlled_step(J, e, -posture_gradient(q, desired))."
-        )
+        use = "A posture is part of the rule: controlled_step(J, e, -posture_gradient(q, desired))."
+        raise InvalidValue(f"goals[{number}] is {goal!r}; the loop takes Reach and Orient. {use}")
     rows = goal.rows(model)
     if rows.base is not None or rows.ranged or rows.exact:
-        raise InvalidValue(
-            f"goals[{number}]: the loop takes whole targets in the world: no relative_to, Range or axes."
-        )
-    counts = {POSITION: slice(0, 3), ROTATION: slice(3, 6), POSE: slice(0, 6)}[rows.op]
-    weight = np.zeros(6)
-    weight[counts] = rows.weight[counts]
+        raise InvalidValue(f"goals[{number}]: the loop takes whole targets in the world, no relative_to, Range, axes.")
     normal = find_normal(model)
     lost = () if normal is None else (normal, 3 + (normal + 1) % 3, 3 + (normal + 2) % 3)
-    kept = np.array([i for i in range(6) if weight[i] > 0.0 and i not in lost], dtype=int)
-    target = rigid(rows.target[:9].reshape(3, 3), rows.target[9:12])
-    name = goal.name or goal.frame
-    return LoopGoal(name, model.frame(goal.frame).name, rows.point, target, weight, kept, goal.priority)
+    kept = np.array([i for i in range(6) if rows.weight[i] > 0.0 and i not in lost], dtype=int)
+    target, name = rigid(rows.target[:9].reshape(3, 3), rows.target[9:12]), goal.name or goal.frame
+    return LoopGoal(name, model.frame(goal.frame).name, rows.point, target, rows.weight, kept, goal.priority)
 
 
 def list_ranged(model: Model) -> list[Joint]:
@@ -354,17 +309,6 @@ def clamp_ranges(model: Model, q: Array) -> Array:
     for joint in list_ranged(model):
         inside[joint.q] = np.clip(q[joint.q], model.lower[joint.v], model.upper[joint.v])
     return inside
-
-
-def find_leaving(model: Model, q: Array, step: Array) -> Array:
-    """Return which velocities, of nv, would take a joint out of its range, or farther out of it."""
-    leaving = np.zeros(model.nv, dtype=bool)
-    for joint in list_ranged(model):
-        change = step[joint.v]
-        after = q[joint.q] + change
-        above, below = after > model.upper[joint.v], after < model.lower[joint.v]
-        leaving[joint.v] = (above & (change > 0.0)) | (below & (change < 0.0))
-    return leaving
 
 
 def basic_ik(

@@ -1,0 +1,153 @@
+"""The figures of the texts: each is one call of `poise.plot`, with the right lines, names and counts in it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import poise
+from poise import textbook
+from poise.errors import InvalidValue
+from poise.goals import Orient, Reach
+
+FLAT, TREE, PANDA = poise.load("planar3"), poise.load("tree30"), poise.load("panda")
+BEND, FAR = np.radians([30.0, 40.0, 50.0]), Reach("tip", (-1.6, 1.1))
+
+
+def move_in_frames(J: Any, e: Any, k: int) -> Any:
+    """A straight line in 20 steps."""
+    return textbook.truncated_svd_inverse(J) @ e / (20 - k)
+
+
+LINE = textbook.loop(FLAT, BEND, FAR, step=move_in_frames, max_steps=20)
+TURNS = textbook.loop(FLAT, BEND, Reach("tip", (1.0, -1.5)), step=textbook.ccd_step, max_steps=12)
+STROKES = textbook.loop(FLAT, BEND, Reach("tip", (1.0, -1.5)), step=textbook.fabrik_step, max_steps=3)
+
+
+def list_axes(thing: Any, **options: Any) -> list[Any]:
+    picture = poise.plot(thing, **options)
+    picture.figure.canvas.draw()
+    return list(picture.figure.axes)
+
+
+def test_all_frames_are_drawn_over_one_another_with_their_number() -> None:
+    (axes,) = list_axes(LINE, layout="overlay")
+    assert axes.get_xlabel() == "Total: 21 frames"
+    pale = [line for line in axes.lines if (line.get_alpha() or 1.0) < 1.0]
+    assert len(pale) == 20
+    motion = poise.Motion(FLAT, LINE.poses, 30)
+    (again,) = list_axes(motion, layout="overlay")
+    assert again.get_xlabel() == "Total: 21 frames"
+    recorded = poise.solve(FLAT, FAR, BEND, method="dls", record=True)
+    (found,) = list_axes(recorded, layout="overlay")
+    assert found.get_xlabel() == f"Total: {len(recorded.history)} frames"
+
+
+def test_biases_are_drawn_side_by_side() -> None:
+    names = ["no bias", "alpha = [0.1, 0.5, 0.1]"]
+    panels = list_axes(dict.fromkeys(names, LINE), layout="overlay")
+    assert [axes.get_title(loc="left") for axes in panels] == names
+    assert len({axes.get_xlim() for axes in panels}) == 1
+
+
+def test_a_loop_is_drawn_with_its_errors() -> None:
+    goals = [
+        Reach("panda_hand_tcp", (0.4, 0.3, 0.5)),
+        Orient("panda_hand_tcp", PANDA.fk(PANDA.rest, "panda_hand_tcp")[:3, :3], name="turn"),
+    ]
+    trace = textbook.loop(PANDA, PANDA.rest, goals, max_steps=4)
+    left, right = list_axes(trace)
+    assert left.get_xlabel() == "Total: 5 frames"
+    assert [line.get_label() for line in right.lines] == ["panda_hand_tcp [m]", "turn [rad]"]
+    np.testing.assert_allclose(right.lines[0].get_ydata(), trace.errors[:, 0, 0])
+
+
+def test_errors_of_all_rules_share_one_pair_of_axes() -> None:
+    runs = textbook.run_rules(FLAT, BEND, Reach("tip", (1.2, 1.5)), max_steps=5)
+    runs["dls"] = poise.solve(FLAT, Reach("tip", (1.2, 1.5)), BEND, method="dls", record=True)
+    (axes,) = list_axes(runs)
+    assert [line.get_label() for line in axes.lines] == [*textbook.RULES, "dls"]
+    assert axes.get_yscale() == "log"
+
+
+def test_ccd_is_drawn_joint_by_joint_and_fabrik_stroke_by_stroke() -> None:
+    joints = [axes.get_title(loc="left") for axes in list_axes(TURNS, layout="steps")]
+    assert joints[:4] == ["1: joint_3", "2: joint_2", "3: joint_1", "4: joint_3"]
+    assert len(joints) == 8
+    strokes = [axes.get_title(loc="left") for axes in list_axes(STROKES, layout="steps")]
+    assert strokes[:3] == ["1: backward", "1: forward", "2: backward"]
+
+
+def test_a_jacobian_has_the_names_of_its_rows_and_columns() -> None:
+    q = TREE.random(np.random.default_rng(0))
+    blocks = textbook.find_blocks(TREE, q, ["end_1", "end_2"], control="both")
+    np.testing.assert_allclose(blocks.matrix[:6], TREE.jacobian(q, "end_1"), atol=1e-12)
+    np.testing.assert_allclose(blocks.matrix[6:], TREE.jacobian(q, "end_2"), atol=1e-12)
+    for column, name in enumerate(blocks.columns):
+        np.testing.assert_allclose(blocks.matrix[:6, [column]], TREE.jacobian(q, "end_1", columns=[name]), atol=1e-12)
+        assert blocks.on_path[blocks.joints[column]] or not blocks.matrix[:, column].any()
+    (axes,) = list_axes(blocks)
+    assert [text.get_text() for text in axes.get_xticklabels()] == list(blocks.columns)
+    assert [text.get_text() for text in axes.get_yticklabels()] == list(blocks.rows)
+    assert len(axes.patches) == blocks.matrix.size
+
+
+def test_both_views_of_a_chain_end_in_the_same_pose() -> None:
+    q = PANDA.rest + 0.1
+    chain = textbook.find_chain(PANDA, q, "panda_hand_tcp")
+    for views in (chain.list_body_views(), chain.list_global_views()):
+        assert len(views) == len(chain.factors)
+        np.testing.assert_allclose(views[-1][-1], PANDA.fk(q, "panda_hand_tcp"), atol=1e-12)
+    np.testing.assert_allclose(chain.list_global_views()[0][-1], chain.factors[-1], atol=1e-12)
+    np.testing.assert_allclose(chain.list_body_views()[0][-1], chain.factors[0], atol=1e-12)
+    panels = list_axes(textbook.find_chain(FLAT, BEND, "tip"))
+    assert [panels[0].get_ylabel(), panels[len(panels) // 2].get_ylabel()] == ["global view", "body view"]
+
+
+def test_gains_are_drawn_with_the_start_of_the_oscillation() -> None:
+    near = Reach("tip", FLAT.fk(np.add(BEND, (0.05, -0.08, 0.06)), "tip")[:2, 3])
+    rules = {name: textbook.RULES[name] for name in ("pseudo-inverse", "gradient descent")}
+    study = textbook.study_gains(FLAT, BEND, near, rules, np.array([0.5, 1.0, 1.25, 1.75, 2.25]))
+    assert study.oscillates["pseudo-inverse"] == 1.25
+    np.testing.assert_allclose(study.rates["pseudo-inverse"][[0, 2, 3]], [0.5, 0.25, 0.75], atol=0.03)
+    assert study.rates["pseudo-inverse"][-1] > 1.0
+    start = study.oscillates["gradient descent"]
+    assert start is not None
+    assert start > 1.25
+    (axes,) = list_axes(study)
+    assert axes.get_legend().get_texts()[0].get_text() == "pseudo-inverse: from 1.25"
+
+
+def test_procedure_2_needs_fewer_and_shorter_passes() -> None:
+    counts = textbook.count_passes(TREE, "end_1")
+    one, two = counts["procedure 1"], counts["procedure 2"]
+    # root (6), three balls (3 each) and the frame: a walk from the effector, from each joint and from each axis
+    assert one == {"passes": 1 + 4 + 15, "transforms": 48, "shared passes": 2, "shared transforms": 10}
+    assert two == {"passes": 4, "transforms": 10, "shared passes": 1, "shared transforms": 4}
+
+
+def test_a_loop_plays_on_a_page_and_in_a_movie(tmp_path: Path) -> None:
+    page = poise.show(LINE, tmp_path / "loop.html", browser=False)
+    (text,) = re.findall(r'<script type="application/json" id="scene">(.*?)</script>', page.html, re.DOTALL)
+    scene = json.loads(text)
+    assert scene["frames"] == 21
+    assert [curve["name"] for curve in scene["curves"]] == ["tip [m]"]
+    assert len(scene["curves"][0]["values"]) == 21
+    poise.plot(STROKES, tmp_path / "loop.gif")
+    assert (tmp_path / "loop.gif").stat().st_size > 1000
+
+
+def test_unknown_layouts_and_things_without_frames_are_rejected() -> None:
+    with pytest.raises(InvalidValue, match="layout"):
+        poise.plot(LINE, layout="grid")
+    with pytest.raises(InvalidValue, match="no frames"):
+        poise.plot(poise.Pose(FLAT), layout="overlay")
+    with pytest.raises(InvalidValue, match="record=True"):
+        poise.plot(poise.solve(FLAT, FAR), layout="steps")
+    with pytest.raises(InvalidValue, match="no step"):
+        poise.plot(textbook.loop(FLAT, BEND, FAR, max_steps=0), layout="steps")
