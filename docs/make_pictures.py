@@ -21,6 +21,7 @@ from draw_failures import LOOPS
 from PIL import Image
 
 import poise
+from poise import textbook
 from poise.cli.demo import VIEW
 from poise.goals import Balance, LookAt, Reach, Rest
 from poise.pictures.body.flesh import find_flesh
@@ -204,6 +205,57 @@ UMBRELLA = {
 }
 
 
+FLAT, BEND = "planar3", np.radians([30.0, 40.0, 50.0])
+LEFT, BELOW = Reach("tip", (-1.6, 1.1)), Reach("tip", (1.0, -1.5))
+
+
+def move_in_frames(J: Any, e: Any, k: int) -> Any:
+    """Return step k of 20 along a straight line."""
+    return textbook.truncated_svd_inverse(J) @ e / (20 - k)
+
+
+def make_bias(gains: list[float]) -> Callable[..., Any]:
+    """Return the same step with joints pulled to zero in the null space."""
+    return lambda q, J, e, k: textbook.controlled_step(J, e / (20 - k), -textbook.posture_gradient(q, 0.0, gains))
+
+
+def alpha_bias() -> Any:
+    """Draw the frames of a motion with three gains of the posture."""
+    arm, options = poise.load(FLAT), {"max_steps": 20}
+    runs = {"no bias": textbook.loop(arm, BEND, LEFT, step=move_in_frames, **options)}
+    for gains in ([0.1, 0.5, 0.1], [0.1, 0.1, 0.5]):
+        runs[f"alpha = {gains}"] = textbook.loop(arm, BEND, LEFT, step=make_bias(gains), **options)
+    return poise.plot(runs, layout="overlay").figure
+
+
+def gains() -> Any:
+    """Draw the stability of the rules of the texts."""
+    arm = poise.load(FLAT)
+    near = Reach("tip", arm.fk(np.add(BEND, (0.05, -0.08, 0.06)), "tip")[:2, 3])
+    return poise.plot(textbook.study_gains(arm, BEND, near)).figure
+
+
+def draw_figure(thing: Callable[[poise.Model], Any], layout: str = "auto") -> Callable[[], Any]:
+    """Return a function that draws a figure of the textbook for the planar arm."""
+    return lambda: poise.plot(thing(poise.load(FLAT)), layout=layout).figure
+
+
+TEXTS: dict[str, Callable[[], Any]] = {
+    "jacobian_blocks": draw_figure(
+        lambda _: textbook.find_blocks(tree := poise.load("tree30"), tree.random(np.random.default_rng(0)), "end_1")
+    ),
+    "transform_views": draw_figure(lambda _: textbook.find_chain(poise.load("planar2"), [0.6, 0.9], "tip")),
+    "loop": draw_figure(lambda arm: textbook.loop(arm, BEND, Reach("tip", (1.2, 1.5)), gain=0.3, stop=1e-3)),
+    "rules": draw_figure(lambda arm: textbook.run_rules(arm, BEND, Reach("tip", (1.2, 1.5)))),
+    "ccd_steps": draw_figure(lambda arm: textbook.loop(arm, BEND, BELOW, step=textbook.ccd_step), "steps"),
+    "fabrik_strokes": draw_figure(
+        lambda arm: textbook.loop(arm, BEND, Reach("tip", (2.6, -1.2)), step=textbook.fabrik_step), "steps"
+    ),
+    "alpha_bias": alpha_bias,
+    "gains": gains,
+}
+
+
 def draw_canopy(axes: Any, pose: poise.Pose, camera: Camera) -> None:
     """Draw an umbrella's canopy around its tip: a rim and eight ribs."""
     T = pose.transform("umbrella").matrix
@@ -346,7 +398,7 @@ def draw_follower(pose: poise.Pose, ball: tuple[float, float, float]) -> Image.I
 
 if __name__ == "__main__":
     every = {picture for pictures in PAGES.values() for picture in pictures}
-    single = {"solving": solving, "umbrella": umbrella, "branches": branches, "arcs": arcs}
+    single = {"solving": solving, "umbrella": umbrella, "branches": branches, "arcs": arcs, **TEXTS}
     asked = set(sys.argv[1:]) or {*every, *BODIES, *single, "race", "moving"}
     for page, pictures in PAGES.items():
         if asked & set(pictures):

@@ -10,10 +10,13 @@ import numpy as np
 import pytest
 
 from paths import DOCS
+from poise.pictures import Picture
 
 PAGE = (DOCS / "rows.md").read_text("utf-8")
 ROW = re.compile(
-    r"^\| (?P<number>\d+) \| (?P<what>.*?) \| (?P<part>in part: )?(?:`(?P<call>.*)`|not yet) \|$", re.MULTILINE
+    r"^\| (?P<number>\d+) \| (?P<what>.*?) \| (?P<part>in part: )?(?:`(?P<call>[^`]*)`|not yet) \|"
+    r"(?: `(?P<figure>.*)` \|)?$",
+    re.MULTILINE,
 )
 ROWS = list(ROW.finditer(PAGE))
 MISSING: set[int] = set()
@@ -44,6 +47,11 @@ def test_the_call_of_a_row_runs(row: re.Match[str], names: dict[str, Any]) -> No
     shown = eval(compile(row["call"], f"rows.md, row {row['number']}", "eval"), names)
     assert isinstance(shown, (bool, np.bool_))
     assert shown
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row["figure"]], ids=lambda row: row["number"])
+def test_the_call_of_a_figure_draws_it(row: re.Match[str], names: dict[str, Any]) -> None:
+    assert isinstance(eval(compile(row["figure"], f"rows.md, figure {row['number']}", "eval"), names), Picture)
 
 
 BOOKS = (DOCS / "textbook" / "index.md").read_text("utf-8")
