@@ -133,6 +133,22 @@ def test_ccd_turns_towards_rotations() -> None:
     assert (np.diff(trace.errors[:, 0, 1]) <= 1e-9).all()
 
 
+def test_ccd_of_a_joint_ignores_goals_that_it_does_not_move() -> None:
+    q = TREE.random(np.random.default_rng(5))
+    own = Reach("end_1", TREE.fk(TREE.random(np.random.default_rng(6)), "end_1"))
+    other = Orient("end_4", TREE.fk(TREE.random(np.random.default_rng(7)), "end_4")[:3, :3])
+    column = TREE.joint("joint_5").v.start  # on the path to end_1 alone
+    both, alone = (
+        textbook.loop(TREE, q, [own, other], max_steps=0).goals,
+        textbook.loop(TREE, q, own, max_steps=0).goals,
+    )
+    turns = []
+    for goals in (both, alone):
+        steps = [textbook.ccd_step(TREE, q, goals, k) for k in range(30)]
+        turns.append(next(step[column] for step in steps if step[column] != 0.0))
+    assert turns[0] == pytest.approx(turns[1])
+
+
 def test_the_strokes_of_fabrik_keep_the_bones() -> None:
     goal = (1.2, 1.5, 0.0)
     trace = textbook.loop(FLAT, BEND, Reach("tip", goal), step=textbook.fabrik_step)

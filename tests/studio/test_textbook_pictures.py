@@ -83,6 +83,19 @@ def test_ccd_is_drawn_joint_by_joint_and_fabrik_stroke_by_stroke() -> None:
     assert strokes[:3] == ["1: backward", "1: forward", "2: backward"]
 
 
+def test_a_recorded_solve_by_ccd_is_split_joint_by_joint() -> None:
+    goal = Reach("tip", (1.0, -1.5))
+    method = poise.methods.CCD(turn_limit=np.inf)
+    solution = poise.solve(FLAT, goal, BEND, method=method, limit_handling="off", restarts=0, max_steps=3, record=True)
+    trace = textbook.loop(FLAT, BEND, goal, step=textbook.ccd_step, max_steps=9)
+    apart = np.angle(np.exp(1j * (solution.history.split_sweeps()[:10] - trace.poses)))
+    np.testing.assert_allclose(apart, 0.0, atol=1e-9)
+    titles = [axes.get_title(loc="left") for axes in list_axes(solution, layout="steps")]
+    assert titles[:3] == ["1: joint_3", "2: joint_2", "3: joint_1"]
+    plain = poise.solve(FLAT, goal, BEND, method="dls", record=True).history
+    assert (plain.split_sweeps() == plain.q).all()
+
+
 def test_a_jacobian_has_the_names_of_its_rows_and_columns() -> None:
     q = TREE.random(np.random.default_rng(0))
     blocks = textbook.find_blocks(TREE, q, ["end_1", "end_2"], control="both")

@@ -57,7 +57,7 @@ def read_frames(thing: Any) -> FrameStack:
         return FrameStack(thing.model, thing.q)
     if isinstance(thing, Solution) and thing.history is not None:
         targets = [mark.points[0] for mark in find_marks(thing) if mark.kind == "place"]
-        return FrameStack(thing.model, thing.history.end_at(thing.q), targets)
+        return FrameStack(thing.model, thing.history.split_sweeps(), targets)
     raise InvalidValue(f"{thing!r} has no frames; give a LoopTrace, a Motion, or a Solution solved with record=True.")
 
 
@@ -122,7 +122,7 @@ def list_steps(stack: FrameStack) -> list[tuple[int, str, Floats | None]]:
     return [(k, f"{k + 1}: {names[at[0]] if len(at) == 1 else ''}", None) for k, at in enumerate(moves)]
 
 
-def share_window(panels: Sequence[Any]) -> None:
+def share_window(panels: Any) -> None:
     """Give all panels the limits that contain every one."""
     for axis in ("x", "y"):
         ends = np.array([getattr(axes, f"get_{axis}lim")() for axes in panels])

@@ -57,15 +57,15 @@ def ccd_step(
 def _find_turn(parts: Sequence[tuple[LoopGoal, Array, Array]], column: int, rate: float) -> float:
     """Return the change of a hinge's velocity that is best for all goals; it turns by ``rate`` per unit."""
     across = along = 0.0
-    for goal, e, J in parts:
+    for goal, e, J in [part for part in parts if part[2][3:, column].any()]:  # the goals that it turns
         axis, angle = J[3:, column] / rate, float(np.linalg.norm(e[3:]))
         if goal.weight[:3].any():
             arm = np.cross(J[:3, column], axis) / rate
             target = arm + (goal.weight[:3] > 0.0) * e[:3]
-            across, along = across + axis @ np.cross(arm, target), along + arm @ target
+            across, along = across + float(axis @ np.cross(arm, target)), along + float(arm @ target)
         if goal.weight[3] > 0.0:
             E = axis_rotation(e[3:] / (angle or 1.0), angle)
-            across, along = across + axis @ unskew(E), along + 0.5 * float(np.trace(E) - axis @ E @ axis)
+            across, along = across + float(axis @ unskew(E)), along + 0.5 * float(np.trace(E) - axis @ E @ axis)
     return float(np.arctan2(across, along)) / rate
 
 
@@ -108,7 +108,8 @@ def fabrik_step(
     for i, joint in enumerate(joints):
         now = integrate(model, here, step)
         axis = forward_kinematics(model, now, joint.frame)[:3, :3] @ joint.axis
-        step[joint.v] = ccd_angle(axis, *_find_points(model, now, joints, goal)[i : i + 2], forward[i + 1])
+        places = _find_points(model, now, joints, goal)
+        step[joint.v] = ccd_angle(axis, places[i], places[i + 1], forward[i + 1])
     return step
 
 

@@ -43,9 +43,9 @@ def find_turns_to_height(h: ArrayLike, k: ArrayLike, p: ArrayLike, height: float
     Rodrigues' formula makes it ``a cos t + b sin t = c`` with ``a = h.p - (h.k)(k.p)``, ``b = h.(k x p)`` and
     ``c = height - (h.k)(k.p)``; so ``t = atan2(b, a) -+ arccos(c / sqrt(a a + b b))``.
     """
-    up, axis, x, height = read_array(h, "h", 3), read_axis(k, "k"), read_array(p, "p", 3), read_array(height, "height")
+    up, axis, x = read_array(h, "h", 3), read_axis(k, "k"), read_array(p, "p", 3)
     along = (up @ axis) * (axis @ x)
-    a, b, c = up @ x - along, up @ np.cross(axis, x), height - along
+    a, b, c = up @ x - along, up @ np.cross(axis, x), float(read_array(height, "height")) - along
     size = float(np.hypot(a, b))
     if abs(c) > size + SAME or size < SAME:
         return []

@@ -41,6 +41,10 @@ class Recorder(Protocol):
         """The prepared problem."""
 
     @property
+    def options(self) -> Any:
+        """The options of the solver."""
+
+    @property
     def targets(self) -> Mapping[str, Any]:
         """The targets given to the solver, which replace those of the goals."""
 
@@ -88,6 +92,22 @@ class History:
     def end_at(self, q: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the poses, followed by `q` if it is not the last of them, (rows, nq)."""
         return self.q if len(self) and np.array_equal(self.q[-1], q) else np.concatenate([self.q, q[None]])
+
+    def split_sweeps(self) -> NDArray[np.float64]:
+        """Return the poses joint by joint, (poses, nq): a sweep of CCD moves one joint after the other.
+
+        For other methods, whose joints move together, these are the recorded poses.
+        """
+        order, model = getattr(self._solver.options.method, "order", ""), self._solver.model
+        joints = [joint for joint in model.joints if joint.nv][:: -1 if order == "outside_in" else 1] if order else []
+        poses = list(self.q[:1])
+        for before, after, same in zip(self.q[:-1], self.q[1:], np.diff(self.search) == 0, strict=True):
+            step, part = model.difference(before, after), np.zeros(model.nv)
+            for joint in [joint for joint in joints if same and step[joint.v].any()][:-1]:
+                part[joint.v] = step[joint.v]
+                poses.append(model.integrate(before, part))
+            poses.append(after)
+        return np.array(poses)
 
     @property
     def singular_values(self) -> NDArray[np.float64]:
