@@ -239,10 +239,10 @@ class Session:
     def _mount(self, opening: Opening) -> None:
         """Put a new body on the stage."""
         model = opening.model
-        if hasattr(self, "grips"):
-            self.grips.remove()
-            self.view.remove()
         with self.server.atomic():
+            if hasattr(self, "grips"):
+                self.grips.remove()
+                self.view.remove()
             self.puppet = Puppet(model, opening.pose)
             self.last = FrameResult(self.puppet.q)  # drops the misses of the previous body
             self._bodies += 1  # unique node names: late messages never reach the next body

@@ -33,8 +33,7 @@ class DressedView:
     A rigid part is attached to the flesh, which is moved anyway, and needs no message; without flesh, its frame gets a
     node. A skin is attached to the frame that carries most of its bones, such as the chest, and its bones move relative
     to that frame, so the bones of a limb that keeps its angles do not change. Only changes are sent: dragging a hand
-    needs the messages of one arm. The nodes of skins form a separate tree, which stays after the body is removed, see
-    `remove`.
+    needs the messages of one arm.
 
     Attributes:
         carried: The frames of rigid parts.
@@ -48,7 +47,7 @@ class DressedView:
     def __init__(
         self, scene: viser.SceneApi, name: str, model: Model, dress: Dress, carry: Carry, offset: Floats
     ) -> None:
-        self.model, self.dress, self._scene = model, dress, scene
+        self.model, self.dress = model, dress
         place = {frame: k for k, frame in enumerate(model.frames)}
         self.carried = sorted({part.frame for part in dress.rigid}, key=lambda frame: place[frame])
         at = {frame: carry(frame) for frame in self.carried}
@@ -116,13 +115,8 @@ class DressedView:
             node.remove_click_callback("all")
 
     def remove(self) -> None:
-        """Replace each skin by an empty frame; links are removed with the flesh.
-
-        The frames stay: when a skinned mesh is removed, the page of viser 1.1 looks up its node, which is already gone,
-        and stops drawing. If another node has taken its place, the page finds that one.
-        """
-        for skin in self.skins:
-            self._scene.add_frame(skin.name, show_axes=False)
+        """Remove the skins; links are removed with the flesh."""
+        self.skin_root.remove()
 
 
 def add_rigid(scene: viser.SceneApi, k: int, part: RigidPart, at: tuple[str, Floats] | None) -> viser.MeshHandle:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
 from websockets.asyncio.server import ServerConnection
@@ -28,22 +29,7 @@ OURS = b"""<title>Poise studio</title>
   [role="tab"] { padding-left: 6px !important; padding-right: 6px !important; }  /* all tabs in one row */
 </style>
 """
-# Viser's page waits 50 ms between two messages of a drag. That suits distant servers, but exceeds the rest of the delay
-# from mouse to pose: here it waits 8 ms. The token is added to the address of the WebSocket.
-SCRIPT = b"""<head>
-<script>
-(function () {
-  var later = window.setTimeout, query = new URLSearchParams(location.search), line = new URL(location.href);
-  window.setTimeout = function (todo, wait) {
-    if (wait === 50) arguments[1] = 8;
-    return later.apply(window, arguments);
-  };
-  line.protocol = line.protocol.replace("http", "ws");
-  line.search = "?token=" + query.get("token");
-  query.set("websocket", line.href);
-  history.replaceState(null, "", "?" + query);
-})();
-</script>"""
+SCRIPT = f"<head>\n<script>\n{(Path(__file__).parent / 'page.js').read_text(encoding='utf-8')}</script>".encode()
 REJECTED = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>Poise studio</title>
 <body style="font: 16px/1.5 system-ui, sans-serif; max-width: 36em; margin: 4em auto">
