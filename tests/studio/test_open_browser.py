@@ -15,7 +15,13 @@ from poise.studio.web.studio import Studio
 pytestmark = pytest.mark.browser
 
 SKINS = {"first.glb": 8, "second.glb": 5, "third.glb": 3, "fourth.glb": 8, "last.glb": 6}
-OTHERS = {"arm.urdf": "panda", "person.bvh": "humanoid", "flat.urdf": "planar3", "tree.bvh": "tree30", "ur.urdf": "ur5e"}
+OTHERS = {
+    "arm.urdf": "panda",
+    "person.bvh": "humanoid",
+    "flat.urdf": "planar3",
+    "tree.bvh": "tree30",
+    "ur.urdf": "ur5e",
+}
 
 
 @pytest.fixture(scope="module")

@@ -76,6 +76,18 @@ def test_a_race_shows_who_raced() -> None:
         poise.show(race(PANDA, methods=["lm"], problems=1, recorded=0), browser=False)
 
 
+def test_a_race_of_planar_arms_is_seen_from_above_with_thick_arms_and_names_apart() -> None:
+    model = poise.load("planar3")
+    found = scene(poise.show(race(model, methods=["lm", "dls", "qr", "svd", "sdls"], problems=3), browser=False))
+    assert (found["azimuth"], found["elevation"]) == (pytest.approx(-np.pi / 2), 1.5), "x to the right, y up"
+    radii = [solid[4] for solid in found["solids"] if solid[0] >= 0]
+    assert np.min(radii) >= 0.019 * model.length
+    at = np.array([label["at"] for label in found["labels"]])
+    apart = np.abs(at[:, None] - at[None])[..., :2].max(axis=-1)[~np.eye(len(at), dtype=bool)]
+    assert apart.min() > 0.5 * model.length
+    assert found["box"][2] < 0.1 * model.length, "a table in the plane of the arms"
+
+
 def test_a_page_asks_for_nothing_and_no_text_leaves_its_place(tmp_path: Path) -> None:
     page = poise.show(
         PANDA, tmp_path / "arm.html", title="</script><img src=http://a.b/c onerror=alert(1)>", note="<b>"

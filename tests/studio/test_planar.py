@@ -45,6 +45,9 @@ def test_two_numbers_are_typed_where_a_body_moves_in_a_plane() -> None:
         tab.handle.value, tab.flat.value, tab.go.value = "tip", (0.9, 1.6), "Target"
         tab.on_go()
         assert studio.puppet.find_target("tip") == pytest.approx([0.9, 1.6, 0.0])
+        lines = [node for node in studio.panel.planar.nodes if hasattr(node, "thickness")]
+        assert len(lines) == 3
+        assert {line.thickness_units for line in lines} == {"screen"}, "pixels, not metres"
         studio.show("panda")  # while the tip is still on its way
         assert tab.place.visible
         assert not tab.flat.visible

@@ -13,6 +13,7 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.model import Model
+from poise.model.plane import is_planar
 from poise.pages.meshes import MeshShelf, fit_pieces
 from poise.pictures.body.pieces import tell_missing
 from poise.pictures.body.solids import Solid, find_solids
@@ -28,6 +29,7 @@ KINDS = ("capsule", "cylinder", "box")
 BODY: Color = (0.68, 0.76, 0.85)
 LEAST_RADIUS = 1e-6
 LEVEL = 4e-3  # relative to the radius: a lowest point this close to height 0 counts as 0
+LOOK_DOWN = (-0.5 * np.pi, 1.5)  # [rad]: azimuth and elevation for planar bodies, x to the right and y up
 MOST_OUTLINES = 400  # frames at most whose mesh outlines are measured
 
 
@@ -111,7 +113,10 @@ class PageScene:
         shift, whole = (np.zeros(3) if offset is None else offset), (np.eye(3) if turn is None else turn)
         places[:, :, :3, :] = whole @ places[:, :, :3, :]
         places[:, :, :3, 3] += shift
-        self.azimuth += 0.0 if self.tracks else find_turn(model)
+        if is_planar(model):
+            self.azimuth, self.elevation = LOOK_DOWN
+        elif not self.tracks:
+            self.azimuth += find_turn(model)
         numbers: dict[str, int] = {}
 
         def track_of(frame: str | None) -> int:

@@ -12,9 +12,11 @@ from poise.errors import InvalidValue
 from poise.kinematics import Motion, Pose
 from poise.model import Model
 from poise.model.geometry.looks import Patch, Piece
+from poise.model.plane import is_planar
 from poise.motion import Retargeted, Track
 from poise.pages.pairs import show_both
 from poise.pages.scene import BODY, Color, PageScene
+from poise.pictures.body.flesh import PLANAR_RADIUS
 from poise.pictures.body.solids import make_capsule, place_object
 from poise.pictures.loop_plots import read_frames
 from poise.pictures.maps.faces import find_faces, group_faces
@@ -295,17 +297,20 @@ def show_race(race: Race) -> PageScene:
 
 
 def place_in_rows(model: Model, paths: list[Floats]) -> list[Floats]:
-    """Return the position of each body: staggered rows across the view."""
-    columns = len(paths) if len(paths) <= 4 else -(-len(paths) // (2 if len(paths) <= 10 else 3))
-    ahead, aside = (model.up_axis + 1) % 3, (model.up_axis + 2) % 3
+    """Return the position of each body: staggered rows across the view, or a table of planar bodies."""
     seen = np.concatenate([model.fk(path)[..., :3, 3].reshape(-1, 3) for path in paths])
+    if is_planar(model):
+        columns, stagger, (aside, ahead) = int(np.ceil(np.sqrt(len(paths)))), 0.0, (0, 1)
+    else:
+        columns = len(paths) if len(paths) <= 4 else -(-len(paths) // (2 if len(paths) <= 10 else 3))
+        stagger, (aside, ahead) = 0.5 * (len(paths) > columns), ((model.up_axis + 2) % 3, (model.up_axis + 1) % 3)
     wide, deep = (1.08 * np.ptp(seen[:, axis]) + 0.22 * model.length for axis in (aside, ahead))
+    deep = deep if is_planar(model) else max(deep, 0.8 * wide)
     places = []
     for k in range(len(paths)):
         out = np.zeros(3)
-        between = 0.25 - 0.5 * (k // columns % 2)
-        out[aside] = (k % columns - (columns - 1) / 2 + between * (len(paths) > columns)) * wide
-        out[ahead] = -(k // columns) * max(deep, 0.8 * wide)
+        out[aside] = (k % columns - (columns - 1) / 2 + stagger * (0.5 - k // columns % 2)) * wide
+        out[ahead] = -(k // columns) * deep
         places.append(out)
     return places
 
@@ -314,11 +319,14 @@ def add_racer(scene: PageScene, racer: Racer, solution: Solution, path: Floats, 
     """Add one body with its target and its error curve."""
     r, g, b = read_color(MANY[k % len(MANY)])
     soft: Color = (0.45 * r + 0.55 * BODY[0], 0.45 * g + 0.55 * BODY[1], 0.45 * b + 0.55 * BODY[2])
-    scene.add_body(solution.model, path, color=soft, offset=offset)
-    target = find_marks(solution)[0].points[0] + offset
-    add_ball(scene, -1, target, 0.02 * min(solution.model.length, 2.0), read_color("#D55E00"))
-    base = solution.model.fk(np.array(solution.model.rest))[0, :3, 3] + offset
-    base[find_up(scene)] -= 0.10 * solution.model.length
+    model = solution.model
+    scene.add_body(model, path, color=soft, offset=offset)
+    target, size = find_marks(solution)[0].points[0] + offset, 0.02 * min(model.length, 2.0)
+    add_ball(scene, -1, target, 1.5 * PLANAR_RADIUS * model.length if is_planar(model) else size, read_color("#D55E00"))
+    base = model.fk(np.array(model.rest))[0, :3, 3] + offset
+    if is_planar(model):
+        base[1] = offset[1] + float(model.fk(path)[..., 1, 3].min())
+    base[1 if is_planar(model) else find_up(scene)] -= 0.10 * model.length
     scene.labels.append({"text": racer.method, "track": -1, "at": base.tolist(), "color": ""})
     assert solution.history is not None
     errors = solution.history.errors.max(axis=(1, 2))[: scene.frames]

@@ -27,6 +27,7 @@ from poise.pictures.body.surface import RoundCone, Surface, mesh_solid, round_su
 
 __all__ = [
     "PERSON",
+    "PLANAR_RADIUS",
     "Flesh",
     "cover_skeleton",
     "find_flesh",
@@ -39,7 +40,7 @@ __all__ = [
 Color = tuple[int, int, int]
 Cones = Iterator[tuple[str, RoundCone]]
 
-PLANAR = 0.02  # relative to model length: the drawn radius of a planar arm's bones
+PLANAR_RADIUS = 0.02  # relative to model length: the drawn radius of a planar arm's bones
 SKIN: Color = (222, 214, 203)
 JOINTED: Color = (196, 203, 209)
 HAND = ("wrist", "hand", "fingertip", "thumb")
@@ -135,6 +136,8 @@ def taper_capsules(model: Model, capsules: Sequence[BodyCapsule]) -> Cones:
     thick = np.array([capsule.radius for capsule in capsules])
     if is_chain(model):  # masses of an arm are mostly motors, and say little about its shape
         thick = np.clip(thick, 0.8 * np.median(thick), 1.25 * np.median(thick))
+    if is_planar(model):  # a planar arm is a thick line
+        thick = np.maximum(thick, PLANAR_RADIUS * model.length)
     long = np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
     meets = np.linalg.norm(world[:, None] - world[None], axis=-1) < MEETING * model.length
     radii, limb = np.repeat(thick, 2), np.repeat(long > 2.2 * thick, 2)
@@ -167,11 +170,10 @@ def cover_skeleton(model: Model) -> Cones:
     """Yield the flesh of a body: tapered bones, and the trunk, skull, palms and soles of a person."""
     shown = shows_body(model, list_seen(model))
     bones = join_balls(model, body_capsules(model) if shown else make_skeleton_capsules(model))
-    least = PLANAR * model.length if is_planar(model) else 0.0  # a planar arm is a thick line
     shaped = find_person_parts(model) if is_person(model) else set()
     for frame, cone in taper_capsules(model, list(bones)):
         if frame not in shaped:
-            yield frame, replace(cone, start=max(cone.start, least), end=max(cone.end, least))
+            yield frame, cone
     yield from shape_person(model)
 
 

@@ -52,11 +52,14 @@ class PlanarMarks:
         for name, way, color in (("x", (1, 0, 0), (235, 52, 92)), ("y", (0, 1, 0), (38, 176, 96))):
             end = 0.25 * size * np.array(way, dtype=np.float64)
             line = np.array([[np.zeros(3), end]], dtype=np.float32)
-            self.nodes.append(scene.add_line_segments(f"/planar/{name}", line, color, thickness=3.0))
+            axis = scene.add_line_segments(f"/planar/{name}", line, color, thickness=3.0, thickness_units="screen")
+            self.nodes.append(axis)
             self.nodes.append(scene.add_label(f"/planar/name_{name}", name, position=tuple(end)))
         arm = 0.03 * size
         ends = np.array([[[-arm, -arm, 0], [arm, arm, 0]], [[-arm, arm, 0], [arm, -arm, 0]]], dtype=np.float32)
-        self.cross = scene.add_line_segments("/planar/target", ends, COLORS["missed"], thickness=4.0, visible=False)
+        self.cross = scene.add_line_segments(
+            "/planar/target", ends, COLORS["missed"], thickness=4.0, thickness_units="screen", visible=False
+        )
         self.nodes += [*self.angles, self.cross]
 
     def show(self, frame: FrameResult, T: Floats) -> None:
