@@ -14,7 +14,7 @@ from poise.formats import load_within
 from poise.formats.meshes.decimation import split_creases
 from poise.formats.meshes.looks import find_look
 from poise.model.geometry.looks import Look, Patch
-from poise.pictures.textures import color_triangles
+from poise.pictures.textures import decode_texture, sample_texture
 
 URDF = """<robot name="sign"><link name="base"><visual><geometry><mesh filename="{mesh}"/></geometry>{paint}
   </visual></link><link name="hand"/><joint name="j" type="revolute"><parent link="base"/><child link="hand"/>
@@ -25,7 +25,12 @@ KD = (0.2, 0.4, 0.6)
 def colors_of(patch: Patch) -> np.ndarray:
     """The colour of each of the four squares, by where it stands, 0 to 255."""
     middle = np.asarray(patch.vertices)[patch.triangles.astype(int)].mean(axis=1)
-    found = 255 * color_triangles(patch)[:, :3]
+    assert patch.material is not None
+    found = np.tile(255 * np.array(patch.material.color[:3]), (len(middle), 1))
+    if patch.material.texture is not None and patch.uv is not None:
+        pixels = decode_texture(patch.material.texture)
+        assert pixels is not None
+        found = found * sample_texture(pixels, patch.uv[patch.triangles.astype(int)].mean(axis=1))[:, :3]
     assert len(middle) == 8
     return np.array([found[np.floor(middle[:, 0]) == k].mean(axis=0) for k in range(4)])
 

@@ -16,7 +16,7 @@ from poise.model import Model
 from poise.model.geometry.looks import deform
 from poise.pictures.body.pieces import find_pieces
 from poise.pictures.rays import find_hit
-from poise.studio.scene.mesh_parts import SkinPart, make_dress
+from poise.studio.scene.mesh_parts import ImageShelf, SkinPart, make_dress
 from poise.studio.scene.node_moves import Movers, make_quick_sender
 from poise.studio.scene.rigid_skins import split_stiff
 
@@ -54,22 +54,38 @@ def test_skins_bend_as_linear_blend_skinning_does(top: dict[str, Any], tmp_path:
         assert farthest(bent(part, model, q), wanted) < 1e-4 * np.ptp(wanted)
 
 
-def test_a_texture_becomes_parts_of_its_main_colors(tmp_path: Path) -> None:
+def test_a_texture_is_painted_on_one_part(tmp_path: Path) -> None:
     pytest.importorskip("imageio")
     file, *_ = made.strip(texture=HALVES)
     model = poise.load(file.glb(tmp_path / "strip.glb"))
     dress = make_dress(model)
     assert dress is not None
-    assert 2 <= len(dress.skins) <= 5
-    colors = np.array([part.color for part in dress.skins])
-    for wanted in ((200, 30, 30), (30, 30, 200)):
-        assert np.abs(colors - wanted).max(axis=1).min() < 25
-    (piece,) = find_pieces(model)
-    whole = deform(piece, model.frames, model.fk(model.rest))
-    every = np.concatenate([bent(part, model, model.rest) for part in dress.skins])
-    np.testing.assert_allclose(
-        [every.min(axis=0), every.max(axis=0)], [whole.min(axis=0), whole.max(axis=0)], atol=1e-4
-    )
+    (part,), (image,), (piece,) = dress.skins, dress.images, find_pieces(model)
+    assert part.paint is not None
+    assert piece.patch.uv is not None
+    assert image.shape == (4, 4, 3)
+    assert tuple(image[0, 0]) == (200, 30, 30)
+    assert part.color == (255, 255, 255)
+    for q in (model.rest, poise.load_motion(tmp_path / "strip.glb").q[15]):
+        wanted = deform(piece, model.frames, model.fk(q))
+        assert bent(part, model, q) == pytest.approx(wanted, abs=1e-4 * np.ptp(wanted)), "vertex by vertex, as uv is"
+    np.testing.assert_array_equal(part.paint.uv, piece.patch.uv)
+    assert part.paint.normals == pytest.approx(np.asarray(piece.patch.normals), abs=1e-6)
+
+
+def test_links_share_a_texture_and_cut_out_what_is_transparent(tmp_path: Path) -> None:
+    pytest.importorskip("imageio")
+    dress = make_dress(poise.load(made.painted_glb().glb(tmp_path / "squares.glb")))
+    assert dress is not None
+    (part,) = dress.rigid
+    assert part.paint is not None
+    assert part.paint.image == 0
+    assert part.paint.normals == pytest.approx(np.tile([0, 0, 1], (len(part.vertices), 1)), abs=1e-6)
+    (piece,) = find_pieces(poise.load(tmp_path / "squares.glb"))
+    assert piece.patch.material is not None
+    shelf = ImageShelf()
+    assert [shelf.find_image(replace(piece.patch.material, cutout=limit)) for limit in (None, 0.5, None)] == [0, 1, 0]
+    assert all(image.shape[2] == 3 for image in shelf.images), "nothing of it is transparent"
 
 
 def test_eight_influences_become_the_four_heaviest(tmp_path: Path) -> None:
@@ -143,7 +159,7 @@ def test_the_studio_dresses_a_body_and_sends_only_what_moves(tmp_path: Path, stu
     q = np.array(model.rest)
     q[model.joint("bone_7").q] = np.roll([0.3, 0, 0, 0.95], 1) / np.linalg.norm([0.3, 0, 0, 0.95])
     view.show(model.fk(q))
-    assert 0 < len(list_moved(sent)) <= len(view.skins), "one bone turned: one message for each part that it moves"
+    assert len(list_moved(sent)) == 1, "one bone turned"
 
 
 def note_messages(server: Any) -> list[Any]:
@@ -203,8 +219,8 @@ def test_a_skin_hangs_on_what_carries_most_of_it_and_bends_as_before(top: dict[s
     assert dress is not None
     view.dress(dress)
     assert view.dressed is not None
-    assert view.dressed.carriers == ["bone_3"], "the deepest that carries more than six of ten"
-    nodes = {node.name: node for node in (view.dressed.skin_root, *view.dressed.movers.handles)}
+    assert view.dressed.carrier == "bone_3", "the deepest that carries more than six of ten"
+    nodes = {node.name: node for node in (view.dressed.roots[0], *view.dressed.movers.handles)}
     (skin,), (part,) = view.dressed.skins, dress.skins
     for q in (model.rest, motion.q[len(motion) // 2], motion.q[-1]):
         view.show(model.fk(q))

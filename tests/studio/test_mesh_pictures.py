@@ -21,7 +21,7 @@ from poise.pictures.body.stick import Camera
 from poise.pictures.body.surface import mesh_solid
 from poise.pictures.bounds import find_floor, sample_outline
 from poise.pictures.raster import Canvas, Sheet, paint_sheets
-from poise.pictures.textures import color_vertices, decode_texture, shrink_texture
+from poise.pictures.textures import decode_texture, shrink_texture
 
 pytest.importorskip("matplotlib")
 
@@ -200,20 +200,6 @@ def test_bodies_of_every_kind_have_an_outline() -> None:
 
 
 # ------------------------------------------------------------------------------------------------ colours
-
-
-def test_a_texture_is_boiled_down_to_its_main_colors(tmp_path: Path) -> None:
-    pytest.importorskip("imageio")
-    file, *_ = made.strip(texture=HALVES)
-    (piece,) = find_pieces(poise.load(file.glb(tmp_path / "strip.glb")))
-    number, colors = color_vertices(piece.patch, 4)
-    assert len(number) == len(piece.patch.triangles)
-    assert 2 <= len(colors) <= 4
-    for wanted in (RED, BLUE):
-        assert min(np.abs(colors * 255 - wanted).max(axis=1)) < 60
-    again, same = color_vertices(piece.patch, 4)
-    np.testing.assert_array_equal(number, again)
-    np.testing.assert_array_equal(colors, same)
 
 
 @pytest.mark.slow

@@ -29,10 +29,20 @@ def files(tmp_path_factory):
     """Ten files, every other one with a skin."""
     folder = tmp_path_factory.mktemp("files")
     for name, bones in SKINS.items():
-        made.strip(bones, 4, texture=made.SQUARES if bones == 8 else None)[0].glb(folder / name)
+        file = made.strip(bones, 4, texture=made.SQUARES if bones == 8 else None)[0]
+        (painted,) = file.json["meshes"][0]["primitives"]
+        file.add("materials", {"pbrMetallicRoughness": {"baseColorFactor": [1, 0, 0, 1]}})
+        file.json["meshes"][0]["primitives"].append({**painted, "material": 1})
+        file.glb(folder / name)
     for name, body in OTHERS.items():
         poise.save(poise.load(body), folder / name)
     return [folder / name for pair in zip(SKINS, OTHERS, strict=True) for name in pair]
+
+
+LOOK = """names => {
+    const [one, other] = names.map(name => poiseNodes[name].children.find(part => part.isMesh));
+    return [one.material.map?.image?.width, one.geometry.attributes.uv?.count, one.skeleton === other.skeleton];
+}"""
 
 
 def is_on_stage(page, studio, path):
@@ -55,6 +65,9 @@ def test_ten_files_are_opened_one_after_another_and_the_line_may_break(browser, 
             assert page.get_by_role("tab", name="Pose").is_visible()
         studio.show(files[0])
         until(lambda: is_on_stage(page, studio, files[0]), page)
+        skins = studio.session.view.dressed.skins
+        count = len(studio.session.view.dressed.dress.skins[0].vertices)
+        until(lambda: page.evaluate(LOOK, [skin.name for skin in skins]) == [2, count, True], page)
         page.evaluate("for (const name in poiseNodes) delete poiseNodes[name]")
         studio.session.server._websock_server.disconnect_all_clients()
         until(lambda: errors or is_on_stage(page, studio, files[0]), page)

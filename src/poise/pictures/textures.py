@@ -1,4 +1,4 @@
-"""Textures of a body: decoding, sampling, and reduction to a few colours for viewers without images."""
+"""Textures of a body: decoding, sampling and shrinking."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.arrays import Bytes, Floats
-from poise.model.geometry.looks import Material, Patch, Texture
+from poise.model.geometry.looks import Material, Texture
 
-__all__ = ["color_vertices", "decode_texture", "find_opacity", "sample_texture", "shrink_texture"]
+__all__ = ["decode_texture", "find_opacity", "sample_texture", "shrink_pixels", "shrink_texture"]
 
 
 MOST_PIXELS = 1 << 26
@@ -80,62 +80,17 @@ def shrink_texture(texture: Texture, most: int = LARGEST) -> Texture:
         return texture
     import imageio.v3 as imageio
 
-    step = -(-max(pixels.shape[:2]) // most)
-    rows, columns = (max(size // step, 1) for size in pixels.shape[:2])
-    step_rows, step_columns = min(step, pixels.shape[0]), min(step, pixels.shape[1])
-    block = pixels[: rows * step_rows, : columns * step_columns].reshape(rows, step_rows, columns, step_columns, 4)
-    small = block.mean(axis=(1, 3)).round().astype(np.uint8)
+    small = shrink_pixels(pixels, most)
     if (small[:, :, 3] > 250).all():
         data = imageio.imwrite("<bytes>", small[:, :, :3], extension=".jpg", quality=88)
         return Texture(bytes(data), "image/jpeg")
     return Texture(bytes(imageio.imwrite("<bytes>", small, extension=".png")), "image/png")
 
 
-# ------------------------------------------------------------------------------------------------ plain colours
-
-
-def color_triangles(patch: Patch) -> Floats:
-    """Return the mean colour of each triangle, (m, 4), 0 to 1: texture times material."""
-    material = patch.material or Material(PLAIN)
-    out = np.tile(np.asarray(material.color), (len(patch.triangles), 1))
-    pixels = None if material.texture is None or patch.uv is None else decode_texture(material.texture)
-    if pixels is None or patch.uv is None:
-        return out
-    corners = patch.uv[patch.triangles.astype(np.int64)]
-    inner = ((1, 1, 1), (4, 1, 1), (1, 4, 1), (1, 1, 4))
-    found = [sample_texture(pixels, np.einsum("k,mkj->mj", np.array(w) / sum(w), corners)) for w in inner]
-    return np.asarray(out * np.mean(found, axis=0))
-
-
-def color_vertices(patch: Patch, most: int) -> tuple[NDArray[np.int64], Floats]:
-    """Return the colour index of each triangle, and the colours (k, 3), at most `most`.
-
-    Runs k-means on the triangles' colours, weighted by the square root of their areas, so that small eyes count next to
-    a large coat. Starts from distant colours, and is deterministic.
-    """
-    colors = color_triangles(patch)[:, :3]
-    if patch.material is None or patch.material.texture is None or most < 2:
-        return np.zeros(len(colors), np.int64), colors[:1] if len(colors) else np.zeros((0, 3))
-    points = np.asarray(patch.vertices, np.float64)[patch.triangles.astype(np.int64)]
-    area = np.linalg.norm(np.cross(points[:, 1] - points[:, 0], points[:, 2] - points[:, 0]), axis=1)
-    weight = np.sqrt(area / max(float(area.max(initial=0.0)), 1e-300)) + 1e-6
-    means = choose_first(colors, weight, most)
-    nearest = np.zeros(len(colors), np.int64)
-    for _ in range(12):
-        far = ((colors[:, None] - means[None]) ** 2).sum(axis=-1)
-        nearest = np.argmin(far, axis=1)
-        total = np.bincount(nearest, weight, len(means))
-        sums = np.stack([np.bincount(nearest, weight * colors[:, k], len(means)) for k in range(3)], axis=1)
-        means = np.where(total[:, None] > 0, sums / np.maximum(total, 1e-12)[:, None], means)
-    used, number = np.unique(nearest, return_inverse=True)
-    return number.astype(np.int64), means[used]
-
-
-def choose_first(colors: Floats, weight: Floats, most: int) -> Floats:
-    """Return the initial colours: the mean, then repeatedly the colour with the largest weighted distance from all."""
-    means = [np.average(colors, axis=0, weights=weight)]
-    far = ((colors - means[0]) ** 2).sum(axis=1)
-    while len(means) < most and float(far.max(initial=0.0)) > 0.003:
-        means.append(colors[int(np.argmax(far * weight))])
-        far = np.minimum(far, ((colors - means[-1]) ** 2).sum(axis=1))
-    return np.array(means)
+def shrink_pixels(pixels: Bytes, most: int = LARGEST) -> Bytes:
+    """Return an image, (rows, columns, 4), with at most `most` pixels per side: means of blocks of pixels."""
+    step = -(-max(pixels.shape[:2]) // most)
+    rows, columns = (max(size // step, 1) for size in pixels.shape[:2])
+    step_rows, step_columns = min(step, pixels.shape[0]), min(step, pixels.shape[1])
+    block = pixels[: rows * step_rows, : columns * step_columns].reshape(rows, step_rows, columns, step_columns, 4)
+    return block.mean(axis=(1, 3)).round().astype(np.uint8)

@@ -19,7 +19,7 @@ from poise.arrays import Ints
 from poise.formats.meshes.checks import join_corners
 from poise.model.geometry.looks import Patch, Piece, Skin
 
-__all__ = ["MAX_TRIANGLES", "choose_vertices", "split_creases", "split_triangles", "thin", "thin_all"]
+__all__ = ["MAX_TRIANGLES", "choose_vertices", "split_creases", "thin", "thin_all"]
 
 MAX_TRIANGLES = 200_000
 """Triangles of a body that are drawn."""
@@ -110,51 +110,6 @@ def choose_vertices(piece: Piece, keep: Ints, triangles: Ints) -> Piece:
     if skin is not None:
         skin = Skin(skin.frames, skin.binds, skin.joints[rows], skin.weights[rows])
     return replace(piece, patch=patch, skin=skin)
-
-
-def split_triangles(piece: Piece) -> Piece:
-    """Return the piece with every triangle split into four; a midpoint is bound to the joints of both end vertices."""
-    old, skin = piece.patch, piece.skin
-    triangles = old.triangles.astype(np.int64)
-    sides = np.sort(np.concatenate([triangles[:, [k, (k + 1) % 3]] for k in range(3)]), axis=1)
-    code, order = np.unique(sides[:, 0] * len(old.vertices) + sides[:, 1], return_inverse=True)
-    one, two = code // len(old.vertices), code % len(old.vertices)
-    ab, bc, ca = (len(old.vertices) + order).reshape(3, -1)
-    a, b, c = triangles.T
-    faces = np.concatenate([np.stack(f, axis=1) for f in ((a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca))])
-
-    def middle(values: NDArray[np.float32]) -> NDArray[np.float32]:
-        return np.concatenate([values, (values[one] + values[two]) / 2]).astype(np.float32)
-
-    patch = Patch(
-        middle(old.vertices),
-        faces.astype(np.uint32),
-        old.material,
-        None if old.uv is None else middle(old.uv),
-        None if old.normals is None else middle(old.normals),
-    )
-    return replace(piece, patch=patch, skin=None if skin is None else blend_ends(skin, one, two))
-
-
-def blend_ends(skin: Skin, one: Ints, two: Ints) -> Skin:
-    """Return the skin with a vertex added between each pair, with averaged weights; the largest weights are kept."""
-    joints = np.concatenate([skin.joints[one], skin.joints[two]], axis=1).astype(np.int64)
-    weights = np.concatenate([skin.weights[one], skin.weights[two]], axis=1).astype(np.float64) / 2
-    for k in range(joints.shape[1]):
-        for j in range(k):
-            same = (joints[:, k] == joints[:, j]) & (weights[:, k] > 0.0)
-            weights[same, j] += weights[same, k]
-            weights[same, k] = 0.0
-    wide = skin.joints.shape[1]
-    best = np.argsort(-weights, axis=1, kind="stable")[:, :wide]
-    joints, weights = np.take_along_axis(joints, best, 1), np.take_along_axis(weights, best, 1)
-    weights /= np.maximum(weights.sum(axis=1, keepdims=True), 1e-12)
-    return Skin(
-        skin.frames,
-        skin.binds,
-        np.concatenate([skin.joints, joints.astype(np.uint16)]),
-        np.concatenate([skin.weights, weights.astype(np.float32)]),
-    )
 
 
 # ------------------------------------------------------------------------------------------------ edges

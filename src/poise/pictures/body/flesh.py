@@ -9,7 +9,7 @@ proportions. Visual solids of the file are drawn unchanged.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -27,7 +27,6 @@ from poise.pictures.body.surface import RoundCone, Surface, mesh_solid, round_su
 
 __all__ = [
     "PERSON",
-    "PLANAR_RADIUS",
     "Flesh",
     "cover_skeleton",
     "find_flesh",

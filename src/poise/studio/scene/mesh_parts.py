@@ -1,53 +1,68 @@
-"""A body's own meshes as parts that viser can draw: one colour each, rigid on a frame or skinned to four bones.
+"""A body's own meshes as parts that viser can draw: one material each, rigid on a frame or skinned to four bones.
 
-A texture is reduced to a few main colours, and its triangles are grouped by them, so that a face remains recognisable.
 viser's bones are rigid: a vertex moves to ``sum_k w_k T_k C_k^-1 u``, C_k being the bind transform of bone k. If bind
 matrices ``B_k = s R_k`` have one scale s for all bones, ``u = s v`` and ``C_k = s B_k^-1`` give the same result as
-``sum_k w_k T_k B_k v`` in every pose. If the scales of bones differ, it is exact in the rest pose only.
+``sum_k w_k T_k B_k v`` in every pose. If the scales of bones differ, it is exact in the rest pose only. All skins of a
+body have the same bones.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.arrays import Floats
+from poise.arrays import Bytes, Floats
 from poise.formats.meshes.checks import join_corners
-from poise.formats.meshes.decimation import split_triangles, thin_all
+from poise.formats.meshes.decimation import thin_all
 from poise.model import Model
-from poise.model.geometry.looks import Piece, deform
+from poise.model.geometry.looks import Material, Piece, Texture, deform, deform_normals, find_normals
 from poise.model.memo import keep_with_model
 from poise.pictures.body.flesh import Color
 from poise.pictures.body.pieces import find_pieces
-from poise.pictures.textures import PLAIN, color_vertices, find_opacity
+from poise.pictures.textures import PLAIN, decode_texture, find_opacity, shrink_pixels
 from poise.spatial import Rotation
 from poise.studio.scene.rigid_skins import split_stiff
 
-__all__ = ["Dress", "RigidPart", "SkinPart", "make_dress"]
+__all__ = ["Dress", "Paint", "RigidPart", "SkinPart", "make_dress"]
 
 
-MAX_TEXTURE_COLORS = 5  # colours of one texture at most
-MAX_COLORS = 10  # colours of all skins of a body at most: each is a mesh with its own bones
 MAX_SKIN_TRIANGLES = 80_000  # triangles at most: viser needs a dense table of vertices by bones
 EQUAL_SCALE = 1e-3  # relative difference of scales that count as equal
+CUTOUT = 0.5  # opacity of a blended texture below which nothing is drawn
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Paint:
+    """A texture on the vertices of a part.
+
+    Attributes:
+        image: The index of the texture in `Dress.images`.
+        uv: The texture coordinates, (n, 2), v downwards.
+        normals: The normals, (n, 3): vertices are split at seams of the texture, where shading is smooth.
+    """
+
+    image: int
+    uv: NDArray[np.float32]
+    normals: NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RigidPart:
-    """Triangles of one colour on a frame, in the frame's axes."""
+    """Triangles of one material on a frame, in the frame's axes."""
 
     frame: str
     vertices: NDArray[np.float32]
     faces: NDArray[np.uint32]
     color: Color
     opacity: float | None = None  # of a transparent part; None if opaque
+    paint: Paint | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SkinPart:
-    """Triangles of one colour, skinned to several bones.
+    """Triangles of one material, skinned to several bones.
 
     Attributes:
         frames: The frame of each bone; a frame may have several bones.
@@ -59,6 +74,7 @@ class SkinPart:
         weights: The skinning weights, (n, 4); rows sum to one.
         color: Red, green, blue, 0 to 255.
         opacity: The opacity of a transparent part; None if opaque.
+        paint: The texture, or None.
     """
 
     frames: tuple[str, ...]
@@ -70,6 +86,7 @@ class SkinPart:
     weights: NDArray[np.float32]
     color: Color
     opacity: float | None = None
+    paint: Paint | None = None
 
     def table(self) -> NDArray[np.float32]:
         """Return the dense weights of all bones, (n, bones), as viser expects them."""
@@ -81,10 +98,11 @@ class SkinPart:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dress:
-    """All mesh parts of a body."""
+    """All mesh parts of a body, and the textures they share, each (rows, columns, 3 or 4)."""
 
     rigid: tuple[RigidPart, ...]
     skins: tuple[SkinPart, ...]
+    images: tuple[Bytes, ...] = ()
 
 
 @keep_with_model
@@ -94,23 +112,46 @@ def make_dress(model: Model) -> Dress | None:
     if not pieces:
         return None
     pieces = [part for piece in pieces for part in split_stiff(piece)]
-    skins = refine_all(
-        thin_all([piece for piece in pieces if piece.skin is not None], MAX_SKIN_TRIANGLES), MAX_SKIN_TRIANGLES
-    )
-    rigid = refine_all([piece for piece in pieces if piece.skin is None], MAX_SKIN_TRIANGLES)
-    found = {name_opacity(piece): [p for p in skins if name_opacity(p) == name_opacity(piece)] for piece in skins}
-    parts = [replace(part, opacity=opacity) for opacity, some in found.items() for part in gather_skins(model, some)]
-    return Dress(tuple(gather_rigid(rigid)), tuple(parts))
+    skins = thin_all([piece for piece in pieces if piece.skin is not None], MAX_SKIN_TRIANGLES)
+    images = ImageShelf()
+    rigid = gather_rigid([piece for piece in pieces if piece.skin is None], images)
+    return Dress(tuple(rigid), tuple(gather_skins(model, skins, images)), tuple(images.images))
 
 
-def refine_all(pieces: list[Piece], most: int) -> list[Piece]:
-    """Subdivide textured pieces so that their triangles show the texture, with at most `most` triangles in all."""
-    for _ in range(3):
-        painted = [len(p.patch.triangles) for p in pieces if p.patch.uv is not None]
-        if not painted or 3 * sum(painted) + sum(len(p.patch.triangles) for p in pieces) > most:
-            break
-        pieces = [piece if piece.patch.uv is None else split_triangles(piece) for piece in pieces]
-    return pieces
+# ------------------------------------------------------------------------------------------------ materials
+
+
+Finish = tuple[int, Color, float | None]  # the index of the texture or -1, the colour, the opacity
+
+
+class ImageShelf:
+    """The textures of a body, each decoded once."""
+
+    def __init__(self) -> None:
+        self.images: list[Bytes] = []
+        self.known: dict[tuple[Texture, float | None], int] = {}
+
+    def name_finish(self, piece: Piece) -> Finish:
+        """Return the finish of a piece, by which pieces are merged."""
+        material, opacity = piece.patch.material or Material(PLAIN), name_opacity(piece)
+        image = -1 if material.texture is None or piece.patch.uv is None else self.find_image(material)
+        r, g, b = (round(255 * float(np.clip(c, 0.0, 1.0))) for c in material.color[:3])
+        return image, (r, g, b), opacity
+
+    def find_image(self, material: Material) -> int:
+        """Return the index of a material's texture; -1 if it cannot be decoded."""
+        assert material.texture is not None
+        cutout = material.cutout if material.cutout is not None else CUTOUT if material.clear else None
+        key = material.texture, cutout
+        if key not in self.known:
+            pixels = decode_texture(material.texture)
+            self.known[key] = -1 if pixels is None else len(self.images)
+            if pixels is not None:
+                small = shrink_pixels(pixels)
+                opaque = cutout is None or bool((small[:, :, 3] >= 255 * cutout).all())
+                small[:, :, 3] = 255 * (small[:, :, 3] >= 255 * (cutout or 0.0))
+                self.images.append(np.ascontiguousarray(small[:, :, :3]) if opaque else small)
+        return self.known[key]
 
 
 def name_opacity(piece: Piece) -> float | None:
@@ -119,30 +160,39 @@ def name_opacity(piece: Piece) -> float | None:
     return None if opacity == 1.0 else max(round(20.0 * opacity), 1) / 20.0
 
 
-def to_color(rgb: Floats) -> Color:
-    """Convert a colour from 0 to 1 to integers up to 255."""
-    r, g, b = (round(255 * float(np.clip(c, 0.0, 1.0))) for c in rgb)
-    return r, g, b
-
-
 # ------------------------------------------------------------------------------------------------ rigid parts
 
 
-def gather_rigid(pieces: list[Piece]) -> list[RigidPart]:
-    """Merge the rigid pieces by frame, colour and opacity."""
-    found: dict[tuple[str, Color, float | None], list[tuple[Floats, NDArray[np.int64]]]] = {}
+def gather_rigid(pieces: list[Piece], images: ImageShelf) -> list[RigidPart]:
+    """Merge the rigid pieces by frame and finish."""
+    found: dict[tuple[str, Finish], list[Piece]] = {}
     for piece in pieces:
-        points = np.asarray(piece.patch.vertices, np.float64) @ piece.matrix[:3, :3].T + piece.matrix[:3, 3]
-        flip = np.linalg.det(piece.matrix[:3, :3]) < 0.0
-        number, colors = color_vertices(piece.patch, MAX_TEXTURE_COLORS)
-        for k, rgb in enumerate(colors):
-            faces = piece.patch.triangles[number == k].astype(np.int64)
-            used, order = np.unique(faces, return_inverse=True)
-            corners = order.reshape(-1, 3)
-            found.setdefault((piece.frame, to_color(rgb), name_opacity(piece)), []).append(
-                (points[used], corners[:, ::-1] if flip else corners)
-            )
-    return [RigidPart(frame, *join_meshes(some), color, opacity) for (frame, color, opacity), some in found.items()]
+        found.setdefault((piece.frame, images.name_finish(piece)), []).append(piece)
+    out = []
+    for (frame, (image, color, opacity)), some in found.items():
+        meshes = [place_piece(piece) for piece in some]
+        vertices, faces = join_meshes([(points, corners) for points, corners, _ in meshes])
+        paint = None if image < 0 else make_paint(image, some, [normals for *_, normals in meshes])
+        out.append(RigidPart(frame, vertices, faces, color, opacity, paint))
+    return out
+
+
+def place_piece(piece: Piece) -> tuple[Floats, NDArray[np.int64], Floats]:
+    """Return the vertices, triangles and normals of a rigid piece in its frame."""
+    linear, patch = piece.matrix[:3, :3], piece.patch
+    points = np.asarray(patch.vertices, np.float64) @ linear.T + piece.matrix[:3, 3]
+    flip = np.linalg.det(linear) < 0.0
+    corners = patch.triangles.astype(np.int64)[:, :: -1 if flip else 1]
+    if patch.normals is None:
+        return points, corners, find_normals(points, corners)
+    normals = np.asarray(patch.normals, np.float64) @ np.linalg.pinv(linear)
+    return points, corners, normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-30)
+
+
+def make_paint(image: int, pieces: list[Piece], normals: list[Floats]) -> Paint:
+    """Return the texture of merged pieces."""
+    uv = [piece.patch.uv for piece in pieces if piece.patch.uv is not None]
+    return Paint(image, np.concatenate(uv).astype(np.float32), np.concatenate(normals).astype(np.float32))
 
 
 def join_meshes(
@@ -175,48 +225,46 @@ class Bones:
         return self.known[key]
 
 
-def gather_skins(model: Model, pieces: list[Piece]) -> list[SkinPart]:
-    """Merge the skinned pieces by colour."""
+@dataclass(frozen=True, slots=True, eq=False)
+class BoundPiece:
+    """A piece in the bind pose: vertices and normals (n, 3), indices and weights of four bones (n, 4)."""
+
+    piece: Piece
+    points: Floats
+    normals: Floats
+    joints: NDArray[np.int64]
+    weights: Floats
+
+
+def gather_skins(model: Model, pieces: list[Piece], images: ImageShelf) -> list[SkinPart]:
+    """Merge the skinned pieces by finish."""
     bones = Bones([], [], {})
-    parts = [bind_piece(model, piece, bones) for piece in pieces]
-    sorted_by_color = [color_vertices(piece.patch, MAX_TEXTURE_COLORS) for piece in pieces]
-    palette, choice = join_colors([colors for _, colors in sorted_by_color], pieces)
-    out = []
-    for k, rgb in enumerate(palette):
-        chosen = [
-            (
-                points,
-                piece.patch.triangles[np.isin(number, np.flatnonzero(which == k))].astype(np.int64),
-                joints,
-                weights,
-            )
-            for piece, (points, joints, weights), (number, _), which in zip(
-                pieces, parts, sorted_by_color, choice, strict=True
-            )
-        ]
-        chosen = [some for some in chosen if len(some[1])]
-        if chosen:
-            out.append(join_skin(bones, chosen, to_color(rgb)))
-    return out
+    found: dict[Finish, list[BoundPiece]] = {}
+    for piece in pieces:
+        found.setdefault(images.name_finish(piece), []).append(bind_piece(model, piece, bones))
+    return [join_skin(bones, some, finish) for finish, some in found.items()]
 
 
-def bind_piece(model: Model, piece: Piece, bones: Bones) -> tuple[Floats, NDArray[np.int64], Floats]:
-    """Return the vertices of a piece in the bind pose, with the indices and weights of their four heaviest bones."""
-    skin = piece.skin
+def bind_piece(model: Model, piece: Piece, bones: Bones) -> BoundPiece:
+    """Return a piece in the bind pose, with the four heaviest bones of each vertex."""
+    skin, patch = piece.skin, piece.patch
     assert skin is not None
-    points = np.asarray(piece.patch.vertices, np.float64)
+    points = np.asarray(patch.vertices, np.float64)
+    normals = find_normals(points, patch.triangles) if patch.normals is None else np.asarray(patch.normals, np.float64)
     places = find_binding(skin.binds)
     if places is None:  # bones of different scales: bound in the rest pose
         T = model.fk(np.array(model.rest))
         at = {name: k for k, name in enumerate(model.frames)}
         points, C = deform(piece, model.frames, T), np.array([T[at[name]] for name in skin.frames])
+        normals = deform_normals(piece, model.frames, T, points)
     else:
         scale, C = places
-        points = points * scale
+        points, normals = points * scale, normals * np.sign(scale) * np.sign(scale[0])  # as the triangles are wound
     numbers = np.array([bones.add(frame, matrix) for frame, matrix in zip(skin.frames, C, strict=True)])
     best = np.argsort(-skin.weights, axis=1, kind="stable")[:, :4]
     weights = np.take_along_axis(skin.weights, best, 1).astype(np.float64)
-    return points, numbers[np.take_along_axis(skin.joints, best, 1)], weights / weights.sum(axis=1, keepdims=True)
+    weights = weights / weights.sum(axis=1, keepdims=True)
+    return BoundPiece(piece, points, normals, numbers[np.take_along_axis(skin.joints, best, 1)], weights)
 
 
 def find_binding(binds: Floats) -> tuple[Floats, Floats] | None:
@@ -236,39 +284,25 @@ def find_binding(binds: Floats) -> tuple[Floats, Floats] | None:
     return scale, C
 
 
-def join_colors(colors: list[Floats], pieces: list[Piece]) -> tuple[Floats, list[NDArray[np.int64]]]:
-    """Return a palette for all pieces, and the palette index of each colour of each piece."""
-    every = np.concatenate([np.zeros((0, 3)), *colors])
-    first: list[int] = []
-    far = np.full(len(every), np.inf)
-    while len(first) < MAX_COLORS and len(every) and float(far.max()) > 0.004:
-        first.append(int(np.argmax(far)))
-        far = np.minimum(far, ((every - every[first[-1]]) ** 2).sum(axis=1))
-    palette = every[first] if first else np.array([PLAIN[:3]])
-    nearest = [np.argmin(((some[:, None] - palette[None]) ** 2).sum(axis=-1), axis=1) for some in colors]
-    assert len(nearest) == len(pieces)
-    return palette, nearest
-
-
-def join_skin(
-    bones: Bones, some: list[tuple[Floats, NDArray[np.int64], NDArray[np.int64], Floats]], color: Color
-) -> SkinPart:
-    """Merge the triangles of one colour into one part with the bones it needs; equal vertices are merged."""
-    corners = np.concatenate([points[faces.ravel()] for points, faces, _, _ in some])
-    joints = np.concatenate([joint[faces.ravel()] for _, faces, joint, _ in some])
-    weights = np.concatenate([weight[faces.ravel()] for _, faces, _, weight in some])
-    vertices, faces = join_corners(corners.astype(np.float32))
-    first = np.zeros(len(vertices), np.int64)
-    first[faces.ravel()[::-1]] = np.arange(len(corners))[::-1]
-    used, places = np.unique(joints[first], return_inverse=True)
-    C = np.array([bones.matrices[k] for k in used.tolist()])
-    return SkinPart(
-        tuple(bones.frames[k] for k in used.tolist()),
-        np.array(Rotation.from_matrix(C[:, :3, :3]).wxyz),
-        C[:, :3, 3],
-        vertices,
-        faces.astype(np.uint32),
-        places.reshape(-1, joints.shape[1]),
-        weights[first].astype(np.float32),
-        color,
+def join_skin(bones: Bones, some: list[BoundPiece], finish: Finish) -> SkinPart:
+    """Merge pieces of one finish into one part; equal vertices are merged, unless they have a texture."""
+    image, color, opacity = finish
+    vertices, faces = join_meshes([(part.points, part.piece.patch.triangles.astype(np.int64)) for part in some])
+    wide = max(part.joints.shape[1] for part in some)
+    joints, weights = (
+        np.concatenate([np.pad(values, ((0, 0), (0, wide - values.shape[1]))) for values in rows])
+        for rows in ([part.joints for part in some], [part.weights for part in some])
     )
+    paint = None
+    if image < 0:
+        corners = faces.ravel()
+        vertices, order = join_corners(vertices[corners])
+        first = np.zeros(len(vertices), np.int64)
+        first[order.ravel()[::-1]] = corners[::-1]
+        faces, joints, weights = order.astype(np.uint32), joints[first], weights[first]
+    else:
+        paint = make_paint(image, [part.piece for part in some], [part.normals for part in some])
+    C = np.array(bones.matrices)
+    wxyz = np.array(Rotation.from_matrix(C[:, :3, :3]).wxyz)
+    weights = weights.astype(np.float32)
+    return SkinPart(tuple(bones.frames), wxyz, C[:, :3, 3], vertices, faces, joints, weights, color, opacity, paint)

@@ -7,13 +7,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from poise.arrays import Floats
 from poise.model import Model
 from poise.pictures.body.flesh import Color
 from poise.spatial import Rotation
-from poise.studio.scene.mesh_parts import Dress, RigidPart, SkinPart
+from poise.studio.scene.mesh_parts import Dress, Paint, RigidPart, SkinPart
 from poise.studio.scene.node_moves import Movers
 
 if TYPE_CHECKING:
@@ -24,6 +23,7 @@ __all__ = ["DressedView"]
 Carry = Callable[[str], tuple[str, Floats] | None]
 
 CARRIED_SHARE = 0.6  # of a skin's bones: a skin is attached to a frame that carries more than this share
+JPEG_QUALITY = 88
 LEAST_VISIBLE_MOVE = 1e-5  # rotations [rad], and translations relative to model length, too small to be visible
 
 
@@ -31,17 +31,18 @@ class DressedView:
     """Rigid parts on the nodes of their frames, and skins whose bones move with their frames.
 
     A rigid part is attached to the flesh, which is moved anyway, and needs no message; without flesh, its frame gets a
-    node. A skin is attached to the frame that carries most of its bones, such as the chest, and its bones move relative
-    to that frame, so the bones of a limb that keeps its angles do not change. Only changes are sent: dragging a hand
-    needs the messages of one arm.
+    node. Skins are attached to the frame that carries most of their bones, such as the chest, and the bones move
+    relative to that frame, so the bones of a limb that keeps its angles do not change. Only changes are sent: dragging
+    a hand needs the messages of one arm. The page draws all skins with the bones of the first one, see `page.js`, so
+    that no part lags behind another, and paints the parts that have a node of texture coordinates.
 
     Attributes:
         carried: The frames of rigid parts.
         links: The nodes of the rigid parts.
         skins: The nodes of the skins.
-        skin_root: The root node of all skins.
-        carriers: The frame each skin is attached to, or None for the world.
-        bones: All bones of all skins, in order.
+        roots: The nodes to remove: the root of all skins, and that of the textures.
+        carrier: The frame that skins are attached to, or None for the world.
+        bones: The bones of the skins.
     """
 
     def __init__(
@@ -49,37 +50,34 @@ class DressedView:
     ) -> None:
         self.model, self.dress = model, dress
         place = {frame: k for k, frame in enumerate(model.frames)}
+        self.roots = [scene.add_frame(f"{name}_{kind}", show_axes=False) for kind in ("skins", "paint")]
+        self.roots[0].position = tuple(offset)
+        for k, image in enumerate(dress.images):
+            scene.add_image(f"{self.roots[1].name}/{k}", image, 1.0, 1.0, jpeg_quality=JPEG_QUALITY, visible=False)
         self.carried = sorted({part.frame for part in dress.rigid}, key=lambda frame: place[frame])
         at = {frame: carry(frame) for frame in self.carried}
         loose = [frame for frame in self.carried if at[frame] is None]
         nodes = [scene.add_frame(f"{name}/link_{k}", show_axes=False) for k in range(len(loose))]
         at |= {frame: (node.name, np.eye(4)) for frame, node in zip(loose, nodes, strict=True)}
         self.links = [add_rigid(scene, k, part, at[part.frame]) for k, part in enumerate(dress.rigid)]
-        self.carriers = [find_carrier(model, part.frames) for part in dress.skins]
-        self.skin_root = scene.add_frame(f"{name}_skins", show_axes=False, position=tuple(offset))
-        held: dict[str | None, Any] = {
-            frame: scene.add_frame(f"{self.skin_root.name}/{place[frame]}", show_axes=False)
-            for frame in dict.fromkeys(self.carriers)
-            if frame is not None
-        }
-        self.skins = [
-            add_skin(scene, f"{held.get(frame, self.skin_root).name}/skin_{k}", part)
-            for k, (part, frame) in enumerate(zip(dress.skins, self.carriers, strict=True))
-        ]
-        self.rows = np.array([place[frame] for frame in [*loose, *held] if frame is not None], np.int64)
-        self.bone_rows = np.array([place[frame] for part in dress.skins for frame in part.frames], np.int64)
-        on = [-1 if frame is None else place[frame] for frame in self.carriers]
-        self.carrier_rows = np.repeat(np.array(on, np.int64), [len(part.frames) for part in dress.skins])
-        self.movers = Movers([*nodes, *held.values()], fine=LEAST_VISIBLE_MOVE, length=model.length)
-        self.bones = Movers(
-            [bone for skin in self.skins for bone in skin.bones], fine=LEAST_VISIBLE_MOVE, length=model.length
-        )
+        frames = dress.skins[0].frames if dress.skins else ()
+        self.carrier, holder = find_carrier(model, frames), self.roots[0]
+        if self.carrier is not None:
+            holder = scene.add_frame(f"{holder.name}/{place[self.carrier]}", show_axes=False)
+            loose, nodes = [*loose, self.carrier], [*nodes, holder]
+        self.skins = [add_skin(scene, f"{holder.name}/skin_{k}", part) for k, part in enumerate(dress.skins)]
+        self.rows = np.array([place[frame] for frame in loose], np.int64)
+        self.bone_rows = np.array([place[frame] for frame in frames], np.int64)
+        self.movers = Movers(nodes, fine=LEAST_VISIBLE_MOVE, length=model.length)
+        bones = self.skins[0].bones if self.skins else ()
+        self.bones = Movers(bones, fine=LEAST_VISIBLE_MOVE, length=model.length)
         self.lit: dict[int, Color] = {}
 
     def show(self, T: Floats) -> None:
         """Move all links and bones to the frames T of the model, (frames, 4, 4)."""
         self.movers.show(T[self.rows])
-        self.bones.show(find_local(T, self.bone_rows, self.carrier_rows))
+        carrier = np.eye(4) if self.carrier is None else T[self.model.frames.index(self.carrier)]
+        self.bones.show(find_local(T[self.bone_rows], carrier))
 
     def light(self, frames: Mapping[str, Color]) -> None:
         """Colour the links of these frames; all others get their own colour. Skins do not change."""
@@ -115,15 +113,16 @@ class DressedView:
             node.remove_click_callback("all")
 
     def remove(self) -> None:
-        """Remove the skins; links are removed with the flesh."""
-        self.skin_root.remove()
+        """Remove the skins and textures; links are removed with the flesh."""
+        for root in self.roots:
+            root.remove()
 
 
 def add_rigid(scene: viser.SceneApi, k: int, part: RigidPart, at: tuple[str, Floats] | None) -> viser.MeshHandle:
     """Add a rigid part to the scene; `at` is a node, and the transform of the part's frame in it."""
     assert at is not None
     name, T = at
-    return scene.add_mesh_simple(
+    node = scene.add_mesh_simple(
         f"{name}/mesh_{k}",
         part.vertices,
         part.faces,
@@ -131,10 +130,39 @@ def add_rigid(scene: viser.SceneApi, k: int, part: RigidPart, at: tuple[str, Flo
         opacity=part.opacity,
         side="double",
         cast_shadow=part.opacity is None,
-        receive_shadow=True,
+        receive_shadow=False,  # the shadow maps of viser draw stripes on round surfaces
         wxyz=Rotation.from_matrix(T[:3, :3]).wxyz,
         position=T[:3, 3],
     )
+    add_paint(scene, node.name, part.paint)
+    return node
+
+
+def add_skin(scene: viser.SceneApi, name: str, part: SkinPart) -> viser.MeshSkinnedHandle:
+    """Add a skinned part to the scene."""
+    node = scene.add_mesh_skinned(
+        name,
+        part.vertices,
+        part.faces,
+        bone_wxyzs=part.wxyz,
+        bone_positions=part.positions,
+        skin_weights=part.table(),
+        color=part.color,
+        opacity=part.opacity,
+        side="double",
+        cast_shadow=part.opacity is None,
+        receive_shadow=False,  # the shadow maps of viser draw stripes on round surfaces
+    )
+    add_paint(scene, node.name, part.paint)
+    return node
+
+
+def add_paint(scene: viser.SceneApi, name: str, paint: Paint | None) -> None:
+    """Add the texture of a part: hidden nodes whose vertices are its texture coordinates and its normals."""
+    if paint is not None:
+        uv = np.column_stack([paint.uv, np.zeros(len(paint.uv))]).astype(np.float32)
+        for what, values in ((f"uv_{paint.image}", uv), ("normal", paint.normals)):
+            scene.add_mesh_simple(f"{name}/{what}", values, np.zeros((1, 3), np.uint32), visible=False)
 
 
 def find_carrier(model: Model, frames: Sequence[str]) -> str | None:
@@ -147,29 +175,9 @@ def find_carrier(model: Model, frames: Sequence[str]) -> str | None:
     return max(most, key=lambda name: len(model.ancestors(name)), default=None)
 
 
-def find_local(T: Floats, rows: NDArray[np.int64], carriers: NDArray[np.int64]) -> Floats:
-    """Return the transforms of frames relative to their carriers, (n, 4, 4); carrier -1 is the world."""
-    out = T[rows]
-    hung = np.flatnonzero(carriers >= 0)
-    up = T[carriers[hung]]
-    turn = up[:, :3, :3].transpose(0, 2, 1)
-    out[hung, :3, 3] = np.einsum("nij,nj->ni", turn, out[hung, :3, 3] - up[:, :3, 3])
-    out[hung, :3, :3] = turn @ out[hung, :3, :3]
+def find_local(T: Floats, carrier: Floats) -> Floats:
+    """Return transforms (n, 4, 4) relative to a carrier, (4, 4)."""
+    out, turn = T.copy(), carrier[:3, :3].T
+    out[:, :3, 3] = (out[:, :3, 3] - carrier[:3, 3]) @ turn.T
+    out[:, :3, :3] = turn @ out[:, :3, :3]
     return out
-
-
-def add_skin(scene: viser.SceneApi, name: str, part: SkinPart) -> viser.MeshSkinnedHandle:
-    """Add a skinned part to the scene."""
-    return scene.add_mesh_skinned(
-        name,
-        part.vertices,
-        part.faces,
-        bone_wxyzs=part.wxyz,
-        bone_positions=part.positions,
-        skin_weights=part.table(),
-        color=part.color,
-        opacity=part.opacity,
-        side="double",
-        cast_shadow=part.opacity is None,
-        receive_shadow=True,
-    )

@@ -37,11 +37,12 @@ def light_stage(
     scene.set_up_direction(tuple(up))
     scene.configure_environment_map(None)
     scene.configure_default_lights(enabled=False)
-    one, two = np.roll(up, 1), np.roll(up, 2)
-    scene.add_light_hemisphere("/lights/sky", sky_color=(255, 255, 255), ground_color=(205, 200, 195), intensity=1.1)
-    place = size * (3.0 * up + 1.6 * one + 2.0 * two)
-    scene.add_light_directional("/lights/key", position=tuple(place), intensity=2.2, cast_shadow=shadows, color=WARM)
-    place = size * (1.2 * up - 2.4 * one - 0.6 * two)
+    scene.add_light_hemisphere("/lights/sky", sky_color=(255, 255, 255), ground_color=(205, 200, 195), intensity=2.4)
+    ahead = find_front(model)
+    side = np.cross(up, ahead)
+    place = size * (2.6 * up + 2.0 * ahead - 1.2 * side)  # from the front, so that the face is lit
+    scene.add_light_directional("/lights/key", position=tuple(place), intensity=1.7, cast_shadow=shadows, color=WARM)
+    place = size * (1.2 * up - 2.4 * ahead + 0.6 * side)
     scene.add_light_directional("/lights/rim", position=tuple(place), intensity=0.8, color=COOL)
     ground = DARK if dark else PALE
     cell = 10.0 ** round(np.log10(size / 10))

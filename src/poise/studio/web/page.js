@@ -2,6 +2,7 @@
 (function () {
   "use strict";
   var later = window.setTimeout, query = new URLSearchParams(location.search), line = new URL(location.href);
+  var nodes = (window.poiseNodes = {});
 
   // Viser waits 50 ms between two messages of a drag. That suits distant servers, but exceeds the rest of the delay from
   // mouse to pose: here it waits 8 ms.
@@ -16,13 +17,50 @@
   query.set("websocket", line.href);
   history.replaceState(null, "", "?" + query);
 
+  // The mesh of a node, and the node itself if it has one.
+  function findMesh(name) {
+    var found;
+    if (nodes[name]) nodes[name].traverse(function (part) { found = found || (part.isMesh ? part : undefined); });
+    return found;
+  }
+
+  // Skins with one parent have the same bones: all are drawn with those of the first, which alone are moved.
+  function shareBones(name) {
+    var stem = name.replace(/\d+$/, ""), first = findMesh(stem + "0");
+    for (var other in nodes) if (first && /^\d+$/.test(other.slice(stem.length)) && other.startsWith(stem)) findMesh(other).skeleton = first.skeleton;
+  }
+
+  // Viser has meshes of one colour. A node `uv_3` below a mesh holds texture coordinates for the third image of its body,
+  // a node `normal` the normals.
+  function paint(name, what) {
+    var mesh = findMesh(name), values = findMesh(name + "/" + what);
+    if (!mesh || !values) return;
+    mesh.geometry.setAttribute(what === "normal" ? "normal" : "uv", values.geometry.attributes.position);
+    if (what === "normal") return;
+    var image = "/" + name.split("/")[1].replace(/_skins$/, "") + "_paint/" + what.slice(3);
+    mesh.onBeforeRender = function (renderer, scene, camera, geometry, material) {
+      var drawn = findMesh(image), texture = drawn && drawn.material.map;
+      if (!texture || material.map === texture || !("map" in material)) return;
+      texture.colorSpace = "srgb"; texture.flipY = false; texture.wrapS = texture.wrapT = 1000; texture.anisotropy = 4;
+      texture.needsUpdate = true;
+      material.map = texture; material.alphaTest = 0.5; material.needsUpdate = true;
+    };
+  }
+
   // Viser keeps null for a node that has left the scene. A skin that leaves takes its bones from its node, which it
   // tests for undefined only: reading null ends the page. Every node passes `noteNode`, which stores undefined instead.
-  var nodes = (window.poiseNodes = {}), KEEP = /(\.nodeRefFromName\[([^\]]+)\])=([\w$]+\.current)/;
+  var KEEP = /(\.nodeRefFromName\[([^\]]+)\])=([\w$]+\.current)/;
   window.noteNode = function (name, node) {
-    if (node) nodes[name] = node;
-    else delete nodes[name];
-    return node || undefined;
+    if (!node) {
+      delete nodes[name];
+      return undefined;
+    }
+    nodes[name] = node;
+    if (/\/skin_\d+$/.test(name)) shareBones(name);
+    var part = /^(.*)\/(uv_\d+|normal)$/.exec(name);
+    if (part) paint(part[1], part[2]);
+    for (var other in nodes) if (other.startsWith(name + "/uv_") || other === name + "/normal") paint(name, other.slice(name.length + 1));
+    return node;
   };
   document.head.appendChild = function (child) {
     if (child.type === "module") {

@@ -13,6 +13,7 @@ machine.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from typing import TYPE_CHECKING, Any
 from unittest import mock
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["start_server"]
 
 STARTING = threading.Lock()
+MAX_WINDOW_MESSAGES = 8192  # sent together, so that a frame is drawn as a whole; 128 by default
 
 
 class Address(str):
@@ -61,6 +63,8 @@ def start_server(host: str, port: int, label: str, gate: Gate) -> viser.ViserSer
         mock.patch("rich.print"),  # the command line prints the address itself
     ):
         server = viser.ViserServer(host=address, port=port, label=label, verbose=False)
+    with contextlib.suppress(AttributeError):  # of a viser whose frames are sent in parts
+        server._websock_server.get_message_buffer().max_window_size = MAX_WINDOW_MESSAGES
     if not guarded.is_set():
         server.stop()
         raise MissingExtra("this viser cannot be guarded. Type: pip install 'poise[studio]' viser==1.1.1")
