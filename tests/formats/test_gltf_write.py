@@ -96,6 +96,15 @@ def test_a_motion_becomes_the_first_clip(tmp_path: Path, before: str, after: str
     assert [clip["name"] for clip in parts(twice)[0]["animations"]] == ["poise_2", "poise", "walk"]
 
 
+def test_an_edited_clip_is_named_after_the_one_it_came_from(tmp_path: Path) -> None:
+    path = character().glb(tmp_path / "a.glb")
+    clip = poise.load_motion(path)
+    moved = poise.Motion(clip.model, clip.model.integrate(clip.q, np.full(clip.model.nv, 0.01)), clip.fps)
+    for k, names in enumerate([["walk (edited)", "walk"], ["walk (edited 2)", "walk (edited)", "walk"]]):
+        path = poise.save(moved, tmp_path / f"{k}.glb", like=path)
+        assert [item["name"] for item in parts(path)[0]["animations"]] == names
+
+
 def test_the_bytes_of_a_glb_are_added_to(tmp_path: Path) -> None:
     path = character().glb(tmp_path / "a.glb")
     data = path.read_bytes() + struct.pack("<I4s", 4, b"OWN\0") + b"mine"

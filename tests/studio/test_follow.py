@@ -103,6 +103,29 @@ def test_a_report_that_is_old_is_no_viewers_hand() -> None:
     assert camera.position - camera.look_at == pytest.approx(arm)
 
 
+def test_a_page_that_loads_for_seconds_reports_its_own_view_which_is_no_viewers_hand(monkeypatch) -> None:
+    clock = [100.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: clock[0])
+    way, camera = find_way(make_walk(6.0)), Camera()
+    position, look_at = np.array((1.0, 2.0, 12.0)), np.array((0.5, 1.0, 3.2))
+    for begun in (False, True):
+        chase = Chase(camera, way, UP, 0.0)
+        chase.put(position, look_at)
+        if begun:
+            chase.go(way[0])
+        clock[0] += 4.0
+        for _ in range(3):
+            camera._position, camera.look_at = np.full(3, 3.0), np.zeros(3)  # viser's own first view
+            chase.notice()
+        chase.go(way[0])
+        assert camera.position - camera.look_at == pytest.approx(position - look_at)
+        chase.notice()  # the page has heard
+        camera._position = camera.position + np.array((3.0, 0.0, 0.0))
+        for _ in range(2):
+            chase.notice()
+        assert not begun or chase.arm == pytest.approx(camera.position - camera.look_at), "a viewer's hand"
+
+
 def test_a_camera_never_goes_below_the_floor() -> None:
     camera = Camera(position=(0.0, 0.3, 5.0))
     way = np.linspace((0.0, 1.0, 0.0), (0.0, -3.0, 4.0), 50)

@@ -70,6 +70,18 @@ def test_both_play_in_step_and_lines_join_their_parts(studio: Studio, beside: Se
     assert len(read_lines(beside)) == len(beside.mapping)
 
 
+def test_the_view_frames_both_bodies(studio: Studio, beside: SecondBody) -> None:
+    assert beside.view is not None
+    assert beside.model is not None
+    scenery = studio.session.scenery
+    points, both = scenery.view.sample_points(studio.model.fk(studio.puppet.q)), scenery.find_points()
+    other = beside.view.sample_points(beside._world @ beside.model.fk(np.array(beside.model.rest)))
+    middle = np.array([points.mean(axis=0), other.mean(axis=0)])
+    assert np.linalg.norm(np.ptp(middle, axis=0)) > 0.3
+    assert (both.min(axis=0) <= middle.min(axis=0)).all()
+    assert (both.max(axis=0) >= middle.max(axis=0)).all()
+
+
 def test_the_result_holds_its_feet_and_the_table_says_so(studio: Studio, beside: SecondBody) -> None:
     assert beside.carried is not None
     assert beside.carried.after.slip_max < 0.01

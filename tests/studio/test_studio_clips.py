@@ -290,7 +290,7 @@ def test_what_was_uploaded_is_saved_edited_in_its_own_format(studio: Studio, end
     assert wait_until(lambda: studio.session.player.edited)
     wait_still(studio)
     kind = find_kind(studio.model)
-    assert name_file(studio.session, kind) == f"swing{ending}"
+    assert name_file(studio.session, kind) == f"swing_edited{ending}"
     (tmp_path / f"again{ending}").write_bytes(make_file(studio.session, kind))
     again, original = (poise.load_motion(tmp_path / f"{name}{ending}") for name in ("again", "swing"))
     shown, saved, first = (m.model.fk(m.q[30])[:, :3, 3] for m in (seen(studio.session.player), again, original))

@@ -10,6 +10,7 @@ import pytest
 import poise
 from paths import ROOT
 from poise.errors import FormatError
+from poise.studio.markup import say_plainly
 from poise.studio.panel.failure_help import PAGE, REASONS
 from poise.studio.panel.panel import describe_why
 from poise.studio.puppet import Puppet
@@ -71,3 +72,27 @@ def test_a_motion_is_announced_and_saved_whole(studio, tmp_path):
         assert len(poise.load_motion(tmp_path / f"again.{kind.lower()}")) == 30
     studio.show("humanoid")
     assert "Motion tab" not in studio.panel.pose.describe_file()
+
+
+@pytest.mark.parametrize(
+    ("note", "plain"),
+    [
+        ("2 clips: 'SambaDance', 'TPose'", "2 clips: “SambaDance”, “TPose”"),
+        (
+            "the body is 153 units tall, as in centimetres; its numbers were kept, scale='auto' makes them metres",
+            "the body is 153 units tall, as in centimetres; its numbers were kept",
+        ),
+        (
+            "nodes[3], nodes[4] and 13 more: several nodes have one name; each got its number, as in 'name#3'",
+            "several nodes have one name; each got its number, as in “name#3”",
+        ),
+        ("open that body first, or type: Studio(ReachMap.load(path, model)).", "open that body first"),
+        ("base='free' adds nothing: the root of the body is free already", "the root of the body is free already"),
+        (
+            "pictures need imageio. Type: pip install 'poise[studio]'",
+            "pictures need imageio. Type: pip install 'poise[studio]'",
+        ),
+    ],
+)
+def test_toasts_are_words_and_not_python(note, plain):
+    assert say_plainly(note) == plain

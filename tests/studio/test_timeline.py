@@ -184,6 +184,20 @@ def test_locked_feet_slip_by_nothing_and_the_original_stays() -> None:
     assert locked().keys == ()
 
 
+@pytest.mark.slow
+def test_a_key_stays_after_feet_are_locked_and_can_still_be_removed() -> None:
+    key = pull_key(skate(), FRAME, "hand_l", (0.0, 0.3, 0.2))
+    after = lock_feet(lay(skate(), key))
+    assert [each.frame for each in after.keys] == [FRAME]
+    assert compare_quality(after)[1].slip_max < 0.01
+    hand = take(after, FRAME).transform("hand_l")[:3, 3]
+    without = put_keys(after, remove_key(after, FRAME))
+    assert without.motion is after.base
+    assert compare_quality(without)[1].slip_max < 0.01
+    gone = np.linalg.norm(take(without, FRAME).transform("hand_l")[:3, 3] - hand)
+    assert gone == pytest.approx(np.linalg.norm((0.0, 0.3, 0.2)), abs=0.05)
+
+
 def test_the_plot_shows_the_slip_that_the_table_says() -> None:
     for state in (skate(), locked()):
         assert state.contacts is not None

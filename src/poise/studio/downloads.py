@@ -55,10 +55,15 @@ def find_kind(model: Model) -> str:
 
 
 def name_file(session: Session, kind: str) -> str:
-    """Return a file name after the body's own file, or after the body."""
-    source = Path(session.model.source)
-    stem = source.stem if knows_suffix(source.suffix.lower()) else session.model.name.replace("/", "_")
-    return f"{stem or 'pose'}{list_kinds(session.model)[kind]}"
+    """Return a file name after the body's own file, or after the body, with "_edited" if the pose or clip changed."""
+    changed = "_edited" if session.player.edited or (session.player.motion is None and session.puppet.pulled) else ""
+    return f"{name_stem(session.model) or 'pose'}{changed}{list_kinds(session.model)[kind]}"
+
+
+def name_stem(model: Model) -> str:
+    """Return the name of the body's own file, without its extension, or of the body."""
+    source = Path(model.source)
+    return source.stem if knows_suffix(source.suffix.lower()) else model.name.replace("/", "_")
 
 
 def make_file(session: Session, kind: str, client: Any = None) -> bytes:
@@ -102,9 +107,7 @@ def find_motion_kind(model: Model) -> str:
 
 def name_motion_file(model: Model, kind: str, suffix: str = "") -> str:
     """Return a file name for a motion after its body's own file, or after the body."""
-    source = Path(model.source)
-    stem = source.stem if knows_suffix(source.suffix.lower()) else model.name.replace("/", "_")
-    return f"{stem or 'motion'}{suffix}{list_motion_kinds(model)[kind]}"
+    return f"{name_stem(model) or 'motion'}{suffix}{list_motion_kinds(model)[kind]}"
 
 
 def make_motion_file(motion: Motion, kind: str) -> bytes:

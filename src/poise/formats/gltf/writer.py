@@ -7,6 +7,7 @@ the file's own pose are left unchanged, byte for byte.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -244,13 +245,30 @@ def add_clip(parts: GltfDraft, moved: list[Moved], frames: int, fps: float) -> N
             rows, kind = (convert_to_xyzw(values), "VEC4") if path == "rotation" else (values, "VEC3")
             samplers.append({"input": times, "interpolation": "LINEAR", "output": parts.add_accessor(rows, kind)})
             channels.append({"sampler": len(samplers) - 1, "target": {"node": i, "path": path}})
-    names = {item.get("name") for item in parts.json.get("animations", [])}
-    name, number = "poise", 1
-    while name in names:
-        number += 1
-        name = f"poise_{number}"
+    name = name_clip(parts, (frames - 1) / fps, 0.5 / fps)
     clip = {"name": name, "channels": channels, "samplers": samplers, "extras": {"poise": {"fps": fps}}}
     parts.append("animations", clip, first=True)
+
+
+def name_clip(parts: GltfDraft, seconds: float, tolerance: float) -> str:
+    """Return a new name for a motion: after the clip of the file that has its duration, or "poise"."""
+    clips = parts.json.get("animations", [])
+    like = next((item for item in clips if abs(measure_clip(parts, item) - seconds) < tolerance), {})
+    stem = str(like.get("name") or "").removesuffix(" (edited)")
+    stem = "" if re.fullmatch(r"poise(_\d+)?", stem) else stem
+    names, k = {item.get("name") for item in clips}, 1
+    name = first = f"{stem} (edited)" if stem else "poise"
+    while name in names:
+        k += 1
+        name = f"{stem} (edited {k})" if stem else f"{first}_{k}"
+    return name
+
+
+def measure_clip(parts: GltfDraft, clip: Object) -> float:
+    """Return the duration of a clip by the bounds of its key times [s]."""
+    keys = [parts.json["accessors"][sampler["input"]] for sampler in clip.get("samplers", [])]
+    ends = [(key["min"][0], key["max"][0]) for key in keys if key.get("min") and key.get("max")]
+    return max(high for _, high in ends) - min(low for low, _ in ends) if ends else -1.0
 
 
 def convert_to_xyzw(turns: Floats) -> Floats:

@@ -26,7 +26,6 @@ from poise.studio.clips.player import sample
 from poise.studio.puppet import measure_size
 from poise.studio.scene.body_view import BodyView
 from poise.studio.scene.mesh_parts import make_dress
-from poise.studio.scene.stage import point_camera
 from poise.studio.session import Session
 from poise.studio.web.background import Background
 from poise.studio.web.uploads import strip_folders, write_upload
@@ -83,6 +82,7 @@ class SecondBody:
         self._folder = ""  # of the uploaded file, if any
         self.background.changed.append(self._go_on)
         session.listeners.append(lambda _, T: self.follow(T))
+        session.scenery.beside.append(self.find_points)
 
     @property
     def clip(self) -> Motion | None:
@@ -262,15 +262,16 @@ class SecondBody:
 
     def look(self) -> None:
         """Point the cameras so that both bodies are visible throughout the clip."""
-        session, view = self.session, self.view
-        if view is None or self.model is None or session.stopped:
-            return
+        if not self.session.stopped:
+            self.session.scenery.show_points(self.session.scenery.find_points())
+
+    def find_points(self) -> Floats:
+        """Return points of the second body over its clip, (n, 3) [m]; none without a second body."""
+        if self.view is None or self.model is None:
+            return np.zeros((0, 3))
         motion = None if self.carried is None else self.carried.result.motion
         poses = np.array(self.model.rest)[None] if motion is None else motion.q[:: max(1, len(motion) // CAMERA_POSES)]
-        points = [view.sample_points(self._world @ self.model.fk(q)) for q in poses]
-        point_camera(
-            session.server, session.model, session.puppet.size, np.concatenate([session.scenery.find_points(), *points])
-        )
+        return np.concatenate([self.view.sample_points(self._world @ self.model.fk(q)) for q in poses])
 
     def _tell(self) -> None:
         if not self.session.stopped:

@@ -127,11 +127,13 @@ def find_feet(state: ClipState) -> ClipState:
 
 
 def lock_feet(state: ClipState, progress: Progress | None = None) -> ClipState:
-    """Hold the contacts exactly; keys become part of the clip."""
+    """Hold the contacts exactly, in the clip and in the clip without its keys, so that keys can still be removed."""
     ledger = contacts(state.motion) if state.contacts is None else state.contacts
     track = lock(state.motion, ledger, progress=progress)
-    motion = keep_objects(track.motion, state.motion)
-    return replace(state, base=motion, motion=motion, contacts=ledger, keys=(), done="Lock feet", note=track.why())
+    base = motion = keep_objects(track.motion, state.motion)
+    if state.keys:
+        base = keep_objects(lock(state.base, ledger, progress=progress).motion, state.base)
+    return replace(state, base=base, motion=motion, contacts=ledger, done="Lock feet", note=track.why())
 
 
 def keep_objects(motion: Motion, before: Motion) -> Motion:

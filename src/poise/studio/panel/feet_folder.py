@@ -9,7 +9,7 @@ from typing import Any
 from poise.errors import PoiseError
 from poise.motion import Contact, Contacts, Quality
 from poise.studio.clips.timeline import add_contact, move_contact, remove_contact
-from poise.studio.markup import SMALL
+from poise.studio.markup import SMALL, say_plainly
 from poise.studio.panel.charts import make_table
 from poise.studio.session import Session
 
@@ -149,7 +149,9 @@ class FeetFolder:
         except PoiseError as error:
             self.show_ends()
             if client is not None:
-                client.add_notification("That did not work", str(error), auto_close_seconds=8.0, color="red")
+                client.add_notification(
+                    "That did not work", say_plainly(str(error)), auto_close_seconds=8.0, color="red"
+                )
             return False
 
     def follow(self, like: Contact, start: int, end: int) -> None:

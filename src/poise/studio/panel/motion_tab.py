@@ -11,7 +11,7 @@ from poise.errors import PoiseError
 from poise.studio.clips.second_body import SecondBody
 from poise.studio.clips.timeline import cut_clip
 from poise.studio.downloads import find_motion_kind, list_motion_kinds, make_motion_file, name_motion_file
-from poise.studio.markup import PLAIN
+from poise.studio.markup import PLAIN, say_plainly
 from poise.studio.panel.feet_folder import FeetFolder
 from poise.studio.panel.keys_folder import KeysFolder
 from poise.studio.panel.progress_bar import WorkBar
@@ -166,7 +166,7 @@ class MotionTab:
 
             def make() -> None:
                 content = make_motion_file(motion, kind)
-                name = name_motion_file(motion.model, kind)
+                name = name_motion_file(motion.model, kind, "_edited" if self.player.edited else "")
                 event.client.send_file_download(name, content, save_immediately=True)
 
             self.try_to(event.client, make)
@@ -177,7 +177,9 @@ class MotionTab:
             do()
         except PoiseError as error:
             if client is not None:
-                client.add_notification("That did not work", str(error), auto_close_seconds=12.0, color="red")
+                client.add_notification(
+                    "That did not work", say_plainly(str(error)), auto_close_seconds=12.0, color="red"
+                )
 
     def on_record(self) -> None:
         """Start to record, or open the recording as a motion."""

@@ -32,15 +32,16 @@ from poise.studio.styles.learner import StyleLearner
 
 __all__ = ["Panel"]
 
-HELP = (
-    "<b>Drag</b> a handle and the body follows. <b>Click</b> it to pin it where it is (a foot: to plant it), click "
-    "again to release it. "
-    "The arrows and rings of the last handle move and turn it along one axis. Drag beside the body to look around, "
-    "scroll to come nearer. <i>Click a part to turn it</i>, in Joints, gives a part that you click rings at its joint."
+HELP = "<b>Drag</b> a handle and the body follows. <b>Click</b> it to pin it where it is, again to release it."
+MORE_HELP = (
+    "A click plants a foot. The arrows and rings of the last handle move and turn it along one axis. Drag beside the "
+    "body to look around, scroll to come nearer. <i>Click a part to turn it</i>, in Joints, gives a part that you "
+    "click rings at its joint."
 )
 FOLD = "<details style='margin-top:5px'><summary style='cursor:pointer'>{}</summary>{}</details>"
 KEYBOARD = FOLD.format("Keys", describe_keys())
-DONE = "Everything is where you asked." + FOLD.format("How to", HELP) + KEYBOARD
+HOW_TO = FOLD.format("More", MORE_HELP) + KEYBOARD
+DONE = "Everything is where you asked." + FOLD.format("How to", f"{HELP} {MORE_HELP}") + KEYBOARD
 STYLE = (
     "max-height:230px;overflow:auto;font-size:12.5px;line-height:1.45;padding:8px 10px;border-left:3px solid;"
     "border-radius:4px;margin:2px 9px"
@@ -79,7 +80,7 @@ class Panel:
         self._topic = Topic.HELP
         self._figures_at = 0.0
         self._lock = threading.Lock()
-        self.status = gui.add_html(frame_words(HELP + KEYBOARD, CALM))
+        self.status = gui.add_html(frame_words(HELP + HOW_TO, CALM))
         self.legend = gui.add_html(draw_legend())
         self.tabs = gui.add_tab_group()
         with self.tabs.add_tab("Pose"):
@@ -103,7 +104,7 @@ class Panel:
         """Update every tab for another body."""
         for tab in (self.pose, self.joints, self.solver, self.learn, self.race, self.motion, self.planar):
             tab.change_body()
-        self.say(Topic.HELP, HELP + KEYBOARD, CALM)
+        self.say(Topic.HELP, HELP + HOW_TO, CALM)
 
     def select(self, viewer: int, name: str) -> None:
         """Select the handle that a viewer touched."""

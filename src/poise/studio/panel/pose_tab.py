@@ -7,7 +7,7 @@ from typing import Any
 from poise import models
 from poise.errors import PoiseError
 from poise.studio.downloads import find_kind, list_kinds, make_file, name_file
-from poise.studio.markup import PLAIN, fill
+from poise.studio.markup import PLAIN, fill, say_plainly
 from poise.studio.panel.style_folder import StyleFolder
 from poise.studio.session import Session
 from poise.studio.styles.learner import StyleLearner
@@ -103,9 +103,13 @@ class PoseTab:
 
     def on_file(self, event: Any) -> None:
         """Open an uploaded file."""
-        given = self.file.value
-        if self.try_to(event.client, lambda: open_upload(self.session, given.name, given.content)):
-            self.tell(event.client, f"{given.name} is open.", self.describe_file(), "teal")
+        given, client = self.file.value, event.client
+        waits = None if client is None else client.add_notification(f"Loading {given.name} …", "", loading=True)
+        opened = self.try_to(client, lambda: open_upload(self.session, given.name, given.content))
+        if waits is not None:
+            waits.remove()
+        if opened:
+            self.tell(client, f"{given.name} is open.", self.describe_file(), "teal")
 
     def describe_file(self) -> str:
         """Describe the open file."""
@@ -177,7 +181,7 @@ class PoseTab:
     def tell(self, client: Any, title: str, body: str, color: Any) -> None:
         """Show a notification to one viewer."""
         if client is not None:
-            client.add_notification(title, body, auto_close_seconds=12.0, color=color)
+            client.add_notification(title, say_plainly(body), auto_close_seconds=12.0, color=color)
 
     # ------------------------------------------------------------------------------------------ one viewer's own
 

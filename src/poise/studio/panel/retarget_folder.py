@@ -9,7 +9,7 @@ from poise.errors import PoiseError
 from poise.studio.clips.pairs import mend_pair
 from poise.studio.clips.second_body import SecondBody
 from poise.studio.downloads import list_motion_kinds, make_motion_file, name_motion_file
-from poise.studio.markup import SMALL
+from poise.studio.markup import SMALL, say_plainly
 from poise.studio.panel.feet_folder import tabulate_quality
 from poise.studio.panel.progress_bar import WorkBar
 from poise.studio.session import Session
@@ -202,7 +202,7 @@ class CarryFolder:
         except (PoiseError, StopIteration) as error:
             message = str(error) or "These two are a pair already."
             if client is not None:
-                client.add_notification("That did not work", message, auto_close_seconds=12.0, color="red")
+                client.add_notification("That did not work", say_plainly(message), auto_close_seconds=12.0, color="red")
 
     def on_save(self, event: Any) -> None:
         """Send the result to the viewer."""

@@ -24,7 +24,8 @@ SMOOTHING_TIME = 0.3  # [s], smoothing of the camera's path
 VIEWER_PAUSE = 0.3  # [s] a camera is left alone after a viewer moved it
 VIEWER_MOVE = 0.02  # relative to its distance: a camera that is farther from its set position was moved by the viewer
 CATCH_UP_TIME = 0.4  # [s], time constant of a camera that catches up with the body
-REPORT_DELAY = 1.0  # [s] during which a browser may still report the camera from before it was set
+REPORT_DELAY = 1.0  # [s] during which a browser may still report the camera from before it was moved
+LOADING_TIME = 15.0  # [s] in which a browser that loads its page reports a view that was set
 ABOVE = 0.02  # relative to body size: the least height of a camera above the floor
 
 
@@ -86,7 +87,7 @@ class Chase:
     def put(self, position: Floats, look_at: Floats) -> None:
         """Use a view that was just set as the start."""
         self._put, self._begun, self._moved = (np.array(position), np.array(look_at)), False, False
-        self._free, self._believed = 0.0, time.perf_counter() + REPORT_DELAY
+        self._free, self._believed = 0.0, time.perf_counter() + LOADING_TIME
 
     def begin(self) -> None:
         """Use the camera's view at the next `go` as the start."""
@@ -95,17 +96,21 @@ class Chase:
     def notice(self) -> None:
         """Handle a camera update of the browser: if the viewer moved it, leave it alone for a moment."""
         now, position, look_at = time.perf_counter(), np.array(self.camera.position), np.array(self.camera.look_at)
-        if now < self._believed:
-            return
         near = VIEWER_MOVE * float(np.linalg.norm(position - look_at))
         if not self._begun:
-            if self._put is not None and np.abs(np.stack(self._put) - (position, look_at)).max() > near:
+            moved = self._put is not None and np.abs(np.stack(self._put) - (position, look_at)).max() > near
+            if not moved:
+                self._believed = now
+            elif now >= self._believed:
                 self._put = None
             return
         at = self.way[np.argmin(np.linalg.norm(self.way + self.look - look_at, axis=1))] + self.look
         turned = self.keep_above(at + self.arm) - at - (position - look_at)
         shifted = bool(now > self._caught_up and np.linalg.norm(look_at - at) > near)
         strayed = shifted or bool(np.linalg.norm(turned) > near)
+        if now < self._believed:  # a page that is loading reports its own view until it has heard of ours
+            self._believed = self._believed if strayed else now
+            return
         again, self._strayed = self._strayed, strayed
         if strayed and (again or now < self._free):  # a single report may mix old and new values
             self.arm = position - look_at

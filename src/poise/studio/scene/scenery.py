@@ -61,6 +61,7 @@ class Scenery:
         self.see_through = False
         self.floor = 0.0
         self.looked: list[Callable[[Any, View], None]] = []
+        self.beside: list[Callable[[], Floats]] = []
         self.set_theme()
 
     @property
@@ -141,10 +142,11 @@ class Scenery:
         client.camera.on_update(lambda _: check.ask_later())
 
     def find_points(self) -> Floats:
-        """Return points of the body over its clip, with its objects, or in its pose, (n, 3) [m]."""
+        """Return points of the body over its clip, or in its pose, and of everything next to it, (n, 3) [m]."""
         motion = self.player.motion
+        beside = [find_more() for find_more in self.beside]
         if motion is None:
-            return self.view.sample_points(self.model.fk(self.puppet.q))
+            return np.concatenate([self.view.sample_points(self.model.fk(self.puppet.q)), *beside])
         rows = np.unique(np.linspace(0, len(motion) - 1, MAX_SAMPLED_POSES).round().astype(int))
         body = [self.view.sample_points(self.model.fk(motion.q[k])) for k in rows]
-        return np.concatenate([*body, outline_beside(motion)])
+        return np.concatenate([*body, outline_beside(motion), *beside])

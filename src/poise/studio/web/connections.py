@@ -27,6 +27,8 @@ TITLE = b"<title>Viser</title>"
 OURS = b"""<title>Poise studio</title>
 <style>
   [role="tab"] { padding-left: 6px !important; padding-right: 6px !important; }  /* all tabs in one row */
+  #poise-loading { position: fixed; inset: 0; z-index: 9999; display: grid; place-items: center; text-align: center;
+    font: 16px/1.6 system-ui, sans-serif; color: #5b6672; background: #f4f6f8; }
 </style>
 """
 SCRIPT = f"<head>\n<script>\n{(Path(__file__).parent / 'page.js').read_text(encoding='utf-8')}</script>".encode()

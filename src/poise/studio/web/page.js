@@ -56,6 +56,7 @@
       return undefined;
     }
     nodes[name] = node;
+    if (name.startsWith("/body_")) showLoading("");
     if (/\/skin_\d+$/.test(name)) shareBones(name);
     var part = /^(.*)\/(uv_\d+|normal)$/.exec(name);
     if (part) paint(part[1], part[2]);
@@ -69,6 +70,20 @@
     }
     return Node.prototype.appendChild.call(this, child);
   };
+
+  // Until the body is there, a message covers viser's empty panel.
+  function showLoading(text) {
+    var box = document.getElementById("poise-loading");
+    if (!text && box) box.remove();
+    if (text && !box) document.body.insertAdjacentHTML("beforeend", '<div id="poise-loading" role="status"></div>');
+    if (text) document.getElementById("poise-loading").textContent = text;
+  }
+  document.addEventListener("DOMContentLoaded", function () {
+    showLoading("Loading \u2026");
+    later(function () {
+      if (document.getElementById("poise-loading")) showLoading("Loading \u2026 Is the studio still running in its terminal?");
+    }, 2e4);
+  });
 
   // A page that an error has ended is loaded again, at most every 10 s: the server sends it the whole scene.
   window.addEventListener("error", function () {
