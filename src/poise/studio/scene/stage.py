@@ -21,7 +21,7 @@ __all__ = ["VIEWS", "View", "find_direction", "find_view", "keep_above", "light_
 PALE = ((240, 242, 244), (214, 219, 224), (190, 197, 204))  # ground, and its thin and thick lines
 DARK = ((34, 37, 41), (52, 57, 63), (74, 81, 89))
 WARM, COOL = (255, 248, 238), (214, 228, 255)
-NARROW_ASPECT = 0.9  # width by height of a window, below which it is narrow
+NARROW_ASPECT = 0.66  # width by height of a window, below which it is that of a phone
 VIEWS = ("fit", "front", "side", "top")
 NEAR_PLANE, FAR_PLANE = 2e-3, 100.0  # relative to the size of the view: the clipping planes of the camera
 FOV = 0.72  # [rad], vertical field of view
@@ -137,7 +137,7 @@ def find_view(model: Model, size: float, points: Floats, away: Floats, aspect: f
 def find_free(aspect: float) -> tuple[tuple[float, float], tuple[float, float]]:
     """Return the centre and half size of the area not covered by the panel, across and up; the picture is -1 to 1.
 
-    The panel covers the right of a wide window, and the lower half of a narrow one.
+    The panel covers the right of a window, and the lower half of a phone.
     """
     if aspect > NARROW_ASPECT:
         covered = min(0.46 / aspect, 0.45)  # the panel's width does not depend on the window
