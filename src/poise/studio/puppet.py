@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Iterable, Mapping
@@ -80,6 +81,7 @@ class Puppet:
         self.gaze = True
         self.size = measure_size(model, self.rig.q)
         self._turned = ""  # the last slider that was moved
+        self._solved: dict[str, Floats] = {}  # the drag targets of the last frame
         self.still = True
 
     # ------------------------------------------------------------------------------------------ properties
@@ -138,8 +140,7 @@ class Puppet:
     def hold(self, handle: str, target: Floats) -> None:
         """Drag a handle to a point (3,) or a transform (4, 4). It stays in hand until `let_go`."""
         if not self.held and self._turned:
-            self.rig.history.commit()  # slider changes are a separate undo step
-            self._turned = ""
+            self.end_turn()  # slider changes are a separate undo step
         self.held[handle] = np.array(target, dtype=np.float64)
         self.pulled.add(handle)
         self.still = False
@@ -147,6 +148,9 @@ class Puppet:
     def let_go(self, handle: str) -> None:
         """Release a handle (mouse up): a pin keeps its new place, any other handle keeps a target there."""
         with self.lock:
+            if handle in self.held and self.held[handle] is not self._solved.get(handle):
+                with contextlib.suppress(PoiseError):  # the mouse moved after the last frame
+                    self.frame()
             if self.held.pop(handle, None) is None:
                 return
             if handle not in self.fixed and self.rig.state.target(handle) is not None:
@@ -288,7 +292,7 @@ class Puppet:
         """
         with self.lock:
             before = self.rig.q
-            held = dict(self.held)
+            held = self._solved = dict(self.held)
             if self.still and not held:
                 return FrameResult(before)
             begun = time.perf_counter()

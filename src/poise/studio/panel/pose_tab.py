@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from poise import models
@@ -243,6 +244,7 @@ class PoseTab:
         self.kind.value = find_kind(self.session.model)
         self.show_frozen()
         self.style.change_body()
-        for own in self.own.values():
-            own["name"].options = tuple(self.session.grips.frames)
+        for own in list(self.own.values()):
+            with contextlib.suppress(RuntimeError):  # of a viewer who is leaving
+                own["name"].options = tuple(self.session.grips.frames)
         self.on_view()
