@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import poise
+from poise.errors import PoiseError
 from poise.studio import Studio
 from poise.studio.clips.edits import ClipEditor
 from poise.studio.clips.player import Player
@@ -269,6 +271,36 @@ def test_the_ghost_is_the_original_at_the_same_frame(studio: Studio) -> None:
     assert wait_until(lambda: np.abs(view.places[row, :3, 3] - wanted).max() < 1e-9)
     tab.ghost_on.value = False
     assert wait_until(lambda: tab.ghost.view is None)
+
+
+@pytest.mark.slow
+def test_a_second_file_waits_until_the_first_is_on_the_stage(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
+    session, play, failed, other = studio.session, studio.session.play, [], threading.Event()
+    arm = poise.load("panda")
+    clips = [make_swing(), poise.Motion(arm, np.tile(np.array(arm.rest), (30, 1)), 30.0)]
+
+    def play_late(motion: poise.Motion | None) -> None:
+        other.wait(0.0 if session.model is arm else 1.0)
+        play(motion)
+
+    def show(clip: poise.Motion) -> None:
+        try:
+            session.show(clip)
+        except PoiseError as error:
+            failed.append(error)
+        other.set()
+
+    session.show(poise.load("planar2"))
+    monkeypatch.setattr(session, "play", play_late)
+    threads = [threading.Thread(target=show, args=(clip,)) for clip in clips]
+    for thread in threads:
+        thread.start()
+        time.sleep(0.2)
+    for thread in threads:
+        thread.join()
+    assert failed == []
+    assert session.model is arm
+    assert seen(session.player).model is arm
 
 
 @pytest.mark.slow

@@ -93,4 +93,4 @@ def shrink_pixels(pixels: Bytes, most: int = LARGEST) -> Bytes:
     rows, columns = (max(size // step, 1) for size in pixels.shape[:2])
     step_rows, step_columns = min(step, pixels.shape[0]), min(step, pixels.shape[1])
     block = pixels[: rows * step_rows, : columns * step_columns].reshape(rows, step_rows, columns, step_columns, 4)
-    return block.mean(axis=(1, 3)).round().astype(np.uint8)
+    return np.asarray(block.mean(axis=(1, 3)).round(), np.uint8)

@@ -104,7 +104,7 @@ class Session:
         self.listeners: list[Callable[[FrameResult, Floats], None]] = []
         self.movers: list[Callable[[], bool]] = []
         self.watcher: Watcher | None = None
-        self.lock = threading.RLock()
+        self.lock, self._showing = threading.RLock(), threading.Lock()
         self.player = Player(self.start_at, self.lock)
         self.editing = ClipEditor(self.player, lambda: self.puppet, self.lock)
         self.scenery = Scenery(self.server, self.player, lambda: self.stopped, shadows=shadows, dark=dark)
@@ -157,16 +157,17 @@ class Session:
         Raises:
             FormatError: The file cannot be read; the previous body stays.
         """
-        opening = read_opening(thing, self.model, within)
-        self.player.open(None)
-        if opening.motion is None or opening.model != self.model:
+        with self._showing:  # a second file waits until the first is on the stage
+            opening = read_opening(thing, self.model, within)
+            self.player.open(None)
+            if opening.motion is None or opening.model != self.model:
+                with self.lock:
+                    self._mount(opening)
+                    if self.watcher is not None:
+                        self.watcher.change_body()
             with self.lock:
-                self._mount(opening)
-                if self.watcher is not None:
-                    self.watcher.change_body()
-        with self.lock:
-            self.map_view.show(opening.map)
-        self.play(opening.motion)
+                self.map_view.show(opening.map)
+            self.play(opening.motion)
         self.touch()
 
     def make_folder(self) -> str:
