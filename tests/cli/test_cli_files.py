@@ -25,11 +25,34 @@ def typed(*words: str) -> Any:
 def test_info(tmp_path: Path) -> None:
     path = tmp_path / "robot.urdf"
     path.write_text(robot(L + J1 + J2, ""))
-    shown = typed("info", str(path))
+    shown = typed("info", str(path), "--joints")
     assert shown.exit_code == 0, shown.output
     for word in ("2 joints, 2 degrees of freedom, 3 frames", "j1", "revolute x [-1, 1]", "no name"):
         assert word in shown.output
+    first, second = typed("info", str(path)).stdout.splitlines()[:2]
+    assert "2 joints" in first
+    assert second.startswith("note")
+    assert "j1" not in typed("info", str(path)).stdout
     assert "warning: " in shown.stderr
+
+
+def test_names_are_not_cut(tmp_path: Path) -> None:
+    names = [f"a_rather_long_name_of_a_part_of_a_machine_{side}" for side in ("left", "right")]
+    builder = poise.ModelBuilder("machine")
+    for name in names:
+        builder.add_joint(name, None, "revolute", axis=(0, 0, 1), frame=f"{name}_link")
+    poise.save(builder.build(), tmp_path / "machine.urdf")
+    shown = typed("info", str(tmp_path / "machine.urdf"), "--joints").stdout
+    assert all(name in shown for name in names)
+
+
+def test_lengths_of_a_file_in_centimetres_have_their_unit(tmp_path: Path) -> None:
+    poise.save(poise.load("humanoid", scale=100.0), tmp_path / "body.bvh")
+    metres = poise.load("humanoid").length
+    shown = typed("info", str(tmp_path / "body.bvh")).stdout
+    assert f"reaches {metres:.3g} m from its root ({100 * metres:.4g} in centimetres)" in shown
+    facts = json.loads(typed("info", str(tmp_path / "body.bvh"), "--json").stdout)
+    assert facts["length"] * facts["metres_per_unit"] == pytest.approx(metres)
 
 
 @pytest.mark.parametrize("name", ["humanoid", "panda"])

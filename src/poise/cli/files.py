@@ -18,6 +18,7 @@ from poise.errors import FormatError
 from poise.formats import registry
 from poise.formats.meshes.looks import name_missing_meshes
 from poise.formats.source import Source
+from poise.formats.units import UNIT_NAMES
 from poise.kinematics import Motion
 from poise.model import Model
 from poise.model.joints.text import describe_joint
@@ -42,9 +43,6 @@ Clip = Annotated[str | None, typer.Option(help="The animation to use, by name or
 For = Annotated[str | None, typer.Option("--model", help="The body of a motion table: a file or a built-in name.")]
 
 
-UNITS = {"mass": " kg", "length": " m, the longest way from the root"}
-
-
 def info_command(
     file: Body,
     base: Base = "fixed",
@@ -54,24 +52,29 @@ def info_command(
     tool: Tool = None,
     clip: Clip = None,
     model: For = None,
+    joints: Annotated[bool, typer.Option("--joints", help="List the joints: parent, kind, axis and range.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")] = False,
 ) -> None:
-    """Describe a file: joints, ranges, shapes, roles, poses, motion, and assumptions made on reading."""
+    """Describe a file: size, unit, motion, assumptions made on reading, roles and poses; with --joints each joint."""
     with report_errors("info"):
         chosen = read_options(base=base, scale=scale, up=up, package_path=package_path)
         body, motion = load_all(file, chosen, clip, model, tool)
+    facts = list_facts(body, motion)
     if as_json:
-        typer.echo(json.dumps(list_facts(body, motion), indent=2))
+        typer.echo(json.dumps(facts, indent=2))
         return
     console = Console(highlight=False)
-    for key, value in list_facts(body, motion).items():
-        if key not in ("joints", "notes", "nq", "nv") and value not in (None, [], {}, ""):
-            text = write_roles(value) if key == "roles" else write_value(value) + UNITS.get(key, "")
-            console.print(f"[bold]{key:8}[/bold] {escape(text)}", soft_wrap=True)
-    if body.joints:
-        console.print(make_joint_table(body))
-    for note in list_facts(body, motion)["notes"]:
+    console.print(escape(write_summary(body, motion)), soft_wrap=True)
+    for note in facts["notes"]:
         console.print(f"[bold]note[/bold]     {escape(note)}", soft_wrap=True)
+    for key in ("source", "frames", "mass", "shapes", "meshes", "roles", "poses"):
+        if value := facts[key]:
+            text = write_roles(value) if key == "roles" else write_value(value) + " kg" * (key == "mass")
+            console.print(f"[bold]{key:8}[/bold] {escape(text)}", soft_wrap=True)
+    if joints:
+        console.print(make_joint_table(body))
+    elif body.joints:
+        console.print(f"[bold]joints[/bold]   {len(body.joints)}; --joints lists them", soft_wrap=True)
 
 
 def convert_command(
@@ -214,6 +217,7 @@ def list_facts(model: Model, motion: Motion | None) -> dict[str, Any]:
         "length": round(model.length, 6),
         "up": model.up,
         "units": model.units,
+        "metres_per_unit": model.metres_per_unit,
         "shapes": len(model.shapes),
         "meshes": sorted({s.shape.path for s in model.shapes if hasattr(s.shape, "path")}),
         "roles": dict(model.roles),
@@ -225,6 +229,18 @@ def list_facts(model: Model, motion: Motion | None) -> dict[str, Any]:
         ],
         "notes": [*model.notes, *name_missing_meshes(model)],
     }
+
+
+def write_summary(model: Model, motion: Motion | None) -> str:
+    """Return one sentence on the size, the unit and the motion of a body."""
+    unit = UNIT_NAMES.get(model.units, f"unit {model.units}")
+    kept = "" if model.units == "m" else f" ({model.length:.4g} in {unit})"
+    far = f"reaches {model.length * model.metres_per_unit:.3g} m from its root{kept}"
+    text = f"{model.name}: {count_parts(model)}; {far}, {model.up} is up"
+    if motion is None:
+        return f"{text}."
+    seconds = len(motion) / motion.fps
+    return f"{text}; a motion of {len(motion)} frames at {motion.fps:.4g} fps, {seconds:.3g} s."
 
 
 def list_motion_facts(motion: Motion) -> dict[str, Any]:
@@ -257,7 +273,8 @@ def make_joint_table(model: Model) -> Table:
     """Return the joints as a table for the terminal."""
     table = Table(show_edge=False)
     for column in ("joint", "parent", "frame", "kind, axis, range (rad or m)"):
-        table.add_column(column, style="bold" if column == "joint" else None)
+        first = column == "joint"
+        table.add_column(column, style="bold" if first else None, overflow="fold", no_wrap=first)
     for joint in model.joints[:MAX_ROWS]:
         table.add_row(*map(escape, (joint.name, joint.parent or "world", joint.frame, describe_joint(joint))))
     if len(model.joints) > MAX_ROWS:
