@@ -1,5 +1,7 @@
 """`poise lock`, `quality` and `track` with odd input: handled, or refused by name before a file is written."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,8 @@ from typer.testing import CliRunner
 
 import poise
 from poise.cli.app import app
-from walks import make_walk
+from poise.formats.units import scale_motion
+from walks import make_walk, put_skate_in
 
 TCP = "panda_hand_tcp"
 POINT = "0.5,0.1,0.4\n"
@@ -160,3 +163,44 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_work(tmp_path, monk
         done = typed(*words, "-o", tmp_path / out)
         assert done.exit_code == 2
         assert named in done.output
+
+
+def measure(path, *options):
+    """The figures of `poise quality` that are numbers."""
+    found = json.loads(typed("quality", path, "--json", *options).stdout)[path.name]
+    return {name: value for name, value in found.items() if value is not None}
+
+
+@pytest.mark.parametrize(
+    ("units_in_a_metre", "unit"), [(100.0, "cm"), (1e3, "mm"), (1 / 0.0254, "in"), (0.45 / 0.0254, "cmu")]
+)
+def test_figures_are_millimetres_in_every_unit(tmp_path, units_in_a_metre, unit):
+    walk = put_skate_in(make_walk(20))
+    paths = [tmp_path / "metres.bvh", tmp_path / "other.bvh"]
+    for path, factor in zip(paths, (1.0, units_in_a_metre), strict=True):
+        poise.save(scale_motion(walk, factor), path)
+    assert poise.load(paths[1]).units == unit
+    told = [measure(path) for path in paths]
+    assert told[0]["slip_max"] > 1.0
+    assert told[1] == pytest.approx(told[0], rel=1e-3, abs=1e-2)
+    assert measure(paths[1], "--scale", 1 / units_in_a_metre) == pytest.approx(told[0], rel=1e-3, abs=1e-2)
+
+
+@pytest.mark.parametrize("scale", ["auto", "0.01"])
+def test_a_locked_file_keeps_its_unit(tmp_path, scale):
+    walk = scale_motion(put_skate_in(make_walk(20)), 100.0)
+    poise.save(walk, tmp_path / "walk.bvh")
+    done = typed("lock", tmp_path / "walk.bvh", "-o", tmp_path / "out.bvh", "--scale", scale)
+    assert done.exit_code == 0, done.output
+    before, after = (poise.load_motion(tmp_path / name) for name in ("walk.bvh", "out.bvh"))
+    assert after.model.length == pytest.approx(before.model.length, rel=1e-6)
+    assert np.abs(after.positions("pelvis") - before.positions("pelvis")).max() < 10.0
+    assert ("walk.bvh is in centimetres, 1 unit = 0.01 m" in done.output) == (scale == "auto")
+
+
+def test_the_floor_is_given_in_metres(tmp_path):
+    poise.save(scale_motion(make_walk(20), 100.0), tmp_path / "walk.bvh")
+    done = typed("lock", tmp_path / "walk.bvh", "-o", tmp_path / "out.bvh", "--floor", "0.1")
+    assert done.exit_code == 0, done.output
+    before, after = (poise.load_motion(tmp_path / name).positions("pelvis")[:, 1] for name in ("walk.bvh", "out.bvh"))
+    assert np.median(after - before) == pytest.approx(10.0, abs=2.0)

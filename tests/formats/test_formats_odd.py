@@ -107,7 +107,9 @@ def test_an_extension_that_nobody_knows_is_told(tmp_path: Path) -> None:
 def test_the_unit_of_a_gltf_is_stated(tmp_path: Path) -> None:
     assert "in metres, y is up, as glTF has it" in poise.load(gltf(tmp_path)).notes
     nodes = [{"name": "a", "children": [1]}, {"name": "b", "translation": [0, 170, 0]}]
-    assert any("170 large" in note for note in poise.load(gltf(tmp_path, nodes=nodes)).notes)
+    tall = poise.load(gltf(tmp_path, nodes=nodes))
+    assert tall.units == "cm"
+    assert any("170 units large, as in centimetres" in note for note in tall.notes)
 
 
 def test_an_endless_name_is_refused(tmp_path: Path) -> None:

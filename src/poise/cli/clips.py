@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 import poise
 from poise import motion
 from poise.cli.console import Body, report_errors, report_written, show_progress
-from poise.cli.files import Clip, For, Scale, Up, load_one_motion, read_options
+from poise.cli.files import Clip, For, Up, load_one_motion, read_options
 from poise.cli.waypoints import read_path
 from poise.formats.registry import find_writer
 from poise.formats.target import check_target
+from poise.formats.units import UNIT_NAMES, scale_motion
 from poise.goals import Reach
+from poise.model import Model
 
 __all__ = [
     "WITH_SKIN",
@@ -30,6 +32,7 @@ __all__ = [
 File = Annotated[str, typer.Argument(help="A file with a motion: BVH, glTF, VRM, a table.")]
 Ledger = Annotated[Path | None, typer.Option(help="Contacts to lock, as a JSON file; detected by default.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")]
+Unit = Annotated[str, typer.Option("--scale", help="Metres per unit of the file; auto detects them.")]
 WITH_SKIN = (".glb", ".gltf", ".vrm")
 
 
@@ -44,22 +47,27 @@ def lock_command(
         float, typer.Option(help="Width over which corrections are smoothed [tenths of a second].")
     ] = 1.0,
     save_contacts: Annotated[Path | None, typer.Option(help="Write the locked contacts as JSON.")] = None,
-    scale: Scale = "1",
+    scale: Unit = "auto",
     up: Up = None,
     clip: Clip = None,
     model: For = None,
     as_json: AsJson = False,
 ) -> None:
-    """Lock the feet of a clip to the ground: no sliding, floating or sinking."""
+    """Lock the feet of a clip to the ground: no sliding, floating or sinking. The file keeps its unit."""
     with report_errors("lock"), show_progress("locking", "frames") as progress:
         check_out(out)
-        given = load_one_motion(file, read_options(base="fixed", scale=scale, up=up), clip, model)
+        chosen = read_measuring(scale, up)
+        given = load_one_motion(file, chosen, clip, model)
         ledger = "auto" if contacts is None else motion.Contacts.load(contacts)
-        track = motion.lock(given, ledger, floor=floor, smooth=smooth, progress=progress)
-        poise.save(track, out, like=file if Path(file).suffix in WITH_SKIN and out.suffix in WITH_SKIN else None)
+        height = None if floor is None else floor / given.model.metres_per_unit
+        track = motion.lock(given, ledger, floor=height, smooth=smooth, progress=progress)
+        with_skin = Path(file).suffix in WITH_SKIN and out.suffix in WITH_SKIN
+        kept = track.motion if with_skin else scale_motion(track.motion, 1.0 / chosen["scale"])
+        poise.save(kept, out, like=file if with_skin else None)
         if save_contacts is not None:
             poise.save(track.contacts, save_contacts)
     report_written(out)
+    report_unit(file, given.model)
     print_quality({"before": motion.quality(given, contacts=track.contacts), "after": track.quality}, as_json)
     if not as_json:
         typer.echo(track.why())
@@ -69,7 +77,7 @@ def quality_command(
     file: File,
     source: Annotated[str | None, typer.Option(help="The original clip, whose contacts are used.")] = None,
     contacts: Ledger = None,
-    scale: Scale = "1",
+    scale: Unit = "auto",
     up: Up = None,
     clip: Clip = None,
     model: For = None,
@@ -77,11 +85,12 @@ def quality_command(
 ) -> None:
     """Measure the quality of a clip: foot slip, drift, float, sink, steps, jerk, limits."""
     with report_errors("quality"):
-        chosen = read_options(base="fixed", scale=scale, up=up)
+        chosen = read_measuring(scale, up)
         given = load_one_motion(file, chosen, clip, model)
         first = None if source is None else load_one_motion(source, chosen, None, model)
         ledger = None if contacts is None else motion.Contacts.load(contacts)
         found = motion.quality(given, first, contacts=ledger)
+    report_unit(file, given.model)
     print_quality({Path(file).name: found}, as_json)
 
 
@@ -106,6 +115,18 @@ def track_command(
         typer.echo(track.why())
     if not track.reached.all():
         raise typer.Exit(1)
+
+
+def read_measuring(scale: str, up: str | None) -> dict[str, Any]:
+    """Return the options of `poise.load_motion`; "auto" keeps the numbers of a file, whose unit its reader detects."""
+    return read_options(base="fixed", scale="1" if scale == "auto" else scale, up=up)
+
+
+def report_unit(file: str, model: Model) -> None:
+    """Print the unit of a file on stderr, if it is not the metre."""
+    if model.units != "m":
+        unit = UNIT_NAMES.get(model.units, model.units)
+        typer.echo(f"{Path(file).name} is in {unit}, 1 unit = {model.metres_per_unit:g} m", err=True)
 
 
 def check_out(out: Path) -> None:

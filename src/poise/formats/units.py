@@ -11,26 +11,41 @@ from poise.arrays import Floats
 from poise.formats.source import ReadOptions, Source
 from poise.kinematics import Motion
 from poise.model import Box, Capsule, Cylinder, Mesh, Model, ModelBuilder, Shape, Sphere
-from poise.model.attachments import Attachments
+from poise.model.attachments import UNITS, Attachments
 from poise.model.joints.joint import Mimic
 from poise.model.joints.kinds import KINDS
 from poise.model.layout import Layout
 from poise.model.spec import FrameSpec, JointSpec, freeze
 from poise.spatial import Rotation, Transform
 
-__all__ = ["add_free_root", "adjust_model", "guess_scale", "scale_model", "scale_motion", "with_up"]
+__all__ = [
+    "LARGEST_BODY",
+    "UNIT_NAMES",
+    "add_free_root",
+    "adjust_model",
+    "guess_person_unit",
+    "guess_unit",
+    "scale_model",
+    "scale_motion",
+    "warn_of_units",
+    "with_up",
+]
 
 Spec = JointSpec | FrameSpec
-UNITS = {1.0: "metres", 0.01: "centimetres", 0.001: "millimetres"}
-NAMES = {1.0: "m", 0.01: "cm", 0.001: "mm"}
+UNIT_NAMES = {"m": "metres", "cm": "centimetres", "mm": "millimetres", "in": "inches"}
+UNIT_NAMES["cmu"] = "the CMU library's units (inches / 0.45)"
+STATURE = 1.7  # m, typical height of a recorded person
+LARGEST_BODY = 20.0  # m
 
 
 def adjust_model(model: Model, options: ReadOptions, source: Source) -> Model:
     """Return the model with the options applied; the changes are recorded in the notes."""
     factor = options.scale
     if factor == "auto":
-        factor = guess_scale(model.length)
-        source.note(f"scale='auto': a body of {model.length:.4g} units was taken to be in {UNITS[factor]}")
+        unit = guess_unit(model.length) if model.units == "m" else model.units
+        factor = UNITS[unit]
+        named = UNIT_NAMES.get(unit, unit)
+        source.note(f"scale='auto': a body of {model.length:.4g} units was taken to be in {named}")
     out = scale_model(model, float(factor)) if factor != 1.0 else model
     if options.up is not None and options.up != out.up:
         source.note(f"turned so that {options.up} points up; the file's up is {model.up}")
@@ -40,18 +55,22 @@ def adjust_model(model: Model, options: ReadOptions, source: Source) -> Model:
     return Model(out.name, out.layout.specs, source=out.source, notes=source.notes, attached=out.attachments)
 
 
-def guess_scale(length: float) -> float:
-    """Return the metres per unit, guessed from the longest path from the root: bodies are 5 cm to 20 m long."""
-    return next((factor for factor in UNITS if 0.05 <= factor * length <= 20.0), 1.0)
+def guess_unit(length: float) -> str:
+    """Return the unit, guessed from the length of a body: metres, or less if it would be longer than 20 m."""
+    return next((unit for unit in ("m", "cm") if UNITS[unit] * length <= LARGEST_BODY), "mm")
+
+
+def guess_person_unit(height: float) -> str:
+    """Return the unit in which this height is nearest to that of a person."""
+    return min(UNIT_NAMES, key=lambda unit: abs(np.log(height * UNITS[unit] / STATURE)))
 
 
 def warn_of_units(model: Model, format_name: str) -> str:
     """Return a warning for a body whose lengths are not in metres, for a format that requires metres."""
-    names = {"cm": ("centimetres", "0.01"), "mm": ("millimetres", "0.001"), "in": ("inches", "0.0254")}
-    unit, scale = names.get(model.units, ("another unit", "'auto'"))
+    scale = "'auto'" if model.units == "unknown" else f"{model.metres_per_unit:g}"
     return (
-        f"its lengths are in {unit} and were written as they are, where {format_name} has metres; load it with"
-        f" scale={scale} before, for a file in metres"
+        f"its lengths are in {UNIT_NAMES.get(model.units, 'another unit')} and were written as they are, where"
+        f" {format_name} has metres; load it with scale={scale} before, for a file in metres"
     )
 
 
@@ -128,6 +147,8 @@ def scale_q(layout: Layout, q: Floats, factor: float) -> Floats:
 
 def scale_motion(clip: Motion, factor: float) -> Motion:
     """Return the same motion with every length multiplied by `factor`."""
+    if factor == 1.0:
+        return clip
     return Motion(scale_model(clip.model, factor), scale_q(clip.model.layout, clip.q, factor), clip.fps)
 
 

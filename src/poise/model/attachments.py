@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["Attachments", "freeze_mapping"]
 
 UPS = ("x", "y", "z")
-UNITS = ("m", "dm", "cm", "mm", "in", "ft", "unknown")
+UNITS = {"m": 1.0, "dm": 0.1, "cm": 0.01, "mm": 1e-3, "in": 0.0254, "ft": 0.3048, "cmu": 0.0254 / 0.45, "unknown": 1.0}
+"""The units of length, in metres; "cmu" is that of the CMU motion library, and an unknown unit counts as a metre."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from poise.arrays import Floats
 from poise.errors import InvalidValue, NameNotFound, name_not_found
 from poise.model import derive, text
-from poise.model.attachments import Attachments, freeze_mapping
+from poise.model.attachments import UNITS, Attachments, freeze_mapping
 from poise.model.channels import find_columns
 from poise.model.family import Family, family_of
 from poise.model.geometry.shapes import Shape
@@ -61,13 +61,14 @@ class Model(NotebookCell):
         subject: The body alone, if this model also contains objects or other people. Otherwise None.
         up: The world's up axis: "x", "y" or "z".
         units: The unit of its lengths: "m", or that of the file if its numbers were kept.
+        metres_per_unit: The size of that unit [m]; 1 if it is unknown.
         memo: Cache of values computed from this model; copies start with an empty cache.
     """
 
     __slots__ = (
         *("attachments", "native_body", "_frames", "_joints", "_late", "layout", "example_poses", "frames"),
-        *("joints", "length", "lower", "mass", "memo", "name", "notes", "nq", "nv", "poses", "rest", "roles", "shapes"),
-        *("slides", "source", "stiffness", "subject", "turns", "units", "up", "upper"),
+        *("joints", "length", "lower", "mass", "memo", "metres_per_unit", "name", "notes", "nq", "nv", "poses", "rest"),
+        *("roles", "shapes", "slides", "source", "stiffness", "subject", "turns", "units", "up", "upper"),
     )
 
     name: str
@@ -92,6 +93,7 @@ class Model(NotebookCell):
     subject: Model | None
     up: str
     units: str
+    metres_per_unit: float
     memo: Memo
     attachments: Attachments
     native_body: Body
@@ -127,6 +129,7 @@ class Model(NotebookCell):
             "subject": attached.subject,
             "up": attached.up,
             "units": attached.units,
+            "metres_per_unit": UNITS[attached.units],
             "attachments": attached,
             "layout": layout,
             "native_body": Body(table),

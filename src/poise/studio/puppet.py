@@ -310,7 +310,9 @@ class Puppet:
             errors[name] = (self.measure_gap(name, held[name]), errors[name][1])
         moved = float(np.abs(self.model.difference(before, q)).max(initial=0.0))
         steps = 0 if solution is None else solution.steps
-        return FrameResult(q, seconds, moved, errors, self.find_missed(errors), steps, self.solvers.note)
+        unit = self.model.metres_per_unit
+        metric = {name: (unit * far, angle) for name, (far, angle) in errors.items()}
+        return FrameResult(q, seconds, moved, metric, self.find_missed(errors), steps, self.solvers.note)
 
     def bring_nearer(self, held: Mapping[str, Floats]) -> dict[str, Floats]:
         """Return targets limited to a maximum distance from the handles.

@@ -31,22 +31,15 @@ from poise.formats.bvh.tree import BvhNode
 from poise.formats.names import reserve_name
 from poise.formats.roles import read_names
 from poise.formats.source import ReadOptions, Source
+from poise.formats.units import LARGEST_BODY, UNIT_NAMES, guess_person_unit
 from poise.model import EULER_ORDERS, Model, ModelBuilder
+from poise.model.attachments import UNITS
 
 __all__ = ["Columns", "build"]
 
 AXES = np.eye(3)
-UNITS = {
-    "metres": 1.0,
-    "centimetres": 0.01,
-    "millimetres": 0.001,
-    "inches": 0.0254,
-    "the CMU library's units (inches / 0.45)": 0.0254 / 0.45,
-}
-SHORT = {"metres": "m", "centimetres": "cm", "millimetres": "mm", "inches": "in"}
 LARGEST = 1e100  # m, limit for an offset
 LYING = 1.25  # a body is not upright in its offsets if its length along the bones exceeds its height by this factor
-STATURE = 1.7  # m, typical height of a recorded person
 TURNS = {"y": np.array([[1.0, 0, 0], [0, 0, 1], [0, -1, 0]]), "z": np.array([[1.0, 0, 0], [0, 0, -1], [0, 1, 0]])}
 """The rotations that bring z up to y up, and y up to z up."""
 
@@ -119,9 +112,7 @@ def build_tree(source: Source, nodes: list[BvhNode], options: ReadOptions) -> tu
         first += len(channels)
     add_ends(source, builder, nodes, scale, taken)
     if options.scale == 1.0:
-        builder.units = state_unit(
-            source, nodes if read_names(builder).confidence >= LEAST_REPORT_CONFIDENCE else [], up
-        )
+        builder.units = state_unit(source, nodes, up, read_names(builder).confidence >= LEAST_REPORT_CONFIDENCE)
     builder.notes += source.notes
     return builder.build(), Columns(np.array(order, np.int64), np.array(factor))
 
@@ -260,36 +251,37 @@ def is_named(name: str, words: Iterable[str]) -> bool:
 
 def guess_metres(source: Source, nodes: list[BvhNode], up: str) -> float:
     """Return the metres per unit, guessed from the height of the person."""
-    height, name = guess_unit(nodes, up)
-    if not name:
+    height = measure_stature(nodes, up)
+    if height <= 0.0:
         source.note_oddity("has no height to guess its unit from; its numbers were taken as metres")
         return 1.0
-    source.note(f"scale='auto': the body is {height:g} units tall, taken as {name}: 1 unit = {UNITS[name]:g} m")
-    return UNITS[name]
+    unit = guess_person_unit(height)
+    source.note(
+        f"scale='auto': the body is {height:g} units tall, taken as {UNIT_NAMES[unit]}: 1 unit = {UNITS[unit]:g} m"
+    )
+    return UNITS[unit]
 
 
-def state_unit(source: Source, nodes: list[BvhNode], up: str) -> str:
-    """Return the unit suggested by the height of the person; the file's numbers are kept."""
-    height, name = guess_unit(nodes, up) if nodes else (0.0, "")
-    if not name:
+def state_unit(source: Source, nodes: list[BvhNode], up: str, is_person: bool) -> str:
+    """Return the unit suggested by the height of a person, or of a body too tall for metres; numbers are kept."""
+    height = measure_stature(nodes, up)
+    if height <= 0.0 or not (is_person or height > LARGEST_BODY):
         source.note("BVH has no unit; its numbers were taken as metres")
         return "m"
-    keep = "" if name == "metres" else "; its numbers were kept, scale='auto' makes them metres"
-    source.note(f"the body is {height:g} units tall, as in {name}{keep}")
-    return SHORT.get(name, "unknown")
+    unit = guess_person_unit(height)
+    keep = "" if unit == "m" else "; its numbers were kept, scale='auto' makes them metres"
+    source.note(f"the body is {height:g} units tall, as in {UNIT_NAMES[unit]}{keep}")
+    return unit
 
 
-def guess_unit(nodes: list[BvhNode], up: str) -> tuple[float, str]:
-    """Return the height in file units, and the unit that best fits a person's height ("" if the height is zero).
+def measure_stature(nodes: list[BvhNode], up: str) -> float:
+    """Return the height of the body in the file's unit.
 
     Some tools (LAFAN1) lay every bone along one axis of its joint, so that the body is not upright in its offsets. In
     that case the height is measured along the bones from head to foot.
     """
     height, along = float(np.ptp(find_places(nodes)[..., "xyz".index(up)])), measure_height(nodes)
-    height = along if along > LYING * height else height
-    if height <= 0.0:
-        return height, ""
-    return height, min(UNITS, key=lambda name: abs(np.log(height * UNITS[name] / STATURE)))
+    return along if along > LYING * height else height
 
 
 def measure_height(nodes: list[BvhNode]) -> float:

@@ -28,6 +28,7 @@ from poise.formats.gltf.skins import SkinJoints, read_bones, read_skins
 from poise.formats.quaternions import steady_signs
 from poise.formats.roles import give_roles
 from poise.formats.source import ReadOptions, Source, look_source
+from poise.formats.units import UNIT_NAMES, guess_unit
 from poise.kinematics import Motion
 from poise.model import Model, ModelBuilder
 from poise.model.attachments import UNITS
@@ -35,9 +36,6 @@ from poise.spatial import Rotation
 
 __all__ = ["Character", "read_body", "read_model", "read_motion"]
 
-
-TALL = 20.0
-"""A body larger than this [m] is taken for one in centimetres by ``scale="auto"``; a hundred times it, millimetres."""
 
 HARMLESS = (
     *("KHR_materials", "KHR_texture", "KHR_draco", "KHR_mesh", "KHR_lights", "KHR_xmp", "KHR_node_visibility"),
@@ -58,6 +56,7 @@ class Character:
         skins: The skins.
         bones: The node index of each VRM bone, by bone name.
         clips: The animations.
+        units: The unit of its lengths after reading.
     """
 
     document: Document
@@ -67,6 +66,7 @@ class Character:
     skins: list[SkinJoints]
     bones: dict[str, int]
     clips: list[GltfAnimation]
+    units: str
 
 
 def read_model(source: Source, options: ReadOptions) -> Model:
@@ -87,10 +87,11 @@ def read_body(source: Source, options: ReadOptions) -> Character:
     core = {joint for skin in skins for joint in skin.joints} | set(bones.values())
     kinds, roots = choose_kinds(document, nodes, order, core, clips)
     up = options.up or read_up(document)
-    options = replace(options, up=up, scale=find_scale(document, nodes, order, options))
+    scale, units = choose_scale(document, find_extent(nodes, order, core), options)
+    options = replace(options, up=up, scale=scale)
     limbs = make_joints(document, nodes, order, kinds, roots, options)
     add_notes(document, skins, bones, clips, options)
-    return Character(document, options, limbs, order, skins, bones, clips)
+    return Character(document, options, limbs, order, skins, bones, clips, units)
 
 
 def build(body: Character) -> Model:
@@ -100,7 +101,7 @@ def build(body: Character) -> Model:
     builder = ModelBuilder(Path(source.path).stem or "character")
     builder.source, builder.up = source.path, body.options.up or "y"
     builder.look = look_source(source, body.options) if body.document.read_items("meshes") else None
-    builder.units = read_units(body.document) if body.options.scale == 1.0 else "m"
+    builder.units = body.units
     try:
         add_joints(builder, limbs, body.order)
         bind = find_bind_pose(limbs, body.order, body.skins)
@@ -125,24 +126,30 @@ def read_roles(bones: dict[str, int]) -> dict[str, int]:
     return roles
 
 
-def find_scale(document: Document, nodes: list[GltfNode], order: list[int], options: ReadOptions) -> float:
-    """Return the scale in metres per unit; guessed for "auto"."""
-    source, up, units = document.source, read_up(document), read_units(document)
-    if options.scale not in ("auto", 1.0):
-        return float(options.scale)
+def find_extent(nodes: list[GltfNode], order: list[int], core: set[int]) -> float:
+    """Return the largest extent of the bones in the file's unit; of all nodes if the file has no bones."""
     with np.errstate(all="ignore"):
-        places = find_world_matrices(nodes, order)[:, :3, 3]
-        extent = float(np.nan_to_num((places.max(axis=0) - places.min(axis=0)).max(), posinf=0.0))
-    scale = 1.0 if extent <= TALL else 0.01 if extent <= TALL * 100 else 0.001
+        places = find_world_matrices(nodes, order)[sorted(core) or slice(None), :3, 3]
+        return float(np.nan_to_num((places.max(axis=0) - places.min(axis=0)).max(), posinf=0.0))
+
+
+def choose_scale(document: Document, extent: float, options: ReadOptions) -> tuple[float, str]:
+    """Return the scale in metres per unit, guessed for "auto", and the unit of the lengths after reading."""
+    source, up, stated = document.source, read_up(document), read_units(document)
+    if options.scale not in ("auto", 1.0):
+        return float(options.scale), "m"
+    unit = stated if stated != "m" else guess_unit(extent)
     if options.scale == "auto":
-        source.note(f"scale='auto': the body is {extent:.4g} units large, so a unit is taken as {scale:g} m")
-        return scale
-    kept = "" if scale == 1.0 else f", though it is {extent:.4g} large; scale='auto' would take a unit as {scale:g} m"
-    if units != "m":
-        source.note(f"in {units}, {up} is up, as the file says; its numbers were kept")
-        return 1.0
-    source.note(f"in metres, {up} is up, as {'glTF has it' if up == 'y' else 'the file says'}{kept}")
-    return 1.0
+        source.note(f"scale='auto': the body is {extent:.4g} units large, so a unit is taken as {UNITS[unit]:g} m")
+        return UNITS[unit], "m"
+    if unit == stated:
+        said = "glTF has it" if (up, unit) == ("y", "m") else "the file says"
+        kept = "" if unit == "m" else "; its numbers were kept"
+        source.note(f"in {UNIT_NAMES.get(unit, unit)}, {up} is up, as {said}{kept}")
+    else:
+        large = f"the body is {extent:.4g} units large, as in {UNIT_NAMES[unit]}, though glTF has metres"
+        source.note(f"{large}; its numbers were kept, scale='auto' makes them metres; {up} is up")
+    return 1.0, unit
 
 
 def read_up(document: Document) -> str:

@@ -30,6 +30,11 @@ class Collisions:
     parts: tuple[str, str]
 
     @property
+    def deepest(self) -> float:
+        """The depth of the deepest self-collision in the clip [m]."""
+        return float(self.depths.max())
+
+    @property
     def inside(self) -> NDArray[np.bool_]:
         """The flags of frames with a self-collision, (frames,)."""
         found: NDArray[np.bool_] = self.depths > 0.0
@@ -65,4 +70,4 @@ def find_collisions(clip: Motion) -> Collisions | None:
             gaps.argmin(axis=1),
         )
     deepest = pairs[which[int(np.argmax(depths))]]
-    return Collisions(depths, (capsules[deepest[0]].frame, capsules[deepest[1]].frame))
+    return Collisions(depths * model.metres_per_unit, (capsules[deepest[0]].frame, capsules[deepest[1]].frame))

@@ -301,7 +301,7 @@ def part_held(
 def explain(moved: Motion, contact: Contact, far: float, t: int, limits: Sequence[Limit]) -> str:
     """Return the reason why a contact fails at a frame: its error, and the active limits of the joints above it."""
     held = list_holding(moved, limits, t, moved.model.joints_above(contact.frame))
-    by = f"it is {1e3 * far:.2f} mm out of reach"
+    by = f"it is {1e3 * moved.model.metres_per_unit * far:.2f} mm out of reach"
     return f"{by}, {' and '.join(held[:3])}" if held else f"{by} next to the other contacts"
 
 

@@ -46,7 +46,7 @@ UNKNOWN = "unknown: no feet found; name them with motion.contacts(clip, points=[
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """The quality of a clip; lengths in millimetres, angles in radians.
+    """The quality of a clip; lengths in millimetres, whatever the unit of its file, angles in radians.
 
     Attributes:
         frames: The number of frames.
@@ -198,14 +198,15 @@ def measure_slip(clip: Motion, paths: list[tuple[Contact, Floats]], frames: int)
     touched = np.zeros(frames, dtype=bool)
     for contact, _ in paths:
         touched[contact.start : contact.end] = True
+    mm = 1e3 * clip.model.metres_per_unit
     slips, drift = (slips if slips.size else np.zeros(1)), (np.array(drifts) if drifts else np.zeros(1))
     return {
         "contact_share": float(touched.mean()),
-        "slip_mean": 1e3 * float(slips.mean()),
-        "slip_p95": 1e3 * float(np.percentile(slips, 95.0)),
-        "slip_max": 1e3 * float(slips.max()),
-        "drift_mean": 1e3 * float(drift.mean()),
-        "drift_max": 1e3 * float(drift.max()),
+        "slip_mean": mm * float(slips.mean()),
+        "slip_p95": mm * float(np.percentile(slips, 95.0)),
+        "slip_max": mm * float(slips.max()),
+        "drift_mean": mm * float(drift.mean()),
+        "drift_max": mm * float(drift.max()),
     }
 
 
@@ -220,10 +221,11 @@ def measure_floor(clip: Motion, ledger: Contacts, paths: list[tuple[Contact, Flo
     depths = np.zeros(len(clip))
     for frame, point, floor in find_lowest(clip.model, ledger, STAIR_DEPTH_M * measure_size(clip)):
         depths = np.maximum(depths, floor - clip.positions(frame, point) @ up)
+    metres = clip.model.metres_per_unit
     return {
-        "height_mean": 1e3 * float(off.mean()),
-        "sink_max": 1e3 * float(depths.max()),
-        "sink_share": float((depths > 1e-3).mean()),
+        "height_mean": 1e3 * metres * float(off.mean()),
+        "sink_max": 1e3 * metres * float(depths.max()),
+        "sink_share": float((metres * depths > 1e-3).mean()),
     }
 
 
@@ -283,7 +285,7 @@ def measure_collisions(clip: Motion) -> tuple[float | None, float | None]:
     found = find_collisions(clip)
     if found is None:
         return None, None
-    return 1e3 * max(float(found.depths.max()), 0.0), float(found.inside.mean())
+    return 1e3 * max(found.deepest, 0.0), float(found.inside.mean())
 
 
 def measure_ranges(clip: Motion) -> tuple[Floats, NDArray[np.bool_]]:
@@ -314,5 +316,6 @@ def measure_tracking(clip: Motion, source: Motion | None) -> tuple[float | None,
     names = [] if source is None else [name for name in clip.model.frames if name in source.model.frames]
     if source is None or not names:
         return None, None
-    far = np.stack([np.linalg.norm(clip.positions(n) - source.positions(n), axis=1) for n in names])
+    ours, theirs = clip.model.metres_per_unit, source.model.metres_per_unit
+    far = np.stack([np.linalg.norm(ours * clip.positions(n) - theirs * source.positions(n), axis=1) for n in names])
     return 1e3 * float(far.mean()), 1e3 * float(np.percentile(far, 95.0))

@@ -122,7 +122,8 @@ class Track:
         errors, fps = self.errors[name], self.motion.fps
         worst = int(np.argmax(np.where(self._find_misses(name), errors[:, 0] + errors[:, 1], -1.0)))
         metres, radians = errors[worst]
-        what = [f"{1e3 * metres:.1f} mm"] if metres > self.tolerances[name][0] else []
+        mm = 1e3 * self.motion.model.metres_per_unit * metres
+        what = [f"{mm:.1f} mm"] if metres > self.tolerances[name][0] else []
         what += [f"{radians:.3f} rad"] if radians > self.tolerances[name][1] else []
         held = list_holding(self.motion, self.limits, worst)
         by = f", with {' and '.join(held[:3])}" if held else ""

@@ -81,7 +81,7 @@ def describe_collisions(track: Track) -> list[str]:
     return [
         f"Parts of the body are in each other in {int(inside.sum())} of {len(inside)} frames "
         f"({tell_runs(find_runs(inside))}), most at frame {found.worst} ({found.worst / track.motion.fps:.2f} s), "
-        f"{one!r} and {other!r} by {1e3 * found.depths.max():.2g} mm"
+        f"{one!r} and {other!r} by {1e3 * found.deepest:.2g} mm"
         + (
             ", which Clearance does not look at or could not keep."
             if limited

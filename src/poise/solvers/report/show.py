@@ -50,7 +50,7 @@ def say_length(length: float, digits: int = 3, units: str = "m") -> str:
 def choose_unit(length: float, units: str = "m") -> tuple[str, float]:
     """Return the most readable unit for a length, and its size: m to nm for metres, otherwise the unit itself."""
     if units != "m" or length < 1e-12:
-        return ("units" if units == "unknown" else units), 1.0 if length >= 1e-12 else np.inf
+        return ("units" if units in ("unknown", "cmu") else units), 1.0 if length >= 1e-12 else np.inf
     return next(((unit, size) for unit, size in UNITS if 1.0005 * length >= size), UNITS[-1])
 
 

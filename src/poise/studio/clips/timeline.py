@@ -269,7 +269,7 @@ def measure_slip(motion: Motion, ledger: Contacts) -> Floats:
     for contact in ledger:
         path = motion.positions(contact.frame, contact.point)[contact.start : contact.end]
         across = path - np.outer(path @ up, up)
-        slips = 1e3 * np.linalg.norm(np.diff(across, axis=0), axis=1)
+        slips = 1e3 * motion.model.metres_per_unit * np.linalg.norm(np.diff(across, axis=0), axis=1)
         rows = slice(contact.start + 1, contact.end)
         out[rows] = np.maximum(out[rows], slips)
     return out
