@@ -110,7 +110,7 @@ def list_parts(model: Model, q: ArrayLike, up: Floats) -> Body:
     places = {name: world[i] for i, name in enumerate(model.frames)}
     owner: dict[str | None, str | None] = {None: None}
     members: dict[str, list[str]] = {}
-    for name in (model.layout.frames[i] for i in model.layout.order):
+    for name in (model.layout.frames[i] for i in model.layout.order if i < len(model.frames)):
         frame = model.frame(name)
         joint = None if frame.joint is None else model.joint(frame.joint)
         own = owner[frame.parent]

@@ -7,8 +7,8 @@ from poise.kinematics.carriers import find_first
 from poise.kinematics.samples import TURNS_FREELY
 from poise.model import Model
 from poise.model.derive import remodel, with_subject
+from poise.model.layout import name_frame
 from poise.model.memo import keep_with_model
-from poise.model.spec import FrameSpec, JointSpec
 
 __all__ = ["NEEDED", "cut_out", "find_carrier", "list_carried", "list_people", "name_person", "single_out"]
 
@@ -79,8 +79,3 @@ def cut_out(model: Model, person: str) -> Model:
     """Return one person of several as a separate model, with its parent joints and its example poses."""
     frames = {*model.subtree(person).frames, person, *model.ancestors(person)}
     return remodel(model, [spec for spec in model.layout.specs if name_frame(spec) in frames])
-
-
-def name_frame(spec: JointSpec | FrameSpec) -> str:
-    """Return the name of the frame that a spec defines."""
-    return spec.frame if isinstance(spec, JointSpec) else spec.name

@@ -17,13 +17,14 @@ from poise.anatomy.stance_frames import stand_on
 from poise.arrays import Floats
 from poise.errors import name_not_found
 
-__all__ = ["Role", "Roles", "find_table_place"]
+__all__ = ["Role", "Roles", "find_table_place", "is_role_name"]
 
 TRUNK = ("pelvis", "spine_1", "spine_2", "chest", "upper_chest", "neck", "head", "head_top", "eyes", "jaw")
 LIMBS = (
     *("clavicle", "shoulder", "elbow", "forearm", "wrist", "hand"),
     *("hip", "knee", "ankle", "foot", "heel", "ball", "toe"),
 )
+FINGERS_PLACE = 2  # of roles that are neither trunk nor limbs, in tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +151,11 @@ class Roles(Mapping[str, str]):
         return "\n".join(lines)
 
 
+def is_role_name(name: str) -> bool:
+    """Return whether a name means a part of the trunk or of a limb, such as "head" or "hand_l"."""
+    return find_table_place(name)[0] < FINGERS_PLACE
+
+
 def find_table_place(role: str) -> tuple[int, int, str, str]:
     """Return the sort key of a role in tables: trunk, then limbs from the body outwards, then fingers."""
     if role in TRUNK:
@@ -157,4 +163,4 @@ def find_table_place(role: str) -> tuple[int, int, str, str]:
     part, _, side = role.rpartition("_")
     if part in LIMBS:
         return 1, LIMBS.index(part), side, role
-    return 2, 0, side, role
+    return FINGERS_PLACE, 0, side, role

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -61,6 +61,8 @@ def encode_model(model: Model) -> dict[str, Any]:
 def encode_frame(spec: FrameSpec) -> dict[str, Any]:
     """Return a frame as plain values."""
     values = encode_fields(spec)
+    if spec.listed:
+        del values["listed"]
     return {"frame": values.pop("name"), **values}
 
 
@@ -150,7 +152,8 @@ def build_model(values: Mapping[str, Any]) -> Model:
 def decode_frame(values: Mapping[str, Any]) -> FrameSpec:
     """Return the frame described by plain values."""
     offset = decode_offset(values["offset"])
-    return FrameSpec.make(values["frame"], values["parent"], offset, values["mass"], values["center"])
+    spec = FrameSpec.make(values["frame"], values["parent"], offset, values["mass"], values["center"])
+    return replace(spec, listed=bool(values.get("listed", True)))
 
 
 def decode_joint(values: Mapping[str, Any]) -> JointSpec:

@@ -108,7 +108,7 @@ def _find_limb(model: Model, frame: str, moves: NDArray[np.bool_]) -> list[str] 
 
     Joints that slide or follow another one, between the frame and the shoulder, are not supported.
     """
-    index = model.frames.index(model.frame(frame).name)
+    index = model.layout.frames.index(model.frame(frame).name)
     velocities = core.limb_velocities(
         model.native_body, index, np.array(model.rest), moves.astype(np.float64), model.length
     )

@@ -85,6 +85,9 @@ def add_spec(model: Model, spec: FrameSpec) -> Model:
     """Return the model with one more frame."""
     if spec.name in model.frames:
         raise InvalidValue(f"model {model.name!r} already has a frame called {spec.name!r}; choose another name.")
+    while spec.parent is not None and not model.frame(spec.parent).listed:  # an unlisted frame has no children
+        above = model.frame(spec.parent)
+        spec = replace(spec, parent=above.parent, offset=above.offset @ spec.offset)
     return remodel(model, [*model.layout.specs, spec])
 
 

@@ -13,7 +13,7 @@ from poise.model.joints.joint import Mimic
 from poise.model.joints.kinds import KINDS
 from poise.model.spec import FrameSpec, JointSpec
 
-__all__ = ["Layout", "lay_out"]
+__all__ = ["Layout", "is_listed", "lay_out", "name_frame"]
 
 Spec = JointSpec | FrameSpec
 
@@ -23,8 +23,9 @@ class Layout:
     """The tree of a model.
 
     Attributes:
-        specs: In declaration order, each parent by the name of its frame.
-        frames: Frame names in declaration order; frame i belongs to specs[i].
+        specs: In declaration order, unlisted frames last, each parent by the name of its frame.
+        frames: Frame names in the same order; frame i belongs to specs[i].
+        listed: The first of these names, without those of unlisted frames.
         parents: Index of each frame's parent; -1 for the world.
         order: Frame indices in depth-first order, parents first.
         q_slices: Slice of q for each joint (a follower has its leader's).
@@ -36,6 +37,7 @@ class Layout:
 
     specs: tuple[Spec, ...]
     frames: tuple[str, ...]
+    listed: tuple[str, ...]
     parents: tuple[int, ...]
     order: tuple[int, ...]
     q_slices: dict[str, slice]
@@ -54,7 +56,8 @@ def lay_out(specs: Sequence[Spec]) -> Layout:
     """Compile specs into a tree."""
     if not specs:
         raise InvalidModel("a model needs at least one joint or frame: call add_joint or add_frame first.")
-    frames = tuple(spec.frame if isinstance(spec, JointSpec) else spec.name for spec in specs)
+    specs = put_unlisted_last(specs)
+    frames = tuple(map(name_frame, specs))
     parents = resolve_parents(specs, frames)
     order = sort_depth_first(parents, frames)
     specs = [hang_on(spec, None if i < 0 else frames[i]) for spec, i in zip(specs, parents, strict=True)]
@@ -62,7 +65,25 @@ def lay_out(specs: Sequence[Spec]) -> Layout:
     mimics = {name: find_leader(joints, name) for name, spec in joints.items() if spec.mimic}
     q_slices, v_slices = give_indices(joints, mimics)
     lower, upper = pull_back(joints, mimics, v_slices)
-    return Layout(tuple(specs), frames, parents, order, q_slices, v_slices, mimics, lower, upper)
+    listed = frames[: sum(map(is_listed, specs))]
+    return Layout(tuple(specs), frames, listed, parents, order, q_slices, v_slices, mimics, lower, upper)
+
+
+def put_unlisted_last(specs: Sequence[Spec]) -> list[Spec]:
+    """Return the specs with unlisted frames last, without those whose name a listed frame has."""
+    listed = [spec for spec in specs if is_listed(spec)]
+    taken = {*map(name_frame, listed)} if len(listed) < len(specs) else set()
+    return listed + [spec for spec in specs if not is_listed(spec) and spec.name not in taken]
+
+
+def is_listed(spec: Spec) -> bool:
+    """Return whether the frame of a spec has a row in `fk(q)`."""
+    return isinstance(spec, JointSpec) or spec.listed
+
+
+def name_frame(spec: Spec) -> str:
+    """Return the name of the frame of a spec."""
+    return spec.frame if isinstance(spec, JointSpec) else spec.name
 
 
 def resolve_parents(specs: Sequence[Spec], frames: tuple[str, ...]) -> tuple[int, ...]:

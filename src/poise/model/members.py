@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from poise.model.joints.joint import Frame, Joint
 from poise.model.joints.kinds import KINDS
-from poise.model.layout import Layout
+from poise.model.layout import Layout, is_listed
 from poise.model.spec import JointSpec
 
 __all__ = ["freeze_flags", "list_ranged", "make_frames", "make_joints", "measure_length"]
@@ -59,7 +59,7 @@ def make_frames(layout: Layout) -> dict[str, Frame]:
     for spec, name, parent in zip(layout.specs, layout.frames, layout.parents, strict=True):
         joint = spec.name if isinstance(spec, JointSpec) else None
         above = None if parent < 0 else layout.frames[parent]
-        out[name] = Frame(name, above, joint, spec.offset, spec.mass, spec.center)
+        out[name] = Frame(name, above, joint, spec.offset, spec.mass, spec.center, is_listed(spec))
     return out
 
 
@@ -70,7 +70,8 @@ def measure_length(layout: Layout) -> float:
     its points from the joint.
     """
     reach: dict[int, float] = {-1: 0.0}
-    for i in layout.order:
+    last = len(layout.listed)
+    for i in (i for i in layout.order if i < last):
         spec = layout.specs[i]
         step = float(np.linalg.norm(spec.offset.translation))
         if isinstance(spec, JointSpec) and spec.path is not None:

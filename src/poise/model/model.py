@@ -115,6 +115,7 @@ class Model(NotebookCell):
         attached = (attached or Attachments()).check(layout)
         table = make_kernel_table(layout)
         table["aliases"] += [(role, layout.frames.index(frame)) for role, frame in attached.roles if frame]
+        table["aliases"] += [(name, i) for i, name in enumerate(layout.frames) if i >= len(layout.listed)]
         joints = make_joints(layout)
         own = [joint for joint in joints if joint.nv]
         rest = np.concatenate([np.zeros(0), *(joint.rest for joint in own)])
@@ -132,10 +133,10 @@ class Model(NotebookCell):
             "metres_per_unit": UNITS[attached.units],
             "attachments": attached,
             "layout": layout,
-            "native_body": Body(table),
+            "native_body": Body({**table, "frame_names": list(layout.listed)}),
             "nq": table["nq"],
             "nv": table["nv"],
-            "frames": layout.frames,
+            "frames": layout.listed,
             "joints": joints,
             "_joints": {joint.name: joint for joint in joints},
             "_frames": {},
@@ -199,7 +200,7 @@ class Model(NotebookCell):
     def frame(self, name: str | Frame) -> Frame:
         """Return the frame with this name, or the frame of the joint or role with this name.
 
-        A frame's own name takes precedence, then a joint's, then a role's, such as "hand_l".
+        A frame's own name takes precedence, then a joint's, then a role's, such as "hand_l", then a geom's of an MJCF.
 
         Raises:
             NameNotFound: Nothing has this name; the message lists the closest names.
@@ -208,10 +209,12 @@ class Model(NotebookCell):
             self._frames.update(make_frames(self.layout))
         asked = get_name(name)
         found = self._frames.get(asked)
-        if found is None and asked in self._joints:
-            found = self._frames[self._joints[asked].frame]
-        if found is None and asked in self.roles:
-            found = self._frames[self.roles[asked]]
+        if found is not None and found.listed:
+            return found
+        if asked in self._joints:
+            return self._frames[self._joints[asked].frame]
+        if asked in self.roles:
+            return self._frames[self.roles[asked]]
         if found is None:
             raise name_not_found("frame", asked, (*self._frames, *self.roles))
         return found
@@ -260,9 +263,12 @@ class Model(NotebookCell):
             each = [self.fk(q, one) for one in frame]
             return np.stack(each, axis=-3) if each else np.empty((*np.shape(q)[:-1], 0, 4, 4))
         try:
-            return self.native_body.fk(q, frame)
+            T = self.native_body.fk(q, frame)
         except NameNotFound:  # possibly a role that was not used before
-            return self.native_body.fk(q, derive.resolve_role(self, frame))
+            T = self.native_body.fk(q, derive.resolve_role(self, frame))
+        if frame is None and len(self.frames) < len(self.layout.frames):
+            return T[..., : len(self.frames), :, :]
+        return T
 
     def jacobian(
         self,

@@ -22,13 +22,14 @@ __all__ = ["FrameSpec", "JointSpec"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FrameSpec:
-    """A frame as declared."""
+    """A frame as declared; one that is not `listed` has a name, but no row in `fk(q)`."""
 
     name: str
     parent: str | None
     offset: Transform
     mass: float
     center: Floats
+    listed: bool = True
 
     @classmethod
     def make(cls, name: str, parent: Any, offset: Any, mass: float, center: ArrayLike) -> FrameSpec:
@@ -44,7 +45,8 @@ class FrameSpec:
 
     def key(self) -> tuple[Any, ...]:
         """Return the content as a tuple that can be compared."""
-        return self.name, self.parent, self.offset, self.mass, (self.center + 0.0).tobytes()  # without negative zeros
+        center = (self.center + 0.0).tobytes()  # without negative zeros
+        return self.name, self.parent, self.offset, self.mass, center, self.listed
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,7 +14,7 @@ def draw_tree(model: Tree) -> str:
     """Return the tree as text, one line per joint or frame; chains are not indented, branches are."""
     layout = model.layout
     children: dict[int, list[int]] = {}
-    for i in layout.order:
+    for i in (i for i in layout.order if i < len(model.frames)):
         children.setdefault(layout.parents[i], []).append(i)
     lines = [write_headline(model)]
     stack = indent_children(children.get(-1, []), "  ")

@@ -99,8 +99,8 @@ def has_free_base(model: Model) -> bool:
 
 def is_on_ground(model: Model, q: NDArray[np.float64], frame: str) -> bool:
     """Return whether a frame is at the height of the lowest one."""
-    height = model.fk(q)[:, model.up_axis, 3]
-    return bool(height[model.frames.index(frame)] < float(height.min()) + GROUND_LAYER * model.length)
+    heights, own = model.fk(q)[:, model.up_axis, 3], model.fk(q, frame)[model.up_axis, 3]
+    return bool(own < float(heights.min()) + GROUND_LAYER * model.length)
 
 
 def list_end_frames(model: Model) -> list[str]:

@@ -75,7 +75,7 @@ class LimitTables:
                 first, second = len(terms), len(terms) + len(row.terms)
                 terms += row.terms
             limits.append((row.op, first, second, row.numbers, row.distance))
-        index = {name: k for k, name in enumerate(model.frames)}
+        index = {name: k for k, name in enumerate(model.layout.frames)}
         placed = [(index[model.frame(c.frame).name], (*c.a, *c.b, c.radius)) for c in capsules]
         return {"limits": limits, "capsules": placed, "cones": list(cones), "terms": terms}
 

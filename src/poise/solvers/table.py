@@ -242,7 +242,7 @@ def make_goal_table(
 
 def find_frame_index(model: Model, frame: str | None) -> int:
     """Return the index of a frame in model.frames, or -1 for None. Raises NameNotFound with the closest names."""
-    return -1 if frame is None else model.frames.index(model.frame(frame).name)
+    return -1 if frame is None else model.layout.frames.index(model.frame(frame).name)
 
 
 LIGHT_DAMPING = 1e-2  # the damping at the goal, relative to the square of the smallest weight
@@ -329,7 +329,7 @@ def find_stiffness(model: Model) -> NDArray[np.float64]:
     sweep about equal lengths.
     """
     swing: dict[str | None, float] = {}
-    for name in reversed([model.layout.frames[i] for i in model.layout.order]):
+    for name in reversed([model.layout.frames[i] for i in model.layout.order if i < len(model.frames)]):
         frame = model.frame(name)
         reach = swing.get(name, 0.0) + measure_bone(model, frame)
         swing[frame.parent] = max(swing.get(frame.parent, 0.0), reach)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from poise.formats.mjcf.assets import Assets
-from poise.formats.mjcf.shapes import add_shapes
+from poise.formats.mjcf.shapes import add_shapes, list_geom_frames
 from poise.formats.roles import give_roles
 from poise.formats.source import ReadOptions, Source, look_source, quote_names
 from poise.formats.units import adjust_model
@@ -87,6 +87,7 @@ def build(compiled: SimpleNamespace, assets: Assets, source: Source, options: Re
     body = BodyReader(compiled, builder, source, UniqueNames(compiled, source))
     body.add_all(free_base=options.base == "free")
     add_shapes(compiled, assets, builder, source, body.names.bodies)
+    builder.extend(list_geom_frames(compiled, body.names.bodies, body.names.frames | set(body.names.joints)))
     body.add_poses()
     builder.notes[:0] = source.notes
     if options.scale == "auto":

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from poise.anatomy.report import is_role_name
 from poise.formats.mjcf.assets import Assets, MjcfMesh
 from poise.formats.mjcf.safe_xml import NO_FILE
 from poise.formats.source import Source
 from poise.model import Box, Capsule, Cylinder, Mesh, ModelBuilder, Sphere
 from poise.model.geometry.shapes import Geometry
+from poise.model.spec import FrameSpec
 from poise.spatial import Rotation, Transform
 
-__all__ = ["add_shapes"]
+__all__ = ["add_shapes", "list_geom_frames"]
 
 NAMES = ("plane", "hfield", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh", "sdf")  # mjtGeom
 DEFAULT_COLOR = (0.5, 0.5, 0.5, 1.0)
@@ -42,6 +45,20 @@ def add_shapes(m: SimpleNamespace, assets: Assets, builder: ModelBuilder, source
         source.note("geoms without a shape here: " + ", ".join(f"{n} {kind}" for kind, n in left.items()))
     if (m.geom_type == NAMES.index("ellipsoid")).any():
         source.note("ellipsoids became the boxes around them")
+
+
+def list_geom_frames(m: Any, bodies: list[str], taken: set[str]) -> list[FrameSpec]:
+    """List unlisted frames at the centres of the named geoms, without names that have another meaning.
+
+    Feet often exist as geoms only. The centre of a mesh is that of its inertia, as in MuJoCo.
+    """
+    frames: dict[str, FrameSpec] = {}
+    for i, name in enumerate(m.names["geom"]):
+        if name and name not in taken and not is_role_name(name) and is_finite(m, i):
+            offset = Transform(Rotation(np.array(m.geom_quat[i])), np.array(m.geom_pos[i]))
+            spec = FrameSpec.make(name, bodies[m.geom_bodyid[i]], offset, 0.0, (0.0, 0.0, 0.0))
+            frames.setdefault(name, replace(spec, listed=False))
+    return list(frames.values())
 
 
 def make_solid(m: Any, kind: str, i: int) -> tuple[Geometry, Transform] | None:

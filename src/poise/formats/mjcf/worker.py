@@ -86,6 +86,7 @@ def list_facts(mujoco: Any, model: Any) -> tuple[dict[str, Any], dict[str, Any]]
         "body": (mujoco.mjtObj.mjOBJ_BODY, model.nbody),
         "joint": (mujoco.mjtObj.mjOBJ_JOINT, model.njnt),
         "site": (mujoco.mjtObj.mjOBJ_SITE, model.nsite),
+        "geom": (mujoco.mjtObj.mjOBJ_GEOM, model.ngeom),
         "key": (mujoco.mjtObj.mjOBJ_KEY, model.nkey),
     }
     words: dict[str, Any] = {name: int(getattr(model, name)) for name in SIZES}

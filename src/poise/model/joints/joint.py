@@ -189,6 +189,7 @@ class Frame(Named):
         offset: From the parent frame; for a joint's child frame, at q = 0.
         mass: Mass attached here [kg].
         center: Centre of that mass in this frame [m].
+        listed: Whether `model.frames` lists it; the geoms of an MJCF file have a name only.
     """
 
     name: str
@@ -197,6 +198,7 @@ class Frame(Named):
     offset: Transform
     mass: float
     center: Floats
+    listed: bool = True
 
     def __str__(self) -> str:
         return self.name
