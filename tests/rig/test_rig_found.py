@@ -79,3 +79,16 @@ def test_a_frozen_root_keeps_its_quaternion_to_the_bit_while_a_limb_is_bent() ->
         for _ in range(6):
             rig.update()
             assert (rig.q[root] == before[root]).all()
+
+
+def test_a_rig_begins_in_the_pose_called_home():
+    builder = poise.ModelBuilder("arm")
+    builder.add_joint("shoulder", None, "revolute", axis=(0, 1, 0), lower=-1.0, upper=1.0)
+    builder.add_joint("elbow", "shoulder", "revolute", axis=(0, 1, 0), lower=-1.0, upper=1.0, offset=(1, 0, 0))
+    builder.add_frame("hand", "elbow", (1, 0, 0))
+    rest = builder.build().rest
+    builder.add_pose("home", [0.5, 2.0])
+    model = builder.build()
+    assert np.array_equal(model.rest, rest)
+    assert poise.Rig(model).q == pytest.approx([0.5, 1.0])  # within the joint ranges
+    assert poise.Rig(model, model.rest).q == pytest.approx(rest)

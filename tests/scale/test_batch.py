@@ -373,3 +373,15 @@ def test_answers_that_are_made_later_can_be_copied_and_pickled() -> None:
         np.testing.assert_array_equal(twin.errors[tip], batch.errors[tip])
     with pytest.raises(AttributeError, match="colour"):
         _ = later.colour
+
+
+def test_a_frame_means_reach() -> None:
+    arm = poise.load("ur5e")
+    T = arm.fk(arm.random(np.random.default_rng(0), 5), "tool0")
+    for targets, goal in ((T, Reach("tool0", np.eye(4))), (T[:, :3, 3], Reach("tool0", np.zeros(3)))):
+        named, plain = (poise.solve_batch(arm, each, targets) for each in ("tool0", goal))
+        np.testing.assert_array_equal(named.q, plain.q)
+    given = poise.solve_batch(arm, arm.frame("tool0"), {"tool0": T})
+    assert given.reached.all()
+    with pytest.raises(NameNotFound, match="tool1"):
+        poise.solve_batch(arm, "tool1", T)

@@ -254,3 +254,25 @@ def test_control_c_is_heard_at_once() -> None:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
+
+
+def test_progress_is_shown_on_request(capsys, monkeypatch):
+    monkeypatch.setattr(maps, "ROWS", 100)
+    monkeypatch.setattr("poise.batch.progress_line.FIRST_REPORT_S", 0.0)
+    monkeypatch.setattr("poise.batch.progress_line.BETWEEN_REPORTS_S", 0.0)
+    options = {"spacing": 0.3, "directions": 12, "turns": 2}
+    arm = poise.load("ur5e")
+    quiet = poise.reach_map(arm, "tool0", **options)
+    assert capsys.readouterr().err == ""  # not a terminal
+    told = poise.reach_map(arm, "tool0", progress=True, **options)
+    shown = capsys.readouterr().err
+    assert " poses, " in shown
+    assert shown.endswith("\r")
+    np.testing.assert_array_equal(told.reached, quiet.reached)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    poise.reach_map(arm, "tool0", **options)
+    assert " poses, " in capsys.readouterr().err
+    poise.reach_map(arm, "tool0", progress=False, **options)
+    assert capsys.readouterr().err == ""
+    with pytest.raises(InvalidValue, match="True or False"):
+        poise.reach_map(arm, "tool0", progress="yes", **options)

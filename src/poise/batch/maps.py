@@ -22,6 +22,7 @@ from poise.arrays import Floats
 from poise.batch.device import is_on_device
 from poise.batch.orientations import MOST_DIRECTIONS, orient, read_directions
 from poise.batch.places import MapQuery, find_plane, hold_root, lay_grid, read_spacing
+from poise.batch.progress_line import watch_progress
 from poise.batch.solution import CODES, copy_to_host
 from poise.batch.solver import BatchSolver, read_count
 from poise.batch.voxels import ReachMap
@@ -56,7 +57,7 @@ def reach_map(
     manipulability: bool = False,
     threads: int | None = None,
     device: str = "cpu",
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> ReachMap:
     """Map the fraction of orientations that a frame reaches at every position around a body.
 
@@ -69,7 +70,8 @@ def reach_map(
         directions: The number of directions of the frame's axis, spread evenly; or the directions themselves, (n, 3).
             With 0, only positions are tested, in any orientation.
         turns: The number of rotations about the axis for each direction.
-        progress: A function called with (poses done, poses) from time to time, and at the end.
+        progress: A function called with (poses done, poses) from time to time, and at the end; or whether to show them
+            on stderr (default: on a terminal and in a notebook, after two seconds).
         axis: The frame's axis that points along the directions: "x", "y", "z", "-z", ..., or three numbers.
         box: The region to map, two opposite corners [m], (2, 3) (default: everything within the distance bounds).
         tolerance: The tolerance of a pose, as in `Reach`.
@@ -83,12 +85,13 @@ def reach_map(
     Raises:
         InvalidValue: An option is out of range, or the map is unbounded and no box is given.
     """
-    if progress is not None and not callable(progress):
-        raise InvalidValue(f"progress is {progress!r}; it must be a function of (poses done, poses).")
+    if not (progress is None or isinstance(progress, bool) or callable(progress)):
+        raise InvalidValue(f"progress is {progress!r}; it must be a function of (poses done, poses), True or False.")
     problem = MapProblem.prepare(
         model, frame, spacing, directions, turns, axis, box, tolerance, manipulability, threads, device
     )
-    return problem.finish(*problem.solve(problem.asked, progress))
+    with watch_progress(progress, "poses") as report:
+        return problem.finish(*problem.solve(problem.asked, report))
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 from typing import Any
@@ -18,10 +18,11 @@ from poise.batch.outputs import Outputs
 from poise.batch.rowwise import explore_rowwise, prove_rowwise, solve_rowwise
 from poise.batch.solution import BatchSolution
 from poise.errors import InvalidValue, name_not_found
-from poise.goals import Goal
+from poise.goals import Goal, Reach
+from poise.kinematics.pose import check_model
 from poise.limits import Limit
 from poise.methods import Method
-from poise.model import Model
+from poise.model import Frame, Model
 from poise.native import core
 from poise.solvers import Solver
 from poise.solvers.keywords import refuse_unknown
@@ -245,7 +246,7 @@ def read_dtype(dtype: Any) -> np.dtype[Any]:
 @refuse_unknown
 def solve_batch(
     model: Model,
-    goals: Iterable[Goal] | Goal,
+    goals: Iterable[Goal] | Goal | str | Frame,
     targets: Any,
     starts: Any = None,
     *,
@@ -273,7 +274,7 @@ def solve_batch(
 
     Args:
         model: The body.
-        goals: One goal or several; their own targets apply if `targets` has none.
+        goals: One goal or several; their own targets apply if `targets` has none. A frame means `Reach` of its targets.
         targets: (B, 3), (B, 3, 3) or (B, 4, 4) for one goal, (B, 2) for positions of a planar body, or {goal name:
             array}. An invalid row becomes INVALID; the other rows are not affected.
         starts: (B, nq) or (nq,) (default: the rest pose).
@@ -307,7 +308,7 @@ def solve_batch(
     check_start(model, starts, stacklevel=4)
     solver = BatchSolver(
         model,
-        goals,
+        reach_targets(model, goals, targets) if isinstance(goals, (str, Frame)) else goals,
         restarts=restarts,
         seed=seed,
         threads=threads,
@@ -325,3 +326,11 @@ def solve_batch(
         mode=mode,
     )
     return solver.solve(targets, starts, out=out, progress=progress)
+
+
+def reach_targets(model: Model, frame: str | Frame, targets: Any) -> Reach:
+    """Return the goal of a frame alone: its position, or also its rotation if the targets are transforms (B, 4, 4)."""
+    check_model(model)
+    rows = next(iter(targets.values()), ()) if isinstance(targets, Mapping) else targets
+    shape = rows.shape if hasattr(rows, "shape") else np.shape(rows)
+    return Reach(model.frame(frame).name, np.eye(4) if shape[-2:] == (4, 4) else np.zeros(3), name=str(frame))

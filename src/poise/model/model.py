@@ -208,8 +208,7 @@ class Model(NotebookCell):
         if not self._frames:
             self._frames.update(make_frames(self.layout))
         asked = get_name(name)
-        found = self._frames.get(asked)
-        if found is not None and found.listed:
+        if (found := self._frames.get(asked)) is not None and found.listed:
             return found
         if asked in self._joints:
             return self._frames[self._joints[asked].frame]
@@ -266,9 +265,8 @@ class Model(NotebookCell):
             T = self.native_body.fk(q, frame)
         except NameNotFound:  # possibly a role that was not used before
             T = self.native_body.fk(q, derive.resolve_role(self, frame))
-        if frame is None and len(self.frames) < len(self.layout.frames):
-            return T[..., : len(self.frames), :, :]
-        return T
+        unlisted = frame is None and len(self.layout.frames) - len(self.frames)
+        return T[..., :-unlisted, :, :] if unlisted else T
 
     def jacobian(
         self,

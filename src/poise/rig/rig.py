@@ -35,7 +35,7 @@ from poise.rig.snapshot import Blend, HandleGoal, Pole, Snapshot, set_entry, wit
 from poise.rig.solver_factory import SolverMaker, make_solver
 from poise.rig.solvers import RigSolvers
 from poise.rig.standing.balance import find_fall, say_why
-from poise.rig.state import RigState, read_pose
+from poise.rig.state import RigState, find_first_pose, read_pose
 from poise.rig.targets import find_default_axis, find_limb_axis, read_target
 from poise.solvers import Solution
 from poise.solvers.options import check_whole
@@ -61,7 +61,7 @@ class Rig:
 
     Args:
         model: The body.
-        pose: The first pose; its rest pose by default.
+        pose: The first pose; by default the model's pose "home", clamped to the joint ranges, or else its rest pose.
         limits: Further limits, such as Clearance().
         balance: "auto" keeps the centre of mass over the feet that are pinned or planted; a Balance goal or a list of
             supports keeps it over those; None or False switches balance off.
@@ -94,7 +94,7 @@ class Rig:
     ) -> None:
         check_model(model)
         self.model = model
-        start = read_pose(model, pose)
+        start = read_pose(model, find_first_pose(model) if pose is None else pose)
         self.handles = Handles(model, start)
         self.history = RigHistory(Snapshot(q=start, shown=start))
         self.state = RigState(self.handles, self.history)

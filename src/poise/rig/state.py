@@ -16,7 +16,7 @@ from poise.rig.handles import Handles
 from poise.rig.history import RigHistory
 from poise.spatial import Transform
 
-__all__ = ["RigState", "read_pose"]
+__all__ = ["RigState", "find_first_pose", "read_pose"]
 
 
 class RigState:
@@ -81,6 +81,12 @@ class RigState:
         own = {name: goal for name, goal in self._history.now.places.items() if name in keep}
         frozen = other._history.now.frozen
         self._history.now = replace(self._history.now, places={**theirs, **own}, frozen=frozen)
+
+
+def find_first_pose(model: Model) -> Floats:
+    """Return the pose in which a rig begins: the keyframe "home" of a robot's file, otherwise the rest pose."""
+    home = model.poses.get("home")
+    return model.rest if home is None else model.clamp(home)
 
 
 def read_pose(model: Model, pose: Pose | ArrayLike | None) -> Floats:
