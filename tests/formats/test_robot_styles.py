@@ -41,6 +41,15 @@ def test_what_is_saved_in_a_style_is_read_back_for_its_body(name, tmp_path):
         np.testing.assert_allclose(np.abs(model.difference(motion.q, back.q)).max(), 0.0, atol=2e-8)
 
 
+def test_both_styles_name_the_joints(tmp_path):
+    model = make_machine()
+    head = poise.save(sway(model), tmp_path / "a.csv", style="unitree").read_text().splitlines()[0]
+    names = np.load(poise.save(sway(model), tmp_path / "a.npz", style="gmr"))["joint_names"].tolist()
+    assert head == "# " + ",".join(["x", "y", "z", "qx", "qy", "qz", "qw", *names])
+    assert names == [joint.name for joint in model.joints if joint.nq == 1]
+    assert np.loadtxt(tmp_path / "a.csv", delimiter=",").shape == (7, model.nq)
+
+
 def test_the_quaternion_of_a_row_has_its_real_part_last(tmp_path):
     model = make_machine()
     row = np.concatenate([[1.0, 2.0, 3.0], Rotation.from_axis_angle((0.0, 0.0, 1.0), 1.0).wxyz[[1, 2, 3, 0]]])

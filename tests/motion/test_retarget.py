@@ -56,6 +56,16 @@ def test_a_walk_is_carried_onto_a_smaller_body(walk, carried):
         assert angle.mean() < 5.0
 
 
+def test_the_quality_has_the_angles_between_bones(walk, carried):
+    angles = np.array([measure_angles(walk, carried.motion, *bone) for bone in BONES])
+    found = carried.quality
+    assert carried.bone_errors.shape == (len(BONES), len(walk))
+    assert np.degrees(found.bones_mean) == pytest.approx(angles.mean(), abs=0.2)
+    assert found.bones_mean < found.bones_p95
+    assert "degrees from those of the source" in str(found)
+    assert found.tracking_mean is None
+
+
 def test_contacts_of_the_source_are_contacts_of_the_result(walk, carried):
     for name in ("toe_l", "toe_r"):
         held = np.zeros(len(walk), dtype=bool)
@@ -132,7 +142,7 @@ def test_robots_styles_are_written_as_others_read_them(carried, tmp_path):
     np.testing.assert_allclose(rows[:, 6], motion.q[:, 3], atol=1e-7)  # the real part comes last there
     poise.save(motion, tmp_path / "walk.npz", style="gmr")
     with np.load(tmp_path / "walk.npz") as file:
-        assert set(file) == {"fps", "root_pos", "root_rot", "dof_pos"}
+        assert set(file) == {"fps", "root_pos", "root_rot", "dof_pos", "joint_names"}
         np.testing.assert_allclose(file["root_rot"][:, 3], motion.q[:, 3])
     for wrong, words in (("maya", "style"), ("gmr", "npz")):
         with pytest.raises(PoiseError, match=words):

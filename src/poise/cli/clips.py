@@ -68,7 +68,7 @@ def lock_command(
             poise.save(track.contacts, save_contacts)
     report_written(out)
     report_unit(file, given.model)
-    print_quality({"before": motion.quality(given, contacts=track.contacts), "after": track.quality}, as_json)
+    print_quality({"before": motion.quality(given, contacts=track.demanded), "after": track.quality}, as_json)
     if not as_json:
         typer.echo(track.why())
 

@@ -14,6 +14,7 @@ from poise.cli.console import report_errors, report_written, show_progress
 from poise.cli.files import Clip, Scale, Up, load_one_motion, read_options
 from poise.cli.job import Threads, retarget_folder
 from poise.errors import InvalidValue
+from poise.limits import Clearance
 
 __all__ = ["retarget_command"]
 
@@ -35,6 +36,10 @@ def retarget_command(
     scale: Scale = "auto",
     up: Up = None,
     clip: Clip = None,
+    clearance: Annotated[
+        float | None, typer.Option(help="Keep parts of the body this far apart [m]; 0 avoids self-collisions.")
+    ] = None,
+    fps: Annotated[float | None, typer.Option(help="The frame rate of the result; default: that of the clip.")] = None,
     suffix: Annotated[str, typer.Option(help="For a folder: the suffix of the files to write.")] = ".csv",
     threads: Threads = None,
     as_json: AsJson = False,
@@ -45,18 +50,20 @@ def retarget_command(
     """
     if Path(file).is_dir():
         reject_clip_options(page, mode, person)
-        choices = {"suffix": suffix, "style": style, "up": up}
+        choices = {"suffix": suffix, "style": style, "up": up, "clearance": clearance, "fps": fps}
         retarget_folder(file, model, out, choices, mapping, scale, threads, as_json)
         return
     with report_errors("retarget"), show_progress("solving", "frames") as progress:
         given = load_one_motion(file, read_options(base="fixed", scale=scale, up=up), clip, None)
+        given = given if fps is None else given.resampled(fps)
         body = poise.load(model, base="free")
         parts = None if mapping is None else motion.Mapping.load(mapping)
         if person is not None and parts is not None:
             raise InvalidValue("--person and --mapping both choose frames; give one of them.")
         if person is not None:
             parts = motion.Mapping.between(given.model, body, person)
-        carried = motion.retarget(given, body, parts, mode=mode, progress=progress)
+        limits = [] if clearance is None else [Clearance(distance=clearance)]
+        carried = motion.retarget(given, body, parts, mode=mode, limits=limits, progress=progress)
         own = model if Path(model).suffix in WITH_SKIN and out.suffix in WITH_SKIN else None
         poise.save(carried.motion, out, style=style, like=own)
         if save_mapping is not None:

@@ -8,13 +8,15 @@ from typing import Any
 from poise.errors import InvalidValue
 from poise.formats import load_motion, registry, save
 from poise.kinematics import Motion
+from poise.kinematics.motion import check_rate
+from poise.limits import Clearance
 from poise.model import Model
 from poise.motion import Mapping, Quality, quality, retarget
 
 __all__ = ["QUALITY_OPTIONS", "RETARGET_OPTIONS", "QualityClips", "RetargetClips"]
 
 QUALITY_OPTIONS = ("scale", "up")
-RETARGET_OPTIONS = ("suffix", "style", "scale", "up", "mapping", "smooth")
+RETARGET_OPTIONS = ("suffix", "style", "scale", "up", "mapping", "smooth", "clearance", "fps")
 
 
 class QualityClips:
@@ -50,6 +52,8 @@ class RetargetClips(QualityClips):
         up: Passed to `load_motion`.
         mapping: The corresponding frames, a `poise.Mapping`; found unless given.
         smooth: Passed to `retarget`.
+        clearance: The distance of `Clearance` between parts of the body [m]; they may collide if None.
+        fps: The frame rate of the output; that of each clip by default.
     """
 
     def __init__(
@@ -61,16 +65,22 @@ class RetargetClips(QualityClips):
         up: str | None = None,
         mapping: Any = None,
         smooth: float = 1.0,
+        clearance: float | None = None,
+        fps: float | None = None,
     ) -> None:
         super().__init__(scale, up)
         registry.find_writer(f"clip{suffix}", "write_motion")
         if mapping is not None and not isinstance(mapping, Mapping):
             raise InvalidValue(f"mapping is {mapping!r}; it must be a poise.Mapping.")
         self.model, self.suffix, self.style, self.mapping, self.smooth = model, suffix, style, mapping, smooth
+        self.limits = [] if clearance is None else [Clearance(distance=clearance)]
+        self.fps = None if fps is None else check_rate(fps)
 
     def do(self, path: Path, target: Path | None) -> Quality:
         """Retarget a clip and write it."""
-        found = retarget(self.read(path), self.model, self.mapping, smooth=self.smooth)
+        clip = self.read(path)
+        clip = clip if self.fps is None else clip.resampled(self.fps)
+        found = retarget(clip, self.model, self.mapping, smooth=self.smooth, limits=self.limits)
         assert target is not None
         save(found.motion, target, style=self.style)
         return found.quality

@@ -58,7 +58,7 @@ def run_clips(job: Any, inputs: Any, out: Any, shard: Any, threads: int | None, 
     counts = {"done": len(own) - len(failed)} | ({"failed": len(failed)} if failed else {})
     seconds = time.perf_counter() - begun
     figures = {
-        record["id"]: {key: record[key] for key in Quality.__dataclass_fields__}
+        record["id"]: {key: record.get(key) for key in Quality.__dataclass_fields__}
         for record in own
         if not record["error"]
     }
@@ -89,7 +89,7 @@ def finish(job: Any, folder: JobFolder, records: list[Receipt]) -> Path:
     kinds = {name: pyarrow.string() if name in TEXTS else pyarrow.float64() for name in names} | {
         "frames": pyarrow.int64()
     }
-    columns = [pyarrow.array([record[name] for record in records], kinds[name]) for name in names]
+    columns = [pyarrow.array([record.get(name) for record in records], kinds[name]) for name in names]
     table = f"{job.hash}-clips.parquet"
     with folder.write(table) as temporary:
         door.write_table(pyarrow.Table.from_arrays(columns, names=names), str(temporary), compression="none")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import pi
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +11,24 @@ __all__ = ["Report"]
 
 MAX_CLIPS = 40  # clips listed individually
 COLUMNS = (
-    ("frames", "frames", 0),
-    ("slip mm", "slip_max", 3),
-    ("drift mm", "drift_max", 2),
-    ("float mm", "height_mean", 2),
-    ("sink mm", "sink_max", 2),
-    ("step rad", "step_max", 3),
-    ("jerk p95", "jerk_p95", 0),
-)  # title, figure, decimals
+    ("frames", "frames", 1.0, 0),
+    ("bones deg", "bones_mean", 180.0 / pi, 1),
+    ("itself mm", "collision_max", 1.0, 1),
+    ("at limit %", "limits_share", 100.0, 0),
+    ("speed rad/s", "speed_max", 1.0, 1),
+    ("slip mm", "slip_max", 1.0, 2),
+    ("drift mm", "drift_max", 1.0, 1),
+    ("float mm", "height_mean", 1.0, 1),
+    ("sink mm", "sink_max", 1.0, 1),
+)  # title, figure, factor, decimals
+DOUBTS = (
+    ("collision_max", 5.0, 1.0, "collides with itself, {:.0f} mm deep"),
+    ("bones_p95", pi / 9.0, 180.0 / pi, "limbs are up to {:.0f} degrees off"),
+    ("limits_share", 0.5, 100.0, "a joint is at its limit in {:.0f} % of frames"),
+    ("speed_share", 0.01, 100.0, "a joint is faster than 3 pi rad/s in {:.0f} % of frames"),
+    ("slip_max", 2.0, 1.0, "a foot slips {:.0f} mm in a frame"),
+    ("sink_max", 10.0, 1.0, "a foot is {:.0f} mm below the floor"),
+)  # figure, largest value without a doubt, factor, words
 
 
 @dataclass(frozen=True)
@@ -58,7 +69,7 @@ class Report:
         return self.manifest is not None
 
     def __str__(self) -> str:
-        rate = f", {self.done / self.seconds:,.0f} a second" if self.done and self.seconds > 0 else ""
+        rate = write_rate(self.done, self.seconds)
         lines = [f"{self.done:,} {self.what} done in {self.seconds:.1f} s{rate}; {self.skipped:,} were there already"]
         total = max(1, sum(self.counts.values()))
         lines += [f"  {name:<14}{n:>14,}{100 * n / total:>9.2f} %" for name, n in self.counts.items()]
@@ -78,20 +89,50 @@ class Report:
 
 
 def list_figures(figures: dict[str, dict[str, Any]]) -> list[str]:
-    """Return the lines of a table of clips: foot slip, drift, float and sink [mm], and the steps and jerk of joints.
+    """Return a table of clips and the clips worth a look; columns that are zero or unknown for all are left out.
 
-    If there are many clips, those with the largest foot slip are listed; the folder has the table of all figures.
+    If there are many clips, those with the most doubts are listed; the folder has the table of all figures.
     """
     if not figures:
         return []
-    listed = list(figures.items())
-    if len(listed) > MAX_CLIPS:
-        listed = sorted(listed, key=lambda item: -(item[1]["slip_max"] or 0.0))[:MAX_CLIPS]
-    width = max(len("clip"), *(len(name) for name, _ in listed)) + 2
-    lines = [f"  {'clip':<{width}}" + "".join(f"{title:>10}" for title, _, _ in COLUMNS)]
-    for name, each in listed:
-        numbers = ("-" if each[key] is None else f"{each[key]:.{decimals}f}" for _, key, decimals in COLUMNS)
-        lines.append(f"  {name:<{width}}" + "".join(f"{number:>10}" for number in numbers))
+    doubts = {name: list_doubts(each) for name, each in figures.items()}
+    worst = sorted(figures, key=lambda name: -sum(excess for excess, _ in doubts[name]))
+    listed = list(figures) if len(figures) <= MAX_CLIPS else worst[:MAX_CLIPS]
+    rows = {name: [write_cell(figures[name], column) for column in COLUMNS] for name in listed}
+    kept = [k for k in range(len(COLUMNS)) if any(row[k].strip("-0.") for row in rows.values())]
+    width = max(len("clip"), *map(len, listed)) + 2
+    lines = [f"  {'clip':<{width}}" + "".join(f"{COLUMNS[k][0]:>13}" for k in kept)]
+    lines += [f"  {name:<{width}}" + "".join(f"{row[k]:>13}" for k in kept) for name, row in rows.items()]
     if len(figures) > len(listed):
-        lines.append(f"  ... and {len(figures) - len(listed):,} more whose feet slip less")
-    return lines
+        lines.append(f"  ... and {len(figures) - len(listed):,} more with fewer doubts")
+    return lines + write_doubts({name: doubts[name] for name in worst if doubts[name]}, len(figures), width)
+
+
+def write_cell(figures: dict[str, Any], column: tuple[str, str, float, int]) -> str:
+    """Return one number of the table; "-" if it is unknown."""
+    _, key, factor, decimals = column
+    value = figures.get(key)
+    return "-" if value is None else f"{factor * value:.{decimals}f}"
+
+
+def list_doubts(figures: dict[str, Any]) -> list[tuple[float, str]]:
+    """List the reasons to look at a clip, each with its figure relative to an ordinary one."""
+    found = ((figures.get(key), most, factor, words) for key, most, factor, words in DOUBTS)
+    return [(x / most, words.format(factor * x)) for x, most, factor, words in found if x is not None and x > most]
+
+
+def write_doubts(doubts: dict[str, list[tuple[float, str]]], clips: int, width: int) -> list[str]:
+    """Return the lines on clips worth a look, the most doubtful first."""
+    if not doubts:
+        return []
+    lines = [f"  clips worth a look: {len(doubts):,} of {clips:,}"]
+    lines += [f"  {name:<{width}}{'; '.join(words for _, words in found)}" for name, found in doubts.items()]
+    return lines[: MAX_CLIPS + 1] + ([f"  ... and {len(doubts) - MAX_CLIPS:,} more"] if len(doubts) > MAX_CLIPS else [])
+
+
+def write_rate(done: int, seconds: float) -> str:
+    """Return the number done in a second, or the seconds that each took if that is more than one."""
+    if not done or seconds <= 0.0:
+        return ""
+    rate = done / seconds
+    return f", {1.0 / rate:.1f} s each" if rate < 1.0 else f", {rate:,.0f} a second"

@@ -85,12 +85,12 @@ def remove_guard(cell: str) -> str:
 
 
 def read_csv(source: Source) -> tuple[Columns, str]:
-    """Read columns of text or numbers, separated by commas, semicolons or tabs."""
+    """Read columns of text or numbers, separated by commas, semicolons or tabs; skips leading comments."""
     text = source.read_text()
     if max(text.count("\n"), text.count("\r")) > MAX_LINES:
         raise source.make_error(f"has more than {MAX_LINES} lines; split it, or save it as NPZ or Parquet.")
     lines = (text if "\n" in text else text.replace("\r", "\n")).split("\n")
-    start = next((i for i, line in enumerate(lines) if line.strip()), None)
+    start = next((i for i, line in enumerate(lines) if line.strip() and not line.startswith("#")), None)
     if start is None:
         raise source.make_error("is empty.")
     marks = [mark for mark in ",;\t" if mark in lines[start]]

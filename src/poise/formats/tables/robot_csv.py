@@ -1,7 +1,8 @@
 """Robot motions in the layouts of Unitree and GMR.
 
-    "unitree"   CSV without a header: x y z, quaternion x y z w, then the joints in the model's order; one row per frame
-    "gmr"       NPZ: fps, root_pos (frames, 3), root_rot (frames, 4, xyzw), dof_pos (frames, joints)
+    "unitree"   CSV: x y z, quaternion x y z w, then the joints in the model's order; one row per frame. The first
+                line has the names and begins with #; NumPy skips it.
+    "gmr"       NPZ: fps, root_pos (frames, 3), root_rot (frames, 4, xyzw), dof_pos (frames, joints), joint_names
 
 Neither layout names the robot, and the first has no frame rate. GMR itself writes a pickle with the same names:
 `pickle.dump(dict(np.load("dance.npz")), file)` converts one of our files.
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from poise.errors import FormatError, InvalidValue
 from poise.formats.source import Source
+from poise.formats.tables.columns import name_columns
 from poise.kinematics import Motion
 from poise.kinematics.carriers import Root, find_root
 from poise.model import Model
@@ -25,6 +27,7 @@ from poise.spatial import Rotation
 __all__ = ["STYLES", "has_free_root", "read_rows", "write_style"]
 
 STYLES = {"unitree": ".csv", "gmr": ".npz"}
+ROOT_NAMES = ("x", "y", "z", "qx", "qy", "qz", "qw")
 UNIT = 1e-2  # tolerance of a quaternion's length: files are rounded
 
 
@@ -42,11 +45,21 @@ def write_style(motion: Any, target: Path, path: str, style: str) -> None:
     if Path(path).suffix.lower() != STYLES[style]:
         raise FormatError(f"style={style!r} is written to {STYLES[style]} files: change the suffix.", path)
     place, turn, joints = split_root(motion)
+    names = name_others(motion.model)
     if style == "unitree":
-        np.savetxt(target, np.concatenate([place, turn, joints], axis=1), fmt="%.9g", delimiter=",")
+        rows, head = np.concatenate([place, turn, joints], axis=1), ",".join([*ROOT_NAMES, *names])
+        np.savetxt(target, rows, fmt="%.9g", delimiter=",", header=head, encoding="utf-8")
         return
     with target.open("wb") as file:
-        np.savez(file, fps=motion.fps, root_pos=place, root_rot=turn, dof_pos=joints)
+        np.savez(file, fps=motion.fps, root_pos=place, root_rot=turn, dof_pos=joints, joint_names=np.array(names))
+
+
+def name_others(model: Model) -> list[str]:
+    """Return the names of the numbers of q that do not belong to the free root, in order, on one line each."""
+    root = find_free_root(model)
+    assert root is not None
+    names = np.delete(np.array(name_columns(model)), np.r_[root.slide.q])
+    return [" ".join(name.split()).replace(",", " ") for name in names.tolist()]
 
 
 def split_root(motion: Motion) -> tuple[NDArray[np.float64], ...]:

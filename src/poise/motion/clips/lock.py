@@ -80,7 +80,8 @@ def lock(
     ledger = read_contacts(clip, contacts)
     if height is not None:
         ledger = move_ground(ledger, height, clip.model.up_direction)
-    return lock_places(clip, ledger, LockOptions(smooth, joints, read_limits(limits), progress, max_steps))
+    track = lock_places(clip, ledger, LockOptions(smooth, joints, read_limits(limits), progress, max_steps))
+    return replace(track, demanded=ledger)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ stand still there.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from math import isfinite, isnan, nan
+from math import degrees, isfinite, isnan, nan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +70,8 @@ class Quality:
         limits_share: The share of frames with a joint at a bound of its range.
         tracking_mean: Mean distance of frames of the same name from those of the source [mm]; None without a source.
         tracking_p95: The 95th percentile.
+        bones_mean: Mean angle between the bones of limbs and those of the source [rad]; None if nothing was retargeted.
+        bones_p95: The 95th percentile.
         collision_max: Depth of the deepest self-collision [mm]; None if the body has no capsules.
         collision_share: The share of frames with a self-collision.
     """
@@ -96,6 +98,8 @@ class Quality:
     tracking_p95: float | None = None
     collision_max: float | None = None
     collision_share: float | None = None
+    bones_mean: float | None = None
+    bones_p95: float | None = None
 
     def __str__(self) -> str:
         def line(what: str, text: str) -> str:
@@ -122,6 +126,9 @@ class Quality:
             lines.append(line("itself", f"{self.collision_max:.1f} mm deep at most, in {share:.0f} % of frames"))
         if self.tracking_mean is not None:
             lines.append(line("tracking", f"mean {self.tracking_mean:.1f}, p95 {self.tracking_p95:.1f} mm"))
+        if self.bones_mean is not None and self.bones_p95 is not None:
+            mean, p95 = degrees(self.bones_mean), degrees(self.bones_p95)
+            lines.append(line("bones", f"mean {mean:.1f}, p95 {p95:.1f} degrees from those of the source"))
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, float | int | None]:
@@ -184,9 +191,17 @@ def find_ledger(clip: Motion, source: Motion | None, contacts: Contacts | None) 
     if contacts is not None:
         return contacts
     try:
-        return find_contacts(clip if source is None or source.model != clip.model else source)
+        return find_contacts(clip if source is None or not are_alike(clip.model, source.model) else source)
     except InvalidValue:
         return Contacts((), len(clip), clip.fps)
+
+
+def are_alike(one: Model, other: Model) -> bool:
+    """Return whether two bodies have the same frames and unit, so that the contacts of one are those of the other.
+
+    Files are rounded and named after themselves, so a body that was saved and read again is not equal to itself.
+    """
+    return one.frames == other.frames and one.units == other.units
 
 
 def measure_slip(clip: Motion, paths: list[tuple[Contact, Floats]], frames: int) -> dict[str, float]:

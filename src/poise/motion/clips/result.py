@@ -52,6 +52,7 @@ class Track:
         broken: Frames in which a limit could not be kept, (frames,), or None without limits.
         reconfigurations: Frames before which an arm changes branch because no route through the listed IK answers
             avoids it. Empty if nothing jumps, or if branches were not listed.
+        demanded: All contacts that were to be held, at which `quality` is measured; those that hold by default.
     """
 
     motion: Motion
@@ -64,6 +65,7 @@ class Track:
     limits: tuple[Limit, ...] = ()
     broken: NDArray[np.bool_] | None = None
     reconfigurations: tuple[int, ...] = ()
+    demanded: Contacts | None = None
 
     @property
     def reached(self) -> NDArray[np.bool_]:
@@ -81,8 +83,9 @@ class Track:
 
     @property
     def quality(self) -> Quality:
-        """The quality of the clip, measured at its own contacts; see `poise.motion.quality`."""
-        return quality(self.motion, self.source, contacts=self.contacts)
+        """The quality of the clip, measured at all contacts, released ones too; see `poise.motion.quality`."""
+        ledger = self.contacts if self.demanded is None else self.demanded
+        return quality(self.motion, self.source, contacts=ledger)
 
     def why(self) -> str:
         """Return one paragraph on missed goals and released contacts."""

@@ -141,13 +141,30 @@ class CarryOver:
 
     def watch(self, q: Floats) -> Floats:
         """Process frames of the source; return its transforms in the target's world, (frames, parts, 4, 4)."""
+        T = self.place(q)
+        if self.bends.watch(T):
+            self._renew()
+        return T
+
+    def place(self, q: Floats) -> Floats:
+        """Return the transforms of the source in the target's world, (frames, parts, 4, 4)."""
         T = np.array(self.source.fk(q))
         T[..., :3, :] = self.turn @ T[..., :3, :]
         if not self.moves:
             T[..., :3, :] = self._face_ahead(T)[:, None] @ T[..., :3, :]
-        if self.bends.watch(T):
-            self._renew()
         return T
+
+    def compare_bones(self, source_q: Floats, q: Floats) -> Floats:
+        """Return the angles between the bones of the target's limbs and those of the source, (bones, frames) [rad]."""
+        places, out = self.place(source_q)[:, :, :3, 3], []
+        for goal, kind, how in self.goal_rows:
+            if kind == "bone" and isinstance(goal, Align) and isinstance(how, tuple):
+                first, last = (self.at[name] for name in how)
+                theirs = places[:, last] - places[:, first]
+                ours = self.model.fk(q, goal.frame)[:, :3, :3] @ np.array(goal.axis)
+                across = np.linalg.norm(np.cross(ours, theirs), axis=1)
+                out.append(np.arctan2(across, (ours * theirs).sum(axis=1)))
+        return np.array(out).reshape(len(out), len(q))
 
     def _renew(self) -> None:
         self.targets.refresh()

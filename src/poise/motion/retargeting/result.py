@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from poise.anatomy.people import single_out
+from poise.arrays import Floats
 from poise.errors import InvalidValue, show_value
 from poise.kinematics import Motion
 from poise.kinematics.carriers import Root, find_root
 from poise.limits import Clearance
 from poise.model import Model
 from poise.motion.clips.collisions import find_collisions
-from poise.motion.clips.quality import Quality
+from poise.motion.clips.quality import Quality, quality
 from poise.motion.clips.result import Track, tell_runs
 from poise.motion.contact.detector import find_runs
 from poise.motion.contact.ledger import Contacts
@@ -37,6 +40,7 @@ class Retargeted:
         scales: The scales from the source to the target.
         track: The solved track, with the contacts that were released.
         source: The clip that it was made from.
+        bone_errors: The angles between the bones of limbs and those of the source, (bones, frames) [rad].
     """
 
     motion: Motion
@@ -45,6 +49,7 @@ class Retargeted:
     scales: Scales
     track: Track
     source: Motion
+    bone_errors: Floats
 
     @property
     def scale(self) -> float:
@@ -53,8 +58,12 @@ class Retargeted:
 
     @property
     def quality(self) -> Quality:
-        """The quality of the motion, measured at its contacts."""
-        return self.track.quality
+        """The quality of the motion, measured at its contacts, and compared with the bones of the source."""
+        found = quality(self.track.motion, contacts=self.track.contacts)
+        if not self.bone_errors.size:
+            return found
+        p95 = float(np.percentile(self.bone_errors, 95.0))
+        return replace(found, bones_mean=float(self.bone_errors.mean()), bones_p95=p95)
 
     def why(self) -> str:
         """Return a text on released contacts, self-collisions and missing parts."""
@@ -119,7 +128,8 @@ def make_result(carrying: CarryOver, model: Model, track: Track, clip: Motion) -
     """Return the result as a motion of the given model; the track may be of a single person in it."""
     motion = track.motion
     motion = motion if carrying.model is model else Motion(model, motion.q, motion.fps)
-    return Retargeted(motion, carrying.parts, track.contacts, carrying.scales, track, clip)
+    errors = carrying.compare_bones(clip.q, track.motion.q)
+    return Retargeted(motion, carrying.parts, track.contacts, carrying.scales, track, clip, errors)
 
 
 def choose_joints(model: Model, root: Root | None) -> list[str] | None:
