@@ -1,4 +1,4 @@
-"""MkDocs hook: create the embedded pages of `poise.show`, site/live/*.html.
+"""MkDocs hooks: create the embedded pages of `poise.show`, site/live/*.html, and keep the search on this machine.
 
 They are created with the site, so they always match the code. If Poise is not built, a page shows a picture instead;
 the rest of the site needs only the sources.
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
+REMOTE_SCRIPT = "https://unpkg.com/iframe-worker/shim"
 
 
 def follow_ball() -> Any:
@@ -90,6 +91,18 @@ PAGES: dict[str, tuple[Callable[[], Any], str]] = {
     "snake": (bend_snake, "hero.png"),
     "race": (race_methods, "race.png"),
 }
+
+
+def on_post_page(output: str, page: Any, config: Any) -> str:
+    """Replace the script that the theme requests from the network, for the search from disk, by our own."""
+    from mkdocs.utils import get_relative_url
+
+    return output.replace(REMOTE_SCRIPT, get_relative_url("worker_from_disk.js", page.url))
+
+
+def on_post_template(output: str, template_name: str, config: Any) -> str:
+    """Do the same in pages without a source, such as 404.html."""
+    return output.replace(REMOTE_SCRIPT, "worker_from_disk.js")
 
 
 def on_post_build(config: Any) -> None:

@@ -29,7 +29,7 @@ __all__ = [
     "track_command",
 ]
 
-File = Annotated[str, typer.Argument(help="A file with a motion: BVH, glTF, VRM, a table.")]
+File = Annotated[str, typer.Argument(help="A file with a motion: BVH, glTF, VRM, AMASS, a table.")]
 Ledger = Annotated[Path | None, typer.Option(help="Contacts to lock, as a JSON file; detected by default.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")]
 Unit = Annotated[str, typer.Option("--scale", help="Metres per unit of the file; auto detects them.")]

@@ -89,7 +89,7 @@ def convert_command(
     what: Annotated[str, typer.Option("--as", help="model or motion, if the formats allow both.")] = "auto",
     keep: Annotated[bool, typer.Option("--keep", help="Do not overwrite an existing file.")] = False,
 ) -> None:
-    """Convert between formats: models and motions, URDF, MJCF, BVH, glTF, DH tables, CSV, NPZ, Parquet."""
+    """Convert between formats: models and motions, URDF, MJCF, BVH, glTF, DH tables, AMASS, CSV, NPZ, Parquet."""
     with report_errors("convert"):
         if what not in ("auto", "model", "motion"):
             raise FormatError(f"--as is {what!r}; it must be model or motion.")
