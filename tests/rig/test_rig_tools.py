@@ -111,3 +111,18 @@ def test_sensors_and_wheels_and_the_world_are_no_handles() -> None:
     model = builder.build()
     assert find_machine_ends(model) == ["tool0"]
     assert list(poise.Rig(model).handles) == ["tool0", "base"]
+
+
+def test_an_arm_of_few_joints_moves_before_the_trunk() -> None:
+    """Its hand cannot keep its rotation; to do so, the trunk would sink as far as the hand is pulled."""
+    model = walkers.make_machine(wrists=False, bend=0.2)
+    q = np.array(model.rest)
+    q[model.joint("left_shoulder_roll").q] = 1.5  # the upper arm is level
+    rig = poise.Rig(model, q)
+    rig.plant()
+    assert not rig.handles["left_elbow"].tool
+    start, trunk = rig.state.transform("left_elbow").translation, rig.pose.position("torso")
+    for share in np.linspace(0.0, 1.0, 40):
+        rig.drag("left_elbow", start + share * np.array([0.0, 0.0, -0.15]))
+    np.testing.assert_allclose(rig.state.transform("left_elbow").translation - start, (0.0, 0.0, -0.15), atol=1e-4)
+    assert abs(rig.pose.position("torso")[2] - trunk[2]) < 0.03

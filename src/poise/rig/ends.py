@@ -32,9 +32,13 @@ def is_machine(model: Model) -> bool:
 
 
 def moves_freely(model: Model, frame: str) -> bool:
-    """Return whether enough joints are above a frame to move it without rotating it."""
-    names = {model.frame(name).joint for name in model.ancestors(frame)} - {None}
-    return sum(joint.nv for joint in model.joints if joint.name in names and not joint.mimic) >= FREE_VELOCITIES
+    """Return whether the joints above a frame can move it without rotating it, and without moving the whole body.
+
+    An arm of four joints cannot: the trunk would have to move in place of the hand.
+    """
+    above, parts = [joint for joint in model.joints_above(frame) if not joint.mimic], find_rigid_parts(model)
+    own = [joint for joint in above if joint.nv <= 1 or parts[joint.parent] is not None]
+    return sum(joint.nv for joint in own if joint.nv) >= FREE_VELOCITIES or not any(joint.nv for joint in own)
 
 
 def find_machine_ends(model: Model) -> list[str]:

@@ -51,8 +51,8 @@ class Handle:
         mirror: The handle on the other side of the body, or None.
         stands: Whether it is a foot: by its name, such as foot or paw, or as an end on the ground in the rest pose of a
             body with a free base.
-        tool: Whether it is the tool of a machine, which keeps its rotation when dragged by a point: an end with at
-            least six velocities above it that is not a foot.
+        tool: Whether it is the tool of a machine, which keeps its rotation when dragged by a point: an end that is not
+            a foot, with at least six velocities above it that do not move the whole body.
     """
 
     name: str
