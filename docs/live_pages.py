@@ -93,14 +93,14 @@ PAGES: dict[str, tuple[Callable[[], Any], str]] = {
 }
 
 
-def on_post_page(output: str, page: Any, config: Any) -> str:
+def on_post_page(output: str, page: Any, **_: Any) -> str:
     """Replace the script that the theme requests from the network, for the search from disk, by our own."""
     from mkdocs.utils import get_relative_url
 
     return output.replace(REMOTE_SCRIPT, get_relative_url("worker_from_disk.js", page.url))
 
 
-def on_post_template(output: str, template_name: str, config: Any) -> str:
+def on_post_template(output: str, **_: Any) -> str:
     """Do the same in pages without a source, such as 404.html."""
     return output.replace(REMOTE_SCRIPT, "worker_from_disk.js")
 
