@@ -137,7 +137,10 @@ class Drive:
             if self.walker is None:
                 if not (ahead or turn):
                     return
+                now = time.perf_counter()
+                self.heard = {key: np.inf for key, at in self.heard.items() if now - at < HOLDS}  # until it can walk
                 self.walker, self._trail = Walker(session.model, puppet.q), np.zeros((0, 3))
+                self.heard = dict.fromkeys(self.heard, time.perf_counter())
                 self.panel.follow.begin_trail()
             walker = self.walker
             puppet.turn_joint("walk", walker.step(seconds, ahead, turn))
