@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -45,6 +47,17 @@ def measure_gaps(clip, spared):
 # ------------------------------------------------------------------------------------------------ the laws
 
 
+def test_a_sole_that_rolls_while_it_is_planted_is_reported(body, lifted):
+    q = np.array(lifted.motion.q)
+    row = body.joint("ankle_l").q
+    q[5:9, row.start + 1] += np.radians(8.0)
+    rolled = replace(lifted, motion=MotionWithObjects(body, q, lifted.motion.fps, lifted.motion.objects))
+    told = rolled.why().splitlines()[-1]
+    assert told.startswith("The sole of heel_l and toe_l rolls sideways by ")
+    assert 4.0 < float(told.split("by ")[1].split()[0]) < 9.0
+    assert "rolls" not in lifted.why()
+
+
 @pytest.mark.slow
 def test_hands_stay_on_the_object(lifted):
     for hand, inwards in (("hand_l", -1.0), ("hand_r", 1.0)):
@@ -66,9 +79,12 @@ def test_the_object_is_where_its_path_says(lifted, cleared, box):
 
 
 def test_feet_are_held_and_the_body_is_balanced(body, lifted):
-    assert len(lifted.contacts) == 4
+    assert len(lifted.contacts) == 6  # heel, toe, and a point beside the heel of each foot
     for foot in ("heel_l", "toe_l", "heel_r", "toe_r"):
         assert np.abs(lifted.motion.positions(foot) - body.fk(body.rest, foot)[:3, 3]).max() < 1e-6
+    for foot in ("foot_l", "foot_r"):
+        normals = body.fk(lifted.motion.q, foot)[:, :3, :3] @ body.fk(body.rest, foot)[:3, :3].T @ body.up_direction
+        assert np.degrees(np.arccos(np.clip(normals @ body.up_direction, -1.0, 1.0))).max() < 0.5
     masses = body.center_of_mass(lifted.motion.q)
     assert (np.abs(masses[:, 0]) < 0.149).all()
     assert ((masses[:, 2] > -0.088) & (masses[:, 2] < 0.172)).all()

@@ -15,10 +15,12 @@ from poise.model import Joint
 from poise.motion.clips.quality import Quality, quality
 from poise.motion.contact.detector import find_runs
 from poise.motion.contact.ledger import Contact, Contacts, describe
+from poise.motion.contact.planted_soles import list_planted, measure_roll
 from poise.solvers.time_step import bound_rates
 
 __all__ = ["Released", "Track", "list_holding"]
 
+MOST_ROLL = np.radians(3.0)  # a planted sole that rolls sideways further is reported
 HOLD_ERROR = 1e-5  # m: largest error of a contact that holds
 AT_BOUND_SHARE = 0.99  # share of a bound from which it counts as reached
 
@@ -88,7 +90,10 @@ class Track:
         return quality(self.motion, self.source, contacts=ledger)
 
     def why(self) -> str:
-        """Return one paragraph on missed goals and released contacts."""
+        """Return one paragraph on missed goals, released contacts, and planted soles that roll sideways."""
+        return "\n".join([self._tell_result(), *self._tell_rolls()])
+
+    def _tell_result(self) -> str:
         lines = [f"{name}: {self._tell_misses(name)}" for name in self.errors if self._find_misses(name).any()]
         if self.broken is not None and self.broken.any():
             runs = tell_runs(find_runs(self.broken))
@@ -107,6 +112,19 @@ class Track:
             )
             return f"Every goal is reached in all {len(self.motion)} frames{held}."
         return "\n".join(lines)
+
+    def _tell_rolls(self) -> list[str]:
+        out = []
+        for heel, toe in list_planted(self.motion.model, self.contacts):
+            roll, before = measure_roll(self.motion, heel, toe), np.zeros(len(heel))
+            if self.source is not None and self.source.model == self.motion.model and len(self.source) >= heel.end:
+                before = measure_roll(self.source, heel, toe)
+            worst = int(np.argmax(np.abs(roll - before)))
+            if abs(roll[worst] - before[worst]) > MOST_ROLL:
+                degrees = np.degrees(abs(roll[worst] - before[worst]))
+                when = f"frame {heel.start + worst} of {heel.start} to {heel.end - 1}"
+                out.append(f"The sole of {heel.name} and {toe.name} rolls sideways by {degrees:.1f} degrees ({when}).")
+        return out
 
     def _find_misses(self, name: str) -> NDArray[np.bool_]:
         metres, radians = self.tolerances[name]

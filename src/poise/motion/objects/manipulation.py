@@ -34,6 +34,7 @@ from poise.motion.clips.result import Track
 from poise.motion.clips.stream_solver import follow
 from poise.motion.clips.whole_clip import ClipGoal, convert_path, solve_whole
 from poise.motion.contact.ledger import Contact, Contacts
+from poise.motion.contact.planted_soles import hold_soles
 from poise.motion.contact.soles import find_soles
 from poise.motion.objects.grips import GraspScene, make_scene
 from poise.motion.objects.held_track import HeldTrack
@@ -96,13 +97,13 @@ class Manipulation:
         return self._solve_all(*self._guess_frames(limits), limits)
 
     def _stand(self) -> Contacts:
-        """Return the given contacts; for "auto", the soles that stand at the start, for all frames."""
+        """Return the given contacts, for "auto" those that stand at the start, with the whole soles of planted feet."""
         model, frames, given = self.clip.model, self.clip.frames, self.clip.read_contacts()
         clip = Motion(model, self.begin, self.clip.fps)
         if isinstance(given, Contacts):
             for contact in given:
                 model.frame(contact.frame)
-            return fill_places(clip, given)
+            return hold_soles(clip, fill_places(clip, given))
         soles = {sole.name: (sole, clip[0].transform(sole.frame).apply(sole.point)) for sole in find_soles(model)}
         heights = {name: float(place @ model.up_direction) for name, (_, place) in soles.items()}
         floor = min(heights.values())
@@ -111,7 +112,7 @@ class Manipulation:
             Contact(sole.frame, 0, frames, place=tuple(place.tolist()), point=sole.point, name=sole.name)
             for sole, place in standing
         ]
-        return Contacts(tuple(held), frames, clip.fps, floor)
+        return hold_soles(clip, Contacts(tuple(held), frames, clip.fps, floor))
 
     def _list_grasps(self) -> list[Goal]:
         """List the grasps, relative to the frames of their objects."""
