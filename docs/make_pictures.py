@@ -271,6 +271,7 @@ def draw_canopy(axes: Any, pose: poise.Pose, camera: Camera) -> None:
 
 FAILURES: dict[str, Callable[[Names], Any]] = {
     "singular": singular,
+    "all_singular_poses": lambda page: poise.plot(page["found"]).figure,
     "unreachable": unreachable,
     "local_minimum": local_minimum,
     "limit_trap": limit_trap,

@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from poise.batch import ReachMap as ReachMap
     from poise.batch import reach_map as reach_map
     from poise.batch import solve_batch as solve_batch
+    from poise.diagnosis import find_singularities as find_singularities
     from poise.errors import PoiseError as PoiseError
     from poise.formats import load as load
     from poise.formats import load_motion as load_motion
@@ -103,6 +104,7 @@ else:
             ".anatomy": "roles",
             ".answers": "Answers solve_all",
             ".batch": "BatchSolution ReachMap reach_map solve_batch",
+            ".diagnosis": "find_singularities",
             ".errors": "PoiseError",
             ".formats": "load load_motion save",
             ".goals": "Grasp",

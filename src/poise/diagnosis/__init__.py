@@ -7,6 +7,7 @@ from poise.diagnosis.active_limits import find_active_limits
 from poise.diagnosis.explain import explain
 from poise.diagnosis.redundancy import count_freedoms, find_redundancy
 from poise.diagnosis.singular_directions import find_conditioning
+from poise.diagnosis.singularities import SingularFamily, Singularities, find_singularities
 from poise.solvers.report.explanation import Cause, CauseKind, Explanation, Missed, WayOut, WayOutKind
 from poise.solvers.report.findings import ActiveLimit, Conditioning, Redundancy
 
@@ -18,6 +19,8 @@ __all__ = [
     "Explanation",
     "Missed",
     "Redundancy",
+    "SingularFamily",
+    "Singularities",
     "WayOut",
     "WayOutKind",
     "count_freedoms",
@@ -25,4 +28,5 @@ __all__ = [
     "find_active_limits",
     "find_conditioning",
     "find_redundancy",
+    "find_singularities",
 ]

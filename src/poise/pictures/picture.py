@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from poise.batch import ReachMap
+from poise.diagnosis import Singularities
 from poise.errors import InvalidValue
 from poise.kinematics import Motion, Pose
 from poise.model import Model
@@ -43,6 +44,7 @@ __all__ = ["Picture", "plot"]
 
 STRIP = 6  # poses of a motion in a strip
 LAYOUTS = ("auto", "overlay", "steps")
+OVERLAID = 5  # poses of a singular family, over one another
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,8 +80,8 @@ def plot(
 
     Args:
         thing: A `Solution` (the body, its goals, and their errors, over the steps if the solve was
-            recorded), a `Pose`, a `Model` (at rest), a `Motion` or `Track` (as a strip), a `Race`, a `ReachMap`, a
-            `LoopTrace` (its frames over one another and its errors), or a dict of solutions or traces by name (their
+            recorded), a `Pose`, a `Model` (at rest), a `Motion` or `Track` (as a strip), a `Race`, a `ReachMap`,
+            `Singularities` (poses of each family), a `LoopTrace` (its frames over one another and its errors), or a dict of solutions or traces by name (their
             errors over the steps). Of the textbook also `JacobianBlocks`, `TransformChain` and `GainStudy`.
         path: The file to write, if any: png, pdf, svg. A `Motion`, or the search of a recorded `Solution`, can be
             written as gif or mp4.
@@ -133,6 +135,7 @@ def draw_thing(thing: Any, look: dict[str, Any]) -> Any:
         TransformChain: draw_chain,
         JacobianBlocks: lambda blocks, _: draw_blocks(blocks),
         GainStudy: lambda study, _: draw_gains(study),
+        Singularities: draw_families,
     }
     for kind, painter in painters.items():
         if isinstance(thing, kind):
@@ -176,6 +179,24 @@ def draw_strip(motion: Motion, look: dict[str, Any]) -> Any:
     for axes, k in zip(panels, np.linspace(0, len(motion) - 1, count).round().astype(int), strict=True):
         draw_scene(axes, motion[int(k)], beside=list_beside(motion, int(k)), **look)
         axes.set_title(f"{k / motion.fps:.2f} s", fontsize=9, color="#666666")
+    share_scale(panels)
+    return made
+
+
+def draw_families(found: Singularities, look: dict[str, Any]) -> Any:
+    """Draw some poses of each singular family over one another, the first one darker, at one scale."""
+    if not len(found):
+        return draw_one(Pose(found.model), look)
+    across = min(len(found), STRIP)
+    made, panels = make_figure(2.7 * across + 0.6, 3.6, panels=across)
+    panels = np.atleast_1d(panels)
+    look = look | {"style": "stick" if look["style"] == "auto" else look["style"]}
+    for axes, family in zip(panels, found, strict=False):
+        first, *others = [Pose(found.model, q) for q in family.samples[:OVERLAID]]
+        draw_scene(axes, first, ghosts=others, **look)
+        axes.set_title(
+            family.condition.replace(" and ", "\nand ").replace("an equation in ", "an equation in\n"), fontsize=8
+        )
     share_scale(panels)
     return made
 
