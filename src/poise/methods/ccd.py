@@ -65,4 +65,4 @@ class CCD(Method):
     def settings(self) -> dict[str, Any]:
         """Return the kernel settings; see Method.settings."""
         options = np.array([float(self.order == "inside_out"), self.turn_limit, 0.0, 0.0])
-        return {"damping": 0.0, "damping_floor": 0.0, "rounds": 0, "options": options}
+        return {**super().settings(), "rounds": 0, "options": options}

@@ -15,19 +15,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from poise.methods.method import Method, check_positive
+from poise.methods.method import JacobianMethod, check_positive
 from poise.native import core
 
 __all__ = ["DLS"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class DLS(Method):
+class DLS(JacobianMethod):
     """Damped least squares.
 
     Attributes:
         damping: lambda, in the units of a residual: radians, and lengths in units of the body's L. For a lambda in
             metres write damping=lambda / model.length.
+        gain: Share of the error that a step is to remove: in (0, 2).
     """
 
     damping: float = 0.1

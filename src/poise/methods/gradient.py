@@ -14,37 +14,24 @@ motion.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import numpy as np
-
-from poise.errors import InvalidValue
-from poise.methods.method import Method, check_positive
+from poise.methods.method import JacobianMethod
 from poise.native import core
 
 __all__ = ["Gradient"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gradient(Method):
+class Gradient(JacobianMethod):
     """Gradient descent.
 
     Attributes:
         gain: Length of the step, relative to the longest that is safe in every direction: in (0, 2).
     """
 
-    gain: float = 1.0
     stall_steps: int = 50
     stall_ratio: float = 0.9999
 
     name: ClassVar[str] = "gradient"
     code: ClassVar[core.MethodCode] = core.MethodCode.GRADIENT
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if check_positive(self.gain, "Gradient: gain") >= 2:
-            raise InvalidValue(f"Gradient: gain is {self.gain!r}; it must be below 2, above that steps lead uphill.")
-
-    def settings(self) -> dict[str, Any]:
-        """Return the kernel settings; see Method.settings."""
-        return {**super().settings(), "options": np.array([self.gain, 0.0, 0.0, 0.0])}

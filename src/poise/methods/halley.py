@@ -17,19 +17,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from poise.methods.method import Method, check_positive
+from poise.methods.method import JacobianMethod, check_positive
 from poise.native import core
 
 __all__ = ["Halley"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Halley(Method):
+class Halley(JacobianMethod):
     """Halley's third-order method.
 
     Attributes:
         damping: Damping per squared error.
         floor: Damping that remains at the goal.
+        gain: Share of the error that a step is to remove: in (0, 2).
     """
 
     damping: float = 0.1

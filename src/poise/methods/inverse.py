@@ -15,15 +15,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from poise.methods.method import Method
+from poise.methods.method import JacobianMethod
 from poise.native import core
 
 __all__ = ["Inverse"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Inverse(Method):
-    """Inverse of a square Jacobian; it has no settings of its own."""
+class Inverse(JacobianMethod):
+    """Inverse of a square Jacobian.
+
+    Attributes:
+        gain: Share of the error that a step is to remove: in (0, 2).
+    """
 
     stall_steps: int = 20
 

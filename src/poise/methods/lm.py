@@ -13,8 +13,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from poise.methods.method import Method, check_positive, check_whole
 from poise.native import core
 
@@ -51,4 +49,4 @@ class LM(Method):
 
     def settings(self) -> dict[str, Any]:
         """Return the kernel settings; see Method.settings."""
-        return {"damping": self.damping, "damping_floor": self.floor, "rounds": self.rounds, "options": np.zeros(4)}
+        return {**super().settings(), "damping": self.damping, "damping_floor": self.floor, "rounds": self.rounds}

@@ -17,7 +17,9 @@ from poise.model import Model
 from poise.model.joints.kinds import KINDS
 from poise.native import core
 
-__all__ = ["Method"]
+__all__ = ["JacobianMethod", "Method"]
+
+UNSTABLE_GAIN = 2.0  # the error of a step that removes `gain` of it is multiplied by |1 - gain|
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,8 +55,8 @@ class Method:
             raise InvalidValue(f"{what}: stall_ratio is {self.stall_ratio!r}; it must be above 0 and at most 1.")
 
     def settings(self) -> dict[str, Any]:
-        """Return the kernel settings: damping, damping_floor, rounds and up to four options."""
-        return {"damping": 0.0, "damping_floor": 0.0, "rounds": 3, "options": np.zeros(4)}
+        """Return the kernel settings: damping, damping_floor, rounds, gain and up to four options."""
+        return {"damping": 0.0, "damping_floor": 0.0, "rounds": 3, "gain": 1.0, "options": np.zeros(4)}
 
     def refuse_body(self, model: Model, frames: Sequence[str], moves: NDArray[np.bool_]) -> str | None:
         """Return the reason that it cannot solve goals on these frames with these velocities, or None if it can."""
@@ -63,6 +65,28 @@ class Method:
     def refuse(self, rows: int, velocities: int) -> str | None:
         """Return the reason that it cannot solve a problem of this size, or None if it can."""
         return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class JacobianMethod(Method):
+    """The base class of methods whose step follows from the Jacobian and a share of the error, gain * r.
+
+    Attributes:
+        gain: Share of the error that a step is to remove: in (0, 2). Below 1 the steps are shorter, which helps where
+            the linearisation is only valid nearby; above 1 they overshoot, and from 2 on the error grows.
+    """
+
+    gain: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        what = f"{type(self).__name__}: gain"
+        if check_positive(self.gain, what) >= UNSTABLE_GAIN:
+            raise InvalidValue(f"{what} is {self.gain!r}; it must be below {UNSTABLE_GAIN:g}, else the error grows.")
+
+    def settings(self) -> dict[str, Any]:
+        """Return the kernel settings; see Method.settings."""
+        return {**super().settings(), "gain": float(self.gain)}
 
 
 def check_positive(value: object, what: str, *, zero: bool = False) -> float:

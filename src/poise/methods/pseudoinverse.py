@@ -16,15 +16,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from poise.methods.method import Method
+from poise.methods.method import JacobianMethod
 from poise.native import core
 
 __all__ = ["Pseudoinverse"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pseudoinverse(Method):
-    """Pseudo-inverse; it has no settings of its own."""
+class Pseudoinverse(JacobianMethod):
+    """Pseudo-inverse.
+
+    Attributes:
+        gain: Share of the error that a step is to remove: in (0, 2).
+    """
 
     stall_steps: int = 20
 

@@ -17,8 +17,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from poise.errors import InvalidValue, name_not_found
 from poise.methods.method import Method
 
@@ -52,4 +50,4 @@ class Scipy(Method):
 
     def settings(self) -> dict[str, Any]:
         """Return the kernel settings; the kernels evaluate but do not step."""
-        return {"damping": 0.1, "damping_floor": 1e-6, "rounds": 0, "options": np.zeros(4)}
+        return {**super().settings(), "damping": 0.1, "damping_floor": 1e-6, "rounds": 0}

@@ -22,14 +22,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from poise.methods.method import Method, check_flag, check_positive
+from poise.methods.method import JacobianMethod, check_flag, check_positive
 from poise.native import core
 
 __all__ = ["SDLS"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class SDLS(Method):
+class SDLS(JacobianMethod):
     """Selectively damped least squares.
 
     Attributes:
@@ -37,6 +37,7 @@ class SDLS(Method):
         target_clamp: Largest error of one effector in a step, in units of the body's L (radians for rotations); None
             for no clamp.
         soft: Whether to scale as the authors' program does, instead of clamping as the paper does.
+        gain: Share of the error that a step is to remove: in (0, 2).
     """
 
     gamma_max: float = math.pi / 4

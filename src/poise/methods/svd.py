@@ -17,18 +17,19 @@ from typing import Any, ClassVar
 import numpy as np
 
 from poise.errors import InvalidValue
-from poise.methods.method import Method, check_positive
+from poise.methods.method import JacobianMethod, check_positive
 from poise.native import core
 
 __all__ = ["SVD"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class SVD(Method):
+class SVD(JacobianMethod):
     """Truncated SVD.
 
     Attributes:
         threshold: Singular values below this fraction of the largest are truncated: in (0, 1).
+        gain: Share of the error that a step is to remove: in (0, 2).
     """
 
     threshold: float = 1e-3

@@ -14,20 +14,38 @@ own line.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from poise.methods.method import Method
+import numpy as np
+
+from poise.methods.method import JacobianMethod, check_positive
 from poise.native import core
 
 __all__ = ["Transpose"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Transpose(Method):
-    """Jacobian transpose with the optimal scalar; it has no settings of its own."""
+class Transpose(JacobianMethod):
+    """Jacobian transpose.
 
+    Attributes:
+        gain: Share of the error that a step is to remove: in (0, 2).
+        alpha: The scalar, for errors in radians, and lengths in units of the body's L; None for the optimal one. For an
+            alpha per square metre write alpha=alpha * model.length**2. The error grows above 2 / sigma_1^2.
+    """
+
+    alpha: float | None = None
     stall_steps: int = 50
     stall_ratio: float = 0.9999
 
     name: ClassVar[str] = "transpose"
     code: ClassVar[core.MethodCode] = core.MethodCode.TRANSPOSE
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.alpha is not None:
+            check_positive(self.alpha, "Transpose: alpha")
+
+    def settings(self) -> dict[str, Any]:
+        """Return the kernel settings; see Method.settings."""
+        return {**super().settings(), "options": np.array([self.alpha or 0.0, 0.0, 0.0, 0.0])}

@@ -75,7 +75,7 @@ class TwoBone(Method):
     def settings(self) -> dict[str, Any]:
         """Return the kernel settings; see Method.settings."""
         pole = np.zeros(3) if self.pole is None else read_unit(self.pole, "TwoBone: pole")
-        return {"damping": 0.0, "damping_floor": 0.0, "rounds": 0, "options": np.append(pole, self.soften)}
+        return {**super().settings(), "rounds": 0, "options": np.append(pole, self.soften)}
 
     def refuse_body(self, model: Model, frames: Sequence[str], moves: NDArray[np.bool_]) -> str | None:
         """Return the reason that the body is not supported; see `Method.refuse_body`."""

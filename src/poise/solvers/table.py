@@ -275,7 +275,7 @@ def list_settings(model: Model, options: Options, least_weight: float = 1.0) -> 
         "span": span,
         "max_steps": options.max_steps,
         "stall_steps": options.method.stall_steps,
-        "stall_ratio": options.method.stall_ratio,
+        "stall_ratio": 1.0 - min(own["gain"], 1.0) * (1.0 - options.method.stall_ratio),  # of the share asked for
         "mode": MODES[options.mode],
         "searches": 1 + restarts,
         "seed": options.seed,

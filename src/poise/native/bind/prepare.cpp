@@ -159,6 +159,7 @@ void take_settings(SolverData& to, const nb::dict& table) {
       whole("max_steps"), whole("stall_steps"), number("stall_ratio"), whole("rounds"),         {}};
   const std::vector<double> options = numbers(settings, "options");
   for (std::size_t k = 0; k < 4 && k < options.size(); ++k) to.settings.options[k] = options[k];
+  to.settings.gain = number("gain");
   to.mode = static_cast<Mode>(whole("mode"));
   to.searches = whole("searches");
   to.seed = static_cast<unsigned>(whole("seed"));

@@ -22,8 +22,9 @@ template <class T> struct Settings {
   int max_steps;
   int stall_steps;  // give up after so many steps without the cost falling below stall_ratio of the best
   T stall_ratio;
-  int rounds;    // times that joints are fixed and the step solved again
-  T options[4];  // what else a method needs
+  int rounds;     // times that joints are fixed and the step solved again
+  T options[4];   // what else a method needs
+  T gain = T(1);  // of a rule: the share of the error that a step is asked to remove
 };
 
 // what a search reads and writes; all memory belongs to the caller

@@ -36,16 +36,16 @@ template <class S> POISE_LARGE_FN S* copy_of_matrix(const LinearSystem<S>& s) {
   return s.work;
 }
 
-// x = gain A^T r / |A|^2: downhill on |r|^2 / 2, by less than the way to the minimum of every direction where gain <= 1
-template <class S> POISE_LARGE_FN void gradient_direction(LinearSystem<S>& s, S gain) {
+// x = A^T r / |A|^2: downhill on |r|^2 / 2, by less than the way to the minimum of every direction
+template <class S> POISE_LARGE_FN void gradient_direction(LinearSystem<S>& s) {
   transposed_times(s, s.r, s.x);
   const S size = inner(s.m * s.n, s.A, s.A);
-  const S step = size > S(0) ? gain / size : S(0);
+  const S step = size > S(0) ? S(1) / size : S(0);
   for (int c = 0; c < s.n; ++c) s.x[c] *= step;
 }
 
-// x = alpha A^T r with the alpha for which |r - A x| is least: <r, A A^T r> / |A A^T r|^2
-template <class S> POISE_LARGE_FN void transpose_direction(LinearSystem<S>& s) {
+// x = alpha A^T r with the alpha that is given or, for 0, the one for which |r - A x| is least: <r, A A^T r> / |A A^T r|^2
+template <class S> POISE_LARGE_FN void transpose_direction(LinearSystem<S>& s, S given) {
   transposed_times(s, s.r, s.x);
   S along = S(0), size = S(0);
   for (int k = 0; k < s.m; ++k) {
@@ -53,7 +53,7 @@ template <class S> POISE_LARGE_FN void transpose_direction(LinearSystem<S>& s) {
     along += s.r[k] * y;
     size += y * y;
   }
-  const S alpha = size > S(0) ? along / size : S(0);
+  const S alpha = given > S(0) ? given : size > S(0) ? along / size : S(0);
   for (int c = 0; c < s.n; ++c) s.x[c] *= alpha;
 }
 

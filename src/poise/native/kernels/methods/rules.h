@@ -43,7 +43,7 @@ template <class S, class P> POISE_LARGE_FN void halley_direction(const P& proble
   if (state.bend) {
     for (int k = 0; k < problem.n_rows * problem.n_v; ++k) w.K[k] += S(real_t<S>(0.5)) * state.bend[k];
   }
-  fill_system(problem, w.K, w, state);
+  fill_system(problem, w.K, S(settings.gain), w, state);
   damped_direction(w.system, state.damping);
 }
 
@@ -53,9 +53,9 @@ template <class S, class P> POISE_LARGE_FN void answer(const P& problem, const S
   LinearSystem<S>& s = w.system;
   switch (settings.method) {
     case METHOD_GRADIENT:
-      return gradient_direction(s, S(settings.options[0]));
+      return gradient_direction(s);
     case METHOD_TRANSPOSE:
-      return transpose_direction(s);
+      return transpose_direction(s, S(settings.options[0]));
     case METHOD_INVERSE:
       return inverse_direction(s);
     case METHOD_PSEUDOINVERSE:

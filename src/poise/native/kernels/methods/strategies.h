@@ -67,12 +67,12 @@ template <class S, class P> POISE_LARGE_FN void begin_rule(const P& problem, con
   }
 }
 
-// A and r from the matrix J (column by column), without what is held; then the rows of those that are pulled
+// A and r, the error times the gain, from the matrix J (column by column), without what is held; then the rows of those that are pulled
 template <class S, class P>
-POISE_LARGE_FN void fill_system(const P& problem, const S* J, RuleWork<S>& w, const SearchState<S>& state) {
+POISE_LARGE_FN void fill_system(const P& problem, const S* J, S gain, RuleWork<S>& w, const SearchState<S>& state) {
   LinearSystem<S>& s = w.system;
   const int m = problem.n_rows, n = s.n;
-  for (int k = 0; k < m; ++k) s.r[k] = state.rows[k];
+  for (int k = 0; k < m; ++k) s.r[k] = gain * state.rows[k];
   for (int c = 0; c < n; ++c) {
     const bool held = w.hold[c] == S(HELD);
     const S scale = held ? S(0) : s.root[c] * w.unit[c];
@@ -145,7 +145,7 @@ POISE_LARGE_FN void propose_within_limits(const P& problem, const Settings<real_
   const bool again =
       settings.limits == LIMITS_ACTIVE || settings.limits == LIMITS_FREEZE || settings.limits == LIMITS_PENALTY;
   for (int round = 0; round == 0 || round <= settings.rounds; ++round) {
-    fill_system(problem, state.J, w, state);
+    fill_system(problem, state.J, S(settings.gain), w, state);
     direction(w);
     if (posture.gain) {
       posture_step(problem, posture, w, state);
