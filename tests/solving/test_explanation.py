@@ -131,7 +131,7 @@ def test_records_name_what_there_is(solutions: dict[str, poise.Solution], found:
     [
         (Status.UNREACHABLE, {CauseKind.PROVED, CauseKind.NO_BRANCH}),
         (Status.OUT_OF_TIME, {CauseKind.OUT_OF_TIME}),
-        (Status.OUT_OF_STEPS, {CauseKind.OUT_OF_STEPS}),
+        (Status.OUT_OF_STEPS, {CauseKind.OUT_OF_STEPS, CauseKind.ON_ITS_WAY}),
     ],
 )
 def test_a_status_has_its_cause(

@@ -12,7 +12,7 @@ from poise.diagnosis.active_limits import find_active_limits
 from poise.diagnosis.conflict import find_conflicts
 from poise.diagnosis.linear import linearise
 from poise.diagnosis.misses import find_proof, is_missed
-from poise.diagnosis.relax import Trials
+from poise.diagnosis.relax import Trials, has_used_steps
 from poise.diagnosis.singular_directions import describe_rows, find_conditioning
 from poise.reach.proof import Proof
 from poise.solvers.options import CONTINUOUS_SPAN
@@ -81,7 +81,7 @@ def find_short(solution: Solution) -> Iterator[Cause]:
     numbers = {"steps": float(solution.steps), "searches": float(solution.searches)}
     if solution.status is Status.OUT_OF_TIME:
         yield Cause(CauseKind.OUT_OF_TIME, numbers={**numbers, "seconds": solution.seconds})
-    if solution.status is Status.OUT_OF_STEPS:
+    if has_used_steps(solution):
         most = float(solution.solver.options.max_steps)
         yield Cause(CauseKind.OUT_OF_STEPS, numbers={**numbers, "max_steps": most})
 

@@ -25,7 +25,16 @@ from poise.solvers.solution import Solution
 from poise.solvers.status import Status
 from poise.solvers.table import make_native_table, order_goals
 
-__all__ = ["Relaxation", "Trials", "find_helpful", "is_local", "propose", "propose_effort", "without_goal"]
+__all__ = [
+    "Relaxation",
+    "Trials",
+    "find_helpful",
+    "has_used_steps",
+    "is_local",
+    "propose",
+    "propose_effort",
+    "without_goal",
+]
 
 Key = tuple[WayOutKind, tuple[str, ...], tuple[tuple[str, str, str, int], ...]]
 
@@ -138,6 +147,12 @@ def is_local(solution: Solution) -> bool:
     return solution.solver.options.mode == "continuous" or solution.velocity is not None
 
 
+def has_used_steps(solution: Solution) -> bool:
+    """Return whether the steps ran out; a call in continuous mode may end because it has moved as far as it may."""
+    used = solution.steps >= solution.solver.options.max_steps
+    return solution.status is Status.OUT_OF_STEPS and (used or not is_local(solution))
+
+
 def try_relaxation(solution: Solution, relaxation: Relaxation) -> RelaxedAnswer | None:
     """Return the answer to the relaxed problem; None if the method rejects it."""
     solver = solution.solver
@@ -199,7 +214,7 @@ def propose_effort(solution: Solution) -> Iterator[Relaxation]:
         if not is_local(solution):
             yield Relaxation(WayOutKind.MORE_TIME)
         return
-    if options.max_steps < MORE_STEPS and solution.status is Status.OUT_OF_STEPS:
+    if options.max_steps < MORE_STEPS and has_used_steps(solution):
         yield Relaxation(WayOutKind.MORE_STEPS, options=(("max_steps", MORE_STEPS),))
     if is_local(solution) or is_strict(solution):
         return

@@ -135,8 +135,11 @@ def say_late(_: Solution, cause: Cause) -> str:
 
 def say_steps(_: Solution, cause: Cause) -> str:
     """State that the steps ran out."""
+    steps, most = cause.numbers["steps"], cause.numbers["max_steps"]
     searches = say_count(int(cause.numbers["searches"]), "search", "searches")
-    return f"The steps ran out: {cause.numbers['steps']:.0f} in {searches} of {cause.numbers['max_steps']:.0f}."
+    if steps < most:  # of one part of the solve, such as a level, or gains too small to go on for
+        return f"It could still come nearer when it stopped: {steps:.0f} steps in {searches} of at most {most:.0f}."
+    return f"The steps ran out: {steps:.0f} in {searches} of {most:.0f}."
 
 
 def say_progress(solution: Solution, cause: Cause) -> str:

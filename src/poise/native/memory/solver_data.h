@@ -53,6 +53,8 @@ struct StrictState {
   Bars bars = Bars::TOLERANCE;     // what its goals have to come within,
   double* error_bar;               // in metres and radians
   int steps_solved = 0;            // in this call
+  bool cut = false;                // the last descent ended for want of steps, not at a minimum
+  bool unfinished = false;         // so did the one that ended a missed level of this call
   double cost_to_beat = -1.0;      // a search has to come below it to be of use; negative: any
   double damping_share = 1.0;      // of the usual damping, for the level that goes down
 

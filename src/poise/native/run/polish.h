@@ -191,21 +191,27 @@ bool some_joint_at_bound(const SolverData& solver) {
 }
 
 // The default step fixes joints at their bounds heuristically and can stop too early; the exact active set
-// (active_set.h) decides whether the cost can decrease further.
-void polish(SolverData& solver, Clock::time_point begun) {
+// (active_set.h) decides whether the cost can decrease further. True if it converged.
+bool polish_to_minimum(SolverData& solver, Clock::time_point begun) {
   const bool ended = polish_plainly(solver, begun);
   StrictState& t = solver.strict_state;
   const bool asked = ended && solver.outcome == Outcome::STALLED && solver.settings.limits == LIMITS_ACTIVE;
   const bool short_steps = solver.settings.reach < 1.0;  // other steps would ignore the user's step limit
-  if (!asked || short_steps || !some_joint_at_bound(solver)) return;
+  if (!asked || short_steps || !some_joint_at_bound(solver)) return ended;
   copy_configuration(solver.problem(), solver.best_q.data(), t.here.q);
   t.assembled = nullptr;
   t.steps_solved = 0;
   set_bars(solver, 0, Bars::TOLERANCE);
   descend(solver, 0, Descent::LEVEL, begun);
-  if (measure_violation(solver, t.here) > solver.best_outside || !(t.here.costs[0] < solver.best_cost)) return;
+  if (measure_violation(solver, t.here) > solver.best_outside || !(t.here.costs[0] < solver.best_cost)) return ended;
   copy_configuration(solver.problem(), t.here.q, solver.best_q.data());
-  polish_plainly(solver, begun);
+  return polish_plainly(solver, begun);
+}
+
+// The same, with its outcome: a missed goal has stalled at a minimum, or the steps ran out on the way there.
+void polish(SolverData& solver, Clock::time_point begun) {
+  const bool ended = polish_to_minimum(solver, begun);
+  if (solver.outcome != Outcome::REACHED) solver.outcome = ended ? Outcome::STALLED : Outcome::OUT_OF_STEPS;
 }
 
 // ---------------------------------------------------------------------------------------------- within the tolerances

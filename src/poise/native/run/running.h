@@ -174,6 +174,41 @@ inline void assemble_all(SolverData& solver) {
   assemble_up_to(solver, static_cast<int>(solver.goals.size()), solver.state.room);
 }
 
+// How strongly the missed goals pull velocity c; state.J and errors are there.
+inline S pull_of_missed(const SolverData& solver, int c) {
+  const SearchState<S>& s = solver.state;
+  S pull = 0.0;
+  for (std::size_t g = 0; g < solver.goals.size(); ++g) {
+    const GoalSpec<S>& goal = solver.goals[g];
+    if (s.errors[2 * g] <= goal.tolerance[0] && s.errors[2 * g + 1] <= goal.tolerance[1]) continue;
+    for (int r = goal.first_row; r < goal.first_row + rows_of_goal(goal); ++r)
+      pull += s.J[c * solver.n_rows + r] * s.rows[r];
+  }
+  return pull;
+}
+
+// Continuous mode: a call that has stopped where a missed goal pulls a joint beyond the way of one call has not stalled,
+// the next call goes on.
+inline void doubt_stalled(SolverData& solver) {
+  SearchState<S>& s = solver.state;
+  if (solver.outcome != Outcome::STALLED || solver.mode != Mode::CONTINUOUS || !s.origin) return;
+  constexpr S rounding = 1e-9;  // of a radian, or of the body's length
+  const auto problem = solver.problem();
+  copy_configuration(problem, solver.best_q.data(), s.q);
+  look(solver);
+  assemble_all(solver);
+  difference(problem.coordinates, problem.n_coordinates, s.origin, s.q, s.work.b);
+  room_to_move(problem, s.q, solver.settings.limits != LIMITS_OFF, 1.0, s.work);
+  for (int c = 0; c < solver.n_v; ++c) {
+    const S pull = pull_of_missed(solver, c), near = rounding * (problem.freedoms[c].angular ? 1.0 : solver.scale);
+    S low, high;
+    tether_of(problem, s, c, low, high);
+    const bool on = pull > 0.0 && s.work.high[c] > 0.0 && s.work.b[c] > high - near;
+    const bool back = pull < 0.0 && s.work.low[c] < 0.0 && s.work.b[c] < low + near;
+    if (on || back) solver.outcome = Outcome::OUT_OF_STEPS;
+  }
+}
+
 }  // namespace
 }  // namespace POISE_LEVEL
 }  // namespace poise

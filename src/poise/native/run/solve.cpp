@@ -13,7 +13,7 @@ void doubt_reached(SolverData& solver) {
   if (solver.outcome != Outcome::REACHED || solver.settings.limits == LIMITS_OFF) return;
   for (const Freedom<S>& f : solver.idle) {
     const double x = solver.start[static_cast<std::size_t>(f.q_index)];
-    if (x < f.lower || x > f.upper) solver.outcome = Outcome::STALLED;
+    if (x < f.lower || x > f.upper) solver.outcome = Outcome::OUT_OF_STEPS;  // the next call brings it further
   }
 }
 
@@ -108,6 +108,7 @@ void solve_plainly(SolverData& solver) {
     polish_within(solver, begun);
     solver.out_of_time = late(solver, begun) && solver.outcome != Outcome::REACHED;
   }
+  doubt_stalled(solver);
   doubt_reached(solver);
   solver.seconds = seconds_since(begun);
 }

@@ -27,6 +27,7 @@ from poise.solvers.table import make_native_table, may_move
 __all__ = ["PartByPart"]
 
 Outcome = core.Outcome
+STALL_RATIO = 0.98  # a last round that leaves less of the cost still made progress
 
 
 class Stage:
@@ -48,15 +49,16 @@ class Stage:
                 continue  # the part does not fit the closed form
             self.solvers.append(core.Solver(model.native_body, table))
 
-    def solve(self, q: NDArray[np.float64], targets: Mapping[str, Any]) -> tuple[NDArray[np.float64], int, int]:
-        """Return the best pose for this part's goals, the number of steps, and the number of searches."""
-        steps = searches = 0
+    def solve(self, q: NDArray[np.float64], targets: Mapping[str, Any]) -> tuple[NDArray[np.float64], int, int, bool]:
+        """Return the best pose for this part's goals, the steps, the searches, and whether the steps ran out."""
+        steps, searches, short = 0, 0, False
         wanted = {name: target for name, target in targets.items() if name in self.names}
         best, least = q, np.inf
         for solver in self.solvers:
             answer: Answer = solver.solve(q, wanted)
             steps += answer.steps
             searches += answer.searches
+            short = answer.outcome == Outcome.OUT_OF_STEPS
             solver.restart(answer.q, None)
             solver.advance()
             cost = float(solver.state()["cost"])
@@ -64,7 +66,7 @@ class Stage:
                 best, least = answer.q, cost
             if answer.outcome == Outcome.REACHED:
                 break
-        return best, steps, searches
+        return best, steps, searches, short
 
 
 class PartByPart:
@@ -100,16 +102,18 @@ class PartByPart:
         begun = time.perf_counter()
         self._seen = []
         state = self._look(bring_inside(self._model, start, self._options), targets)
-        q, best, late = state["q"], state, False
+        q, best, late, short = state["q"], state, False, False
         steps = searches = 0
         passes = [self._order]
         if self._options.mode != "continuous":
             passes = [self._first, *passes * self._rounds, self._last]
-        for stages in passes:
+        for stages in filter(None, passes):
             if late or self._is_reached(best):
                 break
+            before, short = best["cost"], False
             for stage in stages:
-                q, taken, searched = stage.solve(q, targets or {})
+                q, taken, searched, cut = stage.solve(q, targets or {})
+                short = short or cut
                 steps, searches = steps + taken, searches + searched
                 state = self._look(q, None)
                 if self._is_reached(state) or state["cost"] < best["cost"]:
@@ -118,9 +122,10 @@ class PartByPart:
                 late = limit is not None and time.perf_counter() - begun > limit
                 if late:
                     break
+            short = short or best["cost"] < STALL_RATIO * before
         reached = self._is_reached(best)
         unreachable = not reached and bool(self._whole.solve(best["q"], None).unreachable)
-        outcome = Outcome.REACHED if reached else Outcome.STALLED
+        outcome = Outcome.REACHED if reached else Outcome.OUT_OF_STEPS if short else Outcome.STALLED
         seconds = time.perf_counter() - begun
         return make_answer(
             best["q"],

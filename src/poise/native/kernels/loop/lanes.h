@@ -82,6 +82,7 @@ template <class S, class P> POISE_FN mask_t<S> judge_lanes(const P& problem, con
   using T = real_t<S>;
   const mask_t<S> progress = keep_best_lanes(problem, settings, posture, fraction, state);
   state.idle = select(progress, S(T(0)), state.idle + S(T(1)));
+  state.nudges = select(progress, S(T(0)), state.nudges);
   mask_t<S> settled = is_set(state.reached);
   if (posture.gain) {
     const T patience = T(settings.stall_steps > 5 ? settings.stall_steps : 5);

@@ -48,6 +48,7 @@ template <class S> struct SearchState {
   StepWorkspace<S> work;
   S* extra;  // what a method asked for
   S cost, best_cost, best_posture, best_outside, damping, strength;
+  S last_progress;  // the best cost when it last made real progress
   int steps, idle, nudges;
   bool best_reached;
   bool at_goal;  // the pose that was evaluated last reaches
@@ -81,6 +82,7 @@ template <class S, class P> POISE_FN void begin_search(const P&, SearchState<S>&
   state.steps = 0;
   state.idle = 0;
   state.best_cost = S(T(1e30));
+  state.last_progress = S(T(1e30));
   state.best_posture = S(T(1e30));
   state.best_outside = S(T(1e30));
   state.best_reached = false;
@@ -151,14 +153,21 @@ template <class S, class P> POISE_FN bool keep_best(const P& problem, const Sett
 template <class S, class P> POISE_FN void judge(const P& problem, const Settings<real_t<S>>& settings,
                                                 const Posture<S>& posture, SearchState<S>& state) {
   using T = real_t<S>;
-  state.idle = keep_best(problem, settings, posture, state) ? 0 : state.idle + 1;
+  const bool progress = keep_best(problem, settings, posture, state);
+  state.idle = progress ? 0 : state.idle + 1;
+  if (progress) {
+    state.nudges = 0;  // each place where it is stuck has its own
+    state.last_progress = state.best_cost;
+  }
   const int patience = settings.stall_steps > 5 ? settings.stall_steps : 5;
   const bool settled =
       state.best_reached && (!posture.gain || state.idle > patience || state.best_posture < S(T(1e-12)));
   if (settled) {
     state.outcome = Outcome::REACHED;
   } else if (state.idle > settings.stall_steps) {
-    state.outcome = state.best_reached ? Outcome::REACHED : Outcome::STALLED;
+    // many small gains that together are a real one, as when it leaves a saddle: it creeps, but has not stalled
+    const bool creeps_on = state.best_cost < state.last_progress * S(settings.stall_ratio);
+    state.outcome = state.best_reached ? Outcome::REACHED : creeps_on ? Outcome::OUT_OF_STEPS : Outcome::STALLED;
   } else if (state.steps >= settings.max_steps) {
     state.outcome = state.best_reached ? Outcome::REACHED : Outcome::OUT_OF_STEPS;
   }

@@ -133,8 +133,8 @@ bool descend(SolverData& solver, int level, Descent phase, Clock::time_point beg
   t.damping_share = 1.0;
   const int until = std::max(tuning.frame_steps, t.steps_solved + tuning.frame_level_steps);
   const auto tired = [&] { return goes_on && level > 0 && t.steps_solved >= until; };
-  for (int steps = 0;
-       steps < most && !is_reached(solver, level) && quiet < pace.patience && !tired() && !late(solver, begun);
+  int steps = 0;
+  for (; steps < most && !is_reached(solver, level) && quiet < pace.patience && !tired() && !late(solver, begun);
        ++steps) {
     if (posture && t.here.costs[level] < tuning.posture_at_rest) break;
     const S before = t.here.costs[level], outside = measure_violation(solver, t.here);
@@ -175,6 +175,7 @@ bool descend(SolverData& solver, int level, Descent phase, Clock::time_point beg
     quiet = !came_back && t.here.costs[level] > before * (1.0 - pace.enough) ? quiet + 1 : 0;
     creeping = finish || t.here.costs[level] > creeps * before;
   }
+  t.cut = steps >= most || tired();
   if (!goes_on) solver.state.origin = nullptr;
   if (nudged >= 0.0 && !is_reached(solver, level) && t.here.costs[level] > nudged) {
     copy_configuration(solver.problem(), solver.state.best_q, t.here.q);

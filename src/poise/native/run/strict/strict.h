@@ -149,7 +149,8 @@ void solve_level(SolverData& solver, int level, Clock::time_point begun) {
   return_to_best(solver, level);
   // the bars are those of the last descent: where the last search was lost on its way back, the guard and its few steps
   const bool finish = !reached && solver.mode != Mode::CONTINUOUS && !late(solver, begun);
-  if (finish) descend(solver, level, Descent::FINISH, begun);
+  if (finish) reached = descend(solver, level, Descent::FINISH, begun);
+  t.unfinished = t.unfinished || (!reached && t.cut);
   guard_levels(solver, level);
 }
 
@@ -175,6 +176,7 @@ void solve_first_level(SolverData& solver, void (*solve_plainly)(SolverData&)) {
   first.window = solver.window;
   for (std::size_t k = 0; k < first.targets.size(); ++k) first.targets[k] = solver.targets[k];
   solve_plainly(first);
+  solver.strict_state.unfinished = first.outcome == Outcome::OUT_OF_STEPS;
   solver.total_steps = first.total_steps;
   solver.total_searches = first.total_searches - 1;
   record_first_level(solver, first);
@@ -204,6 +206,7 @@ void solve_strictly(SolverData& solver, Clock::time_point begun, void (*solve_pl
   const int levels = static_cast<int>(t.level_rows.size()) - 1;
   t.assembled = nullptr;
   t.steps_solved = 0;
+  t.unfinished = false;
   copy_configuration(solver.problem(), solver.start.data(), t.here.q);
   const bool plain = solver.first && solver.limits.empty();
   if (plain) solve_first_level(solver, solve_plainly);
@@ -218,7 +221,8 @@ void solve_strictly(SolverData& solver, Clock::time_point begun, void (*solve_pl
   evaluate_point(solver, t.here, levels);
   for (std::size_t k = 0; k < solver.best_errors.size(); ++k) solver.best_errors[k] = t.here.errors[k];
   const bool all = within_tolerance(solver.problem(), t.here.errors, 1.0) && !(solver.best_outside > 0.0);
-  solver.outcome = all ? Outcome::REACHED : Outcome::STALLED;
+  solver.outcome = all ? Outcome::REACHED : t.unfinished ? Outcome::OUT_OF_STEPS : Outcome::STALLED;
+  doubt_stalled(solver);
   solver.out_of_time = late(solver, begun) && !all;
 }
 
