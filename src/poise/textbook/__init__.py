@@ -23,6 +23,7 @@ gradient descent, transpose, step size              `gradient_descent_1d` `trans
 basic Jacobian loop, gain, limits, stopping         `loop` `LoopTrace` `basic_ik`
 quaternion joints                                   `best_axis_column`
 scaled axis, stiffness                              `rotation_vector` `weighted_pseudoinverse`
+more elaborate joint types                          `AffineJoint` `affine_jacobian`
 CIMAT, *Kinematics of redundant characters* (2014)
 eq. 2, 3: null space                                `controlled_step` `null_space_projector` `mid_range`
 figures 18, 21: priorities                          `priority_step`
@@ -49,6 +50,7 @@ scaled Gaussian process latent variables            `train_latent_model` `Latent
 Each text has a page in the documentation, which lists its misprints.
 """
 
+from poise.textbook.affine import AffineJoint, affine_jacobian, affine_point, affine_transform
 from poise.textbook.bodies import Step, configuration, forward_kinematics, integrate, joint_value, path
 from poise.textbook.control import (
     control_term,
@@ -133,20 +135,102 @@ from poise.textbook.twists import (
     twist_matrix,
 )
 
-__all__ = ["RULES", "Exponential", "GainStudy", "IterationTrace", "JacobianBlocks", "LatentModel", "LoopGoal"]
-__all__ += ["LoopTrace", "SimpleMotion", "Step", "TransformChain", "adjoint", "adjoint_derivative"]
-__all__ += ["adjusted_jacobian", "axis_rotation", "basic_ik", "best_axis_column", "ccd_angle", "ccd_step"]
-__all__ += ["configuration", "control_term", "controlled_step", "controlled_step_by_elimination", "count_passes"]
-__all__ += ["damped_inverse", "damped_svd_inverse", "euler_axes", "euler_rotation", "exponential_jacobian"]
-__all__ += ["exponentials", "fabrik_step", "find_blocks", "find_chain", "find_latent_cost", "find_parallel_turns"]
-__all__ += ["find_turn_onto", "find_turns_to_distance", "find_turns_to_height", "find_two_turns", "find_wrist"]
-__all__ += ["forward_kinematics", "frame_velocity", "frozen_step", "generic_jacobian", "gradient_descent_1d"]
-__all__ += ["integrate", "inverse", "jacobian_derivative", "joint_axes", "joint_motions"]
-__all__ += ["joint_transform", "joint_value", "left_pseudoinverse", "limited_step", "loop", "mid_range"]
-__all__ += ["null_space_projector", "numeric_jacobian", "path", "plane_axes", "point_jacobian", "posture_cost"]
-__all__ += ["posture_gradient", "priority_step", "product_of_exponentials", "quaternion_exponential"]
-__all__ += ["quaternion_product", "quaternion_rotation", "quaternion_vector", "reach_along", "right_pseudoinverse"]
-__all__ += ["rigid", "rotation_error", "rotation_quaternion", "rotation_vector", "run_rules", "selectively_damped_step"]
-__all__ += ["simple_jacobian", "skew", "solve_lu", "solve_qr", "spatial_jacobian", "study_gains", "train_latent_model"]
-__all__ += ["transpose_step", "truncated_svd_inverse", "twist_bracket", "twist_exponential", "twist_matrix"]
-__all__ += ["unit_velocity_jacobian", "unskew", "weighted_pseudoinverse", "world_jacobian"]
+__all__ = [
+    "RULES",
+    "AffineJoint",
+    "Exponential",
+    "GainStudy",
+    "IterationTrace",
+    "JacobianBlocks",
+    "LatentModel",
+    "LoopGoal",
+    "LoopTrace",
+    "SimpleMotion",
+    "Step",
+    "TransformChain",
+    "adjoint",
+    "adjoint_derivative",
+    "adjusted_jacobian",
+    "affine_jacobian",
+    "affine_point",
+    "affine_transform",
+    "axis_rotation",
+    "basic_ik",
+    "best_axis_column",
+    "ccd_angle",
+    "ccd_step",
+    "configuration",
+    "control_term",
+    "controlled_step",
+    "controlled_step_by_elimination",
+    "count_passes",
+    "damped_inverse",
+    "damped_svd_inverse",
+    "euler_axes",
+    "euler_rotation",
+    "exponential_jacobian",
+    "exponentials",
+    "fabrik_step",
+    "find_blocks",
+    "find_chain",
+    "find_latent_cost",
+    "find_parallel_turns",
+    "find_turn_onto",
+    "find_turns_to_distance",
+    "find_turns_to_height",
+    "find_two_turns",
+    "find_wrist",
+    "forward_kinematics",
+    "frame_velocity",
+    "frozen_step",
+    "generic_jacobian",
+    "gradient_descent_1d",
+    "integrate",
+    "inverse",
+    "jacobian_derivative",
+    "joint_axes",
+    "joint_motions",
+    "joint_transform",
+    "joint_value",
+    "left_pseudoinverse",
+    "limited_step",
+    "loop",
+    "mid_range",
+    "null_space_projector",
+    "numeric_jacobian",
+    "path",
+    "plane_axes",
+    "point_jacobian",
+    "posture_cost",
+    "posture_gradient",
+    "priority_step",
+    "product_of_exponentials",
+    "quaternion_exponential",
+    "quaternion_product",
+    "quaternion_rotation",
+    "quaternion_vector",
+    "reach_along",
+    "right_pseudoinverse",
+    "rigid",
+    "rotation_error",
+    "rotation_quaternion",
+    "rotation_vector",
+    "run_rules",
+    "selectively_damped_step",
+    "simple_jacobian",
+    "skew",
+    "solve_lu",
+    "solve_qr",
+    "spatial_jacobian",
+    "study_gains",
+    "train_latent_model",
+    "transpose_step",
+    "truncated_svd_inverse",
+    "twist_bracket",
+    "twist_exponential",
+    "twist_matrix",
+    "unit_velocity_jacobian",
+    "unskew",
+    "weighted_pseudoinverse",
+    "world_jacobian",
+]
