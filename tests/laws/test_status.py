@@ -1,7 +1,7 @@
 """The status of a miss: STALLED where the search cannot go on, OUT_OF_STEPS where only its steps were used up.
 
-One law for every method, mode, level and handling of limits: a solve that is STALLED, made again from its own end, neither
-reaches nor comes much nearer.
+One law for every method, mode, level and handling of limits: a solve that is STALLED, made again from its own end,
+neither reaches nor comes much nearer.
 """
 
 from collections.abc import Sequence
@@ -51,11 +51,8 @@ def check_again(solution: Solution, goals: Sequence[Goal], options: dict[str, ob
     if solution.status is not Status.STALLED:
         return 0
     again = poise.solve(solution.model, goals, solution.q, **options)  # type: ignore[arg-type]
-    assert not again.reached and read_cost(again) > NEARER * read_cost(solution), (
-        options,
-        solution.errors,
-        again.errors,
-    )
+    assert not again.reached, (options, solution.errors)
+    assert read_cost(again) > NEARER * read_cost(solution), (options, solution.errors, again.errors)
     return 1
 
 

@@ -32,6 +32,7 @@ ALL_KINDS = (
 )
 GIVEN_KINDS = ("path", "scale")  # that need something of their own: a curve, a length
 EVERY_KIND = (*ALL_KINDS, *GIVEN_KINDS)
+GROWING_KINDS = ("uniform_scale",)  # laws of their own: no twist and no simple motion of the textbook describes them
 EULER_ORDERS = ("XYX", "XYZ", "XZX", "XZY", "YXY", "YXZ", "YZX", "YZY", "ZXY", "ZXZ", "ZYX", "ZYZ")
 LIMITED = ("revolute", "prismatic", "screw")
 ONE_DOF = ("revolute", "continuous", "prismatic", "screw")

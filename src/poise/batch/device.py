@@ -36,6 +36,7 @@ REFUSALS = {  # by the value of `Refusal` in native/run/batch/batch.h
     12: "record=True is not there on a GPU",
     13: "no joint that may move moves a goal, so there is nothing for a GPU to do",
     14: "joint {joint} runs along a path, and a GPU has no curves",
+    15: "joint {joint} is a uniform_scale joint, and a GPU has only rigid bodies",
 }
 
 

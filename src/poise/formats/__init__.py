@@ -186,7 +186,7 @@ def save(
 
 def check_joint_kinds(model: Model, module: Any, path: str) -> None:
     """Raise `FormatError` if the body has joints that only Poise's JSON format can store."""
-    odd = next((joint for joint in model.joints if joint.kind in ("path", "scale")), None)
+    odd = next((joint for joint in model.joints if joint.kind in ("path", "scale", "uniform_scale")), None)
     if odd is not None and not getattr(module, "HOLDS_EVERY_JOINT", False):
         raise FormatError(
             f"joint {odd.name!r} is a {odd.kind} joint, which {module.NAME} cannot hold; save the body as .json. "

@@ -13,7 +13,7 @@ from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.kinematics.reflections import make_reflection, round_whole
 from poise.model import Joint, Model
-from poise.model.joints.kinds import Primitive
+from poise.model.joints.kinds import KINDS, Primitive
 
 __all__ = ["Symmetry", "find_symmetry"]
 
@@ -142,6 +142,8 @@ def reflect_joint(joint: Joint, other: Joint, S: Floats) -> Floats | None:
         return out
     if joint.kind == "translation3":
         return round_whole(S.T)
+    if joint.kind == "uniform_scale":
+        return np.eye(1)
     signs = [find_sign(S, *pair) for pair in zip(list_motions(joint), list_motions(other), strict=True)]
     if joint.kind == "screw" and joint.pitch + other.pitch != 0.0:
         return None
@@ -161,9 +163,11 @@ def find_sign(S: Floats, motion: tuple[Floats, bool], other: tuple[Floats, bool]
 
 
 def make_zero_pose(model: Model) -> Floats:
-    """Return the configuration with all angles and slides zero."""
+    """Return the configuration with all angles and slides zero, and all factors one."""
     q = np.zeros(model.nq)
     for joint in model.joints:
+        if joint.mimic is None:
+            q[joint.q] = KINDS[joint.kind].neutral
         if joint.quaternion:
             q[joint.q][-4] = 1.0  # a view
     return q

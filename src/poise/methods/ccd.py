@@ -50,6 +50,7 @@ class CCD(Method):
 
     name: ClassVar[str] = "ccd"
     code: ClassVar[core.MethodCode] = core.MethodCode.CCD
+    joint_kinds: ClassVar[frozenset[str]] = Method.joint_kinds - {"uniform_scale"}
     goal_kinds: ClassVar[frozenset[str]] = frozenset({"position", "rotation", "pose"})
     limit_kinds: ClassVar[frozenset[str]] = frozenset({"Cone"})
     levels: ClassVar[bool] = False

@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from poise.methods.method import JacobianMethod, check_positive
+from poise.methods.method import JacobianMethod, Method, check_positive
 from poise.native import core
 
 __all__ = ["Halley"]
@@ -39,6 +39,7 @@ class Halley(JacobianMethod):
 
     name: ClassVar[str] = "halley"
     code: ClassVar[core.MethodCode] = core.MethodCode.HALLEY
+    joint_kinds: ClassVar[frozenset[str]] = Method.joint_kinds - {"uniform_scale"}
     goal_kinds: ClassVar[frozenset[str]] = frozenset({"position", "rotation", "pose", "custom", "posture"})
 
     def __post_init__(self) -> None:

@@ -61,6 +61,7 @@ class TwoBone(Method):
 
     name: ClassVar[str] = "two_bone"
     code: ClassVar[core.MethodCode] = core.MethodCode.TWO_BONE
+    joint_kinds: ClassVar[frozenset[str]] = Method.joint_kinds - {"uniform_scale"}
     goal_kinds: ClassVar[frozenset[str]] = frozenset({"position", "pose"})
     levels: ClassVar[bool] = False
     longest_step: ClassVar[float] = math.inf

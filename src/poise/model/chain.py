@@ -118,6 +118,9 @@ def find_chain(
         kind, _, _, q_at, v_at = rows["ints"][i]
         gain, bias, pitch = map(float, rows["numbers"][i])
         T = T @ placement(rows["R"][i], rows["p"][i])
+        if kind == Primitive.SCALE:
+            odd = odd or f"joint {names[q_at]!r} scales the lengths below it"
+            continue
         single = kind in (Primitive.TURN, Primitive.SLIDE, Primitive.SCREW)
         if not (moves[v_at] and gain != 0.0):
             still = still or gain != 0.0

@@ -188,7 +188,30 @@ def lock_joints(model: Model, joints: Mapping[str, ArrayLike]) -> Model:
         fix_joint(model, spec, values[spec.name]) if isinstance(spec, JointSpec) and spec.name in values else spec
         for spec in model.layout.specs
     ]
+    for i, spec in enumerate(model.layout.specs):
+        if isinstance(spec, JointSpec) and spec.kind == "uniform_scale" and spec.name in values:
+            specs = scale_below(model, specs, i, float(values[spec.name][0]))
     return remodel(model, specs)
+
+
+def scale_below(
+    model: Model, specs: list[JointSpec | FrameSpec], top: int, factor: float
+) -> list[JointSpec | FrameSpec]:
+    """Return the specs with all lengths below a scale multiplied by its factor, which is locked."""
+    out, inside = list(specs), {top}
+    for i in model.layout.order:
+        if i in inside or model.layout.parents[i] not in inside:
+            continue
+        spec = out[i]
+        inside.add(i)
+        if isinstance(spec, JointSpec):
+            if spec.path or any(KINDS[spec.kind].slides):
+                text = f"the motion of joint {spec.name!r} below it would change its scale; leave it, with joints="
+                raise InvalidValue(f"joint {model.layout.specs[top].name!r} cannot be locked: {text} in solves.")
+            spec = replace(spec, length=factor * spec.length, pitch=factor * spec.pitch)
+        offset = Transform(spec.offset.rotation, factor * spec.offset.translation)
+        out[i] = replace(spec, offset=offset, center=freeze(factor * spec.center))
+    return out
 
 
 def fix_joint(model: Model, spec: JointSpec, value: NDArray[np.float64]) -> JointSpec:

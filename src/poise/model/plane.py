@@ -55,5 +55,7 @@ def list_motions(model: Model) -> Iterator[tuple[str, Primitive, Floats]]:
 
 def keeps(primitive: Primitive, along: float) -> bool:
     """Return whether a motion stays in the plane, given the component of its axis along the normal."""
+    if primitive is Primitive.SCALE:  # all frames are in the plane, and so is the centre of the scale
+        return True
     turns, slides = primitive is Primitive.TURN, primitive is Primitive.SLIDE
     return (turns and abs(along) > 1 - NEAR) or (slides and abs(along) < NEAR)

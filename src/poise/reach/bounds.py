@@ -227,6 +227,7 @@ class Drawing(NamedTuple):
     motions: list[list[JointMotion]]  # for each primitive
     parents: list[int]
     frames: dict[str, tuple[int, Floats]]  # primitive and T_world_frame
+    scaled: list[bool]  # for each primitive: whether a scale is above it, or it is one; no length there is known
 
     def list_path(self, frame: str | None) -> list[int]:
         """Return the primitives from the root to a frame."""
@@ -243,7 +244,10 @@ class Drawing(NamedTuple):
 
     def list_motions(self, base: str | None, frame: str) -> list[JointMotion]:
         """Return the path between two frames: up from `base` to their common ancestor, and down to `frame`."""
-        up, down = drop_shared(self.list_path(base), self.list_path(frame))
+        paths = self.list_path(base), self.list_path(frame)
+        if any(self.scaled[i] for path in paths for i in path):
+            return [JointMotion(SLIDE, np.zeros(3), axis, -math.inf, math.inf) for axis in np.eye(3)]
+        up, down = drop_shared(*paths)
         back = [motion.reverse() for i in reversed(up) for motion in reversed(self.motions[i])]
         return back + [motion for i in down for motion in self.motions[i]]
 
@@ -254,10 +258,14 @@ def draw(model: Model, freedom: Freedom) -> Drawing:
     table = model.memo.get(TABLE, lambda: make_kernel_table(model.layout))
     places: list[Floats] = []
     motions: list[list[JointMotion]] = []
+    scaled: list[bool] = []
     for i, ints in enumerate(table["ints"]):
+        scaled.append(ints[0] == Primitive.SCALE or (ints[1] >= 0 and scaled[ints[1]]))
         T = place_on(places, ints[1], table["R"][i], table["p"][i])
         allowed = find_ranges(model, ints, table["numbers"][i], freedom)
-        if ints[0] == Primitive.PATH:
+        if ints[0] == Primitive.SCALE:
+            turn, found = np.eye(4), []
+        elif ints[0] == Primitive.PATH:
             turn, found = run_along(table["curves"][table["curve_index"][i]], T, allowed)
         else:
             turn, found = move(ints[0], T, allowed, table["numbers"][i][2])
@@ -265,7 +273,7 @@ def draw(model: Model, freedom: Freedom) -> Drawing:
         motions.append(found)
     rows = zip(table["frame_names"], table["frame_primitive"], table["frame_R"], table["frame_p"], strict=True)
     frames = {name: (at, place_on(places, at, R, p)) for name, at, R, p in rows}
-    return Drawing(motions, [ints[1] for ints in table["ints"]], frames)
+    return Drawing(motions, [ints[1] for ints in table["ints"]], frames, scaled)
 
 
 def place_on(places: list[Floats], parent: int, R: Floats, p: Floats) -> Floats:

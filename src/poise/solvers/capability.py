@@ -51,7 +51,7 @@ def check_serves(
     some = method.joint_kinds is not Method.joint_kinds  # a method that supports every kind needs no check
     for row in rows.values() if some else ():
         for joint in find_joints_above(model, row, moves):
-            kind = "mimic" if joint.mimic else joint.kind
+            kind = "mimic" if joint.mimic and joint.kind != "uniform_scale" else joint.kind
             if kind not in method.joint_kinds:
                 what = f"joint {joint.name!r} is {kind}, which method {method.name!r} does not support"
                 raise make_refusal(what, lambda other, kind=kind: kind in other.joint_kinds)  # type: ignore[misc]
@@ -70,9 +70,9 @@ def make_refusal(what: str, serves: Callable[[Method], bool]) -> InvalidValue:
 
 
 def find_joints_above(model: Model, rows: GoalRows, moves: NDArray[np.bool_]) -> list[Joint]:
-    """Return the movable joints that move a goal's frame or the frame of its target."""
+    """Return the movable joints that move a goal's frame or the frame of its target, and the scales above them."""
     found: dict[str, Joint] = {}
     for frame in (rows.frame, rows.base):
         above = [] if frame is None else model.joints_above(frame)
-        found |= {joint.name: joint for joint in above if moves[joint.v].any()}
+        found |= {joint.name: joint for joint in above if moves[joint.v].any() or joint.kind == "uniform_scale"}
     return list(found.values())

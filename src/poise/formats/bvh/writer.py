@@ -73,6 +73,10 @@ def write_motion(motion: Motion, target: Path) -> None:
     """
     if not len(motion):
         raise FormatError("a motion without frames cannot be written as BVH.", str(target))
+    growing = next((joint.name for joint in motion.model.joints if joint.kind == "uniform_scale"), None)
+    if growing is not None:
+        text = f"joint {growing!r} is a uniform_scale joint, and the bones of BVH keep their length"
+        raise FormatError(f"{text}; write the motion as glTF or as a table (.npz).", str(target))
     motion = turn_back(motion)
     roots = make_tree(motion)
     root = roots[0] if len(roots) == 1 else make_world(motion, roots)

@@ -50,7 +50,13 @@ def make_bare_skeleton(model: Model, q: Floats) -> tuple[GltfDraft, list[tuple[i
         }
     )
     add_skins(parts, joints, parents, worlds)
-    return parts, [(i, names[i]) for i in joints]
+    growing = [i for i, name in enumerate(names) if i not in joints and is_below_scale(model, name)]
+    return parts, [(i, names[i]) for i in (*joints, *growing)]
+
+
+def is_below_scale(model: Model, frame: str) -> bool:
+    """Return whether the offset of a frame changes with a uniform_scale joint above it."""
+    return any(joint.kind == "uniform_scale" for joint in model.joints_above(frame))
 
 
 def find_node_parents(model: Model) -> dict[str, str | None]:

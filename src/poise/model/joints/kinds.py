@@ -186,6 +186,12 @@ KINDS: dict[str, KindFacts] = {
         neutral=1.0,
         meaning="a bone that lengthens along an axis: a factor of its `length`",
     ),
+    "uniform_scale": KindFacts(
+        lambda _: [(Primitive.SCALE, np.zeros(3))],
+        (Coordinate(factor=True),),
+        neutral=1.0,
+        meaning="a part that grows: a factor of all lengths below it",
+    ),
     "translation3": KindFacts(lambda _: [_SLIDE3], _PLACE, meaning="slides along x, y and z"),
     "ball": KindFacts(lambda _: [_BALL], quaternion=True, limited=False, meaning="turns freely: a quaternion wxyz"),
     "free": KindFacts(

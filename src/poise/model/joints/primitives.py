@@ -57,8 +57,7 @@ def expand(table: _Table, spec: JointSpec, layout: Layout, at: int, base: Any) -
             at, base = table.add(kind, at, q, v, (1.0, 0.0, 0.0), base), np.eye(4)
             q, v = q + 3, v + 3
             continue
-        if kind == Primitive.PATH:
-            assert spec.path is not None
+        if kind in (Primitive.PATH, Primitive.SCALE):
             at = table.add(kind, at, q, v, (mimic.ratio, mimic.offset, 0.0), base, spec.path)
             base, q, v = np.eye(4), q + 1, v + 1
             continue

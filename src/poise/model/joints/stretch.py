@@ -1,10 +1,13 @@
-"""Scale joints: bones of variable length, and why shear is not supported.
+"""Scale joints: bones of variable length, parts that grow, and why shear is not supported.
 
 A scale joint moves its frame along its axis by `length` times its coordinate: the frame is the far end of a bone, and
 the coordinate is the bone's length divided by `length`. It moves its descendants and deforms nothing: every transform
 of a body stays rigid. To stretch a limb, give each of its bones a scale joint.
 
-A shear, or a scale applied to the descendants as a matrix, would make transforms that are not rigid: rotations of the
+A uniform_scale joint multiplies all lengths below it by its coordinate: offsets, bones, slides and curves. Frames stay
+rigid, and points in a frame's own axes keep their distance from it.
+
+A shear, or a scale of the descendants along one axis, would make transforms that are not rigid: rotations of the
 descendants would no longer be rotations, distances and angles there would depend on position, and rotation errors,
 twists and the Jacobian's angular rows would have no meaning.
 """
@@ -30,7 +33,8 @@ def check_kind(kind: Any, where: str) -> None:
     if isinstance(kind, str) and kind.lower() in ("shear", "shearing"):
         raise InvalidModel(
             f"{where}: there is no shear joint: what hangs below it would no longer be rigid, and rotations there no "
-            "rotations. For a bone that lengthens take kind 'scale', for one that leans 'universal'."
+            "rotations. For a bone that lengthens take kind 'scale', for a part that grows 'uniform_scale', for one "
+            "that leans 'universal'. Points under a shear are in poise.textbook: AffineJoint."
         )
     if not isinstance(kind, str) or kind not in KINDS:
         raise name_not_found("joint kind", str(kind), KINDS)
@@ -56,11 +60,11 @@ def check_length(kind: str, length: Any, where: str) -> float:
 def fill_bounds(
     kind: str, lower: ArrayLike | None, upper: ArrayLike | None, path: Path | None, where: str
 ) -> tuple[ArrayLike | None, ArrayLike | None]:
-    """Return the range of a joint; the default is the curve of an open path, or half to twice for a scale joint."""
-    if kind == "scale":
+    """Return the range of a joint; the default is the curve of an open path, or half to twice for a scale."""
+    if kind in ("scale", "uniform_scale"):
         low, high = SHORTEST if lower is None else lower, LONGEST if upper is None else upper
         if np.size(low) == 1 and np.isreal(low) and not np.asarray(low, dtype=object).ravel()[0] > 0.0:
-            raise InvalidValue(f"{where}: lower is {low}; a bone has a length, so it must be above zero.")
+            raise InvalidValue(f"{where}: lower is {low}; lengths stay above zero, so it must be above zero.")
         return low, high
     if path is None or path.closed:
         return lower, upper

@@ -15,7 +15,8 @@ void bind_codes(nb::module_& m) {
       .value("SCREW", SCREW)
       .value("BALL", BALL)
       .value("SLIDE3", SLIDE3)
-      .value("PATH", PATH);
+      .value("PATH", PATH)
+      .value("SCALE", SCALE);
 
   nb::enum_<GoalOp>(m, "GoalOp", nb::is_arithmetic(), "Which residual a goal asks for.")
       .value("POSITION", GOAL_POSITION)

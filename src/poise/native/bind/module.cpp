@@ -92,6 +92,7 @@ template <class T> void fill(BodyArrays<T>& to, const Body& shape, const nb::dic
     for (std::size_t k = 0; k < 9; ++k) b.R[k] = static_cast<T>(R.data<double>()[9 * i + k]);
     for (std::size_t k = 0; k < 3; ++k) b.p[k] = static_cast<T>(p.data<double>()[3 * i + k]);
     b.turn = turn_of(b.R);
+    b.scaled = b.kind == SCALE || (b.parent >= 0 && to.primitives[static_cast<std::size_t>(b.parent)].scaled);
     b.curve = curve_index[i] < 0 ? nullptr : &shape.curves->curves[static_cast<std::size_t>(curve_index[i])];
   }
   std::vector<bool> moved(static_cast<std::size_t>(shape.n_v), false);
@@ -107,6 +108,7 @@ template <class T> void fill(BodyArrays<T>& to, const Body& shape, const nb::dic
   for (std::size_t i = 0; i < frame_primitive.size(); ++i) {
     FrameData<T>& f = to.frames[i];
     f.primitive = frame_primitive[i];
+    f.scaled = f.primitive >= 0 && to.primitives[static_cast<std::size_t>(f.primitive)].scaled;
     for (std::size_t k = 0; k < 9; ++k) f.R[k] = static_cast<T>(frame_R.data<double>()[9 * i + k]);
     for (std::size_t k = 0; k < 3; ++k) f.p[k] = static_cast<T>(frame_p.data<double>()[3 * i + k]);
   }

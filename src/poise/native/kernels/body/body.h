@@ -1,8 +1,9 @@
 // body.h: a body as the kernels see it.
 //
 // Joints of every kind are expanded when a model is built into primitives: those that move along or about their own z axis,
-// a ball (quaternion), a slide along three axes (the translation of a free base, one primitive instead of three), and a path, which
-// runs along a curve (curve.h).
+// a ball (quaternion), a slide along three axes (the translation of a free base, one primitive instead of three), a path, which
+// runs along a curve (curve.h), and a scale, which multiplies the lengths between it and what hangs from it by its coordinate: frames
+// stay rigid, and so does what is told in their own axes.
 // Fixed joints are gone (they are frames), and so are mimic joints: each primitive reads `gain * q[q_index] + bias`.
 // Primitives stand in depth-first order, parents first, so the subtree of i is exactly [i, subtree_end).
 //
@@ -13,7 +14,7 @@
 
 namespace poise {
 
-enum Kind : int { REVOLUTE = 0, PRISMATIC = 1, SCREW = 2, BALL = 3, SLIDE3 = 4, PATH = 5 };
+enum Kind : int { REVOLUTE = 0, PRISMATIC = 1, SCREW = 2, BALL = 3, SLIDE3 = 4, PATH = 5, SCALE = 6 };
 
 // How a joint stands in its parent, where that needs no products: R is the identity with its columns rolled by 0, 1 or 2, or a quarter
 // turn about x, as the joints of most arms are.
@@ -32,6 +33,7 @@ template <class T> struct Primitive {
   int q_index;                   // first of its coordinates: 1, ball 4, slide3 3
   int v_index;                   // first of its velocities: 1, ball and slide3 3; -1 in a problem that may not move it
   int turn;                      // what R is: a Turn
+  bool scaled = false;           // it is a scale, or below one: its placement has the rotation times a factor
   T gain, bias;                  // coordinate = gain * q[q_index] + bias; ball and slide3 have gain 1, bias 0
   T pitch;                       // screw: metres along z per radian
   T R[9], p[3];                  // the joint in its parent primitive, before it moves
@@ -41,7 +43,9 @@ template <class T> struct Primitive {
 // a named place: fixed to a primitive (or to the world, -1)
 template <class T> struct FrameData {
   int primitive;
+  bool scaled = false;  // below a scale
   T R[9], p[3];
+  T point[3] = {};  // of a scaled frame: what is meant, in its own axes, which do not grow
 };
 
 // a rigid mass: kilograms, and kilograms times metres in the primitive's own axes
@@ -83,9 +87,48 @@ template <class P> POISE_FN constexpr bool is_path(const P& primitive) {
   }
 }
 
+// whether a primitive, or a frame, is below a scale; never on a GPU, nor in a problem of hinges alone
+template <class P> POISE_FN constexpr bool is_scaled(const P& part) {
+  if constexpr (!has_device_trig && requires { part.scaled; }) {
+    return part.scaled;
+  } else {
+    return false;
+  }
+}
+
+// whether it is a scale itself
+template <class P> POISE_FN constexpr bool is_scale(const P& primitive) {
+  if constexpr (!has_device_trig && requires { primitive.scaled; }) {
+    return primitive.kind == SCALE;
+  } else {
+    return false;
+  }
+}
+
 // the value of a one-coordinate primitive
 template <class S, class P> POISE_FN S coordinate_of(const P& primitive, const S* q) {
   return S(primitive.gain) * q[primitive.q_index] + S(primitive.bias);
+}
+
+// The factor of a scale. At zero nothing would be left of what is below it: there the least that keeps its digits.
+template <class S, class P> POISE_FN S factor_of(const P& primitive, const S* q) {
+  const S x = coordinate_of(primitive, q), least = S(real_t<S>(1e-12));
+  return select(absolute(x) < least, least, x);
+}
+
+// how fast the factor grows per unit of q, relative to its size
+template <class S, class P> POISE_FN S growth_of(const P& primitive, const S* q) {
+  return S(primitive.gain) / factor_of(primitive, q);
+}
+
+// the factor of a placement below a scale, whose first nine numbers are a rotation times it; negative if it mirrors
+template <class S> POISE_FN S size_of(const S* placement) {
+  const S x[3] = {placement[0], placement[3], placement[6]}, y[3] = {placement[1], placement[4], placement[7]},
+          z[3] = {placement[2], placement[5], placement[8]};
+  S side[3];
+  cross(x, y, side);
+  const S size = square_root(dot(x, x));
+  return select(dot(side, z) < S(real_t<S>(0)), S(real_t<S>(0)) - size, size);
 }
 
 // Where a path is, and its twist per unit of q. Only for those: `is_path` has been asked.
@@ -96,12 +139,16 @@ template <class S, class P> POISE_FN void point_of_path(const P& primitive, cons
 }
 
 // The twist of a path, or how it changes, of `point` in world axes; `placement` is where the path has brought its frame.
-template <class S>
-POISE_FN void carry_twist(const S* v, const S* w, const S* placement, const S* point, S* linear, S* angular) {
+template <class S, class P> POISE_FN void carry_twist(const P& path, const S* v, const S* w, const S* placement,
+                                                      const S* point, S* linear, S* angular) {
   const S arm[3] = {point[0] - placement[9], point[1] - placement[10], point[2] - placement[11]};
   S slide[3];
   rotate(placement, v, slide);
   rotate(placement, w, angular);
+  if (is_scaled(path)) {
+    const S per_size = S(real_t<S>(1)) / size_of(placement);
+    for (int r = 0; r < 3; ++r) angular[r] *= per_size;
+  }
   cross(angular, arm, linear);
   POISE_UNROLL
   for (int r = 0; r < 3; ++r) linear[r] += slide[r];

@@ -35,15 +35,66 @@ template <class S, class Body, class F> POISE_FN void frame_twist(const Body& bo
   }
 }
 
-// out += scale times how the column of a path changes with its own coordinate, in the frame's own axes
-template <class S, class P>
-POISE_FN void add_own_rate(const P& primitive, const S* q, const S* R, const S* p, S scale, S* out) {
+// out += scale times how the column of a path changes with its own coordinate, in the frame's own axes; `above` as in sized_columns
+template <class S, class P> POISE_FN void add_own_rate(const P& primitive, const S* q, const S* R, const S* p,
+                                                       const real_t<S>* point, S above, S scale, S* out) {
   CurvePoint<S> at;
   S change[6];
   point_of_path(primitive, q, at);
   local_twist(at.dv, at.dw, R, p, change);
+  for (int r = 0; r < 3; ++r) change[r] *= above;
+  shift_twist(point, change);
   POISE_UNROLL
   for (int r = 0; r < 6; ++r) out[r] += scale * change[r];
+}
+
+// Time derivative of the Jacobian below a scale, as frame_jacobian_dot has it. With s = growth_of, a scale adds to the linear rates of
+// the columns
+//
+//   (sum of s_k v_k of the scales above it) col_i + s_i (sum of col_k v_k of the joints passed so far)
+//
+// in world lengths, at the frame's origin; a point in the frame's own axes only turns with them.
+template <class S, class Body, class F>
+POISE_LARGE_FN void scaled_jacobian_dot(const Body& body, const F& frame, const real_t<S>* point, int reference,
+                                        const S* q, const S* v, int n_v, S* J_dot) {
+  using T = real_t<S>;
+  const S zero = S(T(0));
+  S R[9], p[3], carried[6] = {zero, zero, zero, zero, zero, zero}, growing = zero;
+  walk_up(body, frame, point, q, R, p, [&](int i, int n, S* columns, S) {
+    const auto& b = body[i];
+    if (is_scale(b)) growing += growth_of(b, q) * v[b.v_index];
+    for (int k = 0; k < n; ++k) {
+      shift_twist(point, columns + 6 * k);
+      for (int r = 0; r < 6; ++r) carried[r] += columns[6 * k + r] * v[b.v_index + k];
+    }
+  });
+  for (int r = 0; r < (reference == LOCAL ? 6 : reference == WORLD ? 3 : 0); ++r) carried[r] = zero;
+
+  S distal[6] = {zero, zero, zero, zero, zero, zero}, below[3] = {zero, zero, zero};  // with and without the point
+  walk_up(body, frame, point, q, R, p, [&](int i, int n, S* columns, S above) {
+    const auto& b = body[i];
+    const S own = is_scale(b) ? growth_of(b, q) : zero;
+    S moved[6] = {zero, zero, zero, zero, zero, zero}, origin[3] = {zero, zero, zero};
+    growing -= own * v[b.v_index];
+    for (int k = 0; k < n; ++k) {
+      S *column = columns + 6 * k, rate[6] = {zero, zero, zero, zero, zero, zero};
+      for (int r = 0; r < 3; ++r) {
+        rate[r] = growing * column[r] + own * below[r];
+        origin[r] += column[r] * v[b.v_index + k];
+      }
+      shift_twist(point, column);
+      add_bracket(distal, column, S(T(-1)), rate);
+      add_bracket(carried, column, S(T(1)), rate);
+      if (is_path(b)) add_own_rate(b, q, R, p, point, above, v[b.v_index], rate);
+      for (int r = 0; r < 6; ++r) {
+        J_dot[r * n_v + b.v_index + k] += rate[r];
+        moved[r] += column[r] * v[b.v_index + k];
+      }
+    }
+    for (int r = 0; r < 6; ++r) distal[r] += moved[r];
+    for (int r = 0; r < 3; ++r) below[r] += origin[r];
+  });
+  refer(body, frame, reference, R, p, n_v, J_dot);
 }
 
 // Time derivative of the Jacobian along velocity v.
@@ -56,6 +107,7 @@ template <class S, class Body, class F> POISE_FN void frame_jacobian_dot(const B
                                                                          const S* q, const S* v, int n_v, S* J_dot) {
   using T = real_t<S>;
   for (int k = 0; k < 6 * n_v; ++k) J_dot[k] = S(T(0));
+  if (is_scaled(frame)) return scaled_jacobian_dot(body, frame, point, reference, q, v, n_v, J_dot);
   S R[9], p[3], carried[6], distal[6], columns[18];
 
   // the rate of the reference, seen from the frame
@@ -75,7 +127,7 @@ template <class S, class Body, class F> POISE_FN void frame_jacobian_dot(const B
       S rate[6] = {S(T(0)), S(T(0)), S(T(0)), S(T(0)), S(T(0)), S(T(0))};
       add_bracket(distal, columns + 6 * k, S(T(-1)), rate);
       add_bracket(carried, columns + 6 * k, S(T(1)), rate);
-      if (is_path(b)) add_own_rate(b, q, R, p, v[b.v_index], rate);
+      if (is_path(b)) add_own_rate<S>(b, q, R, p, nullptr, S(T(1)), v[b.v_index], rate);
       for (int r = 0; r < 6; ++r) J_dot[r * n_v + b.v_index + k] += rate[r];
     }
     for (int k = 0; k < n; ++k) {
@@ -93,27 +145,26 @@ template <class S> struct PathColumn {
   int primitive;
   S twist[6];
   S own[6];  // how it changes with its own coordinate beyond turning with its frame: not 0 for a path
+  S growth;  // of a scale, else 0
 };
 
 // the columns of `frame` in world axes, distal first; returns how many
 template <class S, class Body, class F>
 POISE_FN int path_columns(const Body& body, const F& frame, const S* q, PathColumn<S>* path) {
-  S R[9], p[3], columns[18];
+  S R[9], p[3];
   int n_path = 0;
-  start_at<S>(frame, nullptr, R, p);
-  for (int i = frame.primitive; i >= 0; i = body[i].parent) {
+  walk_up(body, frame, nullptr, q, R, p, [&](int i, int n, S* columns, S above) {
     const auto& b = body[i];
-    const int n = local_columns(b, q, R, p, columns);
     for (int k = 0; k < n; ++k, ++n_path) {
-      path[n_path].v_index = b.v_index + k;
-      path[n_path].primitive = i;
-      for (int r = 0; r < 6; ++r) path[n_path].twist[r] = columns[6 * k + r];
-      for (int r = 0; r < 6; ++r) path[n_path].own[r] = S(real_t<S>(0));
-      if (is_path(b)) add_own_rate(b, q, R, p, S(real_t<S>(1)), path[n_path].own);
+      PathColumn<S>& to = path[n_path];
+      to.v_index = b.v_index + k;
+      to.primitive = i;
+      to.growth = is_scale(b) ? growth_of(b, q) : S(real_t<S>(0));
+      for (int r = 0; r < 6; ++r) to.twist[r] = columns[6 * k + r];
+      for (int r = 0; r < 6; ++r) to.own[r] = S(real_t<S>(0));
+      if (is_path(b)) add_own_rate<S>(b, q, R, p, nullptr, above, S(real_t<S>(1)), to.own);
     }
-    move_left(b, q, R, p);
-    place_left(b, R, p);
-  }
+  });
   for (int k = 0; k < n_path; ++k) {
     rotate(R, path[k].twist, path[k].twist);
     rotate(R, path[k].twist + 3, path[k].twist + 3);
@@ -127,7 +178,7 @@ POISE_FN int path_columns(const Body& body, const F& frame, const S* q, PathColu
 //
 // A joint k nearer the root turns column i whole: [w_k x v_i; w_k x w_i]. A joint k farther out only moves the frame:
 // [w_i x v_k; 0]. Two axes of one ball joint turn each other like the first case, since velocities are in body axes. The twist of a path
-// changes along its curve besides.
+// changes along its curve besides. A scale k nearer the root adds growth_k v_i, and a scale i has growth_i v_k of a joint farther out.
 template <class S, class Body, class F>
 POISE_FN void frame_hessian(const Body& body, const F& frame, const S* q, int n_v, PathColumn<S>* path, S* H) {
   const long long plane = static_cast<long long>(n_v) * n_v;
@@ -145,6 +196,9 @@ POISE_FN void frame_hessian(const Body& body, const F& frame, const S* q, int n_
         for (int r = 0; r < 3; ++r) out[(3 + r) * plane] += angular[r];
       } else {
         cross(i + 3, k, linear);
+      }
+      for (int r = 0; is_scaled(frame) && a != b && r < 3; ++r) {
+        linear[r] += path[b].primitive <= path[a].primitive ? path[b].growth * i[r] : path[a].growth * k[r];
       }
       for (int r = 0; r < 3; ++r) out[r * plane] += linear[r];
       for (int r = 0; a == b && r < 6; ++r) out[r * plane] += path[a].own[r];

@@ -103,6 +103,17 @@ template <class S, class Body> POISE_FN void place_all(const Body& body, const S
   }
 }
 
+// takes the factor out of the R of a frame below a scale, and adds the point, which does not grow, to p
+template <class S, class F> POISE_LARGE_FN void place_scaled(const F& frame, S* R, S* p) {
+  if constexpr (requires { frame.point; }) {
+    const S per_size = S(real_t<S>(1)) / size_of(R);
+    for (int k = 0; k < 9; ++k) R[k] *= per_size;
+    S point[3] = {S(frame.point[0]), S(frame.point[1]), S(frame.point[2])};
+    rotate(R, point, point);
+    for (int k = 0; k < 3; ++k) p[k] += point[k];
+  }
+}
+
 // T_world_frame from the placements
 template <class S, class F> POISE_FN void frame_from(const F& frame, const S* placements, S* R, S* p) {
   start_at<S>(frame, nullptr, R, p);
@@ -112,10 +123,11 @@ template <class S, class F> POISE_FN void frame_from(const F& frame, const S* pl
   rotate(up, p, p);
   POISE_UNROLL
   for (int k = 0; k < 3; ++k) p[k] += up[9 + k];
+  if (is_scaled(frame)) place_scaled(frame, R, p);
 }
 
-// its origin alone
-template <class S, class F> POISE_FN void point_from(const F& frame, const S* placements, S* p) {
+// its origin alone, which a scale carries
+template <class S, class F> POISE_FN void origin_from(const F& frame, const S* placements, S* p) {
   POISE_UNROLL
   for (int k = 0; k < 3; ++k) p[k] = S(frame.p[k]);
   if (frame.primitive < 0) return;
@@ -123,6 +135,16 @@ template <class S, class F> POISE_FN void point_from(const F& frame, const S* pl
   rotate(up, p, p);
   POISE_UNROLL
   for (int k = 0; k < 3; ++k) p[k] += up[9 + k];
+}
+
+// its point alone: the origin, unless a point that does not grow is meant
+template <class S, class F> POISE_FN void point_from(const F& frame, const S* placements, S* p) {
+  if (is_scaled(frame)) {
+    S R[9];
+    frame_from(frame, placements, R, p);
+  } else {
+    origin_from(frame, placements, p);
+  }
 }
 
 // ---------------------------------------------------------------------------------------------- columns on the way up
@@ -171,6 +193,14 @@ POISE_FN int local_columns(const P& primitive, const S* q, const S* R, const S* 
     return 3;
   }
   const S gain = S(primitive.gain);
+  if (is_scale(primitive)) {
+    rotate_back(R, p, columns);
+    for (int r = 0; r < 3; ++r) {
+      columns[r] *= gain;
+      columns[3 + r] = S(T(0));
+    }
+    return 1;
+  }
   if (primitive.kind == PRISMATIC) {
     POISE_UNROLL
     for (int r = 0; r < 3; ++r) {
@@ -189,6 +219,36 @@ POISE_FN int local_columns(const P& primitive, const S* q, const S* R, const S* 
     columns[3 + r] = gain * R[6 + r];
   }
   return 1;
+}
+
+// the product of the scales above a frame
+template <class S, class Body, class F> POISE_FN S factor_above(const Body& body, const F& frame, const S* q) {
+  S product = S(real_t<S>(1));
+  for (int i = frame.primitive; i >= 0; i = body[i].parent) {
+    if (is_scale(body[i])) product *= factor_of(body[i], q);
+  }
+  return product;
+}
+
+// Columns on the way up to the root that passes scales: local_columns in the lengths of the world. `above` has the product of the scales
+// from here to the root, and loses those that are passed.
+template <class S, class P>
+POISE_FN int sized_columns(const P& primitive, const S* q, const S* R, const S* p, S& above, S* columns) {
+  if (is_scale(primitive)) above /= factor_of(primitive, q);
+  const int n = local_columns(primitive, q, R, p, columns);
+  for (int k = 0; k < n; ++k) {
+    for (int r = 0; r < 3; ++r) columns[6 * k + r] *= above;
+  }
+  return n;
+}
+
+// a twist in a frame's own axes, from its origin to a point in them
+template <class S> POISE_FN void shift_twist(const real_t<S>* point, S* twist) {
+  if (!point) return;
+  const S arm[3] = {S(point[0]), S(point[1]), S(point[2])};
+  S sweep[3];
+  cross(twist + 3, arm, sweep);
+  for (int r = 0; r < 3; ++r) twist[r] += sweep[r];
 }
 
 // one column of J, from the frame's own axes to `reference`
@@ -223,11 +283,44 @@ POISE_FN void refer(const Body& body, const F& frame, int reference, const S* R,
   }
 }
 
+// The way up from a frame below a scale: visit(i, n, columns, above) for every primitive, with its n columns at the frame's origin.
+// (R, p) is where the frame is seen from, in the end T_world at `point`.
+template <class S, class Body, class F, class Visit> POISE_FN void walk_up(const Body& body, const F& frame,
+                                                                           const real_t<S>* point, const S* q, S* R,
+                                                                           S* p, const Visit& visit) {
+  S columns[18], above = factor_above(body, frame, q);
+  start_at<S>(frame, nullptr, R, p);
+  for (int i = frame.primitive; i >= 0; i = body[i].parent) {
+    visit(i, sized_columns(body[i], q, R, p, above, columns), columns, above);
+    move_left(body[i], q, R, p);
+    place_left(body[i], R, p);
+  }
+  if (!point) return;
+  S arm[3] = {S(point[0]), S(point[1]), S(point[2])};
+  rotate(R, arm, arm);
+  for (int r = 0; r < 3; ++r) p[r] += arm[r];
+}
+
+// frame_jacobian below a scale
+template <class S, class Body, class F> POISE_LARGE_FN void scaled_jacobian(const Body& body, const F& frame,
+                                                                            const real_t<S>* point, int reference,
+                                                                            const S* q, int n_v, S* J) {
+  S R[9], p[3];
+  walk_up(body, frame, point, q, R, p, [&](int i, int n, S* columns, S) {
+    for (int k = 0; k < n; ++k) {
+      shift_twist(point, columns + 6 * k);
+      for (int r = 0; r < 6; ++r) J[r * n_v + body[i].v_index + k] += columns[6 * k + r];
+    }
+  });
+  refer(body, frame, reference, R, p, n_v, J);
+}
+
 // Jacobian (6, n_v) of `point` (in the frame's coordinates) of `frame`
 template <class S, class Body, class F> POISE_FN void frame_jacobian(const Body& body, const F& frame,
                                                                      const real_t<S>* point, int reference, const S* q,
                                                                      int n_v, S* J) {
   for (int k = 0; k < 6 * n_v; ++k) J[k] = S(real_t<S>(0));
+  if (is_scaled(frame)) return scaled_jacobian(body, frame, point, reference, q, n_v, J);
   S R[9], p[3], columns[18];
   start_at<S>(frame, point, R, p);
   for (int i = frame.primitive; i >= 0; i = body[i].parent) {

@@ -35,6 +35,9 @@ template <class S, class P> POISE_FN void mass_column(const P& primitive, int k,
     point_of_path(primitive, q, at);
     rotate(placement, at.v, slide);
     rotate(placement, at.w, turn);
+    if (is_scaled(primitive)) {
+      for (int r = 0; r < 3; ++r) turn[r] /= size_of(placement);
+    }
     for (int r = 0; r < 3; ++r) arm[r] = sum[1 + r] - sum[0] * placement[9 + r];
     cross(turn, arm, rate);
     for (int r = 0; r < 3; ++r) rate[r] = per_mass * (rate[r] + sum[0] * slide[r]);
@@ -48,8 +51,15 @@ template <class S, class P> POISE_FN void mass_column(const P& primitive, int k,
     arm[r] = sum[1 + r] - mass * placement[9 + r];
     rate[r] = S(T(0));
   }
+  if (is_scale(primitive)) {
+    for (int r = 0; r < 3; ++r) rate[r] = growth_of(primitive, q) * per_mass * arm[r];
+    return;
+  }
   const bool slides = primitive.kind == PRISMATIC || primitive.kind == SLIDE3;
   if (!slides) cross(axis, arm, rate);
+  if (!slides && is_scaled(primitive)) {
+    for (int r = 0; r < 3; ++r) rate[r] /= size_of(placement);
+  }
   const S slide = slides ? S(T(1)) : S(primitive.kind == SCREW ? primitive.pitch : T(0));
   for (int r = 0; r < 3; ++r) rate[r] = S(primitive.gain) * per_mass * (rate[r] + slide * mass * axis[r]);
 }

@@ -27,6 +27,11 @@ template <class S, class P> POISE_FN void move_left(const P& primitive, const S*
     for (int k = 0; k < 3; ++k) p[k] += at.p[k];
     return;
   }
+  if (is_scale(primitive)) {
+    const S factor = factor_of(primitive, q);
+    for (int k = 0; k < 3; ++k) p[k] *= factor;
+    return;
+  }
   const S x = coordinate_of(primitive, q);
   if (primitive.kind == PRISMATIC) {
     p[2] += x;
@@ -73,6 +78,11 @@ template <class S, class P> POISE_FN void move_right(const P& primitive, const S
     for (int k = 0; k < 9; ++k) R[k] = out[k];
     POISE_UNROLL
     for (int k = 0; k < 3; ++k) p[k] += shift[k];
+    return;
+  }
+  if (is_scale(primitive)) {
+    const S factor = factor_of(primitive, q);
+    for (int k = 0; k < 9; ++k) R[k] *= factor;
     return;
   }
   const S x = coordinate_of(primitive, q);

@@ -230,15 +230,16 @@ POISE_LARGE_FN void mass_residual(const P& problem, const Goal& goal, const S* p
   errors[0] = distance_outside(hull, margin, S(1e-12) * S(problem.scale));
 }
 
-// row[velocity * stride] += force . velocity of a point that moves with primitive `on`
+// row[velocity * stride] += force . velocity of a point that moves with primitive `on`; scales carry `origin`
 template <class S, class P> POISE_LARGE_FN void add_point_row(const P& problem, const S* q, const S* placements, int on,
-                                                              const S* point, const S* force, int stride, S* row) {
+                                                              const S* point, const S* origin, const S* force,
+                                                              int stride, S* row) {
   for (int i = on; i >= 0; i = problem.body[i].parent) {
     const auto& b = problem.body[i];
     if (b.v_index < 0) continue;
     for (int k = 0; k < width_of(b.kind); ++k) {
       S linear[3], angular[3];
-      world_column(b, k, q, placements + 12 * i, point, linear, angular);
+      world_column(b, k, q, placements + 12 * i, is_scale(b) ? origin : point, linear, angular);
       row[(b.v_index + k) * stride] += dot(force, linear);
     }
   }
@@ -279,10 +280,11 @@ template <class S, class P, class Goal> POISE_LARGE_FN void assemble_mass(const 
     const int ends[2] = {edge.from, edge.to};
     for (int k = 0; k < 2; ++k) {
       const auto& frame = problem.goals.frames()[problem.goals.points()[goal.first_point + ends[k]]];
-      S R[9], p[3], force[3];
+      S R[9], p[3], origin[3], force[3];
       frame_from(frame, placements, R, p);
+      origin_from(frame, placements, origin);
       for (int r = 0; r < 3; ++r) force[r] = weight * edge.push[k][r];
-      add_point_row(problem, q, placements, frame.primitive, p, force, m, J + goal.first_row + e);
+      add_point_row(problem, q, placements, frame.primitive, p, origin, force, m, J + goal.first_row + e);
     }
   }
 }

@@ -231,7 +231,7 @@ template <class S, class P> POISE_FN void world_column(const P& primitive, int k
   if (is_path(primitive)) {
     CurvePoint<S> at;
     point_of_path(primitive, q, at);
-    carry_twist(at.v, at.w, placement, point, linear, angular);
+    carry_twist(primitive, at.v, at.w, placement, point, linear, angular);
     return;
   }
   const int axis = width_of(primitive.kind) == 3 ? k : 2;
@@ -246,12 +246,37 @@ template <class S, class P> POISE_FN void world_column(const P& primitive, int k
     return;
   }
   const S arm[3] = {point[0] - placement[9], point[1] - placement[10], point[2] - placement[11]};
+  if (is_scaled(primitive)) {
+    const S per_size = S(T(1)) / size_of(placement), growth = growth_of(primitive, q);
+    cross(a, arm, linear);
+    for (int r = 0; r < 3; ++r) {
+      linear[r] = is_scale(primitive) ? growth * arm[r] : gain * per_size * linear[r];
+      if (primitive.kind == SCREW) linear[r] += gain * S(primitive.pitch) * a[r];
+      angular[r] = is_scale(primitive) ? S(T(0)) : gain * per_size * a[r];
+    }
+    return;
+  }
   cross(a, arm, linear);
   POISE_UNROLL
   for (int r = 0; r < 3; ++r) {
     if (primitive.kind == SCREW) linear[r] += S(primitive.pitch) * a[r];
     linear[r] *= gain;
     angular[r] = gain * a[r];
+  }
+}
+
+// The same for primitive i on the way to a goal's frame, or to its base where `sign` is negative. A scale carries the origins of
+// frames: points in their own axes do not grow.
+template <class S, class P, class Goal> POISE_FN void goal_column(const P& problem, const Goal& goal, int i, int k,
+                                                                  int sign, const S* q, const S* placements,
+                                                                  const S* point, S* linear, S* angular) {
+  const auto& b = problem.body[i];
+  if (is_scale(b)) {
+    S origin[3];
+    origin_from(problem.goals.frames()[sign > 0 ? goal.frame : goal.base], placements, origin);
+    world_column(b, k, q, placements + 12 * i, origin, linear, angular);
+  } else {
+    world_column(b, k, q, placements + 12 * i, point, linear, angular);
   }
 }
 

@@ -358,9 +358,11 @@ template <class T, class P> POISE_LARGE_FN void row_of_limit(const P& problem, c
     force[k] = at.normal[k] / problem.scale;
     back[k] = T(0) - force[k];
   }
-  add_point_row(problem, q, placements, limits.capsules[limit.first].primitive, at.on_first, force, 1, row);
+  add_point_row(problem, q, placements, limits.capsules[limit.first].primitive, at.on_first, at.on_first, force, 1,
+                row);
   if (limit.op == LIMIT_PAIR || limit.op == LIMIT_CARRIED)
-    add_point_row(problem, q, placements, limits.capsules[limit.second].primitive, at.on_second, back, 1, row);
+    add_point_row(problem, q, placements, limits.capsules[limit.second].primitive, at.on_second, at.on_second, back, 1,
+                  row);
 }
 
 }  // namespace poise

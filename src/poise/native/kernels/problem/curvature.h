@@ -35,14 +35,14 @@ POISE_LARGE_FN int sign_of_primitive(const P& problem, const Goal& goal, int i) 
 }
 
 // the columns of one primitive at `point`, signed, and the twist that they make together under the step d
-template <class S, class P> POISE_LARGE_FN int signed_columns(const P& problem, int i, int sign, const S* q,
-                                                              const S* placements, const S* point, const S* d,
-                                                              Twist<S>* columns, Twist<S>& own) {
+template <class S, class P, class Goal>
+POISE_LARGE_FN int signed_columns(const P& problem, const Goal& goal, int i, int sign, const S* q, const S* placements,
+                                  const S* point, const S* d, Twist<S>* columns, Twist<S>& own) {
   const auto& b = problem.body[i];
   const int width = width_of(b.kind);
   own = Twist<S>{};
   for (int k = 0; k < width; ++k) {
-    world_column(b, k, q, placements + 12 * i, point, columns[k].v, columns[k].w);
+    goal_column(problem, goal, i, k, sign, q, placements, point, columns[k].v, columns[k].w);
     for (int r = 0; r < 3; ++r) {
       columns[k].v[r] *= S(sign);
       columns[k].w[r] *= S(sign);
@@ -74,7 +74,7 @@ template <class S, class B> POISE_LARGE_FN void add_own_bend(const B& b, int sig
   CurvePoint<S> at;
   Twist<S> own;
   point_of_path(b, q, at);
-  carry_twist(at.dv, at.dw, placement, point, own.v, own.w);
+  carry_twist(b, at.dv, at.dw, placement, point, own.v, own.w);
   add_twist(S(sign) * d[b.v_index], own, change);
 }
 
@@ -93,7 +93,7 @@ template <class S, class P> POISE_LARGE_FN void add_curvature(const P& problem, 
     for (int i = 0; i < n; ++i) {
       const int sign = sign_of_primitive<S>(problem, goal, i);
       if (sign == 0) continue;
-      signed_columns(problem, i, sign, q, placements, wrench.point, d, columns, own);
+      signed_columns(problem, goal, i, sign, q, placements, wrench.point, d, columns, own);
       add_twist(S(1), own, after);
     }
 
@@ -101,7 +101,7 @@ template <class S, class P> POISE_LARGE_FN void add_curvature(const P& problem, 
     for (int step = 0; step < 2 * n; ++step) {
       const int i = step < n ? n - 1 - step : step - n, wanted = step < n ? -1 : 1;
       if (sign_of_primitive<S>(problem, goal, i) != wanted) continue;
-      const int width = signed_columns(problem, i, wanted, q, placements, wrench.point, d, columns, own);
+      const int width = signed_columns(problem, goal, i, wanted, q, placements, wrench.point, d, columns, own);
       add_twist(S(-1), own, after);
       for (int k = 0; k < width; ++k) {
         bend_column(columns[k], before, own, after, change);

@@ -145,7 +145,12 @@ POISE_FN void for_each_column(const P& problem, const Goal& goal, S* J, const F&
   POISE_UNROLL_BODY
   for (int i = 0; i < problem.body.count(); ++i) {
     const auto& b = problem.body[i];
-    const int sign = int(i <= on && on < b.subtree_end) - int(i <= under && under < b.subtree_end);
+    const bool carries = i <= on && on < b.subtree_end, carries_base = i <= under && under < b.subtree_end;
+    const int sign = int(carries) - int(carries_base);
+    if (is_scale(b) && carries && carries_base && b.v_index >= 0) {  // it moves both, and them apart
+      f(i, 0, 1, J + b.v_index * problem.n_rows + goal.first_row);
+      f(i, 0, -1, J + b.v_index * problem.n_rows + goal.first_row);
+    }
     if (sign == 0 || b.v_index < 0) continue;
     POISE_UNROLL_BODY
     for (int k = 0; k < width_of(b.kind); ++k) f(i, k, sign, J + (b.v_index + k) * problem.n_rows + goal.first_row);
@@ -162,7 +167,7 @@ template <class S, class P, class Goal> POISE_FN void assemble_goal(const P& pro
     S point[3];
     point_from(problem.goals.frames()[goal.frame], placements, point);
     for_each_column(problem, goal, J, [&](int i, int k, int sign, S* out) {
-      world_column(problem.body[i], k, q, placements + 12 * i, point, linear, angular);
+      goal_column(problem, goal, i, k, sign, q, placements, point, linear, angular);
       add_plain_column(goal, per_scale, linear, angular, T(sign), out);
     });
     return;
@@ -176,8 +181,7 @@ template <class S, class P, class Goal> POISE_FN void assemble_goal(const P& pro
       for_each_column(problem, goal, J, [&](int i, int k, int sign, S* out) {
         // what a look is aimed at moves as a point of the base; everything else acts at the goal's own point
         const bool aimed_at = goal.op == GOAL_LOOK && sign < 0;
-        world_column(problem.body[i], k, q, placements + 12 * i, aimed_at ? at.target_p : wrench.point, linear,
-                     angular);
+        goal_column(problem, goal, i, k, sign, q, placements, aimed_at ? at.target_p : wrench.point, linear, angular);
         if (aimed_at) angular[0] = angular[1] = angular[2] = S(T(0));
         add_relation_column(goal, wrench, targets + goal.target, per_scale, linear, angular, T(sign), out);
       });
@@ -186,7 +190,7 @@ template <class S, class P, class Goal> POISE_FN void assemble_goal(const P& pro
   }
   goal_wrench(goal, at, per_scale, wrench);
   for_each_column(problem, goal, J, [&](int i, int k, int sign, S* out) {
-    world_column(problem.body[i], k, q, placements + 12 * i, wrench.point, linear, angular);
+    goal_column(problem, goal, i, k, sign, q, placements, wrench.point, linear, angular);
     add_goal_column(goal, wrench, per_scale, linear, angular, T(sign), out);
   });
 }

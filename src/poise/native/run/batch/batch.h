@@ -151,7 +151,8 @@ enum class Refusal : int {
   TIME = 11,
   RECORD = 12,
   STILL = 13,
-  PATH_JOINT = 14
+  PATH_JOINT = 14,
+  SCALE_JOINT = 15
 };
 struct Refused {
   Refusal cause = Refusal::NONE;

@@ -8,7 +8,7 @@ namespace poise {
 namespace {
 
 template <class T> Primitive<T> cast(const Primitive<double>& b, const double* origin) {
-  Primitive<T> to{b.kind,    b.parent,  b.subtree_end, b.q_index, b.v_index, b.turn,
+  Primitive<T> to{b.kind,    b.parent,  b.subtree_end, b.q_index, b.v_index, b.turn, b.scaled,
                   T(b.gain), T(b.bias), T(b.pitch),    {},        {},        b.curve};
   for (int k = 0; k < 9; ++k) to.R[k] = T(b.R[k]);
   for (int k = 0; k < 3; ++k) to.p[k] = T(b.p[k] - (b.parent < 0 ? origin[k] : 0.0));
@@ -16,7 +16,8 @@ template <class T> Primitive<T> cast(const Primitive<double>& b, const double* o
 }
 
 template <class T> FrameData<T> cast(const FrameData<double>& f, const double* origin) {
-  FrameData<T> to{f.primitive, {}, {}};
+  FrameData<T> to{f.primitive, f.scaled, {}, {}};
+  for (int k = 0; k < 3; ++k) to.point[k] = T(f.point[k]);
   for (int k = 0; k < 9; ++k) to.R[k] = T(f.R[k]);
   for (int k = 0; k < 3; ++k) to.p[k] = T(f.p[k] - (f.primitive < 0 ? origin[k] : 0.0));
   return to;
@@ -120,6 +121,7 @@ Refused refused_by_device(const SolverData& solver) {
   if (refused.cause != Refusal::NONE) return refused;
   for (const Primitive<double>& b : solver.primitives) {
     if (is_path(b)) return {Refusal::PATH_JOINT, -1, b.q_index};
+    if (is_scale(b)) return {Refusal::SCALE_JOINT, -1, b.q_index};
   }
   return {};
 }
