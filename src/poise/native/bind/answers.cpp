@@ -1,4 +1,4 @@
-// answers.cpp: every pose of a transform as a solver answers it: listed by the closed form, brought there by the solver's own search, sorted.
+// answers.cpp: every pose of a transform, found by the closed form, refined by the solver's own search, and sorted.
 #define NO_IMPORT_ARRAY
 #include <nanobind/stl/vector.h>
 
@@ -31,7 +31,7 @@ struct PoseList {
   bool complete, settled;
 };
 
-// One question: the solver that judges, and from where. While it lasts the goal tolerates next to nothing.
+// One query: the solver that checks the poses, and the start. While it exists, the goal's tolerance is nearly zero.
 class Listing {
  public:
   Listing(PreparedSolver& solver, const Spec& spec, const ChainReading& reading, nb::handle start, nb::handle targets)
@@ -70,7 +70,7 @@ class Listing {
     return question_of(spec, target_without_errors(t, t + 9));
   }
 
-  // Takes a pose of the chain's joints in if it is an answer; false if not. The joints may be off by as much as they are not known.
+  // Adds a pose of the chain's joints if it is an answer; otherwise returns false. `slacks`: uncertainty of each joint.
   bool take(const double* joints, const double* slacks = nullptr) {
     std::copy(base_.begin(), base_.end(), data_.start.begin());
     for (int k = 0; k < joints_; ++k) {
@@ -123,7 +123,7 @@ class Listing {
   double bias(int k) const { return reading_.bias[static_cast<std::size_t>(k)]; }
   double scale(int k) const { return reading_.scale[static_cast<std::size_t>(k)]; }
 
-  // The solver's search from data.start; the best pose of it in found_q_. False: it leads nowhere, or too far away.
+  // Runs the solver's search from data.start; found_q_ is its best pose. False if it fails or ends too far away.
   bool search(const double* slacks) {
     solver_ops().restart(data_);
     double best = -1.0, errors[2] = {0.0, 0.0};
@@ -156,7 +156,7 @@ class Listing {
     return way;
   }
 
-  // how much the ways of poses that are one can differ
+  // the largest difference in distance between two poses that count as the same
   double alike_ways() const {
     double most = 0.0;
     for (int k = 0; k < joints_; ++k) {
@@ -182,7 +182,7 @@ class Listing {
   bool settled_ = true;
 };
 
-// Whether a branch of six joints is inside, and whether that, or the branch itself, is in doubt.
+// Whether a branch of six joints is inside the ranges, and whether that, or the branch itself, is uncertain.
 void judge_branch(const Spec& spec, const BranchRow& row, bool& inside, bool& doubt) {
   const double *excess = row.excesses, *slack = row.slacks;
   bool may_be_inside = true, near = false;

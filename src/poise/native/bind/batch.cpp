@@ -1,5 +1,5 @@
-// batch.cpp: the door to batches: workers without the interpreter's lock, watched by the calling thread, which lets
-// progress be told and Ctrl-C be heard.
+// batch.cpp: bindings of batches: workers run without the GIL, and the calling thread reports progress and checks for
+// Ctrl-C.
 #define NO_IMPORT_ARRAY
 #include <nanobind/stl/string.h>
 
@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t rows_without_threads = 16;
 constexpr auto watch_every = std::chrono::milliseconds(50);
 
-// an array that the Python side has checked: C-contiguous, of the right type
+// an array checked by Python: C-contiguous, of the right type
 template <class T> T* data_of(nb::handle x) {
   return static_cast<T*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(x.ptr())));
 }
@@ -30,7 +30,7 @@ BatchJob& describe(BatchJob& job, const PreparedSolver& solver, const nb::dict& 
     const auto part = nb::cast<nb::tuple>(entry);
     const auto name = nb::cast<std::string>(part[0]);
     std::size_t goal = 0;
-    // ends: the Python side has found the name among them
+    // ends: Python has found the name among them
     while (solver.names[goal] != name) ++goal;
     job.targets.push_back(
         {goal, data_of<void>(part[1]), is_float32(part[1]), nb::cast<bool>(part[3]), nb::cast<std::size_t>(part[2])});
@@ -51,7 +51,7 @@ BatchJob& describe(BatchJob& job, const PreparedSolver& solver, const nb::dict& 
   return job;
 }
 
-// the threads of one call; joined whatever happens
+// the threads of one call; always joined
 class Crew {
  public:
   Crew(BatchJob& job, std::size_t count) : job_(job) {
@@ -89,7 +89,7 @@ class Crew {
     }
   }
 
-  // true: all are done
+  // true if all rows are done
   bool wait() {
     std::unique_lock<std::mutex> lock(mutex_);
     return ended_.wait_for(lock, watch_every, [this] { return running_ == 0; });
@@ -110,7 +110,7 @@ void tell(nb::handle progress, const BatchJob& job) {
   if (!progress.is_none()) progress(job.done.load(), job.rows);
 }
 
-// of a worker's thread: the calling thread has heard of it
+// called by a worker thread: whether the calling thread has cancelled
 bool is_stopped(const void* job) { return static_cast<const BatchJob*>(job)->stop.load(std::memory_order_relaxed); }
 
 void solve_batch(const PreparedSolver& solver, const AnyDict& table, std::size_t threads, nb::handle progress) {
@@ -140,7 +140,7 @@ void solve_batch(const PreparedSolver& solver, const AnyDict& table, std::size_t
   tell(progress, job);
 }
 
-// Poses that the closed form of some goal lists for the start and the targets that the solver has: (k, n_q), none where there is none.
+// Poses that the closed form of a goal lists for the solver's start and targets: (k, n_q), empty without a closed form.
 NumpyArray listed_of(const PreparedSolver& solver, int solutions) {
   const SolverData& own = solver.data;
   ListedJoints joints;

@@ -1,4 +1,5 @@
-// chart.cpp: the door to charts of poses, and to the likeliest pose of a Gaussian over one that serves a solver's goals.
+// chart.cpp: bindings of charts of poses, and of the search for the most likely pose of a Gaussian that reaches a
+// solver's goals.
 #define NO_IMPORT_ARRAY
 #include "bind/bindings.h"
 
@@ -13,7 +14,7 @@
 namespace poise {
 namespace {
 
-// A chart about one pose, and which of its coordinates Gaussians over it are about.
+// A chart about one pose, and the coordinates that Gaussians over it contain.
 struct Chart {
   std::vector<ChartNumber<double>> numbers;
   std::vector<ChartTurn<double>> turns;
@@ -34,8 +35,8 @@ Array table_of(nb::handle x, npy_intp width, const char* name) {
 
 int whole(double x) { return static_cast<int>(std::lround(x)); }
 
-// numbers: rows of (place in q, velocity, endless, origin); turns: (place in q, velocity, three axes or -1, inverse of the origin);
-// of every coordinate its place in the Gaussians, or -1, and how loose it is where it has none
+// numbers: rows of (index in q, velocity, endless, origin); turns: (index in q, velocity, three axes or -1, inverse of
+// the origin); for every coordinate its index in the Gaussian, or -1, and its variance if it has none
 void make_chart(Chart* self, int n_q, int n_v, nb::handle numbers, nb::handle turns, nb::handle place,
                 nb::handle loose) {
   new (self) Chart();
@@ -88,7 +89,7 @@ NumpyArray measure(const Chart& chart, nb::handle q) {
   return out.release();
 }
 
-// how the coordinates of each turn of one pose change with its velocities: (r, 3, 3)
+// the derivative of the coordinates of each rotation of one pose by its velocities: (r, 3, 3)
 NumpyArray blocks(const Chart& chart, nb::handle q) {
   const Array a = poses_of(chart, q);
   if (a.ndim() != 1) refuse("ShapeMismatch", "q must be one pose.");
@@ -113,8 +114,8 @@ void evaluate_start(SolverData& d) {
   if (d.custom_columns) d.custom_columns(d.state.q, d.state.J, static_cast<int>(d.goals.size()));
 }
 
-// The largest number of a step in the chart, in radians or lengths L: near the singular angle of an Euler joint its rates are large
-// where its turn is not.
+// The largest coordinate of a step in the chart, in radians or lengths L. Near the singular angle of an Euler joint its
+// rates are large although its rotation is not.
 double length_of(const SolverData& d, const GaussianView<double>& g, const double* step) {
   double most = 0.0;
   for (int i = 0; i < g.chart.size(); ++i) {
@@ -141,7 +142,8 @@ GaussianView<double> view_of(PreparedSolver& solver, const Chart& chart, const A
           chart.d};
 }
 
-// Turns go along the chart, where the Gaussian is one, and not along their velocities; those with a cone stay as a step has left them.
+// Moves rotations along the chart, on which the Gaussian is defined, not along their velocities. Joints with a cone
+// keep the step.
 void take_turns(SolverData& d, const GaussianView<double>& g, const GaussianWork<double>& w, double share,
                 bool bounded) {
   const auto problem = d.problem();
@@ -162,7 +164,8 @@ void take_turns(SolverData& d, const GaussianView<double>& g, const GaussianWork
   }
 }
 
-// A diagonal posture beside a Gaussian, as numbers of Python: (shrink, loose, pull, wanted); see poise.goals.postures.gaussian.
+// A diagonal posture in addition to a Gaussian, as Python numbers: (shrink, loose, pull, wanted); see
+// poise.goals.postures.gaussian.
 struct Posed {
   Array shrink, loose, pull, wanted;
 
@@ -177,7 +180,7 @@ struct Posed {
     }
   }
 
-  // `gains` has room for a number of each velocity of the problem
+  // `gains` has one number per velocity of the problem
   void join(GaussianView<double>& g, const SolverData& d, double* gains) const {
     for (std::size_t c = 0; c < d.velocities.size(); ++c) gains[c] = pull.data<double>()[d.velocities[c]];
     g.shrink = shrink.data<double>();
@@ -187,16 +190,17 @@ struct Posed {
   }
 };
 
-// The share of a step to take after `taken` of the one before it. Where goals bend more than the Gaussian holds, whole steps lead to and
-// fro; if they shrink as 1 - taken mu, as the two show, 1 / mu ends that. Source: Irons and Tuck, A version of the Aitken accelerator for
-// computer iteration, International Journal for Numerical Methods in Engineering 1, 1969.
+// Returns the share of a step to take after `taken` of the previous one. If the goals are more curved than the
+// Gaussian, whole steps oscillate; if they shrink by the factor 1 - taken mu, as two steps show, a share of 1 / mu
+// stops this. Source: Irons and Tuck, A version of the Aitken accelerator for computer iteration, International Journal
+// for Numerical Methods in Engineering 1, 1969.
 double relax(double taken, double along, double square) {
   if (!(square > 0.0)) return 1.0;
   const double left = 1.0 - along / square;  // taken mu
   return left > taken ? std::max(taken / left, 0.05) : 1.0;
 }
 
-// how far the goal that is farthest off is, in radians or lengths L
+// the largest error of a goal, in radians or lengths L
 double farthest_off(const SolverData& d) {
   double most = 0.0;
   for (std::size_t g = 0; g < 2 * d.goals.size(); ++g) {
@@ -205,9 +209,9 @@ double farthest_off(const SolverData& d) {
   return most;
 }
 
-constexpr double exact = 1e-10;  // radians, or lengths L: rounding, and what the strict solve allows
+constexpr double exact = 1e-10;  // radians, or lengths L: rounding, and the tolerance of the strict solve
 constexpr int most_corrections = 4;
-constexpr int patience = 12;  // steps in which the goals' errors are halved, or they are not served this way
+constexpr int patience = 12;  // steps within which the errors of the goals must halve, or the search is abandoned
 
 struct Pace {
   int most_steps;
@@ -215,10 +219,10 @@ struct Pace {
   bool serve;
 };
 
-// Steps from solver.data.start, which becomes where they end: (steps, whether they settled). They have if the last one was shorter than
-// `close` and every goal is within its tolerance; what is left of the goals is then taken away by steps for them alone, so that none is
-// farther off than where nobody asks for what is likely. They are given up where the goals come no nearer. Without
-// `serve` the goals' rows stay as they are, and nobody asks for that.
+// Steps from solver.data.start, which becomes the result; returns (steps, whether they converged). Converged: the last
+// step was shorter than `close` and every goal is within its tolerance. Further steps for the goals alone then remove
+// the remaining error, so that no goal is worse than without the Gaussian. The search is abandoned if the goals do not
+// improve. Without `serve` the goals are ignored.
 std::pair<int, bool> step_to_likeliest(SolverData& d, const GaussianView<double>& g, const Pace& pace, double* memory) {
   const int size = g.chart.size(), turns = g.chart.n_turns;
   double *dq = memory, *previous = dq + d.n_v;
@@ -250,11 +254,11 @@ std::pair<int, bool> step_to_likeliest(SolverData& d, const GaussianView<double>
     near = length < pace.close;
     std::copy_n(work.step, size, previous);
   }
-  return {pace.most_steps, false};  // not come to: the last round ends above
+  return {pace.most_steps, false};  // not reached: the last round returns above
 }
 
-// From a pose to the likeliest that serves the goals: (q, steps, whether they settled). Steps are at most `longest` long. What is not
-// served, or not settled, is for a solve.
+// Searches from a pose for the most likely pose that reaches the goals: (q, steps, whether they converged). Steps are
+// at most `longest` long. If it fails, an ordinary solve follows.
 AnyTuple settle(PreparedSolver& solver, const Chart& chart, nb::handle mean, nb::handle spread, nb::handle start,
                 int most_steps, double longest, double close, bool serve, nb::handle beside) {
   const Use use(solver);
@@ -282,7 +286,7 @@ AnyTuple settle(PreparedSolver& solver, const Chart& chart, nb::handle mean, nb:
   return nb::make_tuple(out.release(), steps, settled);
 }
 
-// the targets that a solver has now, one after the other, and where those of each goal begin
+// the current targets of a solver, consecutively, and the first index of each goal
 NumpyArray targets_of(const PreparedSolver& solver) {
   const Use use(solver);
   const std::vector<double>& targets = solver.data.targets;

@@ -1,4 +1,4 @@
-// clip.cpp: the door to the solver of whole clips. It takes a prepared Solver, for its goals, and arrays over frames.
+// clip.cpp: bindings of the solver for whole clips. It takes a prepared Solver, for its goals, and arrays over frames.
 #define NO_IMPORT_ARRAY
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -31,7 +31,7 @@ std::vector<char> flags_of(nb::handle x, npy_intp n, const char* name) {
   return {all.begin(), all.end()};
 }
 
-// of each velocity of the body, those of the problem
+// from velocities of the body to those of the problem
 std::vector<double> gains_of(const PreparedSolver& solver, nb::handle x, const char* name) {
   const std::vector<double> all = numbers_of(x, {solver.n_v}, name);
   std::vector<double> out;
@@ -45,7 +45,7 @@ Array array_of(const std::vector<double>& from, std::vector<npy_intp> shape) {
   return out;
 }
 
-// The arrays of a clip as Python has them; they are checked when it is solved. memory/clip_data.h says what each is.
+// The arrays of a clip from Python; they are checked when the clip is solved. memory/clip_data.h describes them.
 struct ClipProblem {
   nb::object guide, targets, weights, hard, frozen, hold, smooth, speed, acceleration;
   int max_steps = 0;
@@ -56,7 +56,7 @@ struct ClipSolution {
   int systems;
 };
 
-// all frames of a clip from a start
+// solves all frames of a clip from a start
 ClipSolution solve_clip(const ClipProblem& given, PreparedSolver& solver, nb::handle q) {
   const Use use(solver);
   SolverData& data = solver.data;
@@ -93,7 +93,7 @@ ClipSolution solve_clip(const ClipProblem& given, PreparedSolver& solver, nb::ha
           array_of(clip.gaps, {frames}).release(), clip.systems};
 }
 
-// the goals of a solver as a clip lists them: their names, where the target of each begins, all targets as they are now
+// the goals of a solver in the order of a clip: their names, the first index of each target, all current targets
 AnyTuple goals_of(const PreparedSolver& solver) {
   std::vector<int> first;
   for (const GoalSpec<double>& goal : solver.data.goals) first.push_back(goal.target);

@@ -1,4 +1,5 @@
-// codes.cpp: the codes that cross between Python and the kernels. Each lives in the kernels' headers and nowhere else; Python reads it here.
+// codes.cpp: the codes shared by Python and the kernels. Each is defined only in the kernels' headers; Python reads it
+// here.
 #define NO_IMPORT_ARRAY
 #include "bind/bindings.h"
 #include "kernels/limits/limits.h"

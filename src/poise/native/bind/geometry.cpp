@@ -1,4 +1,4 @@
-// geometry.cpp: small pieces of the kernels' geometry, for Python that prepares problems and must agree with them.
+// geometry.cpp: geometry of the kernels for Python code that prepares problems and must agree with them.
 #define NO_IMPORT_ARRAY
 #include <nanobind/stl/vector.h>
 
@@ -18,7 +18,7 @@ Array as_points(nb::handle x, const char* name) {
   return points;
 }
 
-// the least distances between n segments and n others, (n,)
+// the smallest distances between n segments and n others, (n,)
 NumpyArray segment_distances(nb::handle a0, nb::handle a1, nb::handle b0, nb::handle b1) {
   const Array ends[4] = {as_points(a0, "a0"), as_points(a1, "a1"), as_points(b0, "b0"), as_points(b1, "b1")};
   npy_intp n = ends[0].dim(0);
@@ -78,7 +78,7 @@ struct SurfaceRules {
   }
 };
 
-// The least gap of each configuration, (b,); infinite where there is no rule. What balls show to be farther is skipped.
+// The least gap of each configuration, (b,); infinite without rules. Rules whose lower bound is larger are skipped.
 NumpyArray least_gaps(const Body& body, const AnyDict& table, nb::handle q) {
   const Array all = as_array<double>(q, "q");
   if (all.ndim() != 2 || all.dim(1) != body.n_q) refuse("ShapeMismatch", "q must be (b, n_q).");
@@ -107,8 +107,8 @@ NumpyArray least_gaps(const Body& body, const AnyDict& table, nb::handle q) {
   return out.release();
 }
 
-// The velocities of the limb that ends in a frame, from the outside: joints beyond the elbow, the elbow, the shoulder; none where there is no
-// limb. `moves`: which velocities may change, (n_v,); `scale`: the body's length.
+// The velocities of the limb that ends in a frame, from the outside: joints beyond the elbow, the elbow, the shoulder;
+// empty without a limb. `moves`: the velocities that may change, (n_v,); `scale`: the body's length.
 std::vector<int> limb_velocities(const Body& body, int frame, nb::handle q, nb::handle moves, double scale) {
   const Array at = as_array<double>(q, "q"), may = as_array<double>(moves, "moves");
   if (at.size() != body.n_q || may.size() != body.n_v) refuse("ShapeMismatch", "q or moves is not one of this body.");

@@ -1,4 +1,4 @@
-// gpu.cpp: a prepared problem in numbers, from which native/gpu/source.py writes the source for a device.
+// gpu.cpp: a prepared problem as numbers, from which native/gpu/source.py generates the source code for a device.
 #define NO_IMPORT_ARRAY
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -21,7 +21,7 @@ template <class T> nb::list listed(const T* x, int n) {
   return out;
 }
 
-// a struct by the names of its members, from which source.py writes designated initialisers
+// a struct by the names of its members; source.py writes designated initialisers from it
 nb::dict members() { return {}; }
 template <class T, class... Rest> nb::dict members(const char* name, const T& value, const Rest&... rest) {
   nb::dict out;
@@ -82,7 +82,7 @@ template <class T> nb::dict settings_in(const Settings<T>& x) {
                  MEMBER(x, max_steps), MEMBER(x, stall_steps), MEMBER(x, stall_ratio), MEMBER(x, rounds));
 }
 
-// what a goal's target must be within; centres as targets are: in the world from the origin, between two frames from each other
+// the bounds of a goal's target; centres are like targets: from the origin of the world, or from the other frame
 nb::dict reachable_in(const SolverData& solver, const Reachable<double>& r, const double* origin) {
   double center[3];
   const bool world = r.other < 0 && solver.goals[static_cast<std::size_t>(r.goal)].base < 0;
@@ -130,7 +130,7 @@ AnyDict problem_of(const PreparedSolver& solver, bool single) {
   return single ? problem_in<float>(solver.data) : problem_in<double>(solver.data);
 }
 
-// the starts of searches 1, 2, ... for a body that stands in the model's zero: (searches - 1, n_q)
+// the starts of searches 1, 2, ... for a body at the model's zero: (searches - 1, n_q)
 NumpyArray seeds_of(const PreparedSolver& solver) {
   SolverData own = solver.data;
   allot(own);
@@ -144,7 +144,7 @@ NumpyArray seeds_of(const PreparedSolver& solver) {
   return out.release();
 }
 
-// the layout of a kernel's argument for so many goals, for numpy.dtype
+// the layout of a kernel's argument for a number of goals, for numpy.dtype
 AnyDict device_call(int goals) {
   Layout layout;
 #define ADD(member, format) layout.add(#member, format, offsetof(DeviceCall, member))

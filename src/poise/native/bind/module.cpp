@@ -1,5 +1,5 @@
-// module.cpp: the door between Python and the kernels. Look-up, checks and the output array happen in one native call;
-// misuse is raised as poise.errors with the argument's name; loops run without the interpreter's lock.
+// module.cpp: bindings of the kernels. Lookup, checks and the output array are handled in one native call; misuse
+// raises poise.errors with the argument's name; loops run without the GIL.
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -34,7 +34,7 @@ template <class T> const Ops<T>& table() {
 
 // ---------------------------------------------------------------------------------------------- building
 
-// The turn that R is, to the last bit of its entries: angles such as pi / 2 leave 1e-16 where a zero is meant.
+// Returns the special rotation that R equals up to rounding: angles such as pi / 2 leave 1e-16 in place of zero.
 template <class T> int turn_of(const T* R) {
   constexpr int turns[5][9] = {{1, 0, 0, 0, 1, 0, 0, 0, 1},
                                {0, 1, 0, 0, 0, 1, 1, 0, 0},
@@ -49,7 +49,7 @@ template <class T> int turn_of(const T* R) {
   return GENERAL_TURN;
 }
 
-// the curves of all paths: 29 numbers a piece, its start and its polynomials as in curve.h
+// the curves of all paths: 29 numbers per piece, its start and its polynomials as in curve.h
 std::shared_ptr<const CurveStore> read_curves(const nb::list& list) {
   auto store = std::make_shared<CurveStore>();
   for (nb::handle entry : list) {
@@ -227,7 +227,7 @@ NumpyArray center(const Body& body, nb::handle q, bool jacobian) {
   });
 }
 
-// steps of quaternions whose length does not overflow
+// raises an error if the length of a rotation in a step overflows
 template <class T> void require_turns(const Body& body, const T* step, npy_intp rows) {
   for (const Coordinate& c : body.coordinates) {
     if (!c.quaternion) continue;
@@ -284,8 +284,8 @@ template <SpatialOps::Map SpatialOps::* map, int n_in, int n_out> NumpyArray spa
   return out.release();
 }
 
-// The unit quaternion and the translation of one 4x4 whose entries are within `far` of a transform's; None where it is not that, or no plain
-// array, which Python then reads or refuses in words.
+// The unit quaternion and the translation of one 4x4 whose entries are within `far` of a transform; None otherwise, or
+// if it is not a plain array. Python then converts it or raises an error.
 nb::object transform_of_matrix(nb::handle x, double far) {
   if (!PyArray_CheckExact(x.ptr())) return nb::none();
   auto* array = reinterpret_cast<PyArrayObject*>(x.ptr());
@@ -310,7 +310,7 @@ nb::object transform_of_matrix(nb::handle x, double far) {
   return nb::make_tuple(wxyz.release(), p.release());
 }
 
-// a dictionary of its own with copies of the arrays: a caller may change those while a solution still refers to them
+// a dictionary of its own with copies of the arrays: a caller may change them while a solution still refers to them
 nb::dict copy_targets(const nb::dict& targets) {
   nb::dict own = nb::steal<nb::dict>(PyDict_Copy(targets.ptr()));
   for (auto [name, x] : targets) {
@@ -325,7 +325,7 @@ nb::dict copy_targets(const nb::dict& targets) {
 
 NB_MODULE(_core, m) {
   using namespace poise;
-  nb::set_leak_warnings(false);  // models that caches still hold when Python ends are no leak
+  nb::set_leak_warnings(false);  // models in caches that exist when Python exits are not leaks
   if (_import_array() < 0) throw nb::python_error();
   m.doc() = "The native kernels. Private: use poise.Model and poise.spatial.";
 

@@ -1,4 +1,4 @@
-// nearest.cpp: the door to points among which the nearest to a place are found, and to the Gaussian of some of them.
+// nearest.cpp: bindings of the nearest-neighbour search, and of the Gaussian of the neighbours.
 #define NO_IMPORT_ARRAY
 #include "bind/bindings.h"
 
@@ -11,7 +11,7 @@
 namespace poise {
 namespace {
 
-constexpr int few_points = 16;  // in a box that is not halved
+constexpr int few_points = 16;  // in a box that is not divided
 
 // Points in a tree of boxes.
 struct Points {
@@ -24,7 +24,7 @@ struct Points {
   }
 };
 
-// Measures box `k`, which holds rows [first, end), then halves it.
+// Computes the bounds of box `k` with rows [first, end), then divides it.
 void halve(Points& self, const double* given, int k, int level, int first, int end) {
   const int dim = self.dim;
   double *low = self.boxes.data() + static_cast<std::ptrdiff_t>(k) * 2 * dim, *high = low + dim;
@@ -75,7 +75,7 @@ void make_points(Points* self, nb::handle points) {
   }
 }
 
-// (which, how far) of the nearest points, the nearest first
+// (index, distance) of the nearest points, nearest first
 AnyTuple find(const Points& self, nb::handle place, int many) {
   const Array at = as_array<double>(place, "place");
   if (at.size() != self.dim) refuse("ShapeMismatch", "place has shape " + shape_text(at) + ".");
@@ -88,7 +88,7 @@ AnyTuple find(const Points& self, nb::handle place, int many) {
   return nb::make_tuple(rows.release(), far.release());
 }
 
-// (mean, spread) of rows of x that are so far from what is asked
+// (mean, covariance) of rows of x at the given distances
 AnyTuple gaussian_of(nb::handle x, nb::handle rows, nb::handle far, nb::handle least, double share) {
   const Array all = as_array<double>(x, "x"), distances = as_array<double>(far, "far");
   const Array floor = as_array<double>(least, "least");

@@ -1,4 +1,4 @@
-// prepare.cpp: from the tables that poise.solvers makes to a problem with all its memory.
+// prepare.cpp: creates a problem, with all its memory, from the tables of poise.solvers.
 #define NO_IMPORT_ARRAY
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -35,7 +35,7 @@ void take_primitives(SolverData& to, const Body& body, const std::vector<int>& i
     Primitive<double> b = body.f64.primitives[i];
     b.parent = b.parent < 0 ? -1 : index[static_cast<std::size_t>(b.parent)];
     b.v_index =
-        b.gain == 0.0 ? -1 : column[static_cast<std::size_t>(b.v_index)];  // a follower with ratio 0 stands still
+        b.gain == 0.0 ? -1 : column[static_cast<std::size_t>(b.v_index)];  // a mimic joint with ratio 0 does not move
     b.subtree_end = static_cast<int>(to.primitives.size()) + 1;
     to.primitives.push_back(b);
   }
@@ -113,7 +113,7 @@ void take_goals(PreparedSolver& solver, const Body& body, const nb::dict& table,
   }
 }
 
-// the velocities of the problem: those that may move and that a goal or the posture depends on
+// the velocities of the problem: those that may move and that affect a goal or the posture
 std::vector<int> choose_columns(SolverData& to, const Body& body, const nb::dict& table, const std::vector<int>& index,
                                 bool posture) {
   const std::vector<double> may = numbers(table, "may_move"), lower = numbers(table, "lower"),
@@ -165,14 +165,14 @@ void take_settings(SolverData& to, const nb::dict& table) {
   to.searches = whole("searches");
   to.seed = static_cast<unsigned>(whole("seed"));
   to.time_limit = number("time_limit");
-  to.span = number("span") * (1.0 - 1e-12);  // so that rounding of q never shows as more than was allowed
+  to.span = number("span") * (1.0 - 1e-12);  // so that rounding of q never exceeds the allowed motion
   to.polish = whole("polish") != 0;
   to.scale = number("scale");
   to.extra = whole("extra");
   to.record = whole("record") != 0;
 }
 
-// the primitives that goals and limits are about; all of them where a goal asks for the centre of mass or for everything
+// the primitives that goals and limits depend on; all of them if a goal depends on the centre of mass or on every joint
 std::vector<int> roots_of(const Body& body, const nb::dict& table, bool& everything) {
   std::vector<int> roots;
   const auto add = [&](int frame) {
@@ -202,7 +202,7 @@ void take_masses(SolverData& to, const Body& body, const std::vector<int>& index
   to.masses.push_back(body.f64.masses.back());
 }
 
-// a cone's numbers: axis, first, second, swing (2), twist (2), angle; only joints that may move have one
+// the numbers of a cone: axis, first, second, swing (2), twist (2), angle; only for joints that may move
 void take_cones(SolverData& to, const nb::dict& table, const std::vector<int>& column) {
   for (nb::handle entry : nb::cast<nb::list>(table["cones"])) {
     const auto given = nb::cast<nb::tuple>(entry);
@@ -228,7 +228,7 @@ void take_capsules(SolverData& to, const Body& body, const nb::dict& table, cons
   }
 }
 
-// Limits are copied as they are given, (op, first, second, numbers, distance) each: which there are, their owners have decided.
+// Copies the limits as given, each (op, first, second, numbers, distance); their classes have selected them.
 void take_limits(SolverData& to, const Body& body, const nb::dict& table, const std::vector<int>& index,
                  const std::vector<int>& column) {
   take_cones(to, table, column);
@@ -266,8 +266,8 @@ void take_method_memory(SolverData& to) {
   if (to.extra < swept) to.extra = swept;
 }
 
-// Custom goals call their owner's Python between two steps: the residual's rows (wished to be zero, so their negative is what is left),
-// and its Jacobian's columns.
+// Custom goals call Python between two steps: the rows of the residual (which should be zero, so the error is its
+// negative) and the columns of its Jacobian.
 void take_custom(PreparedSolver& solver) {
   bool any_custom = false;
   for (const GoalSpec<double>& goal : solver.data.goals) any_custom = any_custom || goal.op == GOAL_CUSTOM;
@@ -323,7 +323,7 @@ void take_custom(PreparedSolver& solver) {
   };
 }
 
-// [goal, other or -1, centre (3), local (3), nearest, farthest] each
+// each [goal, other or -1, centre (3), local (3), nearest, farthest]
 void take_bounds(SolverData& to, const nb::list& bounds) {
   for (nb::handle entry : bounds) {
     const auto r = nb::cast<std::vector<double>>(entry);
@@ -332,7 +332,7 @@ void take_bounds(SolverData& to, const nb::list& bounds) {
   }
 }
 
-// Bounds that take milliseconds to find are found when a search has missed, once.
+// Bounds that take milliseconds are computed once, after a search has missed.
 void take_proofs(PreparedSolver& solver) {
   if (solver.prove.is_none()) return;
   PreparedSolver* own = &solver;
@@ -347,7 +347,7 @@ void fill_solver(PreparedSolver& solver, const Body& body, const nb::dict& table
   bool everything = false;
   const std::vector<int> roots = roots_of(body, table, everything);
   const std::vector<int> index = needed_primitives(body.f64.primitives, roots);
-  // a strict problem has all columns, so that what a level does is the same whatever stands below it
+  // a strict problem has all columns, so that a level does the same whatever levels are below it
   const bool all = everything || nb::cast<int>(table["strict"]) != 0 || !table["posture_gain"].is_none() ||
                    nb::len(nb::cast<nb::list>(table["terms"])) > 0 || nb::len(nb::cast<nb::list>(table["cones"])) > 0;
   to.n_q = body.n_q;

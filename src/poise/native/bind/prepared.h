@@ -15,7 +15,7 @@ namespace poise {
 struct PreparedSolver {
   SolverData data;
   std::vector<std::string> names;      // of the goals
-  std::vector<nb::object> converters;  // from any target to its numbers, for targets that are not plain arrays
+  std::vector<nb::object> converters;  // converts targets that are not plain arrays
   std::vector<nb::object> residuals;   // of custom goals; None for the others
   std::vector<nb::object> jacobians;
   nb::object prove;                       // computes the postponed bounds; None if there are none
@@ -25,11 +25,12 @@ struct PreparedSolver {
   int n_v = 0;                            // of the body
   std::vector<double> gaussian_memory;    // for steps to a Gaussian's most likely pose; grows once
   std::vector<int> gaussian_columns;
-  mutable std::atomic<bool> in_use{false};  // a thread is inside a call; others raise an error
-  std::thread::id solved_by;                // whose call the record of the last solve is
+  mutable std::atomic<bool> in_use{false};  // whether a thread is inside a call; other threads raise an error
+  std::thread::id solved_by;                // the call that the last recorded solve belongs to
 };
 
-// One call of one thread: while it lasts, every other is refused. The memory of a solver is for one at a time.
+// A call of one thread. Meanwhile calls from other threads raise SolverInUse, because the solver's memory serves one
+// call at a time.
 class Use {
  public:
   explicit Use(const PreparedSolver& solver) : solver_(solver) {
@@ -50,16 +51,16 @@ class Use {
   const PreparedSolver& solver_;
 };
 
-// takes another time limit for the calls that follow; a negative one is none
+// sets the time limit of the following calls; negative for none
 inline void heed(PreparedSolver& solver, double seconds) {
   const Use use(solver);
   for (SolverData* d = &solver.data; d; d = d->first) d->time_limit = seconds;
 }
 
-// finds the bounds that were left for when they are needed; before threads share the problem
+// computes the postponed bounds, before threads share the problem
 void complete_proofs(PreparedSolver& solver);
 
-// fills a fresh solver from the table that poise.solvers makes
+// fills a new solver from the table of poise.solvers
 void prepare(PreparedSolver* solver, const Body& body, const AnyDict& table);
 
 }  // namespace poise

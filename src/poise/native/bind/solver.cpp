@@ -1,5 +1,5 @@
-// solver.cpp: the door to the solver. A prepared Solver reads its start and targets, runs without the interpreter's
-// lock, and hands back plain numbers.
+// solver.cpp: bindings of the solver. A prepared Solver reads its start and targets, runs without the GIL, and returns
+// numbers.
 #define NO_IMPORT_ARRAY
 #include "bind/bindings.h"
 
@@ -19,7 +19,7 @@ namespace {
 
 // ---------------------------------------------------------------------------------------------- one call
 
-// the plain cases: 3 numbers for a point, 3x3 for a rotation, 4x4 for both; false if it is something else
+// the simple cases: 3 numbers for a point, 3x3 for a rotation, 4x4 for both; false for others
 bool read_plain(const GoalSpec<double>& goal, nb::handle value, double* to) {
   if (!PyArray_CheckExact(value.ptr())) return false;
   auto* array = reinterpret_cast<PyArrayObject*>(value.ptr());
@@ -36,7 +36,7 @@ bool read_plain(const GoalSpec<double>& goal, nb::handle value, double* to) {
   return fits && read_target(point ? static_cast<int>(GOAL_POSITION) : goal.op, x, to);
 }
 
-// a target's numbers; what is not a plain array is read, or refused, by the goal's own converter
+// reads a target; the goal's converter reads, or rejects, anything but a plain array
 void take_target(PreparedSolver& solver, std::size_t g, nb::handle value) {
   const GoalSpec<double>& goal = solver.data.goals[g];
   double* to = solver.pending.data() + goal.target;
@@ -52,7 +52,7 @@ void take_target(PreparedSolver& solver, std::size_t g, nb::handle value) {
   for (npy_intp k = 0; k < end - goal.target; ++k) to[k] = all.data<double>()[k];
 }
 
-// all of them or, where one is refused, none
+// reads all targets, or none if one is invalid
 void read_targets(PreparedSolver& solver, const nb::dict& targets) {
   solver.pending = solver.data.targets;
   for (auto [key, value] : targets) {
@@ -83,7 +83,7 @@ Array fresh(const std::vector<double>& from, std::initializer_list<npy_intp> sha
   return out;
 }
 
-// how far each velocity of the body may lead from the start in this call: (nv, 2), or none
+// the largest motion of each velocity of the body from the start in this call: (nv, 2), or none
 void read_window(PreparedSolver& solver, nb::handle window) {
   solver.data.window.clear();
   if (window.is_none()) return;
@@ -91,7 +91,7 @@ void read_window(PreparedSolver& solver, nb::handle window) {
   solver.data.window.assign(a.data<double>(), a.data<double>() + a.size());
 }
 
-// What a solve returns: a tuple whose places have names, made once with the module.
+// The result of a solve: a named tuple, defined once with the module.
 PyTypeObject* answer_type = nullptr;
 PyStructSequence_Field answer_fields[] = {{"q", "the best configuration"},
                                           {"errors", "metres and radians of each goal, closed loops first"},
@@ -132,13 +132,13 @@ AnyTuple solve(PreparedSolver& solver, nb::handle start, nb::handle targets, nb:
   const auto put_back = [&] {
     for (SolverData* d = &data; d; d = d->first) {
       d->mode = mode;
-      d->state.window = nullptr;  // it was this call's
+      d->state.window = nullptr;  // it belonged to this call
     }
   };
   try {
     nb::gil_scoped_release release;
     solver_ops().solve(data);
-  } catch (...) {  // a custom goal's own error, or Ctrl-C
+  } catch (...) {  // an error of a custom goal, or Ctrl-C
     put_back();
     throw;
   }
@@ -150,7 +150,7 @@ AnyTuple solve(PreparedSolver& solver, nb::handle start, nb::handle targets, nb:
                       nb::float_(data.seconds), nb::bool_(data.out_of_time), nb::bool_(data.proved_unreachable)});
 }
 
-// (rows, velocities): rows that count, velocities that may move and that a goal depends on
+// (rows, velocities): active rows, and movable velocities that affect a goal
 AnyTuple sizes_of(const PreparedSolver& solver) {
   int rows = 0;
   for (const GoalSpec<double>& goal : solver.data.goals) rows += count_asking_rows(goal);
@@ -160,7 +160,7 @@ AnyTuple sizes_of(const PreparedSolver& solver) {
 // the history of the last call by name: search, cost, damping (rows,), errors (rows, goals, 2), q (rows, n_q)
 AnyDict history_of(const PreparedSolver& solver) {
   const Use use(solver);
-  if (solver.solved_by != std::this_thread::get_id()) Use::refuse_use();  // another thread's solve came in between
+  if (solver.solved_by != std::this_thread::get_id()) Use::refuse_use();  // another thread has solved in between
   const SolverData& d = solver.data;
   const std::size_t width = history_width(d), poses = d.history.size() / width;
   const auto rows = static_cast<npy_intp>(poses), goals = static_cast<npy_intp>(d.goals.size());
@@ -182,14 +182,14 @@ AnyDict history_of(const PreparedSolver& solver) {
   return AnyDict(out);
 }
 
-// what the last call cost: (poses that were looked at, the most of them between two questions whether it has to end)
+// the cost of the last call: (evaluated poses, the most of them between two checks whether to stop)
 AnyTuple effort_of(const PreparedSolver& solver) {
   const SolverData* first = solver.data.first;
   const Watch &own = solver.data.watch, other = first ? first->watch : Watch{};
   return nb::make_tuple(own.poses + other.poses, std::max(own.most_unasked, other.most_unasked));
 }
 
-// rows of the Jacobian at q, weighted and scaled as the solver sees them, (n_rows, n_v), and the velocities they belong to
+// the Jacobian at q, weighted and scaled as in the solver, (n_rows, n_v), and the indices of its velocities
 AnyTuple rows_jacobian(PreparedSolver& solver, nb::handle q) {
   const Use use(solver);
   read_start(solver, q);
@@ -206,7 +206,7 @@ AnyTuple rows_jacobian(PreparedSolver& solver, nb::handle q) {
                         fresh(listed(d.state.rows, d.n_rows), {d.n_rows}).release(), nb::cast(d.velocities));
 }
 
-// what is left of every limit beyond the joints' ranges at q, and how it changes: gaps (n,), rows (n, n_v)
+// the gap of every limit other than the joint ranges at q, and its derivative: gaps (n,), rows (n, n_v)
 AnyTuple gaps_at(PreparedSolver& solver, nb::handle q) {
   const Use use(solver);
   read_start(solver, q);
@@ -225,7 +225,7 @@ AnyTuple gaps_at(PreparedSolver& solver, nb::handle q) {
   return nb::make_tuple(fresh(gaps, {n}).release(), fresh(rows, {n, d.n_v}).release(), nb::cast(d.velocities));
 }
 
-// q with every ball joint that has a cone inside it
+// q with every ball joint inside its cone, if it has one
 NumpyArray brought_into_cones(PreparedSolver& solver, nb::handle q) {
   read_start(solver, q);
   SolverData& d = solver.data;
@@ -233,7 +233,7 @@ NumpyArray brought_into_cones(PreparedSolver& solver, nb::handle q) {
   return fresh(d.start, {static_cast<npy_intp>(d.n_q)}).release();
 }
 
-// q in single precision, still inside the ranges and cones, its errors, and whether it reaches
+// q in single precision, inside the ranges and cones, its errors, and whether it reaches
 AnyTuple rounded(PreparedSolver& solver, nb::handle q, nb::handle targets) {
   const Use use(solver);
   read_start(solver, q);
@@ -284,7 +284,7 @@ AnyDict state_of(const PreparedSolver& solver) {
   return out;
 }
 
-// The solver holds Python functions (converters, custom goals), which may hold the solver: the collector has to see that.
+// The garbage collector must see the solver's Python functions (converters, custom goals), which may refer to it.
 int visit_solver(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   if (!nb::inst_ready(self)) return 0;
@@ -297,7 +297,7 @@ int visit_solver(PyObject* self, visitproc visit, void* arg) {
   return 0;
 }
 
-// another configuration to rest in, and how strongly each velocity is drawn there, where there is a posture
+// sets the configuration of the posture and the gain of each velocity, if there is a posture
 void rest_at(PreparedSolver& solver, const nb::handle& q, const nb::handle& gains) {
   const Use use(solver);
   SolverData& data = solver.data;
@@ -352,12 +352,12 @@ void read_start(PreparedSolver& solver, nb::handle start) {
   }
   for (std::size_t k = 0; k < solver.data.start.size(); ++k) solver.data.start[k] = q.data<double>()[k];
 
-  // quaternions that may move are made unit; the others do not change by one bit
+  // quaternions that may move are normalised; the others stay bitwise equal
   for (const Coordinate& c : solver.data.coordinates) {
     if (!c.quaternion) continue;
     double* x = solver.data.start.data() + c.q_index;
     const double off = x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + x[3] * x[3] - 1.0;
-    if (absolute(off) > 2e-15) quaternion_normalize(x);  // what a solver returned comes back with its bits
+    if (absolute(off) > 2e-15) quaternion_normalize(x);  // a result of a solver stays bitwise equal
   }
 }
 

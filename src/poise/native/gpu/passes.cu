@@ -9,7 +9,7 @@ using namespace poise;
 constexpr int M = /*ROWS*/;
 constexpr unsigned everyone = 0xffffffffu;
 
-// the next rows, one atomic operation for all threads of a warp that ask together
+// the next rows, by one atomic operation for all threads of a warp that need one
 struct Queue {
   int* counter;
   POISE_FN int operator()() const {
@@ -29,11 +29,11 @@ struct Warp {
   POISE_FN int lowest(bool x) const { return __ffs(__ballot_sync(everyone, x)) - 1; }
   POISE_FN float from(float x, int who) const { return __shfl_sync(everyone, x, who); }
   POISE_FN int sum(int x) const { return __reduce_add_sync(everyone, x); }
-  // what threads of a team have in common: add, lower, and wait for each other
+  // operations across the threads of a team: add, minimum, and synchronise
   POISE_FN int add(int* at, int x) const { return atomicAdd(at, x); }
   POISE_FN void lower(unsigned* at, unsigned x) const { atomicMin(at, x); }
   POISE_FN void wait() const { __syncwarp(); }
-  // the thread with the least (a, b)
+  // the thread with the smallest (a, b)
   POISE_FN int least(float a, float b) const {
     int who = rank();
     for (int k = 16; k > 0; k /= 2) {
@@ -50,10 +50,10 @@ struct Warp {
 
 using Given = GoalsCall<f32::n_goals>;
 
-// what the counters count
+// the meaning of the counters
 enum : int { NEXT_ROW, HARD, NEXT_HARD, NEXT_DECIDED, UNDECIDED };
 
-// where there are closed forms, rows that were given up are decided before they are searched on
+// with closed forms, abandoned rows are decided before they are searched further
 constexpr bool decides = f32::n_closed > 0;
 
 POISE_FN DeviceRows<float, f32::n_goals> rows_of(const Given& given) {
@@ -79,7 +79,7 @@ POISE_FN DeviceRows<float, f32::n_goals> rows_of(const Given& given) {
   return io;
 }
 
-// the pose of a row in double: finished where `finish`, and judged
+// the pose of a row in double: refined if `finish`, and checked
 template <bool finish> POISE_FN void end_row(const DeviceRows<float, f32::n_goals>& io, int row) {
   const f64::Problem problem;
   if constexpr (finish) {
@@ -90,14 +90,14 @@ template <bool finish> POISE_FN void end_row(const DeviceRows<float, f32::n_goal
   }
 }
 
-// the next of `count` for all threads of a warp
+// the next of `count` rows for all threads of a warp
 POISE_FN int take_together(const Warp& team, int* counter) {
   int k = 0;
   if (team.rank() == 0) k = atomicAdd(counter, 1);
   return __shfl_sync(everyone, k, 0);
 }
 
-// kernel search_few: a small batch; one warp one row, all in one launch
+// kernel search_few: a small batch; one warp per row, all in one launch
 extern "C" __global__ void __launch_bounds__(32) search_few(const Given given) {
   const auto io = rows_of(given);
   const f32::Problem problem;
@@ -111,7 +111,7 @@ extern "C" __global__ void __launch_bounds__(32) search_few(const Given given) {
   if (team.rank() == 0) end_row</*FINISH*/>(io, row);
 }
 
-// kernel search_rows: one thread one row, until there are no more
+// kernel search_rows: one thread per row, until none are left
 extern "C" __global__ void __launch_bounds__(128, /*BLOCKS*/) search_rows(const Given given) {
   const auto io = rows_of(given);
   const f32::Problem problem;
@@ -121,7 +121,7 @@ extern "C" __global__ void __launch_bounds__(128, /*BLOCKS*/) search_rows(const 
       [=](int row) { given.hard[atomicAdd(given.counters + HARD, 1)] = row; }, Warp{});
 }
 
-// kernel settle_few: a small batch, rows that search_few has missed; one warp one row
+// kernel settle_few: a small batch, rows that search_few missed; one warp per row
 extern "C" __global__ void __launch_bounds__(32) settle_few(const Given given) {
   const auto io = rows_of(given);
   const Warp team;
@@ -146,7 +146,7 @@ extern "C" __global__ void __launch_bounds__(32) settle_few(const Given given) {
   if (team.rank() == 0) end_row</*FINISH*/>(io, row);
 }
 
-// kernel decide_rows: one warp a few rows at a time, of those that were given up
+// kernel decide_rows: one warp for a few abandoned rows at a time
 extern "C" __global__ void __launch_bounds__(128, 1) decide_rows(const Given given) {
   __shared__ CellMemory<double> cells[4];
   const auto io = rows_of(given);
@@ -161,7 +161,7 @@ extern "C" __global__ void __launch_bounds__(128, 1) decide_rows(const Given giv
       [=](int row) { given.open[atomicAdd(given.counters + UNDECIDED, 1)] = row; });
 }
 
-// kernel search_hard: one warp one row, of those that were given up
+// kernel search_hard: one warp per abandoned row
 extern "C" __global__ void __launch_bounds__(128) search_hard(const Given given) {
   const auto io = rows_of(given);
   const f32::Problem problem;
@@ -171,7 +171,7 @@ extern "C" __global__ void __launch_bounds__(128) search_hard(const Given given)
   LaneState<float> state = memory.state();
   const int count = given.counters[decides ? UNDECIDED : HARD];
   const int* rows = decides ? given.open : given.hard;
-  // ends: every round takes a row of those that were given up
+  // ends: every round takes one of the abandoned rows
   for (;;) {
     const int k = take_together(team, given.counters + NEXT_HARD);
     if (k >= count) return;
@@ -181,7 +181,7 @@ extern "C" __global__ void __launch_bounds__(128) search_hard(const Given given)
   }
 }
 
-// kernel end_rows: every pose finished or judged
+// kernel end_rows: refines or checks every pose
 extern "C" __global__ void __launch_bounds__(128) end_rows(const Given given) {
   const int row = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   if (row < given.rows) end_row</*FINISH*/>(rows_of(given), row);

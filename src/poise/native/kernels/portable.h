@@ -1,21 +1,22 @@
 // portable.h: the only file with preprocessor conditions.
 //
-// POISE_FN is inlined always. POISE_LARGE_FN may stay a function on the CPU; it is `static`, because a source is compiled for several
-// instruction levels and the linker must not take one level's function for another's.
+// POISE_FN is always inlined. POISE_LARGE_FN may stay a function on the CPU; it is `static`, because a source is
+// compiled for several instruction levels and the linker must not use one level's function for another.
 //
 // POISE_CALLED_FN is inlined on the CPU and stays a function on the device, where its inlined copies would take minutes to compile.
 //
-// POISE_UNROLL_BODY stands before loops over joints, velocities and goals, POISE_UNROLL_ROWS over rows of residuals: their
-// number may be known when compiled.
-// POISE_ROLLED stands before loops whose body is large: on the device they stay loops, or one kernel takes minutes to compile.
-// POISE_CONSTANT is an array of numbers that never change: constant memory on the device. POISE_KNOWN is
-// one whose numbers become part of the instructions.
+// POISE_UNROLL_BODY precedes loops over joints, velocities and goals, POISE_UNROLL_ROWS those over rows of residuals:
+// their number may be a compile-time constant.
+// POISE_ROLLED precedes loops with a large body: on the device they stay loops, or one kernel takes minutes to compile.
+// POISE_CONSTANT is an array of constants: constant memory on the device. POISE_KNOWN is one whose numbers become part
+// of the instructions.
 //
-// Everything else in kernels/ is ordinary C++20 that a CPU compiler and NVRTC both read. Here are the things in which
-// they differ: function qualifiers, loop unrolling, the C library, and the SIMD pack.
+// Everything else in kernels/ is ordinary C++20 for both CPU compilers and NVRTC. This file has their differences:
+// function qualifiers, loop unrolling, the C library, and the SIMD pack.
 //
-// A scalar type S is float, double or Pack<T, N> (N problems side by side). `real_t<S>` is its lane type, `mask_t<S>`
-// what a comparison gives, and `select`, `any`, `all` work on both, so one source serves one problem or a pack of them.
+// A scalar type S is float, double or Pack<T, N> (N problems in parallel). `real_t<S>` is its lane type, `mask_t<S>`
+// the result of a comparison, and `select`, `any`, `all` work on both, so one source serves one problem or a pack of
+// them.
 #pragma once
 
 #if defined(__CUDACC__)
@@ -56,7 +57,7 @@
 #define POISE_ON_DEVICE 0
 #endif
 
-// on the device a small body lives in registers: every loop over its joints and rows is unrolled
+// on the device a small body is in registers: every loop over its joints and rows is unrolled
 #if defined(POISE_SMALL_BODY)
 #define POISE_UNROLL_BODY _Pragma("unroll")
 #define POISE_UNROLL_ROWS _Pragma("unroll")
@@ -68,7 +69,7 @@
 #define POISE_UNROLL_ROWS POISE_UNROLL
 #endif
 
-// NEON has instructions that compilers do not make of selects
+// NEON has instructions that compilers do not generate from selects
 #if defined(__aarch64__) && !defined(__CUDACC__) && (defined(__GNUC__) || defined(__clang__))
 #define POISE_NEON 1
 #include <arm_neon.h>
@@ -205,7 +206,7 @@ template <class T, int N> POISE_FN Mask<T, N> operator!(Mask<T, N> a) {
   return r;
 }
 template <class T, int N> POISE_FN bool any(Mask<T, N> m) {
-  // through memory: as 64-bit words, which compilers add up side by side
+  // through memory: as 64-bit words, which compilers sum in parallel
   constexpr int words = static_cast<int>(sizeof(m.v) / sizeof(std::int64_t));
   std::int64_t word[words], r = 0;
   std::memcpy(word, &m.v, sizeof(word));
@@ -218,7 +219,7 @@ template <class T, int N> POISE_FN Pack<T, N> select(Mask<T, N> m, Pack<T, N> a,
   return r;
 }
 template <class T, int N> POISE_FN Pack<T, N> square_root(Pack<T, N> a) {
-  // through memory: compilers see an array, and take all roots at once
+  // through memory: compilers see an array, and compute all roots at once
   T lane[N];
   std::memcpy(lane, &a.v, sizeof(lane));
   for (int i = 0; i < N; ++i) lane[i] = std::sqrt(lane[i]);
@@ -253,8 +254,9 @@ template <class T> using NativePack = Pack<T, POISE_REGISTER_BYTES / static_cast
 template <class S> using real_t = typename ScalarTraits<S>::Real;
 template <class S> using mask_t = typename ScalarTraits<S>::MaskType;
 
-// Rows of a matrix in one register: W of them for plain numbers on a CPU; a pack is already as wide as it gets, and so is a GPU's
-// thread. The padding is the same at every instruction level, because memory is given out by code that knows none.
+// Rows of a matrix in one register: W of them for plain numbers on a CPU; a pack already fills registers, and a GPU
+// thread has one. The padding is the same at every instruction level, because memory is allocated by code that is
+// independent of the level.
 template <class S, bool WIDE = !POISE_ON_DEVICE && sizeof(S) == sizeof(real_t<S>)> struct Strip {
   static constexpr int width = 1, padding = 1;
   using Row = S;
@@ -291,7 +293,7 @@ POISE_FN double square_root(double x) { return std::sqrt(x); }
 POISE_FN double floor_of(double x) { return std::floor(x); }
 #endif
 
-// one of the problems that a scalar holds
+// one of the problems in a scalar
 template <class S> POISE_FN real_t<S> lane_of(const S& x, int lane) {
   if constexpr (ScalarTraits<S>::lanes == 1) {
     return x;
@@ -313,7 +315,7 @@ template <class S> POISE_FN S maximum(S a, S b) { return select(a > b, a, b); }
 template <class S> POISE_FN S absolute(S a) { return select(a < S(real_t<S>(0)), S(real_t<S>(0)) - a, a); }
 template <class S> POISE_FN S reciprocal(S a) { return S(real_t<S>(1)) / a; }
 
-// one instruction each where there is one; all of them take the number where the first is NaN
+// one instruction each if available; with NaN as the first argument all return the second
 #if POISE_ON_DEVICE
 POISE_FN float minimum(float a, float b) { return fminf(a, b); }
 POISE_FN float maximum(float a, float b) { return fmaxf(a, b); }
@@ -346,10 +348,11 @@ POISE_NEON_PACK(float, 4, float32x4_t, f32, 2)
 #undef POISE_NEON_PACK
 #endif
 
-// ---------------------------------------------------------------------------------------------- whole numbers inside a scalar
+// ---------------------------------------------------------------------------------------------- integers inside a
+// scalar
 
-// A scalar to which 1.5 * 2^52 (2^23 in float) has been added holds a whole number in its last bits. `is_odd` reads the last of them,
-// `signed_by` flips the sign of x where the second last of the number plus `more` is set.
+// A scalar to which 1.5 * 2^52 (2^23 in float) has been added has an integer in its last bits. `is_odd` reads the last
+// of them, `signed_by` flips the sign of x if the second last bit of the integer plus `more` is set.
 #if !POISE_ON_DEVICE
 template <class T> POISE_FN typename LaneInt<T>::type bits_of(T x) {
   typename LaneInt<T>::type bits;
@@ -395,7 +398,7 @@ template <class T> POISE_FN T not_a_number() {
 
 // ---------------------------------------------------------------------------------------------- trigonometry hooks
 
-// On the device the C library's own functions are right and fast; on the CPU trig.h has one polynomial for all lane
+// On the device the C library's functions are accurate and fast; on the CPU trig.h has one polynomial for all lane
 // counts. `library_sincos` is the exact fallback for huge angles.
 #if POISE_ON_DEVICE
 constexpr bool has_device_trig = true;

@@ -1,4 +1,4 @@
-// body_data.h: the arrays that a BodyView looks at, in double and in float, and the names of the frames.
+// body_data.h: the arrays behind a BodyView, in double and in float, and the names of the frames.
 #pragma once
 #include <memory>
 #include <string>
@@ -21,13 +21,14 @@ template <class T> struct BodyArrays {
   }
 };
 
-// The curves of a body's paths. Primitives point at them, so they stay where they are, and whoever copies primitives shares them.
+// The curves of a body's paths. Primitives point to them, so their addresses do not change, and copies of primitives
+// share them.
 struct CurveStore {
   std::vector<std::vector<CurvePiece>> pieces;
   std::vector<Curve> curves;
 };
 
-// look up by string_view without making a string
+// lookup by string_view without constructing a string
 struct NameHash {
   using is_transparent = void;
   std::size_t operator()(std::string_view s) const { return std::hash<std::string_view>{}(s); }

@@ -1,4 +1,4 @@
-// clip_data.cpp: gives a clip its memory.
+// clip_data.cpp: allocates the memory of a clip.
 #include "memory/clip_data.h"
 
 #include "kernels/algebra/banded.h"

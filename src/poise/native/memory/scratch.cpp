@@ -1,4 +1,4 @@
-// scratch.cpp: the growing block of memory of a thread.
+// scratch.cpp: the growing memory block of a thread.
 #include "memory/scratch.h"
 
 #include <new>

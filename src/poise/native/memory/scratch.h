@@ -1,11 +1,11 @@
-// scratch.h: one growing block of memory per thread, from which the batch loops take their workspaces.
+// scratch.h: one growing memory block per thread, from which the batch loops take their workspaces.
 #pragma once
 #include <cstddef>
 
 namespace poise {
 
-// Defined in scratch.cpp and not inline: run/ops.cpp is compiled for several instruction levels, and a function that the linker
-// may take from any of them could end up with instructions that the machine does not have.
+// Defined in scratch.cpp, not inline: run/ops.cpp is compiled for several instruction levels, and the linker may choose
+// a function from any of them, with instructions that the machine does not support.
 class Scratch {
  public:
   Scratch();
@@ -13,7 +13,7 @@ class Scratch {
   Scratch& operator=(const Scratch&) = delete;
   ~Scratch();
 
-  // room for `bytes` bytes, aligned for any pack; what an earlier call returned is gone
+  // returns `bytes` bytes, aligned for any pack; invalidates earlier results
   void* reserve(std::size_t bytes);
 
  private:

@@ -9,7 +9,7 @@ struct Part {
   std::size_t size;
 };
 
-// every part its own piece of one block, with eight spare numbers so that loops over whole registers stay inside
+// every part is a piece of one block, with eight spare numbers so that loops over whole registers stay inside
 void hand_out(const Part* parts, std::size_t n, std::vector<double>& memory) {
   std::size_t total = 0;
   for (std::size_t i = 0; i < n; ++i) total += parts[i].size + 8;
@@ -21,8 +21,8 @@ void hand_out(const Part* parts, std::size_t n, std::vector<double>& memory) {
   }
 }
 
-constexpr int most_held = 128;  // inequalities that one level may hold
-constexpr int most_near = 32;   // limits beyond the joints' ranges that one step looks at
+constexpr int most_held = 128;  // largest number of active inequalities of a level
+constexpr int most_near = 32;   // largest number of limits other than joint ranges in one step
 
 void find_levels(SolverData& solver) {
   StrictState& t = solver.strict_state;
@@ -103,7 +103,7 @@ void allot_strict(SolverData& solver, std::size_t placements) {
   w.holds = t.holds.data();
 }
 
-// the rows that each velocity moves: those of the goals that hang from it, or from which it hangs a goal's base
+// the rows that each velocity affects: those of goals in its subtree, or whose base is in its subtree
 void find_runs(SolverData& solver) {
   solver.runs.assign(static_cast<std::size_t>(solver.n_v), {0, 0});
   const bool primal = solver.n_rows > solver.n_v;
@@ -118,7 +118,7 @@ void find_runs(SolverData& solver) {
     }
   };
   for (const GoalSpec<double>& goal : solver.goals) {
-    const bool whole = is_of_mass(goal.op) || goal.op == GOAL_CUSTOM;  // masses and a user's own rows: everything
+    const bool whole = is_of_mass(goal.op) || goal.op == GOAL_CUSTOM;  // masses and custom rows depend on everything
     const int on = whole ? -1 : solver.frames[static_cast<std::size_t>(goal.frame)].primitive;
     const int under = whole || goal.base < 0 ? -1 : solver.frames[static_cast<std::size_t>(goal.base)].primitive;
     const int last = goal.first_row + rows_of_goal(goal);

@@ -3,13 +3,13 @@
 //   minimise  sum_t |w r(q_t)|^2 + hold |d_t|^2 + smooth |d_{t-1} - 2 d_t + d_{t+1}|^2,     d_t = q_t (-) guide_t
 //   with      r(q_t) = 0 for the hard goals, every joint inside its range, and every limit kept, those of speed and acceleration too
 //
-// Gauss and Newton over all frames: each step is one banded system (banded.h). Hard goals are rows with a weight that grows from step
-// to step, and so are limits, where they are broken: at the end every frame comes to them by itself, which moves it by what the weight has
-// left, and that is next to nothing.
-// A joint at the end of its range that is pushed against it takes no part in a step; one that would cross it stops there.
-// Velocities that no row moves meet nothing but themselves: each is a band of five numbers a frame, and takes no part in the blocks.
-// Where rates are bounded the weight grows slowly, so that the rates beyond their bounds hardly change from one step to the next: under a
-// weight that is heavy at once, steps free some rates and break others without end. One call solves at most most_systems linear systems.
+// Gauss-Newton over all frames: each step is one banded system (banded.h). Hard goals are rows with a weight that grows
+// from step to step, and so are violated limits. At the end every frame is corrected by itself, which moves it by the
+// small error that the weight has left. A joint at the end of its range that is pushed against it is excluded from a
+// step; one that would cross it stops there. Velocities that do not affect any row are coupled only with themselves:
+// each is a band of five numbers per frame, separate from the blocks. If rates are bounded the weight grows slowly, so
+// that the set of violated rates hardly changes from one step to the next; with a large weight at once, steps would
+// free some rates and violate others endlessly. One call solves at most most_systems linear systems.
 #include "kernels/algebra/banded.h"
 #include "run/clip/correction.h"
 
@@ -33,7 +33,7 @@ class Clip : public FrameCorrection {
       const bool stepped = take_step_of_all(weight, cost, damping, gained);
       const bool last = weight >= heaviest;
       const S least_gain = d.timed ? tuning.least_gain_in_time : tuning.least_gain;
-      // under a heavy weight a step that leads down may need as heavy a damping, which the next round goes on to
+      // with a large weight, a descent step may need an equally large damping, which the next round uses
       if (!stepped && d.timed && damping < weight) continue;
       if (last && (!stepped || largest_step() < d.rest || gained < least_gain * cost)) {
         d.settled = true;
@@ -54,7 +54,7 @@ class Clip : public FrameCorrection {
  private:
   bool is_spent() const { return d.systems >= tuning.most_systems; }
 
-  // the velocities that a row moves; the others meet themselves alone
+  // the velocities that affect a row; the others are coupled only with themselves
   void find_coupled() {
     d.coupled.clear();
     for (int c = 0; c < n; ++c) {
@@ -63,7 +63,7 @@ class Clip : public FrameCorrection {
   }
   int n_coupled() const { return static_cast<int>(d.coupled.size()); }
 
-  // the last weight of hard goals and limits: beside a cost of displacements that is next to nothing, more would drown that in rounding
+  // the last weight of hard goals and limits: more would lose a tiny cost of displacements in rounding
   S find_heaviest() const {
     S hold = 0.0;
     for (S each : d.hold) hold = std::max(hold, each);
@@ -79,7 +79,7 @@ class Clip : public FrameCorrection {
     }
   }
 
-  // the cost of all frames, and their errors if they are wanted
+  // the cost of all frames, and their errors if requested
   S look_at_all(const S* q, const S* displacement, S weight, bool keep) {
     S cost = 0.0;
     for (int t = 0; t < d.frames && !over(); ++t) {
@@ -151,7 +151,7 @@ class Clip : public FrameCorrection {
     }
   }
 
-  // J^T J of the frame into block `which` of the front, with its diagonal and the right side
+  // adds J^T J of the frame to block `which` of the front, with its diagonal and the right side
   void add_frame(const BandFront<S>& front, int which, int t, S damping) {
     const int base = which * front.block;
     const char* held = d.held.data() + at(t) * at(n);
@@ -169,7 +169,7 @@ class Clip : public FrameCorrection {
     }
   }
 
-  // what hold, smoothness and rates ask of one velocity of a frame, and of it together with itself so many frames later
+  // the coefficients of hold, smoothness and rates for one velocity of a frame, and for its coupling with later frames
   S diagonal(int t, int c, S damping) {
     if (d.held[at(t) * at(n) + at(c)]) return 1.0;
     const S rates = d.timed ? coupling_of(t, 0)[c] : 0.0;
@@ -181,8 +181,8 @@ class Clip : public FrameCorrection {
     return d.smooth[at(c)] * coupling(t, apart) + (d.timed ? coupling_of(t, apart)[c] : 0.0);
   }
 
-  // J^T, a row of J after the other in whole blocks, without the velocities that are held and without goals that do not count at this
-  // frame; how many rows there are
+  // J^T in whole blocks, one row of J after another, without fixed velocities and without goals that are inactive in
+  // this frame; returns the number of rows
   int pack_rows_of(int t, const char* held) {
     const int wide = band_block<S>(n_coupled());
     int packed = 0;
@@ -223,7 +223,7 @@ class Clip : public FrameCorrection {
     }
   }
 
-  // d.step from the banded system; frames are assembled as the front comes to them
+  // d.step from the banded system; frames are assembled as the front reaches them
   void solve_band(S weight, S damping) {
     ++d.systems;
     if (d.timed) find_rate_rows(weight);
@@ -264,7 +264,8 @@ class Clip : public FrameCorrection {
     }
   }
 
-  // d.step of a velocity that no row moves, over all frames: L D L^T of a matrix with two diagonals on either side
+  // d.step of a velocity that does not affect any row, over all frames: L D L^T of a matrix with two diagonals on
+  // either side
   void solve_alone(int c, S damping) {
     S *D = d.alone.data(), *first = D + d.frames, *second = first + d.frames;
     const auto x = [&](int t) -> S& { return of_frame(d.step, t)[c]; };
@@ -284,7 +285,7 @@ class Clip : public FrameCorrection {
     }
   }
 
-  // steps of a frame that lead too far are shortened; a frame goes its own way then, and comes back in the next steps
+  // shortens steps of a frame that are too long; such a frame deviates and converges again in the next steps
   void shorten_steps() {
     for (int t = 0; t < d.frames; ++t) {
       S* x = of_frame(d.step, t);
@@ -305,7 +306,8 @@ class Clip : public FrameCorrection {
     return longest;
   }
 
-  // One step down: shorter where the first try goes up, then with more damping; false where nothing leads down.
+  // One descent step: shorter if the first attempt increases the cost, then with more damping; false if none decreases
+  // it.
   bool take_step_of_all(S weight, S& cost, S& damping, S& gained) {
     const Tries& tries = d.timed || limits.n ? many_tries : few_tries;
     for (int attempt = 0; attempt < tries.dampings && !is_spent() && !over(); ++attempt) {

@@ -1,9 +1,10 @@
 // find.h: a pose that keeps the limits, found without them. Part of solve.cpp.
 //
-// Only the answer must keep the limits, not the way to it. Candidates are poses that reach the goals of the first level:
-// the end of a search without the limits, the poses that a closed form lists, then the ends of searches from seeds. The
-// strict solve begins at the first candidate that keeps the limits, nearest to the start first; with a posture, at the
-// listed one that the posture prefers. A step limit makes the way part of the answer, so nothing is found there.
+// Only the answer must keep the limits, not the poses of a search. Candidates are poses that reach the goals of
+// the first level: the end of a search without the limits, the poses that a closed form lists, then the ends of searches from
+// seeds. The strict solve begins at the first candidate that keeps the limits, nearest to the start first; with a
+// posture, at the listed one that the posture prefers. With a step limit the path from the start counts as well, so no
+// candidate is sought.
 #pragma once
 #include "run/listed.h"
 #include "run/search.h"
@@ -17,7 +18,7 @@ bool may_find(const SolverData& solver) {
          solver.n_v > 0 && !(solver.settings.reach < 1.0) && !solver.proved_unreachable;
 }
 
-// Whether a pose keeps the limits. Balls around the surfaces decide most of them.
+// Whether a pose keeps the limits. Bounding spheres decide most of them.
 bool keeps_all(SolverData& solver, const S* q) {
   StrictPoint& p = solver.strict_state.there;
   const auto problem = solver.problem();
@@ -51,7 +52,7 @@ int list_candidates(SolverData& solver, const SolverData& free, int values) {
   memory.order.resize(memory.poses.size());
   memory.q.resize(solver.start.size());
   const bool posed = !solver.posture_gain.empty();
-  double near[7];  // of an angle, the turn nearest to this
+  double near[7];  // for an angle, the equivalent value nearest to this
   read_joints(joints, posed ? solver.posture_wanted.data() : solver.start.data(), near);
   ListedRow row{memory.poses.data(), 0, static_cast<int>(memory.poses.size())};
   const double* target = free.targets.data() + free.goals[0].target;
@@ -103,7 +104,7 @@ bool find_candidate(SolverData& solver, SolverData& free, Clock::time_point begu
   if (lists_serve(free)) {
     const ClosedForm<double>& form = free.closed[0];
     if (start_at_listed(solver, free, values_for(form, 1), begun)) return true;
-    if (form.spec.free_joint == FREE_NONE) return posed && start_at_end(solver, free);  // these were all branches
+    if (form.spec.free_joint == FREE_NONE) return posed && start_at_end(solver, free);  // all branches were tried
     if (start_at_listed(solver, free, finer_values, begun)) return true;
   }
   if (posed && start_at_end(solver, free)) return true;

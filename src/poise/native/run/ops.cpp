@@ -11,8 +11,8 @@ namespace poise {
 namespace POISE_LEVEL {
 namespace {
 
-// Rows of numbers that a kernel reads or writes, one row per problem. A kernel's number c is at `places[c]` of the row, or
-// at c where there are no places: so a kernel may work on few numbers of a long row.
+// Rows of numbers that a kernel reads or writes, one row per problem. A kernel's number c is at `places[c]` of the row,
+// or at c without places, so that a kernel may use few numbers of a long row.
 template <class T> struct Rows {
   T* data;
   int stride;
@@ -38,8 +38,8 @@ template <class T, class P> void scatter(const P* from, std::size_t first, std::
   }
 }
 
-// Runs `kernel(in, out, work)` on packs, one lane a problem, the last pack filled up by repeating its last row. `memory` has
-// room for all of it, as `pack_room` says.
+// Runs `kernel(in, out, work)` on packs, one problem per lane; the last pack is filled by repeating its last row.
+// `memory` has the size given by `pack_room`.
 template <class T, int n_in> std::size_t pack_room(const Rows<const T> (&in)[n_in], const Rows<T>& out, int work) {
   std::size_t total = static_cast<std::size_t>(out.width) + static_cast<std::size_t>(work) + 1;
   for (int k = 0; k < n_in; ++k) total += static_cast<std::size_t>(in[k].width);
@@ -64,9 +64,9 @@ template <class T, int n_in, class Kernel> void run_packs(const Rows<const T> (&
   }
 }
 
-constexpr std::size_t few = 4;  // rows that are not worth a pack
+constexpr std::size_t few = 4;  // below this number, packs are not worthwhile
 
-// Runs `kernel(in, out, work)` for every row: a few one by one, straight on the caller's memory; many in packs.
+// Runs `kernel(in, out, work)` for every row: a few one by one, directly on the caller's memory; many in packs.
 template <class T, int n_in, class Kernel> void for_each_problem(const Rows<const T> (&in)[n_in], const Rows<T>& out,
                                                                  int work, std::size_t batch, Scratch& scratch,
                                                                  const Kernel& kernel) {
@@ -84,8 +84,8 @@ template <class T, int n_in, class Kernel> void for_each_problem(const Rows<cons
 
 // ---------------------------------------------------------------------------------------------- the way to one frame
 
-// The joints between a frame and the root as a body of their own, its coordinates renumbered without gaps: packs then
-// carry only what the frame depends on. `q_places` and `v_places` say where the numbers are in the whole body's rows.
+// The joints between a frame and the root as a separate body, with consecutive coordinates, so that packs contain only
+// the joints that the frame depends on. `q_places` and `v_places` are the indices in the rows of the whole body.
 template <class T> struct Path {
   BodyView<T> body;
   FrameData<T> frame;
@@ -99,7 +99,7 @@ template <class T> std::size_t path_room(const BodyView<T>& body) {
          (5 * n + 2 * static_cast<std::size_t>(body.n_q) + 2 * static_cast<std::size_t>(body.n_v)) * sizeof(int) + 64;
 }
 
-// number of `place` among the `n` places so far; appended where it is new
+// the index of `place` among the `n` places so far; appended if new
 inline int number_of(int place, int* numbers, int* places, int& n) {
   if (numbers[place] < 0) {
     numbers[place] = n;
@@ -192,7 +192,7 @@ template <class T> void all_fk_rows(const BodyView<T>& body, const FrameData<T>*
                       });
 }
 
-// Jacobian-like results: (6, n_v) a row, of which only the columns on the way to the frame are not zero
+// Jacobian-like results: (6, n_v) per row, of which only the columns on the path to the frame are not zero
 template <class T, int n_in, class Kernel> void on_path_rows(const BodyView<T>& body, const FrameData<T>& frame,
                                                              const T* const (&data)[n_in], std::size_t batch, T* out,
                                                              Scratch& s, const Kernel& kernel) {

@@ -1,4 +1,4 @@
-// search.h: what a call begins with, and one search: its steps, its end, and the best end so far. Part of solve.cpp.
+// search.h: initialisation of a call, and one search: its steps, its end, and the best end so far. Part of solve.cpp.
 #pragma once
 #include "kernels/methods/sweeps.h"
 #include "run/polish.h"
@@ -7,15 +7,15 @@ namespace poise {
 namespace POISE_LEVEL {
 namespace {
 
-// The posture waits until the goals are reached, then moves the body in what they leave free, a step at a time: where such a step
-// leads off the goals, the next ones bring it back without the posture. So it can never cost them a search, and what is kept is the
-// best posture among the poses that reach.
+// The posture is inactive until the goals are reached. It then moves the body in the remaining freedom, one step at a
+// time; if such a step violates the goals, the next ones restore them without the posture. So it never affects whether
+// a search succeeds, and the result is the best posture among the poses that reach.
 Posture<S> wish_of(const SolverData& solver) {
   return solver.state.at_goal ? solver.posture() : Posture<S>{nullptr, nullptr};
 }
 
-// How the Jacobian of custom goals changes along the damped step d that Halley's rule begins with, by differences of their
-// columns: (J(q + e d) - J(q - e d)) / 2 e.
+// The derivative of the Jacobian of custom goals along the damped step d with which Halley's rule begins, by
+// differences of their columns: (J(q + e d) - J(q - e d)) / 2 e.
 void bend_custom_rows(SolverData& solver) {
   SearchState<S>& state = solver.state;
   const auto problem = solver.problem();
@@ -82,7 +82,7 @@ void restart(SolverData& solver) {
   begin_search(solver.problem(), solver.state);
 }
 
-// a joint that rounding alone has put outside its range stands at the end of it
+// a joint outside its range only by rounding is set to the end of it
 void round_start(SolverData& solver) {
   if (solver.settings.limits == LIMITS_OFF) return;
   for (const Freedom<S>& f : solver.freedoms) {
@@ -93,7 +93,7 @@ void round_start(SolverData& solver) {
   }
 }
 
-// joints on which no goal depends, brought back into their ranges, as far as one call may lead
+// joints that no goal depends on, moved back into their ranges as far as one call may move them
 void bring_back_idle(SolverData& solver, bool tethered) {
   if (solver.settings.limits == LIMITS_OFF) return;
   for (std::size_t k = 0; k < solver.idle.size(); ++k) {
@@ -111,7 +111,7 @@ void bring_back_idle(SolverData& solver, bool tethered) {
   }
 }
 
-// everything that one call starts with
+// initialises one call
 void begin(SolverData& solver) {
   solver.total_steps = 0;
   solver.total_searches = 0;
@@ -123,7 +123,7 @@ void begin(SolverData& solver) {
   round_start(solver);
   bring_back_idle(solver, tethered);
   solver.state.origin = tethered ? solver.start.data() : nullptr;
-  solver.state.work.held = tethered ? solver.held.data() : nullptr;  // elsewhere other searches find the way
+  solver.state.work.held = tethered ? solver.held.data() : nullptr;  // elsewhere other searches succeed
   solver.state.span = solver.span;
   solver.state.window = nullptr;
   if (solver.window.empty()) return;
@@ -135,7 +135,7 @@ void begin(SolverData& solver) {
   solver.state.window = solver.own_window.data();
 }
 
-// runs the search that has begun; true if time ran out
+// runs the current search; true if time ran out
 bool run(SolverData& solver, Clock::time_point begun) {
   // ends: a search is done after max_steps steps, of two phases each
   while (solver.state.phase != Phase::DONE) {
@@ -161,8 +161,8 @@ void keep(SolverData& solver, bool first) {
   solver.outcome = state.best_reached ? Outcome::REACHED : state.outcome;
 }
 
-// One search from state.q, and its end kept where it is the best so far. A relaxed one looks for the region of the tolerances; what it
-// misses is compared with other ends by its usual cost.
+// One search from state.q; its end is kept if it is the best so far. A relaxed search aims at the region of the
+// tolerances; a miss is compared with other ends by its usual cost.
 void search_once(SolverData& solver, bool relaxed, Clock::time_point begun) {
   SearchState<S>& s = solver.state;
   const bool first = ++solver.total_searches == 1;

@@ -8,7 +8,7 @@ namespace {
 
 // ---------------------------------------------------------------------------------------------- the whole solve
 
-// a call that had to leave such a joint outside its range has not reached
+// a call that leaves such a joint outside its range has not reached
 void doubt_reached(SolverData& solver) {
   if (solver.outcome != Outcome::REACHED || solver.settings.limits == LIMITS_OFF) return;
   for (const Freedom<S>& f : solver.idle) {
@@ -33,8 +33,8 @@ void take_end(SolverData& solver, const S* q, const S* errors, S cost, S outside
   solver.winner = winner;
 }
 
-// Where no pose reaches, a search that ended in a worse valley may only have ended earlier: each goes on to the floor of its own, and the
-// floors are compared. True if there are enough of them.
+// If no pose reaches, a search that ended with a higher cost may only have stopped earlier: each continues to its
+// minimum, and the minima are compared. True if there are enough of them.
 bool polish_try(SolverData& solver, Tries& tries, Clock::time_point begun) {
   SearchState<S>& s = solver.state;
   Kept& kept = solver.kept;
@@ -56,13 +56,14 @@ bool polish_try(SolverData& solver, Tries& tries, Clock::time_point begun) {
   return tries.enough(cost, at_the_bound(solver, solver.targets.data(), solver.best_errors.data()), solver.tries);
 }
 
-// the first search has missed
+// after the first search has missed
 void note_proof(SolverData& solver) {
   find_more_proofs(solver);
   solver.proved_unreachable = proved_unreachable(solver, static_cast<int>(solver.goals.size()));
 }
 
-// Asks the closed forms that there are: a proof, or where to search next (in kept.q); true: the latter.
+// Evaluates the closed forms, if any: a proof, or the start of the next search (in kept.q), in which case it returns
+// true.
 bool ask_closed_forms(SolverData& solver) {
   if (solver.closed.empty()) return false;
   std::copy(solver.start.begin(), solver.start.end(), solver.kept.q.begin());
@@ -70,7 +71,7 @@ bool ask_closed_forms(SolverData& solver) {
   return !solver.proved_unreachable;
 }
 
-// Where the first search has missed a region: on into it, from where that search ended.
+// If the first search has missed a region: continues into it, from the end of that search.
 void search_region(SolverData& solver, Clock::time_point begun) {
   const bool ended = solver.outcome == Outcome::REACHED || solver.out_of_time || solver.proved_unreachable;
   if (!solver.loose || ended) return;
@@ -86,7 +87,7 @@ void solve_plainly(SolverData& solver) {
   const bool tethered = solver.mode == Mode::CONTINUOUS;
   const int searches = tethered || solver.n_v == 0 ? 1 : solver.searches;
   Tries tries;
-  bool asked = false;  // a closed form says where the next search begins
+  bool asked = false;  // a closed form gives the start of the next search
   for (int search = 0; search < searches; ++search) {
     restart(solver);
     if (search > 0 && !asked) seed_start(solver, static_cast<unsigned>(search), solver.state.q);
@@ -123,7 +124,7 @@ void solve(SolverData& solver) {
   begin(solver);
   if (may_find(solver)) find_start(solver, begun);
   solve_strictly(solver, begun, solve_plainly);
-  if (solver.outcome != Outcome::REACHED && !solver.proved_unreachable) {  // by what was found on the way
+  if (solver.outcome != Outcome::REACHED && !solver.proved_unreachable) {  // from intermediate results
     solver.proved_unreachable = proved_unreachable(solver, static_cast<int>(solver.goals.size()));
   }
   solver.seconds = seconds_since(begun);

@@ -1,33 +1,38 @@
-// banded.h: one linear system over all frames of a clip, in which a frame meets the two before and the two after it.
+// banded.h: one linear system over all frames of a clip, in which a frame is coupled with the two before and the two
+// after it.
 //
-// A block of n rows for each frame; coupling between frames is diagonal, as the second difference of every velocity over time is:
+// Each frame has a block of n rows. The coupling between frames is diagonal, like the second difference of every
+// velocity over time:
 //
 //     [A_0 e_0 f_0            ]
 //     [e_0 A_1 e_1 f_1        ]  x = b,     A_t dense, symmetric, positive;  e_t, f_t diagonal
 //     [f_0 e_1 A_2 e_2 f_2 ...]
 //
-// Factored as L D L^T frame by frame, in a front of three frames: the columns of the first are eliminated, what they leave of the next
-// two stays in the front. The cost is linear in frames, the order of all sums is fixed, and the arithmetic is that of blocks.h: a block
-// of W x W numbers stays in registers while columns stream past it. One more block of rows carries the right side.
+// Factored as L D L^T frame by frame, in a front of three frames: the columns of the first frame are eliminated, and
+// the remainder of the next two stays in the front. The cost is linear in the number of frames, the order of all sums
+// is fixed, and the arithmetic is that of blocks.h: a block of W x W numbers stays in registers while columns stream
+// past it. One more block of rows holds the right side.
 #pragma once
 #include "kernels/algebra/blocks.h"
 
 namespace poise {
 
-constexpr int frames_met = 3;  // a frame and the two after it; fewer where a clip has fewer
+constexpr int frames_met = 3;  // a frame and the two after it; fewer if the clip has fewer
 
 template <class S> POISE_FN constexpr int band_block(int n) { return tall_of<S>(n); }
 template <class S> POISE_FN constexpr int band_stride(int n, int met = frames_met) {
   return met * band_block<S>(n) + Strip<S>::padding;
 }
-// numbers of the front, and of what is kept of each frame for the way back; by the padding, which is the same at every level
+// the sizes of the front, and of the data kept of each frame for the back substitution; in units of the padding, which
+// is the same at every instruction level
 template <class S> POISE_FN constexpr int size_of_front(int n) {
   return frames_met * band_block<S>(n) * band_stride<S>(n) + Strip<S>::padding * band_stride<S>(n) +
          frames_met * band_block<S>(n);
 }
 template <class S> POISE_FN constexpr int size_of_band_frame(int n) { return band_block<S>(n) * band_stride<S>(n); }
 
-// The front: columns of `met` frames, three unless the clip has fewer, each of `stride` rows: a block for each frame and the right side.
+// The front: columns of `met` frames, three unless the clip has fewer, each with `stride` rows: a block for each frame
+// and the right side.
 template <class S> struct BandFront {
   S *A, *scaled, *inverse;
   int n, block, stride, met;
@@ -43,7 +48,7 @@ template <class S> POISE_FN BandFront<S> make_front(int n, int frames, S* memory
   return {memory, scaled, scaled + Strip<S>::padding * stride, n, block, stride, met};
 }
 
-// the columns of one of the frames made empty: ones on the diagonal of the padding
+// clears the columns of one frame, with ones on the diagonal of the padding
 template <class S> POISE_FN void clear_frame(const BandFront<S>& front, int which) {
   using T = real_t<S>;
   for (int j = which * front.block; j < (which + 1) * front.block; ++j) {
@@ -52,7 +57,7 @@ template <class S> POISE_FN void clear_frame(const BandFront<S>& front, int whic
   }
 }
 
-// The front moves on by one frame: what the eliminated frame left of the next two comes first.
+// Moves the front on by one frame: the remainder of the next two frames comes first.
 template <class S> POISE_FN void shift_front(const BandFront<S>& front) {
   const int b = front.block, stride = front.stride, left = front.right() - b;
   for (int j = 0; j < left; ++j) {
@@ -65,7 +70,7 @@ template <class S> POISE_FN void shift_front(const BandFront<S>& front) {
   clear_frame(front, front.met - 1);
 }
 
-// Eliminates the first frame's columns; `kept` (size_of_band_frame numbers) is given its L and the reduced right side.
+// Eliminates the first frame's columns; `kept` (size_of_band_frame numbers) receives its L and the reduced right side.
 template <class S> POISE_LARGE_FN void eliminate_frame(const BandFront<S>& front, real_t<S> floor, S* kept) {
   using T = real_t<S>;
   constexpr int W = Strip<S>::width;
@@ -73,7 +78,7 @@ template <class S> POISE_LARGE_FN void eliminate_frame(const BandFront<S>& front
   S* A = front.A;
   for (int k = 0; k < b; k += W) eliminate_columns(A, k, b, stride, floor, front.inverse, front.scaled);
 
-  // the frames after it: A -= L D L^T, all columns of L at once
+  // the following frames: A -= L D L^T, all columns of L at once
   S* minus = front.inverse + b;
   for (int c = 0; c < b; ++c) minus[c] = S(T(-1)) / front.inverse[c];
   for (int j = b; j < front.right(); j += W) {

@@ -1,13 +1,13 @@
-// blocks.h: the system of many rows, J D^-1 J^T + damping I, summed and solved in square blocks. Where rows outnumber velocities, the
-// same code serves J^T J + damping D, with J^T in place of J.
+// blocks.h: the system of many rows, J D^-1 J^T + damping I, summed and solved in square blocks. If rows outnumber
+// velocities, the same code solves J^T J + damping D, with J^T in place of J.
 //
-// Two facts about bodies make it cheap. A velocity moves only the goals that hang from it, and with goals in depth-first order their
-// rows are one run: a finger's column has 6 rows that count, not 24. And a block of W x W numbers stays in registers while whole columns
-// stream past it, W rows to an instruction.
+// Two properties of bodies make it cheap. A velocity affects only the goals in its subtree, and with goals in
+// depth-first order their rows are contiguous: a finger's column has 6 nonzero rows, not 24. And a block of W x W
+// numbers stays in registers while whole columns stream past it, W rows per instruction.
 //
-// Storage: lower triangle by columns, A[column * stride + row], rows padded with ones on the diagonal to `tall`, a multiple of the
-// padding; one more block of rows carries the right side, which is then solved by the factorisation itself. A = L D L^T: no square
-// roots, one division a column.
+// Storage: lower triangle by columns, A[column * stride + row], rows padded with ones on the diagonal to `tall`, a
+// multiple of the padding. One more block of rows holds the right side, which the factorisation itself solves. A = L D
+// L^T: no square roots, one division per column.
 #pragma once
 #include "kernels/portable.h"
 
@@ -43,10 +43,10 @@ template <class S> POISE_FN S sum_rows(const typename Strip<S>::Row& x) {
   }
 }
 
-// the rows of one velocity, [first, last), whole blocks
+// the rows of one velocity, [first, last), in whole blocks
 struct Run { int first, last; };
 
-// a run that holds rows [first, last) too
+// extends a run to include rows [first, last)
 template <class S> POISE_FN constexpr Run widened(Run run, int first, int last) {
   constexpr int n = Strip<S>::padding;
   const int low = first / n * n, high = (last + n - 1) / n * n;
@@ -77,7 +77,7 @@ POISE_FN void add_block(const S* J, const S* scale, int begin, int end, int i, i
   for (int k = 0; k < W; ++k) store_rows(A + (j + k) * stride + i, sum[k]);
 }
 
-// A = J diag(scale) J^T + damping I, with rhs as one more row. Columns with equal runs that stand together are summed together.
+// A = J diag(scale) J^T + damping I, with rhs as one more row. Adjacent columns with equal runs are summed together.
 template <class S> POISE_LARGE_FN void sum_blocks(const S* J, const S* scale, const Run* runs, int n_columns,
                                                   int n_rows, S damping, const S* rhs, S* A) {
   using T = real_t<S>;
@@ -99,8 +99,8 @@ template <class S> POISE_LARGE_FN void sum_blocks(const S* J, const S* scale, co
   }
 }
 
-// The diagonal block at k becomes L (below its diagonal); 1 / D is kept in `inverse`. `floor` > 0 keeps a pivot that rounding made
-// negative from spoiling the rest.
+// The diagonal block at k becomes L (below its diagonal); 1 / D is stored in `inverse`. `floor` > 0 is the least pivot,
+// in case rounding makes one negative.
 template <class S> POISE_FN void factor_corner(S* A, int k, int stride, real_t<S> floor, S* inverse) {
   using T = real_t<S>;
   constexpr int W = Strip<S>::width;
@@ -146,7 +146,7 @@ POISE_FN void eliminate_columns(S* A, int k, int last, int stride, real_t<S> flo
     }
   }
 
-  // what is left: A -= L D L^T
+  // the remainder: A -= L D L^T
   for (int j = k + W; j < last; j += W) {
     for (int i = j; i < stride; i += W) {
       Row rest[W];
@@ -164,7 +164,7 @@ POISE_FN void eliminate_columns(S* A, int k, int last, int stride, real_t<S> flo
   }
 }
 
-// y = A^-1 rhs from what sum_blocks made; A is overwritten. `scaled` has W * stride numbers, y has `tall`.
+// y = A^-1 rhs from the result of sum_blocks; A is overwritten. `scaled` has W * stride numbers, y has `tall`.
 template <class S> POISE_LARGE_FN void solve_blocks(int n_rows, S* A, S* inverse, S* scaled, real_t<S> floor, S* y) {
   constexpr int W = Strip<S>::width;
   using Row = typename Strip<S>::Row;
@@ -192,7 +192,7 @@ template <class S> POISE_LARGE_FN void solve_blocks(int n_rows, S* A, S* inverse
   }
 }
 
-// J, by columns of n_rows numbers, into columns of whole blocks; `out` is zero where nothing was ever written
+// J, by columns of n_rows numbers, copied to columns of whole blocks; `out` is zero where nothing was written
 template <class S> POISE_LARGE_FN void pack_columns(const S* J, const Run* runs, int n_columns, int n_rows, S* out) {
   const int stride = stride_of<S>(n_rows);
   for (int c = 0; c < n_columns; ++c) {
@@ -201,7 +201,7 @@ template <class S> POISE_LARGE_FN void pack_columns(const S* J, const Run* runs,
   }
 }
 
-// J^T in whole blocks: each row of J one column of `n_columns` numbers. Velocities that are fixed (scale 0) are left out.
+// J^T in whole blocks: each row of J is one column of `n_columns` numbers. Fixed velocities (scale 0) are omitted.
 template <class S> POISE_LARGE_FN void pack_rows(const S* J, const S* scale, int n_columns, int n_rows, S* out) {
   using T = real_t<S>;
   const int stride = stride_of<S>(n_columns);
@@ -210,7 +210,7 @@ template <class S> POISE_LARGE_FN void pack_rows(const S* J, const S* scale, int
   }
 }
 
-// column . y over the rows that count
+// column . y over the nonzero rows
 template <class S> POISE_FN S dot_run(const S* column, const S* y, Run run) {
   using Row = typename Strip<S>::Row;
   Row sum = Row(real_t<S>(0));

@@ -1,7 +1,7 @@
-// dense.h: small dense linear algebra, for matrices that live in a workspace. No pivot is ever divided by blindly.
+// dense.h: small dense linear algebra for matrices in a workspace. No pivot is divided by without a check.
 //
-// Why by hand: LAPACK calls cost more than a 6x6 factorisation itself, do not run on packs or on a GPU thread, and would be
-// a dependency of the core.
+// Why not LAPACK: its calls cost more than a 6x6 factorisation itself, do not run on packs or on a GPU thread, and
+// would be a dependency of the core.
 #pragma once
 #include "kernels/portable.h"
 
@@ -10,9 +10,9 @@ namespace poise {
 // index of (r, c), c <= r, in a lower triangle packed by rows
 POISE_FN constexpr int packed(int r, int c) { return r * (r + 1) / 2 + c; }
 
-// Cholesky of a packed lower triangle in place without roots, A = L D L^T: L below the diagonal, which is not written, 1 / D_ii in
-// `inverse`. `floor` > 0 keeps a pivot that rounding made negative from spoiling the rest. M > 0: a size known when compiled, so that
-// loops unroll. A pivot waits for the one before it, so what stands between two of them is kept short.
+// Cholesky of a packed lower triangle in place without roots, A = L D L^T: L below the diagonal, which is not written,
+// 1 / D_ii in `inverse`. `floor` > 0 is the least pivot, in case rounding makes one negative. M > 0: a compile-time
+// size, so that loops unroll. Each pivot depends on the previous one, so the work between two pivots is kept short.
 template <int M, class S> POISE_FN void cholesky(int m_run, S* A, S* inverse, real_t<S> floor) {
   const int m = M > 0 ? M : m_run;
   POISE_UNROLL_ROWS

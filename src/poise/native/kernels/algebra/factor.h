@@ -1,9 +1,9 @@
-// factor.h: factorisations that look at the rank: pivoted Householder QR, one-sided Jacobi SVD, elimination with pivots.
+// factor.h: rank-revealing factorisations: pivoted Householder QR, one-sided Jacobi SVD, elimination with pivots.
 //
-// Matrices are m x n, row by row, in memory of the caller. Branches follow the numbers, so a scalar is float or double here, not
-// a pack. Nothing is divided by that rounding may have made zero.
+// Matrices are m x n, row by row, in the caller's memory. Branches depend on the values, so a scalar is float or double
+// here, not a pack. Nothing is divided by a number that rounding may have made zero.
 //
-// Why by hand: see dense.h; besides, one-sided Jacobi finds small singular values to high relative accuracy.
+// Why not LAPACK: see dense.h. In addition, one-sided Jacobi finds small singular values to high relative accuracy.
 #pragma once
 #include "kernels/portable.h"
 
@@ -33,9 +33,9 @@ template <class S> POISE_LARGE_FN void turn_rows(int n, S c, S s, S* a, S* b) {
   }
 }
 
-// One-sided Jacobi (Hestenes 1958): rows of B are turned in pairs until they are orthogonal. On return
-// A = sum_i sigma_i left_i right_i^T with right_i row i of B (unit, or zero where sigma_i is) and left_i row i of `left` (m x m).
-// The order is none in particular. Returns the largest singular value.
+// One-sided Jacobi (Hestenes 1958): rows of B are rotated in pairs until they are orthogonal. On return A = sum_i
+// sigma_i left_i right_i^T with right_i row i of B (unit, or zero if sigma_i is) and left_i row i of `left` (m x m), in
+// no particular order. Returns the largest singular value.
 template <class S> POISE_LARGE_FN S jacobi_svd(int m, int n, S* B, S* left, S* sigma) {
   const S eps = rounding<S>();
   for (int k = 0; k < m * m; ++k) left[k] = S(k % (m + 1) == 0 ? 1 : 0);
@@ -78,7 +78,7 @@ template <class S> POISE_LARGE_FN void reflect(int n, int k, const S* row, S tau
   add_scaled(n - k - 1, S(0) - y, row + k + 1, x + k + 1);
 }
 
-// the reflector that turns row[k ...] into (beta, 0 ... 0); beta stays in row[k], v behind it. Returns tau.
+// the reflector that maps row[k ...] to (beta, 0 ... 0); beta is stored in row[k], v after it. Returns tau.
 template <class S> POISE_LARGE_FN S make_reflector(int n, int k, S* row) {
   const S rest = inner(n - k - 1, row + k + 1, row + k + 1);
   const S alpha = row[k];
@@ -91,9 +91,9 @@ template <class S> POISE_LARGE_FN S make_reflector(int n, int k, S* row) {
   return (beta - alpha) / beta;
 }
 
-// Pivoted Householder QR of A^T, that is A = P^T L Q^T (Businger and Golub 1965). On return the lower trapezoid of B holds L, the
-// upper one the reflectors, tau their factors, order[i] the row of A that became row i. Returns the rank: rows whose remainder is
-// under `tolerance` of the longest row are what the others say already.
+// Pivoted Householder QR of A^T, that is A = P^T L Q^T (Businger and Golub 1965). On return the lower trapezoid of B
+// has L, the upper one the reflectors, tau their factors, order[i] the row of A that became row i. Returns the rank:
+// rows whose remainder is below `tolerance` of the longest row are linearly dependent.
 template <class S> POISE_LARGE_FN int pivoted_qr(int m, int n, S* B, S* tau, S* order, S tolerance) {
   for (int i = 0; i < m; ++i) order[i] = S(i);
   const int most = m < n ? m : n;
@@ -136,7 +136,7 @@ template <class S> POISE_LARGE_FN void apply_q_transposed(int n, int rank, const
   for (int k = 0; k < rank; ++k) reflect(n, k, B + k * n, tau[k], x);
 }
 
-// how many numbers `minimum_norm` needs
+// the workspace of `minimum_norm`, in numbers
 POISE_LARGE_FN constexpr int qr_workspace(int m, int n) {
   const int k = m < n ? m : n;
   return k + m + k * m + 2 * k + 2 * m;
@@ -173,7 +173,7 @@ template <class S> POISE_LARGE_FN int minimum_norm(int m, int n, S* B, const S* 
   return rank;
 }
 
-// z <- (I - A^+ A) z: what of z no row of A sees; B (a copy of A) is overwritten; work: 2 m numbers
+// z <- (I - A^+ A) z: the part of z in the null space of A; B (a copy of A) is overwritten; work: 2 m numbers
 template <class S> POISE_LARGE_FN void project_out(int m, int n, S* B, S tolerance, S* work, S* z) {
   const int rank = pivoted_qr(m, n, B, work, work + m, tolerance);
   apply_q_transposed(n, rank, B, work, z);
@@ -183,7 +183,8 @@ template <class S> POISE_LARGE_FN void project_out(int m, int n, S* B, S toleran
 
 // ---------------------------------------------------------------------------------------------- square systems
 
-// x <- A^-1 x by elimination with row pivots; A (n x n) is overwritten. False where a pivot is at rounding: there is no inverse.
+// x <- A^-1 x by elimination with row pivots; A (n x n) is overwritten. False if a pivot is at rounding level: A is
+// singular.
 template <class S> POISE_LARGE_FN bool solve_square(int n, S* A, S* x) {
   S largest = S(0);
   for (int k = 0; k < n * n; ++k) largest = maximum(largest, absolute(A[k]));

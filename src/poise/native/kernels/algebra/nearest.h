@@ -1,18 +1,20 @@
-// nearest.h: the points nearest to a place, exactly, among points in a tree of boxes; and the Gaussian of some of them.
+// nearest.h: exact nearest neighbours among points in a tree of boxes; and the Gaussian of the neighbours.
 //
-// A box is halved by the number of points along its longest side until few are left. A box whose nearest corner is farther than what has
-// been found is not opened: the answer is that of looking at all points, and of two as far the one that was given first counts.
+// A box is divided by the number of points along its longest side until few are left. A box whose nearest corner is
+// farther than the current neighbours is not opened. The result equals a search over all points; of two points at equal
+// distance the one that was given first is used.
 // Source: Friedman, Bentley and Finkel, An algorithm for finding best matches in logarithmic expected time, ACM TOMS 3(3), 1977.
 #pragma once
 #include "kernels/portable.h"
 
 namespace poise {
 
-// Box k is halved into 2k + 1 and 2k + 2; those of the last level hold points [first, end) as halving all points gives them.
+// Box k is divided into 2k + 1 and 2k + 2; those of the last level hold points [first, end), in the order of the
+// divisions.
 template <class T> struct PointTree {
   const T* points;  // n x dim, box after box
-  const int* rows;  // of each: which of the given points it is
-  const T* boxes;   // of each box: dim lower ends, then dim upper ends
+  const int* rows;  // for each: its index among the given points
+  const T* boxes;   // for each box: dim lower bounds, then dim upper bounds
   int n, dim, depth;
 };
 
@@ -25,10 +27,10 @@ template <class T> POISE_LARGE_FN T square_from_box(const T* box, int dim, const
     const T out = maximum(maximum(below, above), T(0));
     sum += out * out;
   }
-  return sum * T(1 - 1e-9);  // rounding never hides a point
+  return sum * T(1 - 1e-9);  // so that rounding never excludes a point
 }
 
-// The square of how far a point is; where it is farther than the farthest found, something larger than that square.
+// The squared distance of a point; if it is farther than the farthest neighbour, any larger number.
 template <class T> POISE_LARGE_FN T square_from_point(const T* point, int dim, const T* place, const T* farthest) {
   T sum = T(0);
   const int whole = dim - dim % 4;
@@ -42,7 +44,7 @@ template <class T> POISE_LARGE_FN T square_from_point(const T* point, int dim, c
   return sum;
 }
 
-// What has been found: a heap, the farthest on top.
+// The neighbours so far: a heap with the farthest on top.
 template <class T> struct Found {
   T* squares;
   int* rows;
@@ -87,7 +89,7 @@ template <class T> struct Found {
   }
 };
 
-// The nearest `most` points, the nearest first, in `squares` and `rows`, which have room for so many; returns how many there are.
+// The nearest `most` points, nearest first, in `squares` and `rows`, which have that size; returns their number.
 template <class T>
 POISE_LARGE_FN int find_nearest(const PointTree<T>& tree, const T* place, int most, T* squares, int* rows) {
   struct Open {
@@ -123,8 +125,8 @@ POISE_LARGE_FN int find_nearest(const PointTree<T>& tree, const T* place, int mo
   return found.count;
 }
 
-// How much points count that are so far, nearest first: less the farther, and the farthest hardly. So a point that comes into view, or
-// leaves it, changes nothing at once. They sum to 1.
+// The weights of points by their distances, nearest first: they decrease with the distance, nearly to zero for the
+// farthest, so that a point that enters or leaves the neighbourhood changes nothing abruptly. They sum to 1.
 template <class T> POISE_LARGE_FN void weigh_by_distance(const T* far, int n, T* weights) {
   T most = T(0), sum = T(0);
   for (int k = 0; k < n; ++k) most = maximum(most, far[k]);
@@ -136,11 +138,11 @@ template <class T> POISE_LARGE_FN void weigh_by_distance(const T* far, int n, T*
   for (int k = 0; k < n; ++k) weights[k] /= sum;
 }
 
-// The mean and spread of rows of x (d numbers each) that count by `weights`, which sum to 1:
+// The mean and covariance of rows of x (d numbers each) with `weights`, which sum to 1:
 //
 //   mean = sum w x,   spread = least + share sum w (x - mean) (x - mean)^T
 //
-// `away` has room for n x d numbers.
+// `away` is a workspace of n x d numbers.
 template <class T> POISE_LARGE_FN void gather_gaussian(const T* x, const int* rows, const T* weights, int n, int d,
                                                        const T* least, T share, T* mean, T* spread, T* away) {
   for (int k = 0; k < d; ++k) mean[k] = T(0);

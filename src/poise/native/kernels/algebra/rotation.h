@@ -1,7 +1,7 @@
 // rotation.h: vectors, 3x3 matrices (row-major), quaternions (wxyz), and the exponential and logarithm of SO(3), SE(3).
 //
-// Every branch near zero or near pi is a select on a threshold where both sides agree to rounding; tests sweep the angle
-// from 1e-12 to exactly pi with full-size translations beside it.
+// Every branch near zero or near pi is a select on a threshold at which both sides agree to rounding; tests sweep the
+// angle from 1e-12 to exactly pi with full-size translations.
 #pragma once
 #include "kernels/algebra/trig.h"
 
@@ -53,7 +53,7 @@ template <class A, class S> POISE_FN void multiply(const A* M, const S* B, S* ou
 
 // ---------------------------------------------------------------------------------------------- quaternions
 
-// rotation matrix of a quaternion of any length but zero
+// rotation matrix of a nonzero quaternion
 template <class S> POISE_FN void matrix_of_quaternion(const S* q, S* R) {
   using T = real_t<S>;
   const S w = q[0], x = q[1], y = q[2], z = q[3];
@@ -88,7 +88,7 @@ template <class S> POISE_FN void quaternion_normalize(S* q) {
   for (int i = 0; i < 4; ++i) q[i] *= s;
 }
 
-// a quaternion, not normalised, of rotation matrix R: Shepperd's choice of the largest component, by selects
+// an unnormalised quaternion of rotation matrix R: Shepperd's choice of the largest component, by selects
 template <class S> POISE_FN void direction_of_matrix(const S* R, S* q) {
   using T = real_t<S>;
   const S one = S(T(1));
@@ -100,7 +100,7 @@ template <class S> POISE_FN void direction_of_matrix(const S* R, S* q) {
   q[1] = wx;
   q[2] = wy;
   q[3] = wz;
-  // less than a third of a turn, the usual case, is good as it is
+  // below a third of a turn, the usual case, no correction is needed
   const mask_t<S> far = ww <= one;
   if (!any(far)) return;
   S best = select(far, ww, S(T(5)));
@@ -116,7 +116,7 @@ template <class S> POISE_FN void direction_of_matrix(const S* R, S* q) {
 
 template <class T> POISE_FN constexpr T tiny_length() { return sizeof(T) == 8 ? T(1e-140) : T(1e-18); }
 
-// rotation vector of a quaternion of any length but zero; its angle is in [0, pi]
+// rotation vector of a nonzero quaternion; its angle is in [0, pi]
 template <class S> POISE_FN void log_of_quaternion(const S* q, S* w) {
   using T = real_t<S>;
   const S n = square_root(q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
@@ -144,7 +144,7 @@ template <class S> POISE_FN void quaternion_of_log(const S* w, S* q) {
   for (int i = 0; i < 3; ++i) q[1 + i] = k * w[i];
 }
 
-// rotation vector of R, its angle in [0, pi], right up to pi
+// rotation vector of R, its angle in [0, pi], accurate up to pi
 template <class S> POISE_FN void log_of_matrix(const S* R, S* w) {
   S q[4];
   direction_of_matrix(R, q);
@@ -153,7 +153,7 @@ template <class S> POISE_FN void log_of_matrix(const S* R, S* w) {
 
 // ---------------------------------------------------------------------------------------------- SE(3)
 
-// sum of c[k] x^k with c given as numbers that every compiler folds
+// sum of c[k] x^k with constants c that every compiler folds
 template <class S, int N> POISE_FN S series_of(const double (&c)[N], S x) {
   using T = real_t<S>;
   S r = S(T(c[N - 1]));

@@ -1,10 +1,9 @@
 // trig.h: sine, cosine and arc tangent for float, double and packs of them.
 //
-// Why by hand: a C library has no function for N lanes at once, its calls do not inline, and its bits differ from one
-// platform to the next. One polynomial serves every lane count.
-// Coefficients: Chebyshev fits of (sin r / r - 1) / r^2, (cos r - 1 + r^2/2) / r^4 and (atan r / r - 1) / r^2, made with
-// mpmath; reduction by pi/2 in three parts (Cody and Waite). Errors stay under 2 ulp for |x| < 1e5; beyond that the C
-// library is asked.
+// Why not the C library: it has no functions for N lanes at once, its calls do not inline, and its results differ
+// between platforms. One polynomial serves every lane count. Coefficients: Chebyshev fits of (sin r / r - 1) / r^2,
+// (cos r - 1 + r^2/2) / r^4 and (atan r / r - 1) / r^2, made with mpmath; reduction by pi/2 in three parts (Cody and
+// Waite). Errors are below 2 ulp for |x| < 1e5; beyond that the C library is used.
 #pragma once
 #include "kernels/portable.h"
 
@@ -22,7 +21,7 @@ template <> struct TrigTable<double> {
                                           -0.066664247602005201, 0.058789275544738068,  -0.052304436406869477,
                                           0.045515447340221617,  -0.03456931506332609,  0.016284375050043394};
   static constexpr double half_pi[3] = {1.5707963267341256142, 6.0771005063039659766e-11, 2.0222662487959507324e-21};
-  static constexpr double round_shift = 6755399441055744.0;  // 1.5 * 2^52: adding and subtracting rounds to a whole
+  static constexpr double round_shift = 6755399441055744.0;  // 1.5 * 2^52: adding and subtracting rounds to an integer
   static constexpr double largest = 1e5;
 };
 template <> struct TrigTable<float> {
@@ -43,7 +42,7 @@ template <class S, int N> POISE_FN S polynomial(const real_t<S> (&c)[N], S x) {
   return r;
 }
 
-// sine and cosine of x [rad], at most TrigTable::largest from zero
+// sine and cosine of x [rad], |x| at most TrigTable::largest
 template <class S> POISE_FN void near_sine_cosine(S x, S& s, S& c) {
   using T = real_t<S>;
   using Table = TrigTable<T>;
@@ -56,7 +55,7 @@ template <class S> POISE_FN void near_sine_cosine(S x, S& s, S& c) {
   const S sr = r + r * r2 * polynomial(Table::sine, r2);
   const S cr = S(T(1)) - r2 * S(T(0.5)) + r2 * r2 * polynomial(Table::cosine, r2);
 
-  // the quadrant k mod 4 swaps and signs them
+  // the quadrant k mod 4 swaps them and sets their signs
   const mask_t<S> odd = is_odd(shifted);
   s = signed_by(select(odd, cr, sr), shifted, 0);
   c = signed_by(select(odd, sr, cr), shifted, 1);
@@ -73,7 +72,7 @@ template <class S> POISE_FN void sine_cosine(S x, S& s, S& c) {
   }
 }
 
-// arc tangent of y / x for y >= 0, in [0, pi]; the angle that a rotation's log needs. (0, 0) gives 0.
+// arc tangent of y / x for y >= 0, in [0, pi]: the angle of a rotation's log. (0, 0) gives 0.
 template <class S> POISE_FN S positive_atan2(S y, S x) {
   if constexpr (has_device_trig) return library_atan2(y, x);
   using T = real_t<S>;

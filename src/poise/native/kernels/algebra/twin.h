@@ -1,8 +1,8 @@
-// twin.h: two packs side by side as one scalar.
+// twin.h: two packs as one scalar.
 //
-// A search is a chain of operations that wait for each other: the product along the joints, the pivots of a factorisation. Short
-// registers leave a core idle meanwhile. Two packs, step by step, fill it, and what is not arithmetic (loops, addresses, branches) is
-// done once for both. Measured with NEON: 9 % (double); registers of 32 bytes and more do without.
+// A search is a chain of dependent operations: the product along the joints, the pivots of a factorisation. With short
+// registers a core is idle meanwhile. Two interleaved packs fill it, and everything but arithmetic (loops, addresses,
+// branches) is done once for both. Measured with NEON: 9 % (double); registers of 32 bytes and more do not need it.
 #pragma once
 #include "kernels/portable.h"
 

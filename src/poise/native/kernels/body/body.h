@@ -1,4 +1,4 @@
-// body.h: a body as the kernels see it.
+// body.h: a body in the form used by the kernels.
 //
 // Joints of every kind are expanded when a model is built into primitives: those that move along or about their own z axis,
 // a ball (quaternion), a slide along three axes (the translation of a free base, one primitive instead of three), a path, which
@@ -7,8 +7,8 @@
 // Fixed joints are gone (they are frames), and so are mimic joints: each primitive reads `gain * q[q_index] + bias`.
 // Primitives stand in depth-first order, parents first, so the subtree of i is exactly [i, subtree_end).
 //
-// A kernel is templated on the body too. On the CPU it is a `BodyView` onto arrays of run-time size; on the GPU it may be a
-// type whose `count` and numbers are compile-time constants, so that a small arm lives in registers.
+// Kernels are templates over the body too. On the CPU it is a `BodyView` of arrays of run-time size; on the GPU it may
+// be a type whose `count` and numbers are compile-time constants, so that a small arm fits into registers.
 #pragma once
 #include "kernels/body/curve.h"
 
@@ -16,31 +16,31 @@ namespace poise {
 
 enum Kind : int { REVOLUTE = 0, PRISMATIC = 1, SCREW = 2, BALL = 3, SLIDE3 = 4, PATH = 5, SCALE = 6 };
 
-// How a joint stands in its parent, where that needs no products: R is the identity with its columns rolled by 0, 1 or 2, or a quarter
-// turn about x, as the joints of most arms are.
+// The rotation of a joint in its parent, if it needs no products: R is the identity with its columns cyclically shifted
+// by 0, 1 or 2, or a quarter turn about x, as for the joints of most arms.
 enum Turn : int { GENERAL_TURN = -1, NO_TURN = 0, ROLL_1 = 1, ROLL_2 = 2, QUARTER_X = 3, QUARTER_X_BACK = 4 };
 
-// An end of a range that is open is this or more; Python's infinities become it at the border.
+// The bound of an unlimited range is this or more; Python's infinities are converted to it.
 template <class T> constexpr T open_end = T(1e30);
 
-// whether an end of a range is a bound, not open
+// whether a bound is finite
 template <class T> POISE_FN constexpr bool is_bounded(T end) { return end < open_end<T> && end > T(0) - open_end<T>; }
 
 template <class T> struct Primitive {
   int kind;
   int parent;                    // -1: the world
-  int subtree_end;               // one past the last primitive that moves with this one
+  int subtree_end;               // one past the last primitive in its subtree
   int q_index;                   // first of its coordinates: 1, ball 4, slide3 3
   int v_index;                   // first of its velocities: 1, ball and slide3 3; -1 in a problem that may not move it
   int turn;                      // what R is: a Turn
   bool scaled = false;           // it is a scale, or below one: its placement has the rotation times a factor
   T gain, bias;                  // coordinate = gain * q[q_index] + bias; ball and slide3 have gain 1, bias 0
   T pitch;                       // screw: metres along z per radian
-  T R[9], p[3];                  // the joint in its parent primitive, before it moves
-  const Curve* curve = nullptr;  // path: what it runs along; whoever holds the primitive keeps it
+  T R[9], p[3];                  // the joint in its parent primitive, at zero
+  const Curve* curve = nullptr;  // path: its curve, owned by the holder of the primitive
 };
 
-// a named place: fixed to a primitive (or to the world, -1)
+// a named frame, fixed to a primitive (or to the world, -1)
 template <class T> struct FrameData {
   int primitive;
   bool scaled = false;  // below a scale
@@ -54,7 +54,7 @@ template <class T> struct Mass {
   T moment[3];
 };
 
-// where a coordinate of q lives: a plain number or a quaternion
+// a coordinate of q: a plain number or a quaternion
 struct Coordinate {
   int q_index;
   int v_index;
@@ -64,21 +64,21 @@ struct Coordinate {
 template <class T> struct BodyView {
   using Real = T;
   const Primitive<T>* primitives;
-  const Mass<T>* masses;  // count + 1 of them: the last is what stands still in the world
+  const Mass<T>* masses;  // count + 1 of them: the last is fixed to the world
   int n_primitives;
   int n_q, n_v;
-  bool shared_columns;  // some velocity moves several primitives (mimic joints)
+  bool shared_columns;  // whether a velocity moves several primitives (mimic joints)
   POISE_FN int count() const { return n_primitives; }
   POISE_FN const Primitive<T>& operator[](int i) const { return primitives[i]; }
 };
 
-// how many velocities a primitive has
+// the number of velocities of a primitive
 POISE_FN constexpr int width_of(int kind) { return kind == BALL || kind == SLIDE3 ? 3 : 1; }
 
-// whether it turns about an axis
+// whether it rotates about an axis
 POISE_FN constexpr bool is_hinge(int kind) { return kind == REVOLUTE || kind == SCREW; }
 
-// whether it runs along a curve; never on a GPU, nor in a problem of hinges alone
+// whether it moves along a curve; never on a GPU, nor in a problem with hinges only
 template <class P> POISE_FN constexpr bool is_path(const P& primitive) {
   if constexpr (!has_device_trig && requires { primitive.curve; }) {
     return primitive.kind == PATH;

@@ -1,6 +1,8 @@
-// chart.h: the coordinates of a pose about another, as a posture from clips sees them, and how they change with the velocities.
+// chart.h: the coordinates of a pose relative to another, as used by a posture learned from clips, and their
+// derivatives.
 //
-//   a number for every plain coordinate, and x = log(a^-1 b) for every turn b: of a quaternion, or of an Euler joint R = R_1 R_2 R_3
+//   a number for every plain coordinate, and x = log(a^-1 b) for every rotation b: of a quaternion, or of an Euler
+//   joint R = R_1 R_2 R_3
 //   dx = Jr^-1(x) w,  w = the velocity of a quaternion, or (R_3^T R_2^T e_1, R_3^T e_2, e_3) times the Euler rates
 //
 // Source: Chirikjian, Stochastic Models, Information Theory, and Lie Groups 2, 2012, section 10.6 (the inverse Jacobian).
@@ -11,17 +13,17 @@ namespace poise {
 
 template <class T> struct ChartNumber {
   int q_index, v_index;
-  int endless;  // 1: an angle without a range, counted from -pi to pi
+  int endless;  // 1: an angle without a range, wrapped to [-pi, pi]
   T origin;
 };
 
 template <class T> struct ChartTurn {
   int q_index, v_index;
-  int axes[3];  // of the angles of an Euler joint, in order: 0 1 2 for x y z; -1: it is a quaternion
-  T back[4];    // the inverse of the turn at the origin
+  int axes[3];  // of the angles of an Euler joint, in order: 0 1 2 for x y z; -1 for a quaternion
+  T back[4];    // the inverse of the rotation at the origin
 };
 
-// The numbers come first, then three coordinates for each turn.
+// The numbers come first, then three coordinates for each rotation.
 template <class T> struct ChartView {
   const ChartNumber<T>* numbers;
   int n_numbers;
@@ -30,7 +32,7 @@ template <class T> struct ChartView {
   POISE_FN int size() const { return n_numbers + 3 * n_turns; }
 };
 
-// the quaternion of a turn of the pose
+// the quaternion of a rotation of the pose
 template <class S, class T> POISE_FN void quaternion_of_turn(const ChartTurn<T>& turn, const S* q, S* out) {
   if (turn.axes[0] < 0) {
     for (int k = 0; k < 4; ++k) out[k] = q[turn.q_index + k];
@@ -49,7 +51,7 @@ template <class S, class T> POISE_FN void quaternion_of_turn(const ChartTurn<T>&
   }
 }
 
-// an angle as a turn from -pi to pi: what is left of it after whole turns or, of a very large one, what its sine and cosine say
+// an angle wrapped to [-pi, pi]: the remainder after whole turns or, for a very large angle, from its sine and cosine
 template <class S> POISE_FN S wrap_angle(S angle) {
   using T = real_t<S>;
   using Table = TrigTable<T>;
@@ -73,12 +75,13 @@ template <class S> POISE_FN S angle_of(S y, S x) {
   return select(y < S(T(0)), S(T(0)) - wide, wide);
 }
 
-// 1 where three axes follow one another as x y z do, -1 where not
+// 1 if three axes are in cyclic order x y z, otherwise -1
 POISE_FN constexpr int turn_of_axes(int a, int b, int c) {
   return (b - a + 3) % 3 == 1 && (c - b + 3) % 3 == 1 ? 1 : -1;
 }
 
-// The first two angles of an Euler joint, from where its turn R leads the last axis. Where that does not tell the first, it stays.
+// The first two angles of an Euler joint, from the direction to which its rotation R maps the last axis. If that does
+// not determine the first, it stays.
 template <class S> POISE_FN void first_angles(const int* axes, const S* R, const S* now, S* angles) {
   using T = real_t<S>;
   const int a = axes[0], b = axes[1], last = axes[2], k = 3 - a - b;
@@ -90,15 +93,15 @@ template <class S> POISE_FN void first_angles(const int* axes, const S* R, const
   angles[1] = last == a ? angle_of(off, v[a]) : angle_of(sign * v[a], off);
 }
 
-// The angles of an Euler joint that make a turn, the nearest to those that it has now: of the two triples that do, the other has the outer
-// angles half a turn further.
+// The angles of an Euler joint that give a rotation, nearest to the current ones: of the two solutions, the other has
+// outer angles that differ by half a turn.
 template <class S, class T>
 POISE_LARGE_FN void angles_of_turn(const ChartTurn<T>& turn, const S* wxyz, const S* now, S* out) {
   const S pi = S(T(3.14159265358979323846));
   S R[9], one[3], both[2][3], far[2] = {S(T(0)), S(T(0))};
   matrix_of_quaternion(wxyz, R);
   first_angles(turn.axes, R, now, one);
-  // the last angle is what is left of the turn
+  // the last angle is the remainder of the rotation
   S left[4] = {wxyz[0], wxyz[1], wxyz[2], wxyz[3]}, w[3];
   for (int k = 0; k < 2; ++k) {
     S s, c;
@@ -121,7 +124,7 @@ POISE_LARGE_FN void angles_of_turn(const ChartTurn<T>& turn, const S* wxyz, cons
   for (int k = 0; k < 3; ++k) out[k] = select(far[1] < far[0], both[1][k], both[0][k]);
 }
 
-// the numbers of q that make one turn's coordinates x, near those of `now`
+// the numbers of q for one rotation's coordinates x, near those of `now`
 template <class S, class T> POISE_LARGE_FN void write_turn(const ChartTurn<T>& turn, const S* x, const S* now, S* out) {
   const S origin[4] = {S(turn.back[0]), S(T(0)) - S(turn.back[1]), S(T(0)) - S(turn.back[2]),
                        S(T(0)) - S(turn.back[3])};
@@ -153,7 +156,7 @@ template <class S, class T> POISE_LARGE_FN void read_chart(const ChartView<T>& c
   }
 }
 
-// v turned back about one of the axes x y z
+// v rotated back about one of the axes x y z
 template <class S> POISE_FN void turn_back(int axis, S angle, S* v) {
   S s, c;
   sine_cosine(angle, s, c);
@@ -163,7 +166,7 @@ template <class S> POISE_FN void turn_back(int axis, S angle, S* v) {
   v[i] = a;
 }
 
-// how the coordinates x of one turn change with its three velocities: 3x3, row by row
+// the derivative of the coordinates x of one rotation by its three velocities: 3x3, row by row
 template <class S, class T> POISE_FN void block_of_turn(const ChartTurn<T>& turn, const S* q, const S* x, S* block) {
   const S term = inverse_jacobian_term(dot(x, x));
   for (int k = 0; k < 3; ++k) {
@@ -177,7 +180,7 @@ template <class S, class T> POISE_FN void block_of_turn(const ChartTurn<T>& turn
   }
 }
 
-// Its inverse, calm where an Euler joint is at its singular angle: (B^T B + floor I)^-1 B^T. Row by row.
+// Its inverse, regularised near the singular angle of an Euler joint: (B^T B + floor I)^-1 B^T. Row by row.
 template <class S> POISE_FN void invert_block(const S* block, real_t<S> floor, S* inverse) {
   S N[9], C[9];
   for (int i = 0; i < 3; ++i) {

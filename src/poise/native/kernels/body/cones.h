@@ -1,8 +1,9 @@
-// cones.h: ranges of ball joints: how far the joint may swing its axis, and twist about it.
+// cones.h: ranges of ball joints: the swing of an axis, and the twist about it.
 //
-// A quaternion is q = s t: a twist t by the angle tau about the axis, then a swing s, the shortest turn that takes the axis to where it
-// goes, with the rotation vector (x, y) across the axis. The rules: (x / a)^2 + (y / b)^2 <= 1 and low <= tau <= high; or the whole angle of
-// q is at most `angle`. (Baerlocher and Boulic 2001 have the decomposition.)
+// A quaternion is q = s t: a twist t by the angle tau about the axis, then a swing s, the shortest rotation that takes
+// the axis to its new direction, with the rotation vector (x, y) perpendicular to the axis. The rules: (x / a)^2 + (y /
+// b)^2 <= 1 and low <= tau <= high; or the whole angle of q is at most `angle`. (Baerlocher and Boulic 2001 have the
+// decomposition.)
 #pragma once
 #include "kernels/body/body.h"
 
@@ -10,10 +11,10 @@ namespace poise {
 
 template <class T> struct ConeSpec {
   int q_index, v_index;
-  T axis[3], first[3], second[3];  // first and second span what is across the axis
-  T swing[2];                      // a and b [rad]; infinite: none
+  T axis[3], first[3], second[3];  // first and second span the plane perpendicular to the axis
+  T swing[2];                      // a and b [rad]; infinite for none
   T twist[2];                      // low, high [rad]
-  T angle;                         // [rad]; infinite: none
+  T angle;                         // [rad]; infinite for none
 };
 
 constexpr int rules_of_cone = 4;  // swing, twist low, twist high, angle
@@ -36,7 +37,7 @@ template <class T> POISE_LARGE_FN SwingTwist<T> swing_and_twist(const ConeSpec<T
   return {dot(turn, cone.first), dot(turn, cone.second), T(2) * half};
 }
 
-// what is left of each rule [rad]: not negative where it is kept; a large number where there is none
+// the gap of each rule [rad]: not negative if satisfied; a large number if there is no such rule
 template <class T> POISE_LARGE_FN void cone_gaps(const ConeSpec<T>& cone, const T* q, T* gaps) {
   const T none = open_end<T>;
   const SwingTwist<T> at = swing_and_twist(cone, q);
@@ -50,7 +51,7 @@ template <class T> POISE_LARGE_FN void cone_gaps(const ConeSpec<T>& cone, const 
   gaps[3] = cone.angle < none ? cone.angle - square_root(dot(turn, turn)) : none;
 }
 
-// every rule is kept, or no further broken than it was
+// whether every rule is satisfied, or violated no more than before
 template <class T> POISE_LARGE_FN bool no_further_out(const ConeSpec<T>& cone, const T* was, const T* now) {
   T before[rules_of_cone], gaps[rules_of_cone];
   cone_gaps(cone, was, before);
@@ -61,7 +62,7 @@ template <class T> POISE_LARGE_FN bool no_further_out(const ConeSpec<T>& cone, c
   return true;
 }
 
-// the cone, opened as far as the joint is outside it; where it is inside, the cone as it is
+// the cone, widened to include the joint if it is outside
 template <class T> POISE_LARGE_FN ConeSpec<T> opened_to(const ConeSpec<T>& cone, const T* q) {
   ConeSpec<T> out = cone;
   const SwingTwist<T> at = swing_and_twist(cone, q);
@@ -81,8 +82,8 @@ template <class T> POISE_LARGE_FN T least_gap(const ConeSpec<T>& cone, const T* 
   return minimum(minimum(gaps[0], gaps[1]), minimum(gaps[2], gaps[3]));
 }
 
-// how each rule's gap changes per unit of the joint's three velocities (body axes), by central differences: exact to 1e-9, and what is
-// exact in the end is the clamping
+// the derivative of each rule's gap by the joint's three velocities (body axes), by central differences: accurate to
+// 1e-9; the clamping is exact
 template <class T> POISE_LARGE_FN void cone_rows(const ConeSpec<T>& cone, const T* q, T* rows) {
   const T h = T(1e-5);
   for (int k = 0; k < 3; ++k) {
@@ -98,9 +99,9 @@ template <class T> POISE_LARGE_FN void cone_rows(const ConeSpec<T>& cone, const 
   }
 }
 
-constexpr double inside_cone = 2e-14;  // as far as rounding may ask for
+constexpr double inside_cone = 2e-14;  // the largest violation by rounding
 
-// brings q inside; leaves it as it is if it is
+// moves q inside; q is unchanged if it is inside
 template <class T> POISE_LARGE_FN void clamp_to_cone(const ConeSpec<T>& cone, T* q) {
   for (int attempt = 0; attempt < 8 && least_gap(cone, q) < T(inside_cone); ++attempt) {
     const T less = T(1) - T(1e-13) * T(1 << (3 * attempt));

@@ -1,21 +1,21 @@
-// curve.h: a curve that a joint runs along, and the frame that it carries: pieces of cubic polynomials in the arc length.
+// curve.h: a curve that a joint follows, and the moving frame: pieces of cubic polynomials in the arc length.
 //
-// A piece holds seven polynomials: the place (3) and a quaternion (4) that is made unit where it is read. Everything that is asked of a
-// curve (where it is, its twist per metre, how the twist changes) is the exact derivative of those, so a Jacobian is the derivative of
-// what forward kinematics computes, to rounding. With Q the quaternion as the polynomials give it, in the axes of the moved frame
+// A piece has seven polynomials: the position (3) and a quaternion (4) that is normalised when read. All results
+// (position, twist per metre, derivative of the twist) are exact derivatives of these, so a Jacobian is the derivative
+// of forward kinematics to rounding. With Q the quaternion of the polynomials, in the axes of the moved frame
 //
 //   w = 2 Im(conj(Q) Q') / |Q|^2,   w' = 2 Im(conj(Q) Q'') / |Q|^2 - 2 w (Q . Q') / |Q|^2
 //
-// Beyond its ends an open curve goes on straight: place and quaternion follow their last slope. A closed one goes round. At a corner of a
-// polyline the derivative is that of the piece that begins there. Curves are kept in double and serve one problem at a time; packs read
-// them lane by lane, a GPU has none.
+// Beyond its ends an open curve continues straight: position and quaternion follow their last slope. A closed one wraps
+// around. At a corner of a polyline the derivative is that of the following piece. Curves are in double precision and
+// for one problem at a time; packs read them lane by lane, and a GPU has none.
 #pragma once
 #include "kernels/algebra/rotation.h"
 
 namespace poise {
 
 struct CurvePiece {
-  double start;    // arc length where it begins
+  double start;    // arc length at its start
   double c[7][4];  // x y z w x y z: c0 + s (c1 + s (c2 + s c3)), s from `start`
 };
 
@@ -26,13 +26,14 @@ struct Curve {
   bool closed;
 };
 
-// where the frame is, its twist per unit of the curve's coordinate, and the change of that; twists in the axes of the moved frame
+// the position of the frame, its twist per unit of the curve's coordinate, and the derivative of that; twists in the
+// axes of the moved frame
 template <class S> struct CurvePoint { S R[9], p[3], v[3], w[3], dv[3], dw[3]; };
 
-// the piece that x lies on; any x is answered, NaN too
+// the piece that contains x; defined for any x, including NaN
 POISE_LARGE_FN int piece_at(const Curve& curve, double x) {
   int low = 0, high = curve.n - 1;
-  // ends: the middle is above low, so the rest shrinks every time
+  // ends: the middle is above low, so the interval shrinks every time
   while (low < high) {
     const int middle = low + (high - low + 1) / 2;
     if (curve.pieces[middle].start <= x) {
@@ -48,7 +49,7 @@ POISE_LARGE_FN int piece_at(const Curve& curve, double x) {
 POISE_LARGE_FN void read_curve(const Curve& curve, double x, double* value, double* slope, double* bend) {
   if (curve.closed) {
     x -= curve.length * floor_of(x / curve.length);
-    // whole turns of a very large number have no digits left
+    // whole turns of a very large number have no significant digits
     x = x < 0.0 ? 0.0 : x > curve.length ? curve.length : x;
   }
   const int i = piece_at(curve, x);

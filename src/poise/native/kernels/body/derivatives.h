@@ -1,4 +1,4 @@
-// derivatives.h: how the Jacobian itself changes: its time derivative and the kinematic Hessian, each for ONE pose.
+// derivatives.h: the time derivative of the Jacobian and the kinematic Hessian, each for ONE pose.
 #pragma once
 #include "kernels/body/kinematics.h"
 
@@ -98,10 +98,9 @@ POISE_LARGE_FN void scaled_jacobian_dot(const Body& body, const F& frame, const 
 }
 
 // Time derivative of the Jacobian along velocity v.
-//
-// In the frame's own axes a column changes by what moves between its joint and the frame: d(col)/dt = -ad(distal) col, with
-// `distal` the twist of the joints passed so far; a path's own twist changes along its curve too. A reference that turns with the frame adds its own rate: world axes add
-// the rotation, the spatial reference the whole twist.
+// In the frame's own axes a column changes by the motion between its joint and the frame: d(col)/dt = -ad(distal) col,
+// with `distal` the twist of the joints passed so far; a path's own twist also changes along its curve. A reference
+// that moves with the frame adds its own rate: world axes add the rotation, the spatial reference the whole twist.
 template <class S, class Body, class F> POISE_FN void frame_jacobian_dot(const Body& body, const F& frame,
                                                                          const real_t<S>* point, int reference,
                                                                          const S* q, const S* v, int n_v, S* J_dot) {
@@ -110,7 +109,7 @@ template <class S, class Body, class F> POISE_FN void frame_jacobian_dot(const B
   if (is_scaled(frame)) return scaled_jacobian_dot(body, frame, point, reference, q, v, n_v, J_dot);
   S R[9], p[3], carried[6], distal[6], columns[18];
 
-  // the rate of the reference, seen from the frame
+  // the rate of the reference, in the frame's axes
   frame_twist(body, frame, point, q, v, R, p, carried);
   if (reference == LOCAL) {
     for (int r = 0; r < 6; ++r) carried[r] = S(T(0));
@@ -148,7 +147,7 @@ template <class S> struct PathColumn {
   S growth;  // of a scale, else 0
 };
 
-// the columns of `frame` in world axes, distal first; returns how many
+// the columns of `frame` in world axes, distal first; returns their number
 template <class S, class Body, class F>
 POISE_FN int path_columns(const Body& body, const F& frame, const S* q, PathColumn<S>* path) {
   S R[9], p[3];

@@ -1,10 +1,10 @@
 // kinematics.h: forward kinematics and the Jacobian, each for ONE pose; no allocation, no recursion.
 //
-// Two walks over the body:
-// - `up`, from a frame to the root, for what concerns one frame. Nothing is stored: the transform from the current joint to
-//   the frame grows on the left, and a joint's column in the frame's own axes is read off it (the adjoint method, Murray, Li
-//   and Sastry 1994, eq. 3.56).
-// - `down`, from the root over all primitives, when the whole body is wanted; 12 numbers of workspace each.
+// Two traversals of the body:
+// - `up`, from a frame to the root, for queries about one frame. Nothing is stored: the transform from the current
+//   joint to the frame grows on the left, and gives the joint's column in the frame's own axes (the adjoint method,
+//   Murray, Li and Sastry 1994, eq. 3.56).
+// - `down`, from the root over all primitives, for the whole body; 12 numbers of workspace each.
 // Jacobians are (6, n_v) row-major, [linear; angular].
 #pragma once
 #include "kernels/body/motion.h"
@@ -29,7 +29,7 @@ POISE_FN void frame_fk(const Body& body, const F& frame, const S* q, S* R, S* p)
 template <class S, class Body>
 POISE_FN void place_turned(const Body& body, int i, const S* q, S s, S c, S* placements) {
   const auto& b = body[i];
-  S R[9], p[3];  // in registers until they are done
+  S R[9], p[3];  // in registers until complete
   if (b.parent < 0) {
     start_at<S>(b, nullptr, R, p);
   } else {
@@ -55,8 +55,8 @@ template <class S, class Body> POISE_FN void place_one(const Body& body, int i, 
   place_turned(body, i, q, s, c, placements);
 }
 
-// Sines and cosines of all hinges, left where their placements will be: one after the other, or several of one problem in a register, they
-// do not wait for each other.
+// Computes the sines and cosines of all hinges and stores them in the memory of their placements: independent of each
+// other, they can be computed in parallel.
 template <class S, class Body> POISE_FN void turn_all(const Body& body, const S* q, S* placements) {
   using T = real_t<S>;
   using Row = typename Strip<S>::Row;
@@ -149,7 +149,7 @@ template <class S, class F> POISE_FN void point_from(const F& frame, const S* pl
 
 // ---------------------------------------------------------------------------------------------- columns on the way up
 
-// the column of axis k (0, 1, 2: x, y, z) of a joint from which the frame is seen at (R, p), in the frame's own axes
+// the column of axis k (0, 1, 2: x, y, z) of a joint relative to which the frame is at (R, p), in the frame's own axes
 template <class S> POISE_FN void turning_column(const S* R, const S* p, int k, S* column) {
   S axis[3] = {S(real_t<S>(k == 0)), S(real_t<S>(k == 1)), S(real_t<S>(k == 2))};
   S sweep[3];
@@ -159,7 +159,7 @@ template <class S> POISE_FN void turning_column(const S* R, const S* p, int k, S
   for (int r = 0; r < 3; ++r) column[3 + r] = R[3 * k + r];
 }
 
-// a twist (v, w) in the axes of a joint from which the frame is seen at (R, p), in the frame's own axes
+// a twist (v, w) in the axes of a joint relative to which the frame is at (R, p), in the frame's own axes
 template <class S> POISE_FN void local_twist(const S* v, const S* w, const S* R, const S* p, S* column) {
   S sweep[3];
   cross(w, p, sweep);
@@ -210,7 +210,7 @@ POISE_FN int local_columns(const P& primitive, const S* q, const S* R, const S* 
     return 1;
   }
 
-  // z x p = (-p1, p0, 0), seen from the frame
+  // z x p = (-p1, p0, 0), in the frame's axes
   POISE_UNROLL
   for (int r = 0; r < 3; ++r) {
     S linear = p[0] * R[3 + r] - p[1] * R[r];
@@ -270,7 +270,7 @@ template <class S> POISE_FN void refer_column(int reference, const S* R, const S
   }
 }
 
-// the columns of J on the way to `frame`, from the frame's own axes to `reference`; each once, also where joints share it
+// the columns of J on the path to `frame`, from the frame's own axes to `reference`; each once, even if joints share it
 template <class S, class Body, class F>
 POISE_FN void refer(const Body& body, const F& frame, int reference, const S* R, const S* p, int n_v, S* J) {
   if (reference == LOCAL) return;

@@ -1,4 +1,4 @@
-// manifold.h: moving between configurations. q has n_q numbers and steps have n_v; they differ at quaternions.
+// manifold.h: steps between configurations. q has n_q numbers and steps have n_v; they differ for quaternions.
 #pragma once
 #include "kernels/body/body.h"
 
@@ -20,7 +20,7 @@ template <class C, class S> POISE_FN void integrate(const C& coordinates, int n,
   }
 }
 
-// dq with q0 (+) dq = q1; the shorter way round for quaternions
+// dq with q0 (+) dq = q1; the shorter rotation for quaternions
 template <class C, class S> POISE_FN void difference(const C& coordinates, int n, const S* q0, const S* q1, S* dq) {
   POISE_UNROLL_BODY
   for (int i = 0; i < n; ++i) {

@@ -4,7 +4,8 @@
 
 namespace poise {
 
-// sums[4 i]: mass and first moment, in the world, of the subtree of primitive i; sums[4 n]: of the whole body with what stands still
+// sums[4 i]: mass and first moment, in the world, of the subtree of primitive i; sums[4 n]: of the whole body with its
+// fixed parts
 template <class S, class Body> POISE_FN void gather_mass(const Body& body, const S* placements, S* sums) {
   const int n = body.count();
   S* total = sums + 4 * n;
@@ -24,7 +25,7 @@ template <class S, class Body> POISE_FN void gather_mass(const Body& body, const
   }
 }
 
-// How fast the centre of mass moves per unit velocity k of a primitive, which carries its subtree (`sum`):
+// The velocity of the centre of mass per unit velocity k of a primitive, which moves its subtree (`sum`):
 // [axis x (moment - mass * origin)] / total, or axis * mass / total when it slides
 template <class S, class P> POISE_FN void mass_column(const P& primitive, int k, const S* q, const S* placement,
                                                       const S* sum, S per_mass, S* rate) {
@@ -64,8 +65,8 @@ template <class S, class P> POISE_FN void mass_column(const P& primitive, int k,
   for (int r = 0; r < 3; ++r) rate[r] = S(primitive.gain) * per_mass * (rate[r] + slide * mass * axis[r]);
 }
 
-// Centre of mass (3) and, where J is not null, its Jacobian (3, n_v). `placements` (12 each) and `sums` (4 each, and 4) are
-// workspace.
+// Centre of mass (3) and, if J is not null, its Jacobian (3, n_v). `placements` (12 each) and `sums` (4 each, and 4)
+// are workspace.
 template <class S, class Body>
 POISE_FN void center_of_mass(const Body& body, const S* q, int n_v, S* placements, S* sums, S* center, S* J) {
   using T = real_t<S>;

@@ -1,4 +1,4 @@
-// motion.h: how one primitive moves what hangs from it, and how its place in its parent is applied.
+// motion.h: applies the motion of one primitive, and its placement in its parent.
 #pragma once
 #include "kernels/body/body.h"
 
@@ -51,7 +51,7 @@ template <class S, class P> POISE_FN void move_left(const P& primitive, const S*
   if (primitive.kind == SCREW) p[2] += S(primitive.pitch) * x;
 }
 
-// (R, p) <- (R, p) motion(q); s and c are the sine and cosine of its angle, where it turns about an axis
+// (R, p) <- (R, p) motion(q); s and c are the sine and cosine of its angle, if it rotates about an axis
 template <class S, class P> POISE_FN void move_right(const P& primitive, const S* q, S s, S c, S* R, S* p) {
   if (primitive.kind == BALL) {
     S M[9], out[9];

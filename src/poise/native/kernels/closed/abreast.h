@@ -1,4 +1,4 @@
-// abreast.h: the numbers of a chain in every lane of a pack, so that a walk answers as many questions as there are lanes.
+// abreast.h: a chain's numbers broadcast to every lane of a pack, so that one walk answers one query per lane.
 #pragma once
 #include "kernels/closed/question.h"
 

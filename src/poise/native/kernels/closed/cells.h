@@ -1,20 +1,22 @@
-// cells.h: a team of threads decides many rows at once, a thread a cell.
+// cells.h: a team of threads decides many rows at once, one cell per thread.
 //
-// A team holds a few rows and a stack of their cells. In each round a thread takes a cell, of whatever row; a cell that is left is cut in
-// two halves, which go back on the stack. So does the cell itself where its middle may hold a pose, to be asked that in another round: a
-// round is one walk for every thread. Among a row's first cells is the narrowest one about the pose that its searches came to: where
-// that cannot be ruled out nothing will be proved, and no other cell is cut. Of several cells that hold a pose the one with the lowest
-// mark counts, and cells behind it are dropped: so a row's answer does not depend on the rows beside it.
+// A team processes a few rows and has a stack of their cells. In each round a thread takes a cell of any row; an
+// undecided cell is divided into two halves, which are pushed onto the stack. If its midpoint may have a pose, the cell
+// itself is pushed too and tested in another round, so that a round is one walk for every thread. Among a row's first
+// cells is the narrowest one about the final pose of its searches: if that cannot be excluded, nothing will be proved,
+// and no other cell is divided. Of several cells with a pose the one with the lowest mark is used, and cells after it
+// are dropped, so that a row's answer does not depend on the other rows.
 #pragma once
 #include "kernels/closed/decide.h"
 
 namespace poise {
 
-constexpr int cell_rows = 16;  // rows that a team holds at once, at most
-// Cells on the stack: first cells of all rows, and one round's halves for each level. Middles are on top, and taken in the next round.
+constexpr int cell_rows = 16;  // largest number of rows of a team
+// Cells on the stack: first cells of all rows, and one round's halves for each level. Midpoints are on top and are
+// taken in the next round.
 constexpr int cell_room = 1536;
-// A team is asked about rows that searches have missed: most have no pose, and narrow cells are soon ruled out. Where a team has few rows
-// fewer cells are taken in fewer rounds, and threads are to spare to look at every middle: a pose found early is what it waits for.
+// A team gets rows that searches have missed: most have no pose, and narrow cells are soon excluded. With few rows,
+// fewer cells are processed in fewer rounds, and idle threads can test every midpoint: an early pose ends the row.
 struct Looking {
   int most_first;
   double first_width;
@@ -23,13 +25,13 @@ struct Looking {
 POISE_FN Looking choose_looking(int places) {
   return places < cell_rows ? Looking{32, 0.18, true} : Looking{40, 0.15, false};
 }
-constexpr int cell_levels = 13;  // a cell of the last level is not cut any more
+constexpr int cell_levels = 13;  // a cell of the last level is not divided further
 
-// The mark of a cell: its level, the first cell that it is a part of, and which halves were taken; in a word with its place among the rows
-// and whether it is its middle that is asked about.
+// The mark of a cell: its level, the first cell that contains it, and the halves that were taken; in one word with its
+// row and whether its midpoint is tested.
 constexpr unsigned first_shift = 14u, level_shift = 20u, place_shift = 24u, middle_bit = 1u << 31u;
 constexpr unsigned mark_mask = (1u << place_shift) - 1u, no_mark = mark_mask;
-constexpr unsigned narrowest = 0u;  // the mark of the cell about the pose of the searches
+constexpr unsigned narrowest = 0u;  // the mark of the cell about the final pose of the searches
 POISE_FN int level_of(unsigned mark) { return static_cast<int>(mark >> level_shift & 15u); }
 POISE_FN unsigned first_cell(int index) { return 1u << level_shift | static_cast<unsigned>(index) << first_shift; }
 POISE_FN unsigned half_cell(unsigned mark, int side) {
@@ -37,16 +39,16 @@ POISE_FN unsigned half_cell(unsigned mark, int side) {
   return above + (1u << level_shift) + (2u * path + static_cast<unsigned>(side));
 }
 
-// a row that is being decided
+// a row in progress
 template <class T> struct CellRow {
   FamilyScan<T> scan;
-  int row;         // -1: none
-  int form;        // which of the closed forms
-  int first;       // about how many first cells it has
-  int left;        // cells on the stack or in hand
-  int open;        // cells that can neither be ruled out nor be cut
-  int shut;        // one of them is the narrowest about the pose of the searches: no other cell is cut
-  unsigned found;  // the lowest mark of a cell that holds a pose
+  int row;         // -1 for none
+  int form;        // index of the closed form
+  int first;       // approximate number of first cells
+  int left;        // cells on the stack or being processed
+  int open;        // cells that can neither be excluded nor divided
+  int shut;        // one of them is the narrowest about the final pose of the searches: no other cell is divided
+  unsigned found;  // the lowest mark of a cell with a pose
 };
 
 template <class T> struct CellMemory {
@@ -55,7 +57,7 @@ template <class T> struct CellMemory {
   int height, taken;
 };
 
-// where the cell with a mark lies
+// the interval of the cell with a mark
 template <class T> POISE_FN void place_cell(const CellRow<T>& row, unsigned mark, T& at, T& half) {
   cell_of(row.scan, row.first, static_cast<int>(mark >> first_shift & 63u), at, half);
   // ends: a bit for each level but the first
@@ -65,7 +67,7 @@ template <class T> POISE_FN void place_cell(const CellRow<T>& row, unsigned mark
   }
 }
 
-// `count` places on the stack; -1 where it is full
+// reserves `count` entries of the stack; -1 if it is full
 template <class T, class Team> POISE_FN int reserve_cells(CellMemory<T>& memory, Team team, int count) {
   const int at = team.add(&memory.height, count);
   if (at + count <= cell_room) return at;
@@ -73,7 +75,7 @@ template <class T, class Team> POISE_FN int reserve_cells(CellMemory<T>& memory,
   return -1;
 }
 
-// where the cell of a row is, and how narrow a cell is not cut any more
+// the interval of a row's cell, and the width below which it is not divided
 template <class T> struct CellPlace { T at, half, finest; };
 
 template <class T, class Rows>
@@ -89,8 +91,8 @@ POISE_FN CellPlace<T> place_of(const CellRow<T>& row, const Rows& rows, const Fa
   return out;
 }
 
-// What follows from a cell that is left: its halves on the stack, and on top its middle where that is `worth` a look; a cell that is not cut
-// leaves the row open.
+// Processes an undecided cell: pushes its halves, and on top its midpoint if `worth` testing. A cell that is not
+// divided leaves the row open.
 template <class T, class Team>
 POISE_FN void cut_cell(CellMemory<T>& memory, Team team, unsigned cell, bool narrow, bool worth) {
   const unsigned place = cell >> place_shift, mark = cell & mark_mask;
@@ -106,12 +108,12 @@ POISE_FN void cut_cell(CellMemory<T>& memory, Team team, unsigned cell, bool nar
   if (mark == narrowest) row.shut = 1;
 }
 
-// the verdict on a row of which no cell is left
+// the verdict on a row without remaining cells
 template <class T> POISE_FN Verdict verdict_of(const CellRow<T>& row) {
   return row.found != no_mark ? Verdict::FOUND : row.open != 0 ? Verdict::OPEN : Verdict::PROVED;
 }
 
-// The first cells of a row, the narrowest one on top of the stack.
+// Pushes the first cells of a row, with the narrowest on top.
 template <class T, class Team, class Rows>
 POISE_FN void begin_row(CellMemory<T>& memory, Team team, const Rows& rows, int place, const Looking& looking) {
   CellRow<T>& row = memory.rows[place];
@@ -134,7 +136,7 @@ POISE_FN void begin_row(CellMemory<T>& memory, Team team, const Rows& rows, int 
     memory.stack[to + i] = static_cast<unsigned>(place) << place_shift | (i < count ? first_cell(i) : narrowest);
 }
 
-// A place among the rows: where its row is done that is told, and the next row or its next closed form takes it.
+// Updates an entry of the rows: a finished row is reported, and the next row or its next closed form takes the entry.
 template <class T, class Team, class Rows>
 POISE_FN void serve_place(CellMemory<T>& memory, Team team, const Rows& rows, int place, const Looking& looking) {
   CellRow<T>& row = memory.rows[place];
@@ -153,7 +155,8 @@ POISE_FN void serve_place(CellMemory<T>& memory, Team team, const Rows& rows, in
   }
 }
 
-// A cell for a thread; all threads of the team call it together, those without one too. `thorough`: every middle is worth a look.
+// Takes a cell for a thread; all threads of the team call it together, including those without a cell. `thorough`:
+// every midpoint is worth testing.
 template <class T, class Team, class Rows>
 POISE_FN void take_cell(CellMemory<T>& memory, Team team, const Rows& rows, unsigned cell, bool mine, bool thorough) {
   const unsigned mark = cell & mark_mask;
@@ -177,8 +180,9 @@ POISE_FN void take_cell(CellMemory<T>& memory, Team team, const Rows& rows, unsi
   if (mine) team.add(&row.left, -1);
 }
 
-// Decides rows until there are no more, `places` at once. All threads of the team call it together. `rows` gives them: next(), -1 when there are no more;
-// question(row, form), near(row, form), the free joint of its pose; store(row, form, values); judge(verdict); end(row, verdict).
+// Decides rows until none are left, `places` at once. All threads of the team call it together. `rows` provides them:
+// next(), -1 at the end; question(row, form); near(row, form), the free joint of its pose; store(row, form, values);
+// judge(verdict); end(row, verdict).
 template <class T, class Team, class Rows>
 POISE_FN void decide_cells(CellMemory<T>& memory, Team team, const Rows& rows, int places) {
   for (int place = team.rank(); place < cell_rows; place += team.size()) {
@@ -188,7 +192,7 @@ POISE_FN void decide_cells(CellMemory<T>& memory, Team team, const Rows& rows, i
   if (team.rank() == 0) memory.height = 0;
   const Looking looking = choose_looking(places);
   team.wait();
-  // ends: a round takes cells, of which every row has so many, or there are no more rows
+  // ends: a round takes cells, of which every row has a bounded number, or no rows are left
   for (;;) {
     for (int place = team.rank(); place < places; place += team.size()) serve_place(memory, team, rows, place, looking);
     team.wait();

@@ -1,8 +1,10 @@
-// decide.h: whether a chain of a family has a pose within the tolerances of a transform: proved not, or where to look.
+// decide.h: decides whether a chain of a family has a pose within the tolerances of a transform: a proof that it has
+// none, or a start for a search.
 //
-// Where a joint is free its range is cut into cells. For a whole cell the free joint is known within half the cell, which is one more
-// error of what the other six are asked for; a cell in which every branch is ruled out holds no pose, a cell that is left is cut.
-// When none is left there is no pose anywhere. Here one thread looks at cell after cell; cells.h has the same for a team of threads.
+// The range of a free joint is divided into cells. In a cell the free joint is known within half the cell, which is one
+// more error of the transform of the other six. A cell in which every branch is excluded has no pose; any other cell is
+// divided. If no cell is left, there is no pose. Here one thread processes cell after cell; cells.h has the same for a
+// team of threads.
 #pragma once
 #include "kernels/closed/question.h"
 
@@ -10,7 +12,7 @@ namespace poise {
 
 enum class Verdict : int { PROVED, FOUND, OPEN };
 
-// Some branch that is not ruled out while the free joint is within `half` of `at`; its joints in `out`.
+// Finds a branch that is not excluded while the free joint is within `half` of `at`; its joints in `out`.
 template <class T>
 POISE_LARGE_FN bool find_left(const FamilyQuestion<T>& question, T at, T half, int cuts, bool exact, T* out) {
   const FamilyAsked<T> asked = ask_of(question, at, half * T(1 + 1e-9), exact);
@@ -20,11 +22,12 @@ POISE_LARGE_FN bool find_left(const FamilyQuestion<T>& question, T at, T half, i
   });
 }
 
-// Into how many pieces an answer that is hardly known is cut: more where the cell is not cut any more.
+// The number of pieces for an uncertain answer: more if the cell is not divided further.
 constexpr int few_cuts = 2, many_cuts = 4;
 template <class T> POISE_FN int cuts_of(T half, bool last) { return last ? many_cuts : half < T(0.3) ? few_cuts : 1; }
 
-// Whether joints as find_left gives them are inside their ranges. Where they are not, a look at the middle of a wide cell is hardly worth it.
+// Whether the joints from find_left are inside their ranges. Otherwise testing the midpoint of a wide cell is hardly
+// worthwhile.
 template <class T> POISE_FN bool has_inside(const FamilySpec<T>& spec, const T* values) {
   const int shift = spec.free_joint == FREE_FIRST;
   bool inside = true;
@@ -35,7 +38,7 @@ template <class T> POISE_FN bool has_inside(const FamilySpec<T>& spec, const T* 
   return inside;
 }
 
-// What is known of a cell: PROVED, no pose is in it; FOUND, `out` has the joints of one in its middle; else OPEN.
+// The verdict on a cell: PROVED, it has no pose; FOUND, `out` has the joints of one at its midpoint; otherwise OPEN.
 template <class T>
 POISE_LARGE_FN Verdict look_at_cell(const FamilyQuestion<T>& question, T at, T half, T finest, T* out) {
   const bool last = half <= finest;
@@ -44,12 +47,12 @@ POISE_LARGE_FN Verdict look_at_cell(const FamilyQuestion<T>& question, T at, T h
   return worth && find_left(question, at, T(0), 1, true, out) ? Verdict::FOUND : Verdict::OPEN;
 }
 
-// An open cell that is as narrow as what is tolerated, looked at in its parts, one after the other, down to a sixteenth: what is tolerated
-// counts more than its width then, and where a part so narrow is open nothing will be proved.
+// Tests an open cell as narrow as the tolerances in parts, one after another, down to a sixteenth: then the tolerances
+// matter more than its width, and if such a part is open nothing will be proved.
 template <class T> POISE_LARGE_FN Verdict look_closer(const FamilyQuestion<T>& question, T at, T half, T* out) {
   constexpr int deepest = 4, most_looks = 2 << deepest;
   int level = 1;
-  unsigned part = 0;  // of the parts of this level, from the left
+  unsigned part = 0;  // index at this level, from the left
   for (int look = 0; look < most_looks; ++look) {
     const T width = half / T(1 << level);
     const Verdict verdict = look_at_cell(question, at - half + T(2u * part + 1u) * width, width, width, out);
@@ -70,18 +73,19 @@ template <class T> POISE_LARGE_FN Verdict look_closer(const FamilyQuestion<T>& q
   return Verdict::OPEN;
 }
 
-// about so many first cells, `most` or of that width, cover a scan
+// the number of first cells for a scan: about `most`, or of that width
 template <class T>
 POISE_FN int first_cells(const FamilySpec<T>& spec, const FamilyScan<T>& scan, int most = 16, double width = 0.36) {
   const T wanted = spec.free.slides ? T(most) : scan.total / T(width);
   return wanted < T(most) ? static_cast<int>(wanted) : most;
 }
 
-// PROVED: no pose inside the ranges is within the tolerances. FOUND: `out` has the joints of one that is inside and exact but for
-// rounding and the chain's own error. OPEN: neither; `out` has joints that come close. `cells` counts what was looked at.
+// PROVED: no pose inside the ranges is within the tolerances. FOUND: `out` has the joints of one that is inside, exact
+// except for rounding and the chain's own error. OPEN: neither; `out` has joints that come close. `cells` counts the
+// cells.
 template <class T> POISE_LARGE_FN Verdict decide(const FamilySpec<T>& spec, const FamilyTarget<T>& target,
                                                  int most_cells, T* out, int& cells) {
-  constexpr int ring = 512;  // cells that wait, the widest first
+  constexpr int ring = 512;  // remaining cells, widest first
   const FamilyQuestion<T> question = question_of(spec, target);
   cells = 1;
   if (spec.free_joint == FREE_NONE) return look_at_cell(question, T(0), T(0), T(0), out);
@@ -109,7 +113,8 @@ template <class T> POISE_LARGE_FN Verdict decide(const FamilySpec<T>& spec, cons
   return count == 0 ? Verdict::PROVED : Verdict::OPEN;
 }
 
-// Of a cell: the branches that are not ruled out in it, and those that exist and are inside the ranges all over it.
+// For a cell: the branches that are not excluded in it, and those that exist and are inside the ranges everywhere in
+// it.
 struct CellBranches { unsigned open, full; };
 
 template <class T>

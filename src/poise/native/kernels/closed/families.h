@@ -1,27 +1,32 @@
-// families.h: every branch of a chain of six joints whose axes stand in a way that has a closed form, with bounds.
+// families.h: every branch of a chain of six joints whose axes allow a closed form, with bounds.
 //
-// The chain is a product of turns and slides about axes as they stand at zero, A = E1(v1) ... E6(v6). Two families:
+// The chain is a product of rotations and translations about its axes at zero, A = E1(v1) ... E6(v6). Two families:
 //
-//   WRIST: the last three axes turn and meet in a point w. E1 E2 E3 w = A w is solved for the first three, whose plans are below, then
-//   R4 R5 R6 for the rest. Pieper, "The kinematics of manipulators under computer control", 1968.
-//   PLANAR: axes 2, 3, 4 turn and are parallel, 5 and 6 turn and meet: the arms of Universal Robots. Elias and Wen, "IK-Geo", 2022.
+//   WRIST: the last three axes are revolute and intersect in a point w. E1 E2 E3 w = A w is solved for the first
+//   three, whose plans are below, then R4 R5 R6 for the rest. Pieper, "The kinematics of manipulators under computer
+//   control", 1968.
+//   PLANAR: axes 2, 3, 4 are revolute and parallel, 5 and 6 are revolute and intersect: the arms of Universal Robots.
+//   Elias and Wen, "IK-Geo", 2022.
 //
-// A chain whose first three axes meet is of the first family read backwards (E6^-1 ... E1^-1); so is 3, 4, 5 parallel of the second.
+// A chain whose first three axes intersect is of the first family in reverse (E6^-1 ... E1^-1), and one with 3, 4, 5
+// parallel of the second.
 //
-// The bounds. A is known within an angle and its `center` within a distance. Every step passes what it does not know on to the next, by
-// the triangle inequality: a turn about k that is off by s moves a point by at most s times its distance from the axis, and the rotation
-// by at most s. So each joint of each pose whose A is within those errors lies in at +- slack of some branch, or that branch's
-// equation has no answer for any of them. A branch is dropped only where an equation has none, or where a whole at +- slack is outside
-// the joint's range: where nothing is left, no pose exists. `room` stands for rounding: a hundred thousand times what a few dozen
-// operations in double can lose.
+// The bounds. A is known within an angle and its `center` within a distance. Every step propagates its uncertainty to
+// the next by the triangle inequality: a rotation about k with the error s moves a point by at most s times its
+// distance from the axis, and the rotation by at most s. So each joint of each pose whose A is within these errors lies
+// in at +- slack of some branch, or that branch's equation has no solution for any of them. A branch is dropped only if
+// an equation has no solution, or if the whole interval at +- slack is outside the joint's range: if nothing is left,
+// no pose exists. `room` is a margin for rounding: a hundred thousand times the loss of a few dozen operations in
+// double.
 //
-// Where a joint before or behind the six moves, all is known to the second order (flow_cell.h): the same walk with other numbers.
+// If a joint before or after the six moves, everything is known to second order (flow_cell.h): the same walk with other
+// numbers.
 #pragma once
 #include "kernels/closed/wrist.h"
 
 namespace poise {
 
-// 2 and 3 are parallel: they keep the height of a point along them, which decides the first joint
+// 2 and 3 are parallel: they preserve the height of a point along them, which determines the first joint
 template <class K, class F>
 POISE_FN bool walk_parallel_last(FamilyWalk<K>& walk, const typename K::Point& w_t, F&& visit) {
   using T = typename K::Real;
@@ -38,7 +43,8 @@ POISE_FN bool walk_parallel_last(FamilyWalk<K>& walk, const typename K::Point& w
       across(h, one.h, side);
       off = error + w.leaf.turn[0].slack * norm(side);
     } else {
-      // |x - p2| = |w_t - E1 p2|, and the height over p2 is that of the wrist: no error of the first turn but for p2's own distance
+      // |x - p2| = |w_t - E1 p2|, and the height over p2 is that of the wrist: no error of the first rotation except
+      // for p2's own distance
       difference_of(two.p, one.p, d);
       across(one.h, d, side);
       const T lever = w.leaf.turn[0].slack * norm(side) + error;
@@ -56,7 +62,7 @@ POISE_FN bool walk_parallel_last(FamilyWalk<K>& walk, const typename K::Point& w
   return walk_one(walk, 0, slide_by(along(h, d) - dot(h, e), dot(one.h, h), error), rest);
 }
 
-// 1 and 2 are parallel: the height along them decides the third joint
+// 1 and 2 are parallel: the height along them determines the third joint
 template <class K, class F>
 POISE_FN bool walk_parallel_first(FamilyWalk<K>& walk, const typename K::Point& w_t, F&& visit) {
   using T = typename K::Real;
@@ -76,7 +82,7 @@ POISE_FN bool walk_parallel_first(FamilyWalk<K>& walk, const typename K::Point& 
   return walk_one(walk, 2, slide_by(height - dot(one.h, e), dot(three.h, one.h), error), rest);
 }
 
-// 1 and 2 meet: the distance from there decides the third joint
+// 1 and 2 intersect: the distance from the intersection determines the third joint
 template <class K, class F>
 POISE_FN bool walk_meet_first(FamilyWalk<K>& walk, const typename K::Point& w_t, F&& visit) {
   using T = typename K::Real;
@@ -96,7 +102,7 @@ POISE_FN bool walk_meet_first(FamilyWalk<K>& walk, const typename K::Point& w_t,
   return walk_both(walk, 2, turns_of(distance_of(three.h, K::point(d), e, distance, error)), rest);
 }
 
-// 2 and 3 meet: the distance from there decides the first joint
+// 2 and 3 intersect: the distance from the intersection determines the first joint
 template <class K, class F> POISE_FN bool walk_meet_last(FamilyWalk<K>& walk, const typename K::Point& w_t, F&& visit) {
   using T = typename K::Real;
   const FamilyChain<T>& chain = walk.chain;
@@ -109,32 +115,33 @@ template <class K, class F> POISE_FN bool walk_meet_last(FamilyWalk<K>& walk, co
     const auto x = w.move_by(0, T(-1), w_t, moved);
     return walk_pair(w, 1, K::point(chain.center), x, T(0), error + moved, visit);
   };
-  // the same distance with the joint turned back: what is asked moves, and `meet` does not
+  // the same distance with the joint's motion inverted: the target moves, and `meet` does not
   const T back[3] = {-one.h[0], -one.h[1], -one.h[2]};
   if (one.slides) return walk_both(walk, 0, slides_of(back, away_from(w_t, chain.meet), distance, error), rest);
   difference_of(chain.meet, one.p, d);
   return walk_both(walk, 0, turns_of(distance_of(back, away_from(w_t, one.p), d, distance, error)), rest);
 }
 
-// three slides: a linear system
+// three translations: a linear system
 template <class K, class F> POISE_FN bool walk_gantry(FamilyWalk<K>& walk, const typename K::Point& w_t, F&& visit) {
   using T = typename K::Real;
   const FamilyChain<T>& chain = walk.chain;
   const auto d = away_from(w_t, chain.center);
   bool inside = true;
   for (int j = 0; j < 3 && inside; ++j) {
-    T n[3];  // the row of the inverse: across the other two
+    T n[3];  // the row of the inverse: perpendicular to the other two
     cross(chain.axes[(j + 1) % 3].h, chain.axes[(j + 2) % 3].h, n);
     inside = walk.put(j, slide_by(product_of(n, d), dot(n, chain.axes[j].h), walk.asked.center_error * norm(n)));
   }
   return inside && walk_wrist(walk, visit);
 }
 
-// The fourth joint of the planar family, what is left of the rotation about the parallel axes: R4 = (R2 R3)^T R1^T R R6^T R5^T.
+// The fourth joint of the planar family, the remaining rotation about the parallel axes: R4 = (R2 R3)^T R1^T R R6^T
+// R5^T.
 template <class K> POISE_FN bool put_fourth(FamilyWalk<K>& walk) {
   using T = typename K::Real;
   const T* h = walk.chain.axes[3].h;
-  // any vector across h: the unit vector that is least along it, made square
+  // any vector perpendicular to h: the unit vector least along it, made perpendicular
   const T x = absolute(h[0]), y = absolute(h[1]), z = absolute(h[2]);
   const T one = T(1), none = T(0);
   const T pick[3] = {select((x <= y) & (x <= z), one, none), select((y < x) & (y <= z), one, none),
@@ -149,7 +156,8 @@ template <class K> POISE_FN bool put_fourth(FamilyWalk<K>& walk) {
   return walk.put_last(3, onto(h, K::point(from), to, T(0), error * norm(from)));
 }
 
-// 2, 3 and 4 are parallel and 5 and 6 meet: the height of where they meet decides the first joint, the axis 5 and 6
+// 2, 3 and 4 are parallel and 5 and 6 intersect: the height of the intersection determines the first joint, the axis 5
+// and 6
 template <class K, class F> POISE_FN bool walk_planar(FamilyWalk<K>& walk, const typename K::Point& c_t, F&& visit) {
   using T = typename K::Real;
   const FamilyChain<T>& chain = walk.chain;
@@ -193,7 +201,7 @@ template <class K, class F> POISE_FN bool walk_planar(FamilyWalk<K>& walk, const
 
 constexpr unsigned all_branches = 0xffu;
 
-// Calls visit(leaf) for every branch that is left of a walk, at most 8, until it says true; returns whether it did.
+// Calls visit(leaf) for every remaining branch of a walk, at most 8, until it returns true; returns whether it did.
 template <class K, class F> POISE_LARGE_FN bool walk_plan_with(FamilyWalk<K>& walk, const F& visit) {
   using T = typename K::Real;
   const FamilyChain<T>& chain = walk.chain;
@@ -214,11 +222,12 @@ template <class K, class F> POISE_LARGE_FN bool walk_plan_with(FamilyWalk<K>& wa
     case PLAN_PLANAR:
       return walk_planar(walk, at, visit);
     default:
-      return true;  // nothing is known of it, so nothing is ruled out
+      return true;  // undetermined, so nothing is excluded
   }
 }
 
-// The same through a reference to `visit` on the CPU, where a call costs nothing next to a branch; on the device it would.
+// The same through a reference to `visit` on the CPU, where a call is cheap compared with a branch; on the device it
+// would not be.
 template <class K, class F> POISE_FN bool walk_plan(FamilyWalk<K>& walk, F& visit) {
   if constexpr (on_device) {
     return walk_plan_with(walk, visit);
@@ -227,7 +236,7 @@ template <class K, class F> POISE_FN bool walk_plan(FamilyWalk<K>& walk, F& visi
   }
 }
 
-// Calls visit(leaf) for every branch of `wanted` that is not ruled out, until it says true; returns whether it did.
+// Calls visit(leaf) for every branch of `wanted` that is not excluded, until it returns true; returns whether it did.
 template <class T, class F> POISE_LARGE_FN bool walk_branches(const FamilyChain<T>& chain, const FamilyAsked<T>& asked,
                                                               int cuts, unsigned wanted, F&& visit) {
   FamilyWalk<Still<T>> walk{chain, asked, cuts, wanted, chain.plan == PLAN_GANTRY ? 1 : 3, {}};

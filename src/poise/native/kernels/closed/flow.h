@@ -1,10 +1,12 @@
-// flow.h: what a walk through a chain's branches is made of while the free joint moves: numbers and points known to the second order.
+// flow.h: the numbers of a walk through a chain's branches while the free joint moves: numbers and points known to
+// second order.
 //
-// Of a cell, the values of the free joint within `half` of its middle, every value is middle + half t with t from -1 to 1. A Flow is a number
-// that is at + rate t for every t, off by at most `off`; a FlowPoint is a point that is off by at most that distance. Sums, products and turns
-// pass on what they do not know by the triangle inequality and by Taylor's remainder of the second order: `off` shrinks with the
-// square of the cell. What is tolerated, and rounding, is not in them but in the slack of answers, as of still ones: it is a distance from
-// at + rate t for each t. Nothing is ever NaN: what cannot be bounded is off by half a turn, which says nothing.
+// In a cell, the values of the free joint within `half` of its midpoint, every value is middle + half t with t from -1
+// to 1. A Flow is a number that is at + rate t for every t, with an error of at most `off`; a FlowPoint is a point with
+// an error of at most that distance. Sums, products and rotations propagate their errors by the triangle inequality and
+// by the second-order Taylor remainder, so `off` shrinks with the square of the cell. Tolerances and rounding are not
+// part of them but of the slack of answers, as in still.h: a distance from at + rate t for each t. Nothing is ever NaN:
+// an unbounded angle has an error of half a turn, which excludes nothing.
 #pragma once
 #include "kernels/closed/still.h"
 
@@ -15,20 +17,22 @@ template <class T> struct FlowPoint { T at[3], rate[3], off; };
 template <class T> struct FlowKnown {
   Flow<T> at;
   T slack;
-  bool smooth;  // at and rate are the value and the slope in the middle
+  bool smooth;  // at and rate are the value and the slope at the midpoint
 };
 
-// Where in the cell a branch may exist inside the ranges (low to high), and where it surely does (from, to); in t.
+// The part of the cell in which a branch may exist inside the ranges (low to high), and in which it certainly does
+// (from, to); in t.
 template <class T> struct FlowSpan {
   T low, high, from, to;
-  bool smooth;  // so are all answers so far
+  bool smooth;  // whether all answers so far are certain too
 };
 
-// A number that must be from -1 to 1 for an equation to have answers; it is at most `under` below at + rate t and `over` above.
+// A number that must be in [-1, 1] for an equation to have solutions; it is at most `under` below at + rate t and
+// `over` above.
 template <class T> struct FlowExists { T at, rate, under, over; };
 
-// a cos v + b sin v = c: the direction of (a, b), in the middle and how it turns, and the cosine c / |a, b|, which is at most `under` less
-// and `over` more than it is. Where the direction is `lost` nothing is known.
+// a cos v + b sin v = c: the direction of (a, b), at the midpoint and its rate, and the cosine c / |a, b|, which is at
+// most `under` below and `over` above its value. If the direction is `lost`, nothing is known.
 template <class T> struct FlowEquation {
   T a, b, rate, off;
   Flow<T> cosine;
@@ -41,7 +45,7 @@ template <class T> struct FlowPair {
   bool certain;
 };
 
-// The product A is that of the middle, then moved about or along an axis: by sway t.
+// The product A is that of the midpoint, then moved about or along an axis by sway t.
 template <class T> struct FlowAsked : FamilyAsked<T> {
   T h[3], through[3], sway;
   bool slides;
@@ -81,7 +85,8 @@ template <class T> POISE_FN Flow<T> square_of(const Flow<T>& a) {
           a.rate * a.rate + a.off * (T(2) * absolute(a.at) + moved + absolute(a.rate))};
 }
 
-// The square root of q, which is off by at most `error` besides: at most `slack` from it. Where it may be 0 only its bounds are told.
+// The square root of q, which has an additional error of at most `error`: within `slack` of it. If it may be 0, only
+// its bounds are set.
 template <class T> POISE_FN Flow<T> root_of(const Flow<T>& q, T error, T& slack, bool& smooth) {
   const T moved = absolute(q.rate) + q.off, least = q.at - moved - error, at = square_root(maximum(q.at, T(0)));
   smooth = least > T(0.1) * q.at && q.at > T(0);
@@ -123,7 +128,7 @@ template <class T> POISE_FN FlowPoint<T> flat(const T* k, const FlowPoint<T>& x)
   out.off = x.off;
   return out;
 }
-// the product with the unit vector k
+// the cross product with the unit vector k
 template <class T> POISE_FN FlowPoint<T> crossed(const T* k, const FlowPoint<T>& x) {
   FlowPoint<T> out;
   cross(k, x.at, out.at);
@@ -131,7 +136,7 @@ template <class T> POISE_FN FlowPoint<T> crossed(const T* k, const FlowPoint<T>&
   out.off = x.off;
   return out;
 }
-// the part of x along the unit vector h; and the product with any vector
+// the part of x along the unit vector h; and the dot product with any vector
 template <class T> POISE_FN Flow<T> along(const T* h, const FlowPoint<T>& x) {
   return {dot(h, x.at), dot(h, x.rate), x.off};
 }
@@ -144,9 +149,10 @@ template <class T> POISE_FN Flow<T> square_length(const FlowPoint<T>& x) {
   return {dot(x.at, x.at), T(2) * dot(x.at, x.rate), rate * rate + rest};
 }
 
-// Of a vector that is `size` long in the middle and moves by at most `moved`: how far it can be from its first order, as a part of its length, along
-// itself and around. With z = 1 + w the ends, |log z - w| is at most |w|^2 / (2 (1 - |w|)), and so is ||z| - 1 - Re w|.
-constexpr double most_moved = 0.9;  // of its length; beyond it nothing is told
+// For a vector of length `size` at the midpoint that moves by at most `moved`: the largest deviation from its first
+// order, relative to its length, along itself and around. With z = 1 + w the end, |log z - w| is at most |w|^2 / (2 (1
+// - |w|)), and so is ||z| - 1 - Re w|.
+constexpr double most_moved = 0.9;  // of its length; beyond it there is no bound
 template <class T> POISE_FN T bend_of(T share) { return T(0.5) * share * share / (T(1) - share); }
 
 template <class T> POISE_FN Flow<T> length(const FlowPoint<T>& x) {
@@ -156,8 +162,9 @@ template <class T> POISE_FN Flow<T> length(const FlowPoint<T>& x) {
   return {size, dot(x.at, x.rate) * inverse, x.off + size * bend_of(moved * inverse)};
 }
 
-// A FlowPoint moved by a turn about h. Its middle has been turned; the rest of the turn is `rate` t, off by `off`. Rest and point together are
-// z + (turn) h x z, and what is left is at most half the square of the turn times what is across h.
+// A FlowPoint rotated about h. Its midpoint has been rotated; the rest of the rotation is `rate` t, with the error
+// `off`. Rest and point together are z + (turn) h x z, and the remainder is at most half the square of the rotation
+// times the part perpendicular to h.
 template <class T> POISE_FN void turn_rest(const T* h, T rate, T off, FlowPoint<T>& x) {
   T middle[3], slope[3];
   cross(h, x.at, middle);

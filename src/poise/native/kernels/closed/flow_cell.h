@@ -1,17 +1,18 @@
-// flow_cell.h: every branch of a transform while the free joint moves through a cell: where in it all joints are inside their ranges.
+// flow_cell.h: every branch of a transform while the free joint moves through a cell, with the part in which all joints
+// are inside their ranges.
 #pragma once
 #include "kernels/closed/flow_turns.h"
 #include "kernels/closed/question.h"
 
 namespace poise {
 
-// whether a joint may be inside its range somewhere in the cell; a span is cut to where it is
+// whether a joint may be inside its range somewhere in the cell; shortens a span to that part
 template <class T> POISE_FN bool stays(FlowSpan<T>& span, const FamilyAxis<T>& axis, const FlowKnown<T>& turn) {
   span.smooth = span.smooth && turn.smooth;
   if (!axis.slides && axis.half >= T(one_pi)) return true;
   const T at = turns_off(axis, turn.at.at), rate = turn.at.rate, off = turn.at.off + turn.slack;
   if (!axis.slides &&
-      absolute(at) + absolute(rate) + off >= T(2 * one_pi) - axis.half) {  // it may come back from the other end
+      absolute(at) + absolute(rate) + off >= T(2 * one_pi) - axis.half) {  // it may re-enter from the other end
     span.to = T(-2);
     return span.low <= span.high;
   }
@@ -23,7 +24,7 @@ template <class T> POISE_FN bool stays(FlowSpan<T>& span, const FamilyAxis<T>& a
   return span.low <= span.high;
 }
 
-// What the six joints are asked for while the free joint moves through the cell within `half` of `at`, to the second order.
+// The transform of the six joints while the free joint moves through the cell within `half` of `at`, to second order.
 template <class T> POISE_FN FlowAsked<T> flow_of(const FamilyQuestion<T>& question, T at, T half, bool exact = false) {
   const FamilySpec<T>& spec = question.spec;
   FlowAsked<T> asked;
@@ -43,8 +44,8 @@ template <class T> POISE_FN FlowAsked<T> flow_of(const FamilyQuestion<T>& questi
   return asked;
 }
 
-// Calls visit(leaf) for every branch of `wanted` that is not ruled out in a cell, until it says true; returns whether it did. Of each leaf the
-// span says where in the cell it may be inside, and where it surely is.
+// Calls visit(leaf) for every branch of `wanted` that is not excluded in a cell, until it returns true; returns whether
+// it did. The span of each leaf is the part of the cell in which it may be inside, and in which it certainly is.
 template <class T, class F>
 POISE_LARGE_FN bool walk_cell(const FamilyChain<T>& chain, const FlowAsked<T>& asked, unsigned wanted, F&& visit) {
   FamilyWalk<Flowing<T>> walk{chain, asked, 1, wanted, chain.plan == PLAN_GANTRY ? 1 : 3, {}};

@@ -1,4 +1,5 @@
-// flow_turns.h: the subproblems of a chain whose free joint moves, in the numbers of flow.h; and where in a cell their answers are inside.
+// flow_turns.h: the subproblems of a chain whose free joint moves, in the numbers of flow.h, and the parts of a cell in
+// which their answers are inside the ranges.
 #pragma once
 #include "kernels/closed/flow.h"
 
@@ -6,7 +7,7 @@ namespace poise {
 
 // ---------------------------------------------------------------------------------------------- equations
 
-// a and b are made of products as large as `scale`: of less than this part of it rounding decides the direction.
+// a and b are sums of products as large as `scale`: below this part of it rounding determines the direction.
 constexpr double shortest = 1e-7;
 
 template <class T> POISE_FN T sum_of(const T* x) { return absolute(x[0]) + absolute(x[1]) + absolute(x[2]); }
@@ -35,7 +36,8 @@ template <class T> POISE_FN FlowExists<T> exists_of(const FlowEquation<T>& line)
   return {line.cosine.at, line.cosine.rate, line.cosine.off + line.under, line.cosine.off + line.over};
 }
 
-// The arc cosine of what a line has, off by at most `slack` besides. Near -1 and 1 only its bounds are told, as of a line that stands still.
+// The arc cosine of a line, with an additional error of at most `slack`. Near -1 and 1 only its bounds are set, as for
+// a constant line.
 template <class T> POISE_FN Flow<T> arc_of(const FlowEquation<T>& line, T& slack, bool& smooth) {
   const Flow<T>& x = line.cosine;
   const T low = x.at - absolute(x.rate) - x.off - line.under, high = x.at + absolute(x.rate) + x.off + line.over;
@@ -74,7 +76,8 @@ POISE_FN FlowEquation<T> height_of(const T* h, const T* k, const FlowPoint<T>& p
 template <class T> POISE_FN FlowEquation<T> height_of(const T* h, const T* k, const FlowPoint<T>& p, T d, T error) {
   return height_of(h, k, p, Flowing<T>::number(d), error);
 }
-// Where a distance is much less than what it is between, its square loses more by rounding than it is off by: this part of theirs is added.
+// If a distance is much smaller than its vectors, its square loses more by rounding than its own error: this part of
+// theirs is added.
 constexpr double lost_part = 1e-14;
 
 template <class T>
@@ -89,7 +92,7 @@ template <class T> POISE_FN FlowEquation<T> distance_of(const T* k, const FlowPo
   return distance_of(k, p, q, Flowing<T>::number(d), error);
 }
 
-// The slides along k that bring x to the distance d from the origin, off by at most `error`.
+// The slides along k that bring x to the distance d from the origin, with an error of at most `error`.
 template <class T> POISE_FN FlowPair<T> slides_of(const T* k, const FlowPoint<T>& x, const Flow<T>& d, T error) {
   const Flow<T> q = square_of(d) - square_length(flat(k, x)), middle = T(-1) * along(k, x);
   const T far = most(d), wide = error * (T(2) * far + error) + T(lost_part) * (far * far + dot(x.at, x.at));
@@ -117,7 +120,7 @@ template <class T> POISE_FN Flow<T> leg_of(const FlowPoint<T>& side, T height, T
 
 // ---------------------------------------------------------------------------------------------- one vector onto another
 
-// how the direction of a vector across k turns about k
+// the rate at which the direction of a vector perpendicular to k rotates about k
 template <class T> struct FlowDirection {
   T rate, off, least;
   bool lost;
@@ -144,7 +147,7 @@ POISE_FN FlowKnown<T> onto(const T* k, const FlowPoint<T>& p, const FlowPoint<T>
   return {at, minimum(slack, T(one_pi)), !lost};
 }
 
-// Both are the same number, so what is left of the first order is the same too, and what bounds one bounds the other.
+// Both are the same number, so their first-order remainders are equal too, and a bound of one bounds the other.
 template <class T> POISE_FN void keep_root(const FlowSpan<T>& span, const FlowEquation<T>& line, FlowKnown<T>& answer) {
   T slack;
   bool smooth;
@@ -157,9 +160,9 @@ template <class T> POISE_FN void keep_root(const FlowSpan<T>& span, const FlowEq
 template <class T> POISE_FN T doubt_of(const FlowKnown<T>& answer) { return answer.at.off + answer.slack; }
 template <class T> POISE_FN T middle_of(const FlowKnown<T>& answer) { return answer.at.at; }
 
-// ---------------------------------------------------------------------------------------------- where in the cell
+// ---------------------------------------------------------------------------------------------- parts of the cell
 
-// keeps of low to high where a + b t is not positive
+// keeps the part of low to high in which a + b t is not positive
 template <class T> POISE_FN void keep_below(T a, T b, T& low, T& high) {
   if (a + absolute(b) <= T(0)) return;
   if (!(a - absolute(b) <= T(0))) {
@@ -172,7 +175,8 @@ template <class T> POISE_FN void keep_below(T a, T b, T& low, T& high) {
   }
 }
 
-// what is left of a span where a number that is off by at most `error` may be from `low` to `high`; false: nothing
+// shortens a span to the part in which a number with an error of at most `error` may be in [low, high]; false if it is
+// empty
 template <class T> POISE_FN bool reaches(FlowSpan<T>& span, const Flow<T>& x, T error, T low, T high) {
   const T off = x.off + error;
   keep_below(x.at - off - high, x.rate, span.low, span.high);
@@ -180,7 +184,7 @@ template <class T> POISE_FN bool reaches(FlowSpan<T>& span, const Flow<T>& x, T 
   return span.low <= span.high;
 }
 
-// what is left of a span where an equation has answers; false: nothing
+// shortens a span to the part in which an equation has solutions; false if it is empty
 template <class T> POISE_FN bool admits(FlowSpan<T>& span, const FlowExists<T>& x) {
   keep_below(x.at - x.under - T(1), x.rate, span.low, span.high);
   keep_below(-x.at - x.over - T(1), -x.rate, span.low, span.high);

@@ -1,4 +1,4 @@
-// form.h: a goal that asks for all of a transform, the closed form of its chain, and which numbers of a pose its joints read.
+// form.h: a goal with a whole transform, the closed form of its chain, and the indices of its joints in a pose.
 #pragma once
 #include "kernels/closed/decide.h"
 
@@ -18,12 +18,12 @@ template <class T> POISE_FN const FamilyAxis<T>& axis_of(const FamilySpec<T>& sp
   return six < 0 || six > 5 ? spec.free : spec.chain.axes[spec.backwards ? 5 - six : six];
 }
 
-// a joint's value inside its range, whole turns aside
+// a joint's value inside its range, up to whole turns
 template <class T> POISE_FN T inside_of(const FamilyAxis<T>& axis, T value) {
   return axis.middle + minimum(maximum(turns_off(axis, value), -axis.half), axis.half);
 }
 
-// what a goal with a closed form is asked for; `t` holds R and p, p from `origin`
+// the query of a goal with a closed form; `t` has R and p, with p relative to `origin`
 template <class T, class S> POISE_FN FamilyTarget<T> target_of(const S* t, const T* origin, const S* tolerance) {
   FamilyTarget<T> out;
   for (int k = 0; k < 9; ++k) out.R[k] = T(t[k]);
@@ -33,8 +33,8 @@ template <class T, class S> POISE_FN FamilyTarget<T> target_of(const S* t, const
   return out;
 }
 
-// Whether the center of the chain is farther from `meet`, or nearer, than the third joint can bring it, whatever the free joint: a proof
-// that takes no angle, and that most transforms out of reach have.
+// Whether the center of the chain is farther from `meet`, or nearer, than the third joint can bring it, for any free
+// joint: a proof without an angle, which applies to most unreachable transforms.
 template <class T> POISE_FN bool never_so_far(const FamilySpec<T>& spec, const FamilyTarget<T>& target) {
   return spec.free_joint != FREE_NONE && scan_of(question_of(spec, target)).count == 0;
 }

@@ -1,8 +1,9 @@
-// question.h: what a chain of a family is asked for, with its free joint known or nearly known.
+// question.h: a query about a chain of a family, with its free joint known exactly or within bounds.
 //
-// Chains of seven joints have a family once their first or last joint is held still; that joint is free. A question is a chain and a
-// transform, made ready once: what the six joints are asked for at any value of the free joint follows in a few operations. So do the
-// values of the free joint at which the third joint can bring the center to its distance: all others are ruled out before anything is tried.
+// Chains of seven joints have a family if their first or last joint is fixed; that joint is free. A question is a chain
+// and a transform, prepared once: the transform of the six joints at any value of the free joint follows in a few
+// operations. So do the values of the free joint at which the third joint can bring the center to its distance: all
+// others are excluded immediately.
 #pragma once
 #include "kernels/closed/families.h"
 
@@ -12,16 +13,16 @@ enum FreeJoint : int { FREE_NONE, FREE_FIRST, FREE_LAST };
 
 template <class T> struct FamilySpec {
   FamilyChain<T> chain;
-  int backwards;              // the chain is read from its end
+  int backwards;              // whether the chain is reversed
   int free_joint;             // of FreeJoint
-  FamilyAxis<T> free;         // its axis and range, in which it is scanned
-  T R0[9], p0[3];             // where the goal's point of the frame stands at zero
-  T point_error, turn_error;  // how far the true chain can be from this one, whatever its joints do
+  FamilyAxis<T> free;         // its axis, and the range of the scan
+  T R0[9], p0[3];             // the goal's point of the frame at zero
+  T point_error, turn_error;  // the largest deviation of the true chain from this one, for any joint values
   T nearest,
-      farthest;  // distance of the center from `meet` while the third joint is inside its range; negative: unknown
+      farthest;  // distance of the center from `meet` while the third joint is inside its range; negative if unknown
 };
 
-// what is asked, in the world
+// the target, in the world
 template <class T> struct FamilyTarget { T R[9], p[3], metres, radians; };
 
 template <class T> POISE_FN T distance_from_axis(const FamilyAxis<T>& axis, const T* x) {
@@ -43,16 +44,16 @@ template <class T> POISE_FN void place_back(const T* R, const T* p, const T* x, 
   rotate_back(R, d, out);
 }
 
-// The transform that the six joints shall make is C, with the motion F(u) of the free joint after it, F C, or before it, C F.
+// The transform of the six joints is C, with the motion F(u) of the free joint after it, F C, or before it, C F.
 template <class T> struct FamilyQuestion {
   const FamilySpec<T>& spec;
   T R[9], p[3];  // C
   T center[3],
-      seen[3];  // what the free joint moves of the center, and what it is compared with: |F center - seen| is its distance from `meet`
-  T lever[3];         // the tolerated turn is about there
-  T metres, radians;  // what is tolerated, and the chain's own errors
+      seen[3];  // the part of the center that the free joint moves, and its reference: |F center - seen| is its distance from `meet`
+  T lever[3];         // the centre of the tolerated rotation
+  T metres, radians;  // tolerances, and the chain's own errors
   T own, about;       // distances of `center` and `seen` from the free axis
-  T room;             // for rounding
+  T room;             // margin for rounding
   bool after;
 };
 
@@ -87,7 +88,7 @@ template <class T> POISE_FN FamilyQuestion<T> question_of(const FamilySpec<T>& s
   return out;
 }
 
-// F at a value: its rotation, and where it brings the origin
+// F at a value: its rotation, and the position to which it moves the origin
 template <class T> POISE_FN void motion_of(const FamilyQuestion<T>& question, T at, T* R, T* p) {
   const FamilyAxis<T>& free = question.spec.free;
   const T value = question.spec.backwards ? at : -at;
@@ -113,7 +114,7 @@ template <class T> POISE_FN void motion_of(const FamilyQuestion<T>& question, T 
   difference_of(free.p, p, p);
 }
 
-// What the six joints are asked for while the free joint is within `half` of `at`; `exact`: as if nothing were tolerated.
+// The transform of the six joints while the free joint is within `half` of `at`; `exact`: without tolerances.
 template <class T> POISE_FN FamilyAsked<T> ask_of(const FamilyQuestion<T>& question, T at, T half, bool exact = false) {
   const FamilySpec<T>& spec = question.spec;
   const bool moved = spec.free_joint != FREE_NONE;
@@ -155,15 +156,16 @@ template <class T> POISE_FN void joints_of(const FamilySpec<T>& spec, const Fami
   if (spec.free_joint != FREE_NONE) out[shift ? 0 : 6] = at;
 }
 
-// ---------------------------------------------------------------------------------------------- where the free joint can be
+// ---------------------------------------------------------------------------------------------- the range of the free
+// joint
 
-// The range in which the free joint is scanned; one whole turn where it has more.
+// The range in which the free joint is scanned; at most one whole turn.
 template <class T> POISE_FN void scanned_range(const FamilyAxis<T>& free, T& middle, T& half) {
   middle = free.middle;
   half = free.slides ? free.half : minimum(free.half, T(one_pi));
 }
 
-// The least and the most of a cos v + b sin v while a joint's turn v is inside its range.
+// The minimum and maximum of a cos v + b sin v while a joint's angle v is inside its range.
 template <class T> POISE_FN void bound_in_range(const FamilyAxis<T>& axis, T a, T b, T& least, T& most) {
   const T size = square_root(a * a + b * b), top = arc_tangent(b, a);
   T ends[2];
@@ -178,7 +180,7 @@ template <class T> POISE_FN void bound_in_range(const FamilyAxis<T>& axis, T a, 
   least = under ? -size : minimum(ends[0], ends[1]);
 }
 
-// Fills in which heights the last axis can have over the fourth, while the fifth joint is inside its range.
+// Sets the possible heights of the last axis over the fourth, while the fifth joint is inside its range.
 template <class T> POISE_FN void measure_fifth(FamilyChain<T>& chain) {
   const T *h4 = chain.axes[3].h, *h5 = chain.axes[4].h, *h6 = chain.axes[5].h;
   T n[3], least, most;
@@ -189,7 +191,8 @@ template <class T> POISE_FN void measure_fifth(FamilyChain<T>& chain) {
   chain.highest = along + most + T(2 * family_room);
 }
 
-// Fills in how near and how far the center can be from where the first two axes meet, while the third joint is inside its range.
+// Sets the possible distances of the center from the intersection of the first two axes, while the third joint is
+// inside its range.
 template <class T> POISE_FN void measure_third(FamilySpec<T>& spec) {
   const FamilyAxis<T>& three = spec.chain.axes[2];
   spec.nearest = spec.farthest = T(-1);
@@ -206,12 +209,12 @@ template <class T> POISE_FN void measure_third(FamilySpec<T>& spec) {
   spec.farthest = square_root(maximum(sum - T(2) * least, T(0)));
 }
 
-// intervals of the free joint outside of which nothing is
+// intervals of the free joint that contain every pose
 template <class T> struct FamilyScan {
-  static constexpr int most = 6;  // two arcs, each of which a range of a turn can cut into three
+  static constexpr int most = 6;  // two arcs, each of which a range of an angle can divide into three
   T low[most], width[most];
   int count;
-  T total;  // of all widths
+  T total;  // sum of the widths
 };
 
 // the part of the arc middle +- half that is inside the range of the free joint
@@ -252,7 +255,7 @@ template <class T> POISE_FN FamilyScan<T> scan_of(const FamilyQuestion<T>& quest
   const Line<T> line =
       distance_line(k, x, z, spec.farthest, maximum(spec.nearest - error, T(0)), spec.farthest + error);
   if (!line.found) return scan;
-  // from how far to how far of the middle, to the last digits: what is outside is never looked at
+  // the distances from the midpoint, to the last digits: nothing outside is ever searched
   const T pi = T(one_pi), k_size = line.size > T(tiny_length<T>()) ? T(1) / line.size : T(0);
   const T middle_turn = arc_tangent(line.b, line.a);
   const T least = (k_size > T(0) ? arc_cosine(line.high * k_size) : T(0)) - T(family_room);
@@ -269,7 +272,7 @@ template <class T> POISE_FN FamilyScan<T> scan_of(const FamilyQuestion<T>& quest
   return scan;
 }
 
-// Cell number `index` of about `cells` that cover the intervals; false: there are fewer.
+// Cell number `index` of about `cells` that cover the intervals; false if there are fewer.
 template <class T> POISE_FN bool cell_of(const FamilyScan<T>& scan, int cells, int index, T& at, T& half) {
   for (int i = 0; i < scan.count; ++i) {
     const T share = scan.total > T(0) ? scan.width[i] / scan.total * T(cells) : T(0);

@@ -1,15 +1,18 @@
-// still.h: what a walk through a chain's branches is made of while the free joint is held: plain numbers and points, or packs of them.
+// still.h: the numbers of a walk through a chain's branches while the free joint is fixed: plain numbers and points, or
+// packs of them.
 //
-// walk.h is written once, for kinds of numbers: these, and those of flow.h that move with the free joint. What a kind has are Number and
-// Point, Equation (a cos t + b sin t = c), Pair (its two answers), Answer (one, and its slack) and Span (where the free joint is meant).
+// walk.h is written once, for two kinds of numbers: these, and those of flow.h that move with the free joint. A kind
+// has Number and Point, Equation (a cos t + b sin t = c), Pair (its two answers), Answer (one, and its slack) and Span
+// (the values of the free joint).
 //
-// Of a pack every lane is a question of its own, and the walk goes where any of them goes: the Span says which are ruled out on the way.
+// Every lane of a pack is a separate query, and the walk continues while any lane does: the Span marks the excluded
+// lanes.
 #pragma once
 #include "kernels/closed/subproblems.h"
 
 namespace poise {
 
-// what the chain's product shall be, and how well it is known
+// the target of the chain's product, and its errors
 template <class T> struct FamilyAsked {
   T R[9], p[3];
   T turn_error;      // of R [rad]
@@ -23,7 +26,7 @@ template <class T> POISE_FN void difference_of(const T* a, const T* b, T* out) {
   for (int i = 0; i < 3; ++i) out[i] = a[i] - b[i];
 }
 
-// The lanes that are ruled out. Of a plain number there is nothing to keep: its walk ends.
+// The excluded lanes. A plain number needs none: its walk ends.
 template <class S, bool ABREAST = (ScalarTraits<S>::lanes > 1)> struct StillSpan {};
 template <class S> struct StillSpan<S, true> { mask_t<S> closed; };
 
@@ -53,7 +56,7 @@ template <class T> POISE_FN StillPoint<T> away_from(const StillPoint<T>& x, cons
 template <class T> POISE_FN StillPoint<T> moved_by(const StillPoint<T>& x, const T* p) {
   return {{x.at[0] + p[0], x.at[1] + p[1], x.at[2] + p[2]}};
 }
-// moved along h by an answer of a joint that slides
+// moved along h by the answer of a sliding joint
 template <class T> POISE_FN StillPoint<T> slid(const T* h, T sign, const Known<T>& by, const StillPoint<T>& x) {
   StillPoint<T> out;
   for (int i = 0; i < 3; ++i) out.at[i] = x.at[i] + sign * by.at * h[i];
@@ -88,7 +91,7 @@ POISE_FN StillPoint<T> turned(const T* h, T sign, T s, T c, const Known<T>&, con
   return out;
 }
 
-// what is asked: the rotation, its inverse, and where it brings a point
+// the target: the rotation, its inverse, and the position to which it moves a point
 template <class T> POISE_FN StillPoint<T> asked_turn(const FamilyAsked<T>& asked, const StillPoint<T>& x) {
   StillPoint<T> out;
   rotate(asked.R, x.at, out.at);
@@ -126,15 +129,15 @@ template <class T> POISE_FN Known<T> slide_by(T height, T slope, T error) {
   return {height / slope, error / absolute(slope)};
 }
 
-// an answer that stays with its root of an equation is known as well as the equation says
+// an answer that stays with its root of an equation is as certain as the equation
 template <class T> POISE_FN void keep_root(const StillSpan<T>&, const Line<T>& line, Known<T>& answer) {
   answer.slack = minimum(answer.slack, slack_of(line));
 }
 template <class T> POISE_FN T doubt_of(const Known<T>& answer) { return answer.slack; }
 template <class T> POISE_FN T middle_of(const Known<T>& answer) { return answer.at; }
 
-// The leg of a right triangle whose longest side is `whole`, off by at most `lever`, and whose other leg is `height`: and by how much it can
-// be off.
+// The leg of a right triangle whose hypotenuse is `whole`, with an error of at most `lever`, and whose other leg is
+// `height`; and the error of the result.
 template <class T> POISE_FN T leg_of(const StillPoint<T>& side, T height, T lever, T& off) {
   const T whole = length(side), low = maximum(whole - lever, T(0)), high = whole + lever;
   const T at = square_root(maximum(whole * whole - height * height, T(0)));
@@ -143,7 +146,7 @@ template <class T> POISE_FN T leg_of(const StillPoint<T>& side, T height, T leve
   return at;
 }
 
-// the first where the mask says so, else the second
+// the first where the mask is set, otherwise the second
 template <class M, class A> POISE_FN A choose(const M& first, const A& a, const A& b) {
   if constexpr (requires { first ? a : b; }) {
     return first ? a : b;
@@ -152,7 +155,7 @@ template <class M, class A> POISE_FN A choose(const M& first, const A& a, const 
   }
 }
 
-// rules out what is not good; whether anything is left
+// excludes lanes that are not good; returns whether any are left
 template <class S> POISE_FN bool keep_lanes(StillSpan<S>& span, const mask_t<S>& good) {
   if constexpr (ScalarTraits<S>::lanes == 1) {
     return good;
@@ -162,7 +165,7 @@ template <class S> POISE_FN bool keep_lanes(StillSpan<S>& span, const mask_t<S>&
   }
 }
 
-// whether a number that is off by at most `error` may be from `low` to `high`
+// whether a number with an error of at most `error` may be in [low, high]
 template <class T> POISE_FN bool reaches(StillSpan<T>& span, T x, T error, T low, T high) {
   return keep_lanes<T>(span, (x - error <= high) & (x + error >= low));
 }

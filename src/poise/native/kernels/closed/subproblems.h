@@ -1,13 +1,14 @@
 // subproblems.h: the canonical subproblems of closed-form inverse kinematics, with bounds.
 //
-// Each asks for the turns about an axis through the origin that bring a vector somewhere: onto another vector (Paden-Kahan 1), to a distance
-// from a point (3), to a height over a plane (called 4 by Elias and Wen); two turns one after the other are Paden-Kahan 2, put together of
-// 4 and 1. Paden, "Kinematics and control of robot manipulators", 1986; Kahan, "Lectures on computational aspects of geometry", 1983;
-// Elias and Wen, "IK-Geo", 2022.
+// Each asks for the rotations about an axis through the origin that bring a vector onto another vector (Paden-Kahan 1),
+// to a distance from a point (3), or to a height over a plane (called 4 by Elias and Wen); two consecutive rotations
+// are Paden-Kahan 2, composed of 4 and 1. Paden, "Kinematics and control of robot manipulators", 1986; Kahan, "Lectures
+// on computational aspects of geometry", 1983; Elias and Wen, "IK-Geo", 2022.
 //
-// What is given may be known only within a distance: `slack` of an answer then bounds how far from `at` the turn can be for any input
-// within that distance, so a turn outside at +- slack is no answer of any of them. Where a turn is not determined the slack is pi. Where
-// there is no answer, `found` is false and `at` is the turn that comes nearest. Nothing is ever NaN for finite input.
+// The input may be known only within a distance. The `slack` of an answer then bounds the deviation from `at` for any
+// input within that distance, so an angle outside at +- slack is not an answer for any of them. If an angle is
+// undetermined the slack is pi. If there is no answer, `found` is false and `at` is the nearest angle. Nothing is ever
+// NaN for finite input.
 //
 // Arithmetic by selects: float, double and packs.
 #pragma once
@@ -17,18 +18,18 @@ namespace poise {
 
 constexpr double one_pi = 3.1415926535897932385;
 
-// a turn [rad] (or a slide [m]) and how far from it the true one can be
+// an angle [rad] (or a translation [m]) and the bound of its error
 template <class S> struct Known { S at, slack; };
 
-// The two answers of what has two, as far before `middle` as behind it; they are one where it just touches. For every input within the
-// distances given they are from `least` to `widest` of the middle, and if it is `certain` there are two.
+// The two answers of an equation, symmetric about `middle`; they coincide at tangency. For every input within the given
+// distances they are `least` to `widest` from the middle, and if `certain` there are two.
 template <class S> struct TwoTurns {
   Known<S> turn[2];
   S middle, least, widest;
   mask_t<S> found, certain;
 };
 
-// Of these the device has one copy each: so many of them inlined are more code than it can fetch in time.
+// The device has one copy of each of these: inlined, they would exceed its instruction cache.
 template <class S> POISE_CALLED_FN S positive_atan2_of(S y, S x) { return positive_atan2(y, x); }
 template <class S> POISE_CALLED_FN void sine_cosine_of(S t, S& s, S& c) { sine_cosine(t, s, c); }
 
@@ -37,22 +38,23 @@ template <class S> POISE_FN S arc_tangent(S y, S x) {
   return select(y < S(real_t<S>(0)), S(real_t<S>(0)) - angle, angle);
 }
 
-// arc cosine of x, which is brought into [-1, 1]
+// arc cosine of x, clamped to [-1, 1]
 template <class S> POISE_FN S arc_cosine(S x) {
   using T = real_t<S>;
   const S one = S(T(1)), c = minimum(maximum(x, S(T(-1))), one);
   return positive_atan2_of(square_root((one - c) * (one + c)), c);
 }
 
-// A bound from above of the arc sine of x in [0, 1], without an angle: in its series x + x^3 / 6 + ... every term is positive, so from the
-// fifth power on they are at most x^5 times what they are together at 1. 2 % more than it is at 1 / 2, 0.05 % at 1 / 5.
+// An upper bound of the arc sine of x in [0, 1], without an angle: in its series x + x^3 / 6 + ... every term is
+// positive, so the terms from the fifth power on are at most x^5 times their sum at 1. It is 2 % too large at 1 / 2,
+// 0.05 % at 1 / 5.
 template <class S> POISE_FN S above_arc_sine(S x) {
   using T = real_t<S>;
   const S square = x * x;
   return x + x * square * (S(T(1.0 / 6.0)) + square * S(T(0.5 * one_pi - 7.0 / 6.0)));
 }
 
-// How far the direction of a vector of that length can turn if its end moves by `error`: a bound.
+// An upper bound of the rotation of a vector's direction if its end moves by `error`.
 template <class S> POISE_FN S swing_of(S error, S length) {
   using T = real_t<S>;
   const mask_t<S> any_way = error >= length;
@@ -62,7 +64,7 @@ template <class S> POISE_FN S swing_of(S error, S length) {
 
 template <class S> POISE_FN S norm(const S* a) { return square_root(dot(a, a)); }
 
-// out = x turned by t about the unit vector k
+// out = x rotated by t about the unit vector k
 template <class S> POISE_FN void turn_about(const S* k, S t, const S* x, S* out) {
   S s, c, w[3];
   sine_cosine(t, s, c);
@@ -72,14 +74,14 @@ template <class S> POISE_FN void turn_about(const S* k, S t, const S* x, S* out)
   for (int i = 0; i < 3; ++i) out[i] = c * x[i] + s * w[i] + along * k[i];
 }
 
-// the part of x across the unit vector k
+// the part of x perpendicular to the unit vector k
 template <class S> POISE_FN void across(const S* k, const S* x, S* out) {
   const S along = dot(k, x);
   POISE_UNROLL
   for (int i = 0; i < 3; ++i) out[i] = x[i] - along * k[i];
 }
 
-// a cos t + b sin t = c, where c is anything from `low` to `high`. Whether there is an answer takes no angle.
+// a cos t + b sin t = c, for any c from `low` to `high`. Whether there is an answer takes no angle.
 template <class S> struct Line {
   S a, b, c, low, high;
   S size;  // |a, b|
@@ -101,8 +103,9 @@ template <class S> POISE_FN Line<S> line_of(S a, S b, S c, S low, S high) {
   return out;
 }
 
-// How far acos(x) can be from acos(c) for x from `low` to `high` around c, all in [-1, 1]: bounds below and above, without an angle. With d the
-// difference, sin d and cos d are known; behind a quarter turn d = pi - asin(sin d) is at most pi - sin d.
+// The largest deviation of acos(x) from acos(c) for x from `low` to `high` around c, all in [-1, 1]: bounds below and
+// above, without an angle. With d the difference, sin d and cos d are known; beyond a quarter turn d = pi - asin(sin d)
+// is at most pi - sin d.
 template <class S> struct Spread { S below, above; };
 
 template <class S> POISE_FN Spread<S> spread_of_cosine(S c, S low, S high) {
@@ -146,7 +149,7 @@ template <class S> POISE_FN S slack_of(const Line<S>& line) {
   return select(none, S(T(one_pi)), minimum(maximum(spread.below, spread.above), S(T(one_pi))));
 }
 
-// Subproblem 1: the turn about k that brings p into the half plane of k and q; both may be off by so much.
+// Subproblem 1: the rotation about k that brings p into the half plane of k and q; both have errors.
 template <class S> POISE_FN Known<S> turn_onto(const S* k, const S* p, const S* q, S p_error, S q_error) {
   S a[3], b[3], n[3];
   across(k, p, a);
@@ -156,7 +159,8 @@ template <class S> POISE_FN Known<S> turn_onto(const S* k, const S* p, const S* 
   return {arc_tangent(dot(k, n), dot(a, b)), minimum(slack, S(real_t<S>(one_pi)))};
 }
 
-// Subproblem 4: the turns about k that bring p to the height d over the plane across h: h . R p = d, d off by at most `error`.
+// Subproblem 4: the rotations about k that bring p to the height d over the plane perpendicular to h: h . R p = d, d
+// with an error of at most `error`.
 template <class S> POISE_FN Line<S> height_line(const S* h, const S* k, const S* p, S d, S error) {
   S n[3];
   cross(k, p, n);
@@ -167,8 +171,8 @@ template <class S> POISE_FN TwoTurns<S> turn_to_height(const S* h, const S* k, c
   return turns_of(height_line(h, k, p, d, error));
 }
 
-// Subproblem 3: the turns about k that bring p to the distance d from q, d anything from `near` to `far`. Where the distance is much less
-// than p and q, what its equation is off by for that is less than what its terms lose by rounding: that is added.
+// Subproblem 3: the rotations about k that bring p to the distance d from q, for any d from `near` to `far`. If the
+// distance is much smaller than p and q, rounding of the terms exceeds the error of the equation: it is added.
 template <class S> POISE_FN Line<S> distance_line(const S* k, const S* p, const S* q, S d, S near, S far) {
   using T = real_t<S>;
   S n[3];
@@ -182,7 +186,7 @@ template <class S> POISE_FN TwoTurns<S> turn_to_distance(const S* k, const S* p,
   return turns_of(distance_line(k, p, q, d, maximum(d - error, S(real_t<S>(0))), d + error));
 }
 
-// The slides along the unit vector k that bring p to the distance d from q, d off by at most `error`.
+// The slides along the unit vector k that bring p to the distance d from q, d with an error of at most `error`.
 template <class S> POISE_FN TwoTurns<S> slide_to_distance(const S* k, const S* p, const S* q, S d, S error) {
   using T = real_t<S>;
   const S zero = S(T(0));
@@ -205,23 +209,24 @@ template <class S> POISE_FN TwoTurns<S> slide_to_distance(const S* k, const S* p
   return out;
 }
 
-// Subproblem 2: R(k1, first) R(k2, second) p = q, two answers; p and q off by so much. `second` has an equation of its own.
+// Subproblem 2: R(k1, first) R(k2, second) p = q, two answers; p and q have errors. `second` has its own equation.
 template <class S>
 POISE_FN Line<S> second_turn_onto(const S* k1, const S* k2, const S* p, const S* q, S p_error, S q_error) {
   return height_line(k1, k2, p, dot(k1, q), p_error + q_error);
 }
 
-// The first turn, by an equation of its own, k2 . R(-k1) q = k2 . p, whose bound does not pass through the second. R(k2, second) p =
-// R(-k1, first) q lies on one side of the plane of k1 and k2; in both equations the first of the two answers is on the side of k1 x k2, so
-// answers of the same place belong together. With inputs that are off this is so where both equations keep their answers apart.
+// The first rotation, by its own equation, k2 . R(-k1) q = k2 . p, whose bound does not depend on the second. R(k2,
+// second) p = R(-k1, first) q lies on one side of the plane of k1 and k2; in both equations the first of the two
+// answers is on the side of k1 x k2, so answers with the same index belong together. With uncertain inputs this holds
+// if both equations keep their answers apart.
 template <class S>
 POISE_FN Line<S> direct_first_turn(const S* k1, const S* k2, const S* p, const S* q, S p_error, S q_error) {
   const S back[3] = {S(real_t<S>(0)) - k1[0], S(real_t<S>(0)) - k1[1], S(real_t<S>(0)) - k1[2]};
   return height_line(k2, back, q, dot(k2, p), p_error + q_error);
 }
 
-// The first turn once the second is known; `direct` is the same by its own equation, and taken where it is known better and `apart` says
-// that both belong together.
+// The first rotation once the second is known; `direct` is the same by its own equation, and is used if its bound is
+// tighter and `apart` says that both belong together.
 template <class S> POISE_FN Known<S> first_turn_onto(const S* k1, const S* k2, const S* p, const S* q, S p_error,
                                                      S q_error, const Known<S>& second, const Known<S>& direct,
                                                      mask_t<S> apart) {

@@ -1,4 +1,5 @@
-// walk.h: a way through a chain's joints: what each was found to be, what follows for points and directions, and the choices between answers.
+// walk.h: a walk through a chain's joints: the answers so far, the resulting points and directions, and the choices
+// between answers.
 #pragma once
 #include "kernels/closed/still.h"
 
@@ -6,8 +7,8 @@ namespace poise {
 
 enum FamilyPlan : int {
   PLAN_PARALLEL_LAST,   // wrist; 2 and 3 are parallel
-  PLAN_MEET_FIRST,      // wrist; 1 and 2 meet
-  PLAN_MEET_LAST,       // wrist; 2 and 3 meet
+  PLAN_MEET_FIRST,      // wrist; 1 and 2 intersect
+  PLAN_MEET_LAST,       // wrist; 2 and 3 intersect
   PLAN_PARALLEL_FIRST,  // wrist; 1 and 2 are parallel
   PLAN_GANTRY,          // wrist; 1, 2 and 3 slide
   PLAN_PLANAR,          // 2, 3 and 4 are parallel, 5 and 6 meet
@@ -21,10 +22,10 @@ template <class T> struct FamilyAxis {
 
 template <class T> struct FamilyChain {
   FamilyAxis<T> axes[6];
-  T center[3];      // where the last three meet, or the last two
-  T meet[3];        // where two of the first three meet
+  T center[3];      // the intersection of the last three, or the last two
+  T meet[3];        // the intersection of two of the first three
   int plan, prune;  // prune: drop branches that are outside the ranges
-  T length;         // of the chain, for rounding
+  T length;         // of the chain: margin for rounding
   T lowest = T(-2),
     highest = T(2);  // height of the last axis over the fourth, h4 . R5 h6, while the fifth joint is inside its range
 };
@@ -33,11 +34,11 @@ template <class T, class K = Still<T>> struct FamilyLeaf {
   typename K::Answer turn[6];
   T sine[6], cosine[6];
   int branch;
-  mask_t<T> certain;  // it exists for everything within the errors
+  mask_t<T> certain;  // whether it exists for all inputs within the errors
   typename K::Span span;
 };
 
-// A reference to a function of a leaf. On the CPU a walk takes this, so that it is compiled once for all its callers.
+// A reference to a function of a leaf. On the CPU a walk takes this, so that it is compiled once for all callers.
 template <class Leaf> struct LeafVisitor {
   void* function;
   bool (*call)(void*, const Leaf&);
@@ -49,9 +50,9 @@ template <class Leaf, class F> POISE_FN LeafVisitor<Leaf> refer_to(F& function) 
 }
 
 constexpr double family_room = 1e-11;
-constexpr double product_room = 1e-14;  // of a product of two unit vectors that some turns have moved
+constexpr double product_room = 1e-14;  // of a product of two unit vectors after some rotations
 
-// how far a value is from the middle of its range, whole turns aside
+// the distance of a value from the middle of its range, up to whole turns
 template <class T> POISE_FN T turns_off(const FamilyAxis<T>& axis, T value) {
   const T off = value - axis.middle;
   if (axis.slides) return off;
@@ -59,12 +60,13 @@ template <class T> POISE_FN T turns_off(const FamilyAxis<T>& axis, T value) {
   return off - T(2 * one_pi) * ((turns + shift) - shift);
 }
 
-// how far the joint is outside its range whatever the turn within its slack [rad or m]; not positive: it may be inside
+// the least distance of the joint from its range for any value within its slack [rad or m]; not positive if it may be
+// inside
 template <class T> POISE_FN T excess_of_range(const FamilyAxis<T>& axis, const Known<T>& turn) {
   return absolute(turns_off(axis, turn.at)) - axis.half - turn.slack - T(family_room);
 }
 
-// whether it is inside for every turn within the slack
+// whether it is inside for every value within the slack
 template <class T> POISE_FN bool surely_inside(const FamilyAxis<T>& axis, const Known<T>& turn) {
   return excess_of_range(axis, Known<T>{turn.at, T(0)}) + turn.slack + T(4 * family_room) <= T(0) ||
          (!axis.slides && axis.half >= T(one_pi));
@@ -83,25 +85,25 @@ template <class K> struct FamilyWalk {
 
   const FamilyChain<T>& chain;
   const typename K::Asked& asked;
-  int cuts;         // pieces into which an answer that is hardly known is cut
-  unsigned wanted;  // the branches that are asked for, a bit each
-  int choices;      // between two answers that are still to come
+  int cuts;         // number of pieces for an uncertain answer
+  unsigned wanted;  // the requested branches, one bit each
+  int choices;      // between two answers that are still to be chosen
   FamilyLeaf<T, K> leaf;
 
-  // notes a joint; false if it is outside its range
+  // stores a joint; false if it is outside its range
   POISE_FN bool put(int joint, const Answer& turn) {
     if (!put_last(joint, turn)) return false;
     if (!chain.axes[joint].slides) sine_cosine_of(middle_of(turn), leaf.sine[joint], leaf.cosine[joint]);
     return true;
   }
 
-  // the same of a joint that nothing else depends on
+  // the same for a joint that no later step depends on
   POISE_FN bool put_last(int joint, const Answer& turn) {
     leaf.turn[joint] = turn;
     return !chain.prune || stays(leaf.span, chain.axes[joint], turn);
   }
 
-  // whether a branch that is asked for begins with this number, which has all choices but those that are still to come
+  // whether a requested branch begins with this number, which has all choices made so far
   POISE_FN bool wants(int branch) const {
     const int leaves = 1 << choices;
     return ((wanted >> (branch * leaves)) & ((1u << leaves) - 1u)) != 0u;
@@ -114,7 +116,8 @@ template <class K> struct FamilyWalk {
     return turned(axis.h, sign, leaf.sine[joint], leaf.cosine[joint], leaf.turn[joint], x);
   }
 
-  // a joint's motion applied to the point x, or its inverse; `moved` is the distance by which x moves at most while the joint is within its slack
+  // applies a joint's motion, or its inverse, to the point x; `moved` is the largest distance by which x moves while
+  // the joint is within its slack
   POISE_FN Point move_by(int joint, T sign, const Point& x, T& moved) const {
     const FamilyAxis<T>& axis = chain.axes[joint];
     const Answer& turn = leaf.turn[joint];
@@ -130,20 +133,21 @@ template <class K> struct FamilyWalk {
   POISE_FN T rotation_slack(int joint) const { return chain.axes[joint].slides ? T(0) : leaf.turn[joint].slack; }
 };
 
-// an answer that lies somewhere in a piece around it
+// an answer somewhere in a piece around it
 template <class T> POISE_FN Known<T> piece_of(const TwoTurns<T>& two, int side, int index, T width) {
   const T from = two.least + width * (T(index) + T(0.5));
   return {two.middle + (side ? from : -from), T(0.5001) * width};
 }
 
-// into how many pieces a pair is cut: of about so many hundredths
+// the number of pieces of a pair, each about this many hundredths wide
 template <class T> POISE_FN int pieces_of(const TwoTurns<T>& two, int cuts) {
   const T spread = two.turn[0].slack * T(100);
   return spread > T(1) ? (spread < T(cuts) ? static_cast<int>(spread) : cuts) : 1;
 }
 
-// Runs `then` for both answers of a joint. Near where the two are one, each is hardly known; cut into pieces, what follows from each
-// piece is known better. `then` is told whether the answers stay apart for everything within the errors; a piece has no root to stay with.
+// Runs `then` for both answers of a joint. Where the two nearly coincide, each is uncertain; in pieces, the results of
+// each piece are more precise. `then` also gets whether the answers stay apart for all inputs within the errors; a
+// piece does not follow a root.
 template <class K, class F>
 POISE_FN bool walk_both(FamilyWalk<K>& walk, int joint, const typename K::Pair& two, F&& then) {
   using T = typename K::Real;
@@ -180,7 +184,7 @@ POISE_FN bool walk_both(FamilyWalk<K>& walk, int joint, const typename K::Pair& 
   return stop;
 }
 
-// keeps the root of an equation where that is meant
+// keeps the root of an equation if requested
 template <class K> POISE_FN void keep_root_where(const mask_t<typename K::Real>& meant, const typename K::Span& span,
                                                  const typename K::Equation& line, typename K::Answer& answer) {
   if (!any(meant)) return;
@@ -189,7 +193,7 @@ template <class K> POISE_FN void keep_root_where(const mask_t<typename K::Real>&
   answer = choose(meant, kept, answer);
 }
 
-// as walk_both with one answer
+// like walk_both with one answer
 template <class K, class F>
 POISE_FN bool walk_one(FamilyWalk<K>& walk, int joint, const typename K::Answer& turn, F&& then) {
   using T = typename K::Real;

@@ -1,12 +1,14 @@
-// wrist.h: what the plans of families.h are put together of: the wrist's last three joints, two turns about axes that meet, two about parallel ones.
+// wrist.h: parts of the plans of families.h: the wrist's last three joints, two rotations about intersecting axes, two
+// about parallel ones.
 #pragma once
 #include "kernels/closed/walk.h"
 
 namespace poise {
 
-// By how much h4 . R36 h6 can be off. To first order a turn of joint j by d changes it by d k_j . (h4 x forth), k_j its axis seen from the
-// fourth; what is left is at most half the square of all turns together. Near where h4 and R36 h6 are in line that is much less than
-// the sum of the turns, and less than what rounding takes from the product itself: that has its own room.
+// The error of h4 . R36 h6. To first order a rotation of joint j by d changes it by d k_j . (h4 x forth), k_j its axis
+// relative to the fourth; the remainder is at most half the square of all rotations together. If h4 and R36 h6 are
+// nearly collinear this is much less than the sum of the rotations, and less than the rounding of the product itself,
+// which has its own margin.
 template <class K> POISE_FN typename K::Real height_error(const FamilyWalk<K>& walk, const typename K::Point& forth,
                                                           typename K::Real sum) {
   using T = typename K::Real;
@@ -33,7 +35,7 @@ template <class K, class F> POISE_FN bool walk_wrist(FamilyWalk<K>& walk, F&& vi
   for (int j = 0; j < 3; ++j) forth = walk.turn_by(j, T(-1), forth);
   const T error =
       walk.asked.turn_error + walk.rotation_slack(0) + walk.rotation_slack(1) + walk.rotation_slack(2) + T(family_room);
-  // most branches end here: the fifth joint has no turn inside its range to such a height, which takes no angle
+  // most branches end here: no angle of the fifth joint inside its range gives such a height, which takes no angle
   const auto height = along(h4, forth);
   if (chain.prune && !reaches(walk.leaf.span, height, error, chain.lowest, chain.highest)) return false;
   const T off = height_error(walk, forth, error);
@@ -47,7 +49,7 @@ template <class K, class F> POISE_FN bool walk_wrist(FamilyWalk<K>& walk, F&& vi
   if (!admits(walk.leaf.span, fourth)) return false;
   const auto sixth = height_of(h5, h6, back, dot(h5, h4), error);
   if (!admits(walk.leaf.span, sixth)) return false;
-  T near[3], far[3];  // how far h6 and h4 are from the fifth axis
+  T near[3], far[3];  // distances of h6 and h4 from the fifth axis
   across(h5, h6, near);
   across(h5, h4, far);
   return walk_both(walk, 4, turns_of(fifth), [&](FamilyWalk<K>& w, const mask_t<T>& alone) {
@@ -64,8 +66,9 @@ template <class K, class F> POISE_FN bool walk_wrist(FamilyWalk<K>& walk, F&& vi
   });
 }
 
-// Two turns about axes through `meet` that bring the point `from` to `to`, then the wrist. The second turn has an equation of its own; so
-// has the first (subproblems.h), and it is taken where it is known better and the answers of both stay apart.
+// Two rotations about axes through `meet` that bring the point `from` to `to`, then the wrist. Both rotations have
+// their own equations (subproblems.h); the one of the first is used if its bound is tighter and the answers of both
+// stay apart.
 template <class K, class F> POISE_FN bool walk_pair(FamilyWalk<K>& walk, int first, const typename K::Point& from,
                                                     const typename K::Point& to, typename K::Real from_error,
                                                     typename K::Real to_error, F&& visit) {
@@ -89,8 +92,8 @@ template <class K, class F> POISE_FN bool walk_pair(FamilyWalk<K>& walk, int fir
   });
 }
 
-// Two turns about parallel axes `first` and `first + 1` that bring the point `from` to `to`; then what `next` does. The distance of
-// `to` from the first axis is `at`, off by at most `error`.
+// Two rotations about parallel axes `first` and `first + 1` that bring the point `from` to `to`, followed by `next`.
+// The distance of `to` from the first axis is `at`, with an error of at most `error`.
 template <class K, class F> POISE_FN bool walk_parallel(FamilyWalk<K>& walk, int first, const typename K::Point& from,
                                                         const typename K::Point& to, typename K::Real from_error,
                                                         typename K::Real to_error, const typename K::Number& at,

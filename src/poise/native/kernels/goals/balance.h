@@ -1,11 +1,13 @@
-// balance.h: goals of the centre of mass: at a place, or over the convex hull of the supports.
+// balance.h: goals of the centre of mass: at a position, or above the convex hull of the supports.
 //
-// Seen along `up`, the supports' points have a convex hull. For each of its edges, from point i to point j with the inward normal n,
+// Projected along `up`, the supports' points have a convex hull. For each of its edges, from point i to point j with
+// the inward normal n,
 //
 //   s = n . (c - p_i) >= margin
 //
-// is one row. The edge moves with its points: ds = n . (dc - (1 - t) dp_i - t dp_j), t where c falls on the edge. Fewer than three
-// corners (one foot's point, two points, points in a line) get four half-planes around them; those at the ends of a line turn with it.
+// is one row. The edge moves with its points: ds = n . (dc - (1 - t) dp_i - t dp_j), with t the projection of c onto
+// the edge. Fewer than three corners (one foot's point, two points, collinear points) get four half-planes around them;
+// those at the ends of a line rotate with it.
 #pragma once
 #include "kernels/body/mass.h"
 #include "kernels/goals/goals.h"
@@ -16,14 +18,14 @@ constexpr int most_supports = 32;
 
 template <class S> struct SupportEdge {
   int from, to;  // points
-  S normal[3];   // inward, across `up`
-  S push[2][3];  // how s changes with the two points, from and to
+  S normal[3];   // inward, perpendicular to `up`
+  S push[2][3];  // the derivatives of s by the two points, from and to
   S inside;      // s
 };
 
 template <class S> struct Hull {
   int n = 0;
-  S nearest = S(0);  // from the centre to the nearest place of its border
+  S nearest = S(0);  // from the centre to the nearest point of its border
   SupportEdge<S> edges[most_supports];
 };
 
@@ -32,7 +34,7 @@ template <class S> struct FlatPoint {
   int index;
 };
 
-// the corners of the hull, counter-clockwise (Andrew 1979); `points` are sorted in place. Returns how many.
+// the corners of the hull, counter-clockwise (Andrew 1979); `points` are sorted in place. Returns their number.
 template <class S> POISE_LARGE_FN int corners_of(FlatPoint<S>* points, int n, S smallest_area, FlatPoint<S>* corners) {
   for (int i = 1; i < n; ++i) {
     const FlatPoint<S> p = points[i];
@@ -59,7 +61,7 @@ template <class S> POISE_LARGE_FN int corners_of(FlatPoint<S>* points, int n, S 
   return n > 1 ? count - 1 : count;
 }
 
-// from (x, y) to the nearest place between two points
+// from (x, y) to the nearest point of a segment
 template <class S> POISE_FN S distance_to_side(S x, S y, const FlatPoint<S>& a, const FlatPoint<S>& b) {
   const S along_x = b.x - a.x, along_y = b.y - a.y, square = along_x * along_x + along_y * along_y;
   S t = square > S(0) ? ((x - a.x) * along_x + (y - a.y) * along_y) / square : S(0);
@@ -68,7 +70,7 @@ template <class S> POISE_FN S distance_to_side(S x, S y, const FlatPoint<S>& a, 
   return square_root(left_x * left_x + left_y * left_y);
 }
 
-// the half-plane of an edge of the given length along `way`; length 0: of a single point
+// the half-plane of an edge of the given length along `way`; length 0 for a single point
 template <class S> POISE_LARGE_FN void add_edge(const S* center, const S* points, int from, int to, const S* normal,
                                                 S length, const S* way, Hull<S>& hull) {
   SupportEdge<S>& edge = hull.edges[hull.n++];
@@ -101,7 +103,7 @@ template <class S> POISE_LARGE_FN void add_end(const S* center, const S* points,
   }
 }
 
-// the hull of n points (3 numbers each) as seen along `up`, with where the centre is; `scale` is the body's length
+// the hull of n points (3 numbers each) seen along `up`, with the centre; `scale` is the body's length
 template <class S>
 POISE_LARGE_FN void hull_of(const S* points, int n, const S* up, const S* center, S scale, Hull<S>& hull) {
   S right[3], ahead[3];
@@ -151,7 +153,7 @@ POISE_LARGE_FN void hull_of(const S* points, int n, const S* up, const S* center
   }
 }
 
-// where the centre of mass is, from the sums of mass.h
+// the centre of mass, from the sums of mass.h
 template <class S> POISE_FN void center_from(const S* total, S* center) {
   for (int k = 0; k < 3; ++k) center[k] = total[1 + k] / total[0];
 }
@@ -166,9 +168,10 @@ POISE_LARGE_FN void find_hull(const P& problem, const Goal& goal, const S* place
   hull_of(points, goal.n_points, target + 9, center, S(problem.scale), hull);
 }
 
-// How far the centre is from where every edge is kept: the least |d| with n_k . d >= margin - s_k for all k. Without a margin that is the
-// way to the border, which beyond a sharp corner is much longer than to any edge's line. With one it lies on the line of one edge or
-// where two meet, and there no edge pulls: d = sum of a_k n_k, a_k >= 0. Where the margin leaves no such place, the worst edge counts.
+// The distance of the centre from the region inside every edge: the least |d| with n_k . d >= margin - s_k for all k.
+// Without a margin that is the distance to the border, which beyond a sharp corner is much larger than to any edge's
+// line. With one, the nearest point lies on the line of one edge or at the intersection of two, with d = sum of a_k
+// n_k, a_k >= 0. If the margin leaves no such point, the worst edge counts.
 template <class S> POISE_LARGE_FN S distance_outside(const Hull<S>& hull, S margin, S rounding) {
   S worst = S(0), least = S(1e30);
   const auto kept = [&](const SupportEdge<S>& a, S x, const SupportEdge<S>& b, S y) {
@@ -200,7 +203,7 @@ template <class S> POISE_LARGE_FN S distance_outside(const Hull<S>& hull, S marg
   return out ? maximum(inset, hull.nearest) : inset;
 }
 
-// rows, errors and room of a goal on the centre of mass; the sums stand behind the placements
+// rows, errors and room of a goal on the centre of mass; the sums are stored after the placements
 template <class S, class P, class Goal>
 POISE_LARGE_FN void mass_residual(const P& problem, const Goal& goal, const S* placements, const S* target,
                                   real_t<S> per_scale, S* rows, S* errors, S* room) {

@@ -1,11 +1,11 @@
 // goals.h: residuals and Jacobian rows of goals.
 //
-// Every row is a wrench (force f, torque t) at one point of the world, acting on a frame and, for a goal relative to another
-// frame, with the opposite sign on that one: J[row, column] = f . linear + t . angular of the column's motion at the point. So
-// a goal never sees joint kinds and a joint never sees goals.
+// Every row is a wrench (force f, torque t) at one point of the world, acting on a frame and, for a goal relative to
+// another frame, with the opposite sign on that one: J[row, column] = f . linear + t . angular of the column's motion
+// at the point. So goals do not depend on joint kinds, nor joints on goals.
 //
-// Residuals are target minus current, times the weight; lengths are in units of `scale` (the body's L), so that bodies of
-// any size look alike to a solver.
+// Residuals are target minus current, times the weight; lengths are in units of `scale` (the body's L), so that a
+// solver treats bodies of any size alike.
 #pragma once
 #include "kernels/body/kinematics.h"
 
@@ -22,20 +22,20 @@ enum GoalOp : int {
   GOAL_PLANES = 7,
   GOAL_COM = 8,  // 8 and 9: balance.h
   GOAL_BALANCE = 9,
-  GOAL_CUSTOM = 10,  // rows that somebody else fills in
+  GOAL_CUSTOM = 10,  // rows that are filled in elsewhere
 };
 
-// the operations of this header: a frame's place, rotation or both
+// the operations of this header: a frame's position, rotation or both
 POISE_FN constexpr bool is_plain(int op) { return op == GOAL_POSITION || op == GOAL_ROTATION || op == GOAL_POSE; }
-// goals about all of the body's mass (balance.h)
+// goals that depend on all of the body's mass (balance.h)
 POISE_FN constexpr bool is_of_mass(int op) { return op == GOAL_COM || op == GOAL_BALANCE; }
 // goals between two frames, or a frame and something in the world (relations.h)
 POISE_FN constexpr bool is_relation(int op) { return !is_plain(op) && !is_of_mass(op) && op != GOAL_CUSTOM; }
-// goals that ask for a direction: three rows, of which the turn about it asks for nothing
+// goals with a target direction: three rows, in which rotation about it is free
 POISE_FN constexpr bool is_direction(int op) { return op == GOAL_ALIGN || op == GOAL_LOOK; }
 // goals whose only error is an angle
 POISE_FN constexpr bool is_angular(int op) { return op == GOAL_ROTATION || op == GOAL_ANGLE || is_direction(op); }
-// goals that ask for nothing over a range of what they measure; others do where they have Range targets
+// goals with zero cost over a range of their quantity; others have it with Range targets
 POISE_FN constexpr bool is_ranged(int op) {
   return op == GOAL_DISTANCE || op == GOAL_ANGLE || op == GOAL_PLANES || op == GOAL_BALANCE;
 }
@@ -43,17 +43,17 @@ POISE_FN constexpr bool is_ranged(int op) {
 template <class T> struct GoalSpec {
   int op;
   int frame;       // index into the problem's frames; the goal's point is folded into it
-  int base;        // frame that the target is given in, or -1 for the world
-  int first_row;   // where its rows start
-  int target;      // where its numbers start among the targets: R (9) then p (3)
-  int exact;       // use the exact derivative of the rotation's log: where some axes are free
-  T weight[6];     // [linear; angular]; 0 where a component is free
+  int base;        // frame of the target, or -1 for the world
+  int first_row;   // its first row
+  int target;      // index of its numbers among the targets: R (9) then p (3)
+  int exact;       // use the exact derivative of the rotation's log: if some axes are free
+  T weight[6];     // [linear; angular]; 0 for a free component
   T tolerance[2];  // metres, radians
-  int level = 0;   // 0 is served first
+  int level = 0;   // 0 has the highest priority
   int local = 0;   // position rows along the target's axes, not the world's
-  int ranged = 0;  // behind the target stand 6 lows and 6 highs: deviations from it that cost nothing
-  int n_rows = 0;  // of goals whose op does not say
-  int first_point = 0, n_points = 0;  // a balance's supports, among the problem's points
+  int ranged = 0;  // after the target come 6 lower and 6 upper bounds: deviations from it without cost
+  int n_rows = 0;  // for goals whose op does not determine it
+  int first_point = 0, n_points = 0;  // the supports of a balance, among the problem's points
   T axis[3] = {}, axis2[3] = {};      // on the frame, and on the base
 };
 
@@ -62,7 +62,7 @@ template <class Goal> POISE_FN constexpr int rows_of_goal(const Goal& goal) {
   return is_plain(goal.op) || is_direction(goal.op) ? 3 : goal.n_rows;
 }
 
-// how many of its rows ask for something
+// the number of its active rows
 template <class Goal> POISE_FN constexpr int count_asking_rows(const Goal& goal) {
   if (!is_plain(goal.op)) return is_direction(goal.op) ? 2 : goal.n_rows;
   int count = 0;
@@ -71,13 +71,13 @@ template <class Goal> POISE_FN constexpr int count_asking_rows(const Goal& goal)
   return count;
 }
 
-// What is left of e = target - current where the deviation -e may lie in [low, high]; exactly 0 inside.
+// The residual of e = target - current if the deviation -e may be in [low, high]; exactly 0 inside.
 template <class S> POISE_FN S beyond(S e, S low, S high) {
   return e + minimum(maximum(S(real_t<S>(0)) - e, low), high);
 }
 
-// From where to where a row with a range may move to be in it, in the row's own units: room[0] <= 0 <= room[1] where it rests inside.
-// Where the row is no range, room[0] > room[1] says so.
+// The interval in which a row with a range may move, in the row's own units: room[0] <= 0 <= room[1] inside the range.
+// If the row has no range, room[0] > room[1].
 template <class S> POISE_FN void note_room(S e, S low, S high, S weight, S* room) {
   if (!room) return;
   using T = real_t<S>;
@@ -86,10 +86,10 @@ template <class S> POISE_FN void note_room(S e, S low, S high, S weight, S* room
   room[1] = select(ranged, weight * (high + e), S(T(-1)));
 }
 
-// where a goal's frame is and where it should be
+// the current and the target placement of a goal's frame
 template <class S> struct GoalPlace {
   S R[9], p[3];                // now, in the world
-  S target_R[9], target_p[3];  // wanted, in the world
+  S target_R[9], target_p[3];  // target, in the world
 };
 
 template <class S, class Goal, class Frames> POISE_FN void place_goal(const Goal& goal, const Frames& frames,
@@ -123,7 +123,8 @@ template <class S> POISE_FN void rotation_error(const GoalPlace<S>& at, S* w) {
   log_of_matrix(M, w);
 }
 
-// Rows of a position: `apart` is target minus current in the world; `range` has 6 lows and 6 highs, if the goal is ranged.
+// Rows of a position: `apart` is target minus current in the world; `range` has 6 lower and 6 upper bounds, if the goal
+// has a range.
 template <class S, class Goal> POISE_FN void position_residual(const Goal& goal, const S* apart, const S* target_R,
                                                                const S* range, real_t<S> per_scale, S* rows, S* errors,
                                                                S* room) {
@@ -144,8 +145,8 @@ template <class S, class Goal> POISE_FN void position_residual(const Goal& goal,
   errors[0] = square_root(errors[0]);
 }
 
-// Residual rows of one goal and its plain errors: metres and radians over the components that have a weight.
-// Components are along world axes for positions and for full rotations, along the target's axes where axes are free.
+// Residual rows of one goal and its unweighted errors: metres and radians over the components with a weight. Components
+// are along world axes for positions and for full rotations, along the target's axes if axes are free.
 template <class S, class Goal> POISE_FN void goal_residual(const Goal& goal, const GoalPlace<S>& at,
                                                            real_t<S> per_scale, S* rows, S* errors,
                                                            const S* range = nullptr, S* room = nullptr) {
@@ -210,7 +211,7 @@ POISE_FN void goal_wrench(const Goal& goal, const GoalPlace<S>& at, real_t<S> pe
   if (goal.local) pull_locally(goal, at.target_R, per_scale, wrench.pulling);
   if (goal.op == GOAL_POSITION || !goal.exact) return;
 
-  // rows of R_target^T Jr^-1(w): the log changes by Jr^-1 under a turn of the frame in world axes
+  // rows of R_target^T Jr^-1(w): the derivative of the log by a rotation of the frame in world axes is Jr^-1
   S w[3];
   rotation_error(at, w);
   const S d = inverse_jacobian_term(dot(w, w));
@@ -224,7 +225,7 @@ POISE_FN void goal_wrench(const Goal& goal, const GoalPlace<S>& at, real_t<S> pe
   }
 }
 
-// the motion of `point` per unit velocity k of a primitive that q has placed, in world axes
+// the motion of `point` per unit velocity k of a placed primitive, in world axes
 template <class S, class P> POISE_FN void world_column(const P& primitive, int k, const S* q, const S* placement,
                                                        const S* point, S* linear, S* angular) {
   using T = real_t<S>;
@@ -285,7 +286,7 @@ template <class Goal> POISE_FN bool acts_plainly(const Goal& goal) {
   return is_plain(goal.op) && !goal.local && !goal.exact;
 }
 
-// adds sign * (rows of a goal that acts plainly) to column `out`
+// adds sign * (rows of such a goal) to column `out`
 template <class S, class Goal> POISE_FN void add_plain_column(const Goal& goal, real_t<S> per_scale, const S* linear,
                                                               const S* angular, real_t<S> sign, S* out) {
   int row = 0;

@@ -1,19 +1,19 @@
 // relations.h: goals between directions, distances and half-spaces; each row a wrench as in goals.h.
 //
 //   ALIGN     rotation vector from the body's axis to a direction              radians, 3 rows
-//   LOOK      the same, the direction being the way to a point                 radians, 3 rows
+//   LOOK      the same, with the direction towards a point                     radians, 3 rows
 //   DISTANCE  |p - p_base|, in a range                                         metres, 1 row
 //   ANGLE     angle between an axis of the frame and one of the base, in a range   radians, 1 row
 //   PLANES    n . p <= d, for each half-space                                  metres, 1 row each
 //
-// Rows of ALIGN and LOOK are exact where the residual is zero and in their product with it everywhere (the gradient); the bend of the
-// rotation vector across the residual is left out, as Gauss and Newton would.
+// Rows of ALIGN and LOOK are exact if the residual is zero, and their product with it (the gradient) is exact
+// everywhere; the curvature of the rotation vector across the residual is ignored, as in Gauss-Newton.
 #pragma once
 #include "kernels/goals/goals.h"
 
 namespace poise {
 
-// a unit vector across a
+// a unit vector perpendicular to a
 template <class S> POISE_FN void across(const S* a, S* out) {
   using T = real_t<S>;
   const mask_t<S> flat = absolute(a[2]) < S(T(0.7));
@@ -23,7 +23,7 @@ template <class S> POISE_FN void across(const S* a, S* out) {
   for (int k = 0; k < 3; ++k) out[k] = out[k] / length;
 }
 
-// the shortest turn from unit vector a to unit vector d: its axis, and its angle in [0, pi]
+// the shortest rotation from unit vector a to unit vector d: its axis, and its angle in [0, pi]
 template <class S> POISE_FN S shortest_turn(const S* a, const S* d, S* axis) {
   using T = real_t<S>;
   S n[3], any_way[3];
@@ -35,7 +35,7 @@ template <class S> POISE_FN S shortest_turn(const S* a, const S* d, S* axis) {
   return positive_atan2(s, dot(a, d));
 }
 
-// the direction that a frame should point in, and how far away what it looks at is (1 for a plain direction)
+// the target direction of a frame, and the distance of the point that it looks at (1 for a plain direction)
 template <class S, class Goal>
 POISE_FN S wanted_direction(const Goal& goal, const GoalPlace<S>& at, const S* target, S* d) {
   using T = real_t<S>;
@@ -49,7 +49,7 @@ POISE_FN S wanted_direction(const Goal& goal, const GoalPlace<S>& at, const S* t
   return length;
 }
 
-// rows, errors and room of a goal of this file; `target` are its numbers
+// rows, errors and room of a goal of this file; `target` has its numbers
 template <class S, class Goal> POISE_FN void relation_residual(const Goal& goal, const GoalPlace<S>& at,
                                                                const S* target, real_t<S> per_scale, S* rows, S* errors,
                                                                S* room) {
@@ -97,7 +97,7 @@ template <class S, class Goal> POISE_FN void relation_residual(const Goal& goal,
   rows[0] = weight * left;
 }
 
-// the rows' wrench at the goal's point; planes have their own below
+// the wrench of the rows at the goal's point; planes are below
 template <class S, class Goal> POISE_FN void relation_wrench(const Goal& goal, const GoalPlace<S>& at, const S* target,
                                                              real_t<S> per_scale, GoalWrench<S>& wrench) {
   using T = real_t<S>;

@@ -1,12 +1,12 @@
-// targets.h: a goal's twelve numbers (R, p) from the arrays in which people hold targets.
+// targets.h: converts arrays of targets to a goal's twelve numbers (R, p).
 #pragma once
 #include "kernels/goals/goals.h"
 
 namespace poise {
 
-constexpr double largest_length = 1e100;  // metres: squares of more would overflow
+constexpr double largest_length = 1e100;  // metres: squares of larger numbers would overflow
 
-// a rotation matrix to within rounding of six digits, made exact; false if it is none
+// a rotation matrix given to six digits, made exact; false if it is not a rotation
 template <class X, class S> POISE_FN bool read_rotation(const X* R, int stride, S* to) {
   using T = real_t<S>;
   S q[4], M[9];
@@ -23,16 +23,16 @@ template <class X, class S> POISE_FN bool read_rotation(const X* R, int stride, 
   return good;
 }
 
-// how many numbers a target of a goal has: a point, a rotation matrix, a transform
+// the size of a goal's target: a point, a rotation matrix, a transform
 POISE_FN constexpr int target_width(int op) { return op == GOAL_POSITION ? 3 : op == GOAL_ROTATION ? 9 : 16; }
 
-// lengths from the world's origin
+// whether lengths are measured from the world's origin
 struct WorldOrigin {
   POISE_FN double operator()(int) const { return 0.0; }
 };
 
-// A target given as target_width(op) numbers; what the goal does not ask for keeps what `to` holds. False if it is not one.
-// Positions are told from `origin`, which is taken off in double.
+// Reads a target of target_width(op) numbers; parts that the goal does not use stay as in `to`. False if it is invalid.
+// Positions are relative to `origin`, which is subtracted in double.
 template <class X, class S, class Origin = WorldOrigin>
 POISE_FN bool read_target(int op, const X* x, S* to, Origin origin = {}) {
   if (op == GOAL_POSITION) {

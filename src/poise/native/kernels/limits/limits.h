@@ -1,7 +1,7 @@
-// limits.h: rules that are never broken, beyond the joints' own ranges: each is a number that must not be negative, its gap.
+// limits.h: limits other than the joint ranges: each is a number that must not be negative, its gap.
 //
-//   pair      distance of two capsules of the body, less their radii and the wanted distance
-//   plane     height of a capsule's end over a half-space, less the radius ...
+//   pair      distance of two capsules of the body, minus their radii and the required distance
+//   plane     height of a capsule's end over a half-space, minus the radius ...
 //   segment   distance of a capsule from a capsule (or ball) of the world
 //   box       distance of a capsule from a box of the world
 //   cylinder  distance of a capsule from a cylinder of the world
@@ -41,16 +41,16 @@ template <class T> struct LimitSpec {
       second;     // capsules; or (plane) capsule and end; or (cone) cone and rule; or (coupled) terms [first, second)
   T numbers[16];  // plane: normal, offset; segment: two ends, radius; box: R, center, half sizes;
                   // cylinder: R, center, radius, half length; coupled: sign, bound;
-                  // carried: half sizes, of a box whose axes are told by the second capsule and the one behind it
-  T distance;     // clearance wanted [m]
+                  // carried: half sizes, of a box whose axes are given by the second capsule and the following one
+  T distance;     // required clearance [m]
 };
 
 template <class T> struct CoupledTerm {
-  int q_index, v_index;  // v_index -1: may not move
+  int q_index, v_index;  // v_index -1: fixed
   T factor;
 };
 
-// where a capsule of the body is, and a ball around its segment
+// the world segment of a capsule of the body, and its bounding sphere
 template <class T> struct PlacedCapsule { T ends[2][3], center[3], half; };
 
 template <class T> struct LimitList {
@@ -60,12 +60,12 @@ template <class T> struct LimitList {
   const ConeSpec<T>* cones = nullptr;
   const CoupledTerm<T>* terms = nullptr;
   int n_capsules = 0;
-  PlacedCapsule<T>* placed = nullptr;  // of the pose that place_capsules saw last
+  PlacedCapsule<T>* placed = nullptr;  // of the last pose in place_capsules
 };
 
-// two points that are nearest to each other, and what is between the surfaces there
+// the two nearest points, and the distance between the surfaces there
 template <class T> struct Contact {
-  T on_first[3], on_second[3], normal[3];  // the normal points from the second to the first
+  T on_first[3], on_second[3], normal[3];  // the normal points from the second body to the first
   T distance;
 };
 
@@ -113,7 +113,7 @@ POISE_LARGE_FN void nearest_of_segments(const T* a0, const T* a1, const T* b0, c
     for (int k = 0; k < 3; ++k) at.normal[k] = at.normal[k] / at.distance;
     return;
   }
-  cross(d1, d2, at.normal);  // they touch: any way across both
+  cross(d1, d2, at.normal);  // in contact: any direction perpendicular to both
   const T size = square_root(dot(at.normal, at.normal));
   if (size > T(1e-12) * square_root(a * e) && size > T(0)) {
     for (int k = 0; k < 3; ++k) at.normal[k] = at.normal[k] / size;
@@ -161,7 +161,7 @@ template <class T> POISE_FN T distance_from_solid(int op, const T* p, const T* s
   return op == LIMIT_CYLINDER ? distance_from_cylinder(p, size, normal) : distance_from_box(p, size, normal);
 }
 
-// A segment and a box or a cylinder: distance is convex along the segment, so thirds find its least point.
+// A segment and a box or a cylinder: the distance is convex along the segment, so ternary search finds its minimum.
 template <class T>
 POISE_LARGE_FN void nearest_to_solid(int op, const T* a, const T* b, const T* solid, Contact<T>& at) {
   const T *R = solid, *center = solid + 9, *size = solid + 12;
@@ -178,7 +178,7 @@ POISE_LARGE_FN void nearest_to_solid(int op, const T* a, const T* b, const T* so
   T low = T(0), high = T(1);
   const bool point = ends[0][0] == ends[1][0] && ends[0][1] == ends[1][1] && ends[0][2] == ends[1][2];
   for (int k = 0; k < 90 && !point;
-       ++k) {  // (2/3)^90 of the segment is below rounding, also where the distance has a corner
+       ++k) {  // (2/3)^90 of the segment is below rounding, also if the distance has a corner
     const T third = (high - low) / T(3), left = at_share(low + third), right = at_share(high - third);
     if (left <= right) high -= third;
     if (right <= left) low += third;
@@ -192,7 +192,7 @@ POISE_LARGE_FN void nearest_to_solid(int op, const T* a, const T* b, const T* so
   }
 }
 
-// A box that a frame carries, in the numbers of a box of the world. Two capsules without thickness tell where it is: from its center to
+// A box that a frame carries, in the numbers of a world box. Two capsules without radius define it: from its center to
 // the end of its x axis, and from the end of its y axis to that of its z axis.
 template <class T> POISE_FN void place_box(const LimitList<T>& limits, const LimitSpec<T>& limit, T* box) {
   const auto& first = limits.placed[limit.second].ends;
@@ -238,7 +238,8 @@ template <class T> POISE_FN bool is_solid(const LimitSpec<T>& limit) {
   return limit.op == LIMIT_BOX || limit.op == LIMIT_CYLINDER;
 }
 
-// What is surely between two surfaces [m]: the gap of the balls around them, or of a ball and a solid. Planes are exact anyway and need none.
+// A lower bound of the distance between two surfaces [m]: the gap of their bounding spheres, or of a bounding sphere and
+// a solid. Planes are exact and need none.
 template <class T> POISE_FN T least_contact(const LimitList<T>& limits, const LimitSpec<T>& limit) {
   const PlacedCapsule<T>& first = limits.placed[limit.first];
   const T radius = limits.capsules[limit.first].radius;
@@ -264,7 +265,7 @@ template <class T> POISE_FN T least_contact(const LimitList<T>& limits, const Li
   return square_root(dot(apart, apart)) - first.half - radius - size - limit.distance;
 }
 
-// where a limit between surfaces is nearest, and its gap [m]
+// the nearest points of a limit between surfaces, and its gap [m]
 template <class T> POISE_LARGE_FN T contact_of(const LimitList<T>& limits, const LimitSpec<T>& limit, Contact<T>& at) {
   const CapsuleData<T>& first = limits.capsules[limit.first];
   const auto& a = limits.placed[limit.first].ends;
@@ -295,23 +296,23 @@ template <class T> POISE_LARGE_FN T contact_of(const LimitList<T>& limits, const
   return at.distance - first.radius - radius - limit.distance;
 }
 
-// Whether the balls around two surfaces show that a limit is kept.
+// Whether the bounding spheres of two surfaces show that a limit is satisfied.
 template <class T> POISE_FN bool is_surely_kept(const LimitList<T>& limits, int i) {
   const LimitSpec<T>& limit = limits.specs[i];
   const bool balls = limit.op != LIMIT_CONE && limit.op != LIMIT_COUPLED && limit.op != LIMIT_PLANE;
   return balls && least_contact(limits, limit) > T(0);
 }
 
-// Whether least_contact is the gap itself: between two balls, or a ball and a solid.
+// Whether least_contact is the gap itself: between two spheres, or a sphere and a solid.
 template <class T> POISE_FN bool is_exact(const LimitList<T>& limits, const LimitSpec<T>& limit) {
   const bool ball = limits.placed[limit.first].half == T(0);
   if (limit.op == LIMIT_PLANE) return false;
   return ball && (is_solid(limit) || (limit.op == LIMIT_PAIR && limits.placed[limit.second].half == T(0)));
 }
 
-constexpr double near_enough = 0.35;  // body lengths: what is farther apart is only known to be
+constexpr double near_enough = 0.35;  // body lengths: beyond this only the lower bound is used
 
-// the gap of a limit; the capsules are placed
+// the gap of a limit, after placing the capsules
 template <class T, class P> POISE_LARGE_FN T gap_of(const P& problem, const LimitList<T>& limits, int i, const T* q) {
   const LimitSpec<T>& limit = limits.specs[i];
   if (limit.op == LIMIT_CONE) {
@@ -333,7 +334,7 @@ template <class T, class P> POISE_LARGE_FN T gap_of(const P& problem, const Limi
   return contact_of(limits, limit, at) / problem.scale;
 }
 
-// how the gap changes with the velocities: a row of n_v numbers
+// the derivative of the gap by the velocities: a row of n_v numbers
 template <class T, class P> POISE_LARGE_FN void row_of_limit(const P& problem, const LimitList<T>& limits, int i,
                                                              const T* q, const T* placements, T* row) {
   for (int c = 0; c < problem.n_v; ++c) row[c] = T(0);

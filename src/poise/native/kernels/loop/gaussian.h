@@ -1,10 +1,12 @@
-// gaussian.h: the step to the likeliest pose of a Gaussian over a chart, among those that serve the goals' rows to first order.
+// gaussian.h: the step to the most likely pose of a Gaussian over a chart, among those that satisfy the goals' rows to
+// first order.
 //
 //   dq = K p,   p = p0 + S A^T (A S A^T)^-1 (r - A p0),   A = J K,   p0 = m - x
 //
-// K = dv/dx, block by block. It is how a Gaussian with mean m and spread S is conditioned on what is known of it, and needs no inverse of
-// the spread. A joint that would leave its range becomes one more row: it goes to the end of the range and no further. Source: Huang,
-// Wang, Fratarcangeli, Yan and Pelachaud, Multi-variate Gaussian-based inverse kinematics, Computer Graphics Forum 36(8), 2017.
+// K = dv/dx, block by block. This conditions a Gaussian with mean m and covariance S on the rows, and needs no inverse
+// of the covariance. A joint that would leave its range becomes one more row, which moves it to the end of the range.
+// Source: Huang, Wang, Fratarcangeli, Yan and Pelachaud, Multi-variate Gaussian-based inverse kinematics, Computer
+// Graphics Forum 36(8), 2017.
 #pragma once
 #include "kernels/algebra/dense.h"
 #include "kernels/algebra/factor.h"
@@ -15,14 +17,15 @@ namespace poise {
 
 template <class S> struct GaussianView {
   ChartView<S> chart;
-  const int* place;   // of every coordinate: which number of the Gaussian it is, or -1 where that says nothing about it
-  const int* column;  // of every coordinate: the problem's velocity behind it, or -1
+  const int* place;   // for every coordinate: its index in the Gaussian, or -1 if it is not part of it
+  const int* column;  // for every coordinate: its velocity in the problem, or -1
   const S* mean;      // d
   const S* spread;    // d x d
-  const S* loose;     // of every coordinate that the Gaussian says nothing about: its spread, about where it is
+  const S* loose;     // for every coordinate that is not part of the Gaussian: its variance, about its current value
   int d;
 
-  // a diagonal posture beside it, or null. `spread` is then that of both, and what the Gaussian asks for counts `shrink` (d x d) of it
+  // a diagonal posture in addition, or null. `spread` is then that of both, and `shrink` (d x d) is the share of the
+  // Gaussian
   const S* shrink = nullptr;
   const S* pull = nullptr;    // the gain of each velocity of the problem
   const S* wanted = nullptr;  // n_q
@@ -30,21 +33,21 @@ template <class S> struct GaussianView {
 
 POISE_FN constexpr int most_gaussian_rows(int n_rows, int n_v) { return n_rows + n_v; }
 
-// numbers of memory that a step needs
+// the workspace of a step, in numbers
 POISE_FN constexpr int gaussian_room(int size, int n_turns, int n_rows, int n_v) {
   const int m = most_gaussian_rows(n_rows, n_v);
   return 3 * size + 9 * n_turns + 2 * m * size + m * (m + 1) + 3 * m + n_v;
 }
 
-// where a step keeps its numbers
+// the workspace of a step
 template <class S> struct GaussianWork {
-  S *x, *away, *step;  // the coordinates, how far the mean is from there, the step
+  S *x, *away, *step;  // the coordinates, their distance from the mean, the step
   S* inverse;          // K, 9 for each turn
   S *A, *AS;           // m x size
   S *gram, *factors;   // A S A^T and its Cholesky factors, packed
   S* pivots;
   S *asked, *answer;  // of each row
-  S* fixed;           // of each velocity: 1 where it goes to the end of its range
+  S* fixed;           // for each velocity: 1 if it moves to the end of its range
 };
 
 template <class S> POISE_FN GaussianWork<S> lay_out_gaussian(S* memory, int size, int n_turns, int n_rows, int n_v) {
@@ -79,7 +82,7 @@ POISE_FN void carry_row(const GaussianView<S>& g, const GaussianWork<S>& w, cons
   }
 }
 
-// the inner product with eight sums at a time, which a processor forms side by side
+// the inner product with eight sums at a time, which a processor computes in parallel
 template <class S> POISE_LARGE_FN S inner_wide(int n, const S* a, const S* b) {
   S sum[8] = {};
   const int whole = n - n % 8;
@@ -90,7 +93,7 @@ template <class S> POISE_LARGE_FN S inner_wide(int n, const S* a, const S* b) {
   return ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7]));
 }
 
-// out += the rows of the spread that the numbers of a row are about, times those, four at a time
+// out += the rows of the covariance that a row selects, times its numbers, four at a time
 template <class S> POISE_LARGE_FN void add_spread(const GaussianView<S>& g, const S* row, S* out) {
   const S* of[4] = {g.spread, g.spread, g.spread, g.spread};
   S share[4] = {};
@@ -149,7 +152,8 @@ template <class S> POISE_LARGE_FN void answer_rows(const GaussianView<S>& g, con
   }
 }
 
-// How far the pose is from what the posture alone asks for: m - x or, beside a diagonal one with gradient f per velocity,
+// The difference of the pose from the target of the posture alone: m - x or, with a diagonal posture with gradient f
+// per velocity,
 //
 //   B (m - x) - S K^T f      B: `shrink`
 template <class S, class P>
@@ -171,11 +175,11 @@ POISE_LARGE_FN void find_away(const P& problem, const GaussianView<S>& g, const 
   }
 }
 
-// What a step is to do: `serve` is the share of the goals' rows that it takes away, `likely` that of the way to what is likely; 1, or 0.
+// The parts of a step: `serve` is the share of the goals' rows to remove, `likely` that of the way to the mean; 1 or 0.
 template <class S> struct GaussianAim { S serve, likely; };
 
-// The step from q, whose Jacobian (column by column) and rows are given. `rounds`: how often joints that would leave their range are
-// fixed at its end, and the rest solved again.
+// The step from q, whose Jacobian (column by column) and rows are given. `rounds`: how often joints that would leave
+// their range are fixed at its end, and the rest solved again.
 template <class S, class P>
 POISE_LARGE_FN void gaussian_step(const P& problem, const GaussianView<S>& g, const S* q, const S* J, const S* rows,
                                   GaussianAim<S> aim, bool bounded, int rounds, const GaussianWork<S>& w, S* dq) {

@@ -1,4 +1,5 @@
-// gpu_call.h: the argument of the kernels of a batch, one block of bytes. bind/gpu.cpp publishes the layout, by which Python fills it.
+// gpu_call.h: the argument of the kernels of a batch, one block of bytes. bind/gpu.cpp exports the layout, and Python
+// fills it.
 #pragma once
 
 namespace poise {
@@ -14,8 +15,8 @@ struct DeviceCall {
   float* best;
   const float* seeds;
   int *counters, *hard,
-      *open;              // counters; rows given up by the first searches; those of them that no closed form decided
-  int rows, early, most;  // searches of a thread before a warp takes over, and in all
+      *open;              // counters; rows abandoned by the first searches; those of them that no closed form decided
+  int rows, early, most;  // searches per row by one thread before a warp takes over, and in all
 };
 
 template <int GOALS> struct GoalsCall : DeviceCall {

@@ -1,6 +1,6 @@
-// gpu_decide.h: closed forms in a GPU's passes: rows that searches have missed are proved out of reach, or reached, in double.
+// gpu_decide.h: closed forms on a GPU: rows that searches have missed are proved unreachable, or solved, in double.
 //
-// A problem type P says how many of its goals have a closed form (`P::n_closed`) and gives them (`P::closed(i)`).
+// A problem type P has the number of its goals with a closed form (`P::n_closed`) and the forms (`P::closed(i)`).
 #pragma once
 #include "kernels/closed/cells.h"
 #include "kernels/closed/form.h"
@@ -8,14 +8,14 @@
 
 namespace poise {
 
-// what form number i is asked for
+// the query of form number i
 template <class P, class T> POISE_FN FamilyTarget<T> asked_on_device(const P& problem, int i, const T* targets) {
   const auto& goal = problem.goals[P::closed(i).goal];
   const T origin[3] = {T(problem.origin(0)), T(problem.origin(1)), T(problem.origin(2))};
   return target_of<T>(targets + goal.target, origin, goal.tolerance);
 }
 
-// the joints of a form as a pose of the row, inside the ranges also when rounded
+// the joints of a form as a pose of the row, inside the ranges also after rounding
 template <class T, class Io>
 POISE_FN void store_joints(const ClosedForm<double>& form, const Io& io, int row, int width, const double* values) {
   for (int k = 0; k < form.joints; ++k) {
@@ -28,8 +28,8 @@ POISE_FN void store_joints(const ClosedForm<double>& form, const Io& io, int row
   }
 }
 
-// Rows that searches have missed, as a team decides them (closed/cells.h). next() gives them, -1 when there are no more; leave(row) takes
-// those of which nothing is said.
+// Rows that searches have missed, in the interface of closed/cells.h. next() provides them, -1 at the end; leave(row)
+// takes undecided ones.
 template <class P, class T, class Next, class Leave> struct MissedRows {
   const P& problem;
   const DeviceRows<T, P::n_goals>& io;
@@ -37,7 +37,7 @@ template <class P, class T, class Next, class Leave> struct MissedRows {
   Leave leave;
 
   POISE_FN int forms() const { return P::n_closed; }
-  // Where there is one form its number is a constant, and so is all of it: of the code only its own plan is left, with its axes folded in.
+  // With one form its index is a constant, so the compiler keeps only its own plan, with its axes folded in.
   POISE_FN static int number_of(int form) { return P::n_closed == 1 ? 0 : form; }
   POISE_FN static const ClosedForm<double>& form_of(int form) { return P::closed(number_of(form)); }
   POISE_FN double metres(int form) const { return problem.goals[form_of(form).goal].tolerance[0]; }
@@ -48,7 +48,7 @@ template <class P, class T, class Next, class Leave> struct MissedRows {
     load_targets(problem, io, row, targets);
     return question_of(form_of(form).spec, asked_on_device(problem, number_of(form), targets));
   }
-  // the free joint in the pose that the searches came to
+  // the free joint in the final pose of the searches
   POISE_FN double near(int row, int form) const {
     const ClosedForm<double>& closed = form_of(form);
     const int k = closed.spec.free_joint == FREE_FIRST ? 0 : closed.joints - 1;
@@ -58,7 +58,7 @@ template <class P, class T, class Next, class Leave> struct MissedRows {
   POISE_FN void store(int row, int form, const double* values) const {
     if (P::n_goals == 1) store_joints<T>(form_of(form), io, row, P::model_q, values);
   }
-  // a pose of one goal says nothing where there are others
+  // a pose of one goal decides nothing if there are others
   POISE_FN Verdict judge(Verdict verdict) const {
     return verdict == Verdict::FOUND && P::n_goals > 1 ? Verdict::OPEN : verdict;
   }
@@ -71,13 +71,13 @@ template <class P, class T, class Next, class Leave> struct MissedRows {
   }
 };
 
-// How many of some rows a team holds at once: few rows are shared by all teams.
+// The number of rows of a team: few rows are shared by all teams.
 POISE_FN int places_for(int rows, int teams) {
   const int share = (rows + teams - 1) / teams;
   return share < cell_rows ? share : cell_rows;
 }
 
-// A team decides rows until `next` gives no more, so many `places` at once, all threads together.
+// A team decides rows until `next` provides no more, `places` at a time, all threads together.
 template <class P, class T, class Team, class Next, class Leave>
 POISE_FN void decide_rows_together(const P& problem, const DeviceRows<T, P::n_goals>& io, CellMemory<double>& memory,
                                    Team team, int places, Next next, Leave leave) {

@@ -1,15 +1,15 @@
-// gpu_entry.h: a batch on a GPU: one thread one row, or a team of threads on the searches of one row.
+// gpu_entry.h: a batch on a GPU: one thread per row, or a team of threads on the searches of one row.
 //
-// Passes, none of which the host waits for:
-//   search_rows   persistent threads; each takes the next row when its own is done, and gives a row up after a few searches
-//   decide_rows   teams (a warp) take such rows, where a goal has a closed form (gpu_decide.h): most are done with it
-//   search_hard   a team takes what is left, a search a thread; the lowest search that reaches wins, as if run in order
-//   end_rows      every pose judged in double: errors, `reached`, proofs; before that taken on in double, where asked for
-// A batch too small to fill the device goes to the teams at once, which judge their rows themselves: one pass.
+// Passes, without synchronisation with the host:
+//   search_rows   persistent threads; each takes the next row when done, and abandons a row after a few searches
+//   decide_rows   teams (a warp) take such rows, if a goal has a closed form (gpu_decide.h), which decides most
+//   search_hard   a team takes the remaining rows, one search per thread; the lowest search that reaches wins
+//   end_rows      checks every pose in double: errors, `reached`, proofs; refines it in double first, if requested
+// A batch too small to fill the device goes directly to the teams, which check their rows themselves: one pass.
 //
-// A problem type P has its sizes as constants (n_q, n_v, n_rows, n_goals, n_primitives) and only the coordinates it needs;
-// `P::place(k)` says where coordinate k is among the model's. Teams, queues and memory come in as arguments, so that the same code
-// runs on a CPU, where the tests are.
+// A problem type P has its sizes as constants (n_q, n_v, n_rows, n_goals, n_primitives) and only the coordinates it
+// needs; `P::place(k)` is the index of coordinate k in the model. Teams, queues and memory are arguments, so that the
+// same code runs on a CPU, for tests.
 #pragma once
 #include "kernels/goals/targets.h"
 #include "kernels/loop/lanes.h"
@@ -25,7 +25,7 @@ enum : signed char {
   CODE_INVALID = 5
 };
 
-// a coordinate of the model that the problem does not hold, and the range into which it is brought back
+// a coordinate of the model that is not part of the problem, and the range to which it is clamped
 struct Idle {
   int place;
   double lower, upper;
@@ -42,14 +42,14 @@ template <class T, int GOALS> struct DeviceRows {
   int rows;
 
   T* q;
-  double* finished;  // poses taken on in double, if not null
+  double* finished;  // refined poses in double, if not null
   double* errors;
   bool* reached;
   signed char* codes;
   int* steps;
   int* searches;
-  float* best;     // 2 a row: how far outside, and the cost, of the best pose of the searches so far
-  const T* seeds;  // n_q for each search but the first; where P::relative(k), from the start
+  float* best;     // 2 per row: the distance outside the ranges, and the cost, of the best pose of the searches so far
+  const T* seeds;  // n_q for each search but the first; if P::relative(k), relative to the start
 };
 
 template <class P, class T> struct SearchMemory {
@@ -104,7 +104,7 @@ template <class P, class T, class Io> POISE_FN bool load_targets(const P& proble
   return good;
 }
 
-// the row's own start; quaternions made unit
+// the row's own start; quaternions are normalised
 template <class P, class T>
 POISE_FN bool load_start(const P& problem, const DeviceRows<T, P::n_goals>& io, int row, T* q) {
   T sum = T(0);
@@ -126,7 +126,7 @@ POISE_FN bool load_start(const P& problem, const DeviceRows<T, P::n_goals>& io, 
   return good;
 }
 
-// where search number `search` starts; false if the row's start is none
+// the start of search number `search`; false if the row's start is invalid
 template <class P, class T>
 POISE_FN bool load_seed(const P& problem, const DeviceRows<T, P::n_goals>& io, int row, int search, T* q) {
   const bool good = load_start(problem, io, row, q);
@@ -137,22 +137,22 @@ POISE_FN bool load_seed(const P& problem, const DeviceRows<T, P::n_goals>& io, i
   return good;
 }
 
-// a pose of the problem as one of the model: what the problem does not hold stays at the start, inside its range
+// a pose of the problem as one of the model: other coordinates stay at the start, inside their ranges
 template <class P, class T>
 POISE_FN void store_pose(const P&, const DeviceRows<T, P::n_goals>& io, int row, const T* q) {
   POISE_UNROLL_BODY
   for (int k = 0; k < P::n_q; ++k) io.q[static_cast<long long>(row) * P::model_q + P::place(k)] = q[k];
 }
 
-// a number brought into its range, in T and inside still: rounding may lead out of it by its last digit
+// a number clamped to its range, in T and still inside: rounding may exceed it by the last digit
 template <class T> POISE_FN T kept_inside(double x, const Idle& idle) {
   const T stored = T(minimum(maximum(x, idle.lower), idle.upper));
   const double at = double(stored),
-               digit = 7e-8 * absolute(at);  // between a half and one and a half of the last digit of a float
+               digit = 7e-8 * absolute(at);  // between half and one and a half of the last digit of a float
   return at > idle.upper ? T(at - digit) : at < idle.lower ? T(at + digit) : stored;
 }
 
-// what the problem does not hold; false if a number of it is not finite
+// copies the coordinates outside the problem; false if a number is not finite
 template <class P, class T> POISE_FN bool store_idle(const P&, const DeviceRows<T, P::n_goals>& io, int row) {
   bool good = true;
   for (int k = 0; k < P::n_idle; ++k) {
@@ -164,15 +164,15 @@ template <class P, class T> POISE_FN bool store_idle(const P&, const DeviceRows<
   return good;
 }
 
-// ---------------------------------------------------------------------------------------------- one thread one row
+// ---------------------------------------------------------------------------------------------- one thread per row
 
-// what a thread knows of its row besides the search
+// the state of a thread in addition to the search
 struct RowCount {
   int row, search, last, steps;
   float outside, cost;
 };
 
-// a row that cannot be read: its start where that is one
+// an invalid row: its start, if that is valid
 template <class P, class T>
 POISE_FN void store_invalid(const P& problem, const DeviceRows<T, P::n_goals>& io, int row, bool placed, T* q) {
   POISE_UNROLL_BODY
@@ -185,8 +185,8 @@ POISE_FN void store_invalid(const P& problem, const DeviceRows<T, P::n_goals>& i
   io.steps[row] = io.searches[row] = 0;
 }
 
-// Search `at.search` of row `at.row`, begun; false if the row cannot be read. One way for new rows and for further searches, so
-// that the threads of a warp that need either go it together.
+// Starts search `at.search` of row `at.row`; false if the row is invalid. New rows and further searches share this
+// path, so that the threads of a warp execute it together.
 template <class P, class T> POISE_FN bool begin_search(const P& problem, const DeviceRows<T, P::n_goals>& io,
                                                        int searches, SearchMemory<P, T>& memory, LaneState<T>& state,
                                                        RowCount& at) {
@@ -200,7 +200,7 @@ template <class P, class T> POISE_FN bool begin_search(const P& problem, const D
   return false;
 }
 
-// the end of a search: keeps its pose if it is the best of the row so far
+// ends a search: keeps its pose if it is the best of the row so far
 template <class P, class T> POISE_FN void keep_row(const P& problem, const DeviceRows<T, P::n_goals>& io,
                                                    const LaneState<T>& state, const Settings<T>& settings,
                                                    RowCount& at) {
@@ -216,7 +216,7 @@ template <class P, class T> POISE_FN void keep_row(const P& problem, const Devic
   }
 }
 
-// a search is over; true: the row has another one here
+// a search has ended; true if the row has another one in this thread
 template <class P, class T, class GiveUp>
 POISE_FN bool end_search(const P& problem, const Settings<T>& settings, const DeviceRows<T, P::n_goals>& io,
                          const LaneState<T>& state, int early, RowCount& at, GiveUp give_up) {
@@ -232,7 +232,7 @@ POISE_FN bool end_search(const P& problem, const Settings<T>& settings, const De
   return false;
 }
 
-// Rows until the queue is empty. `early` searches a row, then it is handed to `give_up`; `searches` in all.
+// Processes rows until the queue is empty: `early` searches per row, then it is passed to `give_up`; `searches` in all.
 template <int M, class P, class T, class Next, class GiveUp, class Team>
 POISE_FN void search_rows(const P& problem, const Settings<T>& settings, const Posture<T>& posture,
                           const DeviceRows<T, P::n_goals>& io, int early, int searches, Next next, GiveUp give_up,
@@ -250,7 +250,8 @@ POISE_FN void search_rows(const P& problem, const Settings<T>& settings, const P
         // ends: every round takes a row
       } while (at.row < io.rows && !begin_search(problem, io, searches, memory, state, at));
     }
-    // the threads of a team wait for each other here, so that they take the step together; those without a row step in vain
+    // the threads of a team synchronise here, so that they take the step together; those without a row step without
+    // effect
     if (team.lowest(at.row < io.rows) < 0) return;
     done = advance_lanes<M>(problem, settings, posture, memory.targets, P::fraction(), state);
   }
@@ -258,8 +259,8 @@ POISE_FN void search_rows(const P& problem, const Settings<T>& settings, const P
 
 // ---------------------------------------------------------------------------------------------- a team on one row
 
-// One thread of a team on searches first, first + 1, ... of one row; all threads of the team call it together. The lowest search
-// that reaches wins, once all before it are over: the answer is that of one search after the other.
+// One thread of a team on searches first, first + 1, ... of one row; all threads of the team call it together. The
+// lowest search that reaches wins, once all before it have ended: the result is that of a sequence of searches.
 template <int M, class P, class T, class Team>
 POISE_FN void search_row_together(const P& problem, const Settings<T>& settings, const Posture<T>& posture,
                                   const DeviceRows<T, P::n_goals>& io, int first, int searches, int row, Team team,
@@ -276,7 +277,7 @@ POISE_FN void search_row_together(const P& problem, const Settings<T>& settings,
       begin_lane(state, 0);
     }
     int winner = -1;
-    // ends: a search that is not finished makes a step, and at most max_steps of them
+    // ends: an unfinished search makes a step, and at most max_steps of them
     for (;;) {
       if (!finished) {
         finished = advance_lanes<M>(problem, settings, posture, memory.targets, P::fraction(), state);
@@ -286,7 +287,7 @@ POISE_FN void search_row_together(const P& problem, const Settings<T>& settings,
       const int open = team.lowest(!finished);
       if (open < 0 || (winner >= 0 && winner < open)) break;
     }
-    // the best of this round: the winner, or the lowest cost among those least outside
+    // the best of this round: the winner, or the lowest cost among those least outside the ranges
     const bool took_part = mine < last;
     const int best = winner >= 0 ? winner
                                  : team.least(took_part ? float(state.at.best_outside) : 1e38f,
@@ -310,7 +311,7 @@ POISE_FN void search_row_together(const P& problem, const Settings<T>& settings,
 
 // ---------------------------------------------------------------------------------------------- the end of a row
 
-// errors, `reached` and the code of a pose, judged in double
+// errors, `reached` and the code of a pose, computed in double
 template <class P, class T> POISE_FN void judge_row(const P& problem, const DeviceRows<T, P::n_goals>& io, int row,
                                                     const double* q, const double* targets, double* placements,
                                                     double* rows) {
@@ -336,7 +337,7 @@ template <class P, class T> POISE_FN void judge_row(const P& problem, const Devi
                                                    : code;
 }
 
-// a row that could not be read has no errors; true if it is one
+// an invalid row has no errors; true if it is one
 template <class P, class T> POISE_FN bool is_refused(const P&, const DeviceRows<T, P::n_goals>& io, int row) {
   if (io.codes[row] != CODE_INVALID) return false;
   POISE_UNROLL_BODY
@@ -359,7 +360,8 @@ template <class P, class T> POISE_FN void check_row(const P& problem, const Devi
   judge_row(problem, io, row, q, targets, placements, rows);
 }
 
-// Takes the pose on in double until the tolerances hold, which may be finer than T can tell, and writes it to `finished`.
+// Refines the pose in double until the tolerances hold, which may be finer than the precision of T, and writes it to
+// `finished`.
 template <int M, class P, class T> POISE_FN void finish_row(const P& problem, const Settings<double>& settings,
                                                             const Posture<double>& posture,
                                                             const DeviceRows<T, P::n_goals>& io, int row) {
@@ -373,7 +375,7 @@ template <int M, class P, class T> POISE_FN void finish_row(const P& problem, co
   load_pose(problem, io, row, memory.q);
   load_targets(problem, io, row, memory.targets);
   begin_lane(state, 0);
-  Settings<double> close = settings;  // so near, hardly any damping is needed, and it would slow the last digits
+  Settings<double> close = settings;  // this close, hardly any damping is needed, and it would slow the last digits
   close.damping_floor = minimum(settings.damping_floor, 1e-10);
   // ends: after max_steps steps
   while (!advance_lanes<M>(problem, close, posture, memory.targets, P::fraction(), state)) {}

@@ -1,20 +1,20 @@
-// lanes.h: the search of search.h for problems side by side: one on a GPU thread, N in the lanes of a pack.
+// lanes.h: the search of search.h for parallel problems: one on a GPU thread, N in the lanes of a pack.
 //
-// The steps, the residuals and the Jacobian are those of the single search; only its decisions are written again, with a mask in
-// place of every branch, because lanes decide differently. A lane that is done is given the next problem by the caller at once, so
-// that one hard problem does not hold its neighbours. Nothing that one lane computes depends on another: a problem has the same
-// answer whatever runs beside it.
+// The steps, residuals and Jacobian are those of the single search; only its decisions are rewritten, with a mask in
+// place of every branch, because lanes decide differently. The caller gives a finished lane the next problem at once,
+// so that one hard problem does not delay the others. Lanes are independent: a problem has the same result whatever
+// runs in the other lanes.
 //
-// A lane that was just given a start has not been evaluated. It takes a step of nothing with the others, and is judged then.
+// A lane with a new start has not been evaluated. It takes a zero step with the others, and is evaluated then.
 #pragma once
 #include "kernels/loop/search.h"
 
 namespace poise {
 
 template <class S> struct LaneState {
-  SearchState<S> at;  // memory, rows, cost; its own counters and flags are not used
+  SearchState<S> at;  // memory, rows, cost; its own counters and flags are unused
   S steps, idle, nudges, strength;
-  S fresh, reached, at_goal;  // 1 or 0: no evaluation yet; the best pose reaches; the last one does
+  S fresh, reached, at_goal;  // 1 or 0: not evaluated yet; the best pose reaches; the last one does
 };
 
 template <class S> POISE_FN mask_t<S> is_set(const S& flag) { return flag > S(real_t<S>(0.5)); }
@@ -23,7 +23,7 @@ template <class S> POISE_FN S as_flag(mask_t<S> m) { return select(m, S(real_t<S
 
 template <class S> POISE_FN mask_t<S> choose(mask_t<S> m, mask_t<S> a, mask_t<S> b) { return (m & a) | ((!m) & b); }
 
-// a new search in one lane, from the start that the caller has put into state.at.q
+// starts a new search in one lane, from the start in state.at.q
 template <class S> POISE_FN void begin_lane(LaneState<S>& state, int lane) {
   using T = real_t<S>;
   set_lane(state.steps, lane, T(0));
@@ -38,7 +38,7 @@ template <class S> POISE_FN void begin_lane(LaneState<S>& state, int lane) {
   set_lane(state.at.best_outside, lane, T(1e30));
 }
 
-// keep_best of search.h; gives the lanes that made real progress
+// keep_best of search.h; returns the lanes with real progress
 template <class S, class P> POISE_FN mask_t<S> keep_best_lanes(const P& problem, const Settings<real_t<S>>& settings,
                                                                const Posture<S>& posture, real_t<S> fraction,
                                                                LaneState<S>& state) {
@@ -75,7 +75,7 @@ template <class S, class P> POISE_FN mask_t<S> keep_best_lanes(const P& problem,
   return progress;
 }
 
-// judge of search.h: the lanes that are done
+// judge of search.h: returns the finished lanes
 template <class S, class P> POISE_FN mask_t<S> judge_lanes(const P& problem, const Settings<real_t<S>>& settings,
                                                            const Posture<S>& posture, real_t<S> fraction,
                                                            LaneState<S>& state) {
@@ -96,7 +96,7 @@ template <class S, class P>
 POISE_FN void nudge_lanes(const P& problem, const Settings<real_t<S>>& settings, LaneState<S>& state) {
   using T = real_t<S>;
   const S largest = longest_of(problem, state.at.dq);
-  if (!any(largest <= S(T(1e-7)))) return;  // no step of nothing is larger
+  if (!any(largest <= S(T(1e-7)))) return;  // no zero step is larger
   const mask_t<S> able = (!is_set(state.reached)) & (state.nudges < S(T(2))) & (!is_set(state.fresh));
   const mask_t<S> stuck = able & (largest <= step_of_nothing(state.at.cost));
   if (!any(stuck)) return;
@@ -117,8 +117,8 @@ POISE_FN void nudge_lanes(const P& problem, const Settings<real_t<S>>& settings,
   }
 }
 
-// One step of every lane; gives the lanes whose search is done. `fraction` of the tolerances counts as reached: 1 where the
-// arithmetic is that of the final check.
+// One step of every lane; returns the lanes whose search is finished. `fraction` of the tolerances counts as reached: 1
+// if the arithmetic is that of the final check.
 template <int M, class S, class P>
 POISE_FN mask_t<S> advance_lanes(const P& problem, const Settings<real_t<S>>& settings, const Posture<S>& posture,
                                  const S* targets, real_t<S> fraction, LaneState<S>& state) {
@@ -126,7 +126,7 @@ POISE_FN mask_t<S> advance_lanes(const P& problem, const Settings<real_t<S>>& se
   const S zero = S(T(0));
   const mask_t<S> fresh = is_set(state.fresh), at_goal = is_set(state.at_goal);
 
-  // the posture waits until the goals are reached
+  // the posture is inactive until the goals are reached
   const bool wished = posture.gain != nullptr && any(at_goal);
   state.at.strength = select(at_goal, state.strength, zero);
   propose_lm<M>(problem, settings, wished ? posture : Posture<S>{nullptr, nullptr}, targets, state.at);

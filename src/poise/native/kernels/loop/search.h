@@ -1,10 +1,10 @@
-// search.h: one search from one start, as a machine that can be stopped between its phases.
+// search.h: one search from one start, as a state machine that can be stopped between its phases.
 //
 //   EVALUATED --propose--> PROPOSED --take the step, evaluate--> EVALUATED ... DONE
 //
-// Nothing here calls out: recording, clocks, single-stepping and a user's own code happen between two calls of `advance`. Limits,
-// acceptance and stopping are the same for every method; a method only proposes a step (rules.h) or sweeps over the body
-// (sweeps.h). Every step is taken, also uphill ones, because that is how hard targets are found; the best pose is kept.
+// The search calls no other code: recording, clocks, single-stepping and user code run between two calls of `advance`.
+// Limits, acceptance and stopping are the same for every method; a method only proposes a step (rules.h) or sweeps over
+// the body (sweeps.h). Every step is taken, also uphill ones, because this solves hard targets; the best pose is kept.
 #pragma once
 #include "kernels/loop/step.h"
 
@@ -18,16 +18,16 @@ template <class T> struct Settings {
   int limits;  // LimitHandling
   T damping;   // lambda of damped methods; for lm: damping = damping * cost + damping_floor
   T damping_floor;
-  T reach;  // most radians (and, times L, metres) in one step
+  T reach;  // largest motion per step in radians (times L: metres)
   int max_steps;
-  int stall_steps;  // give up after so many steps without the cost falling below stall_ratio of the best
+  int stall_steps;  // stop after this many steps without the cost falling below stall_ratio of the best
   T stall_ratio;
   int rounds;     // times that joints are fixed and the step solved again
   T options[4];   // what else a method needs
   T gain = T(1);  // of a rule: the share of the error that a step is asked to remove
 };
 
-// what a search reads and writes; all memory belongs to the caller
+// the input and output of a search; all memory belongs to the caller
 template <class S> struct SearchState {
   S* q;        // n_q
   S* best_q;   // n_q
@@ -38,20 +38,20 @@ template <class S> struct SearchState {
   S* placements;    // 12 for each primitive
   S* J;             // n_rows * n_v, column by column
   S* dq;            // n_v
-  const S* origin;  // continuous mode: the start, from which no velocity may lead further than `span`; else null
+  const S* origin;  // continuous mode: the start, from which no velocity may move farther than `span`; otherwise null
   S span;
-  const S* window = nullptr;  // 2 for each velocity, in place of the span: how far back and on from the origin
+  const S* window = nullptr;  // 2 per velocity, instead of the span: largest motion backward and forward
   S* trial_rows = nullptr;    // n_rows
-  S* room = nullptr;          // 2 for each row where some goal has a range, see note_room
+  S* room = nullptr;          // 2 per row if a goal has a range, see note_room
   const S* bend =
-      nullptr;  // n_rows * n_v: how J changes along the step where no kernel knows it: custom goals, Halley's rule
+      nullptr;  // n_rows * n_v: the derivative of J along the step if no kernel computes it: custom goals, Halley's rule
   StepWorkspace<S> work;
-  S* extra;  // what a method asked for
+  S* extra;  // workspace of the method
   S cost, best_cost, best_posture, best_outside, damping, strength;
   S last_progress;  // the best cost when it last made real progress
   int steps, idle, nudges;
   bool best_reached;
-  bool at_goal;  // the pose that was evaluated last reaches
+  bool at_goal;  // whether the last evaluated pose reaches
   Phase phase;
   Outcome outcome;
 };
@@ -61,7 +61,7 @@ template <class S, class P> POISE_FN void copy_configuration(const P& problem, c
   for (int k = 0; k < problem.n_q; ++k) to[k] = from[k];
 }
 
-// sum of gain (q - wanted)^2: what the posture still asks for
+// sum of gain (q - wanted)^2: the remaining cost of the posture
 template <class S, class P> POISE_FN S posture_cost(const P& problem, const S* q, const Posture<S>& posture, S* work) {
   using T = real_t<S>;
   S cost = S(T(0));
@@ -92,7 +92,8 @@ template <class S, class P> POISE_FN void begin_search(const P&, SearchState<S>&
   state.damping = S(T(0));
 }
 
-// how far the worst joint is outside its range [rad, or of the scale]; a start may be, an answer may not while it can come back
+// the largest distance of a joint outside its range [rad, or relative to the scale]; allowed for a start, but not for
+// an answer if it can return
 template <class S, class P> POISE_FN S outside_of(const P& problem, const Settings<real_t<S>>& settings, const S* q) {
   using T = real_t<S>;
   S worst = S(T(0));
@@ -112,11 +113,11 @@ template <class S, class P> POISE_FN S outside_of(const P& problem, const Settin
   return worst;
 }
 
-// of two costs the one is less, and not by its last digits alone
+// whether one cost is lower than another by more than rounding
 template <class T> constexpr T less_by_more_than_rounding = T(1) - T(1e-14);
 
-// Keeps the pose if it is the best so far: first by how far it is outside the ranges, then by reaching, then by cost (or posture).
-// Returns whether that was real progress.
+// Keeps the pose if it is the best so far: first by its distance outside the ranges, then by reaching, then by cost (or
+// posture). Returns whether that was real progress.
 template <class S, class P> POISE_FN bool keep_best(const P& problem, const Settings<real_t<S>>& settings,
                                                     const Posture<S>& posture, SearchState<S>& state) {
   using T = real_t<S>;
@@ -149,7 +150,7 @@ template <class S, class P> POISE_FN bool keep_best(const P& problem, const Sett
   return progress;
 }
 
-// after an evaluation: stop, or go on?
+// after an evaluation: whether to stop or continue
 template <class S, class P> POISE_FN void judge(const P& problem, const Settings<real_t<S>>& settings,
                                                 const Posture<S>& posture, SearchState<S>& state) {
   using T = real_t<S>;
@@ -174,7 +175,7 @@ template <class S, class P> POISE_FN void judge(const P& problem, const Settings
   state.phase = state.outcome == Outcome::RUNNING ? Phase::EVALUATED : Phase::DONE;
 }
 
-// from where to where velocity c may lead from the origin
+// the interval in which velocity c may move from the origin
 template <class S, class P>
 POISE_FN void tether_of(const P& problem, const SearchState<S>& state, int c, S& low, S& high) {
   const S most = state.span * S(problem.freedoms[c].angular ? real_t<S>(1) : problem.scale);
@@ -182,15 +183,15 @@ POISE_FN void tether_of(const P& problem, const SearchState<S>& state, int c, S&
   high = state.window ? state.window[2 * c + 1] : most;
 }
 
-// a few units in the last place of a coordinate that was led `from` its origin, or of a turn: as far as rounding leads
+// a few units in the last place of a coordinate moved `from` its origin, or of a rotation: the error by rounding
 template <class S, class P> POISE_FN S rounding_of(const P& problem, const S* q, S from, int c) {
   using T = real_t<S>;
   const int at = problem.freedoms[c].q_index;
   return S(T(sizeof(T) == 8 ? 1e-15 : 5e-7)) * (at < 0 ? S(T(1)) : absolute(q[at]) + absolute(from));
 }
 
-// room for every velocity in this step: to its bounds, and no more than `reach`. At the end of its tether a velocity has none: what
-// rounding leaves there, to either side, must not decide how the step is made.
+// The room of every velocity in this step: to its bounds, and at most `reach`. At the largest allowed distance a
+// velocity has none: rounding there, to either side, must not affect the step.
 template <class S, class P> POISE_FN void find_room(const P& problem, bool bounded, S reach, SearchState<S>& state) {
   room_to_move(problem, state.q, bounded, reach, state.work);
   if (!state.origin) return;
@@ -209,7 +210,7 @@ template <class S, class P> POISE_FN void find_room(const P& problem, bool bound
   }
 }
 
-// A turn's rotation vector is at most pi times the vector part of its quaternion: that is soon known.
+// A rotation vector is at most pi times the vector part of its quaternion, which is cheap to check.
 template <class S, class P>
 POISE_FN bool surely_tied(const P& problem, const SearchState<S>& state, int v, const S* a, const S* b) {
   const S back[4] = {a[0], S(0) - a[1], S(0) - a[2], S(0) - a[3]};
@@ -223,7 +224,7 @@ POISE_FN bool surely_tied(const P& problem, const SearchState<S>& state, int v, 
   return true;
 }
 
-// whether the turn from the origin to `now` is no longer than the tether of its velocities, rounding aside
+// whether the rotation from the origin to `now` is within the span of its velocities, up to rounding
 template <class S, class P>
 POISE_FN bool is_tied(const P& problem, const SearchState<S>& state, int v, const S* from, const S* now) {
   const Coordinate one[1] = {{0, 0, 1}};
@@ -238,8 +239,8 @@ POISE_FN bool is_tied(const P& problem, const SearchState<S>& state, int v, cons
   return true;
 }
 
-// Makes the way of a ball joint from `was` shorter until it is no further outside its cone than it was, nor led too far from the origin:
-// what is allowed from there is no convex set of turns.
+// Shortens the motion of a ball joint from `was` until it is no farther outside its cone than before, nor too far from
+// the origin: the allowed rotations are not a convex set.
 template <class S, class P> POISE_LARGE_FN void stay_in_cone(const P& problem, const SearchState<S>& state,
                                                              const Coordinate& at, const S* was, S* now) {
   const Coordinate one[1] = {{0, 0, 1}};
@@ -259,8 +260,8 @@ template <class S, class P> POISE_LARGE_FN void stay_in_cone(const P& problem, c
   for (int k = 0; k < 4; ++k) now[k] = was[k];
 }
 
-// Steps of a ball joint about different axes do not add up to the turn that they lead to. So where it has been led too far from the origin,
-// it is put back to the nearest turn from there that is allowed. If that is outside its cone, only a part of the step is made.
+// Steps of a ball joint about different axes do not add up to the resulting rotation. So if it is too far from the
+// origin, it is moved to the nearest allowed rotation. If that is outside its cone, only a part of the step is made.
 template <class S, class P>
 POISE_LARGE_FN void tie_balls(const P& problem, const SearchState<S>& state, const S* before, bool bounded, S* q) {
   if (!state.origin) return;
@@ -288,7 +289,8 @@ POISE_LARGE_FN void tie_balls(const P& problem, const SearchState<S>& state, con
   }
 }
 
-// out <- q (+) dq, inside the ranges and, in continuous mode, no farther from the origin than a call may lead. out is not q.
+// out <- q (+) dq, inside the ranges and, in continuous mode, within the allowed distance from the origin. out is not
+// q.
 template <class S, class P> POISE_FN void take_tied_step(const P& problem, const SearchState<S>& state, const S* q,
                                                          const S* dq, bool bounded, S* out) {
   take_step(problem, q, dq, bounded, out);
@@ -300,14 +302,14 @@ POISE_FN void find_room(const P& problem, const Settings<real_t<S>>& settings, S
   find_room(problem, settings.limits != LIMITS_OFF, S(settings.reach), state);
 }
 
-// Levenberg-Marquardt with damping from the error (Chan and Lawrence 1988), bounded; state.J is there
+// Levenberg-Marquardt with damping from the error (Chan and Lawrence 1988), bounded; state.J is up to date
 template <int M, class S, class P> POISE_FN void step_lm(const P& problem, const Settings<real_t<S>>& settings,
                                                          const Posture<S>& posture, SearchState<S>& state) {
   find_room(problem, settings, state);
   state.damping = S(settings.damping) * state.cost + S(settings.damping_floor);
   const int rounds = settings.limits == LIMITS_CLAMP ? 0 : settings.rounds;
 
-  // at the goal the posture alone is left to improve: longer steps towards it while they pay, shorter when they do not
+  // at the goal only the posture is left to improve: longer steps while they succeed, shorter ones otherwise
   Posture<S> wish = posture;
   wish.strength = state.strength;
   bounded_step<M>(problem, state.q, state.J, state.rows, state.damping, wish, rounds, state.work, state.dq);
@@ -320,15 +322,15 @@ template <int M, class S, class P> POISE_FN void propose_lm(const P& problem, co
   step_lm<M>(problem, settings, posture, state);
 }
 
-// a turn by `wanted`, or as far back where there is little room for that
+// a rotation by `wanted`, or in the opposite direction if there is little room for it
 template <class S> POISE_FN S nudged(S wanted, S low, S high) {
   const S on = minimum(maximum(wanted, low), high);
   const S back = minimum(maximum(S(real_t<S>(0)) - wanted, low), high);
   return select(absolute(on) < minimum(S(real_t<S>(0.5)) * absolute(wanted), absolute(back)), back, on);
 }
 
-// Whether the pose that state.J belongs to is stationary as far as rounding can tell: no joint with room is pulled anywhere. A step from
-// there would be made of the last digits. find_room has been asked.
+// Whether the pose of state.J is stationary up to rounding: no joint with room has a gradient. A step from there would
+// consist of rounding. find_room has been called.
 template <class S, class P> POISE_LARGE_FN bool stands_still(const P& problem, const SearchState<S>& state) {
   using T = real_t<S>;
   for (int c = 0; c < problem.n_v; ++c) {
@@ -339,16 +341,17 @@ template <class S, class P> POISE_LARGE_FN bool stands_still(const P& problem, c
       size += column[k] * column[k];
     }
     const S low = state.work.low[c], high = state.work.high[c];
-    if (low > S(T(0)) || high < S(T(0))) return false;  // outside its range: it must come back
+    if (low > S(T(0)) || high < S(T(0))) return false;  // outside its range: it must return
     const bool blocked = pull > S(T(0)) ? !(high > S(T(0))) : !(low < S(T(0)));
     if (!blocked && pull * pull > S(T(1e-26)) * size * state.cost) return false;
   }
   return true;
 }
 
-// A missed goal and a step of nothing: the pose is stationary, such as a straight arm whose goal lies on its own line. Turn every joint
-// a little, each by its own amount, so that the next step sees a way; a true minimum comes back to itself. One at the end of its range
-// turns the other way: a knee bends to one side only. `state.work` has the room.
+// A missed goal and a zero step: the pose is stationary, such as a straight arm with a goal on its own line. Rotates
+// every joint a little, each by a different amount, so that the next step finds a descent; a true minimum returns to
+// itself. A joint at the end of its range rotates the other way: a knee bends to one side only. `state.work` is the
+// workspace.
 template <class S, class P>
 POISE_FN void nudge_if_stuck(const P& problem, const Settings<real_t<S>>& settings, SearchState<S>& state) {
   using T = real_t<S>;
@@ -358,7 +361,7 @@ POISE_FN void nudge_if_stuck(const P& problem, const Settings<real_t<S>>& settin
   find_room(problem, settings, state);
   POISE_UNROLL_BODY
   for (int c = 0; c < problem.n_v; ++c) {
-    // golden-ratio steps: no two joints turn alike, and the same every time
+    // golden-ratio steps: no two joints rotate equally, and the same every time
     const T spread = T((c + 1) * state.nudges) * T(0.6180339887498949);
     const T size = T(0.03) + T(0.04) * (spread - T(static_cast<int>(spread)));
     const T turn = problem.freedoms[c].angular ? size : size * problem.scale;
@@ -366,7 +369,7 @@ POISE_FN void nudge_if_stuck(const P& problem, const Settings<real_t<S>>& settin
   }
 }
 
-// takes the proposed step and looks where it led
+// takes the proposed step and evaluates the result
 template <class S, class P>
 POISE_FN void follow(const P& problem, const Settings<real_t<S>>& settings, const S* targets, SearchState<S>& state) {
   take_step(problem, state.q, state.dq, settings.limits != LIMITS_OFF, state.q);

@@ -6,15 +6,15 @@
 //
 //   dq = D^-1 (J^T y + b),   (J D^-1 J^T + damping I) y = r - J D^-1 b
 //
-// a system of n_rows unknowns: 6 for an arm, 24 for four hands and feet, linear cost in joints. Both terms carry the damping, so
-// as it vanishes the goals win strictly and the posture lives in their null space.
+// a system of n_rows unknowns: 6 for an arm, 24 for four hands and feet, at linear cost in the joints. Both terms are
+// multiplied by the damping, so as it vanishes the goals win strictly and the posture acts in their null space.
 //
-// Where rows outnumber velocities the primal system is the smaller one, and takes the dual's place.
+// If rows outnumber velocities, the primal system is smaller and is used instead.
 //
-// Bounds: solve freely, fix what leaves its range at the bound it would cross, take its effect out of r, solve again.
-// Starting every step free lets joints leave their bounds. In a corner the free step can lead out over several bounds at once, and all
-// who cross are fixed, though one of them would go back inside if the others were. So where the step comes to nothing, the joint that
-// is held against its own pull is let go (its multiplier has the wrong sign), and the step solved again.
+// Bounds: solve freely, fix joints that leave their range at the bound they would cross, subtract their effect from r,
+// solve again. Starting every step free lets joints leave their bounds. In a corner the free step can cross several
+// bounds at once, and all these joints are fixed, although one of them would move back inside if the others were fixed.
+// So if the step is zero, the joint with the wrong sign of its multiplier is released, and the step is solved again.
 #pragma once
 #include "kernels/algebra/blocks.h"
 #include "kernels/algebra/dense.h"
@@ -33,20 +33,22 @@ template <class S> struct StepWorkspace {
   S* low;        // n_v: room to the bounds
   S* high;       // n_v
 
-  // Many rows are solved in blocks (blocks.h) where these are given: A then has stride^2 numbers, L W * stride, pivots and y `tall`.
+  // Many rows are solved in blocks (blocks.h) if these are given: A then has stride^2 numbers, L W * stride, pivots and
+  // y `tall`.
   S* packed = nullptr;        // n_v * stride: J in whole blocks
-  const Run* runs = nullptr;  // n_v: the rows that each velocity moves
+  const Run* runs = nullptr;  // n_v: the rows that each velocity affects
 
-  // More rows than velocities (markers on a body): the primal system, (J^T J + damping D) x = J^T rhs, x = dq - D^-1 b. `packed` then has
-  // n_rows * stride_of(n_v) numbers: J^T.
-  const Run* row_runs = nullptr;  // n_rows: the velocities that move each row
+  // If rows outnumber velocities (markers on a body): the primal system, (J^T J + damping D) x = J^T rhs, x = dq - D^-1
+  // b. `packed` then has n_rows * stride_of(n_v) numbers: J^T.
+  const Run* row_runs = nullptr;  // n_rows: the velocities that affect each row
   const S* ones = nullptr;        // n_rows
 
-  // Where this is given (continuous mode, which has one search only), a joint that is held in a corner against its own pull is let go.
-  S* held = nullptr;  // n_v: what inverse_D was of a joint that a round fixed; else 0
+  // If this is given (continuous mode, which has only one search), a joint with the wrong sign of its multiplier is
+  // released.
+  S* held = nullptr;  // n_v: the former inverse_D of a joint fixed in this step; otherwise 0
 };
 
-// how far each velocity may go: to its bounds, or back towards them from outside, and never more than `reach`
+// the room of each velocity: to its bounds, or back to them from outside, and at most `reach`
 template <class S, class P>
 POISE_FN void room_to_move(const P& problem, const S* q, bool bounded, S reach, StepWorkspace<S>& w) {
   using T = real_t<S>;
@@ -58,7 +60,7 @@ POISE_FN void room_to_move(const P& problem, const S* q, bool bounded, S reach, 
     w.high[c] = most;
     if (bounded && f.q_index >= 0) {
       const S x = q[f.q_index];
-      // outside the range: the way back is the only way, a step of `reach` at a time
+      // outside the range: it may only return, by at most `reach` per step
       w.low[c] = minimum(maximum(S(f.lower) - x, w.low[c]), most);
       w.high[c] = maximum(minimum(S(f.upper) - x, w.high[c]), S(T(0)) - most);
     }
@@ -90,7 +92,7 @@ POISE_FN void normal_matrix(const P& problem, const S* J, S damping, StepWorkspa
     POISE_UNROLL_BODY
     for (int c = 0; c < problem.n_v; ++c) add_square<M>(m, J + c * m, w.inverse_D[c], A);
     POISE_UNROLL_ROWS
-    for (int i = 0; i < m; ++i) A[packed(i, i)] += damping;  // last: it waits for the cost, the sums do not
+    for (int i = 0; i < m; ++i) A[packed(i, i)] += damping;  // last: it depends on the cost, the sums do not
   };
   if constexpr (M > 0) {
     S local[M * (M + 1) / 2];  // in registers
@@ -110,10 +112,9 @@ template <int M, class S> POISE_FN void take_out(int m_run, const S* column, S x
 }
 
 constexpr double primal_floor =
-    1e-9;  // of the largest diagonal of J^T J: less damping drowns in its rounding, and joints that depend
-           // on each other would drift
+    1e-9;  // of the largest diagonal of J^T J: smaller damping is lost in rounding, and dependent joints drift
 
-// y = (J^T J + damping D)^-1 J^T rhs; a fixed velocity stands alone
+// y = (J^T J + damping D)^-1 J^T rhs; a fixed velocity is independent
 template <class S, class P> POISE_FN void solve_primal(const P& problem, S damping, StepWorkspace<S>& w) {
   using T = real_t<S>;
   const S zero = S(T(0));
@@ -182,13 +183,13 @@ POISE_FN S free_step(const P& problem, const S* J, const StepWorkspace<S>& w, in
   return w.inverse_D[c] * x;
 }
 
-// the largest step that leads nowhere; near the goal small steps lead somewhere, as far as the error is large
+// the largest step that counts as zero; near the goal, steps as small as the error count
 template <class S> POISE_FN S step_of_nothing(S cost) {
   using T = real_t<S>;
   return minimum(S(T(1e-7)), S(T(1e-3)) * square_root(cost));
 }
 
-// the longest of a step's velocities: radians, or metres over the scale
+// the largest velocity of a step: radians, or metres over the scale
 template <class S, class P> POISE_FN S longest_of(const P& problem, const S* dq) {
   using T = real_t<S>;
   S largest = S(T(0));
@@ -202,8 +203,9 @@ template <class S, class P> POISE_FN S longest_of(const P& problem, const S* dq)
 
 constexpr int most_let_go = 4;  // joints in one step
 
-// A step of nothing in which joints are fixed: the one that is held hardest against its own pull is free again, in w.inverse_D and w.rhs;
-// or -1. With the residual damping * y that the step leaves, a velocity wants to go to D^-1 (b + J^T y), whether it is fixed or not.
+// After a zero step with fixed joints: releases the joint whose multiplier has the wrong sign most clearly, in
+// w.inverse_D and w.rhs, and returns it; otherwise -1. With the residual damping * y of the step, a velocity tends to
+// D^-1 (b + J^T y), whether fixed or not.
 template <int M, class S, class P>
 POISE_LARGE_FN int let_go(const P& problem, const S* J, const S* r, StepWorkspace<S>& w, const S* dq) {
   using T = real_t<S>;
@@ -233,11 +235,12 @@ POISE_LARGE_FN int let_go(const P& problem, const S* J, const S* r, StepWorkspac
   return who;
 }
 
-// Taking a column out of A leaves an error of rounding times |A|: far below the damping in double, not in float, which sums again.
+// Removing a column from A leaves an error of rounding times |A|: far below the damping in double, but not in float,
+// which recomputes A.
 template <class T> POISE_FN constexpr bool exact_downdate() { return sizeof(T) == 8; }
 
-// The step. `posture.gain` may be null. `rounds`: how often joints are fixed and the step solved again; then what is left over is
-// cut off at the bound.
+// The step. `posture.gain` may be null. `rounds`: how often joints are fixed and the step solved again; the rest is
+// clamped at the bound.
 template <int M, class S, class P> POISE_LARGE_FN void bounded_step(const P& problem, const S* q, const S* J,
                                                                     const S* r, S damping, const Posture<S>& posture,
                                                                     int rounds, StepWorkspace<S>& w, S* dq) {
@@ -269,7 +272,7 @@ template <int M, class S, class P> POISE_LARGE_FN void bounded_step(const P& pro
   if (posture.gain != nullptr || any(outside > zero)) {
     POISE_UNROLL_BODY
     for (int c = 0; c < problem.n_v; ++c) {
-      const mask_t<S> stuck = (w.low[c] > zero) | (w.high[c] < zero);  // outside its range: it must come back
+      const mask_t<S> stuck = (w.low[c] > zero) | (w.high[c] < zero);  // outside its range: it must return
       const S back = select(w.low[c] > zero, w.low[c], w.high[c]);
       dq[c] = select(stuck, back, w.inverse_D[c] * w.b[c]);
       w.inverse_D[c] = select(stuck, zero, w.inverse_D[c]);
@@ -289,11 +292,12 @@ template <int M, class S, class P> POISE_LARGE_FN void bounded_step(const P& pro
   if (w.held) {
     for (int c = 0; c < problem.n_v; ++c) w.held[c] = zero;
   }
-  // ends: the last round crosses nothing, and joints are let go a few times at most
+  // ends: the last round crosses nothing, and joints are released a few times at most
   for (int round = 0;; ++round) {
     solve_normal<M>(problem, damping, w);
 
-    // What would leave its range is fixed at the bound, and its part taken out of the system; a fixed joint keeps its step.
+    // Fixes joints that would leave their range at the bound, and removes them from the system; a fixed joint keeps its
+    // step.
     bool crossed = false;
     const auto bind = [&](int c, S x) {
       const mask_t<S> out = !((x >= w.low[c]) & (x <= w.high[c]));
@@ -312,7 +316,7 @@ template <int M, class S, class P> POISE_LARGE_FN void bounded_step(const P& pro
         if (w.inverse_D[c] > zero) bind(c, free_step<M>(problem, J, w, c));
       }
     } else {
-      // mostly none crosses in any lane: asked once for all of them
+      // usually no joint crosses in any lane: checked once for all of them
       mask_t<S> inside = zero <= zero;
       POISE_UNROLL_BODY
       for (int c = 0; c < problem.n_v; ++c) {
@@ -340,7 +344,7 @@ template <int M, class S, class P> POISE_LARGE_FN void bounded_step(const P& pro
   }
 }
 
-// a ball joint stays in its cone, and one that is outside never goes further out
+// a ball joint stays in its cone, and one that is outside never moves farther out
 template <class S, class P>
 POISE_LARGE_FN void keep_in_cone(const P& problem, int q_index, const S* before, S* quaternion) {
   for (int i = 0; i < problem.n_cones; ++i) {
@@ -352,8 +356,8 @@ POISE_LARGE_FN void keep_in_cone(const P& problem, int q_index, const S* before,
   }
 }
 
-// out <- q (+) dq, exactly on the bound where the step went there, and never further out than it was. Only the coordinates that
-// may move are written. out may be q.
+// out <- q (+) dq, exactly on the bound if the step reaches it, and never farther out than before. Only movable
+// coordinates are written. out may be q.
 template <class S, class P> POISE_FN void take_step(const P& problem, const S* q, const S* dq, bool bounded, S* out) {
   POISE_UNROLL_BODY
   for (int i = 0; i < problem.n_coordinates; ++i) {

@@ -1,6 +1,7 @@
-// bones.h: the body as FABRIK and the limbs see it: joints that may move, the bones between them, and what is remembered of a sweep.
+// bones.h: the body in the form used by FABRIK and the limbs: movable joints, the bones between them, and the data of a
+// sweep.
 //
-// Joints that may not move are part of the bone; hinges through one point are one joint.
+// Fixed joints are part of the bone; hinges through one point are one joint.
 #pragma once
 #include "kernels/methods/ccd.h"
 
@@ -11,10 +12,10 @@ POISE_LARGE_FN constexpr int fabrik_memory(int goals, int primitives) { return 1
 template <class S> struct FabrikMemory {
   S* nudged;
   GoalPlace<S>* places;  // one for each goal, before the sweep
-  S* ends;               // 3 for each goal: where its effector should be
-  S* wanted;             // 3 for each primitive: where its joint should be
-  S* weight;             // 1 for each primitive: of the goals that pull at it
-  S* fresh;              // 12 for each primitive: placements as the forward pass makes them
+  S* ends;               // 3 for each goal: the target position of its effector
+  S* wanted;             // 3 for each primitive: the target position of its joint
+  S* weight;             // 1 for each primitive: the weight of its goals
+  S* fresh;              // 12 for each primitive: placements during the forward pass
 };
 
 template <class S, class P> POISE_LARGE_FN FabrikMemory<S> fabrik_parts(const P& problem, S* extra) {
@@ -30,7 +31,7 @@ template <class S, class P> POISE_LARGE_FN FabrikMemory<S> fabrik_parts(const P&
 
 // ---------------------------------------------------------------------------------------------- the tree of joints
 
-// the first primitive at or above i that may move; -1 if there is none
+// the first movable primitive at or above i; -1 if there is none
 template <class P> POISE_LARGE_FN int mover(const P& problem, int i) {
   // ends: at the root
   while (i >= 0 && problem.body[i].v_index < 0) i = problem.body[i].parent;
@@ -55,21 +56,21 @@ template <class S> POISE_LARGE_FN S distance(const S* a, const S* b) {
   return length(d);
 }
 
-// is i a hinge that turns about the same point as the hinge above it?
+// whether i is a hinge through the same point as the hinge above it
 template <class S, class P> POISE_LARGE_FN bool follows(const P& problem, const S* placements, int i) {
   const int above = mover_above(problem, i);
   if (above < 0 || problem.body[i].kind != REVOLUTE || problem.body[above].kind != REVOLUTE) return false;
   return distance(origin_of(placements, i), origin_of(placements, above)) < S(1e-9) * S(problem.scale);
 }
 
-// the hinges that turn about the same point as i, from i on; one for a ball
+// the hinges through the same point as i, from i on; one for a ball
 template <class S, class P>
 POISE_LARGE_FN int gather_group(const P& problem, const S* placements, const FabrikMemory<S>& at, int i, int* members) {
   int n = 1, last = i;
   members[0] = i;
   for (int k = i + 1; k < problem.body[i].subtree_end && n < MOST_TOGETHER; ++k) {
     if (problem.body[k].v_index < 0) continue;
-    // a branch, or an effector of its own, ends the group
+    // a branch, or an effector, ends the group
     bool whole = follows(problem, placements, k) && problem.body[k].subtree_end == problem.body[last].subtree_end;
     for (int g = 0; g < problem.goals.count(); ++g) {
       if (mover_of_goal(problem, g) == last)

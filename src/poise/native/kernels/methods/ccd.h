@@ -1,9 +1,10 @@
 // ccd.h: cyclic coordinate descent (Wang and Chen 1991; Welman 1993, section 4.2), one sweep over the body.
 //
-// Joint after joint takes the turn (or slide) that brings all effectors under it closest to their targets, the others held. With
-// positions in units of L and rotations measured by their chord, that is the closed form of turns.h, for any number of effectors,
-// positions and rotations together. Weights that differ between components are met by moving the target towards the present:
-// w_k^2 (t - p)^2 <= w^2 (t' - p)^2 with t' = now + (w_k / w)^2 (t - now), w the largest, so that no turn makes the cost larger.
+// Each joint in turn takes the rotation (or translation) that brings all effectors below it closest to their targets,
+// while the others are fixed. With positions in units of L and rotations measured by their chord, this is the closed
+// form of turns.h, for any number of effectors, positions and rotations together. Weights that differ between
+// components are handled by moving the target towards the current value: w_k^2 (t - p)^2 <= w^2 (t' - p)^2 with t' =
+// now + (w_k / w)^2 (t - now), w the largest, so that no rotation increases the cost.
 #pragma once
 #include "kernels/methods/turns.h"
 
@@ -21,7 +22,7 @@ POISE_LARGE_FN void load_goals(const P& problem, const S* placements, const S* t
   }
 }
 
-// does primitive i carry the frame (1) or what the target is given in (2)?
+// whether primitive i moves the frame (1) or the base of the target (2)
 template <class P, class Goal> POISE_LARGE_FN int carried(const P& problem, const Goal& goal, int i) {
   const int end = problem.body[i].subtree_end;
   const int on = problem.goals.frames()[goal.frame].primitive;
@@ -52,7 +53,7 @@ template <class S, class P> POISE_LARGE_FN void move_goals(const P& problem, int
   }
 }
 
-// the target's position with unequal weights met; returns c = (w / L)^2
+// the target's position adjusted for unequal weights; returns c = (w / L)^2
 template <class S, class Goal> POISE_LARGE_FN S wanted_point(const Goal& goal, const GoalPlace<S>& at, S scale, S* t) {
   S w = S(0);
   for (int k = 0; k < 3; ++k) w = maximum(w, S(goal.weight[k]));
@@ -90,7 +91,7 @@ POISE_LARGE_FN void pull_of_goals(const P& problem, int i, const S* center, cons
     const auto& goal = problem.goals[g];
     const int under = carried(problem, goal, i);
     if (under == 0 || under == 3) continue;
-    const bool forward = under == 1;  // else the target turns instead of the frame
+    const bool forward = under == 1;  // otherwise the target rotates instead of the frame
     if (goal.op != GOAL_ROTATION) {
       S t[3], u[3];
       const S c = wanted_point(goal, places[g], S(problem.scale), t);
@@ -106,7 +107,7 @@ POISE_LARGE_FN void pull_of_goals(const P& problem, int i, const S* center, cons
   }
 }
 
-// the slide of primitive i, in the world, that is best for all goals: their mean error
+// the best translation of primitive i, in the world, for all goals: their mean error
 template <class S, class P>
 POISE_LARGE_FN void best_slide(const P& problem, int i, const GoalPlace<S>* places, S* slide) {
   S total = S(0);
@@ -125,7 +126,7 @@ POISE_LARGE_FN void best_slide(const P& problem, int i, const GoalPlace<S>* plac
 
 // ---------------------------------------------------------------------------------------------- one joint
 
-// a coordinate's change, made stiff and put in its room
+// a coordinate's change, divided by its stiffness and limited to its room
 template <class S, class P> POISE_LARGE_FN S fit_step(const P& problem, const SearchState<S>& state, int v, S x) {
   return clamped(x / S(problem.freedoms[v].weight), state.work.low[v], state.work.high[v]);
 }
@@ -191,8 +192,9 @@ POISE_LARGE_FN void slide_joint(const P& problem, int i, GoalPlace<S>* places, S
   move_goals(problem, i, identity, at + 9, slide, places);
 }
 
-// A velocity without a closed form (a screw, a path, or mimic joints that turn together): x = j.r / |j| (|j| + |r|), whose denominator
-// bounds the curvature of a turning point, so that it never overshoots; near the goal it is the Gauss-Newton step.
+// A velocity without a closed form (a screw, a path, or mimic joints that rotate together): x = j.r / |j| (|j| + |r|),
+// whose denominator bounds the curvature of a rotating point, so that it never overshoots; near the goal it is the
+// Gauss-Newton step.
 template <class S, class P> POISE_LARGE_FN void turn_together(const P& problem, int v, const S* targets,
                                                               GoalPlace<S>* places, SearchState<S>& state) {
   S jj = S(0), rr = S(0), jr = S(0);
@@ -231,7 +233,7 @@ template <class P> POISE_LARGE_FN bool moves_with_others(const P& problem, int i
   return n > 1;
 }
 
-// was this velocity met before in the sweep?
+// whether this velocity has already been handled in the sweep
 template <class P> POISE_LARGE_FN bool met_before(const P& problem, int i, bool inside_out) {
   for (int k = 0; k < problem.body.count(); ++k) {
     if (problem.body[k].v_index == problem.body[i].v_index && (inside_out ? k < i : k > i)) return true;
@@ -239,7 +241,7 @@ template <class P> POISE_LARGE_FN bool met_before(const P& problem, int i, bool 
   return false;
 }
 
-// every joint once, in `order`; the step is left in state.dq. The room must be known and the goals loaded.
+// every joint once, in `order`; the step is left in state.dq. The room must be set and the goals loaded.
 template <class S, class P> POISE_LARGE_FN void descend_joints(const P& problem, bool inside_out, const S* targets,
                                                                GoalPlace<S>* places, SearchState<S>& state) {
   for (int c = 0; c < problem.n_v; ++c) state.dq[c] = S(0);
@@ -249,8 +251,8 @@ template <class S, class P> POISE_LARGE_FN void descend_joints(const P& problem,
     const int i = inside_out ? k : n - 1 - k;
     const auto& b = problem.body[i];
 
-    // from outside in, nothing that is still to come has moved; from inside out, it has, so each joint is placed before it turns,
-    // and again when it has turned: the next ones hang on it
+    // from outside in, the remaining joints have not moved; from inside out they have, so each joint is placed before
+    // and after its rotation, because the next ones depend on it
     if (inside_out) place_one(problem.body, i, state.trial_q, state.placements);
     if (b.v_index < 0) continue;
     if (b.kind == SCREW || is_path(b) || moves_with_others(problem, i)) {
@@ -269,7 +271,7 @@ template <class S, class P> POISE_LARGE_FN void descend_joints(const P& problem,
   }
 }
 
-// One sweep of CCD into state.dq; false where nothing moves any more.
+// One sweep of CCD into state.dq; false if nothing moves any more.
 template <class S, class P> POISE_LARGE_FN bool sweep_ccd(const P& problem, const Settings<real_t<S>>& settings,
                                                           const S* targets, SearchState<S>& state) {
   S* nudged = state.extra;

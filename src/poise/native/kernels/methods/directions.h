@@ -1,7 +1,7 @@
-// directions.h: what each Jacobian rule makes of a linear system A x = r, before limits.
+// directions.h: the solution of a linear system A x = r by each Jacobian rule, before limits.
 //
-// A is the Jacobian in the units in which a step is measured: x_c = sqrt(weight_c) dq_c, slides in lengths L. The plain norm of x
-// is then the weighted norm of the step, so a stiffer joint moves less under every rule here.
+// A is the Jacobian in the units of the step: x_c = sqrt(weight_c) dq_c, translations in lengths L. The norm of x is
+// then the weighted norm of the step, so a stiffer joint moves less under every rule.
 #pragma once
 #include "kernels/algebra/dense.h"
 #include "kernels/algebra/factor.h"
@@ -10,16 +10,16 @@ namespace poise {
 
 template <class S> struct LinearSystem {
   int m, n;    // rows, columns
-  S* A;        // m * n, row by row; columns of joints that are held are zero
+  S* A;        // m * n, row by row; columns of fixed joints are zero
   S* r;        // m
-  S* x;        // n: the answer
+  S* x;        // n: the result
   S* root;     // n: 1 / sqrt(weight); root_c x_c is the motion of a joint in radians, or lengths L
   S* work;     // direction_workspace(m, n)
-  int paired;  // rows in blocks of three (goals); the rows after them stand alone
+  int paired;  // rows in blocks of three (goals); the following rows are single
 };
 
 POISE_LARGE_FN constexpr int direction_workspace(int m, int n) {
-  // a copy of A beside the largest of: left vectors and values; a packed triangle and two vectors; QR's own
+  // a copy of A and the largest of: left vectors and values; a packed triangle and two vectors; the workspace of QR
   const int svd = m * m + 2 * m, triangle = m * (m + 1) / 2 + 2 * m;
   const int largest = svd > triangle ? svd : triangle;
   return m * n + n * n + n + m + (largest > qr_workspace(m, n) ? largest : qr_workspace(m, n));
@@ -93,8 +93,8 @@ template <class S> POISE_LARGE_FN void qr_direction(LinearSystem<S>& s) {
   minimum_norm(s.m, s.n, B, s.r, rank_tolerance(s), s.work + s.m * s.n, s.x);
 }
 
-// x = A^-1 r over the rows and columns that are not zero. Where these are not as many, or a pivot is at rounding, there is no inverse:
-// the least-squares step instead.
+// x = A^-1 r over the nonzero rows and columns. If their numbers differ, or a pivot is at rounding level, A has no
+// inverse: the least-squares step instead.
 template <class S> POISE_LARGE_FN void inverse_direction(LinearSystem<S>& s) {
   S* square = s.work;
   S* b = square + s.n * s.n;
@@ -138,12 +138,12 @@ template <class S> POISE_LARGE_FN S largest_motion(const LinearSystem<S>& s, con
   return most;
 }
 
-// how many rows the block at row k has; goals of one or two rows can leave a last one that is shorter
+// the number of rows of the block at row k; goals of one or two rows can leave a shorter last block
 template <class S> POISE_FN int block_rows(const LinearSystem<S>& s, int k) {
   return k >= s.paired ? 1 : s.paired - k < 3 ? s.paired - k : 3;
 }
 
-// errors of effectors that are far are cut to `most`, direction kept
+// errors of distant effectors are shortened to `most`, in the same direction
 template <class S> POISE_LARGE_FN void clamp_blocks(LinearSystem<S>& s, S most) {
   for (int k = 0; k < s.paired; k += 3) {
     const int width = block_rows(s, k);
@@ -185,7 +185,7 @@ template <class S> POISE_LARGE_FN void selective_direction(LinearSystem<S>& s, S
 
 // ---------------------------------------------------------------------------------------------- posture
 
-// x += (I - A^+ A) z: the projector is the exact one under every rule, so that a posture never disturbs a goal
+// x += (I - A^+ A) z: the exact projector under every rule, so that a posture never disturbs a goal
 template <class S> POISE_LARGE_FN void add_posture(LinearSystem<S>& s, S* z) {
   S* B = copy_of_matrix(s);
   project_out(s.m, s.n, B, rank_tolerance(s), s.work + s.m * s.n, z);

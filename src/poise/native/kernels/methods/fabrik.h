@@ -1,14 +1,14 @@
 // fabrik.h: forward and backward reaching (Aristidou and Lasenby 2011), one iteration over a tree of joints.
 //
-// Backward: every effector is put on its target and every joint in its turn at its distance from the next one, along the line to
-// where it was; where branches meet (a sub-base) it takes their mean. Forward: from the root, which has not moved, every joint of
-// the real body turns so that what it carries points to the places just found, in its own range and about its own axes (the 2016
-// extension, "Extending FABRIK with model constraints": what the joint cannot do is taken off before the next one is placed). So
-// a hinge stays in its plane, a limit is never crossed, a ball stays in its cone, and the pose after every iteration is a pose of
-// the body.
+// Backward: every effector is placed on its target, and every joint in turn at its distance from the next one, along
+// the line to its old position; a joint with several branches (a sub-base) takes their mean. Forward: from the root,
+// which has not moved, every joint of the real body rotates so that its children point to these positions, within its
+// own range and about its own axes (the 2016 extension, "Extending FABRIK with model constraints": the part that the
+// joint cannot do is removed before the next one is placed). So a hinge stays in its plane, no limit is crossed, a ball
+// stays in its cone, and every iteration gives a pose of the body.
 //
-// A pose goal lays the last bone as the target has it before the rest is drawn after it. A root that is free goes to the mean of
-// what its branches ask for, and turns to fit them best.
+// A pose goal places the last bone like the target before the rest follows. A free root moves to the mean of its
+// branches, and rotates to fit them best.
 #pragma once
 #include "kernels/methods/bones.h"
 
@@ -16,7 +16,8 @@ namespace poise {
 
 // ---------------------------------------------------------------------------------------------- backward
 
-// Where the joint at `joint` goes when what it carries goes from `end` to `wanted`: at the same distance, on the line to where it is.
+// The new position of the joint at `joint` when its child moves from `end` to `wanted`: at the same distance, on the
+// line to its old position.
 template <class S> POISE_LARGE_FN void reach_back(const S* joint, const S* end, const S* wanted, S* out) {
   const S bone = distance(joint, end);
   S line[3];
@@ -29,7 +30,8 @@ template <class S> POISE_LARGE_FN void reach_back(const S* joint, const S* end, 
   for (int k = 0; k < 3; ++k) out[k] = wanted[k] + (size > S(0) ? bone * line[k] / size : S(0));
 }
 
-// Where the last joint of goal g goes when its effector goes to `end`: as the target turns the bone where a rotation is asked for.
+// The new position of the last joint of goal g when its effector moves to `end`: with the bone rotated like the target,
+// if it has a rotation.
 template <class S, class P> POISE_LARGE_FN void lay_last_bone(const P& problem, const GoalPlace<S>& at, int g,
                                                               const S* joint, const S* end, S* out) {
   const auto& goal = problem.goals[g];
@@ -80,7 +82,8 @@ template <class S> POISE_LARGE_FN S trace_after(const S* R, const S* M) {
   return sum;
 }
 
-// one wish in M: what is at `old` should point to `wanted`; `turned` takes directions from before the sweep to now
+// adds one term to M: the point at `old` should point to `wanted`; `turned` rotates directions from before the sweep to
+// now
 template <class S> POISE_LARGE_FN S pull_bone(S c, const S* turned, const S* old_joint, const S* old, const S* joint,
                                               const S* wanted, S* M) {
   S u[3], t[3];
@@ -93,7 +96,7 @@ template <class S> POISE_LARGE_FN S pull_bone(S c, const S* turned, const S* old
   return c * bone * bone;
 }
 
-// The pull of goal g in M. Returns what a joint that turns freely would make of it.
+// Adds goal g to M. Returns the value that a freely rotating joint would reach.
 template <class S, class P> POISE_LARGE_FN S pull_effector(const P& problem, const FabrikMemory<S>& at, int g,
                                                            const S* turned, const S* before, const S* now, S* M) {
   const auto& goal = problem.goals[g];
@@ -111,7 +114,7 @@ template <class S, class P> POISE_LARGE_FN S pull_effector(const P& problem, con
   return ideal;
 }
 
-// M of everything that hangs directly from primitive `last`, turned about the place of primitive i. Returns tr(R M) of a turn that
+// M of all children of primitive `last`, rotated about the position of primitive i. Returns tr(R M) of a rotation that
 // points everything exactly.
 template <class S, class P> POISE_LARGE_FN S pull_of_bones(const P& problem, const S* placements,
                                                            const FabrikMemory<S>& at, int i, int last, const S* turned,
@@ -175,7 +178,7 @@ template <class S, class P> POISE_LARGE_FN S point_hinges(const P& problem, int 
   return trace_after(R, M);
 }
 
-// slides joint i to its place
+// moves sliding joint i to its position
 template <class S, class P>
 POISE_LARGE_FN void slide_to_place(const P& problem, const FabrikMemory<S>& at, int i, SearchState<S>& state) {
   const int v = problem.body[i].v_index;
@@ -187,7 +190,7 @@ POISE_LARGE_FN void slide_to_place(const P& problem, const FabrikMemory<S>& at, 
   place_one(problem.body, i, state.trial_q, at.fresh);
 }
 
-// points joint i, and the hinges that turn about the same point
+// rotates joint i, and the hinges through the same point
 template <class S, class P> POISE_LARGE_FN S point_joint(const P& problem, const FabrikMemory<S>& at, int n,
                                                          const int* members, const S* turned, const S* M,
                                                          SearchState<S>& state) {
@@ -195,7 +198,7 @@ template <class S, class P> POISE_LARGE_FN S point_joint(const P& problem, const
   return point_hinges(problem, n, members, turned, M, state);
 }
 
-// true where every joint could point what it carries to its place
+// whether every joint could point its children to their positions
 template <class S, class P>
 POISE_LARGE_FN bool reach_forward(const P& problem, FabrikMemory<S>& at, SearchState<S>& state) {
   bool cut = false;
@@ -210,7 +213,7 @@ POISE_LARGE_FN bool reach_forward(const P& problem, FabrikMemory<S>& at, SearchS
       continue;
     }
 
-    // the joints above have turned everything by `turned` since the sweep began
+    // the joints above have rotated everything by `turned` since the sweep began
     S turned[9], M[9];
     for (int r = 0; r < 3; ++r) {
       for (int c = 0; c < 3; ++c) turned[3 * r + c] = dot(at.fresh + 12 * i + 3 * r, state.placements + 12 * i + 3 * c);
@@ -240,8 +243,8 @@ template <class S, class P> POISE_LARGE_FN S miss_of(const P& problem, const Goa
   return sum;
 }
 
-// Joints that cannot follow (their axes, their ranges) leave the effectors where nobody asked for them. Then a sweep of CCD from
-// the same pose is tried too, and the better of the two is taken.
+// If joints cannot follow (because of their axes or ranges), the effectors end elsewhere. Then a sweep of CCD from the
+// same pose is tried too, and the better of the two is taken.
 template <class S, class P>
 POISE_LARGE_FN void repair(const P& problem, const S* targets, FabrikMemory<S>& at, SearchState<S>& state) {
   load_goals(problem, at.fresh, targets, at.places);
@@ -259,9 +262,10 @@ POISE_LARGE_FN void repair(const P& problem, const S* targets, FabrikMemory<S>& 
   for (int c = 0; c < problem.n_v; ++c) state.dq[c] = kept[c];
 }
 
-// the straight way to a target: how long the bones are together, and how far it is from the root; endless where the root is free
+// the straight line to a target: the total length of the bones, and the distance from the root; infinite if the root is
+// free
 template <class S> struct Stretch {
-  S bones, distance, off_line;  // off_line: the farthest any joint is from the line
+  S bones, distance, off_line;  // off_line: the largest distance of a joint from the line
   S root[3];
 };
 
@@ -288,7 +292,7 @@ POISE_LARGE_FN Stretch<S> stretch_of(const P& problem, const S* placements, cons
   if (!(out.distance > S(0))) return out;
   for (int k = 0; k < 3; ++k) line[k] /= out.distance;
   end = at.places[g].p;
-  // ends: behind the root
+  // ends: after the root
   for (int i = mover_of_goal(problem, g);; i = mover_above(problem, i)) {
     subtract(end, out.root, off);
     cross(off, line, off);
@@ -298,7 +302,7 @@ POISE_LARGE_FN Stretch<S> stretch_of(const P& problem, const S* placements, cons
   }
 }
 
-// the bones laid straight towards a target that they cannot reach
+// lays the bones straight towards a target out of reach
 template <class S, class P>
 POISE_LARGE_FN void lay_straight(const P& problem, const S* placements, const Stretch<S>& way, FabrikMemory<S>& at) {
   S t[3];
@@ -314,7 +318,7 @@ POISE_LARGE_FN void lay_straight(const P& problem, const S* placements, const St
   }
 }
 
-// a chain that lies on the line to a target within its reach: no bone would leave the line
+// whether a chain lies on the line to a target within reach: no bone would leave the line
 template <class S, class P>
 POISE_LARGE_FN bool in_line(const P& problem, const S* placements, const FabrikMemory<S>& at) {
   for (int g = 0; g < problem.goals.count(); ++g) {
@@ -324,7 +328,7 @@ POISE_LARGE_FN bool in_line(const P& problem, const S* placements, const FabrikM
   return true;
 }
 
-// One iteration of FABRIK into state.dq; false where nothing moves any more.
+// One iteration of FABRIK into state.dq; false if nothing moves any more.
 template <class S, class P> POISE_LARGE_FN bool sweep_fabrik(const P& problem, const Settings<real_t<S>>& settings,
                                                              const S* targets, SearchState<S>& state) {
   FabrikMemory<S> at = fabrik_parts(problem, state.extra);
@@ -340,7 +344,7 @@ template <class S, class P> POISE_LARGE_FN bool sweep_fabrik(const P& problem, c
   const bool too_far = problem.goals.count() == 1 && problem.goals[0].op == GOAL_POSITION && way.distance >= way.bones;
   if (too_far && way.off_line < S(1e-7) * way.bones &&
       distance(way.root, at.places[0].p) > way.bones * (S(1) - S(1e-12))) {
-    return false;  // it lies straight towards the target: there is no better pose
+    return false;  // straight towards the target: there is no better pose
   }
   reach_backward(problem, state.placements, at);
   if (too_far && state.steps == 0) lay_straight(problem, state.placements, way, at);

@@ -1,4 +1,4 @@
-// rules.h: the Jacobian rules: how each method makes a step from J and r.
+// rules.h: the Jacobian rules: the step of each method from J and r.
 #pragma once
 #include "kernels/methods/strategies.h"
 
@@ -25,14 +25,14 @@ POISE_LARGE_FN constexpr bool is_sweep(int method) {
   return method == METHOD_CCD || method == METHOD_FABRIK || method == METHOD_TWO_BONE;
 }
 
-// numbers of `extra` that a rule needs; the default step has memory of its own
+// the size of `extra` for a rule; the default step has its own memory
 POISE_LARGE_FN constexpr int workspace_of_method(int method, int limits, int m, int n) {
   const bool default_step = method == METHOD_LM && limits != LIMITS_FREEZE && limits != LIMITS_PENALTY;
   return is_sweep(method) || default_step ? 0 : rule_workspace(limits, m, n);
 }
 
-// Halley's third-order step: x0 from J, then x from K = J + (dJ along x0) / 2, whose product with x0 is the rows' expansion to
-// second order
+// Halley's third-order step: x0 from J, then x from K = J + (dJ along x0) / 2, whose product with x0 is the
+// second-order expansion of the rows
 template <class S, class P> POISE_LARGE_FN void halley_direction(const P& problem, const Settings<real_t<S>>& settings,
                                                                  const S* targets, RuleWork<S>& w,
                                                                  SearchState<S>& state) {
@@ -47,7 +47,7 @@ template <class S, class P> POISE_LARGE_FN void halley_direction(const P& proble
   damped_direction(w.system, state.damping);
 }
 
-// the answer of a rule to its linear system
+// the solution of a rule's linear system
 template <class S, class P> POISE_LARGE_FN void answer(const P& problem, const Settings<real_t<S>>& settings,
                                                        const S* targets, RuleWork<S>& w, SearchState<S>& state) {
   LinearSystem<S>& s = w.system;
@@ -87,7 +87,7 @@ template <class S> POISE_LARGE_FN S damping_of_step(const Settings<real_t<S>>& s
   }
 }
 
-// the default, for sizes known when compiled where they are common
+// the default, with compile-time sizes for common problems
 template <class S, class P> POISE_LARGE_FN void step_default(const P& problem, const Settings<real_t<S>>& settings,
                                                              const Posture<S>& posture, SearchState<S>& state) {
   if (problem.n_rows == 6) {
@@ -99,7 +99,7 @@ template <class S, class P> POISE_LARGE_FN void step_default(const P& problem, c
   }
 }
 
-// proposes state.dq for the pose that was evaluated last; state.J is there
+// proposes state.dq for the last evaluated pose; state.J is up to date
 template <class S, class P> POISE_LARGE_FN void propose(const P& problem, const Settings<real_t<S>>& settings,
                                                         const Posture<S>& posture, const S* targets,
                                                         SearchState<S>& state) {

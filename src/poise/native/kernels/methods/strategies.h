@@ -1,13 +1,13 @@
-// strategies.h: a Jacobian rule's step within the limits: one loop for every rule and every way of handling limits.
+// strategies.h: a Jacobian rule's step within the limits: one loop for every rule and every strategy.
 //
-//   active   solve, fix what would leave its range at the bound, take its effect out of r, solve again
-//   freeze   the same, but what would leave does not move at all
-//   penalty  what would leave gets a row of its own that pulls it to the bound, and the rows fight it out; what is left is cut off
-//   clamp    cut off after the solve
+//   active   solve, fix joints that would leave their range at the bound, subtract their effect from r, solve again
+//   freeze   the same, but such joints do not move at all
+//   penalty  such joints get an extra row that pulls them to the bound; what still exceeds it is clamped
+//   clamp    clamp after the solve
 //   off      no ranges
 //
-// The longest motion of a joint is `reach`: the whole step is scaled, so that its direction is kept. A joint outside its range
-// comes back, at most `reach` a step, and the others answer for it.
+// The largest motion of a joint is `reach`: the whole step is scaled, so that its direction is kept. A joint outside
+// its range returns, by at most `reach` per step, and the others compensate.
 #pragma once
 #include "kernels/loop/search.h"
 #include "kernels/methods/directions.h"
@@ -17,16 +17,16 @@ namespace poise {
 
 enum Hold : int { FREE = 0, HELD = 1, PULLED_TO_HIGH = 2, PULLED_TO_LOW = 3 };
 
-// a rule's memory, cut from state.extra
+// a rule's memory, part of state.extra
 template <class S> struct RuleWork {
   LinearSystem<S> system;
   S* hold;  // n: Hold
-  S* unit;  // n: 1 for a turn, L for a slide
-  S* z;     // n: what the posture asks for
-  S* K;     // n_rows * n, as J: what a rule may put in its place
+  S* unit;  // n: 1 for a rotation, L for a translation
+  S* z;     // n: the step of the posture
+  S* K;     // n_rows * n, like J: its replacement by a rule
 };
 
-// rows of the system at most: a pulled joint has one of its own
+// the largest number of rows: a pulled joint has an extra one
 POISE_LARGE_FN constexpr int most_rows(int limits, int m, int n) { return limits == LIMITS_PENALTY ? m + n : m; }
 
 POISE_LARGE_FN constexpr int rule_workspace(int limits, int m, int n) {
@@ -53,7 +53,7 @@ POISE_LARGE_FN RuleWork<S> cut_workspace(const P& problem, int limits, SearchSta
   return w;
 }
 
-// who is outside its range must come back; everyone else is free
+// joints outside their range must return; all others are free
 template <class S, class P> POISE_LARGE_FN void begin_rule(const P& problem, const Settings<real_t<S>>& settings,
                                                            RuleWork<S>& w, SearchState<S>& state) {
   find_room(problem, settings.limits != LIMITS_OFF, S(real_t<S>(1e30)), state);
@@ -89,7 +89,7 @@ POISE_LARGE_FN void fill_system(const P& problem, const S* J, S gain, RuleWork<S
   }
 }
 
-// the posture's own step: the gradient of its cost, in the measure of the step
+// the posture's own step: the gradient of its cost, in the metric of the step
 template <class S, class P> POISE_LARGE_FN void posture_step(const P& problem, const Posture<S>& posture,
                                                              RuleWork<S>& w, const SearchState<S>& state) {
   difference(problem.coordinates, problem.n_coordinates, state.q, posture.wanted, w.z);
@@ -99,7 +99,7 @@ template <class S, class P> POISE_LARGE_FN void posture_step(const P& problem, c
   }
 }
 
-// dq of all that is not held, scaled as a whole so that nothing moves further than `reach`
+// dq of all free joints, scaled as a whole so that nothing moves farther than `reach`
 template <class S> POISE_LARGE_FN void scaled_step(const RuleWork<S>& w, S reach, S* dq) {
   const LinearSystem<S>& s = w.system;
   S most = S(0);
@@ -110,7 +110,7 @@ template <class S> POISE_LARGE_FN void scaled_step(const RuleWork<S>& w, S reach
   }
 }
 
-// holds, or pulls, what would leave its range; true if there is somebody new
+// fixes, or pulls, joints that would leave their range; true if there are new ones
 template <class S> POISE_LARGE_FN bool mark_crossings(int limits, RuleWork<S>& w, SearchState<S>& state) {
   bool crossed = false;
   for (int c = 0; c < w.system.n; ++c) {
@@ -128,14 +128,14 @@ template <class S> POISE_LARGE_FN bool mark_crossings(int limits, RuleWork<S>& w
   return crossed;
 }
 
-// what is still outside is cut off at the bound
+// clamps the remaining ones at their bounds
 template <class S> POISE_LARGE_FN void cut_off(const RuleWork<S>& w, SearchState<S>& state) {
   for (int c = 0; c < w.system.n; ++c) {
     if (w.hold[c] != S(HELD)) state.dq[c] = minimum(maximum(state.dq[c], state.work.low[c]), state.work.high[c]);
   }
 }
 
-// the whole of it: `direction(w)` answers w.system, as often as the limits ask for
+// the whole step: `direction(w)` solves w.system, as often as the limits require
 template <class S, class P, class Direction>
 POISE_LARGE_FN void propose_within_limits(const P& problem, const Settings<real_t<S>>& settings,
                                           const Posture<S>& posture, SearchState<S>& state,

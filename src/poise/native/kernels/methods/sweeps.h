@@ -1,5 +1,5 @@
-// sweeps.h: the methods that sweep over the body instead of proposing a step from a Jacobian. Each leaves its step in state.dq, so
-// that limits, acceptance, stopping and recording are those of every method.
+// sweeps.h: the methods that sweep over the body instead of proposing a step from a Jacobian. Each leaves its step in
+// state.dq, so that limits, acceptance, stopping and recording are the same for every method.
 #pragma once
 #include "kernels/methods/rules.h"
 #include "kernels/methods/two_bone.h"
@@ -11,7 +11,7 @@ POISE_LARGE_FN constexpr int sweep_memory(int method, int goals, int primitives)
   return !is_sweep(method) ? 0 : method == METHOD_FABRIK ? fabrik_memory(goals, primitives) : ccd_memory(goals);
 }
 
-// one sweep; false where nothing moves any more
+// one sweep; false if nothing moves any more
 template <class S, class P> POISE_LARGE_FN bool sweep(const P& problem, const Settings<real_t<S>>& settings,
                                                       const S* targets, SearchState<S>& state) {
   if (settings.method == METHOD_FABRIK) return sweep_fabrik(problem, settings, targets, state);

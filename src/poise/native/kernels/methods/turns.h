@@ -1,11 +1,12 @@
-// turns.h: what the sweeping methods share: the best turn of one joint, in closed form.
+// turns.h: shared by the sweeping methods: the best rotation of one joint, in closed form.
 //
-// Turning a set of points u_k by R about a joint to bring them to t_k (both seen from the joint), and frames F to rotations T:
+// Rotating a set of points u_k by R about a joint to bring them to t_k (both relative to the joint), and frames F to
+// rotations T:
 //
 //   sum c_k |t_k - R u_k|^2 + sum c (chord of T and R F)^2  is least where  tr(R M)  is greatest,   M = sum c_k u_k t_k^T + sum c F T^T
 //
-// (Wahba 1965). About an axis n:  tr(R M) = a cos x + b sin x + const,  a = tr M - n^T M n,  b = n . vex M,  so the best angle is
-// atan2(b, a). Pulls of several effectors, of rotations and of whole groups of hinges all add up in M.
+// (Wahba 1965). About an axis n:  tr(R M) = a cos x + b sin x + const,  a = tr M - n^T M n,  b = n . vex M,  so the
+// best angle is atan2(b, a). The terms of several effectors, of rotations and of groups of hinges are summed in M.
 //
 // Everything here branches on values: one problem at a time, no packs.
 #pragma once
@@ -60,7 +61,7 @@ template <class S> POISE_LARGE_FN S cosine_part(const S* M, const S* n) {
 
 // ---------------------------------------------------------------------------------------------- one axis
 
-// where a cos x + b sin x is greatest within [low, high]; the nearest of equal turns
+// the maximum of a cos x + b sin x within [low, high]; the nearest of equal angles
 template <class S> POISE_LARGE_FN S best_angle(S a, S b, S low, S high) {
   const S turn = S(2) * pi_of<S>;
   if (!(a * a + b * b > S(0))) return clamped(S(0), low, high);
@@ -69,7 +70,7 @@ template <class S> POISE_LARGE_FN S best_angle(S a, S b, S low, S high) {
   for (int k = 0; k < 64 && x > high; ++k) x -= turn;
   if (x >= low && x <= high) return x;
 
-  // out of range both ways round: the better end
+  // out of range in both directions: the better end
   S s_low, c_low, s_high, c_high;
   sine_cosine(low, s_low, c_low);
   sine_cosine(high, s_high, c_high);
@@ -100,7 +101,8 @@ template <class S> POISE_LARGE_FN void rotation_about(const S* n, S x, S* R) {
 
 // ---------------------------------------------------------------------------------------------- a ball
 
-// the axis about which tr(R M) rises most; where it does not, the one about which half a turn gains most. False at the top.
+// the axis about which tr(R M) increases most; at a stationary point, the one about which half a turn gains most. False
+// at the maximum.
 template <class S> POISE_LARGE_FN bool best_axis(const S* M, S* n) {
   S size = S(0);
   for (int k = 0; k < 9; ++k) size += absolute(M[k]);
@@ -124,8 +126,8 @@ template <class S> POISE_LARGE_FN bool best_axis(const S* M, S* n) {
   return worst >= 0;
 }
 
-// the rotation of greatest tr(R M), by the steepest axis and its best angle a few times; for one point it is the shortest turn,
-// and exact at once
+// the rotation with the largest tr(R M), by a few iterations of the steepest axis and its best angle; for one point it
+// is the shortest rotation, exact at once
 template <class S> POISE_LARGE_FN void best_ball(const S* M, int passes, S* R) {
   S left[9], n[3], step[9];
   for (int k = 0; k < 9; ++k) {
@@ -148,9 +150,9 @@ constexpr int MOST_TOGETHER = 6;
 // the part of x that lies outside [low, high]
 template <class S> POISE_LARGE_FN S outside(S x, S low, S high) { return maximum(S(0), maximum(low - x, x - high)); }
 
-// Angles about unit axes a, b, c (each at its present place in the world) with Rot(a) Rot(b) Rot(c) = R; of the two answers the
-// one inside [low, high], else the smaller. Returns how far outside it is; -1 where there is no answer. From
-// a . Rot(b) c = a . R c (Paden and Kahan, subproblem 2).
+// Angles about unit axes a, b, c (each at its current place in the world) with Rot(a) Rot(b) Rot(c) = R; of the two
+// solutions the one inside [low, high], otherwise the smaller. Returns its distance outside; -1 if there is no
+// solution. From a . Rot(b) c = a . R c (Paden and Kahan, subproblem 2).
 template <class S> POISE_LARGE_FN S three_angles(const S* R, const S* axes, const S* low, const S* high, S* x) {
   const S *a = axes, *b = axes + 3, *c = axes + 6;
   S Rc[3], bc[3];
@@ -174,7 +176,7 @@ template <class S> POISE_LARGE_FN S three_angles(const S* R, const S* axes, cons
     pull_point(S(1), bent, Rc, M);
     y[0] = best_hinge(M, a, -pi_of<S>, pi_of<S>);
 
-    // what is left is about c: Rot(c) = Rot(b)^T Rot(a)^T R
+    // the remainder is about c: Rot(c) = Rot(b)^T Rot(a)^T R
     S first[9];
     rotation_about(a, -y[0], first);
     rotation_about(b, -y[1], turn);
@@ -184,7 +186,7 @@ template <class S> POISE_LARGE_FN S three_angles(const S* R, const S* axes, cons
     log_of_matrix(rest, w);
     y[2] = dot(w, c);
     for (int k = 0; k < 3; ++k) {
-      // the same turn the other way round, where only that is inside
+      // the same rotation in the other direction, if only that is inside
       const S other = y[k] > S(0) ? y[k] - S(2) * pi_of<S> : y[k] + S(2) * pi_of<S>;
       if (outside(y[k], low[k], high[k]) > outside(other, low[k], high[k])) y[k] = other;
       out += outside(y[k], low[k], high[k]);
@@ -199,8 +201,8 @@ template <class S> POISE_LARGE_FN S three_angles(const S* R, const S* axes, cons
   return best_out;
 }
 
-// The turns x of n hinges through one point, within [low, high], for the greatest tr(Rot_1 ... Rot_n M): exact for three that
-// are free, else hinge by hinge until none gains.
+// The angles x of n hinges through one point, within [low, high], with the largest tr(Rot_1 ... Rot_n M): exact for
+// three free ones, otherwise hinge by hinge until none gains.
 template <class S>
 POISE_LARGE_FN void best_hinges(const S* M, int n, const S* axes, const S* low, const S* high, S* x) {
   for (int k = 0; k < n; ++k) x[k] = clamped(S(0), low[k], high[k]);
@@ -240,7 +242,7 @@ POISE_LARGE_FN void best_hinges(const S* M, int n, const S* axes, const S* low, 
 
 // ---------------------------------------------------------------------------------------------- room
 
-// how far each velocity may go in this sweep: ranges, step limit, continuous mode, and at most `turn` radians
+// the room of each velocity in this sweep: ranges, step limit, continuous mode, and at most `turn` radians
 template <class S, class P> POISE_LARGE_FN void find_turning_room(const P& problem, const Settings<real_t<S>>& settings,
                                                                   S turn, SearchState<S>& state) {
   find_room(problem, settings, state);
@@ -251,7 +253,7 @@ template <class S, class P> POISE_LARGE_FN void find_turning_room(const P& probl
   }
 }
 
-// A ball's rotation vector (in its own axes), put where the joint ends inside its cone. True if that changed it.
+// Shortens a ball's rotation vector (in its own axes) so that the joint ends inside its cone. True if that changed it.
 template <class S, class P>
 POISE_LARGE_FN bool turn_into_cone(const P& problem, const SearchState<S>& state, int v, S* w) {
   const Coordinate one[1] = {{0, 0, 1}};
@@ -272,7 +274,7 @@ POISE_LARGE_FN bool turn_into_cone(const P& problem, const SearchState<S>& state
   return false;
 }
 
-// a ball's rotation vector (in its own axes), put in its cone, made stiff, and shortened to the room it has
+// a ball's rotation vector (in its own axes), inside its cone, divided by its stiffness, and limited to its room
 template <class S, class P> POISE_LARGE_FN void fit_ball(const P& problem, const SearchState<S>& state, int v, S* w) {
   turn_into_cone(problem, state, v, w);
   S fraction = S(1) / S(problem.freedoms[v].weight);
@@ -281,7 +283,7 @@ template <class S, class P> POISE_LARGE_FN void fit_ball(const P& problem, const
     const S x = fraction * w[k], low = state.work.low[v + k], high = state.work.high[v + k];
     if (x > high) most = minimum(most, high / x);
     if (x < low) most = minimum(most, low / x);
-    // no component has more room than the whole may turn
+    // no component has more room than the whole rotation
     const S across = maximum(high, -low);
     const S size = fraction * length(w);
     if (size > across) most = minimum(most, across / size);
@@ -290,7 +292,7 @@ template <class S, class P> POISE_LARGE_FN void fit_ball(const P& problem, const
   for (int k = 0; k < 3; ++k) w[k] *= fraction;
 }
 
-// the largest turn (radians) or slide (in units of the scale) of a step
+// the largest rotation (radians) or translation (in units of the scale) of a step
 template <class S, class P> POISE_LARGE_FN S size_of_step(const P& problem, const S* dq) {
   S most = S(0);
   for (int c = 0; c < problem.n_v; ++c) {
@@ -299,8 +301,8 @@ template <class S, class P> POISE_LARGE_FN S size_of_step(const P& problem, cons
   return most;
 }
 
-// A small bend of every joint, the same every time: out of poses from which no joint alone leads further, such as a straight
-// chain with its target on its own line, where the best turn is 0/0.
+// A small bend of every joint, the same every time: out of poses in which no single joint improves, such as a straight
+// chain with its target on its own line, where the best angle is 0/0.
 template <class S, class P> POISE_LARGE_FN void nudge(const P& problem, S size, SearchState<S>& state) {
   S share = S(0);
   for (int c = 0; c < problem.n_v; ++c) {

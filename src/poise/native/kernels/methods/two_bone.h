@@ -1,25 +1,27 @@
-// two_bone.h: a limb in closed form: shoulder (a ball, or three hinges through one point), elbow (a hinge), and what it carries.
+// two_bone.h: a limb in closed form: shoulder (a ball, or three hinges through one point), elbow (a hinge), and its
+// end.
 //
-// The elbow turns until the end is as far from the shoulder as the target is. With u from elbow to end, v from elbow to shoulder
-// and n the hinge's axis,
+// The elbow rotates until the end is as far from the shoulder as the target. With u from elbow to end, v from elbow to
+// shoulder and n the hinge's axis,
 //
 //   |end - shoulder|^2 = |u|^2 + |v|^2 - 2 (n.u)(n.v) - 2 (a cos x + b sin x),   a = u.v - (n.u)(n.v),   b = v.(n x u),
 //
-// the law of cosines for a hinge that need not be square to the bones. The shoulder then turns the end onto the target, and the elbow
-// about the line to it towards the pole; near the pole's own line, where that turn is undefined, by as much of it as the line has
-// turned (pole_share). A wrist whose axes meet in one point takes up a wanted rotation. Joints above the
-// shoulder keep still.
+// the law of cosines for a hinge that need not be perpendicular to the bones. The shoulder then rotates the end onto
+// the target, and the elbow about the line to it towards the pole; near the pole's own line, where that rotation is
+// undefined, by as much of it as the line has rotated (pole_share). A wrist whose axes meet in one point provides the
+// target rotation. Joints above the shoulder do not move.
 //
-// Soft stretch: near full length the end slows down and never arrives, d' = s + r (1 - (4 / (4 + (d - s) / r))^4) with s = soften
-// times the length and r = length - s: smooth, rising, no snap of the elbow (the idea of ozz-animation's IKTwoBoneJob).
+// Soft stretch: near full length the end slows down and never arrives, d' = s + r (1 - (4 / (4 + (d - s) / r))^4) with
+// s = soften times the length and r = length - s: smooth, increasing, without a snap of the elbow (the idea of
+// ozz-animation's IKTwoBoneJob).
 //
-// Where a range cuts the exact answer, sweeps of CCD over the limb finish it.
+// If a range prevents the exact answer, sweeps of CCD over the limb complete it.
 #pragma once
 #include "kernels/methods/fabrik.h"
 
 namespace poise {
 
-// options of the method: the pole's direction, zero for none, and where softening begins
+// options of the method: the pole's direction, zero for none, and the start of the softening
 enum TwoBoneOption : int { POLE = 0, SOFTEN = 3 };
 
 POISE_LARGE_FN constexpr int two_bone_memory(int goals) { return ccd_memory(goals); }
@@ -30,7 +32,7 @@ struct Limb {
   int beyond[MOST_TOGETHER], n_beyond;  // joints between elbow and end, from the inside
 };
 
-// the limb that ends in goal g: the first hinge, from outside, that hangs from a shoulder; false if there is none
+// the limb that ends in goal g: the first hinge, from outside, below a shoulder; false if there is none
 template <class S, class P> POISE_LARGE_FN bool find_limb(const P& problem, const S* placements, int g, Limb& limb) {
   const S same = S(1e-9) * S(problem.scale);
   int skipped = 0;
@@ -61,7 +63,7 @@ template <class S, class P> POISE_LARGE_FN bool find_limb(const P& problem, cons
   return false;
 }
 
-// how far a primitive's own coordinate may go
+// the room of a primitive's own coordinate
 template <class S, class P>
 POISE_LARGE_FN void room_of(const P& problem, const SearchState<S>& state, int i, S& low, S& high) {
   const auto& b = problem.body[i];
@@ -100,7 +102,7 @@ template <class S> POISE_LARGE_FN S soften(S d, S longest, S fraction) {
   return begin + room * (S(1) - f * f);
 }
 
-// the elbow's turn for distance d; on the side to which it is bent now, unless its range is on the other
+// the elbow's angle for distance d; on the side to which it is bent now, unless its range is on the other
 template <class S> POISE_LARGE_FN S elbow_turn(const Bend<S>& bend, S d, S low, S high) {
   const S size = square_root(bend.a * bend.a + bend.b * bend.b);
   if (!(size > S(0))) return S(0);
@@ -114,7 +116,7 @@ template <class S> POISE_LARGE_FN S elbow_turn(const Bend<S>& bend, S d, S low, 
     if (x < -pi_of<S>) x += turn;
     const S other = x > S(0) ? x - turn : x + turn;
     if (outside(x, low, high) > outside(other, low, high)) x = other;
-    // now it is at -folded from the folded pose: bent to the side of that sign
+    // it is now at -folded from the folded pose: bent to the side of that sign
     const S now = folded > S(0) ? S(-1) : S(1);
     const bool straight = absolute(absolute(folded) - pi_of<S>) < S(1e-9);
     const S price = S(1e6) * outside(x, low, high) + (straight || now == S(side) ? S(0) : S(1e3)) + absolute(x);
@@ -128,7 +130,7 @@ template <class S> POISE_LARGE_FN S elbow_turn(const Bend<S>& bend, S d, S low, 
 
 // ---------------------------------------------------------------------------------------------- shoulder
 
-// the turn about the line from shoulder to end that brings the elbow towards the pole
+// the rotation about the line from shoulder to end that brings the elbow towards the pole
 template <class S> POISE_LARGE_FN S pole_turn(const S* line, const S* elbow, const S* pole) {
   S x[3], y[3], side[3];
   for (int k = 0; k < 3; ++k) {
@@ -140,15 +142,17 @@ template <class S> POISE_LARGE_FN S pole_turn(const S* line, const S* elbow, con
   return signed_angle(dot(side, line), dot(x, y));
 }
 
-// How much of that turn is made, 0 to 1. Where the line runs along the pole the turn is undefined, and beside it the pole's plane
-// turns as fast as one likes. So within 15 degrees of there the elbow is drawn to the plane by as much as the line has turned,
+// The share of that rotation, 0 to 1. If the line is parallel to the pole the rotation is undefined, and near it the
+// pole's plane rotates arbitrarily fast. So within 15 degrees of the pole the elbow moves towards the plane in
+// proportion to the rotation of the line,
 //
 //   share = m k / (1 + m k),   k = 2 s / (z (z - s)),
 //
-// m the angle between the line of the start and that of the target, s the sine between line and pole, z that of the zone: an
-// implicit step of d(elbow) / dm = k (plane - elbow). k is 0 on the pole's line, so nothing jumps there, and grows without bound
-// towards the edge of the zone, so the pole is exact from there on. The elbow turns by at most about 5.4 / z radians for a radian of
-// the line, however slowly and wherever the line crosses; where the line does not turn, neither does the elbow.
+// m the angle between the line of the start and that of the target, s the sine between line and pole, z that of the
+// zone: an implicit step of d(elbow) / dm = k (plane - elbow). k is 0 on the pole's line, so nothing jumps there, and
+// grows without bound towards the edge of the zone, so the pole is exact outside. The elbow rotates by at most about
+// 5.4 / z radians per radian of the line, however slowly and wherever the line crosses; if the line does not rotate,
+// neither does the elbow.
 template <class S> POISE_LARGE_FN S pole_share(const S* before, const S* line, const S* pole) {
   const S zone = S(0.25881904510252074);  // the sine of 15 degrees
   S across[3];
@@ -161,8 +165,8 @@ template <class S> POISE_LARGE_FN S pole_share(const S* before, const S* line, c
   return pull / (zone * (zone - s) + pull);
 }
 
-// Turns the shoulder by R, or by R and the least more about `line` that its ranges need if it is free to (no pole). True if exact;
-// `done` is the turn that was made.
+// Rotates the shoulder by R or, without a pole, by R and the least additional rotation about `line` that its ranges
+// need. True if exact; `done` is the actual rotation.
 template <class S, class P> POISE_LARGE_FN bool turn_shoulder(const P& problem, const Limb& limb, const S* R,
                                                               const S* line, bool swivels, S* done,
                                                               SearchState<S>& state) {
@@ -210,7 +214,7 @@ template <class S, class P> POISE_LARGE_FN bool turn_shoulder(const P& problem, 
 
 // ---------------------------------------------------------------------------------------------- wrist
 
-// do all joints beyond the elbow turn about the place of the outermost?
+// whether all joints beyond the elbow rotate about the position of the outermost
 template <class S, class P> POISE_LARGE_FN bool has_wrist(const P& problem, const S* placements, const Limb& limb) {
   if (limb.n_beyond == 0) return false;
   const S* center = origin_of(placements, limb.beyond[limb.n_beyond - 1]);
@@ -225,7 +229,7 @@ template <class S, class P> POISE_LARGE_FN bool has_wrist(const P& problem, cons
   return true;
 }
 
-// turns the wrist so that the frame at R (after `moved`) takes the wanted rotation
+// rotates the wrist so that the frame at R (after `moved`) has the target rotation
 template <class S, class P> POISE_LARGE_FN void turn_wrist(const P& problem, const Limb& limb, const S* moved,
                                                            const GoalPlace<S>& at, const S* wanted,
                                                            SearchState<S>& state) {
@@ -256,7 +260,8 @@ template <class S, class P> POISE_LARGE_FN void turn_wrist(const P& problem, con
 
 // ---------------------------------------------------------------------------------------------- the limb
 
-// The whole limb of one goal into state.dq. True if no range cut it; `softened` where it shall not go as far as it is asked.
+// The whole limb of one goal into state.dq. True if no range limited it; `softened` if it should stop short of the
+// target.
 template <class S, class P> POISE_LARGE_FN bool solve_limb(const P& problem, const Settings<real_t<S>>& settings,
                                                            const Limb& limb, int g, GoalPlace<S>& at,
                                                            SearchState<S>& state, bool& softened) {
@@ -269,7 +274,7 @@ template <class S, class P> POISE_LARGE_FN bool solve_limb(const P& problem, con
   wanted_point(goal, at, S(problem.scale), t);
   for (int k = 0; k < 3; ++k) end[k] = at.p[k];
   if (poses) {
-    // the wrist goes where it carries the frame to its target
+    // the wrist moves to where it carries the frame to its target
     wanted_rotation(goal, at, wanted);
     for (int k = 0; k < 3; ++k) end[k] = origin_of(state.placements, limb.beyond[limb.n_beyond - 1])[k];
     subtract(at.p, end, arm);
@@ -311,7 +316,7 @@ template <class S, class P> POISE_LARGE_FN bool solve_limb(const P& problem, con
     rotation_about(line, pole_share(before, line, pole) * pole_turn(line, elbow, pole), swivel);
     multiply(swivel, R, R);
   } else if (goal.op == GOAL_POSE && limb.n_beyond < 3) {
-    // the wrist alone cannot take the rotation: the elbow's turn about the line does its part
+    // the wrist alone cannot provide the rotation: the elbow's rotation about the line contributes
     S F[9], swivel[9], T[9];
     multiply(bent, at.R, F);
     multiply(R, F, F);
@@ -325,7 +330,7 @@ template <class S, class P> POISE_LARGE_FN bool solve_limb(const P& problem, con
   multiply(done, bent, bent);
   if (poses) turn_wrist(problem, limb, bent, at, wanted, state);
 
-  // what CCD works on, should it be needed, is the softened target
+  // CCD, if needed, works on the softened target
   for (int k = 0; k < 3; ++k) at.target_p[k] += (soft - d) * line[k];
   softened = softened || soft < d;
   return exact;
@@ -341,7 +346,8 @@ template <class S, class P> POISE_LARGE_FN void mark_limb(const P& problem, cons
   mark(limb.elbow);
 }
 
-// One step: the exact limbs; then, where ranges have cut them, sweeps of CCD over them. False where nothing moves any more.
+// One step: the exact limbs, then, if ranges have limited them, sweeps of CCD over them. False if nothing moves any
+// more.
 template <class S, class P> POISE_LARGE_FN bool sweep_two_bone(const P& problem, const Settings<real_t<S>>& settings,
                                                                const S* targets, SearchState<S>& state) {
   S *cut = state.extra, *marks = state.work.inverse_D;
@@ -363,7 +369,7 @@ template <class S, class P> POISE_LARGE_FN bool sweep_two_bone(const P& problem,
   }
   if (!(*cut > S(0))) {
     if (size_of_step(problem, state.dq) > S(1e-9)) {
-      // a start that is nearer to the whole target is not the answer to the softened one
+      // a start nearer to the full target is not the answer to the softened one
       if (softened && state.steps == 0) state.best_cost = S(1e30);
       return true;
     }

@@ -1,7 +1,9 @@
-// chain.h: the problem of an arm, known when compiled but for its numbers: N hinges one after the other, one transform to reach.
+// chain.h: the problem of an arm, known at compile time except for its numbers: N consecutive hinges, one target
+// transform.
 //
-// The kernels are templated on the problem. Here what they ask it (kinds, parents, indices, what the goal is about) are constants, so
-// that nothing is asked and loops have a known length; the numbers are read from the arrays of the general problem.
+// Kernels are templates over the problem. Here its structure (kinds, parents, indices, the goal's frame) is constant,
+// so that nothing is looked up and loops have a known length; the numbers are read from the arrays of the general
+// problem.
 #pragma once
 #include "kernels/problem/problem.h"
 
@@ -76,7 +78,7 @@ template <class T, int N> struct ChainProblem {
   T scale;
 };
 
-// whether a general problem is such a chain of N; its configuration may have more numbers behind those of the chain
+// whether a general problem is such a chain of N; its configuration may have further numbers after those of the chain
 template <int N, class P> POISE_FN bool is_chain(const P& problem) {
   if (problem.body.count() != N || problem.n_v != N || problem.n_rows != 6 || problem.goals.count() != 1) return false;
   const auto& goal = problem.goals[0];

@@ -1,14 +1,14 @@
-// curvature.h: how the rows bend: the second derivative of the goals' rows along a step, from the kinematic Hessian.
+// curvature.h: the second derivative of the goals' rows along a step, from the kinematic Hessian.
 //
-// Columns of one goal stand in the order in which the motion passes through them, from where the target is fixed to the goal's
-// frame: for a target in the world the joints from the root on; for a target on another frame first that frame's own branch
-// backwards, each motion inverted. For a step d, column i = (v, w) changes by
+// Columns of one goal are in the order of the motion, from the base of the target to the goal's frame: for a target in
+// the world the joints from the root on; for a target on another frame first that frame's own branch backwards, with
+// each motion inverted. For a step d, column i = (v, w) changes by
 //
 //   dv = w_before x v + w x v_after,   dw = (w_before x w + w x w_after) / 2
 //
-// with the twists of d summed over the joints before and after it: a joint nearer the root turns the column, one farther out
-// moves the point (derivatives.h). The angular half is the symmetric one: log(exp(a) exp(b)) = a + b + a x b / 2 + ...
-// Linear cost in joints.
+// with the twists of d summed over the joints before and after it: a joint nearer the root rotates the column, one
+// farther out moves the point (derivatives.h). The angular half is the symmetric one: log(exp(a) exp(b)) = a + b + a x
+// b / 2 + ... The cost is linear in the joints.
 #pragma once
 #include "kernels/problem/problem.h"
 
@@ -24,7 +24,7 @@ template <class S> POISE_LARGE_FN void add_twist(S scale, const Twist<S>& a, Twi
   }
 }
 
-// the place of the i-th primitive on the way, and its sign; 0 if it moves nothing between the two frames
+// the i-th primitive on the way, and its sign; 0 if it moves nothing between the two frames
 template <class S, class P, class Goal>
 POISE_LARGE_FN int sign_of_primitive(const P& problem, const Goal& goal, int i) {
   const auto& b = problem.body[i];
@@ -68,7 +68,7 @@ template <class S> POISE_LARGE_FN void bend_column(const Twist<S>& column, const
   for (int r = 0; r < 3; ++r) out.w[r] = half * (a[r] + b[r]);
 }
 
-// what the column of a path changes by along its own curve, beyond turning with its frame
+// the change of a path's column along its own curve, in addition to the rotation of its frame
 template <class S, class B> POISE_LARGE_FN void add_own_bend(const B& b, int sign, const S* q, const S* placement,
                                                              const S* point, const S* d, Twist<S>& change) {
   CurvePoint<S> at;
@@ -84,7 +84,7 @@ template <class S, class P> POISE_LARGE_FN void add_curvature(const P& problem, 
   const int m = problem.n_rows, n = problem.body.count();
   for (int g = 0; g < problem.goals.count(); ++g) {
     const auto& goal = problem.goals[g];
-    if (goal.op == GOAL_CUSTOM) continue;  // its owner knows how it bends
+    if (goal.op == GOAL_CUSTOM) continue;  // its owner computes its derivative
     GoalPlace<S> at;
     GoalWrench<S> wrench;
     place_goal(goal, problem.goals.frames(), placements, targets, at);

@@ -1,7 +1,8 @@
-// problem.h: what a solver works on. The description (Problem) never changes during a solve; what does is in the workspace.
+// problem.h: the input of a solver. The description (Problem) is constant during a solve; variables are in the
+// workspace.
 //
-// A problem holds only the primitives on which its goals depend, and velocities renumbered without gaps. Postures (Rest,
-// MidRange) are not rows: they are a diagonal, `gain_i` towards `wanted_i`.
+// A problem has only the primitives on which its goals depend, with consecutive velocities. Postures (Rest, MidRange)
+// are not rows but a diagonal, `gain_i` towards `wanted_i`.
 #pragma once
 #include "kernels/body/cones.h"
 #include "kernels/body/manifold.h"
@@ -12,13 +13,13 @@ namespace poise {
 
 enum LimitHandling : int { LIMITS_ACTIVE = 0, LIMITS_FREEZE = 1, LIMITS_PENALTY = 2, LIMITS_CLAMP = 3, LIMITS_OFF = 4 };
 
-// one velocity of the problem: bounds are on its coordinate, infinite where there are none (quaternions have none)
+// one velocity of the problem: bounds are on its coordinate, infinite if there are none (quaternions have none)
 template <class T> struct Freedom {
   int q_index;  // its coordinate, -1 for the velocities of a quaternion
-  int angular;  // 1 if it turns, 0 if it slides
+  int angular;  // 1 if it rotates, 0 if it slides
   T lower, upper;
   T weight;  // 1 + stiffness
-  T unit2;   // the square of what it is measured in: 1 for turns, L^2 for slides
+  T unit2;   // the square of its unit: 1 for rotations, L^2 for translations
 };
 
 template <class T, class Body, class Goals> struct Problem {
@@ -29,7 +30,7 @@ template <class T, class Body, class Goals> struct Problem {
   int n_coordinates;
   const Freedom<T>* freedoms;  // n_v of them
   int n_q, n_v, n_rows;
-  T scale;  // L: lengths are measured in it
+  T scale;  // L: the unit of length
   const ConeSpec<T>* cones = nullptr;
   int n_cones = 0;
 };
@@ -45,31 +46,32 @@ template <class T> struct GoalList {
   POISE_FN const int* points() const { return point_frames; }  // frames of the supports' points
 };
 
-// Goals beyond reaching and turning are for one problem at a time: lists of goals for packs and devices do without `points`.
+// Goals other than positions and rotations are for single problems: lists of goals for packs and devices have no
+// `points`.
 template <class P> constexpr bool any_goal = requires(const P& problem) { problem.goals.points(); };
 
-// the run-time posture: D and g of the design; null where there is none
+// the run-time posture: D and g of the design; null without one
 template <class S> struct Posture {
   const S* wanted;               // n_q: the configuration to rest in
-  const S* gain;                 // n_v: how strongly, relative to the damping (strictly below the goals)
-  S strength = S(real_t<S>(1));  // all gains are multiplied by it
+  const S* gain;                 // n_v: the strength relative to the damping (strictly below the goals)
+  S strength = S(real_t<S>(1));  // factor on all gains
   int power = 2;                 // the cost is gain * |apart|^power; even
 };
 
-// what a power other than 2 makes of a gain, for the square of how far the velocity is from where it should be
+// the factor on a gain for a power other than 2, from the squared distance of the velocity from its target
 template <class S> POISE_FN S steepness(const Posture<S>& posture, S square) {
   S out = S(real_t<S>(1));
   for (int k = 2; k < posture.power; k += 2) out *= square;
   return out;
 }
 
-// a freedom of the problem
+// a velocity of the problem
 template <class T>
 POISE_FN constexpr Freedom<T> freedom(int q_index, bool angular, T lower, T upper, T weight, T scale) {
   return {q_index, angular ? 1 : 0, lower, upper, weight, angular ? T(1) : scale * scale};
 }
 
-// the numbers that a problem keeps for a pose: 12 for each primitive and, where goals ask for the mass, 4 more and 4
+// the data of a problem for a pose, in numbers: 12 for each primitive and, if goals need the mass, 4 more and 4
 POISE_FN constexpr int size_of_placements(int n_primitives) { return 16 * n_primitives + 4; }
 
 // the rows of one goal; `room` as in note_room, or null
@@ -94,9 +96,9 @@ POISE_FN void residual_of_goal(const P& problem, const Goal& goal, const S* plac
   goal_residual(goal, at, per_scale, rows, errors, targets + goal.target + 12, room);
 }
 
-// Residuals at q: rows (weighted, lengths in units of the scale), errors (metres, radians for each goal), placements kept; where
-// `room` is not null, how far each row with a range may move (2 numbers a row, see note_room). Returns the cost |rows|^2.
-// The rows of custom goals are left as they are.
+// Residuals at q: rows (weighted, lengths in units of the scale), errors (metres, radians for each goal), placements;
+// if `room` is not null, the interval of each row with a range (2 numbers per row, see note_room). Returns the cost
+// |rows|^2. The rows of custom goals are unchanged.
 template <class S, class P> POISE_LARGE_FN S evaluate(const P& problem, const S* q, const S* targets, S* placements,
                                                       S* rows, S* errors, S* room = nullptr) {
   using T = real_t<S>;
@@ -125,7 +127,7 @@ template <class S, class P> POISE_LARGE_FN S evaluate(const P& problem, const S*
   return cost;
 }
 
-// every goal within its tolerance
+// whether every goal is within its tolerance
 template <class S, class P> POISE_FN mask_t<S> within_tolerance(const P& problem, const S* errors, real_t<S> fraction) {
   using T = real_t<S>;
   mask_t<S> good = errors[0] <= S(fraction * problem.goals[0].tolerance[0]);
@@ -137,7 +139,8 @@ template <class S, class P> POISE_FN mask_t<S> within_tolerance(const P& problem
   return good;
 }
 
-// f(primitive, which of its velocities, sign, column) for what moves a goal's frame, and with the opposite sign its base
+// calls f(primitive, index of its velocity, sign, column) for all primitives that move a goal's frame, and with the
+// opposite sign its base
 template <class S, class P, class Goal, class F>
 POISE_FN void for_each_column(const P& problem, const Goal& goal, S* J, const F& f) {
   const int on = problem.goals.frames()[goal.frame].primitive;
@@ -179,7 +182,7 @@ template <class S, class P, class Goal> POISE_FN void assemble_goal(const P& pro
     if (is_relation(goal.op)) {
       relation_wrench(goal, at, targets + goal.target, per_scale, wrench);
       for_each_column(problem, goal, J, [&](int i, int k, int sign, S* out) {
-        // what a look is aimed at moves as a point of the base; everything else acts at the goal's own point
+        // the target of a gaze moves as a point of the base; all others act at the goal's own point
         const bool aimed_at = goal.op == GOAL_LOOK && sign < 0;
         goal_column(problem, goal, i, k, sign, q, placements, aimed_at ? at.target_p : wrench.point, linear, angular);
         if (aimed_at) angular[0] = angular[1] = angular[2] = S(T(0));
@@ -195,8 +198,8 @@ template <class S, class P, class Goal> POISE_FN void assemble_goal(const P& pro
   });
 }
 
-// Jacobian of the rows at q, whose placements are known, column by column: J[column * n_rows + row]; zero for custom goals.
-// A row that rests inside its range (`room`) is left out.
+// Jacobian of the rows at q, after their placements are computed, column by column: J[column * n_rows + row]; zero for
+// custom goals. A row that is inside its range (`room`) is omitted.
 template <class S, class P> POISE_LARGE_FN void assemble(const P& problem, const S* q, const S* placements,
                                                          const S* targets, S* J, const S* room = nullptr) {
   using T = real_t<S>;

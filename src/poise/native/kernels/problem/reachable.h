@@ -1,19 +1,19 @@
-// reachable.h: proof that a target is out of reach: a distance that the goals ask for and the body cannot have.
+// reachable.h: proof that a target is out of reach: a distance required by the goals that the body cannot have.
 #pragma once
 #include "kernels/problem/problem.h"
 
 namespace poise {
 
-// The distances that a point of a goal's frame can have from a point that cannot move, or from the point of another goal. `local` leads
-// from the goal's own point to the one that is bounded, in the frame's axes: zero, or the way to the last joint, whose place a goal
-// with a whole transform decides.
+// The possible distances of a point of a goal's frame from a fixed point, or from the point of another goal. `local` is
+// the offset from the goal's own point to the bounded one, in the frame's axes: zero, or the vector to the last joint,
+// whose position a goal with a whole transform determines.
 template <class T> struct Reachable {
-  int goal, other;  // other: -1 where the distance is from `center`
+  int goal, other;  // other: -1 if the distance is from `center`
   T center[3], local[3];
   T nearest, farthest;
 };
 
-// how far beyond the bound the targets are, at least `slack` of which the tolerances and rounding allow; negative: within it
+// the distance of the targets beyond the bound, minus `slack` for the tolerances and rounding; negative if within it
 template <class T, class P, class R>
 POISE_FN T excess_of_reach(const P& problem, const R& r, const T* targets, T& slack) {
   const auto& goal = problem.goals[r.goal];
@@ -47,7 +47,7 @@ template <class T, class P, class R> POISE_FN bool beyond_reach(const P& problem
   return excess > slack;
 }
 
-// some goal of a problem that lists what it can reach
+// whether some goal of a problem has such a bound
 template <class T, class P> POISE_FN bool out_of_reach(const P& problem, const T* targets) {
   bool out = false;
   POISE_UNROLL

@@ -1,19 +1,21 @@
-// active_set.h: inequalities inside one level of the strict step: an exact dual active set.
+// active_set.h: inequalities inside one level of the strict step, by an exact dual active set.
 //
-//   minimise f(z), strictly convex and quadratic,   over z in what the levels above leave free,   low <= row . (x + z) <= high
+//   minimise f(z), strictly convex and quadratic,   over z in the null space of the levels above,
+//   low <= row . (x + z) <= high
 //
-// Start free. Take the inequality that is broken most to its bound; on the way there the multipliers of those held change linearly, and one
-// that becomes zero is let go (Goldfarb and Idnani 1983, "A numerically stable dual method for solving strictly convex quadratic programs").
-// f grows with every inequality taken in, so no set comes twice and the end is the minimum. At first several are taken at a time, and
-// those that pull the wrong way let go again: most steps end there. What is still broken after the last round shortens z.
+// Start free. Move the most violated inequality to its bound; meanwhile the multipliers of the active ones change
+// linearly, and one that becomes zero is released (Goldfarb and Idnani 1983, "A numerically stable dual method for
+// solving strictly convex quadratic programs"). f increases with every added inequality, so no set occurs twice and the
+// end is the minimum. At first several are added at a time, and those with the wrong sign released again: most steps
+// end there. An inequality still violated after the last round shortens z.
 //
-// What is held is part of the basis: a direction for each inequality behind those of the levels above.
+// Active inequalities are part of the basis: a direction for each, after those of the levels above.
 #pragma once
 #include "kernels/strict/row_basis.h"
 
 namespace poise {
 
-// how an inequality takes part in the level
+// the state of an inequality in the level
 constexpr char not_held = 0, at_high = 1, at_low = 2, given_up = 3;
 
 template <class S> POISE_FN S value_of(const HierarchyWork<S>& w, const Inequality<S>& q, const S* x) {
@@ -24,11 +26,11 @@ template <class S> POISE_FN S* held_direction(const HierarchyWork<S>& w, int k) 
   return w.basis + (w.n_basis + k) * w.stride;
 }
 
-// outward: +1 where it is held from above, -1 where from below
+// outward: +1 if active at its upper bound, -1 at its lower
 template <class S> POISE_FN S outward(const HierarchyWork<S>& w, int i) { return w.active[i] == at_low ? S(-1) : S(1); }
 
-// Brings inequality i to its bound inside what the basis leaves free: a new direction, and a part of w.held. False, and nothing is
-// changed, if it depends on what is there.
+// Moves inequality i to its bound in the free space of the basis: adds a direction, and a part of w.held. False,
+// without a change, if it depends on the basis.
 template <class S> POISE_LARGE_FN bool hold(HierarchyWork<S>& w, int i) {
   const Inequality<S>& q = w.inequalities[i];
   const int last = w.n_basis + w.n_held;
@@ -59,7 +61,7 @@ template <class S> POISE_LARGE_FN bool hold(HierarchyWork<S>& w, int i) {
   return true;
 }
 
-// lets the k-th inequality that is held go; the directions behind it are made again
+// releases the k-th active inequality; recomputes the directions after it
 template <class S> POISE_LARGE_FN void let_go(HierarchyWork<S>& w, int k) {
   const int count = w.n_held;
   w.active[w.holds[k]] = not_held;
@@ -73,11 +75,11 @@ template <class S> POISE_LARGE_FN void let_go(HierarchyWork<S>& w, int k) {
   }
 }
 
-// The outward forces with which what is held balances `pull` (a vector of the free space, such as the downhill direction):
-// pull = sum force_k outward_k row_k there. Returns the largest part of the pull that has to be balanced.
+// The outward forces with which the active inequalities balance `pull` (a vector of the free space, such as the descent
+// direction): pull = sum force_k outward_k row_k there. Returns the largest part of the pull to be balanced.
 template <class S> POISE_LARGE_FN S balance_forces(const HierarchyWork<S>& w, const S* pull, S* force) {
   S most = S(0);
-  for (int j = w.n_held - 1; j >= 0; --j) {  // direction j is in the rows j and later
+  for (int j = w.n_held - 1; j >= 0; --j) {  // direction j is part of the rows j and later
     const S* v = held_direction(w, j);
     S left = dot_n(v, pull, w.stride);
     most = maximum(most, absolute(left));
@@ -88,7 +90,7 @@ template <class S> POISE_LARGE_FN S balance_forces(const HierarchyWork<S>& w, co
   return most;
 }
 
-// The inequality that x + z breaks most, that is not held yet; -1 if none. Marks the side that it breaks.
+// The inactive inequality that x + z violates most; -1 if none. Marks its violated side.
 template <class S> POISE_LARGE_FN int worst_broken(HierarchyWork<S>& w) {
   int worst = -1;
   char side = at_high;
@@ -107,9 +109,9 @@ template <class S> POISE_LARGE_FN int worst_broken(HierarchyWork<S>& w) {
   return worst;
 }
 
-constexpr double leak = 1e-8;  // what an inequality that cannot be moved may seem to move by: rounding
+constexpr double leak = 1e-8;  // apparent motion of an immovable inequality by rounding
 
-// how much of z can be added to x before an inequality breaks
+// the share of z that can be added to x before an inequality is violated
 template <class S> POISE_LARGE_FN S share_of(const HierarchyWork<S>& w) {
   S share = S(1);
   for (int i = 0; i < w.n_inequalities; ++i) {
@@ -122,9 +124,9 @@ template <class S> POISE_LARGE_FN S share_of(const HierarchyWork<S>& w) {
   return share;
 }
 
-// solves with what is held, and lets go of what pulls the wrong way, until nothing does
+// solves with the active set, and releases inequalities with the wrong sign, until none is left
 template <class S, class Direct> POISE_LARGE_FN void solve_held(HierarchyWork<S>& w, const Direct& direct) {
-  for (int round = 0; round <= w.most_held; ++round) {  // each round but the last lets go of one or more
+  for (int round = 0; round <= w.most_held; ++round) {  // each round but the last releases one or more
     const S rounding = direct();
     if (w.n_held == 0) return;
     const S least = S(-1e-11) * balance_forces(w, w.gradient, w.force) - rounding;
@@ -139,7 +141,7 @@ template <class S, class Direct> POISE_LARGE_FN void solve_held(HierarchyWork<S>
   for (int k = 0; k < w.n_held; ++k) w.force[k] = maximum(w.force[k], S(0));
 }
 
-// takes the worst few at a time; false if nothing is broken any more
+// adds the most violated few at a time; false if nothing is violated
 template <class S, class Direct> POISE_LARGE_FN bool take_several(HierarchyWork<S>& w, const Direct& direct) {
   int dependent[8], n_dependent = 0;
   bool any = false;
@@ -156,11 +158,12 @@ template <class S, class Direct> POISE_LARGE_FN bool take_several(HierarchyWork<
   return any;
 }
 
-// Takes inequality `taken`, whose side is marked, to its bound; what reaches force zero on the way is let go. False if it cannot be.
+// Moves inequality `taken`, whose side is marked, to its bound; inequalities whose force becomes zero are released.
+// False if impossible.
 template <class S, class Direct>
 POISE_LARGE_FN bool take_exactly(HierarchyWork<S>& w, int taken, const Direct& direct) {
-  S pull = S(0);                                            // the force of what is taken
-  for (int round = 0; round <= w.most_held + 1; ++round) {  // each round but the last lets one go
+  S pull = S(0);                                            // the force of the added inequality
+  for (int round = 0; round <= w.most_held + 1; ++round) {  // each round but the last releases one
     int first = -1;
     if (hold(w, taken)) {
       w.force[w.n_held - 1] = pull;
@@ -182,7 +185,7 @@ POISE_LARGE_FN bool take_exactly(HierarchyWork<S>& w, int taken, const Direct& d
       pull = w.force[w.n_held - 1];
       add_n(S(0) - w.parts[w.n_held - 1], held_direction(w, w.n_held - 1), w.stride, w.held);
       --w.n_held;
-    } else {  // its row is a sum of rows that are held: their forces are exchanged for its own
+    } else {  // its row is a combination of active rows: their forces are exchanged for its own
       const Inequality<S>& q = w.inequalities[taken];
       for (int k = 0; k < w.stride; ++k) w.trial[k] = q.row ? q.row[k] : S(0);
       if (!q.row) w.trial[q.column] = S(1);
@@ -208,16 +211,17 @@ POISE_LARGE_FN bool take_exactly(HierarchyWork<S>& w, int taken, const Direct& d
   return false;
 }
 
-// the largest motion of z, in radians or lengths of the body
+// the largest motion of z, in radians or body lengths
 template <class S> POISE_FN S longest_turn(const HierarchyWork<S>& w) {
   S most = S(0);
   for (int c = 0; c < w.n; ++c) most = maximum(most, absolute(w.z[c]) * w.turn[c]);
   return most;
 }
 
-// z of one level, made by `solve(share)`: `share` of what the level asks for, with what is held; it leaves the downhill direction of the
-// level in w.gradient and returns how much of that is rounding. Nothing is moved by more than `longest`: where the whole is longer, a share
-// of it is asked for from the beginning, as a short step must not be bent by bounds that only a long one meets.
+// z of one level, from `solve(share)`: `share` of the level's residual, with the active set; it leaves the descent
+// direction of the level in w.gradient and returns its rounding error. No motion exceeds `longest`: if the whole step
+// is longer, a share of it is solved from the beginning, since bounds that only a long step meets must not bend a short
+// one.
 template <class S, class Solve> POISE_LARGE_FN void solve_level(HierarchyWork<S>& w, S longest, const Solve& solve) {
   for (int i = 0; i < w.n_inequalities; ++i) w.active[i] = not_held;
   for (int k = 0; k < w.stride; ++k) w.held[k] = S(0);
@@ -238,7 +242,7 @@ template <class S, class Solve> POISE_LARGE_FN void solve_level(HierarchyWork<S>
       broken = worst >= 0;
       if (broken) take_exactly(w, worst, direct);
     }
-    // with its bounds the step may be much shorter than it may be: then more of it is asked for
+    // with its bounds the step may be much shorter than allowed: then a larger share is solved
     const S turn = longest_turn(w);
     if (again >= 3 || !(part < S(1)) || turn > S(0.5) * longest) break;
     part = minimum(S(1), part * minimum(longest / maximum(turn, S(1e-30)), S(100)));

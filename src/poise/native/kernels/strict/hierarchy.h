@@ -1,12 +1,13 @@
-// hierarchy.h: one step for goals of several levels, the first served first, strictly; bounds and other inequalities inside.
+// hierarchy.h: one step for goals of several strict levels, highest priority first, with bounds and other inequalities.
 //
 // Steps are measured in the norm of the default step: x = dq / s, s = (1 or L) / sqrt(1 + stiffness). Level by level:
 //
 //   minimise |A z - (r - A x)|^2 + damping |z|^2   over z with B z = 0 and every inequality kept by x + z,    x <- x + z
 //
-// B is an orthonormal basis of the rows of the levels above (row_basis.h). Damping acts inside its own level only, so a lower level cannot
-// move a higher one: A_above z is zero to rounding. Inequalities are held by an exact active set (active_set.h) that starts free in
-// every level and every step; Escande, Mansard and Wieber 2014 keep it from step to step.
+// B is an orthonormal basis of the rows of the levels above (row_basis.h). Damping acts only inside its own level, so a
+// lower level cannot move a higher one: A_above z is zero to rounding. Inequalities are handled by an exact active set
+// (active_set.h) that starts empty in every level and every step; Escande, Mansard and Wieber 2014 keep it from step to
+// step.
 #pragma once
 #include "kernels/strict/active_set.h"
 
@@ -36,8 +37,8 @@ template <class S> POISE_FN void compose(HierarchyWork<S>& w, int first, int ran
   for (int k = 0; k < rank; ++k) add_n(w.y[k], w.basis + (first + k) * w.stride, w.stride, w.z);
 }
 
-// One level of rows [first, last). `skip` marks rows that rest in their range; those that are `loose` are served, but what comes after may
-// move them (null: none is).
+// One level of rows [first, last). `skip` marks rows at rest in their range; `loose` rows are solved, but later levels
+// may move them (null for none).
 template <class S> POISE_LARGE_FN void serve_rows(HierarchyWork<S>& w, int first, int last, const char* skip, S damping,
                                                   S longest, const char* loose = nullptr) {
   int rank = 0;
@@ -66,7 +67,7 @@ template <class S> POISE_LARGE_FN void serve_rows(HierarchyWork<S>& w, int first
   w.n_basis += plain && !loose ? rank : extend_basis(w, first, last, loose ? loose : skip, w.n_basis);
 }
 
-// the last level: towards `wanted` (a step in scaled coordinates), in what is left free
+// the last level: towards `wanted` (a step in scaled coordinates), in the remaining freedom
 template <class S> POISE_LARGE_FN void serve_posture(HierarchyWork<S>& w, const S* wanted, S longest) {
   solve_level(w, longest, [&](S part) {
     for (int k = 0; k < w.stride; ++k) w.trial[k] = S(0);

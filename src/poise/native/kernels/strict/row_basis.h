@@ -1,7 +1,7 @@
-// row_basis.h: an orthonormal basis of rows, grown level by level, and the memory of the strict step.
+// row_basis.h: an orthonormal basis of rows, extended level by level, and the memory of the strict step.
 //
-// Made by Gram and Schmidt with pivoting inside a level and a second pass where rounding asks for it (Bjoerck 1994); a row that depends
-// on those above adds nothing.
+// By Gram-Schmidt with pivoting inside a level and a second pass if rounding requires it (Bjoerck 1994); a row that
+// depends on those above adds nothing.
 #pragma once
 #include "kernels/algebra/dense.h"
 #include "kernels/problem/problem.h"
@@ -20,7 +20,7 @@ template <class S> struct Inequality {
 template <class S> struct HierarchyWork {
   int n, stride, most_rows, most_held;
   S* scale;         // n: s
-  S* turn;          // n: radians (or body lengths) that a unit of x is
+  S* turn;          // n: radians (or body lengths) per unit of x
   S* rows;          // most_rows x stride: all rows, scaled, row by row
   S* r;             // most_rows
   S* basis;         // (most_rows + most_held) x stride
@@ -31,20 +31,20 @@ template <class S> struct HierarchyWork {
   S* rho;           // most_rows
   S* x;             // n
   S* z;             // n
-  S* held;          // n: the part of z that brings inequalities to their bound
+  S* held;          // n: the part of z that moves inequalities to their bounds
   S* trial;         // n
-  S* gradient;      // n: of what the level minimises, where it stands
-  S* parts;         // most_held: how much of each held direction is in `held`
-  S* force;         // most_held + 1: multipliers of what is held, zero or more
+  S* gradient;      // n: of the level's cost, at its current point
+  S* parts;         // most_held: the share of each active direction in `held`
+  S* force;         // most_held + 1: multipliers of active inequalities, zero or more
   S* wanted_force;  // most_held + 1
-  int* holds;       // most_held: the inequalities that are held, in the order of their directions
+  int* holds;       // most_held: the active inequalities, in the order of their directions
   Inequality<S>* inequalities;
   int n_inequalities;
   int n_basis;
-  int n_basis_above;  // of it what the levels above take up
+  int n_basis_above;  // the part of it used by the levels above
   int n_held;
   int* order;    // most_rows: pivoting
-  char* active;  // of each inequality in this level: 0, 1 held at its upper end, -1 at its lower, 2 given up
+  char* active;  // for each inequality in this level: 0, 1 active at its upper bound, -1 at its lower, 2 abandoned
 };
 
 // rows are padded with zeros to whole strides, so that these loops run over whole registers
@@ -61,7 +61,7 @@ template <class S> POISE_FN void add_n(S scale, const S* a, int n, S* out) {
   for (int k = 0; k < n; ++k) out[k] += scale * a[k];
 }
 
-// takes out of v what lies in basis[first, last)
+// removes the part of v in basis[first, last)
 template <class S> POISE_FN void take_out_basis(const HierarchyWork<S>& w, int first, int last, S* v) {
   for (int b = first; b < last; ++b) {
     const S* q = w.basis + b * w.stride;
@@ -69,7 +69,7 @@ template <class S> POISE_FN void take_out_basis(const HierarchyWork<S>& w, int f
   }
 }
 
-constexpr double rank_floor = 1e-9;  // of a row's own length: less is rounding
+constexpr double rank_floor = 1e-9;  // relative to a row's own length: less is rounding
 
 template <class S> POISE_FN void swap_rows(S* a, S* b, int n) {
   for (int k = 0; k < n; ++k) {
@@ -79,12 +79,12 @@ template <class S> POISE_FN void swap_rows(S* a, S* b, int n) {
   }
 }
 
-// Appends the rows first ... last of w.rows, those that `skip` does not name, to the basis behind `from`; w.L[k * most_rows + i] is
-// row i in the k-th new direction. Returns how many directions are new.
+// Appends the rows first ... last of w.rows, except those in `skip`, to the basis after `from`; w.L[k * most_rows + i]
+// is row i along the k-th new direction. Returns the number of new directions.
 template <class S>
 POISE_LARGE_FN int extend_basis(HierarchyWork<S>& w, int first, int last, const char* skip, int from) {
   const int m = last - first, n = w.stride;
-  S *waiting = w.basis + from * n, *size = w.y, *least = w.pivots;  // rows wait where they become directions
+  S *waiting = w.basis + from * n, *size = w.y, *least = w.pivots;  // rows are stored where they become directions
   int rank = 0, left = 0;
   for (int i = 0; i < m; ++i) {
     for (int k = 0; k < m; ++k) w.L[k * w.most_rows + i] = S(0);
@@ -112,8 +112,7 @@ POISE_LARGE_FN int extend_basis(HierarchyWork<S>& w, int first, int last, const 
     }
     if (!(size[rank] > S(0))) break;
     S square = dot_n(at, at, n);
-    if (square <
-        S(0.1 / (rank_floor * rank_floor)) * least[rank]) {  // much was taken out, so rounding shows: twice is enough
+    if (square < S(0.1 / (rank_floor * rank_floor)) * least[rank]) {  // two passes are enough
       take_out_basis(w, 0, from + rank, at);
       square = dot_n(at, at, n);
     }

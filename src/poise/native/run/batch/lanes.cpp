@@ -36,7 +36,7 @@ template <class S, class P> LaneState<S> allot_lanes(const P& problem, Scratch& 
   return state;
 }
 
-// one row's numbers into its lane
+// copies a row's numbers into its lane
 template <class S, class T, class P> void fill_lane(const Worker& worker, const Slot& slot, const LaneProblem<T>& lanes,
                                                     const P& problem, int lane, bool new_row, LaneState<S>& state,
                                                     S* targets) {
@@ -59,7 +59,7 @@ template <class S, class T, class P> SearchEnd end_of_lane(Worker& worker, const
   double* q = worker.end_q.data();
   double* errors = worker.end_errors.data();
   for (int k = 0; k < problem.n_q; ++k) q[k] = double(lane_of(state.at.best_q[k], lane));
-  for (int k = problem.n_q; k < lanes.view.n_q; ++k) q[k] = slot.q[k];  // what the problem does not know stays
+  for (int k = problem.n_q; k < lanes.view.n_q; ++k) q[k] = slot.q[k];  // not part of the problem
   for (int k = 0; k < 2 * problem.goals.count(); ++k) errors[k] = double(lane_of(state.at.best_errors[k], lane));
   const bool reached = lane_of(state.reached, lane) > T(0.5);
   const bool stalled = lane_of(state.idle, lane) > T(lanes.settings.stall_steps);

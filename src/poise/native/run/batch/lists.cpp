@@ -1,4 +1,4 @@
-// lists.cpp: branches of many questions side by side, and the errors of many poses. Compiled once per instruction level.
+// lists.cpp: branches of many queries in SIMD lanes, and the errors of many poses. Compiled once per instruction level.
 #include "kernels/closed/abreast.h"
 #include "kernels/problem/chain.h"
 #include "run/batch/batch.h"
@@ -10,7 +10,7 @@ namespace {
 using S = LanePack<double>;
 constexpr int lanes = ScalarTraits<S>::lanes;
 
-// what stands in the lanes of one walk; lanes without a question of their own ask the last one's again
+// the queries in the lanes of one walk; unused lanes repeat the last query
 struct Abreast {
   FamilyTarget<S> target;
   S value, start[7];
@@ -29,7 +29,7 @@ Abreast gather(int joints, const ListAsk* asks, int count) {
   return out;
 }
 
-// a chain's value as the pose has it: as near the start as whole turns bring it, and inside the ranges to the last bit
+// the value of a chain's joint in the pose: shifted by whole turns towards the start, and exactly inside the ranges
 POISE_FN S place_joint(const ListedJoints& joints, const FamilySpec<S>& spec, int k, S value, S start) {
   const FamilyAxis<S>& axis = axis_of(spec, k);
   const bool plain = joints.gain[k] == 1.0 && joints.bias[k] == 0.0;
@@ -40,7 +40,7 @@ POISE_FN S place_joint(const ListedJoints& joints, const FamilySpec<S>& spec, in
   return minimum(maximum(out, S(joints.lower[k])), S(joints.upper[k]));
 }
 
-// the lanes of a leaf that are not ruled out, as poses near their starts
+// the lanes of a leaf that are not excluded, as poses near their starts
 void append(const ListedJoints& joints, const FamilySpec<S>& spec, const Abreast& at, const FamilyLeaf<S>& leaf,
             const ListAsk* asks, int count, ListedRow* out) {
   S values[7], far = S(0.0);

@@ -37,7 +37,7 @@ template <class T> GoalSpec<T> cast(const GoalSpec<double>& g, int target) {
   return to;
 }
 
-// a bound, rounded towards the inside, so that what keeps it in T keeps it in double
+// a bound rounded inwards, so that a value within it in T is also within it in double
 template <class T> T inward(double bound, double direction) {
   T x = T(bound);
   if ((double(x) - bound) * direction < 0) x = std::nextafter(x, T(direction) * T(INFINITY));
@@ -51,7 +51,7 @@ template <class T> Freedom<T> cast(const Freedom<double>& f) {
 }  // namespace
 
 template <class T> LaneProblem<T>::LaneProblem(const SolverData& solver) {
-  // in float, lengths are measured from the first joint, so that a body far from the world's origin keeps its digits
+  // in float, lengths are measured from the first joint, so that a body far from the world's origin keeps its precision
   if (sizeof(T) == 4 && !solver.primitives.empty()) {
     for (int k = 0; k < 3; ++k) origin[k] = solver.primitives[0].p[k];
   }
@@ -75,11 +75,12 @@ template <class T> LaneProblem<T>::LaneProblem(const SolverData& solver) {
   settings = {s.method,    s.limits,      T(s.damping),     T(s.damping_floor), T(s.reach),
               s.max_steps, s.stall_steps, T(s.stall_ratio), s.rounds,           {}};
   if (sizeof(T) == 4) {
-    // Judged in double afterwards, so searched to half the tolerance. More rounds than one cost a whole pack, or a warp, what one
-    // of its lanes needs, and float sums the matrix anew for each; they save no step (Panda 12.90 steps with one, 12.83 with three).
+    // Poses are checked in double afterwards, so the search aims at half the tolerance. Several rounds per step would
+    // cost a whole pack, or a warp, the time of one lane, and float recomputes the matrix in each; they save no steps
+    // (Panda: 12.90 steps with one round, 12.83 with three).
     fraction = T(0.5);
     settings.rounds = s.rounds < 1 ? s.rounds : 1;
-    settings.max_steps = s.max_steps < 1 << 23 ? s.max_steps : 1 << 23;  // float counts no further
+    settings.max_steps = s.max_steps < 1 << 23 ? s.max_steps : 1 << 23;  // beyond the precision of float
   }
 }
 
@@ -87,7 +88,7 @@ template struct LaneProblem<double>;
 template struct LaneProblem<float>;
 
 bool threads_serve(const SolverData& solver) {
-  const bool loops = !solver.goals.empty() && solver.goals[0].level < 0;  // their rows are no goal's
+  const bool loops = !solver.goals.empty() && solver.goals[0].level < 0;  // their rows do not belong to goals
   return !loops && !solver.custom_rows && (!solver.first || !solver.first->custom_rows);
 }
 
@@ -130,7 +131,7 @@ bool device_serves(const SolverData& solver) { return refused_by_device(solver).
 
 bool lanes_serve(const SolverData& solver) { return refused_by_lanes(solver).cause == Refusal::NONE && !solver.strict; }
 
-// with more rows than velocities the primal system of one problem at a time is far ahead
+// with more rows than velocities, the primal system of single problems is much faster
 bool lanes_pay(const SolverData& solver) { return solver.n_rows <= 6 || solver.n_rows <= solver.n_v; }
 
 }  // namespace poise

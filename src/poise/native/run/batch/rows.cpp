@@ -1,5 +1,5 @@
-// rows.cpp: the way of one row: read, searched again and again, checked in double, written. One row at a time, so it is
-// compiled once, for every machine.
+// rows.cpp: the processing of one row: read, search repeatedly, check in double, write. It handles one row at a time,
+// so it is compiled once, for every machine.
 #include <algorithm>
 #include <limits>
 
@@ -102,14 +102,14 @@ RowStatus status_of(const SolverData& solver) {
   return solver.outcome == Outcome::OUT_OF_STEPS ? ROW_OUT_OF_STEPS : ROW_STALLED;
 }
 
-// the solver's answer in the precision that was asked for, inside the ranges still, and judged as it is handed out
+// the solver's answer in the requested precision, still inside the ranges, and checked as returned
 void round_answer(SolverData& own) {
   round_pose(own, own.best_q.data());
   const bool good = check_pose(own, own.targets.data(), own.best_q.data(), own.best_errors.data());
   if (own.outcome == Outcome::REACHED && !good) own.outcome = Outcome::STALLED;
 }
 
-// the answer that the worker's solver holds
+// writes the answer of the worker's solver
 void write_own(Worker& worker, std::size_t row) {
   SolverData& own = worker.own;
   if (worker.job.q32) round_answer(own);
@@ -121,7 +121,7 @@ void write_own(Worker& worker, std::size_t row) {
 
 // ---------------------------------------------------------------------------------------------- the end of a row
 
-// the slot's best pose into the worker's solver
+// copies the slot's best pose to the worker's solver
 void take_slot(Worker& worker, const Slot& slot) {
   SolverData& own = worker.own;
   for (std::size_t k = 0; k < own.targets.size(); ++k) own.targets[k] = slot.targets[k];
@@ -135,13 +135,14 @@ void take_slot(Worker& worker, const Slot& slot) {
   own.total_searches = slot.searches;
 }
 
-// the same, polished where it misses
+// the same, refined if it misses
 void polish_slot(Worker& worker, const Slot& slot) {
   take_slot(worker, slot);
   if (slot.outcome != Outcome::REACHED) solver_ops().polish(worker.own);
 }
 
-// Solves a row that lanes have missed with the single solver, which searches the whole region of tolerance, not only its middle.
+// Solves a row that lanes have missed with the single solver, which searches the whole region of tolerance, not only
+// its centre.
 void search_alone(Worker& worker, const Slot& slot) {
   std::copy_n(slot.start, worker.own.start.size(), worker.own.start.begin());
   std::copy_n(slot.targets, worker.own.targets.size(), worker.own.targets.begin());
@@ -175,7 +176,7 @@ Worker::Worker(BatchJob& shared, int lanes) : job(shared), own(*shared.solver) {
   own.watch.asks = job.asks;
   own.watch.caller = &job;
   allot(own);
-  // An arm that is proved not to come there has a pose for its row, but no long search for the best of all.
+  // An arm that provably cannot reach gets a pose for its row, but no long search for the best one.
   if (!own.closed.empty()) own.tries = 1;
   if (own.first) {
     first = std::make_unique<SolverData>(*own.first);
@@ -226,7 +227,7 @@ bool read_given(Worker& worker, std::size_t row) {
 
 namespace {
 
-// the next row's start and targets in the worker's solver; what cannot be read is written as invalid
+// reads the next row's start and targets into the worker's solver; an invalid row is written as such
 bool read_row(Worker& worker, std::size_t& row) {
   // ends: every round takes a row, and there are so many
   while (!worker.job.stop.load(std::memory_order_relaxed)) {
@@ -265,8 +266,8 @@ bool take_row(Worker& worker, Slot& slot) {
   while (worker.lists.serve ? read_unlisted(worker, slot) : read_row(worker, slot.row)) {
     const bool far = far_turned(worker);
     if (!far) solver_ops().begin(own);
-    // What no pose reaches is searched for the best one, not for the first that does; but of arms there are so many such rows that the
-    // best of the first search is taken.
+    // A row without a reaching pose is searched for the best pose, not for the first that reaches. Arms have so many
+    // such rows that the best pose of the first search is used.
     if (far || (own.proved_unreachable && own.closed.empty())) {
       solver_ops().solve(own);
       write_own(worker, slot.row);
@@ -310,12 +311,12 @@ bool next_search(Worker& worker, Slot& slot, const SearchEnd& end) {
     return false;
   }
   for (std::size_t k = 0; k < own.start.size(); ++k) own.start[k] = slot.q[k] = slot.start[k];
-  own.proved_unreachable = false;  // of another row, perhaps: seeds depend on it
+  own.proved_unreachable = false;  // possibly of another row: seeds depend on it
   const bool whole = slot.searches == patience_with(own);
   if (slot.found == 0 && !own.closed.empty() && (whole || slot.searches == 1)) {
     const bool at_once = slot.searches == 1 && decide_at_once(own, slot.targets);
     const Verdict verdict = at_once ? Verdict::PROVED : whole ? decide_goals(own, slot.targets, slot.q) : Verdict::OPEN;
-    // what is proved keeps the best pose of the searches: to polish it would take longer than all of them
+    // a proved row keeps the best pose of the searches: refining it would take longer than all of them
     if (verdict == Verdict::PROVED) {
       take_slot(worker, slot);
       own.proved_unreachable = true;

@@ -1,4 +1,4 @@
-// several.cpp: several answers of a row: which differ, which are kept, and those that a closed form lists.
+// several.cpp: several answers of a row: distinct poses, and poses that a closed form lists.
 #include <algorithm>
 
 #include "run/batch/rows.h"
@@ -11,7 +11,7 @@ namespace {
 // a radian, or L
 double unit_of(const SolverData& own, int velocity) { return own.freedoms[index(velocity)].angular ? 1.0 : own.scale; }
 
-// the way from one pose to another, by velocities
+// the difference of two poses, by velocities
 const double* way_between(SolverData& own, const double* a, const double* b) {
   difference(own.coordinates.data(), static_cast<int>(own.coordinates.size()), a, b, own.state.dq);
   return own.state.dq;
@@ -75,7 +75,7 @@ void allot_lists(Worker& worker) {
   ListBlock& lists = worker.lists;
   const std::size_t lanes = index(list_ops().lanes), n_q = own.start.size();
   const std::size_t rows =
-      form.spec.free_joint == FREE_NONE ? 2 * lanes : 1;  // one with a free joint fills packs alone
+      form.spec.free_joint == FREE_NONE ? 2 * lanes : 1;  // a query with a free joint fills packs by itself
   const std::size_t room = most_listed(form);
   lists.serve = true;
   lists.rows = rows;
@@ -103,7 +103,7 @@ void allot_lists(Worker& worker) {
 
 namespace {
 
-// The joint in which poses differ first: the free one, whose values are farther apart than two answers must be.
+// The joint in which poses are compared first: the free one, whose values are farther apart than two answers must be.
 int telling_joint(const Worker& worker) { return worker.own.closed[0].spec.free_joint == FREE_LAST ? 6 : 0; }
 
 // Whether a pose is one of those kept, from number `first` on, perhaps whole turns apart. What differs in its way from the start differs in a joint,
@@ -131,7 +131,7 @@ bool is_kept(const Worker& worker, std::size_t first, std::size_t kept, const Li
   return false;
 }
 
-// the start, inside the ranges, without what the list says of it
+// the start, inside the ranges, for the coordinates that the list does not set
 void write_base(Worker& worker, const Slot& slot) {
   const SolverData& own = worker.own;
   double* q = worker.lists.base.data();
@@ -142,8 +142,8 @@ void write_base(Worker& worker, const Slot& slot) {
   }
 }
 
-// The next poses of a list that are none of those kept, as many as are judged together: in lists.q, with their errors. Returns how many;
-// `next` is where to go on.
+// Copies the next poses of a list that are not among the kept ones, as many as are checked together, into lists.q, with
+// their errors. Returns their number; `next` is the position to continue from.
 int judge_some(Worker& worker, const Slot& slot, const ListedRow& listed, std::size_t kept, int& next) {
   const SolverData& own = worker.own;
   ListBlock& lists = worker.lists;
@@ -165,13 +165,13 @@ int judge_some(Worker& worker, const Slot& slot, const ListedRow& listed, std::s
   return count;
 }
 
-// Makes number i of those that were judged together the slot's pose. Whether it reaches, perhaps after a few steps, and is none of those found
-// before; the pose is then as it was taken.
+// Makes number i of the poses that were checked together the slot's pose. Returns whether it reaches, possibly after a
+// few steps, and was not found before; the pose is then stored.
 bool take_judged(Worker& worker, Slot& slot, int i, ListedPose& pose) {
   const ListBlock& lists = worker.lists;
   const std::size_t n_q = lists.base.size();
   const int before = slot.steps;
-  ++slot.searches;  // it may be polished, with as many steps as a search has
+  ++slot.searches;  // it may be refined, with as many steps as a search
   std::copy_n(lists.q.data() + index(i) * n_q, n_q, slot.best_q);
   std::copy_n(lists.errors.data() + 2 * i, 2, slot.best_errors);
   const double* tolerance = worker.own.goals[0].tolerance;
@@ -184,7 +184,7 @@ bool take_judged(Worker& worker, Slot& slot, int i, ListedPose& pose) {
   return true;
 }
 
-// answers the slot's row by its list; false: there is none
+// answers the slot's row from its list; false if the list is empty
 bool answer_by_list(Worker& worker, Slot& slot, const ListedRow& listed) {
   ListBlock& lists = worker.lists;
   std::size_t kept = 0;
@@ -212,7 +212,7 @@ bool answer_by_list(Worker& worker, Slot& slot, const ListedRow& listed) {
   return false;
 }
 
-// reads the rows of a block and lists their poses; returns how many rows there are
+// reads the rows of a block and lists their poses; returns the number of rows
 std::size_t list_block(Worker& worker, std::size_t first, std::size_t last) {
   SolverData& own = worker.own;
   const ClosedForm<double>& form = own.closed[0];
@@ -241,7 +241,8 @@ std::size_t list_block(Worker& worker, std::size_t first, std::size_t last) {
   return rows;
 }
 
-// Looks closer at a row for which nothing is listed: its arcs of the free joint are narrow. Where some are found, closer still.
+// Examines a row without a listed pose more closely: its arcs of the free joint are narrow. If some are found, more
+// closely still.
 void list_closer(Worker& worker, std::size_t i) {
   constexpr int most = 16, parts = 8;
   const ClosedForm<double>& form = worker.own.closed[0];
