@@ -334,7 +334,7 @@ def race_table(points: Race, transforms: Race) -> str:
 def figures(racer: Racer) -> str:
     """Return the four cells of a method, also if it does not support the problem."""
     if racer.refused:
-        return "refused | | |"
+        return "not supported | | |"
     count = "" if racer.arithmetic is None else str(racer.arithmetic)
     return f"{100 * racer.reached:.1f} % | {racer.steps:.1f} | {racer.microseconds:.0f} | {count}"
 

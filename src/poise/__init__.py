@@ -5,7 +5,7 @@
     model = poise.load("humanoid")
     T_world_hand = model.fk(model.rest, "hand_l")
 
-Names load when they are first used, so that `import poise` is quick and needs numpy alone.
+Names are imported on first use, so `import poise` is fast and needs only NumPy.
 """
 
 from __future__ import annotations

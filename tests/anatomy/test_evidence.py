@@ -47,7 +47,7 @@ def test_names_decide_the_sides(seed: int) -> None:
     for role in ("knee_l", "hand_r", "hip_l"):
         assert found[role] == roles[swap_role(role)]
     assert found.facing == pytest.approx((-1.0, 0.0, 0.0), abs=1e-9)
-    assert any("left is right by shape" in words for words in found.disagreements)
+    assert any("left by name are right by shape" in words for words in found.disagreements)
 
 
 def test_a_wrong_name_is_reported() -> None:

@@ -237,7 +237,7 @@ def test_numbers_in_one_stream_are_read_with_a_warning(tmp_path: Path) -> None:
     numbers = [repr(x) for x in rows.ravel().tolist()]
     lines = [" ".join(numbers[i : i + 7]) for i in range(0, len(numbers), 7)]
     path = write(tmp_path, head + "Frame Time: 0.1\n" + "\n".join(lines))
-    with pytest.warns(FormatWarning, match="one after the other"):
+    with pytest.warns(FormatWarning, match="read in sequence"):
         motion = poise.load_motion(path)
     assert motion.q[2, 0] == rows[2, 0]
 

@@ -92,10 +92,10 @@ def test_an_armature_in_centimetres_is_read_in_metres(tmp_path: Path) -> None:
 def test_an_uneven_scale_is_exact_in_the_files_pose_and_told(tmp_path: Path) -> None:
     file = arm(scale=[1.0, 2.0, 0.5])
     file.skin([1, 2, 3, 4])
-    with pytest.warns(FormatWarning, match="uneven scale"):
+    with pytest.warns(FormatWarning, match="non-uniform scale"):
         model = poise.load(file.glb(tmp_path / "a.glb"))
     assert off(model, model.rest, file.json, turns=False) < 1e-12
-    assert any("uneven scale" in note for note in model.notes)
+    assert any("non-uniform scale" in note for note in model.notes)
 
 
 def test_an_uneven_scale_of_a_last_bone_matters_to_none(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_names_are_made_unique(tmp_path: Path) -> None:
     file = File(
         [{"children": [1, 2]}, {"name": "x", "translation": [0, 1, 0]}, {"name": "x", "translation": [1, 0, 0]}]
     )
-    with pytest.warns(FormatWarning, match="several nodes have one name"):
+    with pytest.warns(FormatWarning, match="several nodes have the same name"):
         model = poise.load(file.glb(tmp_path / "a.glb"))
     assert model.frames == ("node_0", "x#1", "x#2")
 

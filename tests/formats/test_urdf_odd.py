@@ -105,7 +105,7 @@ def test_a_loop_is_told_by_its_joints(tmp_path: Path) -> None:
     turn = '<joint name="{}" type="continuous"><parent link="{}"/><child link="{}"/></joint>'.format
     links = '<link name="r"/><link name="a"/><link name="b"/><link name="c"/>'
     text = robot("\n".join([links, turn("j1", "a", "b"), turn("j2", "b", "a"), turn("j3", "a", "c")]))
-    with pytest.raises(FormatError, match=r"the joints 'j1', 'j2' go round in a loop.*Remove one") as caught:
+    with pytest.raises(FormatError, match=r"the joints 'j1', 'j2' form a loop.*Remove one") as caught:
         poise.load(written(tmp_path, text))
     assert caught.value.line == 4
 
@@ -134,7 +134,7 @@ def test_many_oddities_are_counted_not_listed(tmp_path: Path) -> None:
     with pytest.warns(FormatWarning) as caught:
         model = poise.load(written(tmp_path, robot(L + J1 + J2 + strange)))
     assert len(caught) == len(model.notes) < 50
-    assert "more is odd" in model.notes[-1]
+    assert "further oddities" in model.notes[-1]
 
 
 @pytest.mark.parametrize("head", [b"<!--", b"<?", b"<!A [", b"<!", b"<", b"a", b"<![", b"<!A []"])

@@ -102,7 +102,7 @@ def test_a_picture_in_no_folder(tmp_path: Path) -> None:
 def test_a_film_for_a_picture(tmp_path: Path, name: str) -> None:
     pytest.importorskip("matplotlib")
     motion = poise.Motion(ARM, np.tile(ARM.rest, (3, 1)), fps=30)
-    with pytest.raises(FormatError, match=r"is no picture; end it in \.png.*poise\.show\(thing, '.*m\.html'\)"):
+    with pytest.raises(FormatError, match=r"is not a picture; use the suffix \.png.*poise\.show\(thing, '.*m\.html'\)"):
         poise.plot(motion, tmp_path / name)
     assert not list(tmp_path.iterdir())
     with pytest.raises(InvalidValue, match="a path must be"):

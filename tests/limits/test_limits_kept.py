@@ -74,11 +74,11 @@ def slides(model: poise.Model) -> NDArray[np.bool_]:
 def named(why: str, name: str) -> bool:
     """Whether an explanation says that a limit is broken."""
     if name.startswith("cone "):
-        return f"'{name[5:]}' is " in why and "farther than its cone allows since the start" in why
+        return f"'{name[5:]}' has been " in why and "beyond its cone since the start" in why
     if name == "ranges":
         return "limit since the start" in why
     kind = name.split(" ", 1)[1]
-    said = {"sum": "'sum' allows since the start", "clear": "'clear' allows since the start", "loop": "'loop' is still"}
+    said = {"sum": "'sum' has been violated", "clear": "'clear' has been violated", "loop": "'loop' is still"}
     return said[kind] in why
 
 
@@ -129,13 +129,13 @@ def test_a_limit_that_stays_broken_is_named_and_not_called_the_end_of_its_range(
     """The slide that the sum is about may not move, so no step brings it back."""
     model, limit = sliding_ball(), Coupled({"x": 1.0}, 9.0, 10.0)
     why = poise.solve(model, Reach("tip", (0.0, 0.5, 0.5)), limits=[limit], joints=["ball"]).why()
-    assert "'x' is below what 'coupled x' allows since the start: 0, not 9." in why
+    assert "'coupled x' has been violated since the start: 'x' is 0, below the bound 9." in why
     assert "lowest value" not in why
     start = np.array([2.0, *poise.Rotation.from_vector((2.0, 0.0, 0.0)).wxyz])
     held = poise.solve(model, Reach("tip", (2.0, -1.0, 0.0)), start, joints=["ball"], max_steps=1, restarts=0)
     assert not held.reached
     assert limits_broken(model, [], held.q)["cone ball"] > 0.1
-    assert "'ball' is swung farther than its cone allows since the start" in held.why()
+    assert "'ball' has been swung beyond its cone since the start" in held.why()
 
 
 # ------------------------------------------------------------------------------------------------ sizes

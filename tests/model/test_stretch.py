@@ -93,7 +93,7 @@ def test_what_it_is_told() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(InvalidModel, match=r"joint 's': there is no shear joint.*rigid.*'scale'"):
+    with pytest.raises(InvalidModel, match=r"joint 's': shear joints are not supported.*rigid.*'scale'"):
         ModelBuilder().add_joint("s", None, "shear")
     with pytest.raises(NameNotFound, match="joint kind"):
         ModelBuilder().add_joint("s", None, "stretch")

@@ -150,7 +150,7 @@ def test_a_flip_that_cannot_be_avoided_is_told() -> None:
     found = motion.track(model, Reach("tool", T), fps=30.0)
     assert found.reached.all(), found.why()
     assert len(found.reconfigurations) == 1
-    assert "another branch before frame" in found.why()
+    assert "changes branch before frame" in found.why()
     jump = found.reconfigurations[0]
     steps = np.abs(np.diff(found.motion.q, axis=0)).max(axis=1)
     assert int(np.argmax(steps)) == jump - 1

@@ -38,10 +38,10 @@ def test_why_tells_of_parts_in_each_other_where_quality_knows_of_them(share, mod
     assert known.collision_max is not None
     assert known.collision_share is not None
     assert (known.collision_max > 1.0) == bool(share)
-    assert ("in each other" in told) == bool(share)
+    assert ("collides with itself" in told) == bool(share)
     if share:
         found = re.search(
-            r"in each other in (\d+) of 24 frames .*most at frame (\d+) .*'(.*)' and '(.*)' by (.*) mm", told
+            r"collides with itself in (\d+) of 24 frames .*most at frame (\d+) .*'(.*)' and '(.*)' by (.*) mm", told
         )
         assert found, told
         assert int(found[1]) == pytest.approx(24 * known.collision_share, abs=2.0)
@@ -58,4 +58,4 @@ def test_what_why_advises_helps():
     walk = fold(make_walk(24), 1.0)
     kept = retarget(walk, poise.load("humanoid", scale=0.6), limits=[Clearance()])
     assert kept.quality.collision_max == pytest.approx(0.0, abs=1e-3)
-    assert "in each other" not in kept.why()
+    assert "collides with itself" not in kept.why()

@@ -92,7 +92,7 @@ def test_left_and_right_are_the_same_for_arms_and_legs(walk, bodies):
 
 def test_a_chest_and_a_pelvis_are_not_swapped(walk, bodies):
     found = find_mapping(walk.model, bodies[0])
-    with pytest.raises(InvalidValue, match="wrong way round"):
+    with pytest.raises(InvalidValue, match="upside down"):
         retarget(walk, bodies[0], found.replace("chest", source="pelvis").replace("pelvis", source="chest"))
 
 

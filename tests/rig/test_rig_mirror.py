@@ -97,9 +97,9 @@ def test_a_handle_is_mirrored() -> None:
 @pytest.mark.parametrize("name", ["panda", "hand", "tree30"])
 def test_a_body_without_two_sides_is_refused(name: str) -> None:
     rig = poise.Rig(poise.load(name))
-    with pytest.raises(InvalidValue, match="no two sides"):
+    with pytest.raises(InvalidValue, match="no left and right side"):
         rig.mirror()
-    with pytest.raises(InvalidValue, match="no two sides"):
+    with pytest.raises(InvalidValue, match="no left and right side"):
         rig.symmetric = True
 
 

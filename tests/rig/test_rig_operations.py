@@ -337,7 +337,7 @@ def test_a_rig_rejects_options_that_no_frame_could_use(options: dict[str, Any]) 
 
 def test_a_frame_that_fails_leaves_the_rig_as_it_was() -> None:
     def reject(_: poise.rig.RigProblem) -> poise.Solver:
-        raise poise.errors.InvalidValue("this method does not serve these goals.")
+        raise poise.errors.InvalidValue("this method does not support these goals.")
 
     player = Player(poise.load("humanoid"), 0)
     player.rig.solvers.make_solver = reject

@@ -18,7 +18,7 @@ def pull(rig: poise.Rig, handle: str, way: tuple[float, float, float], frames: i
 
 def test_a_pelvis_over_pinned_feet_names_the_ankles_and_what_would_help() -> None:
     rig = poise.Rig(poise.load("humanoid"))
-    assert rig.why() == "Everything is where you asked."
+    assert rig.why() == "All targets are reached."
     rig.pin("foot_l")
     rig.pin("foot_r")
     pull(rig, "pelvis", (0.0, -0.3, 0.0))
@@ -30,8 +30,8 @@ def test_a_pelvis_over_pinned_feet_names_the_ankles_and_what_would_help() -> Non
     }
     assert all(stop.degrees is not None and abs(stop.degrees + 25.0) < 1e-9 for stop in miss.stops)
     assert miss.pinned == ("foot_l", "foot_r")
-    assert "the left and the right ankle are bent as far as they go (25 degrees)" in rig.why()
-    assert "Planted instead of pinned" in rig.why()
+    assert "the left and the right ankle are bent to their limits (25 degrees)" in rig.why()
+    assert "planted instead of pinned" in rig.why()
 
 
 @pytest.mark.slow
@@ -54,7 +54,7 @@ def test_what_has_no_role_is_told_by_its_name_and_what_is_too_far_is_told_so() -
     pull(rig, hand, (0.0, 0.0, 3.0))
     (miss,) = rig.misses
     assert miss.metres > 0.5
-    assert rig.why().startswith(f"{hand} stays ")
+    assert rig.why().startswith(f"{hand} is ")
     assert miss.text == rig.why().splitlines()[0]
 
 
@@ -84,12 +84,12 @@ def test_a_squat_balances_or_says_that_it_does_not(name: str, depth: float) -> N
     off = solution.errors["balance"][0]
     falls = off > 1e-4
     assert falls == (name != "humanoid" and depth == 0.4)
-    assert ("does not balance" in rig.why()) == falls
+    assert ("is not balanced" in rig.why()) == falls
     if falls:
-        assert rig.why().startswith("Everything is where you asked, but the body does not balance")
+        assert rig.why().startswith("All targets are reached, but the body is not balanced")
         assert f"its centre of mass is {1000 * off:.3g} mm behind its feet" in rig.why()
-        assert f"pull {body} elsewhere, or less far" in rig.why()
-        assert "the left and the right ankle are bent as far as they go" in rig.why()
+        assert f"drag {body} elsewhere, or less far" in rig.why()
+        assert "the left and the right ankle are bent to their limits" in rig.why()
 
 
 def test_a_body_that_leans_says_to_which_side_it_falls() -> None:

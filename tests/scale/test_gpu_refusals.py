@@ -69,8 +69,8 @@ REFUSED: dict[str, tuple[Callable[[], Solver], str]] = {
     "continuous": (lambda: panda(REACH, mode="continuous"), "mode='continuous'"),
     "a clock": (lambda: panda(REACH, time_limit=1.0), "time_limit="),
     "a record": (lambda: panda(REACH, record=True), "record=True"),
-    "a path": (lambda: Solver(rail(), Reach("tip", (0, 1, 0))), "joint 'slide' runs along a path"),
-    "nothing moves": (lambda: panda(REACH, joints=[]), "no joint"),
+    "a path": (lambda: Solver(rail(), Reach("tip", (0, 1, 0))), "joint 'slide' follows a path"),
+    "nothing moves": (lambda: panda(REACH, joints=[]), "no movable joint"),
 }
 
 SERVED: dict[str, Callable[[], Solver]] = {

@@ -195,11 +195,11 @@ def test_files_that_hold_no_map_are_refused(tmp_path: Path) -> None:
     arrays = found.to_arrays()
     for wrong in ({"proved": np.zeros(3)}, {"origin": np.zeros(2)}):
         np.savez(tmp_path / "wrong.npz", **{**arrays, **wrong})  # type: ignore[arg-type]
-        with pytest.raises(FormatError, match="no whole reach map"):
+        with pytest.raises(FormatError, match="not a complete reach map"):
             poise.ReachMap.load(tmp_path / "wrong.npz")
     del arrays["frame"]
     np.savez(tmp_path / "part.npz", **arrays)  # type: ignore[arg-type]
-    with pytest.raises(FormatError, match="no whole reach map"):
+    with pytest.raises(FormatError, match="not a complete reach map"):
         poise.ReachMap.load(tmp_path / "part.npz")
 
 

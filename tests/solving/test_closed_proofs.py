@@ -58,7 +58,7 @@ def test_why_says_that_every_branch_is_ruled_out() -> None:
         solution = poise.solve(model, Reach(frame, T))
         if solution.status is Status.UNREACHABLE and solution.proof is None:
             seen += 1
-            assert "every branch of the chain to 'tool0' (three parallel axes) is ruled out" in solution.why()
+            assert "every branch of the chain to 'tool0' (three parallel axes) is excluded" in solution.why()
             assert "not proved" not in solution.why()
             assert not poise.solve_all(model, Reach(frame, T))
     assert seen > 2

@@ -31,8 +31,8 @@ def build(axes: str = "zyyzyz", kind: str = "revolute", change: Mapping[int, Map
 REFUSED = {
     "fewer than six": (build("zyyzy"), "fewer than six"),
     "locked": (build().locked({"j3": 0.4}), "fewer than six"),
-    "all axes parallel": (build("zzzzzz"), "fewer than six ways"),
-    "coincident axes in the wrist": (build("zyyzzz"), "fewer than six ways"),
+    "all axes parallel": (build("zzzzzz"), "never have six degrees of freedom"),
+    "coincident axes in the wrist": (build("zyyzzz"), "never have six degrees of freedom"),
     "mimic": (build(change={3: {"mimic": ("j2", 1.0, 0.0)}}), "'j2' moves it at two places"),
 }
 

@@ -28,7 +28,7 @@ def test_the_family_says_how_far_off_it_is():
     assert family.near
     assert family.name == "nearly a spherical wrist"
     assert "off by up to" in str(family)
-    assert "nothing is proved" in str(family)
+    assert "without proofs" in str(family)
     assert calibrate("ur5e", 1e-3).family("tool").name == "nearly three parallel axes"
     assert not poise.load("ur5e").family("tool0").near
 

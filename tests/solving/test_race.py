@@ -61,7 +61,7 @@ def test_the_table_has_a_line_for_each(panda: poise.Model) -> None:
     assert lines[0] == "5 targets for 'panda_hand_tcp' of 'panda'"
     assert lines[1].split() == ["method", "reached", "steps", "searches", "us", "mult/step"]
     assert lines[2].startswith("lm ")
-    assert lines[3].startswith("inverse        refused: method 'inverse' needs a square Jacobian")
+    assert lines[3].startswith("inverse        not supported: method 'inverse' needs a square Jacobian")
 
 
 def test_misuse_is_refused_by_name(panda: poise.Model) -> None:
@@ -97,7 +97,7 @@ def test_the_command_prints_the_table_and_the_refusals() -> None:
     assert result.exit_code == 0
     assert "3 targets for panda_hand_tcp of panda" in result.stdout
     assert "mult/step" in result.stdout
-    assert "inverse does not race: method 'inverse' needs a square Jacobian" in result.stdout
+    assert "inverse is not supported: method 'inverse' needs a square Jacobian" in result.stdout
 
 
 def test_json_is_numbers_alone_on_stdout() -> None:

@@ -148,7 +148,7 @@ def test_one_answer_is_that_of_a_plain_solve(options: dict[str, Any]) -> None:
 def test_what_has_one_answer_by_its_nature_is_refused() -> None:
     goal = Reach(TOOL, TARGETS[0][:3, 3])
     for call in (poise.solve, lambda *a, **k: BatchSolver(a[0], a[1], **k)):
-        with pytest.raises(InvalidValue, match="mode='continuous' keeps one"):
+        with pytest.raises(InvalidValue, match="mode='continuous' follows one"):
             call(MODEL, goal, mode="continuous", solutions=2)
         with pytest.raises(InvalidValue, match="'sequential' lacks"):
             call(MODEL, goal, method="sequential", solutions=2)

@@ -101,9 +101,9 @@ def test_balance_names_the_side(humanoid: poise.Model) -> None:
         (Distance("hand", (0, 0, 0), 3.0), r"the two points are 2 m apart and should be 3 m, which is off by 1 m"),
         (Distance("hand", (5, 0, 0), Range(0, 2)), r"are 3 m apart and should be 0 m to 2 m, which is off by 1 m"),
         (Angle("hand", "z", None, "x", 0.2), r"the angle should be 0.2 rad \(11.5 deg\) and is off by 1.37 rad"),
-        (Align("hand", "z", (0, 1, 1)), r"its axis leans 0.785 rad \(45 deg\).*away from where it should point"),
-        (LookAt("hand", (3, 1, 0), axis="z"), r"it looks [\d.]+ rad .* past what it should look at"),
-        (CenterOfMass((0, 0, 2)), r"the centre of mass is [\d.]+ m .*from where it should be"),
+        (Align("hand", "z", (0, 1, 1)), r"its axis is off by 0.785 rad \(45 deg\)"),
+        (LookAt("hand", (3, 1, 0), axis="z"), r"its gaze is off by [\d.]+ rad"),
+        (CenterOfMass((0, 0, 2)), r"the centre of mass is [\d.]+ m .*away from its target"),
         (Inside("hand", [HalfSpace((0, 0, -1), (0, 0, 1))]), r"it is 1 m .*outside"),
         (Custom(lambda q: np.array([2.0 + np.sin(q[0])]), size=1), r"'custom' is missed by 1 \(allowed: 0.0001\)"),
     ],
@@ -138,7 +138,7 @@ def test_a_cone_binds() -> None:
     why = held_by(solution, "cone")
     assert solution.active_limits[0].name == "shoulder.swing"
     assert solution.active_limits[0].value == pytest.approx(0.6, abs=1e-6)
-    assert "'shoulder' is swung as far as its cone lets it, 0.6 rad (34.4 deg)" in why
+    assert "'shoulder' is swung to the limit of its cone, 0.6 rad (34.4 deg)" in why
     assert "Relax first: it would be reached without the limit 'cone shoulder'" in why
 
 
@@ -146,7 +146,7 @@ def test_a_twist_binds() -> None:
     model = ball_arm()
     T = model.fk([np.cos(0.6), 0, 0, np.sin(0.6), 0.3], "hand")
     solution = poise.solve(model, Reach("hand", T), limits=[Cone("shoulder", twist=(-0.4, 0.5))])
-    assert "'shoulder' is twisted as far as its cone lets it, 0.5 rad" in held_by(solution, "cone")
+    assert "'shoulder' is twisted to the limit of its cone, 0.5 rad" in held_by(solution, "cone")
     assert solution.active_limits[0].side == "upper"
 
 
@@ -192,7 +192,7 @@ def test_a_closed_loop_binds(humanoid: poise.Model) -> None:
 
 def test_a_joint_of_several_turns_is_named_in_words(humanoid: poise.Model) -> None:
     why = poise.solve(humanoid, Reach("hand_l", (0.185, 1.433, -0.6)), joints=["shoulder_l", "elbow_l"]).why()
-    assert re.search(r"'shoulder_l' \(its turn about [xyz]\) is at its (lower|upper) limit", why)
+    assert re.search(r"'shoulder_l' \(its rotation about [xyz]\) is at its (lower|upper) limit", why)
     assert "multiplier" not in why
 
 
@@ -239,7 +239,7 @@ def test_one_step_in_time() -> None:
     model = hinge_arm()
     solver = poise.Solver(model, Reach("hand", (0.0, 1.9, 0.0)), limits=[Speed(0.5)])
     why = solver.step([0.1, 0.2], 0.02).why()
-    assert "one step in time, as far as it leads within the limits of speed: step again from this pose" in why
+    assert "one time step within the limits of speed: step again from this pose" in why
 
 
 def test_conditioning_of_directions_and_numbers() -> None:
@@ -250,7 +250,7 @@ def test_conditioning_of_directions_and_numbers() -> None:
     assert not look.conditioning.singular  # turning about the line of sight is no wish
     apart = poise.solve(model, Distance("panda_hand_tcp", (0, 0, 0.3), 0.5)).conditioning
     assert apart.kind == "change"
-    assert "can least change" in apart.text
+    assert "changes least" in apart.text
 
 
 @pytest.mark.slow

@@ -117,7 +117,7 @@ def test_solids_of_a_file_and_their_colours_are_there() -> None:
 
 
 def test_what_cannot_be_shown_is_refused() -> None:
-    with pytest.raises(InvalidValue, match=r"does not know how to show 'humanoid'.*Motion"):
+    with pytest.raises(InvalidValue, match=r"cannot show 'humanoid'.*Motion"):
         poise.show("humanoid", browser=False)
 
 

@@ -66,7 +66,7 @@ def test_every_kind_of_thing_is_drawn(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_drawn_is_refused() -> None:
-    with pytest.raises(InvalidValue, match=r"does not know how to draw 3.*Solution"):
+    with pytest.raises(InvalidValue, match=r"cannot draw 3.*Solution"):
         poise.plot(3)
     with pytest.raises(InvalidValue, match=r"'clay'.*'body'"):
         poise.plot(HUMANOID, style="clay")

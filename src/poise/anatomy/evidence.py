@@ -43,7 +43,7 @@ def weigh_evidence(model: Model, names: RoleReport, shape: BodyShape) -> tuple[R
     shape = follow_sides(shape, out)
     claims = list_claims(names) if strong else read_claims(model, shape)
     if strong and do_contradict(names, shape):
-        out.disagreements.append("in its rest pose the body does not look as it is named; give a clip of it: clip=")
+        out.disagreements.append("the shape of the rest pose contradicts the names; give a clip: clip=")
         shape = replace(shape, kind="", roles={}, limbs={}, notes=())
     parts = {name: part.index for part in shape.body.parts for name in part.frames}
     taken = {guess.frame: role for role, guess in shape.roles.items()}
@@ -105,7 +105,7 @@ def follow_sides(shape: BodyShape, out: RoleDecisions) -> BodyShape:
         return shape
     out.turned = True
     why = "" if shape.facing is None else f", by {shape.facing.why}"
-    out.disagreements.append(f"what names call left is right by shape{why}; the names were followed")
+    out.disagreements.append(f"sides called left by name are right by shape{why}; the names were followed")
     roles = {swap_role(role): replace(guess, certainty=0.8 * guess.certainty) for role, guess in shape.roles.items()}
     return replace(shape, roles=roles, limbs={swap_role(name): limb for name, limb in shape.limbs.items()})
 
@@ -153,7 +153,7 @@ class Judge:
         return Guess(frame, 1.0 - (1.0 - sure) * (1.0 - guess.certainty), f"name and shape: {guess.why}")
 
     def choose(self, guess: Guess, disagreements: list[str]) -> Guess:
-        """Choose between the name's frame and the shape's; record a disagreement unless both are one place."""
+        """Choose between the name's frame and the shape's; record a disagreement unless both are at the same place."""
         frame = self.best_named()
         sure, _ = self.claims[frame]
         if self.same_place(frame, guess.frame):

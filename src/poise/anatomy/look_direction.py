@@ -43,7 +43,7 @@ def find_facing(body: Body, symmetry: BodySymmetry, stance: BodyStance) -> Facin
         arms = [stance.arms.first, stance.arms.second]
         votes.append((1.5 * vote_by_bends(body, arms, ahead, -1), "elbows"))
     custom = np.eye(3)[0] if body.model.up == "z" else np.eye(3)[2]
-    votes.append((1.0 * float(np.round(custom @ ahead)), "the custom of such files"))
+    votes.append((1.0 * float(np.round(custom @ ahead)), "the convention of such files"))
     total = sum(vote for vote, _ in votes)
     sign = 1.0 if total >= 0.0 else -1.0
     for_it = [why for vote, why in votes if vote * sign > 0.1]

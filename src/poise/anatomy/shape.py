@@ -58,7 +58,9 @@ def read_shape(body: Body, symmetry: BodySymmetry | None) -> BodyShape:
         return BodyShape("", {}, ("it has no two limbs that are mirror images, left and right",), body)
     stance = find_stance(body, symmetry)
     if is_star(body, symmetry, stance):
-        return BodyShape("", {}, ("its limbs are alike all round, as those of a star: none is a leg or an arm",), body)
+        return BodyShape(
+            "", {}, ("its limbs are equal in all directions, like those of a star: none is a leg or an arm",), body
+        )
     facing = find_facing(body, symmetry, stance)
     legs = sorted(stance.legs, key=lambda limbs: float(body.parts[limbs.pair.first].place @ facing.forward))
     kind = {0: "two arms" if stance.arms else "", 1: "biped", 2: "quadruped"}.get(len(legs), "many legs")

@@ -95,7 +95,7 @@ def list_detached_roots(body: Body, symmetry: BodySymmetry) -> set[int]:
 
 
 def find_lone_legs(body: Body, legs: list[Limbs], floor: float, height: float) -> tuple[int, ...]:
-    """Find the legs without a partner: like a pair of legs on the same part, and on the same ground."""
+    """Find the legs without a partner: branches similar to the legs of a pair that also reach the ground."""
     if not legs:
         return ()
     taken = {k for limb in legs for k in (limb.pair.first, limb.pair.second)}

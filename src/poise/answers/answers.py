@@ -181,7 +181,7 @@ class Answers(Sequence["Solution"]):
         if not excluded and not self.complete:
             return "No branch was found, and it is not proved that none exists."
         if not excluded:
-            return "No branch exists: whatever the joint limits, the chain cannot bring its frame there."
+            return "No branch exists: the chain cannot reach this transform, even without joint limits."
         found = "" if self.complete else " that was found"
         return f"Every branch{found} is outside the joint limits.\n" + "\n".join(f"  {one}" for one in excluded)
 

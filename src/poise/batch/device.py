@@ -22,7 +22,7 @@ __all__ = ["DeviceBatch", "is_on_device"]
 
 METHOD = 5
 REFUSALS = {  # by the value of `Refusal` in native/run/batch/batch.h
-    1: "closed loops have no kernel on a GPU",
+    1: "closed loops are not supported on a GPU",
     2: "{goal}, and a GPU supports only Reach and Orient",
     3: "{goal} with a Range, which has no kernel on a GPU",
     4: "{goal} of another priority than goal {first}, and a GPU supports only one priority",
@@ -128,7 +128,7 @@ class DeviceBatch:
 
 
 def check_served(solver: Solver, solutions: int) -> None:
-    """Raise InvalidValue for problems that have no kernel on a GPU."""
+    """Raise InvalidValue for problems that a GPU does not support."""
     native = solver.problem
     cause, goal, place = core.refused_by_device(native) if isinstance(native, core.Solver) else (METHOD, "", -1)
     if cause:

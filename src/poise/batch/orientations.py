@@ -62,5 +62,5 @@ def read_directions(given: Any) -> Floats:
         raise ShapeMismatch(f"directions has shape {rows.shape}; it must be a number, or directions (n, 3).")
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     if not np.isfinite(rows).all() or not (lengths > 0.0).all():
-        raise InvalidValue("directions has a row that is no direction: zero, or not finite.")
+        raise InvalidValue("directions has a row that is not a direction: zero, or not finite.")
     return np.asarray(rows / lengths)

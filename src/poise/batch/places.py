@@ -53,7 +53,7 @@ def lay_grid(model: Model, goal: Reach, spacing: float, box: ArrayLike | None) -
         bound = find_bound(model, goal)
         if bound is None:
             raise InvalidValue(
-                f"nothing bounds where {goal.frame!r} can be; give the places to map: box=((x, y, z), (x, y, z))."
+                f"the positions of {goal.frame!r} are unbounded; give the region to map: box=((x, y, z), (x, y, z))."
             )
         side = ceil(max(bound[2] / spacing - 0.5, 0.0))
         count = np.full(3, 2.0 * side + 1.0)

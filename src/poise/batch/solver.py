@@ -289,7 +289,7 @@ def solve_batch(
         out: Arrays to fill: one for `q`, {field: array}, or a BatchSolution to reuse.
         progress: A function called with (rows done, rows) at intervals, and at the end.
         method: A name from `poise.methods.names()`, or a method with settings.
-        limits: Further limits, such as `Clearance`; they are never broken.
+        limits: Further limits, such as `Clearance`; they are never violated.
         limit_handling: "active", "freeze", "penalty", "clamp" or "off".
         joints: The only joints that may move.
         stiffness: A stiffer joint moves less in a step.

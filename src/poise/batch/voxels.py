@@ -197,7 +197,7 @@ class ReachMap:
         try:
             return read_map(arrays, model)
         except (KeyError, TypeError, ValueError) as error:
-            raise FormatError(f"is no whole reach map: {error}.", str(path)) from None
+            raise FormatError(f"is not a complete reach map: {error}.", str(path)) from None
 
     @staticmethod
     def is_in(path: str | PathLike[str]) -> bool:

@@ -36,7 +36,7 @@ def check_command(
 ) -> None:
     """Check your answer to an exercise of the course: prints what is wrong; exit code 0 if it is right.
 
-    The file is run as it is, as you; check files that you would run yourself.
+    The file runs with your permissions: only check files that you trust.
     """
     with report_errors("check"):
         if exercise not in EXERCISES:

@@ -53,7 +53,7 @@ def race_command(
     console.print(make_table(result))
     for racer in result.racers:
         if racer.refused:
-            line = f"[bold]{racer.method}[/bold] does not race: {racer.refused}"
+            line = f"[bold]{racer.method}[/bold] is not supported: {racer.refused}"
             console.print(line, highlight=False, soft_wrap=True)
 
 

@@ -61,7 +61,7 @@ def join_numbers(args: list[str]) -> list[str]:
 
 
 def lacks_number(goal: str, arg: str) -> bool:
-    """Return whether a word stands in place of one of a goal's three numbers, with no number before it."""
+    """Return whether a word follows a goal that has no numbers yet, so that it is reported as an invalid number."""
     given = goal.split(",")[1:]
     return len(given) < 3 and not any(map(is_number, given)) and not arg.startswith("-")
 

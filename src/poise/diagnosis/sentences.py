@@ -36,7 +36,9 @@ MOST_LISTED = 4
 OTHER_UNIT = 20.0  # times the farthest possible distance: beyond it, the target is probably not in metres
 FRESH = 'in a fresh solve (mode="nearest")'
 WITHIN = "Every goal is within its tolerance."
-UNPROVED = "That no pose inside the limits reaches it is not proved: another search (restarts=, seed=) might find one."
+UNPROVED = (
+    "It is not proved that no pose inside the limits reaches it: another search (restarts=, seed=) might find one."
+)
 
 
 def say_reached(solution: Solution) -> str:
@@ -67,7 +69,7 @@ def say_ways_out(solution: Solution, ways: Sequence[WayOut]) -> tuple[WayOut, ..
 
 
 def say_broken(solution: Solution, cause: Cause) -> str:
-    """State that the answer violates a limit since the start."""
+    """State that a limit has been violated since the start."""
     (limit,) = cause.limits
     below = limit.side == "lower"
     if limit.kind == "closed":
@@ -75,16 +77,16 @@ def say_broken(solution: Solution, cause: Cause) -> str:
         return f"The loop {limit.limit!r} is still open, by {apart}: start from a pose where it is closed."
     if limit.kind == "clearance":
         one, other = limit.between
-        return f"{one} and {other} are closer than {limit.limit!r} allows since the start, and never come closer."
+        return f"{limit.limit!r} has been violated since the start: {one} and {other} are too close."
     if limit.kind == "cone":
         verb = {"swing": "swung", "twist": "twisted"}.get(limit.part, "turned")
-        return f"{limit.joint!r} is {verb} farther than its cone allows since the start: {say_angle(limit.value)}."
+        return f"{limit.joint!r} has been {verb} beyond its cone since the start: {say_angle(limit.value)}."
     if limit.kind != "range":
-        what = f"{name_value(limit)} is {'below' if below else 'above'} what {limit.limit!r} allows since the start"
-        return f"{what}: {limit.value:.4g}, not {limit.end:.4g}."
+        bound = f"{limit.value:.4g}, {'below' if below else 'above'} the bound {limit.end:.4g}"
+        return f"{limit.limit!r} has been violated since the start: {name_value(limit)} is {bound}."
     where = f"{say_joint_value(solution, limit, limit.value)}, not {say_joint_value(solution, limit, limit.end)}"
     side = f"{'below' if below else 'above'} its {limit.side} limit"
-    return f"{limit.joint!r}{say_part(solution, limit)} is {side} since the start: {where}."
+    return f"{limit.joint!r}{say_part(solution, limit)} has been {side} since the start: {where}."
 
 
 def say_proof(solution: Solution, cause: Cause) -> str:
@@ -125,7 +127,7 @@ def say_first(solution: Solution, one: str, other: str) -> str:
 
 def say_locked(_: Solution, cause: Cause) -> str:
     """List the bones that keep their lengths."""
-    return f"Bones keep the lengths of the start: {name_a_few(cause.joints)} would slide only if joints= named them."
+    return f"Bone lengths are locked: {name_a_few(cause.joints)} may slide only if named in joints=."
 
 
 def say_late(_: Solution, cause: Cause) -> str:
@@ -150,15 +152,15 @@ def say_progress(solution: Solution, cause: Cause) -> str:
         return f"One call moves each joint by {span}: call again from this pose."
     kinds = [kind.lower() for kind in find_timed(solution.solver.options.limits)]
     bound = f"the limits of {' and '.join(kinds)}" if kinds else f"{span} for each joint"
-    way = f"one step in time, as far as it leads within {bound}: step again from this pose"
+    way = f"one time step within {bound}: step again from this pose"
     turned = f", in which a joint turned by up to {numbers['turned']:.3g} rad" if numbers["turned"] > 0 else ""
-    return f"It is still on its way. This is {way} (dt is {numbers['dt']:g} s{turned})."
+    return f"The target is not reached yet. This is {way} (dt is {numbers['dt']:g} s{turned})."
 
 
 def say_branch(solution: Solution, _: Cause) -> str:
     """State that no small motion comes nearer."""
     if solution.velocity is not None:
-        return "The branch ends here: no more steps in time from this pose come nearer."
+        return "The branch ends here: further time steps from this pose come no nearer."
     return "The branch ends here, and continuous mode never jumps to another."
 
 
@@ -199,7 +201,7 @@ def say_gain(solution: Solution, cause: Cause, name: str, without: str) -> str:
 def say_minimum(_: Solution, cause: Cause) -> str:
     """State that the solve is in a local minimum, with the direction of the remaining error."""
     tried = say_count(int(cause.numbers["searches"]), "search", "searches")
-    return f"Stalled in a local minimum in {tried}: {say_left(cause)}, and no small step makes it less."
+    return f"Stalled in a local minimum in {tried}: {say_left(cause)}, and no small step reduces it."
 
 
 def say_stuck(_: Solution, cause: Cause) -> str:
@@ -209,10 +211,10 @@ def say_stuck(_: Solution, cause: Cause) -> str:
 
 def say_left(cause: Cause) -> str:
     """State the remaining error of a goal, and its direction if it is a vector."""
-    left = f"what is left of {cause.goals[0]!r}"
+    left = f"the remaining error of {cause.goals[0]!r}"
     if cause.vector is None:
-        return f"{left} stays"
-    verb = "points along" if cause.motion == "move" else "is a turn about"
+        return f"{left} is constant"
+    verb = "points along" if cause.motion == "move" else "is a rotation about"
     return f"{left} {verb} {say_vector(np.array(cause.vector))}"
 
 
@@ -231,7 +233,7 @@ def say_no_branch(solution: Solution, cause: Cause) -> str:
     family = solution.model.family(frame)
     return (
         f"Proved out of reach: no pose inside the joint limits brings {goal!r} within its tolerances; every branch of "
-        f"the chain to {frame!r} ({family.name}) is ruled out. solve_all(model, goal).why() says by which joint."
+        f"the chain to {frame!r} ({family.name}) is excluded. solve_all(model, goal).why() lists the joints."
     )
 
 
@@ -280,7 +282,7 @@ def say_move(solution: Solution, way: WayOut) -> str:
 
 def say_tolerance(solution: Solution, way: WayOut) -> str:
     """List the tolerances that would accept the pose."""
-    tolerances = [f"{name!r} {say_needed_tolerance(solution, name)}" for name in way.goals]
+    tolerances = [f"{say_needed_tolerance(solution, name)} for {name!r}" for name in way.goals]
     return f"This pose would be accepted with a tolerance of {', '.join(tolerances)}."
 
 
@@ -305,7 +307,7 @@ WAYS_OUT: dict[WayOutKind, Callable[[Solution, WayOut], str]] = {
     WayOutKind.WITHOUT_LIMIT: lambda _, way: f"without the limit {way.limits[0].limit!r}",
     WayOutKind.WITHOUT_LIMITS: say_without_limits,
     WayOutKind.ALL_JOINTS: lambda *_: "if all joints could move",
-    WayOutKind.POSITION_ALONE: lambda _, way: f"if {way.goals[0]!r} asked for the position alone",
+    WayOutKind.POSITION_ALONE: lambda _, way: f"if {way.goals[0]!r} had no rotation target",
     WayOutKind.WITHOUT_GOAL: lambda _, way: f"without the goal {way.goals[0]!r}",
     WayOutKind.MOVE_TARGET: say_move,
     WayOutKind.UNPROVED: lambda *_: UNPROVED,

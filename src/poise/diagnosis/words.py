@@ -84,12 +84,12 @@ def say_missed_by(solution: Solution, name: str) -> str:
     row, by = solution.list_rows()[name], say_error(solution, name, allowed=True)
     what = {
         BALANCE: say_balance,
-        COM: lambda *_: "the centre of mass is {by} from where it should be",
+        COM: lambda *_: "the centre of mass is {by} away from its target",
         DISTANCE: say_distance,
         ANGLE: say_angle_goal,
-        LOOK: lambda *_: "it looks {by} past what it should look at",
-        ALIGN: lambda *_: "its axis leans {by} away from where it should point",
-        PLANES: lambda *_: "it is {by} outside",
+        LOOK: lambda *_: "its gaze is off by {by}",
+        ALIGN: lambda *_: "its axis is off by {by}",
+        PLANES: lambda *_: "it is {by} outside its region",
     }.get(row.op)
     if what is None:
         return f"{name!r} is missed by {by}"
@@ -99,7 +99,7 @@ def say_missed_by(solution: Solution, name: str) -> str:
 def say_balance(solution: Solution, row: GoalRows) -> str:
     """Return the position of the centre of mass relative to the support, in words."""
     away, margin = measure_excess(solution, row), float(row.target[12])
-    inside = f", or less than the {say_size(solution, margin)} inside it that are asked for" if margin else ""
+    inside = f" or its margin of {say_size(solution, margin)}" if margin else ""
     return f"the centre of mass is {{by}} outside the support{inside}, towards {say_direction(away)}"
 
 
@@ -138,7 +138,7 @@ def say_limit(solution: Solution, limit: ActiveLimit) -> str:
         return f"{limit.joint!r}{turn} is at its {limit.side} limit, {say_joint_value(solution, limit, limit.value)}"
     if limit.kind == "cone":
         verb = {"swing": "swung", "twist": "twisted"}.get(limit.part, "turned")
-        return f"{limit.joint!r} is {verb} as far as its cone lets it, {say_angle(limit.value)}"
+        return f"{limit.joint!r} is {verb} to the limit of its cone, {say_angle(limit.value)}"
     if limit.kind == "clearance":
         one, other = (what if what.startswith("a ") else repr(what) for what in limit.between)
         if limit.end:
@@ -158,10 +158,10 @@ def say_part(solution: Solution, limit: ActiveLimit) -> str:
         return ""
     kind, part = solution.model.joint(limit.joint).kind, limit.part
     if kind == "euler":
-        return f" (its turn about {part[1]}{', the second one' if len(part) > 2 else ''})"
+        return f" (its rotation about {part[1]}{', the second one' if len(part) > 2 else ''})"
     if part in ("x", "y", "z"):
-        return f" (its way along {part})"
-    return f" (its {NTH.get(part, '')}turn)" if solution.model.turns[limit.velocity] else f" (its {part})"
+        return f" (its translation along {part})"
+    return f" (its {NTH.get(part, '')}rotation)" if solution.model.turns[limit.velocity] else f" (its {part})"
 
 
 def name_value(limit: ActiveLimit) -> str:

@@ -77,7 +77,7 @@ def find_reader(source: Source, verb: str) -> Module:
     what = verb.removeprefix("read_")
     for module in list_formats():
         if suffix in module.SUFFIXES or module.looks_like(head):
-            raise source.make_error(f"holds {module.NAME}, from which no {what} is read; {name_formats(verb)} can be.")
+            raise source.make_error(f"is {module.NAME}, which contains no {what}; use {name_formats(verb)}.")
     advice = ELSEWHERE.get(suffix, "")
     raise source.make_error(f"has no known format; a {what} is read from {name_formats(verb)}.{advice}")
 

@@ -145,7 +145,7 @@ class Source:
     def _add(self, to: list[str], text: str) -> bool:
         if text in to or len(to) > MAX_NOTES:
             return False
-        to.append(text if len(to) < MAX_NOTES else "more is odd about this file than fits here")
+        to.append(text if len(to) < MAX_NOTES else "further oddities of this file are not listed")
         return True
 
     def find_sibling(self, reference: str, above: tuple[str, ...] = (), within: str = "") -> Path:

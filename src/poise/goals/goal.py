@@ -23,13 +23,13 @@ from poise.native import core
 COMMON = {
     "weight": "Importance among goals of the same priority: one number. The cost is sum |w r|^2, with r in units of "
     "the body's length L and in radians.",
-    "priority": "0 is served first, strictly; higher numbers in what freedom is left.",
-    "name": "Its name in the solution; the frame's unless given.",
-    "tolerance": "When it counts as reached [m]: a number, or (metres, radians); 1e-4 m (1e-4 L of a body below 1 m) "
-    "and 1e-3 rad unless given.",
+    "priority": "0 is solved first, strictly; higher numbers use the remaining freedom.",
+    "name": "Its name in the solution; by default that of the frame.",
+    "tolerance": "Largest error of a reached goal [m]: a number, or (metres, radians); by default 1e-4 m (1e-4 L for a "
+    "body below 1 m) and 1e-3 rad.",
 }
 TURNED = {
-    "tolerance": "When it counts as reached [rad]: a number, or (metres, radians); 1e-3 rad unless given.",
+    "tolerance": "Largest error of a reached goal [rad]: a number, or (metres, radians); by default 1e-3 rad.",
 }  # for goals whose only error is an angle
 
 MOST_WEIGHT = 1e100  # avoids overflow of sums of squares

@@ -73,8 +73,8 @@ class Grasp(Goal):
             )
         if self.where is None or isinstance(self.where, str):
             raise InvalidValue(
-                f"Grasp: where is {self.where!r}, which poise.motion.track makes out; for one pose give a transform or "
-                "three numbers, in the axes of the object."
+                f"Grasp: where is {self.where!r}, which only poise.motion.track can determine; for one pose give a "
+                "transform or three numbers, in the axes of the object."
             )
         there = as_transform(self.object.transforms)
         target = there @ self.where if isinstance(self.where, Transform) else there.apply(self.where)

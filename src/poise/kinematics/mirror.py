@@ -50,7 +50,7 @@ class Mirror:
         self._root = free[0] if free else None
 
     def reflect_pose(self, q: Floats, about: Floats | None = None) -> Floats:
-        """Return the mirror image of a configuration, in the plane of its own root, or of that of `about`."""
+        """Return the mirror image of a configuration, in the plane of its own root or of that in the pose `about`."""
         out = self._matrix @ q + self._shift
         if self._root is not None:
             at = self._root.q.start

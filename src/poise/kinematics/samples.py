@@ -85,7 +85,7 @@ class SampleLayout:
         return q
 
     def find_endless_turns(self) -> NDArray[np.bool_]:
-        """Return whether each of the numbers is an angle without a range."""
+        """Return a mask of the numbers that are unlimited angles."""
         free = np.zeros(self.model.nq, dtype=bool)
         for joint in self.model.joints:
             if joint.nq and not joint.mimic and not joint.quaternion:

@@ -32,8 +32,8 @@ def find_symmetry(model: Model, partners: dict[str, str]) -> Symmetry:
     """
     if all(one == other for one, other in partners.items()):
         raise InvalidValue(
-            f"model {model.name!r} has no two sides: no frame is called as another one with left for right, and its "
-            "roles name no left and right."
+            f"model {model.name!r} has no left and right side: no two frames have names that differ only in left and "
+            "right, and its roles name no side."
         )
     best = Symmetry(model, partners, make_zero_pose(model))
     if best.odd:

@@ -39,7 +39,7 @@ class MotionWithObjects(Motion):
             if not isinstance(each, Object):
                 raise InvalidValue(f"objects must be a list of poise.Object, not {each!r}.")
         if len({each.name for each in given}) < len(given):
-            raise InvalidValue(f"two objects are called alike: {', '.join(each.name for each in given)}; give name=.")
+            raise InvalidValue(f"two objects have the same name: {', '.join(each.name for each in given)}; give name=.")
         count = len(self)
         for each in given:
             if each.frames not in (None, count):

@@ -131,10 +131,10 @@ def find_chain(
             T = T @ motion(kind, q[q_at : q_at + 4] if not single else np.array([gain * q[q_at] + bias]), pitch)
             continue
         if kind not in (Primitive.TURN, Primitive.SLIDE):
-            odd = odd or f"joint {names[q_at]!r} is no single turn or slide"
+            odd = odd or f"joint {names[q_at]!r} is not a single rotation or translation"
             continue
         if any(axis.q == q_at for axis in axes):
-            odd = odd or f"joint {names[q_at]!r} moves it at two places (a follower)"
+            odd = odd or f"joint {names[q_at]!r} moves it at two places (a mimic joint)"
         ends = (gain * model.lower[v_at] + bias, gain * model.upper[v_at] + bias) if limited else (-inf, inf)
         low, high = float(min(ends)), float(max(ends))
         axes.append(

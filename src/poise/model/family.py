@@ -5,7 +5,7 @@ A family is recognised from the axes alone, never from a name. Six joints:
 - a *spherical wrist*: the last three axes meet in a point, and the first three are three slides, or contain two
   consecutive rotations that are parallel or meet (Pieper 1968);
 - a *spherical shoulder*: the same, seen from the tool;
-- *three parallel axes*, 2 to 4, before two that meet (Universal Robots), or 3 to 5 behind two that meet.
+- *three parallel axes*, 2 to 4, before two that meet (Universal Robots), or 3 to 5 after two that meet.
 
 Seven joints belong to the family of the six that remain when the first or the last is held: that joint is then *free*.
 So an arm with a spherical shoulder and a last joint of any offset (Panda, xArm7, iiwa) has its last joint free, and an
@@ -49,9 +49,7 @@ GENERAL = "general six joints"
 TWO_LINKS = "two parallel axes"
 PARALLEL = 1e-9  # sine of the angle between the axes of two links, which are not moved into their family
 Plan = core.FamilyPlan
-FEWER_WAYS = (
-    "they move it in fewer than six ways, whatever their values: axes coincide, or too many are parallel or meet"
-)
+FEWER_WAYS = "they never have six degrees of freedom: axes coincide, or too many are parallel or meet"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,7 +92,7 @@ class Family:
         free = f", {self.free!r} free" if self.free else ""
         if self.near:
             off = f"off by up to {1e3 * self.point_error:.2g} mm and {self.turn_error:.2g} rad"
-            return f"{self.name}{free}: {way}, {off}; its poses are polished, and nothing is proved"
+            return f"{self.name}{free}: {way}, {off}; its poses are refined, without proofs"
         off = f"; its axes are off by up to {self.point_error:.1e} m, {self.turn_error:.1e} rad"
         return f"{self.name}{free}: {way}{off if self.turn_error > 1e-9 or self.point_error > 1e-9 else ''}"
 

@@ -115,7 +115,7 @@ def sort_depth_first(parents: tuple[int, ...], frames: tuple[str, ...]) -> tuple
         order.append(i)
         stack.extend(reversed(children[i]))
     if len(order) < len(parents):
-        raise InvalidModel(f"the parents go round in a loop: {' -> '.join(find_loop(parents, frames, set(order)))}.")
+        raise InvalidModel(f"the parents form a loop: {' -> '.join(find_loop(parents, frames, set(order)))}.")
     return tuple(order)
 
 
@@ -139,7 +139,7 @@ def find_leader(joints: dict[str, JointSpec], name: str) -> Mimic:
         if mimic.joint not in joints:
             raise name_not_found("joint", mimic.joint, joints)
         if mimic.joint in seen:
-            raise InvalidModel(f"joint {name!r}: its mimics go round in a loop through {mimic.joint!r}.")
+            raise InvalidModel(f"joint {name!r}: its mimic chain is a loop through {mimic.joint!r}.")
         ratio, offset, at = ratio * mimic.ratio, ratio * mimic.offset + offset, mimic.joint
         seen.add(at)
     if KINDS[joints[at].kind].nv != 1:

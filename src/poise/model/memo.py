@@ -1,7 +1,7 @@
-"""Memo: values computed from a model and kept with it.
+"""Memo: a cache of values computed from a model.
 
-A memo saves time and never changes an answer: every value in it follows from the model, so a copy starts with an empty
-one. The module that computes a value declares its slot as a constant, and no other module uses that slot.
+The cache never changes a result: every value follows from the model, so a copy starts with an empty cache. The module
+that computes a value declares its slot as a constant, and no other module uses that slot.
 
     NORMAL = MemoSlot[int | None]("normal")
     normal = model.memo.get(NORMAL, lambda: find_normal(model))
@@ -30,7 +30,7 @@ MISSING = object()
 
 
 class MemoSlot(Generic[T]):
-    """The place of one value."""
+    """The key of one cached value."""
 
     __slots__ = ("name",)
 
@@ -39,7 +39,7 @@ class MemoSlot(Generic[T]):
 
 
 class MemoTable(MemoSlot[dict[K, T]]):
-    """The place of values by key; when it holds `most` of them, it is emptied before the next one."""
+    """The key of a table of cached values; a table with `most` entries is cleared before the next one is added."""
 
     __slots__ = ("most",)
 
@@ -49,7 +49,7 @@ class MemoTable(MemoSlot[dict[K, T]]):
 
 
 class Memo:
-    """The values of one model, by slot."""
+    """The cached values of one model, by slot."""
 
     __slots__ = ("_values",)
 
@@ -57,7 +57,7 @@ class Memo:
         self._values: dict[object, object] = {}
 
     def get(self, slot: MemoSlot[T], make: Callable[[], T]) -> T:
-        """Return the value of a slot; make it on the first call."""
+        """Return the value of a slot; compute it on the first call."""
         if slot not in self._values:
             self._values[slot] = make()
         return cast("T", self._values[slot])
@@ -72,7 +72,7 @@ class Memo:
         return {table.name: len(cast("dict[object, object]", kept)) for table, kept in tables}
 
     def put(self, table: MemoTable[K, T], key: K, value: T) -> T:
-        """Keep a value in a table and return it."""
+        """Store a value in a table and return it."""
         kept = self.entries(table)
         if len(kept) >= table.most:
             kept.clear()
@@ -80,7 +80,7 @@ class Memo:
         return value
 
     def look_up(self, table: MemoTable[K, T], key: K, make: Callable[[], T]) -> T:
-        """Return the value of a key; make it if the table does not have it."""
+        """Return the value of a key; compute it if the table does not have it."""
         found = self.entries(table).get(key, MISSING)
         return self.put(table, key, make()) if found is MISSING else cast("T", found)
 

@@ -27,7 +27,7 @@ def choose_level_from_environment() -> None:
         return
     choose_level(wanted)
     if level() != wanted:
-        raise InvalidValue(f"POISE_LEVEL is {wanted!r}; this machine runs {', '.join(levels())}.")
+        raise InvalidValue(f"POISE_LEVEL is {wanted!r}; this machine supports {', '.join(levels())}.")
 
 
 choose_level_from_environment()

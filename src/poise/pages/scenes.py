@@ -279,7 +279,7 @@ def show_race(race: Race) -> PageScene:
     """
     watched = [(racer, racer.watched) for racer in race.racers if racer.watched is not None]
     if not watched:
-        raise InvalidValue("the race has nothing to show: no method serves it, or it was run with recorded=0.")
+        raise InvalidValue("the race has nothing to show: no method supports it, or it was run with recorded=0.")
     model = watched[0][1].model
     paths = [trace_search(solution)[:LONGEST] for _, solution in watched]
     # a few methods need hundreds of steps: the page plays until nearly all have arrived

@@ -76,8 +76,8 @@ def save_figure(made: Any, path: str | PathLike[str]) -> Path:
     known = made.canvas.get_supported_filetypes()
     if ending and ending not in known:
         raise FormatError(
-            f"is no picture; end it in {', '.join('.' + name for name in PICTURES)}. What moves ends in .gif or .mp4, "
-            f"or is a page: poise.show(thing, {str(Path(text).with_suffix('.html'))!r}).",
+            f"is not a picture; use the suffix {', '.join('.' + name for name in PICTURES)}. For an animation use .gif "
+            f"or .mp4, or a page: poise.show(thing, {str(Path(text).with_suffix('.html'))!r}).",
             text,
         )
     with replace_file(text) as rough:

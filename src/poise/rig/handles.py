@@ -78,7 +78,7 @@ class Handles(Mapping[str, Handle]):
         if found is None:
             raise name_not_found("limb", f"{name}", self.limbs)
         if bends and found.middle is None:
-            raise InvalidValue(f"limb {found.name!r} has nothing in its middle that bends, so no pole.")
+            raise InvalidValue(f"limb {found.name!r} has no joint in its middle, so it has no pole.")
         return found
 
     def find_foot(self, name: str) -> str:
@@ -121,11 +121,11 @@ class Handles(Mapping[str, Handle]):
         return np.array(T if ndim == 2 else T[:3, 3])
 
     def make_plant(self, name: str, q: Floats, flat: Floats | None = None) -> HandleGoal:
-        """Make the goal of a foot that is planted where it is in a pose."""
+        """Make the goal of a foot planted at its position in a pose."""
         return HandleGoal("plant", self.find_place(name, q), stance=PlantedFoot(self.feet, name, q, flat))
 
     def hold_again(self, name: str, goal: HandleGoal, q: Floats) -> HandleGoal:
-        """Return a pin or a planted foot, moved to where its handle is in a pose."""
+        """Return a pin or a planted foot, moved to the position of its handle in a pose."""
         if goal.kind == "plant":
             return self.make_plant(name, q)
         return replace(goal, target=self.find_place(name, q, goal.target.ndim))
@@ -143,7 +143,7 @@ class Handles(Mapping[str, Handle]):
         return replace(state, places=set_entry(state.places, name, goal))
 
     def pin_again(self, state: Snapshot) -> Snapshot:
-        """Return a snapshot in which dragged pins and planted feet hold where they are, not where the mouse was."""
+        """Return a snapshot in which dragged pins and planted feet are held at their own positions, not the mouse's."""
         for name in state.dragged:
             goal = state.places[name]
             if goal.kind == "pin":

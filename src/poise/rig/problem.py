@@ -333,7 +333,7 @@ class Problems:
         limb = self.limbs[name]
         if limb.hinge is not None:
             return Align(str(limb.middle), limb.hinge, "x", priority=POLES, name=name_pole(name))
-        assert limb.bone is not None, "a limb without a middle has no pole"
+        assert limb.bone is not None, "a limb without a middle joint has no pole"
         return Align(limb.bone[0], limb.bone[1], "x", priority=POLES, name=name_pole(name))
 
     def list_hinted(self, held: Sequence[str], poles: Sequence[str]) -> list[str]:
@@ -366,7 +366,7 @@ class Problems:
         return Balance(feet, priority=KEPT, name="balance") if feet else None
 
     def find_eye(self, name: str) -> str:
-        """Return the frame with which a handle looks: the eyes for a gaze handle."""
+        """Return the frame that a handle aims: the eyes for a gaze handle."""
         handle = self.handles[name]
         return str(self.model.roles.get("eyes", handle.frame)) if handle.kind == "gaze" else handle.frame
 

@@ -127,17 +127,17 @@ def list_played(model: Model, frame: str) -> list[str]:
 
 def say_misses(misses: Sequence[Miss]) -> str:
     """Return the text of all misses, one line for each handle."""
-    return "\n".join(miss.text for miss in misses) or "Everything is where you asked."
+    return "\n".join(miss.text for miss in misses) or "All targets are reached."
 
 
 def say_miss(miss: Miss) -> str:
     """Return the text of a miss."""
     turned = f" and {math.degrees(miss.radians):.0f} degrees" if miss.radians > 1e-3 else ""
-    text = f"{miss.handle} stays {say_length(miss.metres)}{turned} from where it is pulled"
+    text = f"{miss.handle} is {say_length(miss.metres)}{turned} away from its target"
     reasons = [say_stops(group) for group in group_stops(miss.stops)]
-    text += f": {', '.join(reasons)}." if reasons else ": it does not reach so far."
+    text += f": {', '.join(reasons)}." if reasons else ": the target is out of reach."
     if miss.pinned:
-        text += " Planted instead of pinned, the feet could lift their heels."
+        text += " If the feet were planted instead of pinned, the heels could rise."
     return text
 
 
@@ -155,11 +155,11 @@ def say_stops(group: Sequence[Stop]) -> str:
     if first.kind == "floor":
         return f"{say_part(first.part, sides, 'is', 'are')} on the floor"
     if first.kind != "range":
-        return f"{first.limit.limit or first.kind} holds {first.part}"
-    verb = "bent" if first.part in BENDS else "turned" if first.degrees is not None else "out"
+        return f"the limit {(first.limit.limit or first.kind)!r} restricts {first.part}"
+    verb = "bent" if first.part in BENDS else "rotated" if first.degrees is not None else "extended"
     end = "" if first.degrees is None else f" ({abs(first.degrees):.0f} degrees)"
-    goes = "it goes" if len(sides) < 2 else "they go"
-    return f"{say_part(first.part, sides, 'is', 'are')} {verb} as far as {goes}{end}"
+    limit = "its limit" if len(sides) < 2 else "their limits"
+    return f"{say_part(first.part, sides, 'is', 'are')} {verb} to {limit}{end}"
 
 
 def say_part(part: str, sides: Sequence[str], one: str, many: str) -> str:

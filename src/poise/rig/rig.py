@@ -1,7 +1,7 @@
-"""Rig: handles with pins, drags and aims, over a body that follows from frame to frame.
+"""Rig: a body posed frame by frame with handles that are pinned, dragged and aimed.
 
-Every call of `drag` or `update` is one frame: it starts from the pose before, moves no joint by more than the bound of
-continuous mode (0.2 rad, 0.2 L for slides), and serves strictly, one after another: pins, the dragged handle, the other
+Every call of `drag` or `update` is one frame. It starts from the previous pose and moves no joint by more than the
+bound of continuous mode (0.2 rad, 0.2 L for slides). Priorities are strict: pins, then the dragged handle, the other
 reaches, poles, balance with gazes and aims, and the rest pose last.
 """
 
@@ -42,8 +42,8 @@ from poise.solvers.options import check_whole
 
 __all__ = ["Rig"]
 
-SETTLED_STEP = 1e-7  # radians and metres: a frame that moves less has settled
-MOVED = {  # names of earlier releases, and where they are now
+SETTLED_STEP = 1e-7  # rad or m: a frame that moves less has settled
+MOVED = {  # names of earlier releases, and the current ones
     **{name: f"history.{name}" for name in ("undo", "redo", "begin", "commit", "reset", "mark_start")},
     **{name: f"state.{name}" for name in ("frozen", "held", "pinned", "planted", "standing", "target", "transform")},
     "stand": "plant",
@@ -63,18 +63,18 @@ class Rig:
         model: The body.
         pose: The first pose; by default the model's pose "home", clamped to the joint ranges, or else its rest pose.
         limits: Further limits, such as Clearance().
-        balance: "auto" keeps the centre of mass over the feet that are pinned or planted; a Balance goal or a list of
-            supports keeps it over those; None or False switches balance off.
-        rest: The pose to which everything returns that nothing holds: a Pose, q, or a Rest goal; `pose` by default,
-            and False for none.
-        make_solver: Makes a solver of each `RigProblem`, one for every set of goals; strict levels by default.
-        floor: The height below which no foot goes [m]; "auto" is that of the lowest sole of a body with a free base,
-            as it stands in `pose`; None or False for no floor.
+        balance: "auto" keeps the centre of mass over pinned and planted feet; a Balance goal or a list of supports
+            keeps it over those; None or False disables balance.
+        rest: The pose to which free parts return: a Pose, q, or a Rest goal; by default `pose`; False for none.
+        make_solver: A function that makes the solver of a `RigProblem`, called once for every set of goals; by default
+            strict levels.
+        floor: The lowest height of all feet [m]; "auto" is the height of the lowest sole in `pose`, for a body with a
+            free base; None or False for no floor.
 
     Attributes:
         model: The body.
         handles: The handles by name, with `add`; `handles.limbs` has the limbs.
-        state: Which handles are pinned, planted, standing or held, which joints are frozen; where handles are.
+        state: The pinned, planted, standing and held handles, the frozen joints, and the positions of handles.
         history: `undo`, `redo`, `begin`, `commit`, `reset`, `mark_start`.
         solvers: The function that makes solvers, the rest pose, and the current problem.
     """
@@ -115,7 +115,7 @@ class Rig:
 
     @property
     def pose(self) -> Pose:
-        """The current pose. Setting it moves the body: pins hold it there; reaches, aims and blends are released."""
+        """The current pose. Setting it moves the body and its pins, and releases reaches, aims and blends."""
         return Pose(self.model, self.history.now.shown)
 
     @pose.setter
@@ -140,7 +140,7 @@ class Rig:
 
     @property
     def symmetric(self) -> bool:
-        """Whether a drag on one side is made on the other side too."""
+        """Whether a drag on one side is mirrored to the other side."""
         return self.history.now.symmetric
 
     @symmetric.setter
@@ -152,9 +152,9 @@ class Rig:
     # -------------------------------------------------------------------------------------------- goals
 
     def pin(self, handle: str, target: Any = None) -> None:
-        """Hold a handle where it is, position and rotation; or at `target`, a point or a transform.
+        """Pin a handle at its current position and rotation, or at `target`, a point or a transform.
 
-        Pins are served before everything else.
+        Pins have the highest priority.
         """
         found, now = self.handles[handle], self.history.now
         if target is None:
@@ -165,13 +165,13 @@ class Rig:
         self.history.change("pin", found.name, places=places, dragged=())
 
     def plant(self, handle: str | None = None) -> tuple[str, ...]:
-        """Plant a foot where it is: its ball stays exactly, the heel may rise and never sinks.
+        """Plant a foot at its current position: its ball stays exactly in place, the heel may rise but never sinks.
 
-        The foot keeps its direction, and lies flat where nothing needs the heel up. Of a foot without a joint for its
-        toes the front edge of the sole stays. A foot may be named by its handle or by a frame of it. Planted feet are
-        served before everything else, as pins are; one that is dragged is planted again where it came to.
+        The foot keeps its direction, and lies flat unless a goal lifts the heel. If the foot has no toe joint, the
+        front edge of its sole stays in place. A foot may be named by its handle or by one of its frames. Planted feet
+        have the same priority as pins. A dragged foot is planted again at its new position.
 
-        Without a name, all feet are planted that the body stands on (`state.standing`), except those that are held.
+        Without a name, all feet on the ground (`state.standing`) are planted, except those that are already held.
 
         Returns:
             The handles that were planted.
@@ -187,9 +187,9 @@ class Rig:
         return names
 
     def reach(self, handle: str, target: Any, weight: float = 1.0) -> None:
-        """Set the target of a handle, a point or a transform; `weight` counts among other reaches.
+        """Set the target of a handle, a point or a transform, with a weight relative to other reaches.
 
-        `update` moves the handle there.
+        `update` moves the handle towards it.
         """
         found = self.handles[handle]
         goal = HandleGoal("reach", read_target(self.model, found.frame, target), check_weight(weight))
@@ -202,8 +202,8 @@ class Rig:
         Args:
             handle: A handle, such as the head.
             target: The point.
-            axis: The axis of the handle's frame. By default the one that looks ahead in the rest pose; "bone" is the
-                direction of the bone that leads to the handle, which makes a hand point.
+            axis: The axis of the handle's frame. By default the one that points forward in the rest pose; "bone" is
+                the direction of the bone that ends at the handle, so that a hand points at the target.
         """
         found = self.handles[handle]
         eye = self._frames.problems.find_eye(found.name)
@@ -215,7 +215,7 @@ class Rig:
         self.history.change("look_at", found.name, aims=set_entry(self.history.now.aims, found.name, goal))
 
     def release(self, handle: str | None = None) -> None:
-        """Release a handle from its pin, reach and aim, an elbow or knee from its pole; all handles by default."""
+        """Release a handle from its pin, reach and aim, and an elbow or knee from its pole; by default all handles."""
         if handle is None:
             self.history.change("release", places={}, aims={}, poles={}, dragged=())
             return
@@ -233,31 +233,31 @@ class Rig:
         )
 
     def strength(self, handle: str, value: float) -> None:
-        """Set how far a handle follows its target: 1 fully, 0 not at all, otherwise part of the way, without a pop.
+        """Set the share, from 0 to 1, by which a handle follows its target; changes are continuous.
 
-        The way begins where the handle would be without its target.
+        At 0 the handle is at its position without the target, at 1 it is at the target.
         """
         name = self.handles[handle].name
         strengths = set_entry(self.history.now.strengths, name, check_share(value, "strength"))
         self.history.change("strength", name, strengths=strengths)
 
     def freeze(self, *joints: str) -> None:
-        """Hold joints as they are: they do not change by one bit until `unfreeze`."""
+        """Freeze joints at their current values, which stay bitwise equal until `unfreeze`."""
         names, now = self.handles.list_joints(joints), self.history.now
         q, held = now.q.copy(), self._frames.find_indices(tuple(sorted(names)))
-        q[held] = now.shown[held]  # of a blended limb, the angles that are seen
+        q[held] = now.shown[held]  # for a blended limb, the displayed angles
         q.setflags(write=False)
         self.history.change("freeze", q=q, frozen=now.frozen | names)
 
     def unfreeze(self, *joints: str) -> None:
-        """Let joints move again; all of them by default."""
+        """Unfreeze joints; by default all of them."""
         frozen = self.history.now.frozen
         self.history.change("unfreeze", frozen=frozen - (self.handles.list_joints(joints) if joints else frozen))
 
     def pole(self, limb: str, direction: Any = None) -> None:
-        """Set where the knee or elbow of a limb points, a direction of the world; None removes the pole.
+        """Set the world direction in which the knee or elbow of a limb points; None removes the pole.
 
-        A limb may be named by its own name or by a handle of it.
+        A limb may be named by its own name or by one of its handles.
         """
         found, poles = self.handles.find_limb(limb, bends=True), self.history.now.poles
         if direction is None:
@@ -267,9 +267,9 @@ class Rig:
         self.history.change("pole", found.name, poles=poles)
 
     def blend(self, limb: str, ik: float) -> None:
-        """Blend a limb between its current joint angles (0, FK) and its handle's target (1, IK), without a pop.
+        """Blend a limb between its current joint angles (0, FK) and its handle's target (1, IK), without a jump.
 
-        The angles are those that it has when `ik` first falls below 1.
+        The angles are taken when `ik` first falls below 1.
         """
         found, share, now = self.handles.find_limb(limb), check_share(ik, "ik"), self.history.now
         before = now.blends.get(found.name)
@@ -277,7 +277,7 @@ class Rig:
         blends, q = without(now.blends, found.name), now.q
         if share < 1.0:
             blends = set_entry(blends, found.name, Blend(share, own))
-        elif before is not None:  # the solve continues from the pose that is seen
+        elif before is not None:  # the solve continues from the displayed pose
             q, part = q.copy(), self._frames.find_part(found.name)
             q[part] = now.shown[part]
             q.setflags(write=False)
@@ -286,15 +286,15 @@ class Rig:
     # -------------------------------------------------------------------------------------------- frames
 
     def drag(self, handle: str | Mapping[str, Any], target: Any = None) -> Pose:
-        """Make one frame in which a handle follows `target`, a point or a transform, right after the pins.
+        """Solve one frame in which a handle follows `target`, a point or a transform; only pins have a higher priority.
 
-        The hand of a machine that is dragged by a point keeps the rotation in which it was taken, before it follows
-        the point; the pelvis and the hands of figures turn with the rest of the body.
-        Several handles are dragged at once by a mapping: `drag({"hand_l": a, "hand_r": b})`.
+        The tool of a machine that is dragged by a point keeps its rotation, with priority over the point; the pelvis
+        and the hands of figures rotate with the rest of the body. To drag several handles at once, pass a mapping:
+        `drag({"hand_l": a, "hand_r": b})`.
 
-        Call it as often as the mouse moves; if the target is far, the body gets there in several calls. Afterwards
-        the handle stays there, as a reach; a pinned handle is pinned again where it came to. An elbow or a knee comes
-        as near as pins, and the reaches of hands and feet, let it.
+        Call it whenever the mouse moves; distant targets take several calls. Afterwards the handle keeps the target as
+        a reach; a pinned handle is pinned again at its new position. An elbow or a knee comes as close as the pins and
+        the reaches of hands and feet allow.
 
         Returns:
             The pose of the frame.
@@ -316,13 +316,13 @@ class Rig:
         return self.pose
 
     def update(self) -> Pose:
-        """Make one frame: the body moves on towards all targets."""
+        """Solve one frame: the body moves towards all targets."""
         state, solution = self._frames.make_frame(replace(self.history.now, dragged=()))
         self.history.now, self.history.solution = state, solution
         return self.pose
 
     def settle(self, most: int = 200) -> Pose:
-        """Make frames until the body is still, at most `most`."""
+        """Solve frames until the body has settled, at most `most`."""
         for _ in range(check_whole("most", most, 0)):
             before = self.history.now.shown
             self.update()
@@ -333,13 +333,13 @@ class Rig:
 
     @property
     def misses(self) -> tuple[Miss, ...]:
-        """The handles that the last frame did not bring to their targets, and what prevented it."""
+        """The handles that are not at their targets after the last frame, with the reasons."""
         if self.solution is None or self.solution.reached:
             return ()
         return find_misses(self.solution, self.history.now.places, self.handles.feet.names)
 
     def why(self) -> str:
-        """Explain in words why handles are not at their targets, or why the body would fall.
+        """Explain in words why handles are not at their targets, or why the body is not balanced.
 
         `solution.why()` has the goals, limits and searches.
         """
@@ -347,10 +347,10 @@ class Rig:
         return say_why(say_misses(self.misses), fall, self.model.units)
 
     def mirror(self, handle: str | None = None) -> Pose:
-        """Mirror the pose and all targets, left and right swapped; the root stays where it stands.
+        """Mirror the pose and all targets: left and right are swapped, and the root stays in place.
 
-        With the name of a handle, only the handle on the other side gets the mirror image of this one's target, or of
-        its place if it has none.
+        With the name of a handle, only its target, or its position without a target, is mirrored to the handle on the
+        other side.
         """
         if handle is not None:
             found = self.handles[handle]
@@ -381,7 +381,7 @@ class Rig:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """Return a member by the name that it had in an earlier release, with a DeprecationWarning."""
+            """Return a member by its name in an earlier release, with a DeprecationWarning."""
             if name == "point":
                 new, found = 'look_at(..., axis="bone")', self._point
             elif name in MOVED:

@@ -46,14 +46,14 @@ def run_at_level(device: str, level: str) -> Iterator[None]:
         own = find_level(device)
         if level not in (own, ANY_GPU) or own == ANY_GPU:
             what = "there is no GPU" if own == ANY_GPU else f"the GPU is of {own}"
-            raise InvalidValue(f"the job is for GPUs of level {level!r}, and here {what}.")
+            raise InvalidValue(f"the job is for GPUs of level {level!r}, but {what}.")
         yield
         return
     known = {add_processor(name): name for name in native.levels()}
     if level not in known:
         raise InvalidValue(
-            f"the job is for level {level!r}, and this machine runs {', '.join(map(repr, known))}: make the job with "
-            "level= one that all machines run."
+            f"the job is for level {level!r}, and this machine supports {', '.join(map(repr, known))}: create the job "
+            "with a level= that all machines support."
         )
     before = native.level()
     native.choose_level(known[level])

@@ -100,8 +100,8 @@ def count_actors(room: dict[str, float], device: str, num_cpus: float, num_gpus:
     cores = room.get("CPU", 0.0) - 1.0
     if cores < num_cpus:
         raise InvalidValue(
-            f"the cluster has {room.get('CPU', 0.0):g} cores, and an actor with num_cpus={num_cpus:g} leaves none to "
-            "read and write with, so that Ray would wait for ever: give fewer, or concurrency= yourself."
+            f"the cluster has {room.get('CPU', 0.0):g} cores, and an actor with num_cpus={num_cpus:g} leaves none "
+            "for reading and writing, so Ray would wait forever: give fewer, or concurrency= yourself."
         )
     most = int(cores / num_cpus)
     return max(1, min(most, int(room.get("GPU", 0.0) / num_gpus)) if device == "gpu" else most)

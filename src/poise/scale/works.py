@@ -61,9 +61,7 @@ def check_solve(job: Any) -> None:
     if not job.goals:
         raise InvalidValue("goals is empty: give one goal or several; columns hold the targets of each row.")
     if job.options.get(CLOCK_OPTION) is not None:
-        raise InvalidValue(
-            "time_limit= gives other answers every time, and a job always the same: use max_steps=, restarts=."
-        )
+        raise InvalidValue("time_limit= makes results vary, and a job must be repeatable: use max_steps=, restarts=.")
     for name in RUN_OPTIONS:
         if name in job.options:
             raise InvalidValue(f"{name!r} is not an option of a job: give it to job.run, or as columns of its input.")
@@ -97,7 +95,7 @@ def prepare_quality(job: Any, _: int | None = None) -> QualityClips:
 def check_map(job: Any) -> None:
     """Check that the job of a reach map names a frame of its body."""
     if "frame" not in job.options:
-        raise InvalidValue("a reach map is of a frame: give frame=.")
+        raise InvalidValue("a reach map needs a frame: give frame=.")
     job.model.frame(job.options["frame"])
 
 

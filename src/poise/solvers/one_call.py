@@ -78,7 +78,7 @@ def solve(
         goals: One goal or several.
         start: The start, a Pose or q (default: the rest pose). It may lie outside the limits.
         method: A name from `poise.methods.names()`, or a method with settings.
-        limits: Further limits, such as `Clearance`; they are never broken.
+        limits: Further limits, such as `Clearance`; they are never violated.
         limit_handling: "active" (inside the solve), "freeze", "penalty", "clamp" or "off".
         joints: The only joints that may move (default: all but locked ones).
         stiffness: {joint: value}, an array of nv numbers, one number, or "auto" (from bone lengths); a stiffer joint

@@ -61,7 +61,7 @@ class Options:
 
     Attributes:
         method: A method; a name from `poise.methods.names()` is looked up.
-        limits: Further limits, such as `Clearance`; they are never broken.
+        limits: Further limits, such as `Clearance`; they are never violated.
         limit_handling: "active" (inside the solve), "freeze", "penalty", "clamp" or "off".
         joints: The only joints that may move; all but locked ones if None.
         stiffness: {joint: value}, an array of nv, one number, "auto", or None for the model's own; a stiffer joint

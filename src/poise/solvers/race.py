@@ -65,7 +65,7 @@ class Race:
         lines = [f"{self.problems} targets for {self.frame!r} of {self.model!r}", head]
         for r in self.racers:
             if r.refused:
-                lines.append(f"{r.method:14} refused: {r.refused}")
+                lines.append(f"{r.method:14} not supported: {r.refused}")
                 continue
             count = "" if r.arithmetic is None else str(r.arithmetic)
             figures = f"{100 * r.reached:7.2f}% {r.steps:8.1f} {r.searches:9.2f} {r.microseconds:9.1f} {count:>10}"

@@ -168,7 +168,7 @@ def check_several(solver: Solver) -> None:
     """Raise InvalidValue if the options or the method allow only one answer."""
     options = solver.options
     if options.mode == "continuous":
-        raise InvalidValue("solutions= asks for other ways, and mode='continuous' keeps one; use mode='nearest'.")
+        raise InvalidValue("solutions= needs several branches, but mode='continuous' follows one; use mode='nearest'.")
     if not isinstance(solver.problem, core.Solver):
         raise InvalidValue(
             f"solutions= needs searches from seeds, which method {options.method.name!r} lacks; lm has them."

@@ -241,7 +241,7 @@ class Solver:
         if at.shape != (self.model.nq,):
             raise ShapeMismatch(f"q has shape {at.shape}; it must be ({self.model.nq},), one configuration.")
         if not isinstance(self._native, core.Solver) and not getattr(self._native, "takes_windows", False):
-            raise InvalidValue(f"method {self._options.method.name!r} has no steps in time; lm does.")
+            raise InvalidValue(f"method {self._options.method.name!r} does not support time steps; lm does.")
         ahead = self._look_ahead(at, targets) if "Acceleration" in self._timed else None
         window = find_window(self.model, at, time, velocity, self._options, ahead)
         solution = self.search(self._coast(at, window), targets, window)

@@ -92,7 +92,7 @@ class StudioSolvers:
         goals, left_out = fit_goals(method, problem.model, changed, flat)
         self.note = f"{method.name} leaves out {', '.join(left_out)}" if left_out else ""
         if not goals:
-            raise InvalidValue(f"method {method.name!r} cannot serve any of these goals.")
+            raise InvalidValue(f"method {method.name!r} supports none of these goals.")
         base = {joint.name for joint in problem.model.joints if joint.kind == "free"}
         try:
             return self.make(problem, goals, options)

@@ -121,7 +121,7 @@ def frame_velocity(model: Model, q: ArrayLike, v: ArrayLike, frame: str) -> Arra
 
     ::
 
-        w  <-  w + R A_angular v_j                 the joint adds its own turning
+        w  <-  w + R A_angular v_j                 the joint adds its own rotation
         p' <-  p' + w_parent x (p - p_parent) + R A_linear v_j
 
     Source: UCSD, "Rotational DOFs"; CIMAT, "Geometric Jacobian" (velocities propagated along the chain).

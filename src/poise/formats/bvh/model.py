@@ -79,7 +79,7 @@ def build(source: Source, nodes: list[BvhNode], options: ReadOptions) -> tuple[M
     try:
         return build_tree(source, nodes, options)
     except (InvalidModel, InvalidValue, NameNotFound, ShapeMismatch) as error:
-        raise source.make_error(f"makes no body: {error}") from error
+        raise source.make_error(f"is not a valid body: {error}") from error
 
 
 def build_tree(source: Source, nodes: list[BvhNode], options: ReadOptions) -> tuple[Model, Columns]:

@@ -69,9 +69,9 @@ def read_motion(source: Source, options: ReadOptions) -> Motion:
     try:
         motion = Motion(model, columns.make_configurations(clip.rows), read_rate(clip.frame_time))
     except PoiseError as error:
-        raise source.make_error(f"its rows make no motion: {error}", clip.line) from error
+        raise source.make_error(f"its rows are not a valid motion: {error}", clip.line) from error
     if options.model is not None and options.model != model:
-        raise source.make_error("holds a body of its own, which is not the model= that was given; leave it out.")
+        raise source.make_error("contains a body that differs from model=; leave model= out.")
     return motion
 
 
@@ -131,7 +131,7 @@ def find_lengths(source: Source, nodes: list[BvhNode], first: NDArray[np.float64
         at += len(channels)
         out.append(replace(node, offset=offset))
     if any(any(node.offset or ()) for node in out if node.parent >= 0):
-        source.note("its offsets are all zero; the lengths of its bones are those of its first frame")
+        source.note("its offsets are all zero; bone lengths were taken from its first frame")
     return out
 
 
@@ -153,7 +153,7 @@ def keep_offsets(source: Source, nodes: list[BvhNode], rows: NDArray[np.float64]
         at += len(channels)
     if not columns or float(np.abs(rows[:, columns]).max()) > SMALL_POSITION * float(np.abs(values).max()):
         return rows
-    source.note("its position channels below the root are next to zero throughout; they were added to the offsets")
+    source.note("its position channels below the root are nearly zero throughout; they were added to the offsets")
     out = rows.copy()
     out[:, columns] += values
     return out

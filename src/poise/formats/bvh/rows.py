@@ -209,9 +209,7 @@ class RowReader:
             if self.astray and 2 * self.whole > self.lines:
                 self._reject_row()
             if self.astray:
-                self.source.note_oddity(
-                    "its lines do not end where frames do; the numbers were read one after the other", line
-                )
+                self.source.note_oddity("line ends do not match frames; the numbers were read in sequence", line)
             return
         if self.odd is not None and 2 * self.whole > self.lines - 1 and self.count % max(self.channels, 1):
             self._reject_row()

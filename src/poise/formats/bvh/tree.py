@@ -167,7 +167,7 @@ def close_joint(source: Source, node: BvhNode, line: int) -> None:
 def set_offset(words: Tokens, node: BvhNode, line: int) -> None:
     """Read OFFSET x y z."""
     if node.offset is not None:
-        raise words.source.make_error(f"joint {quote(node.name)} has two OFFSETs; which one holds?", line)
+        raise words.source.make_error(f"joint {quote(node.name)} has two OFFSETs; keep one.", line)
     node.offset = read_three(words, f"OFFSET of {quote(node.name)}")
 
 
@@ -204,7 +204,7 @@ def set_channels(words: Tokens, node: BvhNode, line: int, *, last: bool) -> None
     """Read CHANNELS count name ... name."""
     source, what = words.source, f"CHANNELS of {quote(node.name)}"
     if node.channels is not None:
-        raise source.make_error(f"joint {quote(node.name)} has two CHANNELS; which one holds?", line)
+        raise source.make_error(f"joint {quote(node.name)} has two CHANNELS; keep one.", line)
     if not last:
         raise source.make_error(f"{what} come after a joint inside it, so their place in the rows is unclear.", line)
     word, line = words.take()

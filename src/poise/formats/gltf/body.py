@@ -39,7 +39,7 @@ STILL = 2e-6  # change of a translation that is ignored, relative to the largest
 TURNED = 1e-5  # rad, change of a rotation that is ignored
 
 TURN_UP = {None: np.eye(3), "y": np.eye(3), "z": np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])}
-"""What turns the file's y to where `up` says."""
+"""The rotation from the file's y axis to `up`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,9 +180,7 @@ def make_joints(
             before = turn_up if top else find_correction(above, node, after) if skewed else np.eye(3)
             stretches[i] = (before @ node.turn @ after).T @ above @ node.turn @ node.stretch
             if not np.isfinite(stretches[i]).all() or not np.isfinite(above @ node.translation).all():
-                raise document.fail(
-                    f"nodes[{i}]", "is scaled out of the range of numbers; look at the scales above it."
-                )
+                raise document.fail(f"nodes[{i}]", "is scaled beyond the range of numbers; check the scales above it.")
             limbs[i] = NodeJoint(node, kinds[i], i in roots, before, after, above)
             if skewed and kinds[i] != "fixed":
                 uneven.add(i)
@@ -215,14 +213,14 @@ def note_uneven_scale(document: Document, limbs: list[NodeJoint], stretches: lis
     carries = {limb.node.parent for limb in limbs if np.abs(limb.above @ limb.node.translation).max() > 1e-9 * length}
     for i in sorted(uneven & carries):
         document.note_oddity(
-            "it turns under an uneven scale; what hangs from it is exact in the file's pose and keeps its length when"
-            " it turns, where glTF would stretch it",
+            "it rotates under a non-uniform scale; its children are exact in the file's pose and keep their lengths "
+            "when it rotates, where glTF would stretch them",
             f"nodes[{i}]",
         )
     for i, stretch in enumerate(stretches):
         parent = limbs[i].node.parent
         if not stretch.any() and (parent < 0 or stretches[parent].any()):
-            document.note_oddity("its scale is zero; all that hangs from it lies in one point", f"nodes[{i}]")
+            document.note_oddity("its scale is zero; all its children lie in one point", f"nodes[{i}]")
 
 
 def add_joints(builder: ModelBuilder, limbs: list[NodeJoint], order: list[int]) -> None:

@@ -167,7 +167,7 @@ def read_keys(document: Document, channel: AnimationChannel) -> Keyframes:
         k = int(np.argmax(np.diff(times) < 0)) + 1
         raise document.fail(f"accessors[{channel.input}]", f"has times that fall at key {k}; they must rise.")
     if (np.diff(times) == 0).any():
-        document.note_oddity("two keys have one time; the later one counts", f"accessors[{channel.input}]")
+        document.note_oddity("two keys have the same time; the later one was used", f"accessors[{channel.input}]")
     if times[0] < 0:
         document.note_oddity("times begin below zero; they were kept", f"accessors[{channel.input}]")
     integers = channel.path != "translation"

@@ -88,7 +88,7 @@ def read_parents(document: Document, items: list[Object]) -> list[int]:
                 raise document.fail(f"{where}[{k}]", "is the node itself; take it out of its own children.")
             if parents[j] >= 0:
                 raise document.fail(
-                    f"{where}[{k}]", f"is {j}, which already hangs from nodes[{parents[j]}]; a node has one parent."
+                    f"{where}[{k}]", f"is {j}, which already has the parent nodes[{parents[j]}]; a node has one parent."
                 )
             parents[j] = i
     return parents
@@ -107,7 +107,7 @@ def order_nodes(document: Document, parents: list[int]) -> list[int]:
         stack.extend(children[i])
     if len(order) < len(parents):
         lost = min(set(range(len(parents))) - set(order))
-        raise document.fail(f"nodes[{lost}]", "hangs from itself through its children; the nodes must make a tree.")
+        raise document.fail(f"nodes[{lost}]", "is its own descendant; the nodes must form a tree.")
     return order
 
 
@@ -129,7 +129,7 @@ def name_nodes(document: Document, items: list[Object]) -> list[str]:
     for i, name in enumerate(names):
         if name != given[i]:
             document.note_oddity(
-                "several nodes have one name; each got its number behind it, as in 'name#3'", f"nodes[{i}]"
+                "several nodes have the same name; each got its number as a suffix, as in 'name#3'", f"nodes[{i}]"
             )
     return names
 
@@ -140,7 +140,7 @@ def check_scenes(document: Document, parents: list[int]) -> None:
         for k, node in enumerate(document.read_list(scene.get("nodes", []), f"scenes[{i}].nodes")):
             where = f"scenes[{i}].nodes[{k}]"
             if parents[document.read_index(node, "nodes", where)] >= 0:
-                document.note_oddity("a scene lists a node that hangs from another; it was left where it hangs", where)
+                document.note_oddity("a scene lists a node that has a parent; the parent was kept", where)
     if "scene" in document.json:
         document.read_index(document.json["scene"], "scenes", "scene")
 
@@ -192,7 +192,7 @@ def read_matrix(document: Document, columns: Floats, i: int, name: str, parent: 
     turn, stretch = factor_matrix(matrix[:3, :3])
     size = float(np.abs(stretch).max())
     if np.abs(stretch - np.diag(np.diag(stretch))).max() > 1e-4 * size:
-        document.note_oddity("a matrix shears, as no joint can; its nearest rotation was taken", where)
+        document.note_oddity("a matrix has shear, which no joint supports; the nearest rotation was used", where)
     return GltfNode(i, name, parent, matrix[:3, 3].copy(), turn, stretch, True)
 
 

@@ -114,7 +114,7 @@ def build(body: Character) -> Model:
     except FormatError:
         raise
     except PoiseError as error:
-        raise source.make_error(f"its nodes make no body: {error}") from error
+        raise source.make_error(f"its nodes are not a valid body: {error}") from error
 
 
 def read_roles(bones: dict[str, int]) -> dict[str, int]:
@@ -266,6 +266,4 @@ def note_animated_scales(
         if path == "scale":
             here = np.diag(limbs[node].node.stretch)
             if np.abs(keys[node, path].values - here).max() > 1e-4 * max(float(np.abs(here).max()), 1e-12):
-                document.note_oddity(
-                    "a clip changes the scale of a node, which was held as the file has it", channel.where
-                )
+                document.note_oddity("a clip changes the scale of a node, which was kept constant", channel.where)

@@ -261,7 +261,7 @@ def explain_lost_coupling(m: Any, a: list[float], y: int, x: int, known: dict[in
     while leader in known and known[leader][0] != leader:
         leader = known[leader][0]
     if leader == y:
-        return "the two follow each other"
+        return "they follow each other"
     return explain_no_range(m, a, y, x) if x >= 0 and a[1] else ""
 
 

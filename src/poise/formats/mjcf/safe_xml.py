@@ -117,7 +117,7 @@ class MjcfFiles:
             raise self.make_error(element, f"the file {quote(reference)} {NOT_THERE} {self.main.path!r}.")
         path, below = found
         if path in self.opened or len(self.opened) >= MAX_FILES:
-            what = "is included already, perhaps by itself" if path in self.opened else "is one file too many"
+            what = "is already included, perhaps by itself" if path in self.opened else "is one file too many"
             raise self.make_error(element, f"{quote(reference)} {what}; include each file once.")
         self.opened.add(path)
         source = Source.open(path, limit=MAX_BYTES)
@@ -299,7 +299,7 @@ def flatten_field(element: Element) -> None:
 
 
 def drop_folders(element: Element) -> None:
-    """Remove folders, `fusestatic` (body names are needed as frames) and the length ranges of muscles."""
+    """Remove the settings for asset folders, for merging bodies (each is needed as a frame) and for muscle lengths."""
     for key in ("meshdir", "texturedir", "assetdir", "strippath", "fusestatic"):
         element.attrib.pop(key, None)
     element[:] = [child for child in element if child.tag != "lengthrange"]

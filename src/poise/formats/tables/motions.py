@@ -182,8 +182,8 @@ def name_rows(source: Source, table: Table, model: Model) -> Table:
     if not robot_csv.has_free_root(model):
         if len(counted) == model.nq + 7:
             raise source.make_error(
-                f"has {len(counted)} numbers a frame, 7 of them for a root; {model.name!r} stands still: load the body "
-                "with base='free'."
+                f"has {len(counted)} numbers a frame, 7 of them for a root; {model.name!r} has no free root: load the "
+                "body with base='free'."
             )
         return table
     q = robot_csv.read_rows(source, np.stack([read_numbers(source, table, name) for name in counted], axis=1), model)

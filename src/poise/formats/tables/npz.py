@@ -79,7 +79,7 @@ def read_members(source: Source, archive: zipfile.ZipFile, wanted: Container[str
         if wanted is not None and name not in wanted:
             continue
         if name in chosen:
-            raise source.make_error(f"holds {quote(name)} twice; which one counts?")
+            raise source.make_error(f"holds {quote(name)} twice; keep one.")
         if not info.filename.endswith(".npy"):
             raise source.make_error(f"holds {quote(info.filename)}, which is not an array.")
         chosen[name] = info

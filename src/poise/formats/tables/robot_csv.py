@@ -66,7 +66,7 @@ def split_root(motion: Motion) -> tuple[NDArray[np.float64], ...]:
     """Return the root's position and quaternion xyzw in the world, and the other numbers of q."""
     root = find_free_root(motion.model)
     if root is None:
-        raise InvalidValue(f"model {motion.model.name!r} has no free joint at its root, which this style is about.")
+        raise InvalidValue(f"model {motion.model.name!r} has no free joint at its root, which this style needs.")
     base = Rotation.from_matrix(root.base[:3, :3])
     at = root.slide.q
     place = motion.q[:, at.start : at.start + 3] @ root.base[:3, :3].T + root.base[:3, 3]

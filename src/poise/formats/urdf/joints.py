@@ -127,12 +127,10 @@ def read_axis(source: Source, element: Element | None, where: str) -> tuple[floa
         return 1.0, 0.0, 0.0
     x, y, z = parse_numbers(element.attrib["xyz"], 3, f"{where}: axis", source, element.sourceline)
     if x == y == z == 0.0:
-        raise source.make_error(
-            f"{where}: its axis is zero; it must point somewhere, such as 0 0 1.", element.sourceline
-        )
+        raise source.make_error(f"{where}: its axis is zero; give a direction such as 0 0 1.", element.sourceline)
     length = math.hypot(x, y, z)
     if not abs(length - 1.0) < 1e-3:
-        source.note(f"{where}: its axis has length {length:.6g}; it was made 1", element.sourceline)
+        source.note(f"{where}: its axis has length {length:.6g}; it was normalised", element.sourceline)
     return x, y, z
 
 
@@ -141,7 +139,7 @@ def read_range(
 ) -> tuple[float | None, float | None]:
     """Return the lower and upper bound: None if both are missing, 0 for a single missing one."""
     if "lower" not in limit and "upper" not in limit:
-        source.note_oddity(f"{where} is {kind} and has no lower and upper; it was read as having no range", line)
+        source.note_oddity(f"{where} is {kind} without lower and upper; it was read as unlimited", line)
         return None, None
     for side in ("lower", "upper"):
         if side not in limit:
@@ -150,7 +148,7 @@ def read_range(
     if lower > upper:
         raise source.make_error(f"{where}: its lower limit {lower:g} is above its upper {upper:g}; swap them.", line)
     if kind == "prismatic" and max(abs(lower), abs(upper)) > MAX_METRES:
-        source.note_oddity(f"{where} slides from {lower:g} to {upper:g} m; it was read as having no range", line)
+        source.note_oddity(f"{where} slides from {lower:g} to {upper:g} m; it was read as unlimited", line)
         return None, None
     return lower, upper
 

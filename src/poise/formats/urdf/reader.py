@@ -170,7 +170,7 @@ def check_tree(source: Source, links: dict[str, LinkElement], joints: dict[str, 
             raise source.make_error(f"joint {joint.name!r} joins link {joint.child!r} to itself.", joint.line)
         if joint.child in carried:
             other = carried[joint.child].name
-            message = f"link {joint.child!r} hangs on two joints, {other!r} and {joint.name!r}: a loop. URDF is a tree."
+            message = f"link {joint.child!r} has two parent joints, {other!r} and {joint.name!r}; URDF is a tree."
             raise source.make_error(f"{message} Remove one of them.", joint.line)
         carried[joint.child] = joint
     reject_loops(source, carried)
@@ -191,7 +191,7 @@ def reject_loops(source: Source, carried: dict[str, JointElement]) -> None:
             at = carried[at].parent
         if at in way:
             loop = list(way.values())[list(way).index(at) :]
-            message = f"the joints {quote_names(joint.name for joint in loop)} go round in a loop. URDF is a tree."
+            message = f"the joints {quote_names(joint.name for joint in loop)} form a loop. URDF must be a tree."
             raise source.make_error(f"{message} Remove one of them.", min(joint.line for joint in loop))
         sound.update(way)
 
@@ -231,7 +231,7 @@ def check_mimics(source: Source, joints: dict[str, JointElement]) -> None:
             walk.append(at)
             at = joints[at].arguments["mimic"][0]
         if depth.get(at) == -1:
-            raise source.make_error(f"joint {start!r}: its mimics go round in a loop through {at!r}.", joint.line)
+            raise source.make_error(f"joint {start!r}: its mimic chain is a loop through {at!r}.", joint.line)
         for steps, name in enumerate(reversed(walk), depth.get(at, 0) + 1):
             depth[name] = steps
             if steps > MAX_CHAIN_LENGTH:

@@ -55,7 +55,7 @@ class Comfort(GeneralPosture, words=POSTURE):
         if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0 <= value < np.inf:
             raise InvalidValue(f"Comfort: manipulability is {value!r}; it must be a number of 0 or more.")
         if value > 0 and self.frame is None:
-            raise InvalidValue("Comfort: manipulability is of a frame; give frame=, such as the hand's.")
+            raise InvalidValue("Comfort: manipulability needs a frame; give frame=, such as the hand's.")
 
     def find_wanted(self, model: Model) -> Floats:
         """Return the middle of every range; the rest pose for unbounded joints."""

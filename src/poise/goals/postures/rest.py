@@ -27,8 +27,8 @@ MOST_POWER = 20
 
 
 POSTURE = {
-    "weight": "Importance among postures: one number. It never costs the goals anything.",
-    "tolerance": "Has no meaning here: a posture is never missed. [m], or (metres, radians).",
+    "weight": "Importance among postures: one number. Postures never affect the goals.",
+    "tolerance": "Not used: a posture is never missed. [m], or (metres, radians).",
 }
 
 

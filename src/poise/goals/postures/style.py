@@ -97,7 +97,7 @@ class Style(GeneralPosture, words=POSTURE):
                 if clip.model != clips[0].model:
                     raise ModelMismatch(
                         f"Style.fit: a clip is {name_mismatch(clip.model, clips[0].model)}, as the first is. "
-                        "Give model=, the body that they are carried onto."
+                        "Give model=, the body to retarget them to."
                     )
         body = clips[0].model if model is None else model
         clips = [clip if clip.model == body else RETARGETER.get()(clip, body) for clip in clips]
@@ -212,7 +212,7 @@ class Style(GeneralPosture, words=POSTURE):
             ModelMismatch: The pose is of another body.
         """
         if not isinstance(pose, Pose):
-            raise InvalidValue(f"likelihood is of a Pose, not of {type(pose).__name__}; type: poise.Pose(model, q).")
+            raise InvalidValue(f"likelihood takes a Pose, not {type(pose).__name__}; type: poise.Pose(model, q).")
         self._check(pose.model)
         q = np.array(pose.q)
         parts = []

@@ -144,47 +144,47 @@ _SLIDE3: tuple[Primitive, Floats] = (Primitive.SLIDE3, _UP)
 KINDS: dict[str, KindFacts] = {
     "fixed": KindFacts(lambda _: [], limited=False, meaning="does not move"),
     "revolute": KindFacts(
-        move_along_axis(Primitive.TURN), _ANGLE, axis=_Z, meaning="turns about an axis, with a range"
+        move_along_axis(Primitive.TURN), _ANGLE, axis=_Z, meaning="rotates about an axis, with a range"
     ),
     "continuous": KindFacts(
-        move_along_axis(Primitive.TURN), _ANGLE, axis=_Z, limited=False, meaning="turns about an axis for ever"
+        move_along_axis(Primitive.TURN), _ANGLE, axis=_Z, limited=False, meaning="rotates about an axis without a range"
     ),
     "prismatic": KindFacts(move_along_axis(Primitive.SLIDE), _LENGTH, axis=_Z, meaning="slides along an axis"),
     "screw": KindFacts(
-        move_along_axis(Primitive.SCREW), _ANGLE, axis=_Z, meaning="turns, and slides `pitch` metres per radian"
+        move_along_axis(Primitive.SCREW), _ANGLE, axis=_Z, meaning="rotates, and slides `pitch` metres per radian"
     ),
     "cylindrical": KindFacts(
         lambda joint: [(Primitive.SLIDE, joint.axis), (Primitive.TURN, joint.axis)],
         (Coordinate("slide", slides=True), Coordinate("angle")),
         axis=_Z,
-        meaning="slides along an axis and turns about it: slide, angle",
+        meaning="slides along an axis and rotates about it: slide, angle",
     ),
     "universal": KindFacts(
         lambda joint: [(Primitive.TURN, joint.axis), (Primitive.TURN, joint.axis2)],
         (Coordinate("angle1"), Coordinate("angle2")),
         axis=_X,
-        meaning="two turns, about axis then axis2",
+        meaning="two rotations, about axis then axis2",
     ),
     "euler": KindFacts(
         turn_by_letters,
         (Coordinate("1"), Coordinate("2"), Coordinate("3")),
-        meaning="three turns in the order of its letters, intrinsic",
+        meaning="three intrinsic rotations in the order of its letters",
     ),
     "planar": KindFacts(
         move_in_plane,
         (*_PLACE[:2], Coordinate("angle")),
         axis=_Z,
-        meaning="slides in a plane and turns about its normal: x, y, angle",
+        meaning="slides in a plane and rotates about its normal: x, y, angle",
     ),
     "path": KindFacts(
-        lambda _: [(Primitive.PATH, np.zeros(3))], _LENGTH, meaning="runs along a curve: metres from its start"
+        lambda _: [(Primitive.PATH, np.zeros(3))], _LENGTH, meaning="moves along a curve: metres from its start"
     ),
     "scale": KindFacts(
         move_along_axis(Primitive.SLIDE),
         (Coordinate(factor=True),),
         axis=_Z,
         neutral=1.0,
-        meaning="a bone that lengthens along an axis: a factor of its `length`",
+        meaning="a bone that stretches along an axis: a factor of its `length`",
     ),
     "uniform_scale": KindFacts(
         lambda _: [(Primitive.SCALE, np.zeros(3))],
@@ -193,7 +193,7 @@ KINDS: dict[str, KindFacts] = {
         meaning="a part that grows: a factor of all lengths below it",
     ),
     "translation3": KindFacts(lambda _: [_SLIDE3], _PLACE, meaning="slides along x, y and z"),
-    "ball": KindFacts(lambda _: [_BALL], quaternion=True, limited=False, meaning="turns freely: a quaternion wxyz"),
+    "ball": KindFacts(lambda _: [_BALL], quaternion=True, limited=False, meaning="rotates freely: a quaternion wxyz"),
     "free": KindFacts(
         lambda _: [_SLIDE3, _BALL],
         _PLACE,

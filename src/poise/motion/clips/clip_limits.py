@@ -1,7 +1,7 @@
 """Limits over a whole clip: their bounds for the kernel, and the repair of frames that still break them.
 
 The kernel keeps every limit with a margin. A frame that still breaks one is solved again from the previous frame, as
-`Solver.step` does, with its hard goals first and its own pose below them, until the clip is caught up. Joint ranges,
+`Solver.step` does, with its hard goals first and its own pose below them, until it meets the clip again. Joint ranges,
 speeds and accelerations hold exactly in the result; frames that cannot keep a limit are reported.
 """
 

@@ -100,8 +100,8 @@ class Track:
             lines.append(f"A limit could not be kept in {int(self.broken.sum())} frames ({runs}).")
         lines += [f"{describe(r.contact, self.motion.fps)} was released: {r.reason}" for r in self.released]
         if self.reconfigurations:
-            without = "no way through the answers that were listed does without"
-            lines.append(f"the arm takes another branch before {self._tell_flips()}; {without}.")
+            without = "no path through the listed solutions avoids this"
+            lines.append(f"the arm changes branch before {self._tell_flips()}; {without}.")
         if not lines:
             if not self.errors and len(self.contacts):
                 return f"{len(self.contacts)} contacts were held."

@@ -122,7 +122,7 @@ class RouteFinder:
     # -------------------------------------------------------------------------------------------- the route
 
     def choose(self, answers: Sequence[Floats]) -> Route | None:
-        """Return the best route through the answers; continuous joints are unwound, or listed by whole turns."""
+        """Return the best route; joints that cannot be unwound within their range have one answer per whole turn."""
         listed = np.array([len(values) for values in answers])
         full = np.flatnonzero(listed)
         if not len(full):

@@ -213,7 +213,7 @@ def guess_frames(clip: ClipTargets, limits: Sequence[Limit] = ()) -> Floats:
 def pose_frames(
     model: Model, goals: Mapping[str, Goal], paths: Mapping[str, Floats], guess: Floats, limits: Sequence[Limit]
 ) -> Floats:
-    """Solve every frame with its postures, in sequence: the guide of the remaining freedom."""
+    """Solve every frame with its postures, in sequence; the result guides the remaining freedom."""
     solver = Solver(model, [replace(goal, name=name) for name, goal in goals.items()], limits=limits)
     out = np.array(guess)
     for t in range(len(out)):

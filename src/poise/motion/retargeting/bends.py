@@ -1,16 +1,16 @@
-"""How hands and feet are turned about their limbs, found from the axes about which elbows and knees bend.
+"""The bend axes of elbows and knees, which determine the rotation of hands and feet about their limbs.
 
-A rest pose with straight limbs does not show these axes, so they are found from how limbs bend:
+A rest pose with straight limbs does not show these axes, so they are computed from the motion:
 
     axis = sum over frames of upper bone x lower bone, in the lower bone's own axes
 
-over frames in which the sine of the bend is above 0.1: a straight limb has no bend axis, however long it is seen. Knees
-and elbows give way a little in every direction, back and aside too, so a limb that is hardly bent, and not as its rest
-pose says, is believed to bend as that says.
+over frames in which the sine of the bend is above 0.1: a straight limb has no bend axis. Knees and elbows also yield
+slightly in other directions (hyperextension), so small bends that contradict the rest pose are ignored, and the axis of
+the rest pose is used.
 
-The axes of a body without a motion come from a hinge, a bend of its rest pose, or custom: knees bend back and
-elbows ahead; where limbs point up in the rest pose, as in recordings whose bones all lie along x, knees and elbows bend
-about the way to the right. A hinge that turns as far either way gives the line, and custom the sign.
+Without a motion, the axis comes from a hinge, from a bend of the rest pose, or from convention: knees bend backward and
+elbows forward. If limbs point up in the rest pose, as in recordings with all bones along x, the bend axis of knees and
+elbows points to the right. A hinge with a symmetric range gives the line of the axis, and convention its sign.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ from poise.spatial import Rotation
 __all__ = ["LIMBS", "Bends", "find_bend"]
 
 LIMBS = {"hand": ("shoulder", "elbow", "wrist"), "foot": ("hip", "knee", "ankle")}
-RENEW_FRAMES = 10  # of a stream, after which its axes are renewed
+RENEW_FRAMES = 10  # frames of a stream between updates of its axes
 BENT_SINE = 0.1  # of a bend: smaller ones show no axis
-HYPEREXTENSION_SINE = 0.5  # of a bend against the rest pose's: a stream takes a smaller one for a joint giving way
-GIVING_WAY_SINE = 0.2  # mean of the bends seen: below it a limb may be giving way against its bend
+HYPEREXTENSION_SINE = 0.5  # of a bend against the rest pose's: in a stream a smaller one counts as hyperextension
+GIVING_WAY_SINE = 0.2  # mean of the observed bends: below it they may be hyperextension
 ONE_SIDED_SHARE = 0.3  # a hinge is one-sided if it bends less than this share of its range the other way
 SAME_BEND_COSINE = 0.5  # between two bend axes: below it they are not the same bend
 
 
 class Bends:
-    """The axes about which the elbows and knees of a body bend, as they are seen.
+    """The bend axes of the elbows and knees of a body, from the frames so far.
 
-    `seen` are the sums of their bends, `bent` in how many frames they were bent, `at_rest` the axes of the rest pose,
-    `unsure` whether that pose hardly shows them.
+    `seen` has the sums of their bends, `bent` the numbers of frames in which they were bent, `at_rest` the axes of the
+    rest pose, and `unsure` whether that pose leaves them uncertain.
     """
 
     def __init__(self, model: Model, names: Names[str, str], roles: Roles) -> None:
@@ -70,10 +70,10 @@ class Bends:
         self.forget()
 
     def forget(self, turn_step: float | None = None) -> None:
-        """Start again: nothing has been seen to bend.
+        """Reset to the state before the first frame.
 
         Args:
-            turn_step: Of a stream: the most that an axis turns in one frame when a limb changes sides [rad].
+            turn_step: For a stream: the largest rotation of an axis per frame when a limb changes sides [rad].
         """
         self.turn_step, self.turns_left = turn_step, dict[int, float]()
         self.seen, self.bent = np.zeros((len(self.known), 3)), np.zeros(len(self.known))
@@ -81,7 +81,7 @@ class Bends:
         self.axes: dict[tuple[str, str], Floats | None] = {}
 
     def watch(self, T: Floats) -> bool:
-        """Take in frames of the body, (frames, parts, 4, 4), and return whether the axes were renewed."""
+        """Process frames of the body, (frames, parts, 4, 4), and return whether the axes were updated."""
         self.count += len(T)
         self.waiting.append(T)
         if len(T) == 1 and self.count > RENEW_FRAMES and self.count % RENEW_FRAMES:
@@ -108,7 +108,7 @@ class Bends:
         return True
 
     def _keep_side(self, i: int, shown: Floats | None) -> None:
-        """Turn the axis of a limb that changes sides, or changes back on the way, about its bone frame by frame."""
+        """Start to rotate the axis of a limb that changes sides, or changes back, about its bone, frame by frame."""
         axis, along = self._choose(i), self.ends[i].bone
         turning = self.turns_left.pop(i, None) is not None
         if shown is None or axis is None or not (turning or unit(axis) @ unit(shown) < 0.0):
@@ -118,7 +118,7 @@ class Bends:
         )
 
     def _turn_on(self) -> bool:
-        """Turn the axes that are on their way to the other side by one frame; return whether there are any."""
+        """Rotate the axes that are changing sides by one frame; return whether there are any."""
         if not self.turns_left:
             return False
         step = self.turn_step or np.pi
@@ -127,7 +127,7 @@ class Bends:
         return True
 
     def find_axis(self, end: str, side: str) -> Floats | None:
-        """Return the axis about which a limb bends in the lower bone's axes: as was seen, else by the rest pose."""
+        """Return the bend axis of a limb in the lower bone's axes, from the motion or else from the rest pose."""
         i = self.place.get((end, side))
         axis = None if i is None else self._choose(i)
         if axis is None or i not in self.turns_left:
@@ -136,7 +136,7 @@ class Bends:
         return turned
 
     def _choose(self, i: int) -> Floats | None:
-        """Return the axis of a limb on the side that is known by now."""
+        """Return the axis of a limb from the frames so far, or that of the rest pose."""
         seen, rest = self.seen[i], self.at_rest[i]
         far = float(np.linalg.norm(seen))
         if far <= BENT_SINE:
@@ -153,9 +153,9 @@ class Bends:
 
 
 class RestEnd:
-    """A hand or a foot in the rest pose: how the bone above it and its own frame are turned, and which way it goes.
+    """A hand or a foot in the rest pose: the rotations of the bone above it and of its own frame, and its direction.
 
-    A hand goes along the forearm, a foot from its heel to its toe.
+    The direction of a hand is along the forearm, that of a foot from heel to toe.
     """
 
     def __init__(self, model: Model, names: Names[str, str], roles: Roles, end: str, side: str) -> None:
@@ -213,7 +213,7 @@ def find_bend(model: Model, names: Names[str, str], end: str, side: str) -> Floa
 
 
 def shows_bend(model: Model, names: Names[str, str], end: str, side: str) -> bool:
-    """Return whether a rest pose shows how a limb bends; one with all bones along x, as of recordings, does not."""
+    """Return whether a rest pose shows the bend of a limb; recordings with all bones along x do not."""
     frames, trunk = list_frames(model, names, end, side), find_trunk(model, names)
     a, b, c = (place_of(model, frame) for frame in frames)
     if np.linalg.norm(cross(unit(b - a), unit(c - b))) > BENT_SINE or find_hinge(model, names, end, frames) is not None:
@@ -222,14 +222,14 @@ def shows_bend(model: Model, names: Names[str, str], end: str, side: str) -> boo
 
 
 def find_trunk(model: Model, names: Names[str, str]) -> Floats | None:
-    """Return where left, up and ahead of the trunk point in the rest pose, as rows; None if unknown."""
+    """Return the left, up and forward directions of the trunk in the rest pose, as rows; None if unknown."""
     found = ((part, find_axes(model, names, part)) for part in ("chest", "pelvis"))
     part, axes = next(((part, axes) for part, axes in found if axes is not None), ("", None))
     return None if axes is None else np.array((model.fk(model.rest, names[part])[:3, :3] @ axes).T)
 
 
 def follow_custom(model: Model, names: Names[str, str], end: str, along: Floats) -> Floats | None:
-    """Return about what the middle of a straight limb bends by custom, in the world of the rest pose."""
+    """Return the conventional bend axis of a straight limb, in the world of the rest pose; None if unknown."""
     trunk = find_trunk(model, names)
     if trunk is None:
         return None
@@ -240,10 +240,9 @@ def follow_custom(model: Model, names: Names[str, str], end: str, along: Floats)
 
 
 def find_hinge(model: Model, names: Names[str, str], end: str, frames: tuple[str, str, str]) -> Floats | None:
-    """Return the axis of a hinge in the lower bone's axes, the way in which it bends most; None where it is none.
+    """Return the axis of a hinge in the lower bone's axes, with the sign of its larger range; None if it is no hinge.
 
-    Where it bends about as far either way, as in files that give every joint the same range, it is the way that custom
-    has.
+    If the range is about symmetric, as in files that give every joint the same range, convention gives the sign.
     """
     joint = next((joint for joint in model.joints_above(frames[1]) if joint.nv), None)
     if joint is None or joint.kind != "revolute" or joint.mimic:
@@ -258,11 +257,11 @@ def find_hinge(model: Model, names: Names[str, str], end: str, frames: tuple[str
 
 
 def is_one_sided(model: Model, frames: tuple[str, str, str], joint: Joint, line: Floats) -> bool:
-    """Return whether a limb bends much farther one way than the other about a hinge along a line."""
+    """Return whether a limb bends much farther in one direction than in the other, about a hinge along a line."""
     a, b, c = (place_of(model, frame) for frame in frames)
     upper, lower = (bone - (bone @ line) * line for bone in (unit(b - a), unit(c - b)))
     if min(np.linalg.norm(upper), np.linalg.norm(lower)) < PARALLEL_SINE:
-        return True  # the limb turns about itself there
+        return True  # the limb rotates about itself there
     bent = float(np.arctan2(line @ cross(upper, lower), upper @ lower))
     straight = float(model.rest[joint.q][0]) - bent
     low, high = (float(x[joint.v][0]) for x in (model.lower, model.upper))
@@ -271,13 +270,13 @@ def is_one_sided(model: Model, frames: tuple[str, str, str], joint: Joint, line:
 
 
 def watch_hinge(model: Model, frames: tuple[str, str, str], joint: Joint) -> Floats:
-    """Return about what a limb bends in the range of its hinge, in the lower bone's axes."""
+    """Return the bend axis of a limb over the range of its hinge, in the lower bone's axes."""
     low, high = (float(np.clip(x[joint.v][0], -2.0, 2.0)) for x in (model.lower, model.upper))
     q = np.tile(model.rest, (9, 1))
     q[:, joint.q] = np.linspace(low, high, 9)[:, None]
     T = {frame: np.array(model.fk(q, frame)) for frame in frames}
     a, b, c = (T[frame][:, :3, 3] for frame in frames)
     bends = np.einsum("tji,tj->ti", T[frames[1]][:, :3, :3], cross(unit(b - a), unit(c - b)))
-    axis = np.linalg.svd(bends)[2][0]  # all of them lie along the hinge, but for a kink across it
+    axis = np.linalg.svd(bends)[2][0]  # all of them are along the hinge, except for a constant kink
     most = bends @ axis
     return np.array(axis if most[np.argmax(np.abs(most))] > 0.0 else -axis)

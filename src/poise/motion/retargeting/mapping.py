@@ -144,7 +144,7 @@ class Mapping:
             self._check_frame(target, pair.role, pair.target)
         for role in NEEDED:
             if role not in self:
-                raise InvalidValue(f"the mapping has no {role!r}: a motion is carried over by its pelvis and two legs.")
+                raise InvalidValue(f"the mapping has no {role!r}: retargeting needs a pelvis and two legs.")
         check_parts(source, {pair.role: pair.source for pair in self.pairs}, "source")
         check_parts(target, {pair.role: pair.target for pair in self.pairs}, "target")
 
@@ -155,7 +155,7 @@ class Mapping:
         except NameNotFound as error:
             raise NameNotFound(
                 f"mapping is one of {self.source!r} to {self.target!r}, and {body.name!r} has no frame {frame!r} for "
-                f"its {role!r}: {error} Leave mapping= out and it is found, or type mapping.replace({role!r}, ...).",
+                f"its {role!r}: {error} Leave mapping= out to find it, or type mapping.replace({role!r}, ...).",
                 frame,
                 error.choices,
             ) from error
@@ -204,7 +204,7 @@ def find_mapping(moving: Model, model: Model) -> Mapping:
         if roles.kind in ("quadruped", "many legs") or lacking:
             what = KINDS.get(roles.kind, f"it has no {', '.join(lacking)}")
             raise InvalidValue(
-                f"a motion is carried over between bodies with two legs, and {body.name!r} has no two known legs: "
+                f"retargeting needs bodies with two legs, and {body.name!r} has no two known legs: "
                 f"{what}. Give its roles with model.with_roles, or a mapping."
             )
     theirs, ours = (list_apart(roles) for roles in (source, target))

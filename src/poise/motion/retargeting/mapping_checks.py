@@ -50,7 +50,7 @@ def find_wrong(model: Model, names: dict[str, str]) -> Iterator[tuple[str, str]]
     if hips is not None and shoulders is not None and float(hips @ shoulders) < SWAPPED_COSINE:
         yield "shoulder_l", f"on the other side than {names['hip_l']!r}, its 'hip_l': left and right are swapped."
     if measure_legs(model, names) <= 1e-6 * model.length:
-        yield "knee_l", "and its legs have no length in the rest pose."
+        yield "knee_l", "and its legs have zero length in the rest pose."
 
 
 def find_shared(names: dict[str, str]) -> Iterator[tuple[str, str]]:
@@ -88,7 +88,7 @@ def find_turned_trunk(model: Model, names: dict[str, str]) -> Iterator[tuple[str
     ):
         if any(count_between(model, own, limb) > count_between(model, other, limb) for limb in limbs):
             kin = "arms" if role == "chest" else "legs"
-            yield role, f"which is further from its {kin} than {other!r}: the trunk is the wrong way round."
+            yield role, f"which is farther from its {kin} than {other!r}: the trunk is upside down."
 
 
 def find_first_joint(model: Model, trunk: str, limb: str) -> str:

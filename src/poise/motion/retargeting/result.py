@@ -88,11 +88,11 @@ def describe_collisions(track: Track) -> list[str]:
     one, other = found.parts
     limited = any(isinstance(limit, Clearance) for limit in track.limits)
     return [
-        f"Parts of the body are in each other in {int(inside.sum())} of {len(inside)} frames "
+        f"The body collides with itself in {int(inside.sum())} of {len(inside)} frames "
         f"({tell_runs(find_runs(inside))}), most at frame {found.worst} ({found.worst / track.motion.fps:.2f} s), "
         f"{one!r} and {other!r} by {1e3 * found.deepest:.2g} mm"
         + (
-            ", which Clearance does not look at or could not keep."
+            ", which Clearance does not check or could not prevent."
             if limited
             else ": limits=[Clearance()] keeps them apart."
         )
@@ -120,7 +120,7 @@ def prepare(
     source, model = single_out(source, parts.find("pelvis").source), single_out(model, parts.find("pelvis").target)
     root = find_root(model, parts.find("pelvis").target)
     if root is None and joints is None:
-        raise InvalidValue(f"model {model.name!r} is fixed to the world: load it with base='free', and it can walk.")
+        raise InvalidValue(f"model {model.name!r} is fixed to the world: load it with base='free'.")
     return CarryOver(source, model, parts, scale, root, choose_joints(model, root) if joints is None else joints)
 
 

@@ -144,7 +144,7 @@ class StreamContacts:
         return lifted
 
     def list_standing(self) -> list[Floats | None]:
-        """List the position of each point that stands on the floor in the newest pose, otherwise None.
+        """List the position of each point in the newest pose, or None if it does not stand on the floor.
 
         A foot that can be laid flat stands when it is down and flat; any other foot, when an edge is down.
         """

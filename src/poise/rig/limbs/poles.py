@@ -53,8 +53,8 @@ def find_pole_target(model: Model, q: Floats, limb: Limb, pole: Pole) -> tuple[F
     if limb.hinge is not None:
         return n, turned
     # rotate the middle about the line of the limb into the plane; the bone above it points there
-    assert limb.bone is not None, "a limb without a middle has no pole"
-    assert limb.middle is not None, "a limb without a middle has no pole"
+    assert limb.bone is not None, "a limb without a middle joint has no pole"
+    assert limb.middle is not None, "a limb without a middle joint has no pole"
     B, above = model.fk(q, limb.middle)[:3, 3], model.fk(q, limb.bone[0])[:3, 3]
     along = (B - A) @ u
     out = float(np.linalg.norm(B - A - along * u))

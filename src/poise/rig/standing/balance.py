@@ -28,7 +28,7 @@ from poise.solvers.report.show import say_length
 __all__ = ["Fall", "find_fall", "say_why"]
 
 BALANCE = "balance"  # the name of a rig's goal
-AGREED = "Everything is where you asked"
+AGREED = "All targets are reached"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Fall:
 
     Attributes:
         metres: The distance of its centre of mass from the support [m].
-        way: The direction: "behind", "ahead of", "left of", "right of" or "beside".
+        way: The direction: "behind", "ahead of", "left of", "right of" or "next to".
         pulled: The handles with a target, which have a higher priority than balance.
         stops: The active limits, strongest first.
     """
@@ -67,9 +67,9 @@ def find_front(q: Floats, feet: Feet, planted: list[str]) -> Floats:
 
 
 def name_way(away: Floats, ahead: Floats, up: Floats) -> str:
-    """Return the side of a body that looks ahead to which a vector points."""
+    """Return the direction of a vector relative to the body's forward direction, in words."""
     if not np.linalg.norm(ahead) > 0.0:
-        return "beside"
+        return "next to"
     along, across = float(away @ ahead), float(away @ np.cross(up, ahead))
     if abs(along) >= abs(across):
         return "ahead of" if along > 0.0 else "behind"
@@ -82,10 +82,10 @@ def say_why(misses: str, fall: Fall | None, units: str) -> str:
         return misses
     far = f"its centre of mass is {say_length(fall.metres, units=units)} {fall.way} its feet"
     if not misses.startswith(AGREED):
-        return f"{misses}\nNor does the body balance: {far}."
+        return f"{misses}\nThe body is not balanced either: {far}."
     reasons = [say_stops(group) for group in group_stops(fall.stops)]
-    text = f"{AGREED}, but the body does not balance: {far}"
+    text = f"{AGREED}, but the body is not balanced: {far}"
     text += f", and {', '.join(reasons)}." if reasons else "."
     if fall.pulled:
-        text += f" Pulling comes before balance: pull {' and '.join(fall.pulled)} elsewhere, or less far."
+        text += f" Drags have priority over balance: drag {' and '.join(fall.pulled)} elsewhere, or less far."
     return text

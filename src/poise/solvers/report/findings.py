@@ -92,12 +92,12 @@ class Conditioning:
         """The weakest direction in words."""
         if not self.goal:
             return "no joint can move"
-        how = "can in no pose" if self.never else "cannot" if self.singular else "can least"
-        if self.kind == "change":
-            return f"{self.goal!r} {how} change"
         x, y, z = np.round(self.direction, 2) + 0.0
-        verb = "move along" if self.kind == "move" else "turn about"
-        return f"{self.goal!r} {how} {verb} ({x:g}, {y:g}, {z:g})"
+        about = {"move": f" along ({x:g}, {y:g}, {z:g})", "turn": f" about ({x:g}, {y:g}, {z:g})"}.get(self.kind, "")
+        verb = {"turn": "rotate"}.get(self.kind, self.kind)
+        if self.never or self.singular:
+            return f"{self.goal!r} cannot {verb}{about}{' in any pose' if self.never else ''}"
+        return f"{self.goal!r} {verb}s least{about}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,8 @@ class Redundancy:
         left = f"{self.left_over or 'none'} left over"
         if self.too_many:
             left = f"{self.too_many} too many" + (f", and {left}" if self.left_over else "")
-        return f"{count_noun(self.freedoms, 'freedom')} for {count_noun(self.demands, 'demand')}: {left} ({self.kind})"
+        degrees = f"{self.freedoms} degree{'s' * (self.freedoms != 1)} of freedom"
+        return f"{degrees} for {count_noun(self.demands, 'equation')}: {left} ({self.kind})"
 
 
 def count_noun(number: int, what: str) -> str:

@@ -73,7 +73,7 @@ def mend_pair(mapping: Mapping, bodies: tuple[Model, Model], frames: tuple[str, 
         return mapping.replace(role, target=target)
     role = find_role(mapping, bodies[1], target, source=False)
     if role is None:
-        raise InvalidValue(f"neither {source} nor {target} is a part that is carried over; try the one next to it.")
+        raise InvalidValue(f"neither {source} nor {target} is a retargeted part; try the one next to it.")
     return mapping.replace(role, source=source)
 
 

@@ -36,7 +36,7 @@ REASONS = (
     Reason(
         (CauseKind.PROVED, CauseKind.NO_BRANCH),
         "Unreachable",
-        "No pose of this body gets there. Bring the handle nearer, or click a pinned (blue) one to let it go.",
+        "No pose of this body reaches the target. Bring the handle nearer, or click a pinned (blue) one to release it.",
     ),
     Reason(
         (CauseKind.LIMITS, CauseKind.BROKEN_LIMIT),
@@ -47,12 +47,12 @@ REASONS = (
     Reason(
         (CauseKind.GIVES_WAY, CauseKind.CONFLICT),
         "Goals in each other's way",
-        "What is pinned comes first, then what you drag. Click a pinned (blue) handle to let it go.",
+        "Pins come first, then the dragged handle. Click a pinned (blue) handle to release it.",
     ),
     Reason(
         (CauseKind.LIMITS,),
         "Limit trap",
-        "Joints stand at the end of their range (violet). Come from another side, or let other parts follow.",
+        "Joints are at their limits (violet). Come from another side, or let other parts follow.",
     ),
     Reason(
         (CauseKind.LOCAL_MINIMUM, CauseKind.BRANCH_ENDS),
@@ -62,7 +62,7 @@ REASONS = (
     Reason(
         (CauseKind.OUT_OF_STEPS, CauseKind.ON_ITS_WAY),
         "Over-damped",
-        "It is still on its way: wait, or choose less damping or another method (Solver tab).",
+        "It is still moving: wait, or choose less damping or another method (Solver tab).",
     ),
 )
 

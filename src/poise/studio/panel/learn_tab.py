@@ -44,7 +44,7 @@ class LearnTab:
         self.title = gui.add_html(name_handle(self.handle))
         self.columns = gui.add_checkbox("Jacobian", False, hint="An arrow a joint: where it would move the handle")
         self.ball = gui.add_checkbox("Ellipsoid", False, hint="Manipulability: where a unit step of all joints leads")
-        self.live = gui.add_checkbox("Singular values", True, hint="Beside the damping of the steps that were made")
+        self.live = gui.add_checkbox("Singular values", True, hint="Compared with the damping of the steps")
         self.bars = gui.add_html("")
         with gui.add_folder("Null space"):
             self.free = gui.add_html(ITALIC.format("Choose a direction."))

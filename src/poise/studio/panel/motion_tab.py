@@ -51,14 +51,14 @@ class MotionTab:
         self.carry = CarryFolder(session, second_body)
         with gui.add_folder("Save", expand_by_default=False):
             self.kind = gui.add_dropdown("Clip as", tuple(list_motion_kinds(session.model)))
-            self.save = gui.add_button("Save clip", disabled=True, hint="What is seen, with all edits")
+            self.save = gui.add_button("Save clip", disabled=True, hint="The visible clip, with all edits")
         with gui.add_folder("Pace, cut, record", expand_by_default=False):
             self.loop = gui.add_checkbox("Loop", True)
             self.speed = gui.add_slider("Speed", 0.1, 2.0, 0.1, 1.0)
             self.cut = gui.add_button(
                 "Keep only this part", disabled=True, hint="Cut the clip to its in and out points"
             )
-            self.record = gui.add_checkbox("Record", False, hint="Keeps what you drag, 30 poses a second")
+            self.record = gui.add_checkbox("Record", False, hint="Records your drag, 30 poses a second")
         self.ghost = Ghost(session)
         self._mark = Pace(self.draw_marker, MARKER_PAUSE)
         self.listen()

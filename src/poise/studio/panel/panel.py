@@ -138,7 +138,7 @@ class Panel:
         """Show the missed handles after every frame, and the figures a few times per second."""
         if refused:
             self.say(
-                Topic.REFUSED, f"<b>This method does not serve what is asked.</b><br>{html.escape(refused)}", REFUSED
+                Topic.REFUSED, f"<b>This method does not support these goals.</b><br>{html.escape(refused)}", REFUSED
             )
         elif frame.missed:
             if self._topic is not Topic.WHY:

@@ -43,16 +43,16 @@ class PoseTab:
                 "As",
                 tuple(list_kinds(session.model)),
                 initial_value=find_kind(session.model),
-                hint="What is seen: the clip with its edits where there is one, else the pose",
+                hint="The visible clip with its edits, or the pose without a clip",
             )
             self.save = gui.add_button("Save")
         with gui.add_folder("View", expand_by_default=False):
             self.look = gui.add_button_group("Look from", ("Fit", "Front", "Side", "Top"))
             self.show_handles = gui.add_checkbox("Handles", True)
-            self.x_ray = gui.add_checkbox("See through the body", False, hint="Handles inside of it are seen and taken")
-            self.shadows = gui.add_checkbox(
-                "Shadows", session.scenery.shadows, hint="Off is lighter where there is no GPU"
+            self.x_ray = gui.add_checkbox(
+                "See through the body", False, hint="Handles inside it can be seen and dragged"
             )
+            self.shadows = gui.add_checkbox("Shadows", session.scenery.shadows, hint="Turn off without a GPU")
             self.dark = gui.add_checkbox("Dark", session.scenery.dark)
             self.show_limits = gui.add_checkbox("Light joints at their limit", True)
             self.symmetric = gui.add_checkbox("Both sides together", False, hint="Drag one hand and the other follows")

@@ -154,7 +154,7 @@ class RaceTab:
                 f"{1e6 * racer.last.seconds:.0f}",
                 str(racer.last.steps),
             ]
-            rows.append([words[0], "refused", "", ""] if racer.refused else words)
+            rows.append([words[0], "not supported", "", ""] if racer.refused else words)
             colors.append(f"rgb{racer.color}")
         self.table.content = make_table(["method", "error", "us", "steps"], rows, colors)
 

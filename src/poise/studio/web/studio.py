@@ -206,5 +206,5 @@ def read_other(opening: Opening, onto: Model | str | PathLike[str]) -> Model:
         FormatError: The file cannot be read.
     """
     if opening.motion is None:
-        raise InvalidValue(f"onto={onto!r}: {opening.model.name!r} has no motion that could be carried over.")
+        raise InvalidValue(f"onto={onto!r}: {opening.model.name!r} has no motion to retarget.")
     return read_body(onto)

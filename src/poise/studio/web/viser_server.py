@@ -40,7 +40,7 @@ def start_server(host: str, port: int, label: str, gate: Gate) -> viser.ViserSer
     """Start a server behind a gate, on the given port or the next free one.
 
     Raises:
-        MissingExtra: viser is not installed, or its version cannot be guarded.
+        MissingExtra: viser is not installed, or its version does not support the token.
     """
     try:
         import viser
@@ -67,5 +67,7 @@ def start_server(host: str, port: int, label: str, gate: Gate) -> viser.ViserSer
         server._websock_server.get_message_buffer().max_window_size = MAX_WINDOW_MESSAGES
     if not guarded.is_set():
         server.stop()
-        raise MissingExtra("this viser cannot be guarded. Type: pip install 'poise[studio]' viser==1.1.1")
+        raise MissingExtra(
+            "this version of viser does not support the token. Type: pip install 'poise[studio]' viser==1.1.1"
+        )
     return server
