@@ -1,7 +1,6 @@
-"""Random bodies for property tests: trees that mix joint kinds, Euler orders, mimicry, masses and frames.
+"""Random bodies for property tests: trees that mix joint kinds, Euler orders, mimic joints, masses and frames.
 
-``random_model(seed)`` is one body, the same for the same arguments; ``models()`` is a hypothesis strategy of
-them.
+``random_model(seed)`` returns one body, deterministic in its arguments; ``models()`` is a hypothesis strategy.
 """
 
 from __future__ import annotations
@@ -30,18 +29,18 @@ ALL_KINDS = (
     "screw",
     "cylindrical",
 )
-GIVEN_KINDS = ("path", "scale")  # that need something of their own: a curve, a length
+GIVEN_KINDS = ("path", "scale")  # kinds with extra data: a curve, a length
 EVERY_KIND = (*ALL_KINDS, *GIVEN_KINDS)
 GROWING_KINDS = ("uniform_scale",)  # laws of their own: no twist and no simple motion of the textbook describes them
 EULER_ORDERS = ("XYX", "XYZ", "XZX", "XZY", "YXY", "YXZ", "YZX", "YZY", "ZXY", "ZXZ", "ZYX", "ZYZ")
 LIMITED = ("revolute", "prismatic", "screw")
 ONE_DOF = ("revolute", "continuous", "prismatic", "screw")
-LEADING = (*ONE_DOF, "path", "scale")  # as followers, their own ranges would have to fit the leader's
+LEADING = (*ONE_DOF, "path", "scale")  # a follower's range would have to fit its leader's
 AXIAL = (*ONE_DOF, "planar", "universal", "cylindrical", "scale")
 
 
 def random_model(seed: int, joints: int = 12, kinds: tuple[str, ...] = ALL_KINDS, mimic: bool = True) -> poise.Model:
-    """A random tree of ``joints`` joints; from ``len(kinds)`` joints on, every kind is in it.
+    """Return a random tree of ``joints`` joints; with at least ``len(kinds)`` joints, every kind occurs.
 
     Joints are named ``j0 j1 ...`` (some child frames ``link_<i>``), plain frames ``site_0 ...``. With
     ``mimic``, some one-DOF joints follow an earlier one, followers of followers included.
@@ -75,7 +74,7 @@ def random_model(seed: int, joints: int = 12, kinds: tuple[str, ...] = ALL_KINDS
 def models(
     *, max_joints: int = 14, kinds: tuple[str, ...] = ALL_KINDS, mimic: bool = True
 ) -> SearchStrategy[poise.Model]:
-    """A strategy of :func:`random_model`, small bodies included."""
+    """Return a strategy of :func:`random_model`, including small bodies."""
     from hypothesis import strategies as st
 
     return st.builds(
@@ -88,7 +87,7 @@ def models(
 
 
 def random_transform(rng: np.random.Generator, scale: float = 0.5) -> NDArray[np.float64]:
-    """A ``(4, 4)`` transform: any rotation, and a translation of about ``scale`` metres."""
+    """Return a random ``(4, 4)`` transform: any rotation, and a translation of about ``scale`` metres."""
     transform = np.eye(4)
     orthogonal, _ = np.linalg.qr(rng.normal(size=(3, 3)))
     transform[:3, :3] = orthogonal * np.linalg.det(orthogonal)
@@ -97,13 +96,13 @@ def random_transform(rng: np.random.Generator, scale: float = 0.5) -> NDArray[np
 
 
 def _deal(rng: np.random.Generator, kinds: tuple[str, ...], count: int) -> list[str]:
-    """``count`` kinds: whole shuffled decks, so that none is left out."""
+    """Return ``count`` kinds from whole shuffled decks, so that none is missing."""
     decks = [rng.permutation(kinds) for _ in range(-(-count // len(kinds)))]
     return [str(kind) for kind in np.concatenate(decks)[:count]]
 
 
 def _parent(rng: np.random.Generator, frames: list[str | None]) -> str | None:
-    """A frame to hang on: mostly the newest, so that paths grow long; sometimes any, so that they branch."""
+    """Return a parent frame: usually the newest, for long paths; sometimes a random one, for branches."""
     return frames[-1] if rng.random() < 0.7 else frames[int(rng.integers(len(frames)))]
 
 
@@ -132,7 +131,7 @@ def _options(rng: np.random.Generator, kind: str, *, limited: bool) -> dict[str,
 
 
 def random_path(rng: np.random.Generator) -> poise.model.Path:
-    """A random curve through three to six points: open or closed, a spline or a rounded polyline, following or not."""
+    """Return a random curve through 3 to 6 points: open or closed, spline or rounded polyline, following or not."""
     n = int(rng.integers(3, 7))
     steps = rng.normal(scale=0.1, size=(n, 3))
     steps[:, 0] += 0.3  # ahead on the whole, so that no corner is sharper than a radius can round
@@ -149,7 +148,7 @@ def random_path(rng: np.random.Generator) -> poise.model.Path:
 
 
 def random_axis(rng: np.random.Generator) -> tuple[float, ...]:
-    """A unit axis: half the time a coordinate axis of either sign, since those take branches of their own."""
+    """Return a unit axis: half the time a signed coordinate axis, since these have separate branches."""
     if rng.random() < 0.5:
         axis = np.eye(3)[rng.integers(3)] * rng.choice([-1.0, 1.0])
     else:
@@ -162,7 +161,7 @@ STAGE_POINTS = [(0, 0, 0), (0.6, 0.3, 0.1), (1.2, -0.2, 0.2), (1.8, 0.1, 0)]
 
 
 def make_stage() -> poise.Model:
-    """An arm with stretching bones on a carriage that runs along a curve."""
+    """Return an arm with stretching bones on a carriage that follows a curve."""
     b = poise.ModelBuilder("stage")
     b.add_joint("carriage", None, "path", path=STAGE_POINTS, mass=2.0)
     b.add_joint("shoulder", "carriage", "universal", axis=(0, 0, 1), axis2=(0, 1, 0))

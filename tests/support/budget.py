@@ -1,4 +1,4 @@
-"""Time budgets of tests that bound what a hostile file may cost: far above what it takes, far below what goes wrong."""
+"""Time budgets of tests with hostile files: far above the usual time, far below that of a failure."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from contextlib import contextmanager
 
 __all__ = ["SLOWER", "within"]
 
-SLOWER = 10.0 if "san" in os.environ.get("LD_PRELOAD", "") else 1.0  # a sanitizer watches every step
+SLOWER = 10.0 if "san" in os.environ.get("LD_PRELOAD", "") else 1.0  # sanitizers slow down every step
 
 
 @contextmanager
 def within(seconds: float, clock: Callable[[], float] = time.process_time) -> Iterator[None]:
-    """What is inside takes less than so long, of this process's own time: a busy machine is not our business.
+    """Check that a block takes less than a time limit, in CPU time of this process, independent of other load.
 
-    Give `time.perf_counter` where another process does the work.
+    Pass `time.perf_counter` if another process does the work.
     """
     begun = clock()
     yield

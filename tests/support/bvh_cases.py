@@ -1,4 +1,4 @@
-"""Bodies to be written as BVH, and files of them."""
+"""Bodies for tests of the BVH writer, and their files."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ EMPTY = "End Site { OFFSET 0 0 0 }"
 
 
 def six_channels(offset: str) -> str:
-    """A figure of six channels a joint and empty end sites, whose bones are 30 long in its only frame."""
+    """Return a figure with six channels per joint and zero end sites; its bones have length 30 in its only frame."""
     joint = f"{{ OFFSET {offset} {SIX}"
     limbs = [
         f"JOINT {a} {joint} JOINT {b} {joint} {EMPTY} }} }}" for a, b in (("Spine", "Head"), ("LeftLeg", "LeftFoot"))

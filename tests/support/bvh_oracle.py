@@ -1,6 +1,6 @@
-"""BVH for the tests: a writer of files with any wish, and what they mean, worked out joint by joint.
+"""BVH for tests: a writer of arbitrary files, and their forward kinematics, computed joint by joint.
 
-The oracle shares nothing with the reader: it is handed the joints, not the text.
+The oracle shares no code with the reader: it gets the joints, not the text.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from poise.arrays import Floats
 
 @dataclass
 class Bone:
-    """A joint to be written: channels as in the file, children inside."""
+    """A joint to write, with its channels and children."""
 
     name: str
     offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
@@ -24,12 +24,12 @@ class Bone:
 
 
 def bones(root: Bone) -> list[Bone]:
-    """All joints in the order of their columns."""
+    """Return all joints in the order of their columns."""
     return [root, *(bone for child in root.children for bone in bones(child))]
 
 
 def text_of(root: Bone, rows: Floats, frame_time: float = 1 / 30) -> str:
-    """The file, as most programs write it."""
+    """Return the file in the usual layout."""
     lines = ["HIERARCHY", *lines_of(root, "ROOT", ""), "MOTION", f"Frames: {len(rows)}", f"Frame Time: {frame_time!r}"]
     return "\n".join(lines + [" ".join(repr(float(x)) for x in row) for row in rows]) + "\n"
 
@@ -46,7 +46,7 @@ def lines_of(bone: Bone, keyword: str, indent: str) -> list[str]:
 
 
 def fk(root: Bone, row: Floats) -> dict[str, Floats]:
-    """T_world_joint of every joint and end site in one frame."""
+    """Return T_world_joint of every joint and end site in one frame."""
     numbers = iter(row.tolist())
     out: dict[str, Floats] = {}
     place(root, np.eye(4), numbers, out)

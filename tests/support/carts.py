@@ -1,4 +1,4 @@
-"""A body on wheels with two arms: it has no legs."""
+"""A body on wheels with two arms and no legs."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A real browser for tests: Chromium through Playwright, or a reason in words why there is none.
+"""A real browser for tests: Chromium through Playwright, or the reason why it is not available.
 
-Where POISE_NEEDS_CHROMIUM is set, as in CI, a test that finds none fails; elsewhere it is skipped.
+If POISE_NEEDS_CHROMIUM is set, as in CI, tests fail without a browser; otherwise they are skipped.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-EVIL = "evil.example"  # a name of somebody else that leads to this machine, as after DNS rebinding
+EVIL = "evil.example"  # a foreign name that resolves to this machine, as after DNS rebinding
 # WebGL without a graphics card, and without a sandbox, which containers do not allow
 FLAGS = (
     "--no-sandbox",
@@ -26,7 +26,7 @@ FLAGS = (
 
 @contextmanager
 def chromium() -> Iterator[Any]:
-    """A browser: the one that POISE_CHROMIUM names, else one on the path, else Playwright's own."""
+    """Yield a browser: the one named by POISE_CHROMIUM, else one on the path, else Playwright's own."""
     try:
         from playwright import sync_api
     except ImportError:
@@ -40,7 +40,7 @@ def chromium() -> Iterator[Any]:
 
 
 def launch(playwright: Any, failure: type[Exception]) -> Any:
-    """The first browser that starts."""
+    """Return the first browser that starts."""
     installed = [shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome")]
     named = [os.environ.get("POISE_CHROMIUM"), *installed]
     tried = []
@@ -53,7 +53,7 @@ def launch(playwright: Any, failure: type[Exception]) -> Any:
 
 
 def go_without(reason: str) -> NoReturn:
-    """Skips the test, or fails it where a browser has to be there."""
+    """Skip the test, or fail it if a browser is required."""
     if os.environ.get("POISE_NEEDS_CHROMIUM"):
         pytest.fail(reason)
     pytest.skip(reason)

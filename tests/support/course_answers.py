@@ -1,4 +1,4 @@
-"""Right answers to the exercises of the course, as files that a student would hand in, and the slips in them."""
+"""Correct answers to the exercises of the course, as a student's files, and common mistakes in them."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def pose_body(model, start, targets):
 """,
 }
 
-# exercise, what stands in the right answer, what a student may have written instead, words that must be told
+# exercise, text of the correct answer, a mistake in its place, words that the message must contain
 SLIPS = [
     (1, "T @ offset @ turn(axis, angle)", "T @ turn(axis, angle) @ offset", "order is wrong"),
     (1, "return T @ offsets[-1]", "return T", "last offset"),

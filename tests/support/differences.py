@@ -1,4 +1,4 @@
-"""Derivatives by differences of fourth order, on the manifold: what analytic ones are held against."""
+"""Derivatives by fourth-order differences on the manifold, as a reference for analytic ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ STEP = 2e-4
 
 
 def difference_quotient(model: poise.Model, q: Floats, along: Floats, f: Callable[[Floats], Floats]) -> Floats:
-    """The derivative of f along velocities ``(n, nv)``, first axis n, by central differences of fourth order.
+    """Return the derivative of f along velocities ``(n, nv)``, first axis n, by fourth-order central differences.
 
     The error is about STEP^4 and 1e-16 / STEP; fast followers get a smaller step.
     """
@@ -24,7 +24,7 @@ def difference_quotient(model: poise.Model, q: Floats, along: Floats, f: Callabl
 
 
 def numeric_jacobian(case: Case, reference: str) -> Floats:
-    """The Jacobian from differences of fk alone."""
+    """Return the Jacobian from differences of fk."""
     here = case.model.fk(case.q, case.frame)
     arm = np.append(case.point, 1.0)
     rates = difference_quotient(case.model, case.q, np.eye(case.model.nv), lambda q: case.model.fk(q, case.frame))

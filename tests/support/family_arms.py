@@ -1,4 +1,4 @@
-"""Random arms of every family: axes drawn at random, then bent into the family; and what their targets are."""
+"""Random arms of every family, from random axes that are adjusted to the family; and their targets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import poise
 from poise.arrays import Floats
 
-WRISTS = {  # the first three joints of a spherical wrist: kinds, and what two of them are
+WRISTS = {  # the first three joints of a spherical wrist: kinds, and the relation of two of them
     "parallel last": ("RRR", (1, 2), "parallel"),
     "parallel first": ("RRR", (0, 1), "parallel"),
     "meet first": ("RRR", (0, 1), "meet"),
@@ -45,7 +45,7 @@ def across(h: Floats, other: Floats) -> float:
 
 
 def draw_lines(rng: np.random.Generator, kind: str) -> list[Line]:
-    """Return six axes of a family, at least 0.4 rad from being singular for good."""
+    """Return six axes of a family, at least 0.4 rad from an arm that is singular in every pose."""
     while True:
         lines = [Line(False, unit(rng), rng.uniform(-0.5, 0.5, 3)) for _ in range(6)]
         slides, pair, how = WRISTS.get(kind, ("PRR" if "slide" in kind else "RRR", (1, 2, 3), "parallel"))
@@ -101,7 +101,7 @@ def build_arm(lines: list[Line], rng: np.random.Generator, reach: tuple[float, f
 
 
 def draw_arm(rng: np.random.Generator, kind: str, *, mirrored: bool = False, joints: int = 6) -> poise.Model:
-    """Return an arm of a family; of seven joints with one more at the end from which it is not solved."""
+    """Return an arm of a family; with seven joints, a random one is added at either end."""
     lines = draw_lines(rng, kind)
     if joints == 7:
         lines.append(Line(False, unit(rng), rng.uniform(-0.5, 0.5, 3)))
@@ -124,7 +124,7 @@ def draw_poses(model: poise.Model, rng: np.random.Generator, count: int) -> Floa
 
 
 def shake(T: Floats, rng: np.random.Generator, metres: float, radians: float) -> Floats:
-    """Return transforms moved by at most so much, often by nearly that."""
+    """Return transforms moved by at most the given amounts, often by nearly as much."""
     out = T.copy()
     for one in out:
         far = rng.choice([0.0, 0.5, 0.999], 2)

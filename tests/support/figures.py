@@ -37,7 +37,7 @@ class Proportions:
 
 @dataclass
 class Figure:
-    """A figure on two legs that looks along x, its left side at positive y, added limb by limb.
+    """A biped that faces x, with its left side at positive y, built limb by limb.
 
     Attributes:
         size: Its lengths.
@@ -46,7 +46,7 @@ class Figure:
         feet: Whether its legs have feet.
         digits: The fingers of each hand, the first of them a thumb.
         order: The order in which limbs are added.
-        signs: Factors of all x and y: (-1, 1) makes it look back, (1, -1) swaps its sides.
+        signs: Factors of all x and y: (-1, 1) reverses its facing, (1, -1) swaps its sides.
         scale: The factor of all lengths.
         turn: An angle about the vertical [rad].
     """
@@ -75,7 +75,7 @@ class Figure:
         return self.builder.build(), self.roles
 
     def place(self, at: tuple[float, float, float]) -> np.ndarray:
-        """Return an offset, scaled, mirrored and turned; all frames have the axes of the world."""
+        """Return an offset, scaled, mirrored and rotated; all frames have the axes of the world."""
         x, y, z = self.scale * np.array(at) * (*self.signs, 1.0)
         c, s = np.cos(self.turn), np.sin(self.turn)
         return np.array([c * x - s * y, s * x + c * y, z])
@@ -85,7 +85,7 @@ class Figure:
         name, self.count = f"n{self.count}", self.count + 1
         hinge: dict[str, Any] = {}
         if kind == "revolute":
-            axis = self.place((0.0, 1.0, 0.0)) / self.scale * np.prod(self.signs)  # a mirror turns hinges round
+            axis = self.place((0.0, 1.0, 0.0)) / self.scale * np.prod(self.signs)  # a mirror image reverses hinges
             hinge = {"axis": axis, "lower": min(2.2 * bend, 0.0), "upper": max(2.2 * bend, 0.0)}
         self.builder.add_joint(name, parent, kind, offset=self.place(at), mass=mass, **hinge)
         return name

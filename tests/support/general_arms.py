@@ -1,4 +1,4 @@
-"""Arms whose poses are guessed: their axes are drawn at random, or nearly those of a family."""
+"""Arms with guessed poses: random axes, or axes that are nearly those of a family."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ HARD = {1: (6, 61, 87, 132), 3: (9,)}  # by arm: rows of `draw_transforms` that 
 
 
 def draw_general(seed: int, *, turns: int = 6, reach: float = 3.0, gripper: bool = False) -> poise.Model:
-    """Return an arm with a frame "tool"; the gripper is a joint behind it, which does not move it.
+    """Return an arm with a frame "tool"; the gripper is a joint after it, which does not move it.
 
     Args:
-        seed: Of the axes.
-        turns: How many.
-        reach: How far each turns, to both sides [rad].
-        gripper: Whether it has one.
+        seed: Seed of the axes.
+        turns: Number of revolute joints.
+        reach: Range of each joint, in both directions [rad].
+        gripper: Whether to add a gripper joint.
     """
     rng = np.random.default_rng(seed)
     builder, parent = poise.ModelBuilder("general"), None
@@ -39,13 +39,13 @@ def draw_general(seed: int, *, turns: int = 6, reach: float = 3.0, gripper: bool
 
 
 def draw_transforms(seed: int, count: int = 150) -> Floats:
-    """Return transforms (count, 4, 4) that the arm of six turns reaches."""
+    """Return transforms (count, 4, 4) that the six-joint arm reaches."""
     model = draw_general(seed)
     return model.fk(model.random(np.random.default_rng(seed), count), "tool")
 
 
 def draw_hard(seed: int) -> Floats:
-    """Return those that are missed by searches from all seeds, and reached from a guess."""
+    """Return the transforms that searches from all seeds miss, and that are reached from a guess."""
     return draw_transforms(seed)[list(HARD[seed])]
 
 
@@ -61,7 +61,7 @@ def make_puma() -> poise.Model:
 
 
 def calibrate(name: str, size: float, seed: int = 0) -> poise.Model:
-    """Return an arm as a calibration leaves it: axes turned by about `size` radians, and moved by a third of it."""
+    """Return a calibrated arm: axes rotated by about `size` radians, and moved by a third of it."""
     model, rng = make_puma() if name == "puma" else poise.load(name), np.random.default_rng(seed)
     chain = model.family(FRAMES.get(name, "tool")).chain
     assert chain is not None

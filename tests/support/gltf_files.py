@@ -1,4 +1,4 @@
-"""glTF files for tests, written by hand, and where their nodes are, by plain products of matrices.
+"""glTF files for tests, written by hand, and the positions of their nodes, by plain matrix products.
 
 Nothing here uses the reader: a file is a dictionary and some bytes, its reference is the specification's own recipe.
 """
@@ -20,7 +20,7 @@ TYPES = {1: "SCALAR", 2: "VEC2", 3: "VEC3", 4: "VEC4", 16: "MAT4"}
 
 
 class File:
-    """A glTF in the making: `json`, and the bytes of its one buffer."""
+    """A glTF under construction: `json`, and the bytes of its only buffer."""
 
     def __init__(self, nodes: list[dict[str, Any]]) -> None:
         children = {child for node in nodes for child in node.get("children", [])}
@@ -68,7 +68,7 @@ class File:
         return self.add("skins", about)
 
     def mesh(self, skin: int, joints: int) -> int:
-        """A triangle at each joint, so that a skin has something to move; the node that carries it."""
+        """Add a triangle at each joint, so that a skin moves something; return the node of the mesh."""
         rng = np.random.default_rng(3)
         points = rng.normal(size=(3 * joints, 3)) * 0.1
         weights, bones = np.zeros((3 * joints, 4)), np.zeros((3 * joints, 4))
@@ -90,7 +90,7 @@ class File:
         return node
 
     def clip(self, name: str, channels: list[tuple[int, str, Any, Any, str]], dtype: str = "f4") -> int:
-        """An animation of (node, path, times, values, interpolation)."""
+        """Add an animation of (node, path, times, values, interpolation)."""
         animation: dict[str, Any] = {"name": name, "channels": [], "samplers": []}
         for node, path, times, values, mode in channels:
             more = {} if dtype == "f4" or path != "rotation" else {"normalized": True}
@@ -110,7 +110,7 @@ class File:
         return path
 
     def gltf(self, path: Path) -> Path:
-        """With its bytes in a file beside it."""
+        """Write a .gltf with its buffer in a file next to it."""
         path.with_suffix(".bin").write_bytes(self.data)
         path.write_text(json.dumps(self.with_buffer(path.with_suffix(".bin").name)))
         return path
@@ -131,7 +131,7 @@ def glb(root: dict[str, Any] | bytes, data: bytes) -> bytes:
     return struct.pack("<4sII", b"glTF", 2, 12 + len(chunks)) + chunks
 
 
-# ------------------------------------------------------------------------------------------------ where nodes are
+# ------------------------------------------------------------------------------------------------ positions of nodes
 
 
 def turn_matrix(xyzw: Any) -> np.ndarray:
@@ -155,7 +155,7 @@ def local(node: dict[str, Any]) -> np.ndarray:
 
 
 def worlds(root: dict[str, Any]) -> np.ndarray:
-    """T R S multiplied down the tree, (nodes, 4, 4)."""
+    """Return T R S multiplied down the tree, (nodes, 4, 4)."""
     nodes = root["nodes"]
     parents = {child: i for i, node in enumerate(nodes) for child in node.get("children", [])}
     out = np.empty((len(nodes), 4, 4))
@@ -171,7 +171,7 @@ def worlds(root: dict[str, Any]) -> np.ndarray:
 
 
 def posed(root: dict[str, Any], values: dict[tuple[int, str], Any]) -> dict[str, Any]:
-    """The file with some properties of nodes replaced."""
+    """Return the file with some properties of nodes replaced."""
     nodes = [dict(node) for node in root["nodes"]]
     for (node, path), value in values.items():
         nodes[node][path] = list(map(float, value))
@@ -179,7 +179,7 @@ def posed(root: dict[str, Any], values: dict[tuple[int, str], Any]) -> dict[str,
 
 
 def arm(**root: Any) -> File:
-    """Three bones in a row under an armature, and a fourth beside them."""
+    """Return three bones in a row under an armature, and a fourth one next to them."""
     nodes = [
         {"name": "armature", "translation": [0.5, 0, 0], "children": [1], **root},
         {"name": "hips", "translation": [0, 1, 0], "rotation": quaternion([0, 0, 1], 0.3), "children": [2, 4]},

@@ -1,4 +1,4 @@
-"""Random bodies that the laws of goals are asked of."""
+"""Random bodies for the laws of goals."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Body:
         return np.asarray(T[:3, :3] @ np.asarray(point) + T[:3, 3])
 
     def wanted(self, where: Callable[[Floats], Floats], other: Floats) -> Floats:
-        """Where something is in the pose `at`; something else without one."""
+        """Return a value in the pose `at`, or the other value without such a pose."""
         return other if self.at is None else where(self.at)
 
     def place(self, frame: str, point: Any = (0.0, 0.0, 0.0)) -> Floats:
@@ -40,7 +40,7 @@ class Body:
 
 
 def random_body(seed: int, at_pose: bool, kinds: tuple[str, ...] = ALL_KINDS) -> tuple[Body, Floats]:
-    """A body and a pose; the goals of the body are served in that pose if asked for."""
+    """Return a body and a pose, in which the goals of the body are reached if requested."""
     model = random_model(seed, joints=13, kinds=kinds)
     rng = np.random.default_rng(seed + 1)
     parts = find_rigid_parts(model)

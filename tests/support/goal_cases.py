@@ -1,7 +1,7 @@
-"""Every goal once, with its residual written again in NumPy: what the laws of goals are held against.
+"""Every goal once, with its residual in NumPy, as a reference for the laws of goals.
 
 ``CASES[name](body)`` is a goal on a random body and its rows as a function of q: metres in units of L, and radians.
-With ``body.at`` the target is where that pose is, so that the residual is zero there.
+With ``body.at`` the target is taken from that pose, so that the residual is zero there.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Rows = Callable[[Floats], Floats]
 
 
 def clip_out(deviation: Floats, low: Any, high: Any) -> Floats:
-    """What is left of a deviation outside [low, high], with the sign of target minus current."""
+    """Return the deviation outside [low, high], with the sign of target minus current."""
     return np.asarray(np.clip(deviation, low, high) - deviation)
 
 
@@ -55,7 +55,7 @@ def turn(R: Floats) -> Floats:
 
 
 def between(a: Floats, d: Floats) -> Floats:
-    """The rotation vector of the shortest turn from a to d."""
+    """Return the rotation vector of the shortest rotation from a to d."""
     n = np.cross(a, d)
     size = float(np.linalg.norm(n))
     return n * (np.arctan2(size, a @ d) / size) if size > 1e-12 else n
@@ -124,7 +124,7 @@ def reach_relative_range(body: Body) -> tuple[Goal, Rows]:
 
 
 def seen_from(body: Body, q: Floats) -> Floats:
-    """Frame a's origin in frame b."""
+    """Return the origin of frame a in frame b."""
     T = body.T(body.b, q)
     return np.asarray(T[:3, :3].T @ (body.p(body.a, q) - T[:3, 3]))
 
@@ -280,7 +280,7 @@ def angle_range(body: Body) -> tuple[Goal, Rows]:
 
 
 def center(model: poise.Model, q: Floats) -> Floats:
-    """The centre of mass, summed frame by frame."""
+    """Return the centre of mass, summed frame by frame."""
     total = np.zeros(3)
     for name in model.frames:
         frame, T = model.frame(name), model.fk(q, name)
@@ -301,7 +301,7 @@ def center_of_mass_range(body: Body) -> tuple[Goal, Rows]:
 
 
 def balance(body: Body) -> tuple[Goal, Rows]:
-    """Rows in the order of size: the kernels may begin at another corner."""
+    """Return a balance goal and its rows; they are compared sorted, since the kernels may begin at another corner."""
     frames = body.rng.choice(body.model.frames, size=6)
     points = body.rng.normal(size=(6, 3))
     if body.at is not None:  # far around the centre
@@ -368,8 +368,8 @@ MAKERS = (
     *(custom, custom_differences),
 )
 CASES: dict[str, Callable[[Body], tuple[Goal, Rows]]] = {maker.__name__: maker for maker in MAKERS}
-SORTED = {"balance"}  # whose rows have no order of their own
-TURNED = {"on_line"}  # whose rows are along axes of the kernels' choice
+SORTED = {"balance"}  # goals whose rows have no defined order
+TURNED = {"on_line"}  # goals whose rows are along axes chosen by the kernels
 
 
 def place_goal(make: Callable[[Body], tuple[Goal, Rows]]) -> tuple[poise.Model, Goal]:

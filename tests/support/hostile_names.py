@@ -1,4 +1,4 @@
-"""Bodies and clips whose every name tries to run a script in whatever page shows it."""
+"""Bodies and clips in which every name tries to run a script in the page that shows it."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ HARMLESS |= {"table", "tr", "td", "th", "svg", "circle", "line", "polyline", "re
 
 
 def make_names() -> Any:
-    """An endless supply of different names."""
+    """Yield different names without end."""
     return (f"{attack}{k}" for k, attack in enumerate(itertools.cycle(ATTACKS)))
 
 
 def make_body(joints: int = 9) -> poise.Model:
-    """A chain of joints with boxes, frames, colours and roles of no help."""
+    """Return a chain of joints with boxes, frames, colours and roles, all with hostile names."""
     names = make_names()
     builder = poise.ModelBuilder(next(names))
     above = None
@@ -50,13 +50,13 @@ def make_body(joints: int = 9) -> poise.Model:
 
 
 def make_clip(model: poise.Model, frames: int = 30) -> poise.Motion:
-    """A clip of it."""
+    """Return a clip of the hostile body."""
     swing = 0.4 * np.sin(np.linspace(0.0, 6.0, frames))[:, None]
     return poise.Motion(model, np.array(model.rest) + swing * np.ones(model.nq), fps=30.0)
 
 
 def find_foreign(markup: str) -> list[str]:
-    """The elements, handlers and addresses in a piece of HTML that no panel of ours has."""
+    """Return the elements, event handlers and addresses in a piece of HTML that our panels never contain."""
 
     class Reader(HTMLParser):
         def __init__(self) -> None:
@@ -76,7 +76,7 @@ def find_foreign(markup: str) -> list[str]:
 
 
 def write_files(folder: Path) -> list[Path]:
-    """The body as URDF, and its clip as glTF, in files with hostile names."""
+    """Write the body as URDF, and its clip as glTF, to files with hostile names."""
     model = make_body()
     paths = [folder / "<img src=x onerror=parent.ran=1>.urdf", folder / "<svg onload=parent.ran=1>.glb"]
     poise.save(model, paths[0])
@@ -85,7 +85,7 @@ def write_files(folder: Path) -> list[Path]:
 
 
 def use_every_tab(studio: Any) -> None:
-    """Make every tab say something about handles, joints and clips."""
+    """Make every tab show the names of handles, joints and clips."""
     panel, handles = studio.panel, list(studio.session.grips.frames)
     for handle in handles[:8]:
         panel.select(0, handle)
@@ -100,7 +100,7 @@ def use_every_tab(studio: Any) -> None:
 
 
 def miss(studio: Any, handle: str) -> None:
-    """Ask for a place that is out of reach, until the panel says why."""
+    """Drag to a target out of reach, until the panel explains the miss."""
     studio.puppet.hold(handle, np.array((9.0, 9.0, 9.0)))
     studio.session.touch()
     assert wait_until(lambda: "Not everything can be reached" in studio.panel.status.content)
@@ -109,7 +109,7 @@ def miss(studio: Any, handle: str) -> None:
 
 
 def use_clip(studio: Any) -> None:
-    """Find feet in the clip, learn its style, and carry it to another body."""
+    """Find feet in the clip, learn its style, and retarget it to another body."""
     studio.session.editing.find_contacts()
     assert wait_until(lambda: studio.session.editing.background.task is None)
     studio.learn_style(studio.session.player.motion)

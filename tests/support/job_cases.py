@@ -21,7 +21,7 @@ NAMES = ("x", "y", "z")
 
 
 def make_points(rows: int, seed: int = 0) -> np.ndarray:
-    """Places of the planar arm's tool, one in ten of them out of reach."""
+    """Return positions for the planar arm's tool, one in ten of them out of reach."""
     rng = np.random.default_rng(seed)
     points = ARM.fk(ARM.random(rng, rows), TOOL)[:, :3, 3]
     points[::10] *= 5.0
@@ -38,18 +38,18 @@ def write_targets(path: Path, points: Any, *, first: int | None = 0, groups: int
 
 
 def write_clip(path: Path, turn: float) -> None:
-    """Write a clip of a body that turns its joints a little."""
+    """Write a clip of a body with small joint motions."""
     path.parent.mkdir(exist_ok=True)
     poise.save(poise.Motion(ARM, np.linspace(0.0, turn, 3 * ARM.nq).reshape(3, -1), 30.0), path)
 
 
 def read_bytes(folder: Path) -> dict[str, bytes]:
-    """Everything in a folder."""
+    """Return the content of every file in a folder."""
     return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
 def write_two_files(folder: Path) -> Path:
-    """Two files of targets, in row groups of 100."""
+    """Write two files of targets, in row groups of 100."""
     write_targets(folder / "a.parquet", make_points(250))
     write_targets(folder / "b.parquet", make_points(130, 1), first=250)
     return folder

@@ -31,7 +31,7 @@ def rename(model: Model, names: dict[str, str]) -> Model:
 
 
 def scramble(model: Model, seed: int) -> tuple[Model, dict[str, str]]:
-    """Return the model with names that say nothing, and what each was called."""
+    """Return the model with meaningless names, and the original name of each."""
     old = list(dict.fromkeys([*model.frames, *(joint.name for joint in model.joints)]))
     order = np.random.default_rng(seed).permutation(len(old))
     names = {name: f"x{order[i]}" for i, name in enumerate(old)}
@@ -39,7 +39,7 @@ def scramble(model: Model, seed: int) -> tuple[Model, dict[str, str]]:
 
 
 def find_parts(model: Model) -> dict[str, str]:
-    """Return for each frame the one that carries its rigid part."""
+    """Return for each frame the root frame of its rigid part."""
     parts: dict[str, str] = {}
     for name in (model.layout.frames[i] for i in model.layout.order):
         frame = model.frame(name)
@@ -51,9 +51,9 @@ def find_parts(model: Model) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Plan:
-    """How a robot is made: the axes of its joints from the trunk outwards, and where things are.
+    """The plan of a robot: the axes of its joints from the trunk outwards, and their positions.
 
-    `hip` is three axes in about one place, `apart` how far they lie from each other.
+    `hip` has three axes at about one place, and `apart` is the distance between them.
     """
 
     hip: str = "yxz"
@@ -69,7 +69,7 @@ class Plan:
 
 
 class Maker:
-    """Makes a robot of hinges, joint by joint."""
+    """A builder of a robot of hinges, joint by joint."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan, self.builder, self.roles = plan, poise.ModelBuilder("robot"), {"pelvis": "pelvis"}
@@ -91,11 +91,11 @@ class Maker:
         return parent
 
     def scaled(self, at: Triple) -> Triple:
-        """Return a place in the units of the robot."""
+        """Return a position in the units of the robot."""
         return at[0] * self.plan.scale, at[1] * self.plan.scale, at[2] * self.plan.scale
 
     def make(self) -> tuple[Model, dict[str, str]]:
-        """Make it all."""
+        """Make the whole robot."""
         plan, builder = self.plan, self.builder
         builder.add_joint("pelvis", None, "free", offset=self.scaled((0.0, 0.0, 0.9)), mass=8.0)
         chest = self.row("waist", "pelvis", plan.waist, (0.0, 0.0, 0.1), (0.0, 0.0, 0.02), 3.0)
@@ -123,7 +123,7 @@ class Maker:
             self.roles[f"toe_{side}"] = self.hinge(f"toe_{side}", foot, "y", (0.12, 0.0, -0.05), (-0.6, 0.3), 0.1)
 
     def add_arm(self, chest: str, side: str, sign: float, rise: float) -> None:
-        """Add an arm, hanging or stretched aside."""
+        """Add an arm, hanging or stretched out to the side."""
         plan, out = self.plan, self.plan.arms == "out"
 
         def along(length: float) -> Triple:
@@ -139,7 +139,7 @@ class Maker:
 
 
 def turn(model: Model, rotation: Rotation, up: str) -> Model:
-    """Return the model with its root turned in the world, and another axis called up."""
+    """Return the model with its root rotated in the world, and another up axis."""
     turned = Transform(rotation, np.zeros(3))
     specs = [replace(spec, offset=turned @ spec.offset) if spec.parent is None else spec for spec in model.layout.specs]
     return Model(model.name, specs, attached=replace(model.attachments, up=up))

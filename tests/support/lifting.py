@@ -12,7 +12,7 @@ SIZE = (0.36, 0.24, 0.26)
 
 
 def lift(low: float = 0.5, high: float = 1.2, ahead: float = 0.42, frames: int = FRAMES) -> np.ndarray:
-    """A path from low to high, before the body."""
+    """Return a path from low to high in front of the body."""
     s = np.linspace(0.0, 1.0, frames)
     T = np.tile(np.eye(4), (frames, 1, 1))
     T[:, 1, 3] = low + (high - low) * s * s * (3 - 2 * s)
@@ -21,5 +21,5 @@ def lift(low: float = 0.5, high: float = 1.2, ahead: float = 0.42, frames: int =
 
 
 def list_grasps(box: poise.Object) -> list[Goal]:
-    """List what the two hands and the feet have to do."""
+    """List the goals of the two hands and the feet."""
     return [Grasp("hand_l", box), Grasp("hand_r", box), Balance(["foot_l", "foot_r"])]

@@ -1,6 +1,6 @@
-"""Limits measured again in NumPy: how far a pose breaks each of them. It shares nothing with the kernels.
+"""Violations of limits, computed in NumPy as an oracle. It shares no code with the kernels.
 
-Positive numbers are broken by so much (radians; metres over the body's length), zero or less is kept.
+Positive numbers are violations (radians; metres over the body's length); zero or less means satisfied.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from poise.model.joints.joint import BallRange
 
 
 def ranges_broken(model: poise.Model, q: Floats) -> float:
-    """Joint ranges, of everything but quaternions."""
+    """Return the violations of joint ranges, except for quaternions."""
     worst = -np.inf
     for joint in model.joints:
         if joint.nv and joint.nq == joint.nv and not joint.mimic:
@@ -28,20 +28,20 @@ def ranges_broken(model: poise.Model, q: Floats) -> float:
 
 
 def quaternion_product(a: Floats, b: Floats) -> Floats:
-    """Hamilton's product, wxyz."""
+    """Return Hamilton's product, wxyz."""
     w = a[0] * b[0] - a[1:] @ b[1:]
     return np.concatenate([[w], a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:])])
 
 
 def rotation_vector(q: Floats) -> Floats:
-    """log of a unit quaternion, the shorter way round."""
+    """Return the log of a unit quaternion, of the shorter rotation."""
     q = -q if q[0] < 0 else q
     size = float(np.linalg.norm(q[1:]))
     return np.zeros(3) if size == 0.0 else 2.0 * np.arctan2(size, q[0]) * q[1:] / size
 
 
 def cone_broken(cone: BallRange, q: Floats) -> float:
-    """Swing, twist and angle of a ball joint."""
+    """Return the violations of swing, twist and angle of a ball joint."""
     q = -q if q[0] < 0 else q
     axis = np.asarray(cone.axis, dtype=np.float64)
     worst = -np.inf
@@ -62,7 +62,7 @@ def cone_broken(cone: BallRange, q: Floats) -> float:
 
 
 def box_distance(box: Box, points: Floats) -> Floats:
-    """Signed distance of points (..., 3) from a box."""
+    """Return the signed distances of points (..., 3) from a box."""
     over = np.abs((points - np.array(box.center)) @ box.matrix) - np.array(box.size) / 2
     return np.asarray(np.linalg.norm(np.maximum(over, 0.0), axis=-1) + np.minimum(over.max(axis=-1), 0.0))
 
@@ -79,7 +79,7 @@ def cylinder_distance(cylinder: Cylinder, points: Floats) -> Floats:
 
 
 def least_along(a: Floats, b: Floats, distance: Callable[[Floats], Floats]) -> float:
-    """The least of a convex function of points along a segment, by narrowing a grid."""
+    """Return the minimum of a convex function of points along a segment, by refining a grid."""
     low, high = 0.0, 1.0
     value = np.inf
     for _ in range(12):
@@ -92,7 +92,7 @@ def least_along(a: Floats, b: Floats, distance: Callable[[Floats], Floats]) -> f
 
 
 def from_segment(start: Floats, end: Floats, points: Floats) -> Floats:
-    """Distances of points from a segment."""
+    """Return the distances of points from a segment."""
     along = end - start
     size = float(along @ along)
     s = np.clip((points - start) @ along / size, 0.0, 1.0) if size > 0 else np.zeros(len(points))
@@ -100,7 +100,7 @@ def from_segment(start: Floats, end: Floats, points: Floats) -> Floats:
 
 
 def region_distance(region: object, a: Floats, b: Floats) -> float:
-    """How far a segment is from a region of the world."""
+    """Return the distance of a segment from a region of the world."""
     if isinstance(region, HalfSpace):
         return float(min(np.dot(region.normal, p) - np.dot(region.normal, region.point) for p in (a, b)))
     if isinstance(region, Sphere):
@@ -115,7 +115,7 @@ def region_distance(region: object, a: Floats, b: Floats) -> float:
 
 
 def clearance_gaps(model: poise.Model, limit: Clearance, q: Floats) -> Iterator[float]:
-    """Gaps of pairs, and of capsules that move and regions [m], less the distance to keep."""
+    """Return the gaps of pairs, and of moving capsules and regions [m], minus the required distance."""
     capsules = limit.capsules(model)
     placed = []
     for capsule in capsules:
@@ -134,7 +134,7 @@ def clearance_gaps(model: poise.Model, limit: Clearance, q: Floats) -> Iterator[
 
 
 def loop_broken(model: poise.Model, limit: Closed, q: Floats) -> tuple[float, float]:
-    """How far a loop is open, in body lengths and radians."""
+    """Return the opening of a loop, in body lengths and radians."""
     T = np.linalg.inv(model.fk(q, limit.other)) @ model.fk(q, limit.frame)
     row = limit.row(model)
     apart = T[:3, :3] @ row.point + T[:3, 3] - row.target[9:]
@@ -145,7 +145,7 @@ def loop_broken(model: poise.Model, limit: Closed, q: Floats) -> tuple[float, fl
 
 
 def limits_broken(model: poise.Model, limits: Iterable[Limit], q: Floats) -> dict[str, float]:
-    """By how much each limit is broken; loops beyond 1e-9."""
+    """Return the violation of each limit; of loops beyond 1e-9."""
     limits = tuple(limits)
     out = {"ranges": ranges_broken(model, q)}
     for name, cone in find_cones(model, limits).items():
@@ -163,7 +163,7 @@ def limits_broken(model: poise.Model, limits: Iterable[Limit], q: Floats) -> dic
 
 
 def start_at_ends(model: poise.Model, rng: np.random.Generator) -> Floats:
-    """A random pose with about half of the bounded joints at an end of their range."""
+    """Return a random pose with about half of the bounded joints at an end of their range."""
     q = model.random(rng)
     for joint in model.joints:
         if joint.nv and not joint.quaternion and not joint.mimic:
@@ -175,7 +175,7 @@ def start_at_ends(model: poise.Model, rng: np.random.Generator) -> Floats:
 def check_rates(
     model: poise.Model, q: Floats, dt: float, speed: float, acceleration: float, at_rest: bool = True
 ) -> None:
-    """Check ranges, speeds and accelerations by differences of the poses; a body begins at rest unless said."""
+    """Check ranges, speeds and accelerations by differences of the poses; by default a body starts at rest."""
     rounding = 8.0 * np.finfo(float).eps * max(1.0, np.abs(q).max())  # of a second difference
     v = model.difference(q[:-1], q[1:])
     changes = np.diff(np.vstack([np.zeros((1, model.nv)), v]) if at_rest else v, axis=0)

@@ -1,4 +1,4 @@
-"""Bodies with something to look at, written by hand: meshes of every kind, a robot in packages, a skinned strip."""
+"""Bodies with meshes, written by hand: meshes of every kind, a robot in packages, a skinned strip."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def msh() -> bytes:
 
 
 def dae(unit: float = 1.0, node: str = "") -> bytes:
-    """The box as quads with two inputs, red, below a node, in units of `unit` metres."""
+    """Return the box as quads with two inputs, red, below a node, in units of `unit` metres."""
     numbers = " ".join(str(x / unit) for x in CORNERS.ravel())
     corners = " ".join(f"{i} 0" for row in QUADS for i in row)
     return f"""<?xml version="1.0"?>
@@ -75,7 +75,7 @@ def dae(unit: float = 1.0, node: str = "") -> bytes:
 
 
 def box_file(**node: Any) -> File:
-    """The box as the mesh of a single node."""
+    """Return the box as the mesh of a single node."""
     file = File([{"name": "box", "mesh": 0, **node}])
     attributes = {"POSITION": file.accessor(CORNERS)}
     indices = file.accessor(np.ravel(TRIANGLES), "u2")
@@ -85,7 +85,7 @@ def box_file(**node: Any) -> File:
 
 
 def png(pixels: Any) -> bytes:
-    """A PNG of (rows, columns, 3) bytes."""
+    """Return a PNG of (rows, columns, 3) bytes."""
     rows = np.asarray(pixels, np.uint8)
     data = b"".join(b"\0" + row.tobytes() for row in rows)
     head = struct.pack(">IIBBBBB", rows.shape[1], rows.shape[0], 8, 2, 0, 0, 0)
@@ -115,7 +115,7 @@ ROBOT = """<robot name="arm">
 
 
 def robot(folder: Path) -> Path:
-    """An arm whose meshes lie in two packages: its own, and one that is found only by `package_path`."""
+    """Write an arm with meshes in two packages: its own, and one that is found only through `package_path`."""
     own, other = folder / "ws" / "arm_description", folder / "elsewhere" / "hand_description"
     for made in (own / "urdf", own / "meshes", other):
         made.mkdir(parents=True)
@@ -134,7 +134,7 @@ def robot(folder: Path) -> Path:
 def strip(
     bones: int = 4, influences: int = 4, *, seed: int = 0, texture: bytes | None = None, **top: Any
 ) -> tuple[File, np.ndarray, np.ndarray, np.ndarray]:
-    """A strip along y on a row of bones; each vertex hangs on `influences` of them, by weights drawn at random.
+    """Return a strip along y on a row of bones; each vertex has `influences` of them, with random weights.
 
     Returns:
         The file, the vertices, their joints and their weights.
@@ -185,14 +185,14 @@ PAINT_TRIANGLES = [t for k in range(4) for t in ([2 * k, 2 * k + 2, 2 * k + 3], 
 
 
 def paint_places() -> np.ndarray:
-    """Where each corner of each triangle is in the image, (8, 3, 2), v downwards: square k in pixel k, a quarter in."""
+    """Return the image coordinates of each triangle corner, (8, 3, 2), v downwards: square k inside pixel k."""
     within = np.array([[0.25, 0.25], [0.75, 0.25], [0.75, 0.75], [0.25, 0.25], [0.75, 0.75], [0.25, 0.75]])
     corner = np.array([[0.0, 0.0], [0.5, 0.0], [0.0, 0.5], [0.5, 0.5]])
     return (corner[:, None] + 0.5 * within).reshape(-1, 3, 2)
 
 
 def painted_obj(colors: str = "paint.mtl") -> bytes:
-    """Four squares in a row, each in a colour of `SQUARES`."""
+    """Return four squares in a row, each in a colour of `SQUARES`."""
     lines = [f"mtllib {colors}", *("v {} {} {}".format(*p) for p in PAINT_POINTS)]
     lines += [f"vt {u} {1 - v}" for u, v in paint_places().reshape(-1, 2)]
     faces = [" ".join(f"{i + 1}/{3 * k + j + 1}" for j, i in enumerate(row)) for k, row in enumerate(PAINT_TRIANGLES)]
@@ -204,7 +204,7 @@ def painted_mtl(image: str = "squares.png") -> bytes:
 
 
 def painted_dae(image: str = "squares.png", color: str = "") -> bytes:
-    """The same squares; the image by sampler and surface, as Blender and SolidWorks write it."""
+    """Return the same squares, with the image through a sampler and a surface, as Blender and SolidWorks write it."""
     numbers = " ".join(str(x) for x in PAINT_POINTS.ravel())
     places = " ".join(f"{u} {1 - v}" for u, v in paint_places().reshape(-1, 2))
     corners = " ".join(f"{i} {3 * k + j}" for k, row in enumerate(PAINT_TRIANGLES) for j, i in enumerate(row))
@@ -231,7 +231,7 @@ def painted_dae(image: str = "squares.png", color: str = "") -> bytes:
 
 
 def painted_glb() -> File:
-    """The same squares, the image inside."""
+    """Return the same squares with the image embedded."""
     file = File([{"name": "squares", "mesh": 0}])
     points = PAINT_POINTS[np.ravel(PAINT_TRIANGLES)]
     attributes = {"POSITION": file.accessor(points), "TEXCOORD_0": file.accessor(paint_places().reshape(-1, 2))}
@@ -243,7 +243,7 @@ def painted_glb() -> File:
 
 
 def painted_msh() -> bytes:
-    """The same squares in MuJoCo's own format, whose file names no image."""
+    """Return the same squares in MuJoCo's own format, which names no image."""
     points, uv = PAINT_POINTS[np.ravel(PAINT_TRIANGLES)], paint_places().reshape(-1, 2)
     head = struct.pack("<4i", len(points), 0, len(uv), len(PAINT_TRIANGLES))
     order = np.arange(len(points), dtype="<i4")
@@ -251,7 +251,7 @@ def painted_msh() -> bytes:
 
 
 def painted_folder(folder: Path) -> Path:
-    """A folder with the squares in every format, and their image."""
+    """Write a folder with the squares in every format, and their image."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "squares.png").write_bytes(SQUARES)
     (folder / "paint.mtl").write_bytes(painted_mtl())

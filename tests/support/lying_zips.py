@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 __all__ = ["HELD", "make_lying_zip", "measure_peak"]
 
-HELD = 8 << 20  # bytes that an archive really holds
+HELD = 8 << 20  # actual size of the content
 
 
 def make_lying_zip(name: str, start: bytes, declared: int, method: int = zipfile.ZIP_DEFLATED) -> bytes:
@@ -26,7 +26,7 @@ def make_lying_zip(name: str, start: bytes, declared: int, method: int = zipfile
 
 
 def measure_peak(call: Callable[[], object]) -> int:
-    """Return the most bytes that Python holds during a call."""
+    """Return the peak memory of Python during a call [bytes]."""
     tracemalloc.start()
     try:
         call()

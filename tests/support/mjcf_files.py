@@ -1,4 +1,4 @@
-"""MJCF files written for a test, and MuJoCo's own forward kinematics beside ours."""
+"""MJCF files for tests, and a comparison with MuJoCo's forward kinematics."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def load(folder: Path, worldbody: str, rest: str = "", **options: Any) -> Model:
 
 
 def qpos_of(model: Model, q: np.ndarray, base: bool = False) -> np.ndarray:
-    """MuJoCo's numbers: those of ours, followers put back where they stand."""
+    """Return MuJoCo's qpos for our q, with followers restored."""
     parts = []
     for joint in model.joints[1 if base else 0 :]:
         values = q[joint.q]
@@ -37,7 +37,7 @@ def qpos_of(model: Model, q: np.ndarray, base: bool = False) -> np.ndarray:
 
 
 def worst(model: Model, m: Any, q: np.ndarray) -> float:
-    """The largest difference to MuJoCo over named bodies and sites, in metres and in entries of the rotations."""
+    """Return the largest difference to MuJoCo over named bodies and sites, in metres and in rotation entries."""
     data = mujoco.MjData(m)
     data.qpos[:] = qpos_of(model, q)
     mujoco.mj_kinematics(m, data)
@@ -57,7 +57,7 @@ def worst(model: Model, m: Any, q: np.ndarray) -> float:
 
 
 def agrees(path: Path, seed: int = 0) -> Model:
-    """Loads with both, compares at rest and at random."""
+    """Load a file with both libraries, and compare at rest and in random poses."""
     model, m = poise.load(path), mujoco.MjModel.from_xml_path(str(path))
     rng = np.random.default_rng(seed)
     for q in (model.rest, *model.random(rng, 5)):

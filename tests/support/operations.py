@@ -1,6 +1,6 @@
-"""Everything a model computes from a configuration, listed once: a new operation gets its laws by being listed here.
+"""All operations of a model on a configuration, in one list: the laws cover every operation listed here.
 
-``Case`` is where to compute: a body, a configuration, a velocity, a frame, a point on it, drawn from one seed.
+A ``Case`` is the input: a body, a configuration, a velocity, a frame and a point on it, from one seed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ REFERENCES = ("world", "body", "spatial")
 
 @dataclass(frozen=True)
 class Case:
-    """Somewhere to compute."""
+    """The input of an operation."""
 
     model: poise.Model
     q: Floats
@@ -30,22 +30,22 @@ class Case:
 
     @classmethod
     def of(cls, model: poise.Model, seed: int, shape: tuple[int, ...] = ()) -> Case:
-        """A case of leading axes ``shape``; the frame is any, mostly far out."""
+        """Return a case with leading axes ``shape``; the frame is random, usually far from the root."""
         rng = np.random.default_rng(seed)
         frame = model.frames[-1] if rng.random() < 0.5 else str(rng.choice(model.frames))
         return cls(model, model.random(rng, shape), rng.normal(size=(*shape, model.nv)), frame, rng.normal(size=3))
 
     def at(self, index: Any) -> Case:
-        """One row of the batch."""
+        """Return one row of the batch."""
         return replace(self, q=self.q[index], v=self.v[index])
 
     def cast(self, dtype: Any) -> Case:
-        """The same numbers in another width."""
+        """Return the same numbers with another dtype."""
         return replace(self, q=self.q.astype(dtype), v=self.v.astype(dtype))
 
     @property
     def on_path(self) -> NDArray[np.bool_]:
-        """Which velocities move the frame."""
+        """Return a mask of the velocities that move the frame."""
         mask = np.zeros(self.model.nv, dtype=bool)
         name: str | None = self.model.frame(self.frame).name
         while name is not None:
@@ -79,14 +79,14 @@ OPERATIONS: dict[str, Callable[[Case], Floats]] = {
 
 
 def close(actual: ArrayLike, expected: ArrayLike, tolerance: float) -> None:
-    """Equal to ``tolerance``, relative to the size of what is compared; shapes too."""
+    """Return whether arrays have equal shapes and are equal to ``tolerance``, relative to their size."""
     a, b = np.asarray(actual), np.asarray(expected)
     assert a.shape == b.shape, f"shape {a.shape} is not {b.shape}"
     np.testing.assert_allclose(a, b, rtol=0, atol=tolerance * (1.0 + np.abs(b).max(initial=0.0)))
 
 
 def without_mimics(model: poise.Model) -> tuple[poise.Model, Floats]:
-    """The body with every follower a joint of its own, and the matrix that turns this body's rates into its rates."""
+    """Return the body with independent joints instead of mimics, and the matrix from this body's rates to its rates."""
     builder = poise.ModelBuilder(model.name)
     for name in model.frames:
         frame = model.frame(name)
@@ -109,7 +109,7 @@ def without_mimics(model: poise.Model) -> tuple[poise.Model, Floats]:
 
 
 def values_for(other: poise.Model, model: poise.Model, q: Floats) -> Floats:
-    """The configuration of ``other``, a body with joints of ``model``, in which they stand as in ``q``."""
+    """Return the configuration of ``other``, a body with joints of ``model``, that corresponds to ``q``."""
     out = np.zeros((*q.shape[:-1], other.nq))
     for j in other.joints:
         source = model.joint(j.name)

@@ -1,4 +1,4 @@
-"""Where things are, seen from the tests: a test file moves to another folder without a thought for this."""
+"""Paths used by the tests, independent of the folder of a test file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A body of ours, rebuilt joint by joint in Pinocchio, and what turns our numbers into theirs.
+"""A Poise body rebuilt joint by joint in Pinocchio, and the conversion of coordinates.
 
 Pinocchio writes quaternions xyzw and gives a free base its linear velocity in the base's own axes; ours is in the
 parent's. Euler, universal and planar joints become simple ones there, and followers get coordinates of their own, so
@@ -25,11 +25,11 @@ _ALIGNED = {
 
 @dataclass
 class PinocchioBody:
-    """The same body there; ``q_there`` and ``rates`` say how its numbers come from ours."""
+    """The same body in Pinocchio; ``q_there`` and ``rates`` convert coordinates and velocities."""
 
     ours: poise.Model
     model: Any = field(default_factory=pin.Model)
-    still: list[tuple[float, Floats]] = field(default_factory=list)  # masses that stand in the world
+    still: list[tuple[float, Floats]] = field(default_factory=list)  # masses fixed to the world
     data: Any = None
 
     def __post_init__(self) -> None:
@@ -60,7 +60,7 @@ class PinocchioBody:
         return parent, place
 
     def _own(self, joint: poise.Joint) -> tuple[slice, slice]:
-        """Where a joint's numbers are there, in q and in v."""
+        """Return the indices of a joint in Pinocchio's q and v."""
         there = [
             self.model.joints[self.model.getJointId(f"{joint.name}/{i}")] for i in range(len(simple_joints(joint)))
         ]
@@ -72,7 +72,7 @@ class PinocchioBody:
         )
 
     def q_there(self, q: Floats) -> Floats:
-        """Our configuration in their numbers."""
+        """Return our configuration in Pinocchio's coordinates."""
         out = np.zeros(self.model.nq)
         for joint in self.ours.joints:
             values = q[joint.q]
@@ -84,7 +84,7 @@ class PinocchioBody:
         return out
 
     def rates(self, q: Floats) -> Floats:
-        """(nv there, nv here): velocities there are this times ours."""
+        """Return the matrix from our velocities to Pinocchio's, (nv there, nv here)."""
         out = np.zeros((self.model.nv, self.ours.nv))
         for joint in self.ours.joints:
             rows = self._own(joint)[1]
@@ -94,7 +94,7 @@ class PinocchioBody:
         return out
 
     def rates_dot(self, q: Floats, v: Floats) -> Floats:
-        """The time derivative of ``rates``: a free base's axes turn, d/dt R^T = -[w] R^T."""
+        """Return the time derivative of ``rates``: the axes of a free base rotate, d/dt R^T = -[w] R^T."""
         out = np.zeros((self.model.nv, self.ours.nv))
         for joint in self.ours.joints:
             if joint.kind == "free":
@@ -104,7 +104,7 @@ class PinocchioBody:
 
 
 def simple_joints(joint: poise.Joint) -> list[Any]:
-    """The joints that make up one of ours there."""
+    """Return the Pinocchio joints that correspond to one of ours."""
     match joint.kind:
         case "revolute" | "continuous":
             return [axial("turn", joint.axis)]
@@ -132,7 +132,7 @@ def simple_joints(joint: poise.Joint) -> list[Any]:
 
 
 def axial(motion: str, axis: Floats) -> Any:
-    """A hinge or a slide; the quicker kind of theirs where the axis is x, y or z."""
+    """Return a hinge or a slide; Pinocchio's faster kind if the axis is x, y or z."""
     for k in range(3):
         if np.array_equal(axis, np.eye(3)[k]):
             return _ALIGNED[motion][k]()

@@ -1,7 +1,7 @@
-"""One URDF read by Pinocchio and by us, and how far their links are apart.
+"""One URDF read by Pinocchio and by Poise, and the distances between their links.
 
-Pinocchio reads followers as joints of their own unless asked: they are given our followers' values, so that our mimics
-are checked too. It writes continuous joints as cosine and sine, and quaternions xyzw.
+Pinocchio reads followers as independent joints by default: they get our followers' values, so that our mimics are
+checked too. It writes continuous joints as cosine and sine, and quaternions xyzw.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import poise
 
 
 def robots() -> list[Path]:
-    """Every URDF of the package example-robot-data; none where it is not installed."""
+    """Return every URDF of the package example-robot-data; empty if it is not installed."""
     root = Path(pin.__file__).parents[4] / "share" / "example-robot-data" / "robots"
     return sorted(root.rglob("*.urdf"))
 
 
 def refuses(path: Path) -> bool:
-    """Whether Pinocchio cannot read it."""
+    """Return whether Pinocchio rejects the file."""
     try:
         pin.buildModelFromUrdf(str(path))
     except ValueError:
@@ -32,7 +32,7 @@ def refuses(path: Path) -> bool:
 
 
 def worst_difference(model: poise.Model, path: Path, poses: int = 5) -> float:
-    """The largest difference of any number of any link's transform, over random poses and the rest pose."""
+    """Return the largest difference of an entry of a link's transform, over random poses and the rest pose."""
     theirs = pin.buildModelFromUrdf(str(path))
     data = theirs.createData()
     rng = np.random.default_rng(5)
@@ -46,7 +46,7 @@ def worst_difference(model: poise.Model, path: Path, poses: int = 5) -> float:
 
 
 def q_there(theirs: Any, model: poise.Model, q: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Our configuration in Pinocchio's numbers."""
+    """Return our configuration in Pinocchio's coordinates."""
     out = pin.neutral(theirs)
     for joint in model.joints:
         if joint.kind == "fixed":

@@ -1,4 +1,4 @@
-"""Recordings whose rest pose does not stand, as LAFAN1's: every bone lies along x of its joint."""
+"""Recordings whose rest pose does not stand, like LAFAN1: every bone is along x of its joint."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TURNS = "Zrotation Yrotation Xrotation"
 
 
 def write_lying(path: Path, clip: Motion) -> Path:
-    """Write a motion of a body whose frames are named as parts are: joints turned as their bones are, angles ZYX."""
+    """Write a motion of a body with named parts as BVH: joints rotated like their bones, angles ZYX."""
     at = {role: clip.positions(role.replace("toe", "ball")) for role in NAMES}
     children = {role: [child for child, parent in PARENTS.items() if parent == role] for role in NAMES}
     left = at["hip_l"] - at["hip_r"]
@@ -62,7 +62,7 @@ def write_lying(path: Path, clip: Motion) -> Path:
 
 
 def lay_bone(at: dict[str, np.ndarray], role: str, children: list[str], left: np.ndarray) -> np.ndarray:
-    """How a joint is turned, (frames, 3, 3): x along its bone, z to the left as near as can be."""
+    """Return the rotation of a joint, (frames, 3, 3): x along its bone, z as close to the left as possible."""
     if role in ("pelvis", "chest"):
         x = at["neck"] - at["pelvis"]
     elif children:

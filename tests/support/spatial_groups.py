@@ -1,4 +1,4 @@
-"""The two groups of `poise.spatial`, as their laws need to know them."""
+"""The two groups of `poise.spatial`, for their laws."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ SHAPES = [(), (1,), (7,), (2, 3), (0,)]
 
 
 class Group(NamedTuple):
-    """What the laws need to know of a group."""
+    """The operations of a group that the laws use."""
 
     kind: type[Any]
     size: int
     exp: Callable[[Any], Any]
 
     def tangents(self, shape: tuple[int, ...], angle: float | None = None, reach: float = 1.0) -> Any:
-        """Random tangent vectors, the angular part last; of a given angle where one is given."""
+        """Return random tangent vectors, angular part last, with a given angle if any."""
         rng = np.random.default_rng(7)
         vectors = rng.standard_normal((*shape, self.size))
         vectors[..., :-3] *= reach

@@ -1,4 +1,4 @@
-"""Bodies that are no bipeds: legs all round a hub, and two arms that hang from a mast."""
+"""Bodies that are not bipeds: legs around a hub, and two arms that hang from a mast."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def add_limb(
 
 
 def make_stool(legs: int, joints: int = 3, turn: float = 0.0, free: bool = True, mast: float = 0.0) -> poise.Model:
-    """Return a hub on legs that stand in a circle, with a mast above it if that has a length."""
+    """Return a hub on legs in a circle, with a mast above it if its length is not zero."""
     builder = poise.ModelBuilder("stool")
     if free:
         builder.add_joint("hub", None, "free", offset=(0.0, 0.0, 0.8), mass=5.0)
@@ -51,7 +51,7 @@ def make_hanger(joints: int = 5, height: float = 1.2, length: float = 0.7, waist
 
 
 def make_star(arms: int, joints: int = 3, turn: float = 0.0, up: str = "z", free: bool = True) -> poise.Model:
-    """Return a hub with equal arms all round it, flat in the plane of x and y, which hinge out of that plane."""
+    """Return a hub with equal arms around it in the xy plane, with hinges that move them out of that plane."""
     builder = poise.ModelBuilder("star")
     builder.up = up
     builder.add_joint("hub", None, "free" if free else "fixed", mass=2.0)

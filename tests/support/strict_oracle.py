@@ -7,8 +7,8 @@ least-squares problems with linear inequalities, convex at every level:
                                                     low_i <= A_i x + w_i <= high_i  for the levels i above,  C x <= d
 
 w_k is unique (a projection onto a convex set), whatever x is. The oracle goes down by an active-set method and stops at
-points that it proves: the gradient of the level is a combination of the active rows with multipliers of the right sign
-(Karush, Kuhn and Tucker), found by non-negative least squares. It shares nothing with the kernels.
+points that it proves optimal: the gradient of the level is a combination of the active rows with multipliers of the
+right sign (Karush, Kuhn and Tucker), found by non-negative least squares. It shares no code with the kernels.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ class Rows:
     high: Array
 
     def misses(self, x: Array) -> Array:
-        """What has to be added to A x to be in range."""
+        """Return the correction that brings A x into the range."""
         value = self.A @ x
         return np.asarray(np.clip(value, self.low, self.high) - value)
 
 
 @dataclass
 class Sliding:
-    """A body that slides, goals by level, limits; and the same in rows."""
+    """A body of sliding joints with goals by level and limits, also as rows."""
 
     model: poise.Model
     goals: list[Goal]
@@ -61,13 +61,13 @@ class Sliding:
 
 
 def one_sided(rows: Rows) -> tuple[Array, Array]:
-    """The same inequalities as G x <= h."""
+    """Return the same inequalities as G x <= h."""
     up, down = np.isfinite(rows.high), np.isfinite(rows.low)
     return np.vstack([rows.A[up], -rows.A[down]]), np.concatenate([rows.high[up], -rows.low[down]])
 
 
 def free_directions(rows: Array) -> Array:
-    """An orthonormal basis of what leaves every row alone, as columns."""
+    """Return an orthonormal basis of the null space of all rows, as columns."""
     if not len(rows):
         return np.eye(rows.shape[1])
     _, values, right = np.linalg.svd(rows)
@@ -76,14 +76,14 @@ def free_directions(rows: Array) -> Array:
 
 
 def shortest(A: Array, b: Array) -> Array:
-    """The shortest x with A x nearest to b; singular values below 1e-10 are rounding."""
+    """Return the shortest x with A x nearest to b; singular values below 1e-10 count as zero."""
     left, values, right = np.linalg.svd(A, full_matrices=False)
     large = values > 1e-10
     return np.asarray(right[large].T @ ((left[:, large].T @ b) / values[large]))
 
 
 def blocked_at(G: Array, h: Array, y: Array, d: Array) -> tuple[float, int]:
-    """How far y may go along d, at most 1, and the row that stops it (-1: none)."""
+    """Return the largest feasible step of y along d, at most 1, and the blocking row (-1: none)."""
     rate, room = G @ d, np.maximum(h - G @ y, 0.0)
     large = 1e-12 * np.linalg.norm(G, axis=1) * np.linalg.norm(d)
     far = np.where(rate > large, room / np.maximum(rate, 1e-300), np.inf)
@@ -92,16 +92,16 @@ def blocked_at(G: Array, h: Array, y: Array, d: Array) -> tuple[float, int]:
 
 
 def proved(G: Array, h: Array, y: Array, gradient: Array) -> tuple[Array, NDArray[np.intp]]:
-    """What of -gradient the active rows cannot carry (zero at the optimum), and which rows are active."""
+    """Return the part of -gradient that the active rows do not balance (zero at the optimum), and the active rows."""
     at = np.flatnonzero(h - G @ y <= ACTIVE * (1.0 + np.abs(h)))
     u = nnls(G[at].T, -gradient, maxiter=100 * (len(at) + 10))[0] if len(at) else np.zeros(0)
     return np.asarray(-gradient - G[at].T @ u), at
 
 
 def least(M: Array, G: Array, h: Array, y: Array) -> Array:
-    """argmin |M y|^2 over G y <= h from a feasible y, proved optimal."""
+    """Return argmin |M y|^2 over G y <= h from a feasible y, proved optimal."""
     size = 1.0 + float(np.linalg.norm(M @ y))
-    some = np.linalg.norm(G, axis=1) > 1e-12  # a row of nothing but rounding can neither be kept nor broken
+    some = np.linalg.norm(G, axis=1) > 1e-12  # a row that is only rounding can neither be satisfied nor violated
     G, h = G[some], h[some]
     held: list[int] = []
     for _ in range(2000):
@@ -126,7 +126,7 @@ def least(M: Array, G: Array, h: Array, y: Array) -> Array:
 
 
 def strict_optimum(rules: Rows, levels: list[Rows], x: Array) -> tuple[Array, list[Array]]:
-    """A strictly optimal x, and the misses of every level; from an x that keeps the rules."""
+    """Return a strictly optimal x and the misses of every level, from a feasible x."""
     above, misses = [rules], []
     n = len(x)
     for level in levels:
@@ -149,13 +149,13 @@ def strict_optimum(rules: Rows, levels: list[Rows], x: Array) -> tuple[Array, li
 
 
 def unit(rng: np.random.Generator) -> Array:
-    """A random direction."""
+    """Return a random direction."""
     v = rng.standard_normal(3)
     return np.asarray(v / np.linalg.norm(v))
 
 
 def sliding_body(rng: np.random.Generator) -> poise.Model:
-    """A tree of joints that slide along random axes, now and then in three at once."""
+    """Return a tree of joints that slide along random axes, some along three axes at once."""
     builder = poise.ModelBuilder("sliding")
     count = int(rng.integers(3, 10))
     few = [unit(rng) for _ in range(2)]
@@ -176,13 +176,13 @@ def sliding_body(rng: np.random.Generator) -> poise.Model:
 
 
 def affine(of: Callable[[Array], Array], n: int) -> tuple[Array, Array]:
-    """J and c of an affine function c + J q."""
+    """Return J and c of an affine function c + J q."""
     c = of(np.zeros(n))
     return np.stack([of(e) - c for e in np.eye(n)], axis=1), c
 
 
 def random_goal(rng: np.random.Generator, model: poise.Model, options: dict[str, Any]) -> tuple[Goal, Rows]:
-    """A goal on positions, and its rows."""
+    """Return a goal on positions, and its rows."""
     n, frame, other = model.nq, *(f"end{i}" for i in rng.choice(3, 2, replace=False))
     point = rng.uniform(-0.1, 0.1, 3)
 
@@ -239,17 +239,17 @@ def random_goal(rng: np.random.Generator, model: poise.Model, options: dict[str,
 
 
 def fixed(A: Array, b: Array) -> Rows:
-    """Rows that must be equal."""
+    """Return equality rows."""
     return Rows(A, b, b)
 
 
 def stacked(parts: list[Rows]) -> Rows:
-    """Rows below each other."""
+    """Return stacked rows."""
     return Rows(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("A", "low", "high")))
 
 
 def sliding_problem(seed: int) -> Sliding:
-    """A random body with goals in one to four levels and, often, coupled ranges; the start keeps all of them."""
+    """Return a random body with goals in one to four levels and often coupled ranges, which the start satisfies."""
     rng = np.random.default_rng(seed)
     model = sliding_body(rng)
     n = model.nq

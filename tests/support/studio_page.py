@@ -1,4 +1,4 @@
-"""The studio in a window of a browser, for tests: where things are seen, and a mouse that drags them."""
+"""The studio in a browser window, for tests: positions on the screen, and mouse drags."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 import poise
 
 SIZE = {"width": 780, "height": 460}
-PATIENCE = 120.0  # [s], on two cores that others share
-COARSE = 0.4  # pixels drawn a pixel of the window: without a graphics card they are what takes long
+PATIENCE = 120.0  # [s], on two shared cores
+COARSE = 0.4  # device pixels per window pixel: without a graphics card they take most of the time
 
 
 def open_page(browser: Any, studio: Any) -> Any:
-    """A window that shows the studio."""
+    """Open a window that shows the studio."""
     before = set(studio.session.server.get_clients())
     page = browser.new_page(viewport=SIZE)
     page.set_default_timeout(1e3 * PATIENCE)
@@ -29,7 +29,7 @@ def open_page(browser: Any, studio: Any) -> Any:
 
 
 def until(true: Callable[[], object], page: Any, seconds: float = PATIENCE) -> None:
-    """Waits, letting the browser work; fails if it never becomes true."""
+    """Wait for a condition while the browser runs; fail if it never becomes true."""
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end, "waited in vain"
@@ -37,7 +37,7 @@ def until(true: Callable[[], object], page: Any, seconds: float = PATIENCE) -> N
 
 
 def seen_at(studio: Any, page: Any, place: Any) -> tuple[float, ...]:
-    """Where in the window a place of the world is [pixels]; its picture may be drawn in fewer."""
+    """Return the window position of a world point [pixels]; the picture may be drawn in fewer pixels."""
     camera, size = studio.session.server.get_clients()[page.viewer].camera, page.viewport_size
     inside = poise.Rotation(camera.wxyz).matrix.T @ (np.asarray(place) - camera.position)
     focus = 0.5 * size["height"] / np.tan(0.5 * camera.fov)
@@ -45,14 +45,14 @@ def seen_at(studio: Any, page: Any, place: Any) -> tuple[float, ...]:
 
 
 def grip_at(studio: Any, page: Any, handle: str) -> tuple[float, ...]:
-    """Where a grip is in the window."""
+    """Return the window position of a grip [pixels]."""
     return seen_at(studio, page, studio.session.grips.find_place(handle))
 
 
 def hover(studio: Any, page: Any, handle: str) -> tuple[float, float]:
-    """Brings the mouse over a grip, where the window shows it by now: the pointer becomes a hand there [pixels].
+    """Move the mouse over a grip at its current window position, until the pointer is a hand; return it [pixels].
 
-    A ring of the gizmo may lie over the middle of the grip: then a place beside it is taken, as a person would.
+    If a ring of the gizmo covers the middle of the grip, a point next to it is used.
     """
     hand = "() => [...document.querySelectorAll('canvas')].some(c => c.style.cursor === 'pointer')"
     page.mouse.move(6, SIZE["height"] - 6)
@@ -70,7 +70,7 @@ def hover(studio: Any, page: Any, handle: str) -> tuple[float, float]:
 
 
 def drag(studio: Any, page: Any, handle: str, right: float, up: float, steps: int = 6) -> None:
-    """Takes a grip with the mouse and pulls it so many pixels, until the studio has heard; the mouse stays down."""
+    """Drag a grip with the mouse by some pixels, until the studio has received it; the button stays down."""
     x, y = hover(studio, page, handle)
     start = np.array(seen_at(studio, page, studio.puppet.transform(handle)[:3, 3]))
     page.mouse.down()
@@ -88,7 +88,7 @@ def drag(studio: Any, page: Any, handle: str, right: float, up: float, steps: in
 
 
 def still(studio: Any, page: Any) -> None:
-    """Waits until the body has come to rest: the same in ten looks, since a busy machine may skip a few frames."""
+    """Wait until the body is at rest: equal in ten samples, since a busy machine may skip frames."""
     looks = [studio.puppet.q]
 
     def same() -> bool:
@@ -100,6 +100,6 @@ def still(studio: Any, page: Any) -> None:
 
 
 def choose(page: Any, label: str, option: str) -> None:
-    """Picks from a list of the panel."""
+    """Choose an entry in a list of the panel."""
     page.get_by_label(label, exact=True).first.click()
     page.get_by_role("option", name=option, exact=True).click()

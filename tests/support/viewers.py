@@ -28,7 +28,7 @@ CAMERA = {
 
 @contextmanager
 def join_together(studio: Any, count: int) -> Iterator[None]:
-    """So many viewers who come in the same moment, and leave at the end."""
+    """Connect several viewers at the same moment; disconnect them at the end."""
     url, protocol = studio.url.replace("http", "ws", 1), f"viser-v{viser.__version__}"
     lines = [connect(url, subprotocols=[protocol], max_size=None) for _ in range(count)]  # type: ignore[list-item]
     ready = threading.Barrier(count)

@@ -1,4 +1,4 @@
-"""Waiting in tests for what another thread does: never a fixed time, so that a slow machine is only slow."""
+"""Waiting for other threads in tests, without fixed delays, so that tests pass on slow machines."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 def wait_until(true: Callable[[], object], seconds: float = 60.0) -> bool:
-    """Wait until something is true, and return whether it became so."""
+    """Wait until a condition is true; return whether it became true."""
     end = time.monotonic() + seconds
     while not true() and time.monotonic() < end:
         time.sleep(0.01)

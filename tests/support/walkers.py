@@ -1,4 +1,4 @@
-"""Bodies that stand on two legs, made for tests: characters of ball or Euler joints, and machines of hinges."""
+"""Bipeds for tests: characters with ball or Euler joints, and machines with hinges."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ def make_character(
     sliding: bool = False,
     middle: int = 0,
 ) -> poise.Model:
-    """A figure as a file brings it, z up, looking along x: without ranges, masses and solids, its legs straight.
+    """Return a figure like those in files, z up, facing x: without ranges, masses and solids, with straight legs.
 
     Args:
         kind: The kind of its joints, "ball" or "euler".
-        scale: How many units of the file a metre has.
-        bend: How far its knees are bent in the rest pose, by Euler joints [rad].
-        toes: Give it toes; without them its legs end at the ankles.
-        sliding: Hang it on a node of the whole scene that moves too, and let every bone slide, as recordings do.
-        middle: So many joints more with which each leg begins in the middle of the pelvis, as in recordings from CMU.
+        scale: File units per metre.
+        bend: Bend of the knees in the rest pose, for Euler joints [rad].
+        toes: Whether it has toes; otherwise its legs end at the ankles.
+        sliding: Whether a moving scene node is its parent and every bone can slide, as in recordings.
+        middle: Number of extra joints of each leg in the middle of the pelvis, as in recordings from CMU.
     """
     builder = poise.ModelBuilder("character")
     builder.up = "z"
@@ -110,22 +110,22 @@ def make_machine(
     lean: float = 0.0,
     twist: float = 0.0,
 ) -> poise.Model:
-    """A robot of hinges, z up, looking along x, with flat feet of one piece and straight legs.
+    """Return a robot of hinges, z up, facing x, with flat rigid feet and straight legs.
 
     Args:
-        scrambled: Give every part a name that says nothing.
-        hands: Give it arms of seven joints, with two fingers on each.
-        bend: How far hips and ankles are bent in the rest pose, and the knees twice as far [rad].
-        nods: Give its ankles one hinge each: feet that nod and do not roll.
-        inside: How far along its own axis the first link of each shoulder lies inside the others [m].
-        wrists: Give its arms wrists; without them forearms are one piece, and point ahead in the rest pose.
-        wide: Let knees and elbows turn so far either way [rad]; 0: knees bend back alone, and elbows ahead.
-        aside: How far outside the hips the knees are, and the elbows outside the shoulders [m]: limbs with a kink.
-        neck: Where on its trunk it has a neck, with a head; None: it has neither.
-        tilt: How far its toes are up in the rest pose [rad]: it stands on its heels there.
-        roll: How far the soles of its feet are rolled outwards on these [rad]: it stands on their edges at rest.
-        lean: How far the whole body leans to its right in the rest pose [rad].
-        twist: How much lower than the others two balls are, of four that it stands on in place of a sole [m].
+        scrambled: Whether all names are meaningless.
+        hands: Whether it has arms of seven joints with two fingers each.
+        bend: Bend of hips and ankles in the rest pose [rad]; knees bend by twice as much.
+        nods: Whether its ankles have one hinge each: feet pitch but do not roll.
+        inside: Offset of the first link of each shoulder along its own axis, towards the inside [m].
+        wrists: Whether its arms have wrists; otherwise forearms are rigid and point forward in the rest pose.
+        wide: Range of knees and elbows in both directions [rad]; 0: knees bend only backward, elbows forward.
+        aside: Sideways offset of knees from hips and of elbows from shoulders [m]: limbs with a kink.
+        neck: Position of the neck, with a head, on its trunk; None for neither.
+        tilt: Upward pitch of its feet in the rest pose [rad]: it stands on its heels.
+        roll: Outward roll of its soles [rad]: it stands on their edges at rest.
+        lean: Lean of the whole body to its right in the rest pose [rad].
+        twist: Height difference of two of the four balls that it stands on instead of a sole [m].
     """
     builder = poise.ModelBuilder("machine")
     builder.up = "z"
@@ -155,7 +155,7 @@ def make_machine(
         above, offset = "pelvis", (0.0, 0.1 * y, -0.03)
         for part, axis in THREE:
             above = hinge(f"{side}_hip_{part}", above, offset, axis, -2.2, 2.2, 1.5)
-            offset = (0.02, 0.0, 0.0)  # links that are not quite at one place
+            offset = (0.02, 0.0, 0.0)  # links that are not exactly at one place
         above = hinge(f"{side}_knee", above, (-0.04, aside * y, -0.4), "y", -0.1, 2.4, 2.0)
         above = hinge(f"{side}_ankle_pitch", above, (0.0, -aside * y, -0.38), "y", -0.9, 0.6, 0.5)
         foot = above if nods else hinge(f"{side}_foot", above, (0.0, 0.0, 0.0), "x", -0.4, 0.4, 0.5)

@@ -1,4 +1,4 @@
-"""A walk that the tests make, whose contacts are known, and the same walk with skate put in on purpose."""
+"""A generated walk with known contacts, and the same walk with added foot skate."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PHASES = {"l": 0.0, "r": 0.5}
 def place_foot(
     phase: float, start: NDArray[np.float64], forward: NDArray[np.float64], up: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Where a foot is: still for its stance, then on a smooth arc to the next place."""
+    """Return the position of a foot: still in its stance, then on a smooth arc to the next place."""
     step, u = np.floor(phase), phase - np.floor(phase)
     T = start.copy()
     if u < STANCE:
@@ -33,7 +33,7 @@ def place_foot(
 
 
 def stands(side: str, frames: int, fps: float) -> NDArray[np.bool_]:
-    """Which frames a foot stands in."""
+    """Return a mask of the frames in which a foot stands."""
     phase = np.arange(frames) / fps / PERIOD + PHASES[side]
     found: NDArray[np.bool_] = phase - np.floor(phase) < STANCE
     return found
@@ -41,7 +41,7 @@ def stands(side: str, frames: int, fps: float) -> NDArray[np.bool_]:
 
 @lru_cache
 def make_walk(frames: int = 120, fps: float = 30.0) -> Motion:
-    """A walk of the built-in humanoid, its feet flat on the floor in their stances."""
+    """Return a walk of the built-in humanoid, with flat feet during stance."""
     model = poise.load("humanoid")
     up, forward = model.up_direction, np.array([0.0, 0.0, 1.0])
     feet = {side: model.fk(model.rest, f"foot_{side}") for side in PHASES}
@@ -59,7 +59,7 @@ def make_walk(frames: int = 120, fps: float = 30.0) -> Motion:
 
 
 def put_skate_in(walk: Motion, size: float = 0.002, seed: int = 1) -> Motion:
-    """The walk with every joint swaying a little, so that the feet slip and leave the floor by millimetres."""
+    """Return the walk with small motions of every joint, so that the feet slip and lift by millimetres."""
     model, t = walk.model, walk.times[:, None]
     rng = np.random.default_rng(seed)
     scale = np.where(np.arange(model.nv) < 3, 0.5, 1.0) * size

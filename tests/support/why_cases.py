@@ -1,6 +1,6 @@
-"""Problems that are missed, one or more for each kind of cause and of way out; their words are in golden/why.txt.
+"""Missed problems, at least one for each kind of cause and remedy; their texts are in golden/why.txt.
 
-python tests/support/why_cases.py       writes the file anew, after a change of words that is meant
+python tests/support/why_cases.py       rewrites the file after an intended change of the texts
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from poise.limits import Clearance, Closed, Cone, Coupled, Speed, Sphere
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "why.txt"
 TIP = "panda_hand_tcp"
-SMALL = re.compile(r"\b[\d.]+ [un]m\b")  # rounding of a solve that came there
+SMALL = re.compile(r"\b[\d.]+ [un]m\b")  # rounding of a reached solve
 TIME = re.compile(r"\(\d+ us\)")
 
 
 def arm(lower: float = -3.0, upper: float = 3.0, elbow: tuple[float, float] = (-2.5, 2.5)) -> poise.Model:
-    """Two links of 1 m in a plane."""
+    """Return a planar arm with two links of 1 m."""
     builder = poise.ModelBuilder("arm")
     builder.add_joint("shoulder", None, "revolute", lower=lower, upper=upper)
     builder.add_joint("elbow", "shoulder", "revolute", offset=(1, 0, 0), lower=elbow[0], upper=elbow[1])
@@ -34,7 +34,7 @@ def arm(lower: float = -3.0, upper: float = 3.0, elbow: tuple[float, float] = (-
 
 
 def ball_arm() -> poise.Model:
-    """A ball joint and a hinge, links of 0.3 m."""
+    """Return an arm with a ball joint and a hinge, links of 0.3 m."""
     builder = poise.ModelBuilder("ball arm")
     builder.add_joint("shoulder", None, "ball")
     builder.add_joint("elbow", "shoulder", "revolute", offset=(0, 0, 0.3), axis=(0, 1, 0), lower=0.0, upper=2.5)
@@ -42,7 +42,7 @@ def ball_arm() -> poise.Model:
 
 
 def gantry() -> poise.Model:
-    """Two slides."""
+    """Return a gantry of two slides."""
     builder = poise.ModelBuilder("gantry")
     builder.add_joint("x", None, "prismatic", axis=(1, 0, 0), lower=0, upper=20)
     builder.add_joint("y", "x", "prismatic", axis=(0, 1, 0), lower=0, upper=20)
@@ -50,7 +50,7 @@ def gantry() -> poise.Model:
 
 
 def stretchy() -> poise.Model:
-    """A hinge, and a bone whose length only joints= lets change."""
+    """Return a hinge and a bone whose length is locked unless joints= names it."""
     builder = poise.ModelBuilder("stretchy")
     builder.add_joint("hinge", None, "revolute", lower=-3, upper=3)
     builder.add_joint("bone", "hinge", "prismatic", axis=(1, 0, 0), lower=0, upper=2, locked=True)
@@ -58,25 +58,25 @@ def stretchy() -> poise.Model:
 
 
 def cornered() -> tuple[poise.Model, Reach]:
-    """Two links that fold up at the end of their ranges: the way to the target is the other way round."""
+    """Return two links and a target that, from folded joints at their limits, is reached only the other way round."""
     return arm(-2.5, 2.5, (0.0, 2.5)), Reach("hand", (1.2 * math.cos(1.5), -1.2 * math.sin(1.5), 0.0))
 
 
 def stone() -> poise.Model:
-    """A body without joints."""
+    """Return a body without joints."""
     builder = poise.ModelBuilder("stone")
     return builder.add_frame("tip", None, (1.0, 0.0, 0.0)).build()
 
 
 def last_step() -> poise.Solution:
-    """A step in time where no step leads further."""
+    """Return a time step at a pose from which no step makes progress."""
     model, goal = cornered()
     solver = poise.Solver(model, goal, limits=[Speed(2.0)])
     return solver.step([2.5, 2.5], 0.05)
 
 
 def turned_tip() -> poise.Solution:
-    """A rotation at a place where only the position can be had."""
+    """Solve for a rotation at a position where only the position can be reached."""
     model = poise.load("panda")
     T = model.fk(model.rest, TIP)
     T[:3, 3] = (0.84, 0, 0.333)
@@ -84,13 +84,13 @@ def turned_tip() -> poise.Solution:
 
 
 def no_branch() -> poise.Solution:
-    """A transform near the middle of an arm that none of its branches has."""
+    """Solve for a transform near the base of an arm that no branch reaches."""
     turn = poise.Rotation.from_axis_angle((0, 1, 0), math.pi / 2)
     return poise.solve(poise.load("ur5e"), Reach("tool0", poise.Transform(turn, (0.2, 0.0, 0.2))))
 
 
 def still_joint() -> poise.Solution:
-    """A joint outside its range that may not move."""
+    """Solve with a joint outside its range that may not move."""
     model = poise.load("panda")
     start = np.array(model.rest)
     start[3] = 0.5
@@ -98,31 +98,31 @@ def still_joint() -> poise.Solution:
 
 
 def held_twice() -> poise.Solution:
-    """A range and a sum that both have to go."""
+    """Solve with a range and a coupled range that both prevent the goal."""
     sums = Coupled({"elbow": 1.0}, -0.2, 0.2, name="strap")
     model = arm(-0.5, 0.5)
     return poise.solve(model, Reach("hand", model.fk([1.2, 0.9], "hand")[:3, 3]), limits=[sums], restarts=0)
 
 
 def hands(priority: int = 0) -> list[Goal]:
-    """Two hands that are asked for too far apart."""
+    """Return goals of two hands with targets too far apart."""
     return [Reach("hand_l", (0, 3, 1)), Reach("hand_r", (0, -3, 1), priority=priority)]
 
 
 def reach(model: poise.Model, q: list[float]) -> Reach:
-    """A goal where a pose has the hand."""
+    """Return a goal at the position of the hand in a pose."""
     return Reach("hand", model.fk(q, "hand")[:3, 3])
 
 
 def find(solution: poise.Solution, kind: CauseKind | WayOutKind) -> Any:
-    """Return the one cause or way out of a kind; None where there is none."""
+    """Return the only cause or remedy of a kind, or None."""
     found = [part for part in solution.explanation.parts if part.kind is kind]
     assert len(found) < 2, found
     return found[0] if found else None
 
 
 def kinds(solution: poise.Solution) -> list[CauseKind | WayOutKind]:
-    """Return the kinds of all causes and ways out, in order."""
+    """Return the kinds of all causes and remedies, in order."""
     return [part.kind for part in solution.explanation.parts]
 
 
@@ -186,7 +186,7 @@ CASES: dict[str, Callable[[], poise.Solution]] = {
     "a distance": lambda: poise.solve(arm(), Distance("hand", (0, 0, 0), 3.0), [0.2, 0.3], restarts=0),
 }
 
-# Ways out that a small problem does not show, or only by luck: their sentences from records.
+# Remedies that small problems do not show reliably: their sentences are made from records.
 RECORDS = (
     WayOut(WayOutKind.OTHER_SEED, numbers={"seed": 1.0}, tried=True),
     WayOut(WayOutKind.OTHER_SEARCH, tried=True),
@@ -194,12 +194,12 @@ RECORDS = (
 
 
 def tell(name: str) -> str:
-    """Return the words of a case, without what differs from machine to machine."""
+    """Return the text of a case, without parts that differ between machines."""
     return rounded(str(CASES[name]().explanation))
 
 
 def rounded(text: str) -> str:
-    """Return words without times, and without lengths that are rounding."""
+    """Return the text without times, and without lengths that are rounding."""
     return TIME.sub("(... us)", SMALL.sub("... um", text))
 
 
