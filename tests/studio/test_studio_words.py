@@ -24,7 +24,7 @@ def test_every_reason_has_its_section_in_the_failure_gallery():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("target", "section"),
-    [((2.5, 1.6, 0.3), "Unreachable"), ((-0.9, 0.2, -0.8), "Goals in each other's way")],
+    [((2.5, 1.6, 0.3), "Unreachable"), ((-0.9, 0.2, -0.8), "Conflicting goals")],
 )
 def test_a_missed_handle_leads_to_the_page_that_explains_it(target, section):
     puppet = Puppet(poise.load("humanoid"))

@@ -40,13 +40,13 @@ REASONS = (
     ),
     Reason(
         (CauseKind.LIMITS, CauseKind.BROKEN_LIMIT),
-        "Something in the way",
+        "Obstacles",
         "One part stops at another. Go around it, or let parts touch (Solver tab).",
         limit="clearance",
     ),
     Reason(
         (CauseKind.GIVES_WAY, CauseKind.CONFLICT),
-        "Goals in each other's way",
+        "Conflicting goals",
         "Pins come first, then the dragged handle. Click a pinned (blue) handle to release it.",
     ),
     Reason(
