@@ -67,7 +67,7 @@ def test_one_name_is_enough_for_one_role() -> None:
     assert found["knee_r"] == roles["knee_r"]
 
 
-def test_numbered_joints_of_an_arm_are_no_claim() -> None:
+def test_numbered_joints_of_an_arm_do_not_claim_roles() -> None:
     called = {"shoulder_l": "arm_l_1", "elbow_l": "arm_l_2", "hand_l": "arm_l_3"}
     model, roles = name_figure(called)
     found = poise.roles(model)

@@ -26,7 +26,7 @@ SIDES = {
 
 
 @pytest.mark.parametrize("name", SIDES)
-def test_the_surest_word_says_the_side(name: str) -> None:
+def test_the_most_certain_word_gives_the_side(name: str) -> None:
     assert find_side(name) == SIDES[name]
     if "_f" not in name:
         assert split_side(split_words(name))[0] == SIDES[name]

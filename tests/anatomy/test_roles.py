@@ -34,7 +34,7 @@ def mixamo() -> Model:
     return model.with_roles(poise.roles(model))
 
 
-def test_what_is_found_says_how_surely_and_why(mixamo: Model) -> None:
+def test_roles_have_a_certainty_and_evidence(mixamo: Model) -> None:
     found = poise.roles(mixamo)
     assert found.scheme == "Mixamo"
     assert found["hand_l"] == "mixamorig:LeftHand"
@@ -81,7 +81,7 @@ def test_a_frame_comes_before_a_joint_and_a_joint_before_a_role() -> None:
     assert [model.frame(name).name for name in ("b", "a", "head")] == ["b", "b", "d"]
 
 
-def test_an_unknown_frame_is_told_the_roles_too(mixamo: Model) -> None:
+def test_an_unknown_frame_lists_the_roles_too(mixamo: Model) -> None:
     for ask in (lambda: mixamo.frame("hand_left"), lambda: mixamo.fk(mixamo.rest, "hand_left")):
         with pytest.raises(NameNotFound, match="'hand_l'"):
             ask()
@@ -115,7 +115,7 @@ def test_robots_get_their_roles_when_they_are_read(tmp_path: Path) -> None:
     assert any("roles" in note and "shape" in note for note in back.notes)
 
 
-def test_what_is_no_body_is_refused(mixamo: Model) -> None:
+def test_objects_that_are_not_bodies_are_rejected(mixamo: Model) -> None:
     with pytest.raises(InvalidValue, match=r"poise\.load"):
         poise.roles("humanoid")  # type: ignore[arg-type]
     human = poise.load("humanoid")

@@ -100,7 +100,7 @@ def test_turning_the_world_changes_nothing(angle: float, up: str, wrong: bool) -
     agree(turn(model, about, said), roles)
 
 
-def test_names_decide_which_side_is_left_and_the_contradiction_is_said() -> None:
+def test_names_decide_the_sides_and_contradictions_are_reported() -> None:
     model, roles = Maker(Plan()).make()
     swap = {"l": "r", "r": "l"}
     names = {n: n for n in (*model.frames, *(j.name for j in model.joints))}
@@ -114,7 +114,7 @@ def test_names_decide_which_side_is_left_and_the_contradiction_is_said() -> None
     assert any("left" in words and "names were followed" in words for words in found.disagreements)
 
 
-def test_a_body_on_wheels_has_no_legs_and_says_so() -> None:
+def test_a_body_on_wheels_has_no_legs_and_reports_it() -> None:
     found = poise.roles(make_cart())
     assert found.kind == "two arms"
     assert (found["elbow_l"], found["hand_r"]) == ("left_3", "right_4")
@@ -137,7 +137,7 @@ def test_a_clip_shows_a_body_whose_rest_pose_does_not_stand() -> None:
         assert old[found[role]] == role
 
 
-def test_the_fingers_of_a_hand_are_no_arms() -> None:
+def test_the_fingers_of_a_hand_are_not_arms() -> None:
     found = poise.roles(scramble(poise.load("hand"), 0)[0])
     assert not found.kind
     assert not found.found
@@ -194,7 +194,7 @@ def test_a_body_is_a_biped_on_exactly_two_legs(legs: int) -> None:
 
 @pytest.mark.parametrize("waist", [False, True])
 @pytest.mark.parametrize(("joints", "length"), [(4, 0.4), (5, 0.7), (6, 1.0)])
-def test_arms_that_hang_from_a_mast_are_no_legs(joints: int, length: float, waist: bool) -> None:
+def test_arms_that_hang_from_a_mast_are_not_legs(joints: int, length: float, waist: bool) -> None:
     found = poise.roles(make_hanger(joints, 1.2, length, waist))
     assert found.kind == "two arms"
     assert "hand_l" in found

@@ -59,14 +59,14 @@ def test_a_stool_stands_on_all_of_its_legs(legs: int, pairs: int) -> None:
     assert stance.arms is None
 
 
-def test_wheels_are_no_legs() -> None:
+def test_wheels_are_not_legs() -> None:
     _, _, stance = stand(make_cart())
     assert not stance.legs
     assert stance.arms is not None
     assert len(stance.wheels) == 2
 
 
-def test_arms_from_a_mast_are_no_legs() -> None:
+def test_arms_from_a_mast_are_not_legs() -> None:
     _, _, stance = stand(make_hanger())
     assert not stance.legs
     assert stance.arms is not None
@@ -141,7 +141,7 @@ def test_the_ankle_is_where_the_shin_ends() -> None:
     assert ankles == {tuple(model.fk(model.rest, roles[f"foot_{side}"])[:3, 3]) for side in "lr"}
 
 
-def test_a_body_that_nothing_tells_faces_by_convention() -> None:
+def test_a_body_without_evidence_faces_by_convention() -> None:
     found = face(make_stool(2))
     assert found.certainty < 1.0
     assert abs(found.forward @ UP) < 1e-9

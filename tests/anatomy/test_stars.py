@@ -16,14 +16,14 @@ from stools import make_star, make_stool
 @pytest.mark.parametrize("free", [False, True])
 @pytest.mark.parametrize("up", "xyz")
 @pytest.mark.parametrize("turn", [0.0, 0.3, 0.5 * np.pi])
-def test_a_star_with_five_arms_is_no_biped_whichever_way_is_up(turn: float, up: str, free: bool) -> None:
+def test_a_star_with_five_arms_is_not_a_biped_whichever_way_is_up(turn: float, up: str, free: bool) -> None:
     found = poise.roles(make_star(5, turn=turn, up=up, free=free))
     assert found.kind in ("", "many legs")  # stood on an edge it has three limbs on the ground
     assert "head" not in found
 
 
 @pytest.mark.parametrize("arms", [3, 4, 6, 7])
-def test_a_star_that_lies_flat_is_no_biped(arms: int) -> None:
+def test_a_star_that_lies_flat_is_not_a_biped(arms: int) -> None:
     assert poise.roles(make_star(arms)).kind != "biped"
 
 

@@ -36,7 +36,7 @@ def test_a_right_answer_is_right_on_any_arm(number: int, seed: int) -> None:
 
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
 @pytest.mark.parametrize(("number", "right", "wrong", "said"), SLIPS)
-def test_a_slip_is_told_in_words(number: int, right: str, wrong: str, said: str) -> None:
+def test_a_mistake_is_described_in_words(number: int, right: str, wrong: str, said: str) -> None:
     assert right in ANSWERS[number]
     told = EXERCISES[number].judge(read_function(number, ANSWERS[number].replace(right, wrong, 1)))
     assert told is not None
@@ -44,7 +44,7 @@ def test_a_slip_is_told_in_words(number: int, right: str, wrong: str, said: str)
 
 
 @pytest.mark.parametrize("number", EXERCISES)
-def test_words_for_slips_are_told_apart(number: int) -> None:
+def test_mistakes_have_distinct_messages(number: int) -> None:
     """No two known slips of a question have the same answer, and none is the right one."""
     for ask, joints in EXERCISES[number].asks:
         trial = ask(np.random.default_rng(3), joints)

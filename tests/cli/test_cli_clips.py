@@ -59,7 +59,7 @@ def text(tmp_path_factory):
     ],
     ids=["not a number", "ragged", "no rate", "no frame", "empty"],
 )
-def test_damaged_clips_are_refused_by_name(tmp_path, text, verb, spoil, named):
+def test_damaged_clips_are_rejected_by_name(tmp_path, text, verb, spoil, named):
     path, out = tmp_path / "walk.bvh", tmp_path / "out.bvh"
     path.write_text(spoil(text))
     done = typed(verb, path, *(["-o", out] if verb == "lock" else []))
@@ -90,7 +90,7 @@ def test_a_clip_without_contacts_stays_as_it_is(tmp_path):
     assert np.array_equal(poise.load_motion(tmp_path / "out.npz", model=walk.model).q, q)
 
 
-def test_a_body_without_feet_is_told_so(tmp_path):
+def test_a_body_without_feet_is_reported(tmp_path):
     arm = poise.load("panda")
     poise.save(poise.Motion(arm, np.tile(arm.rest, (5, 1)), 30.0), tmp_path / "arm.npz")
     done = typed("lock", tmp_path / "arm.npz", "--model", "panda", "-o", tmp_path / "out.npz")
@@ -118,7 +118,7 @@ def test_a_body_without_feet_is_told_so(tmp_path):
         (b"\xff\xfe\x00", "is not a table of text"),
     ],
 )
-def test_paths_that_are_none_are_refused_with_the_line(tmp_path, content, named):
+def test_invalid_paths_are_rejected_with_the_line(tmp_path, content, named):
     path, out = tmp_path / "path.csv", tmp_path / "q.csv"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     done = typed("track", "panda", path, "--frame", TCP, "-o", out)
@@ -146,7 +146,7 @@ def test_few_rows_and_other_columns_are_read(tmp_path, content, mode):
         (["--mode", "fast"], "mode is 'fast'"),
     ],
 )
-def test_options_that_are_none_are_refused_by_name(tmp_path, words, named):
+def test_unknown_options_are_rejected_by_name(tmp_path, words, named):
     (tmp_path / "path.csv").write_text(f"x,y,z\n{POINT}")
     done = typed("track", "panda", tmp_path / "path.csv", "--frame", TCP, "-o", tmp_path / "q.csv", *words)
     assert (done.exit_code, (tmp_path / "q.csv").exists()) == (2, False)
@@ -154,7 +154,7 @@ def test_options_that_are_none_are_refused_by_name(tmp_path, words, named):
 
 
 @pytest.mark.parametrize(("out", "named"), [("q.xyz", "cannot be saved as .xyz"), ("none/q.csv", "there is no folder")])
-def test_a_file_that_cannot_be_written_is_refused_before_the_work(tmp_path, monkeypatch, out, named):
+def test_a_file_that_cannot_be_written_is_rejected_before_the_work(tmp_path, monkeypatch, out, named):
     monkeypatch.setattr("poise.motion.track", lambda *_, **__: pytest.fail("it worked before it looked"))
     monkeypatch.setattr("poise.motion.lock", lambda *_, **__: pytest.fail("it worked before it looked"))
     (tmp_path / "path.csv").write_text(f"x,y,z\n{POINT}")

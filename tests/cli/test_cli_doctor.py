@@ -50,7 +50,7 @@ def test_versions_and_levels_are_those_in_use() -> None:
     assert told["level"] in told["levels"]
 
 
-def test_every_extra_of_the_project_is_told_with_its_packages() -> None:
+def test_every_extra_is_reported_with_its_packages() -> None:
     extras = PROJECT["optional-dependencies"]
     assert set(doctor.PURPOSES) == set(extras) - NOT_USERS
     for name, told in facts()["extras"].items():

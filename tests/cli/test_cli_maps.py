@@ -49,7 +49,7 @@ def test_map_writes_what_reach_map_says(tmp_path: Path) -> None:
         (("map", "nobody", "--out", "map.npz"), "nobody"),
     ],
 )
-def test_map_refuses_misuse_in_a_line_and_exits_with_2(
+def test_map_rejects_misuse_in_a_line_and_exits_with_2(
     words: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

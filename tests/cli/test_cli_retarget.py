@@ -24,7 +24,7 @@ def run(*words):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["clip", "online"])
-def test_a_motion_is_carried_over_with_a_page_beside_it(walk, tmp_path, mode):
+def test_a_motion_is_retargeted_with_a_page_of_both_bodies(walk, tmp_path, mode):
     out = run(walk, "humanoid", "-o", tmp_path / "walk.csv", "--style", "unitree", "--page", "--mode", mode)
     assert out.exit_code == 0, out.output
     assert "knee_l" in out.output

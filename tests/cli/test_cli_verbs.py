@@ -39,7 +39,7 @@ def test_every_verb_has_examples_in_its_help(verb: str) -> None:
     assert f"poise {verb}" in shown.output.split("Examples:")[1]
 
 
-def test_the_version_is_said() -> None:
+def test_the_version_is_printed() -> None:
     assert typed("--version").output == f"poise {poise.__version__}\n"
 
 
@@ -163,7 +163,7 @@ def test_a_written_pose_is_a_start(tmp_path: Path) -> None:
         (("humanoid", "--reach", "hand_l", *BALL, "--out", "pose.docx"), ".docx"),
     ],
 )
-def test_solve_refuses_misuse_in_a_line_and_exits_with_2(words: tuple[str, ...], said: str) -> None:
+def test_solve_rejects_misuse_in_a_line_and_exits_with_2(words: tuple[str, ...], said: str) -> None:
     shown = typed("solve", *words)
     assert shown.exit_code == 2
     assert said in shown.stderr
@@ -210,7 +210,7 @@ def test_bench_keeps_and_compares(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_bench_refuses_what_it_cannot_read(tmp_path: Path) -> None:
+def test_bench_rejects_what_it_cannot_read(tmp_path: Path) -> None:
     (tmp_path / "empty.json").write_text("[]")
     assert typed("bench", "--compare", str(tmp_path / "empty.json")).exit_code == 2
     assert typed("bench", "--compare", str(tmp_path / "none.json")).exit_code == 2

@@ -54,7 +54,7 @@ def test_an_arm_reaches(solver: BatchSolver, count: int, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 500, 20_000])
-def test_double_finishes_what_float_cannot_tell(count: int) -> None:
+def test_double_refines_beyond_the_precision_of_float(count: int) -> None:
     model, tool, targets = arm(count)
     fine = BatchSolver(model, Reach(tool, np.eye(4), tolerance=(1e-10, 1e-10)), dtype="float64")
     batch = fine.solve(cp.asarray(targets))
@@ -131,7 +131,7 @@ def test_jax(solver: BatchSolver) -> None:
     assert bool(batch.reached.all())
 
 
-def test_out_and_refusals(solver: BatchSolver) -> None:
+def test_out_and_errors(solver: BatchSolver) -> None:
     model, tool, targets = arm(100)
     device = cp.asarray(targets)
     q = cp.zeros((100, 7), cp.float32)

@@ -150,7 +150,7 @@ BAD: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("arrays", BAD.values(), ids=BAD)
-def test_bad_files_are_refused(tmp_path: Path, arrays: dict[str, Any]) -> None:
+def test_bad_files_are_rejected(tmp_path: Path, arrays: dict[str, Any]) -> None:
     with pytest.raises(FormatError) as caught:
         load(tmp_path, **({"poses": smpl()} | arrays))
     assert caught.value.path.endswith("walk_poses.npz")

@@ -60,7 +60,7 @@ def test_a_pose_is_written_as_the_studio_does(tmp_path: Path) -> None:
     assert (pose_from_json(HUMAN, text).q == pose.q).all()
 
 
-def test_what_json_does_not_hold_is_refused(tmp_path: Path) -> None:
+def test_values_that_json_cannot_store_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"cannot be saved as \.json"):
         poise.save(poise.Motion(HUMAN, np.tile(HUMAN.rest, (3, 1)), fps=30), tmp_path / "x.json")
     assert not list(tmp_path.iterdir())

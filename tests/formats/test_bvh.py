@@ -257,7 +257,7 @@ def test_scale_multiplies_lengths_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("height", "words"), [(1.75, "metres"), (176, "centimetres"), (1720, "milli"), (31, "CMU")])
-def test_auto_scale_guesses_and_says_so(tmp_path: Path, height: float, words: str) -> None:
+def test_auto_scale_guesses_and_reports_it(tmp_path: Path, height: float, words: str) -> None:
     head = Bone("Head", (0.0, 0.4 * height, 0.0), ROTATIONS, end=(0.0, 0.1 * height, 0.0))
     foot = Bone("LeftFoot", (0.0, -0.5 * height, 0.0), ROTATIONS)
     root = Bone("Hips", (0.0, 0.0, 0.0), ROOT6, [head, foot])

@@ -165,7 +165,7 @@ BAD: dict[str, tuple[str | bytes, int | None, str]] = {
 
 
 @pytest.mark.parametrize(("text", "line", "fragment"), BAD.values(), ids=BAD)
-def test_refused_with_path_and_line(text: str | bytes, line: int | None, fragment: str) -> None:
+def test_rejected_with_path_and_line(text: str | bytes, line: int | None, fragment: str) -> None:
     with within(2.0), pytest.raises(FormatError) as caught:
         read(text)
     assert fragment in str(caught.value)
@@ -181,14 +181,14 @@ def test_the_good_one_is_read() -> None:
     read(GOOD)
 
 
-def test_every_truncation_is_refused() -> None:
+def test_every_truncation_is_rejected() -> None:
     """Cut anywhere but at the very end (or in its last number), a file has no motion to give."""
     for cut in range(len(GOOD) - 2):
         with pytest.raises(FormatError):
             read(GOOD[:cut])
 
 
-def test_load_refuses_a_bad_motion_too(tmp_path: Path) -> None:
+def test_load_rejects_a_bad_motion_too(tmp_path: Path) -> None:
     import poise
 
     path = tmp_path / "clip.bvh"
@@ -198,7 +198,7 @@ def test_load_refuses_a_bad_motion_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_hundred_thousand_joints_are_refused_in_time() -> None:
+def test_a_hundred_thousand_joints_are_rejected_in_time() -> None:
     one = "JOINT j{}\n{{\nOFFSET 0 1 0\nCHANNELS 1 Xrotation\n}}\n"
     text = "HIERARCHY\nROOT r\n{\nOFFSET 0 0 0\n" + "".join(one.format(i) for i in range(100_000)) + "}\n"
     with within(3.0), pytest.raises(FormatError, match="more than 10000 joints"):

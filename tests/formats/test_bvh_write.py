@@ -52,7 +52,9 @@ def test_any_model_moves_as_it_did(tmp_path_factory: pytest.TempPathFactory, mod
 @pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(root=random_bodies(), seed=st.integers(0, 1000))
-def test_what_was_bvh_is_bvh_again(tmp_path_factory: pytest.TempPathFactory, root: Bone, seed: int) -> None:
+def test_a_body_from_bvh_is_written_as_the_same_bvh(
+    tmp_path_factory: pytest.TempPathFactory, root: Bone, seed: int
+) -> None:
     """The same joints with the same kinds and channels, and the same numbers to 1e-6 degrees."""
     folder = tmp_path_factory.mktemp("bvh")
     path = write(folder, text_of(root, rows_for(root, 3, seed)))
@@ -149,7 +151,7 @@ def test_rates_come_back(tmp_path: Path, fps: float) -> None:
 
 
 @pytest.mark.parametrize("name", ["two\nlines", " ahead", "behind ", "brace {", "a { b", "tab\tbell\x07", "\x00"])
-def test_names_that_would_be_lost_are_refused(tmp_path: Path, name: str) -> None:
+def test_names_that_would_be_lost_are_rejected(tmp_path: Path, name: str) -> None:
     model = poise.ModelBuilder("m").add_joint(name, None, "revolute").build()
     path = tmp_path / "a.bvh"
     with pytest.raises(FormatError, match="cannot be named so in BVH") as caught:
@@ -182,7 +184,7 @@ def test_other_programs_get_three_rotations_or_none(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_cannot_be_is_refused(tmp_path: Path) -> None:
+def test_invalid_values_are_rejected(tmp_path: Path) -> None:
     model = poise.load("planar2")
     with pytest.raises(FormatError, match="without frames"):
         poise.save(poise.Motion(model, np.zeros((0, model.nq))), tmp_path / "a.bvh")

@@ -137,7 +137,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_refused(name: str, tmp_path: Path) -> None:
+def test_rejected(name: str, tmp_path: Path) -> None:
     path = tmp_path / "arm.csv"
     path.write_text(BAD[name], encoding="utf-8")
     with warnings.catch_warnings():

@@ -99,7 +99,7 @@ def test_arguments_that_xacro_wants_are_named(tmp_path: Path) -> None:
         load(tmp_path, f'{HEAD}<link name="hand_$(arg side)"/></robot>', "arm.xacro")
 
 
-def test_a_file_of_macros_says_so(tmp_path: Path) -> None:
+def test_a_file_of_macros_reports_it(tmp_path: Path) -> None:
     macro = '<xacro:macro name="m" params="x"><link name="${x}"/></xacro:macro>'
     with pytest.raises(FormatError, match="load the file that calls them"):
         load(tmp_path, f"{HEAD}{macro}</robot>", "arm.xacro")
@@ -122,7 +122,7 @@ def test_the_rest_and_the_poses_of_ball_joints_come_back_as_angles(tmp_path: Pat
         np.testing.assert_allclose(back.fk(back.poses["up"], frame), model.fk(model.poses["up"], frame), atol=1e-14)
 
 
-def test_names_that_differ_by_blanks_alone_are_refused(tmp_path: Path) -> None:
+def test_names_that_differ_by_blanks_alone_are_rejected(tmp_path: Path) -> None:
     builder = poise.ModelBuilder("arm")
     builder.add_joint("a", None, "revolute")
     builder.add_frame(" a", "a")
@@ -132,7 +132,7 @@ def test_names_that_differ_by_blanks_alone_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["urdf", "glb"])
-def test_lengths_that_are_no_metres_are_told_of_and_kept(suffix: str, tmp_path: Path) -> None:
+def test_lengths_not_in_metres_are_reported_and_kept(suffix: str, tmp_path: Path) -> None:
     builder = poise.ModelBuilder("arm")
     builder.units = "cm"
     builder.add_joint("a", None, "free" if suffix == "urdf" else "ball")
@@ -165,7 +165,7 @@ def test_a_packed_file_gives_its_body_and_says_how_to_unpack_its_clips(tmp_path:
         poise.load_motion(tmp_path / "a.glb")
 
 
-def test_what_a_vrm_states_is_told_apart_from_what_names_suggest(tmp_path: Path) -> None:
+def test_roles_of_a_vrm_are_distinguished_from_roles_by_name(tmp_path: Path) -> None:
     file = arm()
     humanoid = {"humanBones": {"hips": {"node": 1}, "leftHand": {"node": 3}}}
     file.json["extensions"] = {"VRMC_vrm_animation": {"specVersion": "1.0", "humanoid": humanoid}}
@@ -174,7 +174,7 @@ def test_what_a_vrm_states_is_told_apart_from_what_names_suggest(tmp_path: Path)
     assert "roles: 3 stated by the file itself" in model.notes  # a hand bone is wrist and hand
 
 
-def test_several_scenes_are_told_of(tmp_path: Path) -> None:
+def test_several_scenes_are_reported(tmp_path: Path) -> None:
     file = arm()
     file.json["scenes"] = [{"nodes": [0]}, {"nodes": []}]
     assert "2 scenes: the nodes of all of them were read" in poise.load(file.glb(tmp_path / "a.glb")).notes

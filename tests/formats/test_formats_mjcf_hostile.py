@@ -131,7 +131,7 @@ def test_includes_that_include_each_other(tmp_path: Path, name: str) -> None:
         poise.load(tmp_path / f"{name}.xml")
 
 
-def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
+def test_a_link_out_of_the_folder_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "robot").mkdir()
     (tmp_path / "secret.xml").write_text("<mujoco><body/></mujoco>")
     (tmp_path / "robot" / "in.xml").symlink_to(tmp_path / "secret.xml")
@@ -255,7 +255,7 @@ def test_a_bad_mesh_costs_its_mass_only(tmp_path: Path, capfd: pytest.CaptureFix
     assert capfd.readouterr() == ("", "")
 
 
-def test_missing_mujoco_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_mujoco_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
     monkeypatch.setitem(sys.modules, "mujoco", None)
@@ -264,7 +264,7 @@ def test_missing_mujoco_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         poise.load(tmp_path / "model.xml")
 
 
-def test_the_compiler_may_break_down_and_is_there_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_crashed_compiler_is_restarted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     good = tmp_path / "good.xml"
     good.write_text(mjcf(BODY))
     assert poise.load(good).nq == 1

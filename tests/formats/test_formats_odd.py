@@ -70,7 +70,7 @@ def test_the_unit_of_a_person_is_stated(scale: float, unit: str, word: str, tmp_
     assert poise.load(tmp_path / "a.bvh", scale="auto").units == "m"
 
 
-def test_what_is_no_person_says_that_there_is_no_unit(tmp_path: Path) -> None:
+def test_a_body_unlike_a_person_has_no_known_unit(tmp_path: Path) -> None:
     text = "HIERARCHY\nROOT a\n{\nOFFSET 0 0 0\nCHANNELS 0\n}\nMOTION\nFrames: 1\nFrame Time: 1\n"
     model = poise.load(written(tmp_path, "a.bvh", text))
     assert model.units == "m"
@@ -98,7 +98,7 @@ def gltf(folder: Path, **more: Any) -> Path:
     return written(folder, "a.gltf", json.dumps(root))
 
 
-def test_an_extension_that_nobody_knows_is_told(tmp_path: Path) -> None:
+def test_an_unknown_extension_is_reported(tmp_path: Path) -> None:
     with pytest.warns(FormatWarning, match="ACME_bones: the file needs this extension"):
         poise.load(gltf(tmp_path, extensionsRequired=["ACME_bones"]))
     poise.load(gltf(tmp_path, extensionsRequired=["KHR_draco_mesh_compression", "KHR_texture_transform"]))
@@ -112,7 +112,7 @@ def test_the_unit_of_a_gltf_is_stated(tmp_path: Path) -> None:
     assert any("170 units large, as in centimetres" in note for note in tall.notes)
 
 
-def test_an_endless_name_is_refused(tmp_path: Path) -> None:
+def test_an_endless_name_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"nodes\[0\].name has 1000000 letters"):
         poise.load(gltf(tmp_path, nodes=[{"name": "x" * 1_000_000}]))
 
@@ -160,7 +160,7 @@ def test_a_column_twice_among_many_is_found_in_time(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("read", [poise.load, poise.load_motion])
 @pytest.mark.parametrize("filler", ["\n", "\r", " ", "\r\n"])
-def test_endless_nothing_is_refused_in_time(read: Any, filler: str, tmp_path: Path) -> None:
+def test_endless_nothing_is_rejected_in_time(read: Any, filler: str, tmp_path: Path) -> None:
     path = written(tmp_path, "a.csv", "time,a,alpha,d\n" + filler * 20_000_000)
     with within(20), pytest.raises(FormatError):
         read(path)

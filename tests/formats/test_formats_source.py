@@ -18,7 +18,7 @@ from poise.formats.xml import find_root_tag, parse_xml
 NOWHERE = Source("file.txt", b"")
 
 
-def test_large_files_are_refused_unread(tmp_path: Path) -> None:
+def test_large_files_are_rejected_unread(tmp_path: Path) -> None:
     path = tmp_path / "large.urdf"
     with path.open("wb") as stream:
         stream.truncate(1 << 40)  # a hole, which costs no disk
@@ -27,7 +27,7 @@ def test_large_files_are_refused_unread(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names here")
-def test_pipes_are_refused_unopened(tmp_path: Path) -> None:
+def test_pipes_are_rejected_unopened(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.urdf")
     with pytest.raises(FormatError, match="not a plain file"):
         poise.load(tmp_path / "pipe.urdf")

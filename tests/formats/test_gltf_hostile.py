@@ -137,7 +137,7 @@ REFUSED: dict[str, tuple[Change, str]] = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_refused_by_the_element(tmp_path: Path, case: str) -> None:
+def test_rejected_by_the_element(tmp_path: Path, case: str) -> None:
     change, words = REFUSED[case]
     file = character()
     root = json.loads(json.dumps(file.with_buffer(None)))
@@ -181,7 +181,7 @@ def test_a_file_that_is_cut_short(tmp_path: Path, cut: int) -> None:
     ],
     ids=range(18),
 )
-def test_what_is_no_gltf(tmp_path: Path, data: bytes, words: str) -> None:
+def test_files_that_are_not_gltf(tmp_path: Path, data: bytes, words: str) -> None:
     (tmp_path / "a.gltf").write_bytes(data)
     with pytest.raises(FormatError, match=words):
         poise.load(tmp_path / "a.gltf")
@@ -305,7 +305,7 @@ ODD: dict[str, tuple[Change, str]] = {
 
 
 @pytest.mark.parametrize("case", ODD)
-def test_what_is_merely_odd_is_read_and_told(tmp_path: Path, case: str) -> None:
+def test_unusual_files_are_read_with_a_warning(tmp_path: Path, case: str) -> None:
     change, words = ODD[case]
     file = character()
     root = json.loads(json.dumps(file.with_buffer(None)))

@@ -171,7 +171,7 @@ HOSTILE: dict[str, tuple[Callable[[File], None], str]] = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_mesh_that_cannot_be_is_named_and_the_body_is_loaded_all_the_same(name: str, tmp_path: Path) -> None:
+def test_an_invalid_mesh_is_reported_and_the_body_is_loaded(name: str, tmp_path: Path) -> None:
     file, *_ = made.strip(texture=RED)
     change, word = HOSTILE[name]
     change(file)
@@ -195,7 +195,7 @@ def test_a_texture_that_cannot_be_had_leaves_the_mesh(
     assert any(word in note for note in look.notes), look.notes
 
 
-def test_a_file_that_is_gone_is_told_of(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(tmp_path: Path) -> None:
     file, *_ = made.strip()
     path = file.glb(tmp_path / "strip.glb")
     model = poise.load(path)

@@ -111,7 +111,7 @@ def test_filters() -> None:
     st.binary(max_size=200), st.integers(0, 70), st.integers(0, 68), st.sampled_from(["NONE", "QUATERNION", "COLOR"])
 )
 @settings(max_examples=300)
-def test_any_bytes_are_elements_or_refused(data: bytes, count: int, stride: int, name: str) -> None:
+def test_any_bytes_are_elements_or_rejected(data: bytes, count: int, stride: int, name: str) -> None:
     for head in (b"", b"\xa0", b"\xa1"):
         try:
             assert len(unpack(head + data, count, stride, name)) == count * stride
@@ -193,7 +193,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_what_is_packed_badly_is_refused(tmp_path: Path, name: str) -> None:
+def test_bad_compression_is_rejected(tmp_path: Path, name: str) -> None:
     change, words = BAD[name]
     _, file = packed_arm("EXT_meshopt_compression")
     file.json["bufferViews"][-1]["extensions"]["EXT_meshopt_compression"].update(change)

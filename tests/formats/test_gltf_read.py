@@ -89,7 +89,7 @@ def test_an_armature_in_centimetres_is_read_in_metres(tmp_path: Path) -> None:
     assert model.joint("lower").offset.translation == pytest.approx([0, 0.004, 0.001])
 
 
-def test_an_uneven_scale_is_exact_in_the_files_pose_and_told(tmp_path: Path) -> None:
+def test_an_uneven_scale_is_exact_in_the_files_pose_and_reported(tmp_path: Path) -> None:
     file = arm(scale=[1.0, 2.0, 0.5])
     file.skin([1, 2, 3, 4])
     with pytest.warns(FormatWarning, match="non-uniform scale"):

@@ -117,7 +117,7 @@ def test_the_bytes_of_a_glb_are_added_to(tmp_path: Path) -> None:
     assert new.endswith(b"OWN\0mine")
 
 
-def test_images_beside_a_file_come_along(tmp_path: Path) -> None:
+def test_images_next_to_a_file_come_along(tmp_path: Path) -> None:
     file = character()
     file.json["images"] = [{"uri": "skin%20a.png"}, {"uri": "data:image/png;base64,AAAA"}]
     (tmp_path / "skin a.png").write_bytes(b"\x89PNG....")
@@ -246,7 +246,7 @@ def test_any_body_is_written_as_a_bare_skeleton(tmp_path: Path, name: str, suffi
     assert {joint.name for joint in still.joints} == moving
 
 
-def test_what_gltf_cannot_hold_is_told(tmp_path: Path) -> None:
+def test_values_that_gltf_cannot_store_are_reported(tmp_path: Path) -> None:
     with pytest.warns(FormatWarning, match=r"ranges.*masses") as caught:
         poise.save(poise.load("humanoid"), tmp_path / "a.glb")
     assert caught[0].filename == __file__
@@ -269,7 +269,7 @@ def test_a_solution_and_a_motion_that_stands_still(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------------------ refusals
 
 
-def test_another_body_is_refused(tmp_path: Path) -> None:
+def test_another_body_is_rejected(tmp_path: Path) -> None:
     path = character().glb(tmp_path / "a.glb")
     other = arm(scale=[2, 2, 2])
     other.json["nodes"][3]["translation"] = [0, 5, 0]
@@ -282,7 +282,7 @@ def test_another_body_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "b.glb").exists()
 
 
-def test_a_characters_file_that_is_gone_is_asked_for(tmp_path: Path) -> None:
+def test_a_missing_character_file_is_requested(tmp_path: Path) -> None:
     path = character().glb(tmp_path / "a.glb")
     model = poise.load(path)
     path.unlink()

@@ -113,7 +113,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_meshes_are_refused_by_name(name: str, tmp_path: Path) -> None:
+def test_hostile_meshes_are_rejected_by_name(name: str, tmp_path: Path) -> None:
     data, word = HOSTILE[name]
     with pytest.raises(FormatError, match=word) as found:
         made.read_patches(written(tmp_path, name, data))
@@ -121,7 +121,7 @@ def test_hostile_meshes_are_refused_by_name(name: str, tmp_path: Path) -> None:
 
 
 @given(st.sampled_from(sorted(FILES)), st.data())
-def test_whatever_happens_to_a_mesh_it_is_read_or_refused(name: str, data: st.DataObject) -> None:
+def test_whatever_happens_to_a_mesh_it_is_read_or_rejected(name: str, data: st.DataObject) -> None:
     import tempfile
 
     whole_file = bytearray(FILES[name])

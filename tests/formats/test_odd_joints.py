@@ -41,7 +41,7 @@ def test_json_takes_the_options_of_load(tmp_path):
     assert poise.load(path, base="free").nv == STAGE.nv + 6
 
 
-def test_a_pose_is_no_body(tmp_path):
+def test_a_pose_is_not_a_body(tmp_path):
     path = poise.save(poise.Pose(STAGE, STAGE.rest), tmp_path / "pose.json")
     with pytest.raises(FormatError, match="no body"):
         poise.load(path)
@@ -56,7 +56,7 @@ def test_tables_carry_the_body_along(suffix, tmp_path):
 
 
 @pytest.mark.parametrize("suffix", [".urdf", ".bvh", ".glb", ".gltf"])
-def test_other_formats_refuse_the_body_by_the_joints_name(suffix, tmp_path):
+def test_other_formats_reject_the_body_by_the_joints_name(suffix, tmp_path):
     with pytest.raises(FormatError, match=r"joint 'carriage' is a path joint, which .* cannot hold.*\.json"):
         poise.save(STAGE, tmp_path / f"body{suffix}")
     assert not list(tmp_path.iterdir())

@@ -77,7 +77,7 @@ def test_pictures_and_pages_show_it(suffix: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("suffix", ["obj", "dae"])
 @pytest.mark.parametrize("image", ["../images/squares.png", "file:///home/maker/squares.png", "C:\\maker\\squares.png"])
-def test_an_image_is_found_where_its_maker_had_it_or_beside_the_mesh(suffix: str, image: str, tmp_path: Path) -> None:
+def test_an_image_is_found_where_its_maker_had_it_or_next_to_the_mesh(suffix: str, image: str, tmp_path: Path) -> None:
     folder = made.painted_folder(tmp_path / "meshes")
     if image.startswith(".."):
         (tmp_path / "images").mkdir()

@@ -64,7 +64,7 @@ def test_the_file_is_found_from_any_folder(tmp_path, monkeypatch) -> None:
     assert {piece.frame for piece in find_look(model).pieces} == {"base", "upper", "lower"}
 
 
-def test_what_is_missing_is_told_once_with_where_it_was_looked_for(tmp_path: Path) -> None:
+def test_missing_meshes_are_reported_once_with_the_searched_paths(tmp_path: Path) -> None:
     look = find_look(poise.load(made.robot(tmp_path)))
     (note,) = look.notes
     for word in ("hand_description", "hand.glb", str(tmp_path), "ROS_PACKAGE_PATH", "package_path"):
@@ -172,7 +172,7 @@ def test_package_path_must_be_a_list_of_folders(tmp_path: Path) -> None:
         poise.load(path, package_path=[tmp_path / "nowhere"])
 
 
-def test_a_look_is_no_part_of_what_a_body_is(tmp_path: Path) -> None:
+def test_the_look_is_not_part_of_model_equality(tmp_path: Path) -> None:
     path = made.robot(tmp_path)
     one, two = poise.load(path), poise.load(path, package_path=[tmp_path / "elsewhere"])
     assert one == two

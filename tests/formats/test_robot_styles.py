@@ -58,7 +58,7 @@ def test_the_quaternion_of_a_row_has_its_real_part_last(tmp_path):
     np.testing.assert_allclose(back.q[0, :7], [1.0, 2.0, 3.0, np.cos(0.5), 0.0, 0.0, np.sin(0.5)], atol=1e-12)
 
 
-def test_gmr_tells_the_rate_and_unitree_is_said_to_tell_none(tmp_path):
+def test_gmr_has_a_frame_rate_and_unitree_has_none(tmp_path):
     model = make_machine()
     motion = sway(model, fps=50.0)
     assert poise.load_motion(poise.save(motion, tmp_path / "a.npz", style="gmr"), model=model).fps == 50.0
@@ -67,7 +67,7 @@ def test_gmr_tells_the_rate_and_unitree_is_said_to_tell_none(tmp_path):
 
 
 @pytest.mark.parametrize(("style", "file"), [("unitree", "a.csv"), ("gmr", "a.npz")])
-def test_rows_without_names_are_refused_without_a_body_and_for_another_one(style, file, tmp_path):
+def test_rows_without_names_are_rejected_without_a_body_and_for_another_one(style, file, tmp_path):
     model = make_machine()
     path = poise.save(sway(model), tmp_path / file, style=style)
     with pytest.raises(FormatError, match=rf"has {model.nq} numbers a frame and no names.*model=model"):
@@ -117,7 +117,7 @@ def test_what_else_stands_in_a_file_of_gmr_is_not_looked_at(tmp_path):
         np.testing.assert_allclose(place_all(back), place_all(motion), atol=2e-8)
 
 
-def test_a_body_that_stands_still_is_told_to_move_freely(tmp_path):
+def test_a_body_with_a_fixed_base_is_rejected_with_advice(tmp_path):
     motion = sway(make_machine())
     path = poise.save(motion, tmp_path / "walk.csv", style="unitree")
     rows = np.loadtxt(path, delimiter=",")[:, : 7 + poise.load("ur5e").nq]

@@ -142,7 +142,7 @@ def test_a_model_in_words_is_the_same_model() -> None:
         ('"up": "z"', '"up": null'),
     ],
 )
-def test_words_that_make_no_model_are_refused(old: str, new: str) -> None:
+def test_words_that_make_no_model_are_rejected(old: str, new: str) -> None:
     text = dump_model(poise.ModelBuilder("m").add_joint("j", None, "revolute").build())
     assert old in text
     with pytest.raises(FormatError, match="description of the model"):
@@ -218,7 +218,7 @@ BAD_CSV = {
 
 
 @pytest.mark.parametrize(("text", "fragment"), BAD_CSV.values(), ids=BAD_CSV)
-def test_bad_csv_is_refused(tmp_path: Path, text: str, fragment: str) -> None:
+def test_bad_csv_is_rejected(tmp_path: Path, text: str, fragment: str) -> None:
     with pytest.raises(FormatError) as caught:
         other(tmp_path, text)
     assert fragment in str(caught.value)

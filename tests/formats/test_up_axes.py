@@ -75,7 +75,7 @@ def test_points_of_a_mesh_are_read_as_it_is_drawn(meant: bool, use: str, tmp_pat
     np.testing.assert_allclose([points.min(axis=0), points.max(axis=0)], box_of("Y_UP", meant), atol=1e-5)
 
 
-def test_files_that_tell_nothing_are_left_alone(tmp_path: Path) -> None:
+def test_files_without_evidence_are_unchanged(tmp_path: Path) -> None:
     (tmp_path / "box.dae").write_bytes(made.dae().replace(b"Z_UP", b"Y_UP"))
     path = tmp_path / "box.urdf"
     seen = '<visual><geometry><mesh filename="box.dae"/></geometry></visual>'

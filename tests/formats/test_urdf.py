@@ -185,7 +185,7 @@ def test_the_name_may_be_odd(name: str, tmp_path: Path) -> None:
     assert load(tmp_path, robot("<!-- <mujoco/> -->" + L + J1 + J2), name).nv == 2
 
 
-def test_what_is_no_file(tmp_path: Path) -> None:
+def test_paths_that_are_not_files(tmp_path: Path) -> None:
     (tmp_path / "panda.urdf").write_text(one())
     for path in (tmp_path / "pandas.urdf", tmp_path / "none" / "x.urdf", tmp_path, "/dev/null/x.urdf", "a\0b.urdf"):
         with pytest.raises(FormatError):
@@ -361,7 +361,7 @@ def test_a_humanoid_loads_in_thirty_milliseconds(tmp_path: Path) -> None:
     assert min(times) < 0.030
 
 
-def test_saving_refuses_and_leaves_nothing(tmp_path: Path) -> None:
+def test_saving_rejects_and_leaves_nothing(tmp_path: Path) -> None:
     builder = poise.ModelBuilder("bad\x01name")
     builder.add_frame("a")
     target = tmp_path / "out.urdf"

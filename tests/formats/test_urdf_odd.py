@@ -22,7 +22,7 @@ def written(folder: Path, content: str | bytes, name: str = "robot.urdf") -> Pat
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_refused(name: str, tmp_path: Path) -> None:
+def test_rejected(name: str, tmp_path: Path) -> None:
     content, word = REFUSED[name]
     path = written(tmp_path, content)
     with within(SECONDS), pytest.raises(FormatError) as caught:
@@ -101,7 +101,7 @@ def test_errors_have_their_line(tmp_path: Path) -> None:
     assert f"robot.urdf:{caught.value.line}: joint 'j1'" in str(caught.value)
 
 
-def test_a_loop_is_told_by_its_joints(tmp_path: Path) -> None:
+def test_a_loop_is_reported_with_its_joints(tmp_path: Path) -> None:
     turn = '<joint name="{}" type="continuous"><parent link="{}"/><child link="{}"/></joint>'.format
     links = '<link name="r"/><link name="a"/><link name="b"/><link name="c"/>'
     text = robot("\n".join([links, turn("j1", "a", "b"), turn("j2", "b", "a"), turn("j3", "a", "c")]))

@@ -90,7 +90,7 @@ def test_a_rig_and_a_track_take_pairs() -> None:
 
 
 @pytest.mark.parametrize("name", ["panda", "humanoid"])
-def test_a_body_that_leaves_its_plane_is_refused_with_the_cause(name: str) -> None:
+def test_a_body_that_leaves_its_plane_is_rejected_with_the_cause(name: str) -> None:
     model = poise.load(name)
     frame = "hand_l" if name == "humanoid" else model.frames[-1]
     asks = (

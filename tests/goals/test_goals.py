@@ -162,12 +162,12 @@ REFUSED: list[tuple[Callable[[], Any], type[PoiseError], str]] = [
 
 
 @pytest.mark.parametrize(("make", "error", "words"), REFUSED, ids=[words for _, _, words in REFUSED])
-def test_what_cannot_be_is_refused_by_name(make: Callable[[], Any], error: type[PoiseError], words: str) -> None:
+def test_invalid_values_are_rejected_by_name(make: Callable[[], Any], error: type[PoiseError], words: str) -> None:
     with pytest.raises(error, match=words):
         make()
 
 
-def test_bodies_without_what_a_goal_needs_are_refused(figure: poise.Model) -> None:
+def test_bodies_that_lack_the_needs_of_a_goal_are_rejected(figure: poise.Model) -> None:
     massless = poise.ModelBuilder("stick").add_joint("a", None, "revolute").build()
     for goal in (CenterOfMass(HERE), Balance(["a"])):
         with pytest.raises(InvalidValue, match="has no mass"):
@@ -223,7 +223,7 @@ def test_a_solver_takes_new_targets(figure: poise.Model, goal: Goal, new: Any) -
     ],
     ids=lambda x: type(x).__name__,
 )
-def test_a_target_of_another_kind_is_refused(figure: poise.Model, goal: Goal, new: Any, words: str) -> None:
+def test_a_target_of_another_kind_is_rejected(figure: poise.Model, goal: Goal, new: Any, words: str) -> None:
     solver = Solver(figure, goal)
     with pytest.raises(PoiseError, match=words):
         solver.solve(targets={next(iter(solver.goals)): new})
@@ -253,7 +253,7 @@ def test_the_corners_of_a_sole_are_contacts() -> None:
 # ------------------------------------------------------------------------------------------------ custom
 
 
-def test_a_wrong_jacobian_is_refused_with_its_entry(figure: poise.Model) -> None:
+def test_a_wrong_jacobian_is_rejected_with_its_entry(figure: poise.Model) -> None:
     def wrong(q: Floats) -> Floats:
         J = np.array(figure.jacobian(q, "hand_l")[:3])
         J[1, 30] += 0.01

@@ -246,7 +246,7 @@ def make_carried_body(still_above: bool) -> poise.Model:
 
 
 @pytest.mark.parametrize("still_above", [False, True])
-def test_where_a_body_stands_and_faces_is_no_style(still_above):
+def test_position_and_heading_are_not_part_of_a_style(still_above):
     model = make_carried_body(still_above)
     rng = np.random.default_rng(3)
     frames = []

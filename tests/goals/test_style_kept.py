@@ -116,7 +116,7 @@ def test_styles_are_the_same_where_every_part_of_them_is(style):
 
 @pytest.mark.parametrize("weight", [1e101, 1e160, 1e200, 10**400, float("inf")])
 @pytest.mark.parametrize("kind", [Reach, Rest, MidRange, Style])
-def test_weights_whose_squares_are_no_numbers_are_refused(walk, kind, weight):
+def test_weights_whose_squares_are_not_numbers_are_rejected(walk, kind, weight):
     given = {Style: (walk,), Reach: ("hand_l", (0.0, 0.0, 0.0))}.get(kind, ())
     make = Style.fit if kind is Style else kind
     with pytest.raises(InvalidValue, match=rf"{kind.__name__}: weight is"):
@@ -153,7 +153,7 @@ def build_arm(upper=1.0, extra=False, mass=0.0, name="arm"):
         ({"name": "leg"}, "of model 'arm', not of 'leg'"),
     ],
 )
-def test_a_model_of_the_same_name_is_told_apart_by_what_differs(change, words):
+def test_models_of_the_same_name_are_distinguished_by_their_difference(change, words):
     arm, other = build_arm(), build_arm(**change)
     goal = Reach("tip", (1.5, 0.5, 0.0))
     style = Style.fit(poise.Motion(arm, np.linspace(-0.5, 0.5, 8)[:, None] * np.ones(2)))

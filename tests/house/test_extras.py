@@ -247,7 +247,7 @@ BROUGHT = {"trimesh": "viser", "websockets": "viser", "PIL": "matplotlib"}
 
 
 @pytest.mark.parametrize("module", DOORS)
-def test_without_a_package_its_door_says_what_to_type(
+def test_without_a_package_the_error_has_the_install_command(
     module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     extras = [name for name, lines in USERS.items() if module in map(module_of, lines)]

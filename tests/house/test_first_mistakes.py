@@ -112,7 +112,7 @@ def test_a_film_for_a_picture(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "room"), [("Reach", "goals"), ("Clearance", "limits"), ("DLS", "methods"), ("BatchSolver", "batch")]
 )
-def test_a_name_of_a_room_is_told_with_its_room(name: str, room: str) -> None:
+def test_a_name_of_a_package_is_reported_with_its_package(name: str, room: str) -> None:
     with pytest.raises(AttributeError, match=f"type poise.{room}.{name}, or: from poise.{room} import {name}"):
         getattr(poise, name)
 

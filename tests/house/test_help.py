@@ -52,7 +52,7 @@ def test_weights_and_tolerances_have_units_and_axes(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(set(KINDS) - {"Goal"}))
-def test_a_goal_that_takes_three_weights_says_so(name: str) -> None:
+def test_a_goal_that_takes_three_weights_reports_it(name: str) -> None:
     goal = EVERY_GOAL[name]
     taken = []
     for count in (3, 6):

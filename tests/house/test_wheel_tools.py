@@ -68,7 +68,7 @@ def make_wheel(path: Path, needs: str, files: dict[str, bytes]) -> Path:
         ('Requires-Dist: numpy>=1.24\nRequires-Dist: rich; extra == "cli"', {}, "lacks"),
     ],
 )
-def test_a_bad_wheel_is_refused_in_words(needs: str, files: dict[str, bytes], said: str, tmp_path: Path) -> None:
+def test_a_bad_wheel_is_rejected_in_words(needs: str, files: dict[str, bytes], said: str, tmp_path: Path) -> None:
     wheel = make_wheel(tmp_path / "poise.whl", needs, files)
     with pytest.raises(SystemExit, match=said):
         wheels.check_wheel(wheel, Target("3.11", "x86_64"), ROOT)

@@ -334,7 +334,7 @@ def test_default_tolerance_follows_small_bodies(panda: poise.Model) -> None:
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
-def test_what_is_not_finite_is_refused_by_name(panda: poise.Model, bad: float) -> None:
+def test_non_finite_values_are_rejected_by_name(panda: poise.Model, bad: float) -> None:
     good = (0.4, 0.2, 0.5)
     T = np.eye(4)
     T[0, 3] = bad

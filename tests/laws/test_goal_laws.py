@@ -140,7 +140,7 @@ def test_a_start_without_a_direction_is_left(goal: Goal) -> None:
     assert solution.searches == 1
 
 
-def test_a_target_at_the_eye_is_no_direction() -> None:
+def test_a_target_at_the_eye_is_not_a_direction() -> None:
     model = poise.ModelBuilder("eye").add_joint("eye", None, "ball").build()
     J, r = kernel_rows(model, LookAt("eye", (0, 0, 0)), np.array(model.rest))
     assert np.isfinite(J).all()

@@ -60,7 +60,7 @@ def test_a_matrix_is_read_alike_both_ways(change):
         ),
     ],
 )
-def test_what_is_no_transform_is_refused_in_the_same_words(change):
+def test_invalid_transforms_have_the_same_error_message(change):
     T = change(draw_matrix(np.random.default_rng(6)))
     if T[1, 3] == 1e300:
         assert as_transform(T).translation[1] == 1e300  # far away, and a place all the same

@@ -111,7 +111,7 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], list[Any]]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_a_refusal_names_the_argument(name: str) -> None:
+def test_an_error_names_the_argument(name: str) -> None:
     make, values = REFUSED[name]
     for value in values:
         with pytest.raises((ShapeMismatch, InvalidValue), match=rf"\b{name}\b"):
@@ -130,7 +130,7 @@ def test_a_refusal_names_the_argument(name: str) -> None:
     ],
     ids=lambda given: given.__qualname__ if callable(given) else str(given),
 )
-def test_a_refusal_says_what_is_wrong(make: Callable[[Any], Any], value: Any, words: str) -> None:
+def test_an_error_says_what_is_wrong(make: Callable[[Any], Any], value: Any, words: str) -> None:
     with pytest.raises(InvalidValue, match=words):
         make(value)
 

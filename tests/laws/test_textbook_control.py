@@ -72,7 +72,7 @@ def test_mid_range():
         textbook.mid_range([-np.inf, 0.0], [1.0, 1.0])
 
 
-def test_misuse_is_told():
+def test_misuse_is_reported():
     with pytest.raises(InvalidValue, match="even"):
         textbook.posture_gradient([1.0], [0.0], power=3)
     with pytest.raises(ShapeMismatch, match="gradient"):
@@ -83,7 +83,7 @@ def test_misuse_is_told():
         textbook.limited_step([1.0], 0.0)
 
 
-def test_gradient_descent_finds_a_root_and_refuses_a_flat_place():
+def test_gradient_descent_finds_a_root_and_rejects_a_flat_place():
     root = textbook.gradient_descent_1d(lambda x: x**3, lambda x: 3 * x * x, 8.0, 1.0)
     assert root == pytest.approx(2.0)
     slow = textbook.gradient_descent_1d(np.sin, np.cos, 0.5, 0.0, beta=0.3)
@@ -179,7 +179,7 @@ def test_basic_ik_reaches(step):
     np.testing.assert_allclose(model.fk(trace.q, "j5")[:3, 3], goal, atol=2e-6)
 
 
-def test_basic_ik_says_so_when_it_does_not():
+def test_basic_ik_reports_it_when_it_does_not():
     builder = poise.ModelBuilder(name="short")
     builder.add_joint("a", None, "revolute")
     builder.add_frame("tip", "a", (1, 0, 0))

@@ -103,7 +103,7 @@ def test_weighted_pseudoinverse_is_exact_and_spares_stiff_joints(seed, rows, ext
     assert abs(stiff[0]) <= abs(soft[0]) + 1e-12
 
 
-def test_short_rank_is_refused_with_a_way_out():
+def test_short_rank_is_rejected_with_a_way_out():
     flat = matrix(0, 3, 3, rank=2)
     for call in (
         lambda: textbook.left_pseudoinverse(flat),
@@ -117,7 +117,7 @@ def test_short_rank_is_refused_with_a_way_out():
             call()
 
 
-def test_misuse_is_told():
+def test_misuse_is_reported():
     j = matrix(0, 3, 4)
     for call in (lambda: textbook.damped_inverse(j, 0.0), lambda: textbook.damped_svd_inverse(j, -1.0)):
         with pytest.raises(InvalidValue, match="damping"):

@@ -191,13 +191,13 @@ def test_free_root_has_an_identity_block():
 
 
 @pytest.mark.parametrize("kind", ["euler", "universal"])
-def test_generic_refuses_ordered_angles_by_name(kind):
+def test_generic_rejects_ordered_angles_by_name(kind):
     model = random_model(0, joints=1, kinds=(kind,))
     with pytest.raises(InvalidValue, match=r"'j0'.*adjusted_jacobian"):
         textbook.generic_jacobian(model, model.rest, "j0")
 
 
-def test_misuse_is_told():
+def test_misuse_is_reported():
     model = random_model(0)
     with pytest.raises(NameNotFound):
         textbook.simple_jacobian(model, model.rest, "nowhere")

@@ -45,7 +45,7 @@ def planar() -> Model:
     return builder.add_frame("tip", "j2", (1.0, 0.0, 0.0)).build()
 
 
-def test_a_limit_of_ones_own_is_kept_named_and_told():
+def test_a_custom_limit_is_kept_and_reported_by_name():
     model, limit = planar(), Fold(("j0", "j1", "j2"), 0.5)
     target = model.fk(np.array([1.0, 1.0, 0.5]), "tip")[:3, 3]
     solution = poise.solve(model, Reach("tip", target), limits=[limit])

@@ -119,7 +119,7 @@ REFUSED: list[tuple[Callable[[poise.Model], Any], type[PoiseError], str]] = [
 
 
 @pytest.mark.parametrize(("make", "error", "words"), REFUSED, ids=[words for _, _, words in REFUSED])
-def test_what_cannot_be_is_refused_by_name(
+def test_invalid_values_are_rejected_by_name(
     figure: poise.Model, make: Callable[[poise.Model], Any], error: type[PoiseError], words: str
 ) -> None:
     with pytest.raises(error, match=words):
@@ -292,7 +292,7 @@ def test_solids_of_the_body_come_before_its_skeleton() -> None:
 
 @pytest.mark.parametrize("mass", [0.0, 3.0])
 @pytest.mark.parametrize("kind", ["free", "fixed", "translation3"])
-def test_what_carries_a_pelvis_and_weighs_nothing_is_no_bone(kind: str, mass: float) -> None:
+def test_massless_parents_of_a_pelvis_are_not_bones(kind: str, mass: float) -> None:
     builder = poise.ModelBuilder("figure")
     builder.add_joint("scene", None, kind, mass=mass)
     builder.add_joint("place", "scene", "translation3", offset=(0.0, 0.2, 0.0))
@@ -331,7 +331,7 @@ def test_every_body_has_sound_capsules(seed: int) -> None:
     choose_pairs(model, body_capsules(model), 0.0)
 
 
-def test_a_body_without_size_is_refused() -> None:
+def test_a_body_without_size_is_rejected() -> None:
     model = poise.ModelBuilder("nothing").add_joint("a", None, "revolute").build()
     with pytest.raises(InvalidValue, match="has no size"):
         make_clearance_table(model, Clearance())

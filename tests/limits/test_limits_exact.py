@@ -375,7 +375,7 @@ def test_what_is_too_fast_slows_down_as_fast_as_it_may(panda: poise.Model) -> No
     assert np.abs(before).max() <= 0.5 * (1 + 1e-12)
 
 
-def test_a_method_without_steps_in_time_is_refused_by_name(panda: poise.Model) -> None:
+def test_a_method_without_time_steps_is_rejected_by_name(panda: poise.Model) -> None:
     solver = poise.Solver(panda, Reach(TIP, (0.4, 0.2, 0.5)), method="sequential")
     with pytest.raises(InvalidValue, match=r"sequential.*does not support time steps"):
         solver.step(panda.rest, 0.1)

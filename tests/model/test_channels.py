@@ -12,7 +12,7 @@ from poise.model.channels import name_channels
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_every_channel_is_one_column_in_the_order_asked(seed):
+def test_every_channel_is_one_column_in_the_given_order(seed):
     model = random_model(seed, joints=len(ALL_KINDS), kinds=ALL_KINDS)
     channels = [channel for joint in model.joints if joint.nv for channel in name_channels(joint)]
     assert len(channels) == len(set(channels)) == model.nv

@@ -103,7 +103,7 @@ JOINTS: list[tuple[dict[str, Any], type[PoiseError], str]] = [
 
 
 @pytest.mark.parametrize(("options", "error", "fragment"), JOINTS, ids=[fragment for *_, fragment in JOINTS])
-def test_a_joint_is_refused_when_it_is_added(options: dict[str, Any], error: type[PoiseError], fragment: str) -> None:
+def test_a_joint_is_rejected_when_it_is_added(options: dict[str, Any], error: type[PoiseError], fragment: str) -> None:
     arguments = {"name": "n", "parent": None, "kind": "revolute"} | options
     refuses(error, fragment, lambda: builder().add_joint(**arguments))
 
@@ -136,7 +136,7 @@ def follow(
 
 
 @pytest.mark.parametrize(("make", "error", "fragment"), BODIES)
-def test_a_body_is_refused_when_it_is_built(
+def test_a_body_is_rejected_when_it_is_built(
     make: Callable[[ModelBuilder], ModelBuilder], error: type[PoiseError], fragment: str
 ) -> None:
     refuses(error, fragment, lambda: make(builder()).build())
@@ -209,7 +209,7 @@ CALLS: list[tuple[str, Callable[[], Any], type[PoiseError], str]] = [
 
 
 @pytest.mark.parametrize(("call", "error", "fragment"), [c[1:] for c in CALLS], ids=[c[0] for c in CALLS])
-def test_a_call_is_refused(call: Callable[[], Any], error: type[PoiseError], fragment: str) -> None:
+def test_a_call_is_rejected(call: Callable[[], Any], error: type[PoiseError], fragment: str) -> None:
     refuses(error, fragment, call)
 
 
@@ -279,7 +279,7 @@ TAKES_VELOCITY = [name for name in DOORS if name.startswith(("jacobian_dot", "in
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
-def test_hostile_arrays_are_refused(hostile: str) -> None:
+def test_hostile_arrays_are_rejected(hostile: str) -> None:
     case = Case.of(BODY, 1)
     for operation in DOORS:
         with pytest.raises(PoiseError):
@@ -298,7 +298,7 @@ def test_unusual_arrays_are_understood(friendly: str) -> None:
         close(answer.reshape(expected.shape), expected, 1e-13)
 
 
-def test_fortran_batches_are_understood() -> None:
+def test_batches_in_fortran_order_are_accepted() -> None:
     case = Case.of(BODY, 1, (5,))
     for run in DOORS.values():
         np.testing.assert_array_equal(run(replace(case, q=np.asfortranarray(case.q))), run(case))

@@ -120,13 +120,13 @@ def test_a_locked_ball_has_no_cone() -> None:
         (InvalidValue, lambda b: b.add_joint("j", None, "ball", cone=BallRange(axis=(0, 0, 0)))),
     ],
 )
-def test_what_cannot_be_is_refused(error: type[PoiseError], call: object) -> None:
+def test_invalid_values_are_rejected(error: type[PoiseError], call: object) -> None:
     with pytest.raises(error):
         call(body())  # type: ignore[operator]
 
 
 @pytest.mark.parametrize(("slot", "value"), [("up", "w"), ("units", "parsec")])
-def test_unknown_words_are_refused(slot: str, value: str) -> None:
+def test_unknown_words_are_rejected(slot: str, value: str) -> None:
     builder = body()
     setattr(builder, slot, value)
     with pytest.raises(InvalidModel, match=value):

@@ -46,7 +46,7 @@ def test_names() -> None:
     assert set(models.names()) == set(SIZES)
 
 
-def test_an_unknown_name_is_told_its_neighbours() -> None:
+def test_an_unknown_name_lists_similar_names() -> None:
     with pytest.raises(NameNotFound, match="humanoid") as caught:
         models.build("humanoyd")
     assert caught.value.name == "humanoyd"
@@ -54,7 +54,7 @@ def test_an_unknown_name_is_told_its_neighbours() -> None:
 
 
 @pytest.mark.slow
-def test_bodies_are_imported_when_asked_for() -> None:
+def test_bodies_are_imported_on_first_use() -> None:
     code = "import sys, poise.models; assert not [m for m in sys.modules if m.startswith('poise.models.')]"
     subprocess.run([sys.executable, "-c", code], check=True)
 
@@ -249,7 +249,7 @@ def test_humanoid_stands_over_its_feet(humanoid: Model) -> None:
     assert 0.52 < center[1] / 1.75 < 0.60
 
 
-def test_humanoid_arms_hang_beside_the_body_with_soft_elbows(humanoid: Model) -> None:
+def test_humanoid_arms_hang_next_to_the_body_with_soft_elbows(humanoid: Model) -> None:
     shoulder, elbow, hand = (position(humanoid, humanoid.rest, frame) for frame in ("shoulder_l", "elbow_l", "hand_l"))
     assert shoulder[0] < elbow[0] < shoulder[0] + 0.12
     assert hand[1] < elbow[1] < shoulder[1]

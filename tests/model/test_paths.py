@@ -212,12 +212,12 @@ def test_the_range_is_the_curve() -> None:
         ("curve", InvalidValue, "points must be"),
     ],
 )
-def test_what_is_no_path_is_refused_by_the_joints_name(path: Any, error: type[Exception], words: str) -> None:
+def test_invalid_paths_are_rejected_with_the_joints_name(path: Any, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=rf"joint 'bead'.*{words}"):
         wire(path)
 
 
-def test_other_refusals() -> None:
+def test_other_errors() -> None:
     with pytest.raises(InvalidValue, match="only a path joint has a path"):
         ModelBuilder().add_joint("j", None, "revolute", path=BEND)
     with pytest.raises(InvalidValue, match="shape is 'circle'"):

@@ -85,6 +85,6 @@ def test_a_solid_can_be_changed_in_one_number(solid: Any) -> None:
         (lambda: Capsule(0.1), r"type Capsule\(radius, length\) or Capsule\(start, end, radius\)"),
     ],
 )
-def test_a_call_that_fits_no_form_is_told_both(make: Any, words: str) -> None:
+def test_a_call_that_matches_no_form_lists_both(make: Any, words: str) -> None:
     with pytest.raises(InvalidValue, match=words):
         make()

@@ -78,7 +78,7 @@ def test_one_number_for_a_whole_limb() -> None:
     np.testing.assert_allclose(model.jacobian([1.4], "lower")[0, 0], 0.5)
 
 
-def test_what_it_is_told() -> None:
+def test_a_scale_joint_has_its_length_range_and_text() -> None:
     model = stretchy_arm()
     joint = model.joint("upper_arm")
     assert (joint.lower, joint.upper, joint.length) == (0.7, 1.5, 0.3)
@@ -92,7 +92,7 @@ def test_what_it_is_told() -> None:
     assert model.length == pytest.approx(0.9)
 
 
-def test_refusals() -> None:
+def test_errors() -> None:
     with pytest.raises(InvalidModel, match=r"joint 's': shear joints are not supported.*rigid.*'scale'"):
         ModelBuilder().add_joint("s", None, "shear")
     with pytest.raises(NameNotFound, match="joint kind"):

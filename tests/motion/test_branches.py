@@ -87,7 +87,7 @@ def test_a_path_that_an_arm_has_made_is_followed_without_a_jump(name: str, frame
 
 
 @pytest.mark.parametrize("seed", range(16))
-def test_a_way_through_singular_poses_is_no_reconfiguration(seed: int) -> None:
+def test_a_way_through_singular_poses_is_not_a_reconfiguration(seed: int) -> None:
     """A motion that an arm has made is a way, also where the straight line between two waypoints cannot be reached.
 
     Wrist or shoulder are straight for a moment on most of these: 4 and 8 took another branch there, or missed.
@@ -125,7 +125,7 @@ def test_a_jump_between_waypoints_is_found_however_small() -> None:
 
 
 @pytest.mark.slow
-def test_a_flip_that_cannot_be_avoided_is_told() -> None:
+def test_an_unavoidable_reconfiguration_is_reported() -> None:
     builder = poise.ModelBuilder("short")
     parent = None
     for k, (place, axis, ends) in enumerate(
@@ -220,7 +220,7 @@ def test_a_reconfiguration_that_may_wait_waits() -> None:
 
 
 @pytest.mark.parametrize("model", [UR5E, draw_general(0)], ids=["closed form", "guesses"])
-def test_starts_of_a_path_are_read_or_refused_by_name(model: poise.Model) -> None:
+def test_starts_of_a_path_are_read_or_rejected_by_name(model: poise.Model) -> None:
     frame = model.frames[-1]
     q = np.tile(0.3 * model.random(np.random.default_rng(0)), (3, 1))
     goal = Reach(frame, model.fk(q, frame))

@@ -52,7 +52,7 @@ def measure_rates(clip):
 @pytest.mark.parametrize(
     "rules", [[Speed(0.3)], [Speed(1.0)], [Acceleration(5.0)], [Speed(0.8), Acceleration(6.0)]], ids=str
 )
-def test_speeds_and_accelerations_are_exact_whatever_is_asked(arm, circle, leap, rules, mode):
+def test_speeds_and_accelerations_are_exact_for_any_target(arm, circle, leap, rules, mode):
     most = {type(rule): rule.max for rule in rules}
     for path in (circle, leap):
         out = track(arm, Reach(TCP, path), fps=FPS, limits=rules, mode=mode)
@@ -193,7 +193,7 @@ def skating():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rules", [[Speed(3.0)], [Acceleration(60.0)], [Speed(1.0)]], ids=str)
-def test_a_lock_keeps_speeds_exactly_and_tells_what_it_lets_go(skating, rules):
+def test_a_lock_keeps_speeds_exactly_and_lists_released_contacts(skating, rules):
     out = lock(skating, limits=rules)
     speed, acceleration = measure_rates(out.motion)
     most = {type(rule): rule.max for rule in rules}
@@ -268,7 +268,7 @@ def test_hands_that_run_into_the_body_stay_out_of_it(skating):
     assert out.quality.collision_max < 1e-6
 
 
-def test_wrong_limits_are_refused_by_name(arm, circle):
+def test_wrong_limits_are_rejected_by_name(arm, circle):
     with pytest.raises(InvalidValue, match="limits"):
         track(arm, Reach(TCP, circle), fps=FPS, limits=["Speed"])
     with pytest.raises(poise.errors.PoiseError, match="elbow"):
@@ -276,7 +276,7 @@ def test_wrong_limits_are_refused_by_name(arm, circle):
 
 
 @pytest.mark.slow
-def test_quality_tells_speeds_and_what_has_no_size():
+def test_quality_reports_speeds_and_missing_capsules():
     arm = poise.load("planar2")
     q = np.zeros((10, 2))
     q[5:, 1] = 1.0

@@ -84,7 +84,7 @@ def test_a_ledger_is_printed_changed_saved_and_read(walk, tmp_path):
     assert [c.name for c in shorter.list_at(4)].count("hand_l") == 1
 
 
-def test_wrong_ledgers_are_refused_by_name(walk, tmp_path):
+def test_wrong_ledgers_are_rejected_by_name(walk, tmp_path):
     for wrong in (
         {"start": 4, "end": 4},
         {"start": -1, "end": 4},
@@ -172,7 +172,7 @@ def test_time_reversal_gives_the_reversed_lock(skating):
 
 
 @pytest.mark.slow
-def test_a_lock_out_of_reach_is_let_go_and_told(walk):
+def test_a_lock_out_of_reach_is_released_and_reported(walk):
     ledger = known(walk)
     far = tuple(np.array(ledger[0].place) + np.array([0.0, 0.0, 3.0]))
     track_ = lock(walk, ledger.replace(0, place=far))
@@ -204,7 +204,7 @@ def test_a_clip_without_contacts_does_not_change(walk):
     np.testing.assert_array_equal(out.motion.q, walk.q)
 
 
-def test_what_cannot_be_locked_is_refused_by_name(walk):
+def test_clips_that_cannot_be_locked_are_rejected_by_name(walk):
     arm = poise.load("panda")
     still = Motion(arm, np.tile(arm.rest, (5, 1)))
     with pytest.raises(InvalidValue, match="feet"):
@@ -247,7 +247,7 @@ def test_edits_by_seconds_at_several_frames_and_at_the_ends(walk):
         np.testing.assert_allclose(out.motion.positions("hand_r")[round(t * FPS)], goal.target, atol=1e-8)
 
 
-def test_wrong_edits_are_refused_by_name(walk):
+def test_wrong_edits_are_rejected_by_name(walk):
     goal = Reach("hand_l", (0.0, 1.0, 0.0))
     for wrong in ({999: goal}, {99.0: goal}, {"first": goal}, {}, None):
         with pytest.raises(InvalidValue, match="changes"):
@@ -303,7 +303,7 @@ def test_a_body_stands_while_a_hand_moves(walk):
     assert slip(out.motion, ledger) < 1e-6
 
 
-def test_frames_out_of_reach_are_told():
+def test_frames_out_of_reach_are_reported():
     arm = poise.load("panda")
     path = make_circle(arm, "panda_hand_tcp")
     path[30:40, 0, 3] += 2.0
@@ -313,7 +313,7 @@ def test_frames_out_of_reach_are_told():
     assert out.quality.limits_max == 0.0
 
 
-def test_wrong_tracks_are_refused_by_name():
+def test_wrong_tracks_are_rejected_by_name():
     arm = poise.load("panda")
     path = make_circle(arm, "panda_hand_tcp", 5)
     goal = Reach("panda_hand_tcp", path)
@@ -387,13 +387,13 @@ def swap(name):
         (lambda walk: walk.joined(Motion(poise.load("panda"), np.zeros((3, 7)))), "one body"),
     ],
 )
-def test_what_makes_no_sense_is_refused_by_its_name(walk, call, words):
+def test_invalid_values_are_rejected_by_name(walk, call, words):
     with pytest.raises(PoiseError, match=words):
         call(walk)
 
 
 @pytest.mark.slow
-def test_contacts_that_contradict_each_other_are_let_go_and_told(walk):
+def test_contacts_that_contradict_each_other_are_released_and_reported(walk):
     """Two feet further apart than the legs reach, and two points of one foot that do not fit."""
     for other in (Contact("toe_r", 0, 9, place=(3, 0, 0)), Contact("heel_l", 0, 9, place=(1, 0.4, 0))):
         ledger = Contacts((Contact("toe_l", 0, 9, place=(0, 0, 0)), other), len(walk), FPS)

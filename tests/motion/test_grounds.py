@@ -81,7 +81,7 @@ def test_what_is_in_the_air_above_the_ground_that_is_given_stays_there(mode):
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("floor", ["low", float("nan"), [0.0]])
-def test_a_ground_that_is_no_height_is_refused_by_name(floor, mode):
+def test_a_ground_that_is_not_a_height_is_rejected_by_name(floor, mode):
     with pytest.raises(InvalidValue, match="floor"):
         retarget(make_walk(12), make_machine(), mode=mode, floor=floor)
 

@@ -190,7 +190,7 @@ def test_very_short_clips(frames):
     clip.mean()
 
 
-def test_what_makes_no_sense_is_refused_by_name():
+def test_invalid_values_are_rejected_by_name():
     clip = make_clip(poise.load("panda"), 10)
     empty = clip[:0]
     for wrong in (0.0, -1.0, np.nan, "fast", None):

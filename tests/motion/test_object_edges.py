@@ -31,7 +31,7 @@ def test_a_rate_is_any_real_number(kind) -> None:
 
 
 @pytest.mark.parametrize("fps", [0, -1, np.nan, np.inf, "30", [30], 1j])
-def test_what_is_no_rate_is_refused(fps) -> None:
+def test_invalid_rates_are_rejected(fps) -> None:
     with pytest.raises(InvalidValue, match="fps"):
         poise.Object(BOX, STILL, fps=fps)
 
@@ -65,14 +65,14 @@ def test_a_start_is_numbers(start) -> None:
         track(poise.load("humanoid"), [Grasp("hand_l", poise.Object(BOX, STILL))], start=start)
 
 
-def test_a_body_without_feet_is_told_what_to_type() -> None:
+def test_a_body_without_feet_raises_an_error_with_advice() -> None:
     with pytest.raises(InvalidValue, match=r"motion\.contacts\(clip, points="):
         track(poise.load("panda"), [Grasp("panda_hand", poise.Object(BOX, STILL))], contacts="auto")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "frame"), [("planar2", "tip"), ("hand", "pinky_tip")])
-def test_an_object_is_no_bone(name, frame) -> None:
+def test_an_object_is_not_a_bone(name, frame) -> None:
     body = poise.load(name)
     path = np.tile(np.eye(4), (4, 1, 1))
     path[:, :3, 3] = body.fk(body.rest, frame)[:3, 3] * np.linspace(1.0, 1.5, 4)[:, None]

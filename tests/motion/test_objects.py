@@ -149,7 +149,7 @@ def test_round_things_are_held_and_kept_clear_of(body, shape):
 
 
 @pytest.mark.slow
-def test_an_impossible_path_is_told_by_its_first_frame(body):
+def test_an_impossible_path_is_reported_with_its_first_frame(body):
     s = np.linspace(0.0, 1.0, 30)
     T = lift(1.0, 1.0, frames=30)
     T[:, 2, 3] += 2.0 * np.maximum(s - 0.5, 0.0)

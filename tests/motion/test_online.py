@@ -97,7 +97,7 @@ def test_a_frame_costs_the_same_however_many_came_before():
     assert long < 1.5 * short
 
 
-def test_what_an_online_track_cannot_do_is_refused_by_name(skating):
+def test_options_that_online_tracks_lack_are_rejected_by_name(skating):
     with pytest.raises(InvalidValue, match="contacts"):
         follow_walk(skating, 5, contacts="never")
     with pytest.raises(InvalidValue, match="frames"):

@@ -114,7 +114,7 @@ POSES: list[tuple[Callable[[poise.Model], Any], type[PoiseError], str]] = [
 
 
 @pytest.mark.parametrize(("call", "error", "fragment"), POSES, ids=[fragment for *_, fragment in POSES])
-def test_misuse_is_refused(call: Callable[[poise.Model], Any], error: type[PoiseError], fragment: str) -> None:
+def test_misuse_is_rejected(call: Callable[[poise.Model], Any], error: type[PoiseError], fragment: str) -> None:
     with pytest.raises(error) as caught:
         call(follower())
     assert fragment in str(caught.value)
@@ -136,7 +136,7 @@ OPEN: dict[str, Callable[[poise.Model], Any]] = {
 
 
 @pytest.mark.parametrize("call", OPEN.values(), ids=OPEN)
-def test_misuse_is_refused_in_poise_s_words(call: Callable[[poise.Model], Any]) -> None:
+def test_misuse_is_rejected_in_poise_s_words(call: Callable[[poise.Model], Any]) -> None:
     with pytest.raises(PoiseError):
         call(follower())
 

@@ -111,7 +111,7 @@ def test_a_mapping_is_read_corrected_and_kept(walk, carried, small, tmp_path):
             Mapping.load(tmp_path / "bad.json")
 
 
-def test_what_cannot_be_carried_over_is_refused_by_name(walk, small):
+def test_bodies_that_cannot_be_retargeted_are_rejected_by_name(walk, small):
     for body, words in (("panda", "two legs"), ("quadruped", "quadruped"), ("hand", "two legs")):
         with pytest.raises(InvalidValue, match=words):
             retarget(walk, poise.load(body))
@@ -153,6 +153,6 @@ def test_robots_styles_are_written_as_others_read_them(carried, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_short_clip_is_carried_over_too(walk, small):
+def test_a_short_clip_is_retargeted_too(walk, small):
     for frames in (1, 2, 3):
         assert quality(retarget(walk[:frames], small).motion).frames == frames

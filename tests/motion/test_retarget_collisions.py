@@ -31,7 +31,7 @@ def stand(frames):
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["clip", "online"])
 @pytest.mark.parametrize("share", [0.0, 0.9, 1.0])
-def test_why_tells_of_parts_in_each_other_where_quality_knows_of_them(share, mode):
+def test_why_reports_self_collisions_that_quality_measures(share, mode):
     walk = fold(make_walk(24), share) if share else stand(24)
     carried = retarget(walk, poise.load("humanoid", scale=0.6), mode=mode)
     known, told = carried.quality, carried.why()

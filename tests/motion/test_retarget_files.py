@@ -85,7 +85,7 @@ def test_a_prop_in_a_recording_is_left_alone(recording, walk, small, tmp_path, f
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::poise.errors.FormatWarning")
-def test_two_people_in_a_recording_are_told_and_one_can_be_chosen(recording, walk, small, tmp_path):
+def test_two_people_in_a_recording_are_listed_and_one_can_be_chosen(recording, walk, small, tmp_path):
     bones, rows = recording
     other = re.sub(r"(ROOT|JOINT) (\S+)", r"\1 other_\2", bones)
     path = write_recording(tmp_path / "two.bvh", bones + other, rows[:2] + [f"{row} {row}" for row in rows[2:]])
@@ -207,7 +207,7 @@ def test_a_person_is_chosen_in_the_body_that_holds_several(walk, small, tmp_path
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::poise.errors.FormatWarning")
-def test_a_person_that_is_none_is_refused_with_those_there_are(walk, small, tmp_path):
+def test_an_unknown_person_is_rejected_with_the_known_ones(walk, small, tmp_path):
     two = poise.load(write_person(tmp_path / "two.glb", small, ("a_", "b_"))[1], base="free")
     for source, target in ((walk.model, two), (two, walk.model)):
         for wrong in ("nobody", "Camera"):
@@ -224,7 +224,7 @@ def test_a_person_that_is_none_is_refused_with_those_there_are(walk, small, tmp_
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::poise.errors.FormatWarning")
-def test_where_both_hold_several_people_both_are_to_be_said_and_can_be(small, tmp_path):
+def test_files_with_several_people_each_need_both_names(small, tmp_path):
     two = poise.load(write_person(tmp_path / "two.glb", small, ("a_", "b_"))[1], base="free")
     with pytest.raises(InvalidValue, match=r"subtree\('b_pelvis'\), model, person='b_pelvis'\)"):
         Mapping.between(two, two, person="a_pelvis")
@@ -250,7 +250,7 @@ def test_who_stands_on_nothing_floats(walk, small, mode):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["clip", "online"])
-def test_a_single_frame_is_carried_over(walk, small, mode):
+def test_a_single_frame_is_retargeted(walk, small, mode):
     carried = retarget(walk[:1], small, mode=mode)
     assert len(carried.motion) == 1
     assert np.isfinite(carried.motion.q).all()
@@ -270,7 +270,7 @@ def test_numbers_that_are_none_never_come_in(walk, small, wrong):
 
 
 @pytest.mark.slow
-def test_a_body_without_legs_is_refused_by_what_it_lacks(walk, small):
+def test_a_body_without_legs_is_rejected_by_what_it_lacks(walk, small):
     human = poise.load("humanoid")
     trunk = human.subtree("chest")
     for source, target in ((walk, trunk), (Motion(trunk, trunk.rest[None]), small)):

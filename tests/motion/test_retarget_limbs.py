@@ -28,7 +28,7 @@ def move(model, frames=20):
     return Motion(model, model.integrate(model.rest, steps), 30.0)
 
 
-def test_what_tells_a_body_is_the_same(bodies):
+def test_measures_of_equal_bodies_are_equal(bodies):
     plain, other = bodies
     names = [dict(poise.roles(model)) for model in bodies]
     for part in ("pelvis", "chest"):
@@ -41,7 +41,7 @@ def test_what_tells_a_body_is_the_same(bodies):
 
 
 @pytest.mark.slow
-def test_a_motion_is_carried_over_alike(bodies):
+def test_a_motion_is_retargeted_alike(bodies):
     machine = walkers.make_machine(bend=0.2)
     carried = [retarget(move(model), machine).motion.q for model in bodies]
     assert carried[0] == pytest.approx(carried[1], abs=1e-9)

@@ -47,7 +47,7 @@ def spoil(found, source, target, rng):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("which", [0, 1])
-def test_whatever_is_mapped_is_carried_over_or_refused(walk, bodies, which):
+def test_every_mapping_is_retargeted_or_rejected(walk, bodies, which):
     body, rng, carried = bodies[which], random.Random(which), 0
     found = find_mapping(walk.model, body)
     for _ in range(60):
@@ -162,7 +162,7 @@ def test_a_mapping_is_the_same_when_it_is_read_again(walk, tmp_path, body, chang
     assert str(again) == str(kept)
 
 
-def test_a_body_of_two_arms_is_refused_in_plain_words(walk):
+def test_a_body_of_two_arms_is_rejected_in_words(walk):
     with pytest.raises(InvalidValue, match="has no two known legs: it has two arms and no legs"):
         retarget(walk, make_cart())
 

@@ -37,7 +37,7 @@ def place(live, hold):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", list(BODIES))
-def test_what_is_let_go_comes_back_over_several_frames(walk, name):
+def test_a_released_point_returns_over_several_frames(walk, name):
     live, plain = Retargeter(walk.model, BODIES[name]()), Retargeter(walk.model, BODIES[name]())
     still = np.tile(walk.q[8], (40, 1))  # the source stands still
     hold, other = (find_standing(each, Motion(walk.model, still), 12) for each in (live, plain))
@@ -92,7 +92,7 @@ def test_angles_of_a_stream_have_one_name(walk):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", list(STANDING))
-def test_the_ledger_of_a_stream_has_one_line_for_a_stance_and_tells_where_it_is(walk, name):
+def test_the_ledger_of_a_stream_has_one_line_per_stance_with_its_place(walk, name):
     """Feet swing out to the side, so that those that cannot be laid flat roll on the edge of their sole."""
     make, still = STANDING[name]
     model, q = make(), np.array(walk.q)

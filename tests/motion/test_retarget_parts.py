@@ -127,7 +127,7 @@ def test_a_child_and_a_giant_stand_as_well(walk):
 
 
 @pytest.mark.slow
-def test_a_robot_that_is_fixed_is_told_how_to_be_loaded(walk):
+def test_a_fixed_robot_raises_an_error_with_the_correct_call(walk):
     free = poise.load("humanoid")
     body = free.locked({free.joints[0].name: free.rest[free.joints[0].q]})
     with pytest.raises(InvalidValue, match=r"base='free'"):
@@ -167,7 +167,7 @@ def test_a_stream_of_the_upper_body_alone_leaves_the_rest_as_it_is(walk, small):
     np.testing.assert_array_equal(carried.q[:, others], np.broadcast_to(carried.q[0, others], (6, len(others))))
 
 
-def test_a_stream_tells_what_it_held(walk, small):
+def test_a_stream_lists_its_contacts(walk, small):
     told = retarget(walk[:20], small, mode="online")
     assert len(told.contacts)
     assert f"{len(told.contacts)} contacts were held" in told.why()

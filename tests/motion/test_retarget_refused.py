@@ -75,7 +75,7 @@ def walk():
 @pytest.mark.parametrize(
     "what", ["clip", "model", "mapping", "contacts", "scale", "joints", "limits", "smooth", "mode", "floor"]
 )
-def test_nonsense_is_refused_by_the_name_of_the_argument_in_both_modes(walk, what):
+def test_nonsense_is_rejected_by_the_name_of_the_argument_in_both_modes(walk, what):
     child = poise.load("humanoid", scale=0.6)
     for case, given in NONSENSE.items():
         told = []
@@ -93,7 +93,7 @@ def test_nonsense_is_refused_by_the_name_of_the_argument_in_both_modes(walk, wha
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", ["source", "model", "mapping", "scale", "joints", "limits", "smooth", "fps", "floor"])
-def test_nonsense_is_refused_by_streams(walk, what):
+def test_nonsense_is_rejected_by_streams(walk, what):
     child = poise.load("humanoid", scale=0.6)
     for case, given in NONSENSE.items():
         options = {"source": walk.model, "model": child, what: given}
@@ -105,7 +105,7 @@ def test_nonsense_is_refused_by_streams(walk, what):
 
 
 @pytest.mark.slow
-def test_what_is_no_frame_of_the_source_is_refused_and_the_stream_goes_on(walk):
+def test_invalid_frames_are_rejected_and_the_stream_continues(walk):
     child, own = poise.load("humanoid", scale=0.6), walk.q
     live, plain = Retargeter(walk.model, child), Retargeter(walk.model, child)
     live.step(own[0])
@@ -145,7 +145,7 @@ def test_every_smoothness_is_one(walk, mode):
 
 @pytest.mark.parametrize("mode", ["clip", "online"])
 @pytest.mark.parametrize("case", list(REFUSED))
-def test_what_cannot_be_carried_over_is_refused_by_its_name(walk, case, mode):
+def test_bodies_that_cannot_be_retargeted_are_rejected_by_name(walk, case, mode):
     make, words = REFUSED[case]
     clip, body, options = make(walk, poise.load("humanoid", scale=0.6))
     with pytest.raises(PoiseError, match=words) as told:
@@ -157,7 +157,7 @@ def test_what_cannot_be_carried_over_is_refused_by_its_name(walk, case, mode):
 @pytest.mark.parametrize("mode", ["clip", "online"])
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("frames", [1, 2, 12])
-def test_sizes_and_lengths_of_every_kind_are_carried_over(walk, mode, size, frames):
+def test_sizes_and_lengths_of_every_kind_are_retargeted(walk, mode, size, frames):
     carried = retarget(walk[:frames], poise.load("humanoid", scale=size / 1.75), mode=mode)
     assert len(carried.motion) == frames
     assert carried.quality.sink_max < 1e-2
@@ -167,7 +167,7 @@ def test_sizes_and_lengths_of_every_kind_are_carried_over(walk, mode, size, fram
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["clip", "online"])
 @pytest.mark.parametrize("fps", [1.0, 1000.0])
-def test_rates_of_every_kind_are_carried_over(walk, mode, fps):
+def test_rates_of_every_kind_are_retargeted(walk, mode, fps):
     carried = retarget(Motion(walk.model, walk.q, fps), poise.load("humanoid", scale=0.6), mode=mode)
     assert np.isfinite(carried.motion.q).all()
     assert carried.quality.sink_max < 1e-2

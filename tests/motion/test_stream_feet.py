@@ -49,7 +49,7 @@ def test_feet_land_where_bones_lead_them(walk, name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*BODIES, "nods"])
-def test_what_a_stream_says_stands_stands_still_on_the_floor(walk, name):
+def test_contacts_of_a_stream_stand_still_on_the_floor(walk, name):
     model = make_machine(nods=True) if name == "nods" else BODIES[name]()
     stream = retarget(walk, model, mode="online")
     assert len(stream.contacts) > 5

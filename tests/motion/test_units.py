@@ -27,7 +27,7 @@ def write_in(unit):
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["clip", "online"])
 @pytest.mark.parametrize("unit", [39.37, 100.0, 1e-3])
-def test_what_is_carried_over_does_not_depend_on_the_unit_of_the_source(unit, mode):
+def test_the_result_does_not_depend_on_the_unit_of_the_source(unit, mode):
     metres, other = write_in(unit)
     body = make_machine()
     ours, theirs = (retarget(clip, body, mode=mode) for clip in (metres, other))

@@ -173,7 +173,7 @@ def test_the_device_code_answers_as_the_cpu_does(built: tuple[Any, ...], early: 
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_double_finishes_what_float_cannot_tell(name: str, build: Build) -> None:
+def test_double_refines_beyond_the_precision_of_float(name: str, build: Build) -> None:
     model, goals, targets = PROBLEMS[name]()
     fine = [finely(goal) for goal in goals]
     solver = prepare(model, fine, restarts=12)

@@ -202,7 +202,7 @@ def test_the_head_looks_and_the_hand_points() -> None:
     assert -hand[:3, 1] @ to / np.linalg.norm(to) > 1 - 1e-6
 
 
-def test_balance_is_over_the_pinned_feet_and_can_be_let_go() -> None:
+def test_balance_is_over_the_pinned_feet_and_can_be_disabled() -> None:
     target = (-0.3, 0.7, 0.75)
     errors = {}
     for balance in ("auto", None, ["foot_l", "foot_r"], Balance(["foot_l", "foot_r"], margin=0.02)):
@@ -217,7 +217,7 @@ def test_balance_is_over_the_pinned_feet_and_can_be_let_go() -> None:
     assert all(error is not None and error[0] < 1e-3 for error in errors.values())
 
 
-def test_strength_goes_from_nothing_to_all_of_the_wish() -> None:
+def test_strength_is_continuous_from_free_to_full() -> None:
     rig = standing()
     start = rig.state.transform("hand_r").translation
     target = np.add(start, (-0.1, 0.3, 0.3))
@@ -230,7 +230,7 @@ def test_strength_goes_from_nothing_to_all_of_the_wish() -> None:
     assert np.allclose(ways, (0.0, 0.25, 0.5, 0.75, 1.0), atol=0.05)
 
 
-def test_the_rest_pose_is_the_one_it_starts_in_unless_told() -> None:
+def test_the_rest_pose_is_the_start_by_default() -> None:
     model = poise.load("humanoid")
     bent = poise.Pose(model).replace({"elbow_l": -1.0, "knee_r": 0.8})
     rig = poise.Rig(model, bent)
@@ -347,7 +347,7 @@ def test_the_same_calls_give_the_same_bits_whatever_was_done_and_undone() -> Non
 # ------------------------------------------------------------------------------------------ misuse
 
 
-def test_misuse_is_refused_by_name() -> None:
+def test_misuse_is_rejected_by_name() -> None:
     rig = standing()
     with pytest.raises(NameNotFound, match="no handle is called 'hand_x'"):
         rig.drag("hand_x", (0, 0, 0))

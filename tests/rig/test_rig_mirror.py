@@ -95,7 +95,7 @@ def test_a_handle_is_mirrored() -> None:
 
 
 @pytest.mark.parametrize("name", ["panda", "hand", "tree30"])
-def test_a_body_without_two_sides_is_refused(name: str) -> None:
+def test_a_body_without_two_sides_is_rejected(name: str) -> None:
     rig = poise.Rig(poise.load(name))
     with pytest.raises(InvalidValue, match="no left and right side"):
         rig.mirror()
@@ -103,7 +103,7 @@ def test_a_body_without_two_sides_is_refused(name: str) -> None:
         rig.symmetric = True
 
 
-def test_a_lopsided_body_is_refused() -> None:
+def test_a_lopsided_body_is_rejected() -> None:
     builder = poise.ModelBuilder("lopsided")
     builder.add_joint("root", None, "free")
     for side, place in {"l": (1.0, 0.0, 0.0), "r": (-0.2, 0.6, 0.0)}.items():
@@ -144,7 +144,7 @@ def test_measured_bodies_are_never_quite_the_same_on_both_sides(seed: int) -> No
     check_images(shake(poise.load("humanoid"), 0.004, seed), seed, 0.2)
 
 
-def test_roles_tell_the_sides_of_a_robot_whose_names_do_not() -> None:
+def test_roles_give_the_sides_of_a_robot_without_sides_in_names() -> None:
     robot, _ = Maker(Plan()).make()
     scrambled, _ = scramble(robot, 0)
     with pytest.raises(InvalidValue, match="roles"):

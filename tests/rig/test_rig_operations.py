@@ -348,7 +348,7 @@ def test_a_frame_that_fails_leaves_the_rig_as_it_was() -> None:
         assert describe(player.rig) == before
 
 
-def test_a_planted_foot_is_not_mirrored_to_a_handle_that_is_no_foot() -> None:
+def test_a_planted_foot_is_not_mirrored_to_a_handle_that_is_not_a_foot() -> None:
     rig = poise.Rig(poise.load("humanoid"))
     rig.handles.add("mark_l", "toe_l")
     rig.handles.add("mark_r", "head")

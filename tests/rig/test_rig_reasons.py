@@ -47,7 +47,7 @@ def test_planted_feet_go_on_to_where_the_knees_end() -> None:
 
 
 @pytest.mark.slow
-def test_what_has_no_role_is_told_by_its_name_and_what_is_too_far_is_told_so() -> None:
+def test_parts_without_a_role_are_named_and_distant_targets_are_reported() -> None:
     rig = poise.Rig(walkers.make_machine(scrambled=True, bend=0.2))
     rig.plant()
     hand = next(handle.name for handle in rig.handles.values() if handle.tool)
@@ -59,7 +59,7 @@ def test_what_has_no_role_is_told_by_its_name_and_what_is_too_far_is_told_so() -
 
 
 @pytest.mark.slow
-def test_a_foot_that_is_pulled_into_the_floor_says_so() -> None:
+def test_a_foot_that_is_pulled_into_the_floor_reports_it() -> None:
     rig = poise.Rig(poise.load("humanoid"))
     rig.plant("foot_r")
     pull(rig, "foot_l", (0.0, -0.2, 0.0))

@@ -71,7 +71,7 @@ def test_everything_between_begin_and_commit_is_one_change(humanoid: poise.Model
     assert not rig.history.undo()  # a gesture that changed nothing is no change
 
 
-def test_a_rig_is_told_who_makes_its_solvers(humanoid: poise.Model) -> None:
+def test_a_rig_takes_a_function_that_makes_its_solvers(humanoid: poise.Model) -> None:
     asked: list[RigProblem] = []
 
     def make(problem: RigProblem) -> Solver:

@@ -87,7 +87,7 @@ def test_a_machine_is_taken_by_its_hands_and_feet_and_not_by_fingers_and_sensors
         assert len(rig.state.standing) == 2
 
 
-def test_sensors_and_wheels_and_the_world_are_no_handles() -> None:
+def test_sensors_and_wheels_and_the_world_are_not_handles() -> None:
     builder = poise.ModelBuilder("rover")
     builder.add_frame("world", None)
     builder.add_joint("base", "world", "free")

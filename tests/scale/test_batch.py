@@ -175,7 +175,7 @@ def test_a_bad_row_spoils_only_itself() -> None:
         batch.raise_if_missed()
 
 
-def test_what_does_not_fit_is_refused_by_name() -> None:
+def test_arrays_of_the_wrong_shape_are_rejected_by_name() -> None:
     model, tool, targets = arm(4)
     goal = Reach(tool, np.eye(4))
 

@@ -93,7 +93,7 @@ def largest_break(model: Model, q: Floats) -> float:
 
 
 @pytest.mark.slow
-def test_what_float32_costs_is_told() -> None:
+def test_float32_reaches_fewer_rows_at_tight_tolerances() -> None:
     """With a tolerance that rounding alone breaks, fewer rows are reached in float32 than in float64."""
     model, goals, targets = panda(2e-8)
     targets = targets[:20]

@@ -92,7 +92,7 @@ def test_what_is_not_served_is_named(what: str) -> None:
 
 
 @pytest.mark.parametrize("what", SERVED)
-def test_what_is_served_is_not_refused(what: str) -> None:
+def test_supported_problems_are_not_rejected(what: str) -> None:
     solver = SERVED[what]()
     check_served(solver, 1)
     assert core.device_serves(solver.problem)

@@ -173,7 +173,7 @@ def test_goals_without_arrays_of_targets_take_columns_too(goal: Any, tmp_path: P
 # ------------------------------------------------------------------------------------------------ rows that are odd
 
 
-def test_rows_that_are_no_targets_are_invalid_and_alone(tmp_path: Path) -> None:
+def test_rows_that_are_not_targets_are_invalid_and_alone(tmp_path: Path) -> None:
     model = poise.load("ur5e")
     T = model.fk(model.random(np.random.default_rng(0), 12), "tool0")
     wxyz = poise.Rotation.from_matrix(T[:, :3, :3]).wxyz.copy()

@@ -178,7 +178,7 @@ def library(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_library_is_retargeted_and_what_is_broken_is_told(library: Path) -> None:
+def test_a_library_is_retargeted_and_broken_clips_are_reported(library: Path) -> None:
     job = Job.retarget(poise.load("humanoid"), suffix=".npz")
     alone = job.run(library / "clips", library / "one", threads=1)
     crew = job.run(library / "clips", library / "two", threads=2)

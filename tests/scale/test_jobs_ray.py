@@ -121,7 +121,7 @@ def test_actors_leave_a_core_to_read_and_write_with() -> None:
 
 
 @pytest.mark.usefixtures("cluster")
-def test_datasets_that_cannot_be_are_refused_by_name() -> None:
+def test_invalid_datasets_are_rejected_by_name() -> None:
     points = make_tables()[0]
     with pytest.raises(FormatError, match="no column 'id', and Ray keeps no order"):
         JOB.on_ray(ray.data.from_arrow(points.drop_columns(["id"])))

@@ -41,7 +41,7 @@ def test_a_column_of_text_is_named(targets: Path, tmp_path: Path) -> None:
     assert len(list((tmp_path / "out").glob("*.parquet"))) == 5
 
 
-def test_a_file_that_is_no_parquet_is_named(targets: Path, tmp_path: Path) -> None:
+def test_a_file_that_is_not_parquet_is_named(targets: Path, tmp_path: Path) -> None:
     (targets / "broken.parquet").write_bytes(b"PAR1 and then nothing")
     with pytest.raises(FormatError, match=r"broken\.parquet.*damaged Parquet"):
         make_job().run(targets, tmp_path / "out")
@@ -72,7 +72,7 @@ def test_an_input_that_changed_since_is_named(targets: Path, tmp_path: Path) -> 
     assert read_bytes(out) == before
 
 
-def test_a_folder_of_another_job_is_refused(targets: Path, tmp_path: Path) -> None:
+def test_a_folder_of_another_job_is_rejected(targets: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     make_job().run(targets, out)
     before = read_bytes(out)
@@ -81,7 +81,7 @@ def test_a_folder_of_another_job_is_refused(targets: Path, tmp_path: Path) -> No
     assert read_bytes(out) == before
 
 
-def test_two_runs_into_one_folder_are_told(targets: Path, tmp_path: Path) -> None:
+def test_two_runs_into_one_folder_are_reported(targets: Path, tmp_path: Path) -> None:
     job, out = make_job(), tmp_path / "out"
     caught: list[str] = []
 
@@ -113,7 +113,7 @@ def test_a_model_that_changed_since_is_named(targets: Path, tmp_path: Path) -> N
     assert Job.load(tmp_path / "job.json").run(targets, tmp_path / "out").skipped == 380
 
 
-def test_a_full_disk_is_told_and_nothing_is_lost(
+def test_a_full_disk_is_reported_and_nothing_is_lost(
     targets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     full = Path("/dev/full")
@@ -147,12 +147,12 @@ def test_a_full_disk_is_told_and_nothing_is_lost(
         ({"restart": 2}, "restarts"),
     ],
 )
-def test_options_that_cannot_be_are_refused_at_once(options: Any, words: str) -> None:
+def test_invalid_options_are_rejected_at_once(options: Any, words: str) -> None:
     with pytest.raises(PoiseError, match=words):
         Job(ARM, Reach(TOOL, (0, 0, 0)), options)
 
 
-def test_what_cannot_be_saved_is_refused_at_once() -> None:
+def test_values_that_cannot_be_saved_are_rejected_at_once() -> None:
     with pytest.raises(InvalidValue, match=r"Custom.*cannot be saved.*solve_batch"):
         Job(ARM, Custom(lambda q: q[:1], size=1))
     with pytest.raises(InvalidValue, match="LookAt"):
@@ -169,7 +169,7 @@ def test_no_file_is_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("given", ["3", "5/4", "-1/4", "a/b", (1, 0), 7])
-def test_a_shard_that_is_none_is_refused(given: Any) -> None:
+def test_invalid_shards_are_rejected(given: Any) -> None:
     with pytest.raises(InvalidValue, match="3/64"):
         read_shard(given)
 

@@ -94,7 +94,7 @@ def test_the_hash_is_of_all_that_answers_depend_on() -> None:
     assert Job("planar3", [goal]).hash == jobs[0].hash
 
 
-def test_a_level_that_this_machine_has_not_is_refused(targets: Path, tmp_path: Path) -> None:
+def test_an_unsupported_level_is_rejected(targets: Path, tmp_path: Path) -> None:
     job = Job(ARM, Reach(TOOL, (0.0, 0.0, 0.0)), level="z80 baseline")
     with pytest.raises(InvalidValue, match=r"level 'z80 baseline', and this machine supports '"):
         job.run(targets, tmp_path / "out")

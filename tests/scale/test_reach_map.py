@@ -127,7 +127,7 @@ def test_pieces_and_threads_do_not_change_the_map(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.slow
-def test_what_distances_rule_out_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_poses_that_distances_exclude_are_not_solved(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[int, int]] = []
     found = small(progress=lambda done, total: seen.append((done, total)))
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
@@ -183,7 +183,7 @@ def test_a_map_comes_back_from_its_file(tmp_path: Path) -> None:
     assert "<table>" in found._repr_html_()
 
 
-def test_files_that_hold_no_map_are_refused(tmp_path: Path) -> None:
+def test_files_that_hold_no_map_are_rejected(tmp_path: Path) -> None:
     found = small()
     with pytest.raises(FormatError, match="npz"):
         poise.save(found, tmp_path / "map.csv")
@@ -222,12 +222,12 @@ def test_files_that_hold_no_map_are_refused(tmp_path: Path) -> None:
         ({"progress": 3}, InvalidValue, "progress"),
     ],
 )
-def test_wrong_options_are_refused_by_name(options: dict[str, Any], error: type[Exception], words: str) -> None:
+def test_wrong_options_are_rejected_by_name(options: dict[str, Any], error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         small(**options)
 
 
-def test_a_frame_that_is_not_there_is_refused() -> None:
+def test_a_missing_frame_is_rejected() -> None:
     with pytest.raises(NameNotFound):
         poise.reach_map(UR5E, "nose")
     with pytest.raises(ModelMismatch, match=r"poise\.load"):
@@ -240,7 +240,7 @@ def test_a_frame_that_is_not_there_is_refused() -> None:
 
 
 @pytest.mark.slow
-def test_control_c_is_heard_at_once() -> None:
+def test_control_c_is_handled_at_once() -> None:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 

@@ -51,7 +51,7 @@ def used_by(threads, calls):
 
 
 @pytest.mark.parametrize("kind", ["plain", "clearance", "record", "custom"])
-def test_one_solver_for_several_threads_is_refused_not_corrupted(kind):
+def test_one_solver_for_several_threads_is_rejected_not_corrupted(kind):
     solver = prepared(kind)
     alone = solver.solve()
     raised, found = used_by(THREADS, lambda _: solver.solve())
@@ -73,7 +73,7 @@ def test_a_copy_for_each_thread_works(kind):
     assert all((solution.q == alone.q).all() for solution in found)
 
 
-def test_a_goal_that_calls_its_own_solver_is_refused():
+def test_a_goal_that_calls_its_own_solver_is_rejected():
     model = poise.load("planar2")
     holder: list[Solver] = []
 
@@ -87,7 +87,7 @@ def test_a_goal_that_calls_its_own_solver_is_refused():
     assert holder[0].solve().reached
 
 
-def test_one_batch_solver_for_several_threads_is_refused_not_corrupted():
+def test_one_batch_solver_for_several_threads_is_rejected_not_corrupted():
     model = poise.load("panda")
     targets = model.fk(model.random(np.random.default_rng(0), 64), PANDA)[:, :3, 3]
     solver = BatchSolver(model, Reach(PANDA, (0.3, 0.5, 0.4)), threads=1)

@@ -137,7 +137,7 @@ def test_files_write_them_back(clip: poise.Motion, tmp_path: Path) -> None:
             np.testing.assert_allclose(again.model.fk(again.q, name), clip.model.fk(clip.q, name), atol=2e-6)
 
 
-def test_a_root_above_the_first_channels_is_no_bone(tmp_path: Path) -> None:
+def test_a_root_above_the_first_channels_is_not_a_bone(tmp_path: Path) -> None:
     """A root without channels only names the world: what slides below it carries the body, and is not locked."""
     arm = Bone("arm", (0.0, 1.0, 0.0), SIX, end=(0.0, 1.0, 0.0))
     path = tmp_path / "a.bvh"

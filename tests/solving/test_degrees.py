@@ -59,7 +59,7 @@ RADIANS: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("kind", "options"), DEGREES, ids=str)
-def test_a_range_in_degrees_is_told_with_what_to_type(kind: str, options: dict[str, Any]) -> None:
+def test_a_range_in_degrees_warns_with_the_correct_call(kind: str, options: dict[str, Any]) -> None:
     with pytest.warns(UnitWarning, match=r"joint 'a': .*radians.*math\.radians") as told:
         built(kind, **options)
     assert all(one.filename == __file__ for one in told)
@@ -89,7 +89,7 @@ def test_files_and_built_in_bodies_are_taken_at_their_word(tmp_path: Any) -> Non
 @pytest.mark.parametrize(
     "options", [{"swing": 60}, {"swing": (60, 30)}, {"swing": 0.5, "twist": (-45, 45)}, {"angle": 90}], ids=str
 )
-def test_a_cone_in_degrees_is_refused(options: dict[str, Any]) -> None:
+def test_a_cone_in_degrees_is_rejected(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidValue, match=r"Cone of joint 'b'.*radians"):
         Cone("b", **options)
 
@@ -107,7 +107,7 @@ REACH = Reach("panda_hand_tcp", (0.4, 0.0, 0.4))
 IN_DEGREES = np.array([0.0, -45.0, 0.0, -135.0, 0.0, 90.0, 45.0])
 
 
-def test_a_start_in_degrees_is_told_with_what_to_type() -> None:
+def test_a_start_in_degrees_warns_with_the_correct_call() -> None:
     with pytest.warns(UnitWarning, match=r"joint 'panda_joint2' is at -45.*math\.radians\(-45\).*deg2rad") as told:
         poise.solve(PANDA, REACH, IN_DEGREES)
     assert told[0].filename == __file__

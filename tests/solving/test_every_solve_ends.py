@@ -117,7 +117,7 @@ def test_wild_problems_end_within_their_steps(block: int) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_translation_asked_far_away(mode: str) -> None:
+def test_a_translation_to_a_distant_target(mode: str) -> None:
     builder = poise.ModelBuilder("cart")
     builder.add_joint("slide", None, "translation3", offset=(0, 0, 0.1))
     builder.add_joint("turn", "slide", "revolute", offset=(0.3, 0, 0), axis=(0, 0, 1), lower=-1, upper=1)
@@ -193,7 +193,7 @@ def interrupt(_number: int, _frame: FrameType | None) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("levels", [1, 2])
-def test_ctrl_c_is_heard(levels: int) -> None:
+def test_ctrl_c_is_handled(levels: int) -> None:
     model = poise.load("panda")
     goals = [Reach("panda_hand_tcp", (0.3, 0.5, 0.4)), Reach("panda_link4", (0, 0, 2.0), priority=levels - 1)]
     solver = poise.Solver(model, goals, **endless())
@@ -204,7 +204,7 @@ def test_ctrl_c_is_heard(levels: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rows", [3, 40])
-def test_ctrl_c_is_heard_by_a_batch(rows: int) -> None:
+def test_ctrl_c_is_handled_by_a_batch(rows: int) -> None:
     model, targets = poise.load("panda"), np.tile([0.3, 0.5, 0.4], (rows, 1))
     begun = time.process_time()
     with pytest.raises(KeyboardInterrupt), alarm(0.3, interrupt):

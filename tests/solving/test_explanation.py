@@ -174,7 +174,7 @@ def test_what_was_tried_helps() -> None:
     assert freed.q[0] == pytest.approx(way.numbers["value"], abs=1e-3)
 
 
-def test_trials_are_told_apart_by_what_they_relax() -> None:
+def test_trials_are_distinguished_by_their_relaxation() -> None:
     """Not by their words, which are the same for the part `rx` of joint `wrist` and for a joint called `wrist.rx`."""
     part = ActiveLimit("wrist", "upper", 0.5, 1.0, part="rx", velocity=0)
     whole = ActiveLimit("wrist.rx", "upper", 0.5, 1.0, velocity=3)

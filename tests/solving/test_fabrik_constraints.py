@@ -191,7 +191,7 @@ def test_a_cone_that_is_given_is_kept(method):
 # ------------------------------------------------------------------------------------------------ refusals
 
 
-def test_what_is_left_is_refused_by_name():
+def test_unsupported_goals_and_limits_are_rejected_by_name():
     model = person()
     with pytest.raises(InvalidValue, match=r"'hand_l' is a rotation goal.*'fabrik'.*ccd"):
         Solver(model, Orient("hand_l", np.eye(3)), method="fabrik")

@@ -38,7 +38,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_has_no_closed_form_is_refused_by_name(case: str) -> None:
+def test_chains_without_a_closed_form_are_rejected_by_name(case: str) -> None:
     model, words = REFUSED[case]
     assert words in str(model.family("tool"))
     with pytest.raises(InvalidValue, match=words):
@@ -101,7 +101,7 @@ NO_ROTATION = {
 
 
 @pytest.mark.parametrize("case", NO_ROTATION)
-def test_a_transform_that_is_no_rotation_is_refused_or_its_row_is_invalid(case: str) -> None:
+def test_a_transform_that_is_not_a_rotation_is_rejected_or_its_row_is_invalid(case: str) -> None:
     model = HANDLED["continuous"]
     with pytest.raises(InvalidValue, match="target"):
         poise.solve_all(model, Reach("tool", NO_ROTATION[case]))
@@ -139,7 +139,7 @@ def test_a_turn_that_ends_on_one_side_has_the_answers_of_one_that_ends_far_away(
 
 
 @pytest.mark.parametrize("side", ["lower", "upper"])
-def test_arcs_of_a_free_joint_that_ends_on_one_side_are_told_beside_that_end(side: str) -> None:
+def test_arcs_of_a_one_sided_free_joint_are_listed_near_its_bound(side: str) -> None:
     panda = poise.load("panda")
     chain = panda.family("panda_hand_tcp").chain
     builder, parent, at = poise.ModelBuilder("open"), None, np.zeros(3)

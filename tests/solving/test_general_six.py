@@ -66,7 +66,7 @@ def lies_among(q, answers) -> bool:
 
 
 @pytest.mark.slow
-def test_the_family_says_so():
+def test_the_family_reports_it():
     family = draw_arm(0).family("tool")
     assert family.name == "general six joints"
     assert family
@@ -133,7 +133,7 @@ def test_answers_are_sorted_by_their_way_from_the_start():
 
 
 @pytest.mark.slow
-def test_branches_outside_the_ranges_are_told():
+def test_branches_outside_the_ranges_are_reported():
     """The same arm with narrow ranges: what it lacks is excluded, and by how much."""
     wide, narrow = draw_arm(2, 3.1), draw_arm(2, 0.8)
     rng = np.random.default_rng(0)
@@ -152,7 +152,7 @@ def test_branches_outside_the_ranges_are_told():
 
 
 @pytest.mark.slow
-def test_nothing_found_is_no_proof():
+def test_nothing_found_is_not_a_proof():
     """Far away there is no branch: the list says that it does not know, the solver's bounds that it is out of reach."""
     T = np.eye(4)
     T[:3, 3] = 50.0
@@ -306,7 +306,7 @@ def test_several_answers_are_all_that_the_list_has():
 
 
 @pytest.mark.parametrize("case", ["coincident", "parallel", "meeting"])
-def test_axes_that_move_the_frame_in_fewer_than_six_ways_are_refused_by_name(case):
+def test_axes_without_six_degrees_of_freedom_are_rejected_by_name(case):
     rng = np.random.default_rng(0)
     axes, places = rng.normal(size=(6, 3)), 0.4 * rng.normal(size=(6, 3))
     if case == "coincident":

@@ -377,13 +377,13 @@ def test_new_targets_reach_every_part():
         ),
     ],
 )
-def test_what_is_not_served_is_refused_by_name(method, body, goals, words):
+def test_unsupported_problems_are_rejected_by_name(method, body, goals, words):
     with pytest.raises(InvalidValue) as caught:
         Solver(poise.load(body), goals, method=method)
     assert all(word in str(caught.value) for word in words), caught.value
 
 
-def test_settings_that_cannot_be_are_refused():
+def test_invalid_settings_are_rejected():
     for make in (
         lambda: CCD(order="sideways"),
         lambda: CCD(turn_limit=0.0),

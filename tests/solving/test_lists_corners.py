@@ -17,7 +17,7 @@ from poise.reach.closed_forms import ClosedGoal, find_closed_form
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_told_to_be_outside_is_outside_by_more_than_rounding(kind: str) -> None:
+def test_excluded_poses_are_outside_by_more_than_rounding(kind: str) -> None:
     """Poses with every joint at the end of its range: a branch that is just inside is never called outside."""
     rng = np.random.default_rng(7)
     model = draw_arm(rng, kind, joints=7)

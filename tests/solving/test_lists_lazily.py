@@ -75,7 +75,7 @@ def test_a_listed_solution_brings_a_joint_back_on_which_no_goal_depends() -> Non
 
 
 @pytest.mark.parametrize("asked", [(), READ])
-def test_a_listed_solution_is_pickled_and_copied_whatever_was_asked_of_it(asked) -> None:
+def test_a_listed_solution_is_pickled_and_copied_in_any_state(asked) -> None:
     model = poise.load("ur5e")
     answer = poise.solve_all(model, Reach("tool0", draw_target(model, "tool0", 7)))[0]
     for what in asked:

@@ -100,7 +100,7 @@ def test_damping_trades_speed_for_calm() -> None:
 # ------------------------------------------------------------------------------------------------ refusals
 
 
-def test_inverse_refuses_by_size_and_says_what_to_use() -> None:
+def test_inverse_rejects_by_size_and_says_what_to_use() -> None:
     model = poise.load("panda")
     with pytest.raises(InvalidValue, match=r"6 goal rows and 7 degrees of freedom.*pseudoinverse.*joints="):
         poise.Solver(model, Reach("panda_hand_tcp", np.eye(4)), method="inverse")
@@ -128,7 +128,7 @@ def test_inverse_counts_the_joints_that_may_move() -> None:
         lambda: Inverse(stall_steps=0),
     ],
 )
-def test_settings_that_cannot_be_are_refused(make: Callable[[], Method]) -> None:
+def test_invalid_settings_are_rejected(make: Callable[[], Method]) -> None:
     with pytest.raises(InvalidValue):
         make()
 

@@ -52,7 +52,7 @@ def test_every_option_is_documented(doc: str) -> None:
     assert set(DEFAULTS) <= set(re.findall(r"^ {8}(\w+): ", doc, re.MULTILINE))
 
 
-def test_an_unknown_option_is_refused_in_the_name_of_what_was_called() -> None:
+def test_an_unknown_option_names_the_called_function() -> None:
     model = poise.load("planar3")
     with pytest.raises(TypeError, match=r"Solver\(\) has no argument 'methd'; did you mean 'method'\?"):
         poise.Solver(model, Reach(model.frames[-1], (1, 0, 0)), methd="lm")  # type: ignore[call-arg]

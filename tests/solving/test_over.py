@@ -56,7 +56,7 @@ def test_bounds_hold_at_every_point():
     assert found.x == pytest.approx([0.5, 0.25], abs=1e-5)
 
 
-def test_a_minimum_that_is_no_zero_is_told():
+def test_a_nonzero_minimum_is_reported():
     line = methods.over(lambda x: np.array([x[0] - 1.0, x[0] + 1.0]), None, [5.0])
     assert not line.reached
     assert line.status is Status.STALLED

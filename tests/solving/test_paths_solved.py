@@ -82,7 +82,7 @@ def test_methods_take_them(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", REFUSING)
-def test_methods_that_turn_bones_refuse_them_by_name(method: str) -> None:
+def test_methods_that_turn_bones_reject_them_by_name(method: str) -> None:
     with pytest.raises(PoiseError, match=REFUSING[method]):
         poise.solve(STAGE, Reach("hand", (1, 0.2, 0.1)), method=method)
 
@@ -112,7 +112,7 @@ def test_batches(dtype: str) -> None:
     assert metres[batch.reached].max() < 2e-4
 
 
-def test_a_gpu_refuses_a_path_by_name_and_takes_a_stretch() -> None:
+def test_a_gpu_rejects_a_path_by_name_and_takes_a_stretch() -> None:
     cause, _, place = core.refused_by_device(Solver(STAGE, Reach("hand", (1, 0, 0))).problem)
     from poise.batch.device import REFUSALS
 

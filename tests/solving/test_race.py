@@ -64,7 +64,7 @@ def test_the_table_has_a_line_for_each(panda: poise.Model) -> None:
     assert lines[3].startswith("inverse        not supported: method 'inverse' needs a square Jacobian")
 
 
-def test_misuse_is_refused_by_name(panda: poise.Model) -> None:
+def test_misuse_is_rejected_by_name(panda: poise.Model) -> None:
     with pytest.raises(InvalidValue, match="problems is 0"):
         race(panda, problems=0)
     with pytest.raises(NameNotFound, match="panda_hand"):
@@ -92,7 +92,7 @@ def poise_race(*words: str) -> Any:
     return CliRunner().invoke(app, ["race", *short, *words], env={"COLUMNS": "100", "NO_COLOR": "1"})
 
 
-def test_the_command_prints_the_table_and_the_refusals() -> None:
+def test_the_command_prints_the_table_and_the_errors() -> None:
     result = poise_race("panda", "--method", "lm", "--method", "inverse")
     assert result.exit_code == 0
     assert "3 targets for panda_hand_tcp of panda" in result.stdout

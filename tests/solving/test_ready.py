@@ -74,7 +74,7 @@ def test_a_solution_outlives_the_next_solve():
 NO_NUMBERS = ("convert", "residual", "jacobian", "third")  # functions of Python
 
 
-def test_whatever_the_kernels_read_tells_problems_apart():
+def test_every_kernel_input_distinguishes_problems():
     row = Reach(HAND, np.eye(4)).rows(ARM)
     other = {
         "op": Orient(HAND, np.eye(3)).rows(ARM).op,
@@ -95,7 +95,7 @@ def test_whatever_the_kernels_read_tells_problems_apart():
 
 
 @pytest.mark.parametrize("change", [{"weight": 0.5}, {"tolerance": 1e-6}, {"priority": 2}, {"name": "tip"}])
-def test_whatever_a_goal_says_tells_problems_apart(change):
+def test_every_goal_field_distinguishes_problems(change):
     def key(goal: Goal) -> Any:
         named = {goal.name or "hand": goal}
         return identify(ARM, named, [(name, g.rows(ARM)) for name, g in named.items()], options)
@@ -117,7 +117,7 @@ def test_only_a_few_are_kept_and_none_that_calls_python():
 
 
 @pytest.mark.parametrize("wrong", [{"max_steps": True}, {"max_steps": 1.0}, {"restarts": -1}, {"mode": "fast"}])
-def test_an_option_is_refused_also_where_its_like_was_taken(wrong):
+def test_an_invalid_option_is_rejected_after_an_equal_valid_one(wrong):
     poise.solve(ARM, Reach(HAND, (0.3, 0.2, 0.5)), max_steps=1)
     with pytest.raises(PoiseError):
         poise.solve(ARM, Reach(HAND, (0.3, 0.2, 0.5)), **wrong)

@@ -35,7 +35,7 @@ def test_counts(name, goals, counts, kind):
     assert found.left_over == found.freedoms - found.served
 
 
-def test_it_is_said_in_words():
+def test_it_is_described_in_words():
     model = poise.load("panda")
     goal = Reach("panda_hand_tcp", model.fk(model.rest, "panda_hand_tcp"))
     solution = poise.solve(model, goal)

@@ -108,7 +108,7 @@ def test_a_floating_body_and_ball_joints() -> None:
     assert np.isfinite(q).all()
 
 
-def test_what_cannot_be_reached_has_one_answer_which_says_why() -> None:
+def test_unreachable_goals_have_one_answer_with_the_reason() -> None:
     for goals in ([Reach(TOOL, (3.0, 0.0, 0.0))], [Reach(TOOL, (3.0, 0.0, 0.0)), Rest()]):
         answers = poise.solve(MODEL, goals, solutions=4)
         assert len(answers) == 1
@@ -121,7 +121,7 @@ def test_what_cannot_be_reached_has_one_answer_which_says_why() -> None:
         assert batch.status[1, 0] is poise.Status.INVALID
 
 
-def test_asked_for_a_number_of_answers_it_is_a_list() -> None:
+def test_a_number_of_solutions_gives_a_list() -> None:
     near = MODEL.rest + np.random.default_rng(6).uniform(-0.2, 0.2, MODEL.nq)
     goal = Reach(TOOL, MODEL.fk(near, TOOL))
     alone = poise.solve(MODEL, goal)
@@ -145,7 +145,7 @@ def test_one_answer_is_that_of_a_plain_solve(options: dict[str, Any]) -> None:
     assert missed or options
 
 
-def test_what_has_one_answer_by_its_nature_is_refused() -> None:
+def test_modes_and_methods_with_one_answer_are_rejected() -> None:
     goal = Reach(TOOL, TARGETS[0][:3, 3])
     for call in (poise.solve, lambda *a, **k: BatchSolver(a[0], a[1], **k)):
         with pytest.raises(InvalidValue, match="mode='continuous' follows one"):

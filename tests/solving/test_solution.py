@@ -117,7 +117,7 @@ def test_conditioning_names_the_lost_direction() -> None:
     assert "moves least along" in bent.conditioning.text
 
 
-def test_conditioning_counts_only_what_is_asked_for(panda: poise.Model) -> None:
+def test_conditioning_counts_only_constrained_directions(panda: poise.Model) -> None:
     spin = poise.solve(panda, Orient(TIP, np.eye(3), axes="xy"))
     assert len(spin.conditioning.singular_values) == 2
     assert spin.conditioning.kind == "turn"
@@ -188,7 +188,7 @@ def test_pixel_tolerance_is_what_a_pixel_covers() -> None:
 @pytest.mark.parametrize(
     ("name", "value"), [("distance", math.nan), ("field_of_view", math.pi), ("resolution", 0), ("pixels", -1.0)]
 )
-def test_pixel_tolerance_refuses_by_name(name: str, value: float) -> None:
+def test_pixel_tolerance_rejects_by_name(name: str, value: float) -> None:
     given = {"distance": 1.0, "field_of_view": 1.0, "resolution": 100, "pixels": 0.1, name: value}
     with pytest.raises(InvalidValue, match=name):
         pixel_tolerance(given.pop("distance"), **given)  # type: ignore[arg-type]

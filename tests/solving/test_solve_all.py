@@ -166,7 +166,7 @@ def test_joints_that_may_not_move_stand_as_in_the_start() -> None:
         answers.at(0.0)
 
 
-def test_what_has_no_list_is_refused_by_name() -> None:
+def test_goals_without_a_list_are_rejected_by_name() -> None:
     model = poise.load("panda")
     with pytest.raises(InvalidValue, match="whole transform"):
         poise.solve_all(model, Reach("panda_hand", (0.4, 0.0, 0.4)))
@@ -200,7 +200,7 @@ def put_on_rail(low: float, high: float, half: float | None = None) -> Model:
     return builder.build()
 
 
-def test_a_free_joint_that_slides_is_told_in_metres() -> None:
+def test_a_sliding_free_joint_is_reported_in_metres() -> None:
     model = put_on_rail(3.0, 9.0)
     q = np.array([7.0, 0.5, -1.2, 1.4, -0.8, 1.1, 0.3])
     answers = poise.solve_all(model, Reach("tool0", model.fk(q, "tool0")), q, samples=2)
@@ -212,7 +212,7 @@ def test_a_free_joint_that_slides_is_told_in_metres() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("low", "high"), [(3.5, 9.0), (-9.0, -3.5), (-1.0, 1.0)])
-def test_a_branch_outside_is_told_at_a_value_in_the_range_of_the_free_joint(low, high) -> None:
+def test_an_excluded_branch_is_reported_at_a_value_of_the_free_joint(low, high) -> None:
     rng = np.random.default_rng(17)
     rail = put_on_rail(low, high, half=0.3)
     seen = 0

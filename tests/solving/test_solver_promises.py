@@ -24,7 +24,7 @@ def panda() -> poise.Model:
     return poise.load("panda")
 
 
-def test_a_refused_target_changes_nothing(panda: poise.Model) -> None:
+def test_a_rejected_target_changes_nothing(panda: poise.Model) -> None:
     solver = poise.Solver(panda, Reach(TCP, NEAR, name="a"))
     before = solver.solve().q
     with pytest.raises(NameNotFound, match="no goal is called 'zz'"):
@@ -173,9 +173,7 @@ def test_quaternions_of_a_start_are_made_unit() -> None:
         (lambda m: poise.solve(m, [Reach(TCP, NEAR), Rest()], method=Scipy("trf")), InvalidValue, "posture"),
     ],
 )
-def test_refusals_name_the_argument(
-    panda: poise.Model, refused: Any, error: type[Exception] | None, words: str
-) -> None:
+def test_errors_name_the_argument(panda: poise.Model, refused: Any, error: type[Exception] | None, words: str) -> None:
     if error is None:
         refused(panda)
         return

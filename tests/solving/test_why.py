@@ -85,7 +85,7 @@ def test_two_targets_too_far_apart() -> None:
     assert find(solution, WayOutKind.WITHOUT_GOAL).goals == ("hand_l",)
 
 
-def test_a_target_in_millimetres_is_asked_about(panda: poise.Model) -> None:
+def test_a_target_in_millimetres_is_questioned(panda: poise.Model) -> None:
     asked = "Lengths are in metres: were millimetres meant?"
     assert asked in poise.solve(panda, Reach(TIP, (400, 200, 300))).why()
     assert asked not in poise.solve(panda, Reach(TIP, (1.4, 0.2, 0.5))).why()

@@ -50,13 +50,13 @@ def test_the_tolerance_that_is_named_accepts_the_pose() -> None:
     assert misses > 40
 
 
-def test_a_bound_is_told_as_one() -> None:
+def test_a_bound_is_reported_as_a_least_distance() -> None:
     arm = poise.load("planar3")
     why = poise.solve(arm, Reach("tip", (3.2, 1.4, 0.0))).why()
     assert "move the target of 'tip' at least 493 mm closer" in why
 
 
-def test_a_body_without_joints_says_so() -> None:
+def test_a_body_without_joints_reports_it() -> None:
     builder = poise.ModelBuilder("stone")
     builder.add_frame("tip", None, (1.0, 0.0, 0.0))
     why = poise.solve(builder.build(), Reach("tip", (0.0, 1.0, 0.0))).why()

@@ -117,7 +117,7 @@ def test_a_stretched_arm_leaves_the_line_to_its_target() -> None:
     assert solver.step(q, 0.05).reached
 
 
-def test_where_a_freed_joint_goes_is_said_as_it_is() -> None:
+def test_the_value_of_a_freed_joint_is_reported_exactly() -> None:
     builder = poise.ModelBuilder("hinge")
     builder.add_joint("hinge", None, "revolute", lower=-2.0, upper=0.3)
     model = builder.add_frame("hand", "hinge", (1, 0, 0)).build()

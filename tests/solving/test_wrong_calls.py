@@ -39,7 +39,7 @@ SETTINGS = [(method, field.name) for method in ALL_METHODS for field in fields(m
 
 
 @pytest.mark.parametrize(("method", "setting"), SETTINGS, ids=[f"{m.__name__}.{s}" for m, s in SETTINGS])
-def test_a_setting_of_the_wrong_type_is_refused_by_name(method: type[Method], setting: str) -> None:
+def test_a_setting_of_the_wrong_type_is_rejected_by_name(method: type[Method], setting: str) -> None:
     junk = {**JUNK, "none": None, "truth": True, "negative": -1.0}
     fine = {"target_clamp": {"none"}, "parts": {"none"}, "pole": {"none"}, "soft": {"truth"}, "finish": {"truth"}}
     for what, value in junk.items():
@@ -65,7 +65,7 @@ def outcome(model: poise.Model, goal: Goal, argument: str, value: Any) -> PoiseE
 
 
 @pytest.mark.parametrize("name", GOALS)
-def test_an_argument_of_the_wrong_type_is_refused_by_name(name: str) -> None:
+def test_an_argument_of_the_wrong_type_is_rejected_by_name(name: str) -> None:
     model, goal = GOALS[name]()
     assert outcome(model, goal, "priority", 0) is None  # it is fine as it stands
     for argument in (f.name for f in fields(goal) if f.init):

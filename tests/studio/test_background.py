@@ -73,7 +73,7 @@ def test_cancelled_work_ends_at_its_next_progress_and_is_dropped() -> None:
 
 
 @pytest.mark.parametrize("error", [InvalidValue("no feet here."), RuntimeError("odd")])
-def test_work_that_fails_says_so_and_is_out_of_the_way(error: Exception, capsys: pytest.CaptureFixture[str]) -> None:
+def test_failed_work_is_reported_and_removed(error: Exception, capsys: pytest.CaptureFixture[str]) -> None:
     background = Background()
     found: list[Any] = []
 
@@ -91,7 +91,7 @@ def test_work_that_fails_says_so_and_is_out_of_the_way(error: Exception, capsys:
     capsys.readouterr()
 
 
-def test_progress_is_told_in_shares_and_passes() -> None:
+def test_progress_is_reported_in_shares_and_passes() -> None:
     background, told = Background(), []
 
     def listen() -> None:

@@ -91,6 +91,6 @@ def test_ci_fails_without_one(monkeypatch: pytest.MonkeyPatch) -> None:
         go_without("there is none")
 
 
-def test_ci_asks_for_one() -> None:
+def test_ci_requires_a_browser() -> None:
     run = (SCRIPT.parents[1] / ".ci" / "run").read_text()
     assert "export POISE_NEEDS_CHROMIUM=1" in run[: run.rindex("make test")]

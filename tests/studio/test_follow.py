@@ -54,13 +54,13 @@ def test_the_way_of_the_camera_is_that_of_the_root_without_its_bobbing() -> None
 
 
 @pytest.mark.parametrize(("metres", "far"), [(0.5, False), (6.0, True)])
-def test_a_clip_that_travels_is_told_from_one_that_does_not(metres: float, far: bool) -> None:
+def test_a_travelling_clip_is_distinguished_from_a_standing_one(metres: float, far: bool) -> None:
     walk = make_walk(metres)
     assert measure_travel(walk) == pytest.approx(metres, rel=1e-6)
     assert (measure_travel(walk) > walk.model.length) is far
 
 
-def test_a_camera_keeps_its_place_beside_the_body_and_what_it_looks_at() -> None:
+def test_a_camera_keeps_its_offset_and_its_view_of_the_body() -> None:
     walk, camera = make_walk(6.0), Camera()
     way = find_way(walk)
     chase = Chase(camera, way, UP, 0.0)
@@ -87,7 +87,7 @@ def test_a_camera_that_saw_the_whole_clip_brings_the_body_to_where_its_middle_wa
         assert camera.position - camera.look_at == pytest.approx(position - look_at)
 
 
-def test_a_report_that_is_old_is_no_viewers_hand() -> None:
+def test_an_old_report_is_not_a_viewers_action() -> None:
     way, camera = find_way(make_walk(6.0)), Camera()
     chase = Chase(camera, way, UP, 0.0)
     arm = camera.position - camera.look_at

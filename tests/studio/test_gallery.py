@@ -16,7 +16,7 @@ from paths import TOOLS
 pytestmark = pytest.mark.slow
 
 
-def test_every_file_of_a_folder_is_opened_and_told_of(tmp_path: Path) -> None:
+def test_every_file_of_a_folder_is_opened_and_listed(tmp_path: Path) -> None:
     pytest.importorskip("viser")
     pytest.importorskip("matplotlib")
     files, out = tmp_path / "files", tmp_path / "out"

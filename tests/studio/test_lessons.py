@@ -115,11 +115,11 @@ TOLD = [
 
 
 @pytest.mark.parametrize(("name", "setting", "value"), TOLD)
-def test_the_page_tells_the_defaults_that_are(name: str, setting: str, value: str) -> None:
+def test_the_page_states_the_actual_defaults(name: str, setting: str, value: str) -> None:
     assert float(value) == pytest.approx(getattr(find_method(name), setting))
 
 
-def test_the_page_tells_some_defaults() -> None:
+def test_the_page_states_some_defaults() -> None:
     assert {("lm", "damping"), ("dls", "damping"), ("halley", "floor")} <= {told[:2] for told in TOLD}
 
 

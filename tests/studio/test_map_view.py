@@ -28,7 +28,7 @@ def test_a_map_opens_its_body(found: poise.ReachMap, tmp_path: Path) -> None:
         np.testing.assert_array_equal(opening.map.reached, found.reached)
 
 
-def test_a_map_of_a_body_that_nobody_knows_is_refused(tmp_path: Path) -> None:
+def test_a_map_of_an_unknown_body_is_rejected(tmp_path: Path) -> None:
     builder = poise.ModelBuilder("own")
     builder.add_joint("a", None, "revolute", lower=-1, upper=1)
     builder.add_frame("tip", "a", (1, 0, 0))

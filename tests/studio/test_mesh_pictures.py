@@ -146,7 +146,7 @@ def test_a_robot_is_seen_in_the_colors_of_its_meshes(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_is_missing_is_told_once_and_drawn_as_flesh(tmp_path: Path) -> None:
+def test_missing_meshes_are_reported_once_and_drawn_as_flesh(tmp_path: Path) -> None:
     model = poise.load(made.robot(tmp_path))
     with pytest.warns(FormatWarning, match="hand_description"):
         poise.plot(model)
@@ -156,7 +156,7 @@ def test_what_is_missing_is_told_once_and_drawn_as_flesh(tmp_path: Path) -> None
         poise.plot(Pose(model, [0.1, 0.2, 0.3]))
 
 
-def test_solids_beside_meshes_are_drawn(tmp_path: Path) -> None:
+def test_solids_next_to_meshes_are_drawn(tmp_path: Path) -> None:
     path = made.robot(tmp_path)
     ball = '<link name="hand"><visual><geometry><sphere radius="0.2"/></geometry></visual></link>'
     text = made.ROBOT

@@ -108,7 +108,7 @@ def test_an_mp4_is_given_every_frame(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert (tmp_path / "wave.mp4").read_bytes() == b"mp4"
 
 
-def test_another_ending_is_refused_with_what_moves(tmp_path: Path) -> None:
+def test_an_unknown_suffix_is_rejected_with_the_animation_formats(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"\.gif or \.mp4"):
         poise.plot(make_wave(), tmp_path / "wave.avi")
 

@@ -34,7 +34,7 @@ def tracks(found: dict) -> np.ndarray:
     return numbers.reshape(found["frames"], found["tracks"], 7)
 
 
-def test_a_pose_is_where_it_was_put() -> None:
+def test_a_page_shows_the_pose() -> None:
     pose = poise.Pose(HUMANOID, HUMANOID.random(np.random.default_rng(3)))
     found = scene(poise.show(pose, browser=False))
     ways = tracks(found)
@@ -116,7 +116,7 @@ def test_solids_of_a_file_and_their_colours_are_there() -> None:
     assert found["box"] == pytest.approx([0.1, 0.2, 0.3])
 
 
-def test_what_cannot_be_shown_is_refused() -> None:
+def test_objects_that_cannot_be_shown_are_rejected() -> None:
     with pytest.raises(InvalidValue, match=r"cannot show 'humanoid'.*Motion"):
         poise.show("humanoid", browser=False)
 

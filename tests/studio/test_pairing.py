@@ -44,7 +44,7 @@ def test_two_clicks_make_a_pair_and_leave_the_others() -> None:
         assert mend_pair(after, bodies(), (pair.source, pair.target)) == before  # and two more take it back
 
 
-def test_a_click_beside_a_part_counts_as_that_part() -> None:
+def test_a_click_next_to_a_part_counts_as_that_part() -> None:
     source = bodies()[0]
     known = {pair.role for pair in mapping()}
     for frame in source.frames:
@@ -64,7 +64,7 @@ def test_a_part_that_only_one_seemed_to_have_is_added() -> None:
     assert len(after) == len(mapping()) + 1
 
 
-def test_what_is_no_part_of_either_is_refused() -> None:
+def test_parts_of_neither_body_are_rejected() -> None:
     legs = replace(mapping(), pairs=tuple(p for p in mapping() if p.role == "knee_l"), missing=())
     with pytest.raises(InvalidValue, match="neither head nor imu"):
         mend_pair(legs, bodies(), ("head", "imu"))
@@ -94,7 +94,7 @@ def test_limbs_have_colors_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("other", [make_machine, make_character, lambda: poise.load("humanoid", scale=0.6)])
-def test_they_stand_upright_on_one_floor_beside_each_other(other) -> None:
+def test_they_stand_upright_on_one_floor_next_to_each_other(other) -> None:
     clip, model = make_walk(), other()
     q = np.tile(np.array(model.rest), (len(clip), 1))
     carried = poise.Motion(model, q, clip.fps)

@@ -65,7 +65,7 @@ def test_every_kind_of_thing_is_drawn(tmp_path: Path) -> None:
     assert not list(tmp_path.glob(".*"))  # nothing half-written
 
 
-def test_what_cannot_be_drawn_is_refused() -> None:
+def test_objects_that_cannot_be_drawn_are_rejected() -> None:
     with pytest.raises(InvalidValue, match=r"cannot draw 3.*Solution"):
         poise.plot(3)
     with pytest.raises(InvalidValue, match=r"'clay'.*'body'"):

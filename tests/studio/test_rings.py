@@ -125,7 +125,7 @@ def test_a_hinge_that_is_pulled_far_beyond_its_end_stays_there() -> None:
     assert values[-1] == pytest.approx(model.upper[index])
 
 
-def test_a_ball_comes_to_the_rotation_that_is_asked() -> None:
+def test_a_ball_joint_reaches_its_target_rotation() -> None:
     model = poise.load("tree30")
     joint = next(j.name for j in model.joints if j.kind == "ball")
     turn, q = Turn(model, joint, 1.0), np.array(model.rest)

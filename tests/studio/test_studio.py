@@ -133,7 +133,7 @@ def test_what_was_let_go_stays_and_undo_brings_back_the_bits(humanoid):
     assert np.array_equal(puppet.q, before)
 
 
-def test_a_pose_that_was_set_stays_until_something_is_asked(humanoid):
+def test_a_pose_that_was_set_stays_until_a_target_is_set(humanoid):
     puppet = Puppet(humanoid)
     q = humanoid.random(np.random.default_rng(3))
     puppet.place(q)
@@ -144,7 +144,7 @@ def test_a_pose_that_was_set_stays_until_something_is_asked(humanoid):
 
 
 @pytest.mark.slow
-def test_a_far_target_is_missed_and_said_so(humanoid):
+def test_a_distant_target_is_missed_and_reported(humanoid):
     puppet = Puppet(humanoid)
     puppet.hold("hand_l", np.array([3.0, 1.0, 0.5]))
     for _ in range(25):
@@ -249,7 +249,7 @@ def test_a_pose_goes_out_and_comes_back(humanoid):
 
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "C:\\x\\robot.urdf", "robot.urdf", "..", ""])
-def test_a_browsers_file_name_is_no_path(name):
+def test_a_browsers_file_name_is_not_a_path(name):
     assert strip_folders(name) in ("passwd", "robot.urdf", "file")
 
 

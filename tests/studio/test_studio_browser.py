@@ -78,7 +78,7 @@ def test_a_grip_that_wears_arrows_is_dragged_again_in_any_direction(studio, page
         still(studio, page)
 
 
-def test_a_clicked_foot_is_let_go_and_pinned_again_and_stays(studio, page):
+def test_a_clicked_foot_is_released_and_pinned_again_and_stays(studio, page):
     page.mouse.click(*hover(studio, page, "foot_l"))
     until(lambda: "foot_l" not in studio.puppet.fixed, page)
     page.wait_for_timeout(300)

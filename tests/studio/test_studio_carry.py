@@ -118,7 +118,7 @@ def test_a_second_click_does_not_solve_it_twice(beside: SecondBody) -> None:
     assert beside.background.task is None
 
 
-def test_the_clip_that_changed_is_told(studio: Studio, beside: SecondBody) -> None:
+def test_the_clip_that_changed_is_reported(studio: Studio, beside: SecondBody) -> None:
     assert not beside.stale
     studio.session.editing.find_contacts()
     assert wait_until(lambda: studio.session.editing.background.task is None)
@@ -133,7 +133,7 @@ def test_the_clip_that_changed_is_told(studio: Studio, beside: SecondBody) -> No
         pass
 
 
-def test_a_body_that_does_not_walk_is_refused_in_words(studio: Studio, beside: SecondBody) -> None:
+def test_a_body_that_does_not_walk_is_rejected_in_words(studio: Studio, beside: SecondBody) -> None:
     model = beside.model
     assert studio.carry("quadruped")
     assert wait_until(lambda: beside.background.refused)
@@ -142,7 +142,7 @@ def test_a_body_that_does_not_walk_is_refused_in_words(studio: Studio, beside: S
     assert wait_until(lambda: "two legs" in studio.panel.motion.carry.words.content)
 
 
-def test_a_file_is_opened_beside_and_taken_away(studio: Studio, tmp_path: Path) -> None:
+def test_a_second_body_is_opened_from_a_file_and_removed(studio: Studio, tmp_path: Path) -> None:
     walk = make_walk()
     poise.save(walk[0:5], tmp_path / "walker.bvh")
     found = studio.second_body
@@ -190,7 +190,7 @@ def test_carrying_needs_a_clip(studio: Studio) -> None:
     studio.session.player.open(motion)
 
 
-def test_a_studio_that_cannot_carry_says_so_before_it_opens(tmp_path: Path) -> None:
+def test_a_studio_that_cannot_retarget_raises_before_it_opens(tmp_path: Path) -> None:
     with pytest.raises(InvalidValue, match="no motion"):
         Studio("humanoid", port=18067, onto="humanoid")
     with pytest.raises(FormatError, match="nowhere"):

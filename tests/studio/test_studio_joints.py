@@ -88,7 +88,7 @@ def test_a_slider_is_one_change_and_a_drag_the_next() -> None:
 
 
 @pytest.mark.slow
-def test_what_is_asked_often_is_done_now_and_once_more_at_the_end() -> None:
+def test_frequent_requests_run_at_once_and_again_at_the_end() -> None:
     done: list[float] = []
     pace = Pace(lambda: done.append(time.perf_counter()), 0.1)
     for _ in range(50):

@@ -106,7 +106,7 @@ def test_postures_between_are_those_of_the_ends_at_the_ends(seed):
     assert float(near[1].weight) < 1e-3
 
 
-def test_a_body_of_which_nothing_is_asked_stays_and_a_slide_is_one_step_of_undo(style):
+def test_a_body_without_targets_stays_and_a_slider_move_is_one_undo_step(style):
     puppet = Puppet(style.model)
     before = puppet.q
     puppet.lean(style=style, share=1.0)
@@ -140,7 +140,7 @@ def test_methods_without_priorities_say_that_they_leave_the_style_out(style):
 # ---------------------------------------------------------------------------------------------------- clips
 
 
-def test_clips_of_the_same_rig_are_taken_as_they_are_and_others_are_carried_over(slouch, tmp_path):
+def test_clips_of_the_same_rig_are_taken_as_they_are_and_others_are_retargeted(slouch, tmp_path):
     for name in ("one.bvh", "two.bvh"):
         poise.save(make_walk(40), tmp_path / name)
     first, second = (poise.load_motion(tmp_path / name) for name in ("one.bvh", "two.bvh"))
@@ -216,7 +216,7 @@ def studio(slouch) -> Iterator[Studio]:
         yield running
 
 
-def test_the_studio_learns_beside_the_page_and_says_what(studio, slouch, tmp_path):
+def test_the_studio_learns_in_the_background_and_reports_it(studio, slouch, tmp_path):
     folder = studio.panel.pose.style
     styling = folder.styles
     assert wait_until(lambda: styling.style is not None and styling.background.task is None)
@@ -257,6 +257,6 @@ def test_another_body_forgets_the_style(studio, slouch):
     studio.show("humanoid")
 
 
-def test_a_clip_that_is_not_there_is_refused_before_a_page_is_served():
+def test_a_missing_clip_is_rejected_before_a_page_is_served():
     with pytest.raises(FormatError, match=r"nowhere\.bvh"):
         Studio("humanoid", port=18072, style=["nowhere.bvh"])

@@ -130,7 +130,7 @@ def test_a_joint_that_is_turned_by_a_slider_is_a_key_as_well() -> None:
     assert np.abs(state.motion.model.difference(after.motion.q[FRAME], q)).max() < 1e-9
 
 
-def test_nothing_is_no_key() -> None:
+def test_an_unchanged_pose_is_not_a_key() -> None:
     state = locked()
     assert make_key(take(state, FRAME), state.motion.q[FRAME], FRAME) is None
 
@@ -233,7 +233,7 @@ def test_a_contact_is_moved_removed_and_added_again() -> None:
                 assert other.name in {c.name for c in added.list_at(frame)}
 
 
-def test_what_cannot_be_is_refused_and_nothing_changes() -> None:
+def test_invalid_values_are_rejected_and_nothing_changes() -> None:
     state = skate()
     assert state.contacts is not None
     name = state.contacts[0].name

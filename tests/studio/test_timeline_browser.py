@@ -123,7 +123,7 @@ def test_the_clip_is_saved_as_it_is_seen_in_its_own_format(studio, page, tmp_pat
         assert np.abs(saved.positions(frame) - seen.positions(frame)).max() < 1e-4
 
 
-def test_a_clip_is_carried_over_and_a_pair_mended_by_two_clicks(studio, page, tmp_path):
+def test_a_clip_is_retargeted_and_a_pair_mended_by_two_clicks(studio, page, tmp_path):
     beside = studio.second_body
     unfold(page, "Carry to another body")
     choose(page, "Onto", "humanoid as a child")
