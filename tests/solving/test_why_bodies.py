@@ -60,7 +60,7 @@ def test_a_goal_gives_way_to_one_that_is_served_first() -> None:
     assert not solution.reached
     assert solution.errors["level"][1] < 1e-8
     why = solution.why()
-    assert "'hand' gives way to 'level', which comes first: without 'level', 'hand' would be reached." in why
+    assert "'hand' has a lower priority than 'level': without 'level', 'hand' would be reached." in why
     assert "Relax first: it would be reached without the goal 'level'" in why
 
 
@@ -80,7 +80,7 @@ def test_goals_of_one_level_say_what_they_cost_each_other() -> None:
 def test_targets_too_far_apart_say_which_one_gives_way(humanoid: poise.Model) -> None:
     why = poise.solve(humanoid, [*feet(humanoid), Reach("hand_r", (2, 1, 0.5), priority=1)]).why()
     assert "the targets of 'foot_r' and 'hand_r' are 2.399 m apart" in why
-    assert "'hand_r' gives way, since 'foot_r' comes first" in why
+    assert "'hand_r' has a lower priority than 'foot_r'" in why
 
 
 def test_balance_names_the_side(humanoid: poise.Model) -> None:
@@ -89,7 +89,7 @@ def test_balance_names_the_side(humanoid: poise.Model) -> None:
     why = solution.why()
     assert "'balance' is missed: the centre of mass is " in why
     assert re.search(r"[\d.]+ mm \(allowed: 100 um\) outside the support, towards \+x\.", why)
-    assert re.search(r"'balance' gives way to '\w+', which comes first: without '\w+', 'balance' would be", why)
+    assert re.search(r"'balance' has a lower priority than '\w+': without '\w+', 'balance' would be", why)
     freed = re.search(r"without the upper limit of '.*' \(it would go to .* rad \((.*) deg\)\)", why)
     assert freed is not None
     assert abs(float(freed[1])) < 180

@@ -17,7 +17,7 @@ from poise.limits import Clearance, Sphere
 from why_cases import find
 
 UNITS = {"m": 1.0, "mm": 1e-3, "um": 1e-6, "nm": 1e-9}
-CLAIM = re.compile(r"'tip' (?:([\d.e+-]+) (m|mm|um|nm)\b)?(?: and )?(?:([\d.e+-]+) rad)?")
+CLAIM = re.compile(r"tolerance of (?:([\d.e+-]+) (m|mm|um|nm)\b)?(?: and )?(?:([\d.e+-]+) rad)?.* for 'tip'")
 BOUNDED = ("revolute", "prismatic", "universal", "euler", "ball", "continuous")
 
 

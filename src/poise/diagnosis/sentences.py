@@ -122,7 +122,7 @@ def say_first(solution: Solution, one: str, other: str) -> str:
     first, last = sorted((one, other), key=lambda name: int(goals[name].priority))
     if goals[first].priority == goals[last].priority:
         return ""
-    return f" {last!r} gives way, since {first!r} comes first."
+    return f" {last!r} has a lower priority than {first!r}."
 
 
 def say_locked(_: Solution, cause: Cause) -> str:
@@ -169,7 +169,7 @@ def say_limits(solution: Solution, cause: Cause) -> str:
     more = len(cause.limits) - MOST_LISTED
     told = "; ".join(say_limit(solution, limit) for limit in cause.limits[:MOST_LISTED])
     strongest = " (the strongest first)" if len(cause.limits) > 1 else ""
-    return f"Limits hold it back{strongest}: {told}{f'; and {more} more' if more > 0 else ''}."
+    return f"Restricted by limits{strongest}: {told}{f'; and {more} more' if more > 0 else ''}."
 
 
 def say_conflict(solution: Solution, cause: Cause) -> str:
@@ -181,9 +181,9 @@ def say_conflict(solution: Solution, cause: Cause) -> str:
 
 
 def say_giving(solution: Solution, cause: Cause) -> str:
-    """State that a goal gives way to another one, and the cost."""
+    """State that a goal has a lower priority than another one, and the cost."""
     name, other = cause.goals
-    return f"{name!r} gives way to {other!r}, which comes first: {say_gain(solution, cause, name, other)}."
+    return f"{name!r} has a lower priority than {other!r}: {say_gain(solution, cause, name, other)}."
 
 
 def say_gain(solution: Solution, cause: Cause, name: str, without: str) -> str:
