@@ -48,8 +48,8 @@ template <class T> POISE_FN void place_back(const T* R, const T* p, const T* x, 
 template <class T> struct FamilyQuestion {
   const FamilySpec<T>& spec;
   T R[9], p[3];  // C
-  T center[3],
-      seen[3];  // the part of the center that the free joint moves, and its reference: |F center - seen| is its distance from `meet`
+  // the part of the center that the free joint moves, and its reference: |F center - seen| is its distance from `meet`
+  T center[3], seen[3];
   T lever[3];         // the centre of the tolerated rotation
   T metres, radians;  // tolerances, and the chain's own errors
   T own, about;       // distances of `center` and `seen` from the free axis
