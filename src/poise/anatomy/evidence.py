@@ -37,7 +37,7 @@ class RoleDecisions:
 
 
 def weigh_evidence(model: Model, names: RoleReport, shape: BodyShape) -> tuple[RoleDecisions, BodyShape]:
-    """Decide the roles by names and shape; return them, and the shape with the sides of the names."""
+    """Decide the roles by names and shape; return them, and the shape with left and right corrected by the names."""
     out = RoleDecisions()
     strong = names.is_known
     shape = follow_sides(shape, out)

@@ -242,7 +242,7 @@ def follow_custom(model: Model, names: Names[str, str], end: str, along: Floats)
 def find_hinge(model: Model, names: Names[str, str], end: str, frames: tuple[str, str, str]) -> Floats | None:
     """Return the axis of a hinge in the lower bone's axes, with the sign of its larger range; None if it is no hinge.
 
-    If the range is about symmetric, as in files that give every joint the same range, convention gives the sign.
+    If the range is about symmetric, as in files that give every joint the same range, the sign follows convention.
     """
     joint = next((joint for joint in model.joints_above(frames[1]) if joint.nv), None)
     if joint is None or joint.kind != "revolute" or joint.mimic:

@@ -59,7 +59,7 @@ def write_upload(folder: Path, name: str, content: bytes) -> Path:
 
 
 def show_file(session: Session, path: Path, folder: str) -> None:
-    """Show an uploaded file; errors have its name, without folders of this machine."""
+    """Show an uploaded file; error messages contain its name without the folders of this machine."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FormatWarning)  # listed in model.notes, which the viewer sees
         try:
