@@ -1,8 +1,8 @@
 // find.h: a pose that keeps the limits, found without them. Part of solve.cpp.
 //
-// Only the answer must keep the limits, not the poses of a search. Candidates are poses that reach the goals of
-// the first level: the end of a search without the limits, the poses that a closed form lists, then the ends of searches from
-// seeds. The strict solve begins at the first candidate that keeps the limits, nearest to the start first; with a
+// Only the answer must keep the limits, not the poses of a search. Candidates are poses that reach the goals of the
+// first level: the end of a search without the limits, the poses that a closed form lists, then the ends of searches
+// from seeds. The strict solve begins at the first candidate that keeps the limits, nearest to the start first; with a
 // posture, at the listed one that the posture prefers. With a step limit the path from the start counts as well, so no
 // candidate is sought.
 #pragma once
