@@ -82,7 +82,8 @@ def plot(
         thing: A `Solution` (the body, its goals, and their errors, over the steps if the solve was
             recorded), a `Pose`, a `Model` (at rest), a `Motion` or `Track` (as a strip), a `Race`, a `ReachMap`,
             `Singularities` (poses of each family), a `LoopTrace` (its frames over one another and its errors), or a
-            dict of solutions or traces by name (their errors over the steps). Of the textbook also `JacobianBlocks`, `TransformChain` and `GainStudy`.
+            dict of solutions or traces by name (their errors over the steps). Of the
+            textbook also `JacobianBlocks`, `TransformChain` and `GainStudy`.
         path: The file to write, if any: png, pdf, svg. A `Motion`, or the search of a recorded `Solution`, can be
             written as gif or mp4.
         title: A line above the picture.
