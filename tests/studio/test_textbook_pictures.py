@@ -162,5 +162,7 @@ def test_unknown_layouts_and_things_without_frames_are_rejected() -> None:
         poise.plot(poise.Pose(FLAT), layout="overlay")
     with pytest.raises(InvalidValue, match="record=True"):
         poise.plot(poise.solve(FLAT, FAR), layout="steps")
+    with pytest.raises(InvalidValue, match="no factors"):
+        poise.plot(textbook.TransformChain((), np.zeros((0, 4, 4))))
     with pytest.raises(InvalidValue, match="no step"):
         poise.plot(textbook.loop(FLAT, BEND, FAR, max_steps=0), layout="steps")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from poise.arrays import Floats
+from poise.errors import InvalidValue
 from poise.pictures.body.stick import Camera
 from poise.pictures.plots import COLORS, make_figure
 from poise.textbook import GainStudy, JacobianBlocks, TransformChain
@@ -48,6 +49,8 @@ def draw_blocks(blocks: JacobianBlocks) -> Any:
 
 def draw_chain(chain: TransformChain, look: dict[str, Any]) -> Any:
     """Draw a chain of transforms factor by factor: above in the global view, below in the body's view."""
+    if not len(chain.factors):
+        raise InvalidValue("the chain has no factors: the frame stays at the world's origin.")
     count, whole = len(chain.factors), chain.list_body_views()[-1]
     made, _ = make_figure(1.8 * count + 0.6, 4.4)
     made.clear()
