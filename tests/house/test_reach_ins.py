@@ -18,6 +18,7 @@ FOREIGN = {  # private members of other libraries, and names that Python reserve
     "_queue_scene_message",  # viser
     "_replace",  # named tuples
     "_repr_png_",  # IPython
+    "_websock_server",  # viser
 }
 
 

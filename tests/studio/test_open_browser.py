@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 import looks_files as made
@@ -45,9 +47,11 @@ LOOK = """names => {
 }"""
 
 
-def is_on_stage(page, studio, path):
-    """Whether the page has drawn the body of a file, with its skin if it has one."""
+def is_shown(errors, page, studio, path):
+    """Whether the page has failed, or has drawn the body of a file, with its skin if it has one."""
     view = studio.session.view
+    if errors or not studio.model.source.endswith(path.name):
+        return bool(errors)
     seen = [view.root.name] if path.suffix != ".glb" else [skin.name for skin in getattr(view.dressed, "skins", ())]
     return bool(seen) and page.evaluate("names => names.every(name => name in poiseNodes)", seen)
 
@@ -59,17 +63,16 @@ def test_ten_files_are_opened_one_after_another_and_the_line_may_break(browser, 
         page.on("pageerror", lambda error: errors.append(str(error)))
         for path in files:
             page.locator("input[type=file]").first.set_input_files(str(path))
-            until(lambda path=path: errors or studio.model.source.endswith(path.name), page)
-            until(lambda path=path: errors or is_on_stage(page, studio, path), page)
+            until(partial(is_shown, errors, page, studio, path), page)
             assert errors == []
             assert page.get_by_role("tab", name="Pose").is_visible()
         studio.show(files[0])
-        until(lambda: is_on_stage(page, studio, files[0]), page)
+        until(partial(is_shown, errors, page, studio, files[0]), page)
         skins = studio.session.view.dressed.skins
         count = len(studio.session.view.dressed.dress.skins[0].vertices)
         until(lambda: page.evaluate(LOOK, [skin.name for skin in skins]) == [2, count, True], page)
         page.evaluate("for (const name in poiseNodes) delete poiseNodes[name]")
         studio.session.server._websock_server.disconnect_all_clients()
-        until(lambda: errors or is_on_stage(page, studio, files[0]), page)
+        until(partial(is_shown, errors, page, studio, files[0]), page)
         assert errors == []
         page.close()

@@ -253,8 +253,8 @@ def add_clip(parts: GltfDraft, moved: list[Moved], frames: int, fps: float) -> N
 def name_clip(parts: GltfDraft, seconds: float, tolerance: float) -> str:
     """Return a new name for a motion: after the clip of the file that has its duration, or "poise"."""
     clips = parts.json.get("animations", [])
-    like = next((item for item in clips if abs(measure_clip(parts, item) - seconds) < tolerance), {})
-    stem = str(like.get("name") or "").removesuffix(" (edited)")
+    like = [item for item in clips if abs(measure_clip(parts, item) - seconds) < tolerance]
+    stem = str(like[0].get("name") or "" if like else "").removesuffix(" (edited)")
     stem = "" if re.fullmatch(r"poise(_\d+)?", stem) else stem
     names, k = {item.get("name") for item in clips}, 1
     name = first = f"{stem} (edited)" if stem else "poise"
