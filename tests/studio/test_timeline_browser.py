@@ -115,7 +115,7 @@ def test_the_clip_is_saved_as_it_is_seen_in_its_own_format(studio, page, tmp_pat
     unfold(page, "Save")
     with page.expect_download(timeout=1e3 * PATIENCE) as started:
         press(page, "Save clip")
-    assert started.value.suggested_filename == "walk.bvh"
+    assert started.value.suggested_filename == "walk_edited.bvh"
     started.value.save_as(tmp_path / "saved.bvh")
     saved, seen = poise.load_motion(tmp_path / "saved.bvh"), studio.session.player.motion
     for name in ("heel_l", "hand_r"):
