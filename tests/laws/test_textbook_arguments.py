@@ -22,6 +22,7 @@ J, E = RNG.normal(size=(3, 5)), np.array([0.1, -0.2, 0.3])
 TWISTS = RNG.normal(size=(6, 5))
 TURN = textbook.axis_rotation(Z, 0.7)
 PLACE = textbook.rigid(TURN, (1.0, 2.0, 3.0))
+GROWING = [textbook.AffineJoint(kind) for kind in ("turn", "axis_scale", "shear")]
 GOALS = textbook.loop(ARM, Q, Reach("tip", (1.2, 1.5)), max_steps=0).goals
 POSES = RNG.normal(size=(6, 4))
 
@@ -30,6 +31,9 @@ CALLS: dict[str, dict[str, Any]] = {
     "adjoint": {"transform": PLACE},
     "adjoint_derivative": {"transform": PLACE, "twist": np.ones(6)},
     "adjusted_jacobian": {"model": ARM, "q": Q, "frame": "tip"},
+    "affine_jacobian": {"joints": GROWING, "q": X, "point": X},
+    "affine_point": {"joints": GROWING, "q": X, "point": X},
+    "affine_transform": {"joints": GROWING, "q": X},
     "axis_rotation": {"axis": Z, "angle": 0.3},
     "basic_ik": {"model": ARM, "q": Q, "frame": "tip", "goal": np.array([1.2, 1.5, 0.0]), "threshold": 0.1},
     "best_axis_column": {"pivot": X, "effector": Y, "goal": Z},

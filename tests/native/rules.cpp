@@ -135,6 +135,7 @@ template <class T> double run(int method, int limits, bool posture, bool far, in
   s.cost = evaluate(problem, q, targets, s.placements, s.rows, s.errors);
   Settings<T> settings{method, limits, T(0.1), T(1e-6), T(1), steps, 50, T(1), 3, {T(1), T(1e30), 0, 0}};
   if (method == METHOD_SVD) settings.options[0] = T(1e-3);
+  if (method == METHOD_TRANSPOSE) settings.options[0] = T(0);
   for (int k = 0; k < steps; ++k) {
     assemble(problem, s.q, s.placements, targets, s.J);
     propose(problem, settings, posture ? Posture<T>{wanted, gain} : Posture<T>{nullptr, nullptr}, targets, s);

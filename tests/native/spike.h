@@ -15,13 +15,13 @@ template <class T> struct Body {
   bool shared_columns = true;
   POISE_FN constexpr int count() const { return n_primitives; }
   POISE_FN constexpr Primitive<T> operator[](int i) const {
-    // kind, parent, subtree_end, q, v, turn, gain, bias, pitch, R, p
+    // kind, parent, subtree_end, q, v, turn, scaled, gain, bias, pitch, R, p
     const Primitive<T> all[n_primitives] = {
-        {REVOLUTE, -1, 5, 0, 0, 0, T(1), T(0), T(0), {1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, 0, T(0.3)}},
-        {BALL, 0, 5, 1, 1, 0, T(1), T(0), T(0), {1, 0, 0, 0, 1, 0, 0, 0, 1}, {T(0.4), 0, 0}},
-        {REVOLUTE, 1, 4, 5, 4, 1, T(1), T(0), T(0), {0, 1, 0, 0, 0, 1, 1, 0, 0}, {T(0.5), 0, 0}},
-        {REVOLUTE, 2, 4, 5, 4, 0, T(0.5), T(0.1), T(0), {1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, 0, T(0.4)}},
-        {PRISMATIC, 1, 5, 6, 5, 2, T(1), T(0), T(0), {0, 0, 1, 1, 0, 0, 0, 1, 0}, {0, T(0.5), 0}},
+        {REVOLUTE, -1, 5, 0, 0, 0, false, T(1), T(0), T(0), {1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, 0, T(0.3)}},
+        {BALL, 0, 5, 1, 1, 0, false, T(1), T(0), T(0), {1, 0, 0, 0, 1, 0, 0, 0, 1}, {T(0.4), 0, 0}},
+        {REVOLUTE, 1, 4, 5, 4, 1, false, T(1), T(0), T(0), {0, 1, 0, 0, 0, 1, 1, 0, 0}, {T(0.5), 0, 0}},
+        {REVOLUTE, 2, 4, 5, 4, 0, false, T(0.5), T(0.1), T(0), {1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, 0, T(0.4)}},
+        {PRISMATIC, 1, 5, 6, 5, 2, false, T(1), T(0), T(0), {0, 0, 1, 1, 0, 0, 0, 1, 0}, {0, T(0.5), 0}},
     };
     return all[i];
   }
@@ -30,8 +30,8 @@ template <class T> struct Body {
 template <class T> struct Goals {
   struct Frames {
     POISE_FN constexpr FrameData<T> operator[](int i) const {
-      const FrameData<T> all[n_goals] = {{3, {1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, T(0.3), 0}},
-                                         {4, {1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, 0, T(0.2)}}};
+      const FrameData<T> all[n_goals] = {{3, false, {1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, T(0.3), 0}},
+                                         {4, false, {1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, 0, T(0.2)}}};
       return all[i];
     }
   };

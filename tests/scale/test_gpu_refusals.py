@@ -35,6 +35,13 @@ def rail() -> poise.Model:
     return builder.add_frame("tip", "slide").build()
 
 
+def growing() -> poise.Model:
+    builder = poise.ModelBuilder("growing")
+    builder.add_joint("turn", None, "revolute")
+    builder.add_joint("size", "turn", "uniform_scale")
+    return builder.add_frame("tip", "size", (0, 1, 0)).build()
+
+
 def panda(goals: Any, **options: Any) -> Solver:
     return Solver(PANDA, goals, **options)
 
@@ -70,6 +77,7 @@ REFUSED: dict[str, tuple[Callable[[], Solver], str]] = {
     "a clock": (lambda: panda(REACH, time_limit=1.0), "time_limit="),
     "a record": (lambda: panda(REACH, record=True), "record=True"),
     "a path": (lambda: Solver(rail(), Reach("tip", (0, 1, 0))), "joint 'slide' follows a path"),
+    "a scale": (lambda: Solver(growing(), Reach("tip", (0, 1, 0))), "joint 'size' is a uniform_scale joint"),
     "nothing moves": (lambda: panda(REACH, joints=[]), "no movable joint"),
 }
 

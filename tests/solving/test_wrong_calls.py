@@ -41,7 +41,8 @@ SETTINGS = [(method, field.name) for method in ALL_METHODS for field in fields(m
 @pytest.mark.parametrize(("method", "setting"), SETTINGS, ids=[f"{m.__name__}.{s}" for m, s in SETTINGS])
 def test_a_setting_of_the_wrong_type_is_rejected_by_name(method: type[Method], setting: str) -> None:
     junk = {**JUNK, "none": None, "truth": True, "negative": -1.0}
-    fine = {"target_clamp": {"none"}, "parts": {"none"}, "pole": {"none"}, "soft": {"truth"}, "finish": {"truth"}}
+    fine = {setting: {"none"} for setting in ("alpha", "target_clamp", "parts", "pole")}
+    fine |= {"soft": {"truth"}, "finish": {"truth"}}
     for what, value in junk.items():
         if what in fine.get(setting, ()):
             method(**{setting: value})

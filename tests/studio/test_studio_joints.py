@@ -160,3 +160,15 @@ def test_another_body_has_other_sliders(studio: Studio) -> None:
     assert [dial.name for dial in studio.panel.joints.dials] == [j.name for j in studio.model.joints if j.nv]
     studio.show("panda")
     assert len(studio.panel.joints.sliders) == 7
+
+
+def test_a_hand_that_lets_go_before_a_frame_was_made_is_not_lost():
+    puppet = Puppet(poise.load("humanoid"))
+    before = puppet.q
+    target = puppet.transform("hand_l")[:3, 3] + (0.02, 0.05, 0.03)
+    puppet.hold("hand_l", target)
+    puppet.let_go("hand_l")
+    assert not puppet.held
+    assert puppet.measure_gap("hand_l", target) < 1e-3
+    assert puppet.undo()
+    assert np.array_equal(puppet.q, before)

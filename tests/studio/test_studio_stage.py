@@ -14,7 +14,7 @@ from poise.pictures.front import find_turn
 from poise.studio.clips.player import Player
 from poise.studio.puppet import Puppet, measure_size
 from poise.studio.scene.scenery import Scenery
-from poise.studio.scene.stage import VIEWS, View, find_direction, find_view
+from poise.studio.scene.stage import NARROW_ASPECT, VIEWS, View, find_direction, find_view
 from poise.studio.showable import read_opening
 
 BODIES = ("humanoid", "panda", "quadruped", "planar3", "snake100")
@@ -67,7 +67,7 @@ def test_whatever_its_form_a_body_fills_the_free_part_of_the_picture_and_no_more
     size = 0.1
     flat = project(model, find_view(model, size, points, find_direction(model, view), aspect), points, aspect)
     assert np.abs(flat).max() <= 0.97
-    if aspect > 0.9:  # the panel is on the right
+    if aspect > NARROW_ASPECT:  # the panel is on the right
         assert flat[:, 0].max() <= 1.0 - 0.85 * min(0.92 / aspect, 0.9)
     else:  # and below
         assert flat[:, 1].min() >= -0.05

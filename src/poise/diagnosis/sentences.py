@@ -140,8 +140,8 @@ def say_steps(_: Solution, cause: Cause) -> str:
     steps, most = cause.numbers["steps"], cause.numbers["max_steps"]
     searches = say_count(int(cause.numbers["searches"]), "search", "searches")
     if steps < most:  # of one part of the solve, such as a level, or gains too small to go on for
-        return f"It could still come nearer when it stopped: {steps:.0f} steps in {searches} of at most {most:.0f}."
-    return f"The steps ran out: {steps:.0f} in {searches} of {most:.0f}."
+        return f"The search stopped while it still improved: {steps:.0f} steps in {searches} with max_steps={most:.0f}."
+    return f"The steps ran out: {steps:.0f} in {searches} with max_steps={most:.0f}."
 
 
 def say_progress(solution: Solution, cause: Cause) -> str:

@@ -15,7 +15,8 @@ from poise.errors import InvalidValue, NameNotFound
 from poise.model.attachments import Attachments
 from poise.model.joints.joint import Frame, Joint
 from poise.model.joints.kinds import KINDS
-from poise.model.memo import Memo
+from poise.model.members import list_ranged
+from poise.model.memo import Memo, MemoSlot
 from poise.model.spec import FrameSpec, JointSpec, freeze, read_vector
 from poise.spatial import Rotation, Transform
 
@@ -25,10 +26,12 @@ if TYPE_CHECKING:
 __all__ = [
     "add_objects",
     "add_spec",
+    "clamp",
     "cut_subtree",
     "draw_configurations",
     "lock_joints",
     "resolve_role",
+    "stack_transforms",
     "with_example_poses",
     "with_late_roles",
     "with_roles",
@@ -36,6 +39,7 @@ __all__ = [
 ]
 
 RoleFinder = Callable[["Model"], tuple[Mapping[str, str], Sequence[str]]]  # additional roles, and notes on them
+RANGED = MemoSlot[tuple[NDArray[np.intp], NDArray[np.intp]]]("numbers of q with a range, and their velocities")
 ROLE_SLOTS = ("attachments", "notes", "roles")  # the slots of a Model that contain its roles
 
 
@@ -238,6 +242,20 @@ def fix_joint(model: Model, spec: JointSpec, value: NDArray[np.float64]) -> Join
         length=0.0,
         path=None,
     )
+
+
+def clamp(model: Model, q: ArrayLike) -> NDArray[Any]:
+    """Return the closest configuration in the joint ranges; see `Model.clamp`."""
+    out = np.array(model.native_body.integrate(q, np.zeros(model.nv, np.float32)))  # a zero step
+    numbers, velocities = model.memo.get(RANGED, lambda: list_ranged(model.joints))
+    out[..., numbers] = np.clip(out[..., numbers], model.lower[velocities], model.upper[velocities])
+    return out
+
+
+def stack_transforms(model: Model, q: ArrayLike, frames: Sequence[str]) -> NDArray[Any]:
+    """Return the transforms of several frames, (..., k, 4, 4)."""
+    each = [model.fk(q, frame) for frame in frames]
+    return np.stack(each, axis=-3) if each else np.empty((*np.shape(q)[:-1], 0, 4, 4))
 
 
 def draw_configurations(

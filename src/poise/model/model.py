@@ -22,8 +22,8 @@ from poise.model.geometry.shapes import Shape
 from poise.model.joints.joint import Frame, Joint, get_name
 from poise.model.joints.primitives import make_kernel_table
 from poise.model.layout import Layout, lay_out
-from poise.model.members import freeze_flags, list_ranged, make_frames, make_joints, measure_length
-from poise.model.memo import Memo, MemoSlot
+from poise.model.members import freeze_flags, make_frames, make_joints, measure_length
+from poise.model.memo import Memo
 from poise.model.spec import FrameSpec, JointSpec, freeze
 from poise.native import Body
 from poise.notebook import NotebookCell
@@ -31,7 +31,6 @@ from poise.notebook import NotebookCell
 __all__ = ["Model"]
 
 Array = NDArray[Any]
-RANGED = MemoSlot[tuple[NDArray[np.intp], NDArray[np.intp]]]("numbers of q with a range, and their velocities")
 
 
 class Model(NotebookCell):
@@ -259,14 +258,12 @@ class Model(NotebookCell):
             frame: Name of a frame; or of a joint or a role, meaning its frame. A list of k names gives (..., k, 4, 4).
         """
         if isinstance(frame, (list, tuple)):
-            each = [self.fk(q, one) for one in frame]
-            return np.stack(each, axis=-3) if each else np.empty((*np.shape(q)[:-1], 0, 4, 4))
+            return derive.stack_transforms(self, q, frame)
         try:
             T = self.native_body.fk(q, frame)
         except NameNotFound:  # possibly a role that was not used before
             T = self.native_body.fk(q, derive.resolve_role(self, frame))
-        unlisted = frame is None and len(self.layout.frames) - len(self.frames)
-        return T[..., :-unlisted, :, :] if unlisted else T
+        return T if frame is not None else T[..., : len(self.frames), :, :]
 
     def jacobian(
         self,
@@ -319,9 +316,7 @@ class Model(NotebookCell):
             H = self.native_body.hessian(q, frame)
         except NameNotFound:
             H = self.native_body.hessian(q, derive.resolve_role(self, frame))
-        if columns is None:
-            return H
-        chosen = find_columns(self, columns)
+        chosen = slice(None) if columns is None else find_columns(self, columns)
         return H[..., chosen, :][..., chosen]
 
     def center_of_mass(self, q: ArrayLike) -> Array:
@@ -350,10 +345,7 @@ class Model(NotebookCell):
 
     def clamp(self, q: ArrayLike) -> Array:
         """Return the closest configuration in the joint ranges, with unit quaternions; ball ranges are ignored."""
-        out = np.array(self.native_body.integrate(q, np.zeros(self.nv, np.float32)))  # a zero step
-        numbers, velocities = self.memo.get(RANGED, lambda: list_ranged(self.joints))
-        out[..., numbers] = np.clip(out[..., numbers], self.lower[velocities], self.upper[velocities])
-        return out
+        return derive.clamp(self, q)
 
     def random(self, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Array:
         """Draw configurations uniformly from the joint ranges, (*size, nq); within pi or L if unbounded.
@@ -378,8 +370,7 @@ class Model(NotebookCell):
 
     def with_frame(self, name: str, parent: str | Frame, offset: Any = None) -> Model:
         """Return the body with one more frame, such as a tool."""
-        spec = FrameSpec.make(name, self.frame(parent).name, offset, 0.0, (0.0, 0.0, 0.0))
-        return derive.add_spec(self, spec)
+        return derive.add_spec(self, FrameSpec.make(name, self.frame(parent).name, offset, 0.0, (0.0, 0.0, 0.0)))
 
     def with_roles(self, roles: Mapping[str, str | Frame | None]) -> Model:
         """Return the same body with some roles replaced.

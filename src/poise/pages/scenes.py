@@ -59,7 +59,7 @@ def make_scene(thing: Any) -> PageScene:
     if isinstance(thing, Pose):
         return show_pose(thing)
     kinds = "Solution, a list of solutions, Pose, Model, Motion, Track, Retargeted, Race, ReachMap, LoopTrace"
-    raise InvalidValue(f"show does not know how to show {thing!r}; it shows: {kinds}.")
+    raise InvalidValue(f"show cannot show {thing!r}; it shows: {kinds}.")
 
 
 def show_pose(pose: Pose) -> PageScene:

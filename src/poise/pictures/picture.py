@@ -146,9 +146,7 @@ def draw_thing(thing: Any, look: dict[str, Any]) -> Any:
         draw_curves(axes, dict(trace_solutions(thing)))
         return made
     kinds = ", ".join(kind.__name__ for kind in painters)
-    raise InvalidValue(
-        f"plot does not know how to draw {thing!r}; it draws: {kinds}, or a dict of solutions or traces by name."
-    )
+    raise InvalidValue(f"plot cannot draw {thing!r}; it draws: {kinds}, or a dict of solutions or traces by name.")
 
 
 def draw_one(pose: Pose, look: dict[str, Any]) -> Any:

@@ -264,7 +264,7 @@ def draw(model: Model, freedom: Freedom) -> Drawing:
         T = place_on(places, ints[1], table["R"][i], table["p"][i])
         allowed = find_ranges(model, ints, table["numbers"][i], freedom)
         if ints[0] == Primitive.SCALE:
-            turn, found = np.eye(4), []
+            turn, found = np.eye(4), list[JointMotion]()
         elif ints[0] == Primitive.PATH:
             turn, found = run_along(table["curves"][table["curve_index"][i]], T, allowed)
         else:

@@ -32,9 +32,9 @@ def check_kind(kind: Any, where: str) -> None:
     """Raise an error for an unknown kind of joint; explain why shear is not supported."""
     if isinstance(kind, str) and kind.lower() in ("shear", "shearing"):
         raise InvalidModel(
-            f"{where}: there is no shear joint: what hangs below it would no longer be rigid, and rotations there no "
-            "rotations. For a bone that lengthens take kind 'scale', for a part that grows 'uniform_scale', for one "
-            "that leans 'universal'. Points under a shear are in poise.textbook: AffineJoint."
+            f"{where}: shear joints are not supported, because the frames below would not be rigid. For a bone that "
+            "lengthens use kind 'scale', for a part that grows 'uniform_scale', for one that leans 'universal'. "
+            "poise.textbook.AffineJoint has points under a shear."
         )
     if not isinstance(kind, str) or kind not in KINDS:
         raise name_not_found("joint kind", str(kind), KINDS)
