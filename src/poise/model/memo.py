@@ -16,10 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from functools import wraps
-from typing import TYPE_CHECKING, Concatenate, Generic, ParamSpec, TypeVar, cast
-
-if TYPE_CHECKING:
-    from poise.model.model import Model
+from typing import Concatenate, Generic, ParamSpec, Protocol, TypeVar, cast
 
 __all__ = ["Memo", "MemoSlot", "MemoTable", "keep_with_model"]
 
@@ -85,12 +82,23 @@ class Memo:
         return self.put(table, key, make()) if found is MISSING else cast("T", found)
 
 
-def keep_with_model(compute: Callable[Concatenate[Model, P], T]) -> Callable[Concatenate[Model, P], T]:
+class HasMemo(Protocol):
+    """A model, or anything else with a memo."""
+
+    @property
+    def memo(self) -> Memo:
+        """The cached values."""
+
+
+M = TypeVar("M", bound=HasMemo)
+
+
+def keep_with_model(compute: Callable[Concatenate[M, P], T]) -> Callable[Concatenate[M, P], T]:
     """Keep the results of a function with the model that is its first argument, by its other arguments."""
     table = MemoTable[Hashable, T](compute.__qualname__)
 
     @wraps(compute)
-    def recall(model: Model, /, *args: P.args, **kwargs: P.kwargs) -> T:
+    def recall(model: M, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return model.memo.look_up(table, (args, *kwargs.items()), lambda: compute(model, *args, **kwargs))
 
     return recall

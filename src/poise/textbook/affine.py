@@ -19,7 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from poise.errors import InvalidValue, ShapeMismatch, name_not_found
+from poise.errors import InvalidValue, name_not_found
+from poise.textbook.arguments import read_array
 from poise.textbook.rotations import Array, axis_rotation, skew
 
 Vector = tuple[float, float, float]
@@ -104,14 +105,14 @@ def affine_transform(joints: Sequence[AffineJoint], q: ArrayLike) -> Array:
         ShapeMismatch, InvalidValue: ``q`` is not one finite number per joint.
     """
     product = np.eye(4)
-    for joint, x in zip(joints, _values(joints, q), strict=True):
+    for joint, x in zip(joints, read_array(q, "q", len(joints)), strict=True):
         product = product @ joint.transform(x)
     return product
 
 
 def affine_point(joints: Sequence[AffineJoint], q: ArrayLike, point: ArrayLike = (0.0, 0.0, 0.0)) -> Array:
     """Return the world position ``(3,)`` of a point of the last joint's frame [m]."""
-    return (affine_transform(joints, q) @ _point(point))[:3]
+    return np.asarray(affine_transform(joints, q) @ np.append(read_array(point, "point", 3), 1.0))[:3]
 
 
 def affine_jacobian(joints: Sequence[AffineJoint], q: ArrayLike, point: ArrayLike = (0.0, 0.0, 0.0)) -> Array:
@@ -122,8 +123,8 @@ def affine_jacobian(joints: Sequence[AffineJoint], q: ArrayLike, point: ArrayLik
     Raises:
         ShapeMismatch, InvalidValue: see :func:`affine_transform`.
     """
-    values = _values(joints, q)
-    jacobian, after = np.zeros((3, len(joints))), _point(point)
+    values = read_array(q, "q", len(joints))
+    jacobian, after = np.zeros((3, len(joints))), np.append(read_array(point, "point", 3), 1.0)
     for i in reversed(range(len(joints))):
         jacobian[:, :] = joints[i].transform(values[i])[:3, :3] @ jacobian
         jacobian[:, i] = (joints[i].derivative(values[i]) @ after)[:3]
@@ -135,19 +136,3 @@ def _affine(linear: Array, translation: ArrayLike, corner: float) -> Array:
     matrix = np.zeros((4, 4))
     matrix[:3, :3], matrix[:3, 3], matrix[3, 3] = linear, translation, corner
     return matrix
-
-
-def _point(point: ArrayLike) -> Array:
-    vector = np.asarray(point, dtype=float)
-    if vector.shape != (3,):
-        raise ShapeMismatch(f"point has shape {vector.shape}; it must have three numbers")
-    return np.append(vector, 1.0)
-
-
-def _values(joints: Sequence[AffineJoint], q: ArrayLike) -> Array:
-    vector = np.asarray(q, dtype=float)
-    if vector.shape != (len(joints),):
-        raise ShapeMismatch(f"q has shape {vector.shape}; these joints have ({len(joints)},)")
-    if not np.isfinite(vector).all():
-        raise InvalidValue("q holds a number that is not finite")
-    return vector

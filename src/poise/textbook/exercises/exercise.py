@@ -66,7 +66,7 @@ def _repeat(ask: Ask, *numbers: int) -> tuple[tuple[Ask, int], ...]:
 
 _FEW = (ask_pseudoinverse, 7), (ask_pseudoinverse, 3), (ask_pseudoinverse, 2), (ask_singular_pseudoinverse, 5)
 _STEPS = *_repeat(ask_transpose_step, 2, 3, 7), (ask_transpose_of_nothing, 3)
-_LOOPS = *_repeat(ask_loop, 3, 5, 7), (partial(ask_loop, far=True), 4)
+_LOOPS: tuple[tuple[Ask, int], ...] = *_repeat(ask_loop, 3, 5, 7), (partial(ask_loop, far=True), 4)
 _LIST: tuple[tuple[str, str, tuple[tuple[Ask, int], ...]], ...] = (
     ("forward kinematics", "forward_kinematics(offsets, axes, angles)", _repeat(ask_forward_kinematics, 1, 2, 3, 7)),
     ("the Jacobian by cross products", "jacobian(axes, pivots, tip)", _repeat(ask_cross_product_jacobian, 2, 3, 7)),
