@@ -167,7 +167,7 @@ def test_the_result_is_saved_as_others_write_it(beside: SecondBody, tmp_path: Pa
     rows = np.loadtxt(io.BytesIO(make_motion_file(motion, "Unitree (CSV)")), delimiter=",")
     assert rows.shape == (len(motion), 7 + motion.model.nq - 7)
     with np.load(io.BytesIO(make_motion_file(motion, "GMR (NPZ)"))) as found:
-        assert set(found) == {"fps", "root_pos", "root_rot", "dof_pos"}
+        assert set(found) == {"fps", "root_pos", "root_rot", "dof_pos", "joint_names"}
     for kind, ending in kinds.items():
         path = tmp_path / name_motion_file(motion.model, kind, "_carried")
         assert path.suffix == ending
