@@ -87,6 +87,16 @@ def test_random_transforms_are_reached_or_proved_out_of_reach_as_on_the_cpu(name
     assert not (solver.solve(cp.asarray(own)).codes == 4).any()
 
 
+def test_a_few_rows_out_of_reach_are_decided_as_many_are(solver: BatchSolver) -> None:
+    targets, rng = arm(40_000)[2], np.random.default_rng(6)
+    targets[:20_000, :3, 3] += rng.normal(scale=0.3, size=(20_000, 3))
+    many = solver.solve(cp.asarray(targets)).codes.get()
+    few = np.concatenate([np.flatnonzero(many == 4)[:40], np.arange(20_000, 40_000)])
+    codes = solver.solve(cp.asarray(targets[few])).codes.get()
+    np.testing.assert_array_equal(codes == 4, many[few] == 4)
+    assert np.isin(codes, [0, 4]).mean() > 0.9995
+
+
 def test_the_same_bits_every_time(solver: BatchSolver) -> None:
     targets = cp.asarray(arm(30_000)[2])
     a, b = solver.solve(targets), solver.solve(targets[::-1].copy())

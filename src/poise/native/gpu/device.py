@@ -8,8 +8,10 @@ from __future__ import annotations
 import marshal
 import sys
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from threading import Timer
 from typing import Any
 
 import numpy as np
@@ -33,9 +35,11 @@ OPTIONS = (
 TEAM_ROWS = 4096  # rows: up to this number, one warp per row from the start
 CHUNK = 1 << 23  # rows in one launch: bounds the scratch memory, and the delay of Ctrl-C
 MOST_GOALS = 16
-FEW, MANY = ("search_few", "settle_few"), ("search_rows", "decide_rows", "search_hard", "end_rows")
-FIRST_ROUND = 32  # searches of a warp before a closed form is used
+FEW, MANY = ("search_few", "settle_few"), ("search_rows", "search_again", "decide_rows", "search_hard", "end_rows")
+FIRST_ROUND = 64  # searches of a warp before a closed form is used
 COUNTERS = 8
+NOTICE_AFTER = 1.0  # s
+NOTICE = "Compiling GPU kernels for this problem takes about 10 s; later runs read them from CuPy's cache."
 OUTPUTS = ("q", "errors", "reached", "codes", "steps", "searches")
 
 
@@ -183,6 +187,7 @@ class DeviceProblem:
         blocks = (rows + BLOCK - 1) // BLOCK
         kernels.functions["search_rows"]((min(blocks, kernels.wave("search_rows")),), (BLOCK,), (given,))
         if self.decides:
+            kernels.functions["search_again"]((kernels.wave("search_again"),), (BLOCK,), (given,))
             kernels.functions["decide_rows"]((kernels.wave("decide_rows"),), (BLOCK,), (given,))
         if self.most > early:
             kernels.functions["search_hard"]((kernels.wave("search_hard"),), (BLOCK,), (given,))
@@ -224,16 +229,28 @@ def load_kernels(
 
     Generating and loading them again would take as long as solving a million rows.
     """
-    return Kernels(write_whole_source(marshal.loads(tables), single, names, finish), names)
+    problem = marshal.loads(tables)
+    return Kernels({name: write_whole_source(problem, single, (name,), finish) for name in names})
 
 
 class Kernels:
-    """The compiled kernels of one source."""
+    """Compiled kernels, by name: each has a source of its own, so that they compile in parallel."""
 
-    def __init__(self, source: str, names: tuple[str, ...]) -> None:
-        xp = load_cupy()
-        module = xp.RawModule(code=source, backend="nvrtc", options=OPTIONS)
-        self.functions = {name: module.get_function(name) for name in names}
+    def __init__(self, sources: Mapping[str, str]) -> None:
+        device = load_cupy().cuda.Device()
+
+        def load(name: str) -> Any:
+            with load_cupy().cuda.Device(device.id):
+                module = load_cupy().RawModule(code=sources[name], backend="nvrtc", options=OPTIONS)
+                return module.get_function(name)
+
+        notice = Timer(NOTICE_AFTER, print, (NOTICE,), {"file": sys.stderr, "flush": True})
+        notice.start()
+        try:
+            with ThreadPoolExecutor(len(sources)) as pool:
+                self.functions = dict(zip(sources, pool.map(load, sources), strict=True))
+        finally:
+            notice.cancel()
         self._waves: dict[str, int] = {}
 
     def wave(self, name: str) -> int:

@@ -51,10 +51,29 @@ struct Warp {
 using Given = GoalsCall<f32::n_goals>;
 
 // the meaning of the counters
-enum : int { NEXT_ROW, HARD, NEXT_HARD, NEXT_DECIDED, UNDECIDED };
+enum : int { NEXT_ROW, HARD, NEXT_AGAIN, MISSED, NEXT_DECIDED, UNDECIDED, NEXT_HARD };
 
-// with closed forms, abandoned rows are decided before they are searched further
+// with closed forms, abandoned rows are decided before they are searched to the end
 constexpr bool decides = f32::n_closed > 0;
+
+// Where few rows were abandoned, most have a pose, which a warp finds in a fraction of the time of a decision.
+constexpr int again_searches = 64, again_share = 64;
+POISE_FN bool searches_again(const Given& given) { return given.counters[HARD] <= given.rows / again_share; }
+
+// a list of rows in device memory, and its length
+struct RowList {
+  int *rows, *count;
+  POISE_FN void add(int row) const { rows[atomicAdd(count, 1)] = row; }
+};
+
+// the rows to decide, and those that no closed form decides
+POISE_FN RowList missed_rows(const Given& given) {
+  return searches_again(given) ? RowList{given.open, given.counters + MISSED}
+                               : RowList{given.hard, given.counters + HARD};
+}
+POISE_FN RowList undecided_rows(const Given& given) {
+  return {searches_again(given) ? given.hard : given.open, given.counters + UNDECIDED};
+}
 
 POISE_FN DeviceRows<float, f32::n_goals> rows_of(const Given& given) {
   DeviceRows<float, f32::n_goals> io = {{}, {}, {/*SINGLE*/}};
@@ -121,6 +140,29 @@ extern "C" __global__ void __launch_bounds__(128, /*BLOCKS*/) search_rows(const 
       [=](int row) { given.hard[atomicAdd(given.counters + HARD, 1)] = row; }, Warp{});
 }
 
+// kernel search_again: one warp per abandoned row, where these are few; the missed ones are to be decided
+extern "C" __global__ void __launch_bounds__(128) search_again(const Given given) {
+  if (!searches_again(given)) return;
+  const auto io = rows_of(given);
+  const f32::Problem problem;
+  const f32::Rest rest;
+  const Warp team;
+  SearchMemory<f32::Problem, float> memory;
+  LaneState<float> state = memory.state();
+  const RowList missed = missed_rows(given);
+  const int count = given.counters[HARD];
+  // ends: every round takes one of the abandoned rows
+  for (;;) {
+    const int k = take_together(team, given.counters + NEXT_AGAIN);
+    if (k >= count) return;
+    const int row = given.hard[k], first = io.searches[row];
+    const int last = given.most < first + again_searches ? given.most : first + again_searches;
+    search_row_together<M>(problem, f32::settings(), rest.posture(), io, first, last, row, team, memory, state);
+    __syncwarp();
+    if (team.rank() == 0 && is_missed(io.codes[row])) missed.add(row);
+  }
+}
+
 // kernel settle_few: a small batch, rows that search_few missed; one warp per row
 extern "C" __global__ void __launch_bounds__(32) settle_few(const Given given) {
   const auto io = rows_of(given);
@@ -151,14 +193,15 @@ extern "C" __global__ void __launch_bounds__(128, 1) decide_rows(const Given giv
   __shared__ CellMemory<double> cells[4];
   const auto io = rows_of(given);
   const f64::Problem exact;
-  const int count = given.counters[HARD];
+  const RowList missed = missed_rows(given), undecided = undecided_rows(given);
+  const int count = *missed.count;
   decide_rows_together(
       exact, io, cells[threadIdx.x / 32], Warp{}, places_for(count, static_cast<int>(gridDim.x) * 4),
       [=] {
         const int k = atomicAdd(given.counters + NEXT_DECIDED, 1);
-        return k < count ? given.hard[k] : -1;
+        return k < count ? missed.rows[k] : -1;
       },
-      [=](int row) { given.open[atomicAdd(given.counters + UNDECIDED, 1)] = row; });
+      [=](int row) { undecided.add(row); });
 }
 
 // kernel search_hard: one warp per abandoned row
@@ -169,13 +212,13 @@ extern "C" __global__ void __launch_bounds__(128) search_hard(const Given given)
   const Warp team;
   SearchMemory<f32::Problem, float> memory;
   LaneState<float> state = memory.state();
-  const int count = given.counters[decides ? UNDECIDED : HARD];
-  const int* rows = decides ? given.open : given.hard;
+  const RowList left = decides ? undecided_rows(given) : RowList{given.hard, given.counters + HARD};
+  const int count = *left.count;
   // ends: every round takes one of the abandoned rows
   for (;;) {
     const int k = take_together(team, given.counters + NEXT_HARD);
     if (k >= count) return;
-    const int row = rows[k];
+    const int row = left.rows[k];
     search_row_together<M>(problem, f32::settings(), rest.posture(), io, io.searches[row], given.most, row, team,
                            memory, state);
   }

@@ -20,8 +20,8 @@ SMALL = 10  # primitives, and rows: up to this number everything is unrolled
 ARM = 7  # primitives, and velocities, of an arm
 NONE = core.OPEN
 FLOAT_TELLS = 3e-5  # L or rad: errors that a search in float reliably reaches
-KERNEL_NAMES = ("search_few", "settle_few", "search_rows", "decide_rows", "search_hard", "end_rows")
-DECIDING = ("settle_few", "decide_rows")  # only if a goal has a closed form
+KERNEL_NAMES = ("search_few", "settle_few", "search_rows", "search_again", "decide_rows", "search_hard", "end_rows")
+DECIDING = ("settle_few", "search_again", "decide_rows")  # only if a goal has a closed form
 
 Table = Mapping[str, Any]
 

@@ -2,7 +2,8 @@
 //
 // Passes, without synchronisation with the host:
 //   search_rows   persistent threads; each takes the next row when done, and abandons a row after a few searches
-//   decide_rows   teams (a warp) take such rows, if a goal has a closed form (gpu_decide.h), which decides most
+//   search_again  teams (a warp) search such rows further, where they are few: then most have a pose
+//   decide_rows   teams take the missed rows, if a goal has a closed form (gpu_decide.h), which decides most
 //   search_hard   a team takes the remaining rows, one search per thread; the lowest search that reaches wins
 //   end_rows      checks every pose in double: errors, `reached`, proofs; refines it in double first, if requested
 // A batch too small to fill the device goes directly to the teams, which check their rows themselves: one pass.
