@@ -27,15 +27,15 @@ class Body:
     def T(self, frame: str, q: Floats) -> Floats:
         return np.asarray(self.model.fk(q, frame))
 
-    def p(self, frame: str, q: Floats, point: Any = (0.0, 0.0, 0.0)) -> Floats:
+    def p(self, frame: str, q: Floats, point: Any = None) -> Floats:
         T = self.T(frame, q)
-        return np.asarray(T[:3, :3] @ np.asarray(point) + T[:3, 3])
+        return T[:3, 3] if point is None else np.asarray(T[:3, :3] @ np.asarray(point) + T[:3, 3])
 
     def wanted(self, where: Callable[[Floats], Floats], other: Floats) -> Floats:
         """Return a value in the pose `at`, or the other value without such a pose."""
         return other if self.at is None else where(self.at)
 
-    def place(self, frame: str, point: Any = (0.0, 0.0, 0.0)) -> Floats:
+    def place(self, frame: str, point: Any = None) -> Floats:
         return self.wanted(lambda q: self.p(frame, q, point), self.rng.normal(size=3))
 
 

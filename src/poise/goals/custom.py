@@ -104,7 +104,7 @@ class Custom(Goal):
     def _step_both_ways(self, model: Model, q: Floats, steps: Floats) -> tuple[Floats, Floats]:
         """Return the residual one step ahead and one step behind along each velocity, (size, nv) each."""
         moves = np.diag(steps)
-        sides = [[self._residual(model.integrate(q, sign * move)) for move in moves] for sign in (1.0, -1.0)]
+        sides = [[self._residual(pose) for pose in model.integrate(q, sign * moves)] for sign in (1.0, -1.0)]
         shape = (model.nv, int(self.size))
         return np.reshape(sides[0], shape).T, np.reshape(sides[1], shape).T
 
