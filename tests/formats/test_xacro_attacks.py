@@ -32,7 +32,8 @@ EXPRESSIONS = {
     "a dictionary of a module": "xacro.__dict__",
     "letters that normalise to underscores": "_\uff3fimport\uff3f_('os').system('touch PWNED')",
     "letters that normalise to an attribute": "()._\uff3fcl\u1d43ss\uff3f_",
-    "the method of a dictionary": "dict(a=1).items()",
+    "a method that changes a dictionary": "dict(a=1).pop('a')",
+    "a method that changes a list": "[1].append(2)",
     "the constructor of a dictionary": "dict(a=1).__init__",
     "the type of a function": "str.mro()",
     "a method of a function": "math.sin.call",
@@ -119,6 +120,10 @@ ATTACKS = {
     **FILES,
     "a method of many": """<xacro:property name="s" value="${'a' * 10000}"/>
         <link name="${len(map(s.split, ['a'] * 1000))}"/>""",
+    "a replacement that grows": """<xacro:property name="s" value="${'a' * 9000}"/>
+        <link name="${len(s.replace('a', 'b' * 90))}"/>""",
+    "a join that grows": """<xacro:property name="s" value="${['a'] * 9000}"/>
+        <link name="${len(('b' * 9000).join(s))}"/>""",
     "keys that collide": "<link name='${len(dict(zip(range(0, 60000 * (2**61 - 1), 2**61 - 1), range(60000))))}'/>",
     "a long number": f"""<xacro:property name="a" value="{"9" * 4300}"/><link name="${{len([a] * 200000)}}"/>""",
     "a block with a default": """<xacro:macro name="m" params="*a:=x"><xacro:insert_block name="a"/></xacro:macro>
@@ -170,7 +175,15 @@ def test_attack(name: str, upload: bool, folder: Path) -> None:
 
 BOMBS = (
     *("a long string", "a long list", "a long range", "a long key", "a long property", "long arguments"),
-    *("doubled properties", "doubled lists", "doubled macros", "YAML aliases", "YAML merges"),
+    *(
+        "a replacement that grows",
+        "a join that grows",
+        "doubled properties",
+        "doubled lists",
+        "doubled macros",
+        "YAML aliases",
+        "YAML merges",
+    ),
 )
 
 

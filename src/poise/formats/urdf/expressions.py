@@ -22,7 +22,7 @@ MAX_WORK = 2_000_000
 """Characters, list items and steps that one file may cost; large public robots cost 350,000."""
 
 MAX_EXPRESSION_LENGTH = 2000  # characters
-MAX_ARGUMENT_LENGTH = 100  # characters, for arguments of string methods
+MAX_ARGUMENT_LENGTH = 100  # characters, for arguments of methods
 MAX_BITS = 1024  # of an integer; the exponent range of a double is as large
 MAX_DIGITS = 20  # maximum digits to round to
 MAX_INDEX = 1 << 53  # limit for the bounds of a range
@@ -121,20 +121,23 @@ class Evaluator:
         return names.look_up(check_name(node.id))
 
     def visit_attribute(self, node: ast.Attribute, names: NameScope) -> Any:
-        """Return a member of a namespace, an entry of a dictionary, or a method of a string."""
+        """Return a member of a namespace, an entry of a dictionary, or a method in `METHODS`."""
         owner, name = self.visit(node.value, names), check_name(node.attr)
         if isinstance(owner, dict) and name in owner:
             return owner[name]
         if isinstance(owner, NameScope):
             return owner.look_up(name)
-        if isinstance(owner, str) and name in METHODS:
-            return Function(name, lambda *args: self.call_method(name, owner, *args))
+        method = METHODS.get(type(owner), {}).get(name)
+        if method is not None:
+            return Function(name, lambda *args: self.call_method(method, owner, *args))
         raise ExpressionError(f"{type(owner).__name__} has no {name!r}")
 
-    def call_method(self, name: str, owner: str, *args: Any) -> Any:
-        """Call a string method; every call is charged for the length of the string."""
+    def call_method(self, method: Callable[..., Any], owner: Any, *args: Any) -> Any:
+        """Call a method; the charge is the longest text that `replace` or `join` could return."""
         self.budget.charge(owner)
-        return METHODS[name](owner, *map(check_argument, args))
+        sizes = [len(check_argument(arg)) for arg in args if isinstance(arg, (str, list, tuple))]
+        self.budget.spend((1 + len(owner)) * (1 + sum(sizes)))
+        return method(owner, *args)
 
     def visit_subscript(self, node: ast.Subscript, names: NameScope) -> Any:
         """Return an item of a list, a string or a dictionary, or a slice."""
@@ -248,8 +251,21 @@ OPERATORS: Mapping[type, Callable[..., Any]] = {
     getattr(ast, node): getattr(operator, name)
     for node, name in (pair.split(":") for pair in f"{ARITHMETIC} {COMPARISONS}".split())
 }
-METHODS: Mapping[str, Callable[..., Any]] = {
-    name: getattr(str, name) for name in ("endswith", "lower", "split", "startswith", "strip", "upper")
+TEXT_METHODS = (
+    *("capitalize", "count", "endswith", "find", "index", "isalpha", "isdigit", "islower", "isupper", "join", "lower"),
+    *("lstrip", "partition", "removeprefix", "removesuffix", "replace", "rfind", "rindex", "rpartition", "rsplit"),
+    *("rstrip", "split", "startswith", "strip", "swapcase", "title", "upper"),
+)
+METHODS: Mapping[type, Mapping[str, Callable[..., Any]]] = {
+    str: {name: getattr(str, name) for name in TEXT_METHODS},
+    list: {name: getattr(list, name) for name in ("count", "index")},
+    tuple: {name: getattr(tuple, name) for name in ("count", "index")},
+    dict: {
+        "get": dict.get,
+        "items": lambda entries: list(entries.items()),
+        "keys": list,
+        "values": lambda entries: list(entries.values()),
+    },
 }
 MATH = (
     *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "ceil", "copysign", "cos", "cosh", "degrees", "exp"),
@@ -293,7 +309,7 @@ def check_number(value: Any) -> Any:
 
 
 def check_argument(value: Any) -> Any:
-    """Return an argument of a string method; raise `ExpressionError` if it is too long."""
+    """Return an argument of a method; raise `ExpressionError` if it is too long."""
     if isinstance(value, str) and len(value) > MAX_ARGUMENT_LENGTH:
         raise ExpressionError(f"an argument has {len(value)} characters; at most {MAX_ARGUMENT_LENGTH} are allowed")
     return value
