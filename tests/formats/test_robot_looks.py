@@ -72,6 +72,14 @@ def test_missing_meshes_are_reported_once_with_the_searched_paths(tmp_path: Path
     assert look.bare == {"hand"}
 
 
+def test_a_mesh_that_its_package_lacks_is_reported_with_the_package(tmp_path: Path) -> None:
+    path = made.robot(tmp_path)
+    (path.parents[1] / "meshes" / "base.stl").unlink()
+    (note,) = find_look(poise.load(path, package_path=[tmp_path / "elsewhere"])).notes
+    assert f"package 'arm_description' in {str(path.parents[2])!r} does not have it" in note
+    assert "package_path" not in note
+
+
 def test_pieces_stand_where_the_file_puts_them(tmp_path: Path) -> None:
     model = poise.load(made.robot(tmp_path), package_path=[tmp_path / "elsewhere"])
     q = np.array([0.3, -0.2, 0.5])

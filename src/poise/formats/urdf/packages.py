@@ -156,15 +156,21 @@ class PackageFinder:
         names = {m[2] for name in self.missing if (m := re.match(r"(package|model):///*([^/]*)", name))}
         if self.within is not None:
             return f"{first} Only files of the same upload are searched."
-        looked = [str(self.folder)]
         if not names:
-            return f"{first} Searched next to the file, in {looked[0]!r}."
-        looked = [f"in and above {looked[0]!r}", *(repr(folder) for folder in self.about.packages)]
-        looked += ["in ROS_PACKAGE_PATH" if os.environ.get("ROS_PACKAGE_PATH") else "(ROS_PACKAGE_PATH is not set)"]
-        one = sorted(names)[0]
+            return f"{first} Searched next to the file, in {str(self.folder)!r}."
+        return f"{first} {self.describe_search(min(names))}"
+
+    def describe_search(self, package: str) -> str:
+        """Return the folder of a package that lacks a file, or the folders in which it was searched."""
+        found = self.find_packages(package)
+        if found:
+            return f"The package {package!r} in {str(found[0].parent)!r} does not have it."
+        looked = [f"in and above {str(self.folder)!r}", *(repr(folder) for folder in self.about.packages)]
+        unset = "" if os.environ.get("ROS_PACKAGE_PATH") else " (ROS_PACKAGE_PATH is not set)"
+        looked += [] if unset else ["in ROS_PACKAGE_PATH"]
         return (
-            f"{first} Searched for the package {one!r} {', '.join(looked)}. Say where it is:"
-            f' poise.load(path, package_path=["folder that holds {one}"]) or --package-path.'
+            f"Searched for the package {package!r} {', '.join(looked)}{unset}."
+            f' Say where it is: poise.load(path, package_path=["folder that holds {package}"]) or --package-path.'
         )
 
 
