@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 from pathlib import Path
 
@@ -73,3 +74,23 @@ def tool_offset() -> np.ndarray:
     offset = np.eye(4)
     offset[2, 3] = 0.02
     return offset
+
+
+BONES = '<geom type="box" size="0.1 0.1 0.4" group="5" contype="0" conaffinity="0"/>'
+SKIN = '<deformable><skin name="fur" file="fur.skn"/></deformable>'
+
+
+@pytest.mark.parametrize(
+    ("skin", "bones", "uses"),
+    [
+        ("", BONES, ["collision", "collision"]),
+        (SKIN, BONES, ["visual", "collision"]),
+        (SKIN, "", ["both"]),
+    ],
+)
+def test_bones_are_drawn_in_place_of_a_skin(skin: str, bones: str, uses: list[str], tmp_path: Path) -> None:
+    body = f'<body name="leg"><joint axis="0 1 0"/>{bones}<geom type="capsule" size="0.1 0.4" group="3"/></body>'
+    path = write(tmp_path, f"<mujoco>{skin}<worldbody>{body}</worldbody></mujoco>")
+    with pytest.warns(UserWarning, match="skin") if skin else contextlib.nullcontext():
+        model = poise.load(path)
+    assert [shape.use for shape in model.shapes] == uses

@@ -78,6 +78,7 @@ class Assets:
         used: Whether a real mesh file was read.
         used_bytes: The total size of these files.
         attached: The number of models attached so far.
+        skinned: Whether the file has a skin, which is not read.
         within: The attached models being prepared, to detect recursion.
     """
 
@@ -90,6 +91,7 @@ class Assets:
     used_bytes: int = 0
     within: tuple[Path, ...] = ()
     attached: int = 0
+    skinned: bool = False
 
     def add(self, data: bytes, suffix: str) -> str:
         """Store bytes under a new name; return the name."""

@@ -83,6 +83,7 @@ def compile_with(source: Source, assets: Assets, within: str) -> SimpleNamespace
     if root.tag.lower() != "mujoco":
         raise source.make_error("is made to be included; load the file that includes it.", root.sourceline)
     prepare(folder, root, assets)
+    assets.skinned = "skin" in folder.dropped
     root.append(
         make_element("compiler", **({"boundmass": "1e-12", "boundinertia": "1e-12"} if assets.massless else {}))
     )

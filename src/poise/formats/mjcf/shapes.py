@@ -30,9 +30,11 @@ def add_shapes(m: SimpleNamespace, assets: Assets, builder: ModelBuilder, source
     """Add every geom that is a solid or a mesh file; the others are counted in a note.
 
     A geom in a group that MuJoCo's viewer hides is used for collisions only, even if contact pairs are listed
-    explicitly. Any other geom that collides with nothing is visual.
+    explicitly. Any other geom that collides with nothing is visual. In a file with a skin, which is not read, the
+    bones below it are drawn: hidden geoms that collide with nothing, or all of them if there are no such geoms.
     """
     left: dict[str, int] = {}
+    uses = list_uses(m, assets.skinned)
     for i in range(m.ngeom):
         kind = NAMES[m.geom_type[i]] if m.geom_type[i] < len(NAMES) else "other"
         made = make_mesh(m, assets, i) if kind == "mesh" else make_solid(m, kind, i)
@@ -40,7 +42,7 @@ def add_shapes(m: SimpleNamespace, assets: Assets, builder: ModelBuilder, source
             left[kind] = left.get(kind, 0) + 1
             continue
         shape, offset = made
-        builder.add_shape(bodies[m.geom_bodyid[i]], shape, offset=offset, use=find_use(m, i), color=find_color(m, i))
+        builder.add_shape(bodies[m.geom_bodyid[i]], shape, offset=offset, use=uses[i], color=find_color(m, i))
     if left:
         source.note("geoms without a shape here: " + ", ".join(f"{n} {kind}" for kind, n in left.items()))
     if (m.geom_type == NAMES.index("ellipsoid")).any():
@@ -113,11 +115,16 @@ def find_texture(m: Any, assets: Assets, i: int) -> str:
     return assets.textures[number] if 0 <= number < len(assets.textures) else ""
 
 
-def find_use(m: Any, i: int) -> str:
-    """Return the use of a geom: visual, collision or both."""
-    if m.geom_group[i] >= FIRST_HIDDEN_GROUP:
-        return "collision"
-    return "both" if m.geom_contype[i] or m.geom_conaffinity[i] else "visual"
+def list_uses(m: Any, skinned: bool) -> list[str]:
+    """Return the use of each geom: visual, collision or both."""
+    hidden = np.asarray(m.geom_group) >= FIRST_HIDDEN_GROUP
+    collides = (np.asarray(m.geom_contype) | np.asarray(m.geom_conaffinity)) != 0
+    bones = hidden & ~collides
+    if skinned:
+        hidden &= ~bones if bones.any() else False
+    return [
+        "collision" if unseen else "both" if hits else "visual" for unseen, hits in zip(hidden, collides, strict=True)
+    ]
 
 
 def find_color(m: Any, i: int) -> list[float] | None:
