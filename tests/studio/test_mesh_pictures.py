@@ -13,7 +13,7 @@ import looks_files as made
 import poise
 from poise.errors import FormatWarning
 from poise.kinematics import Pose
-from poise.model.geometry.looks import Material, Patch, Piece, deform
+from poise.model.geometry.looks import Look, Material, Patch, Piece, Skin, deform
 from poise.model.geometry.shapes import Box, Capsule, Cylinder, Sphere
 from poise.pictures import raster
 from poise.pictures.body.pieces import find_pieces, sample_extremes
@@ -154,6 +154,19 @@ def test_missing_meshes_are_reported_once_and_drawn_as_flesh(tmp_path: Path) -> 
         warnings.simplefilter("error")
         poise.plot(model)
         poise.plot(Pose(model, [0.1, 0.2, 0.3]))
+
+
+@pytest.mark.parametrize(
+    ("parts", "grows"), [(("head", "neck"), True), (tuple(poise.load("humanoid").frames[:25]), False)]
+)
+def test_a_character_with_a_skin_on_few_parts_has_flesh_on_the_others(parts, grows, monkeypatch) -> None:
+    model = poise.load("humanoid").with_frame("tag", "head", (0.0, 0.1, 0.0))  # a copy, which keeps no pieces
+    skin = Skin(parts, np.tile(np.eye(4), (len(parts), 1, 1)), np.zeros((3, 1), np.uint16), np.ones((3, 1), np.float32))
+    patch = Patch(np.eye(3, dtype=np.float32), np.array([[0, 1, 2]], np.uint32))
+    look = Look((Piece(patch, parts[0], np.eye(4), skin),))
+    monkeypatch.setattr("poise.pictures.body.pieces.find_look", lambda _: look)
+    drawn = {piece.frame for piece in find_pieces(model)}
+    assert ({"elbow_l", "knee_r", "hip_l"} <= drawn) is grows
 
 
 def test_solids_next_to_meshes_are_drawn(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import warnings
 
 import numpy as np
 
+from poise.anatomy import roles as find_roles
 from poise.arrays import Floats
 from poise.errors import FormatWarning
 from poise.formats.meshes.decimation import choose_vertices
@@ -27,6 +28,7 @@ __all__ = ["find_pieces", "sample_extremes", "tell_missing"]
 
 DIRECTIONS = np.array([[x, y, z] for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (-1, 0, 1) if (x, y, z) != (0, 0, 0)])
 WARNED = MemoSlot[set[str]]("notes on the look that were issued as warnings")
+MOST_BARE_SHARE = 0.5  # of the body parts, in a character of which the rest is drawn by its skin alone
 FEWEST = 3  # moving joints that a skeleton without meshes needs to be drawn
 
 
@@ -40,8 +42,9 @@ def find_pieces(model: Model) -> tuple[Piece, ...]:
     seen += [s for s in model.shapes if s.use == "collision" and s.frame in look.bare and s not in seen]
     solids = [piece for shape in seen if not isinstance(shape.shape, Mesh) for piece in make_pieces(shape)]
     drawn = {piece.frame for piece in (*look.pieces, *solids)}
-    shown = drawn | {frame for piece in look.pieces if piece.skin is not None for frame in piece.skin.frames}
-    return (*look.pieces, *solids, *grow_pieces(model, (look.bare - drawn) | find_unseen(model, shown)))
+    skinned = {frame for piece in look.pieces if piece.skin is not None for frame in piece.skin.frames}
+    unseen = find_unseen(model, drawn | skinned) | (find_unskinned(model, drawn | skinned) if skinned else set())
+    return (*look.pieces, *solids, *grow_pieces(model, (look.bare - drawn) | unseen))
 
 
 def tell_missing(model: Model) -> None:
@@ -61,6 +64,12 @@ def find_unseen(model: Model, shown: set[str]) -> set[str]:
     moving = {joint.frame for joint in model.joints if joint.nv}
     unseen = [tree for tree in trees.values() if not tree & shown and len(tree & moving) >= FEWEST]
     return set().union(*unseen)
+
+
+def find_unskinned(model: Model, shown: set[str]) -> set[str]:
+    """Return the frames without a mesh if most body parts have none, as in a clip saved with the head only."""
+    parts = set(find_roles(model).values())
+    return set(model.frames) - shown if len(parts - shown) > MOST_BARE_SHARE * len(parts) else set()
 
 
 def make_pieces(shape: Shape) -> list[Piece]:
