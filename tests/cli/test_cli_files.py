@@ -55,6 +55,14 @@ def test_lengths_of_a_file_in_centimetres_have_their_unit(tmp_path: Path) -> Non
     assert facts["length"] * facts["metres_per_unit"] == pytest.approx(metres)
 
 
+def test_info_of_a_body_at_one_place_has_no_length(tmp_path: Path) -> None:
+    builder = poise.ModelBuilder("dot")
+    builder.add_joint("spin", None, "revolute", axis=(0, 0, 1), frame="dot")
+    builder.add_frame("mark", "dot", (0.0, 9e-16, 0.0))
+    poise.save(builder.build(), tmp_path / "dot.urdf")
+    assert "frames; all frames are at one place, z is up." in typed("info", str(tmp_path / "dot.urdf")).stdout
+
+
 @pytest.mark.parametrize("name", ["humanoid", "panda"])
 def test_info_as_json(name: str) -> None:
     shown = typed("info", name, "--json", "--up", "z")

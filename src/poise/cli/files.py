@@ -27,6 +27,7 @@ from poise.model.text import count_parts
 __all__ = ["convert_command", "info_command"]
 
 MAX_ROWS = 200
+ROUNDING_M = 1e-12  # m: lengths below this are rounding errors
 
 Base = Annotated[str, typer.Option(help="fixed, or free: add a free root joint (6 DOF).")]
 Scale = Annotated[str, typer.Option(help="Metres per unit of the file, or auto.")]
@@ -235,7 +236,8 @@ def write_summary(model: Model, motion: Motion | None) -> str:
     """Return one sentence on the size, the unit and the motion of a body."""
     unit = UNIT_NAMES.get(model.units, f"unit {model.units}")
     kept = "" if model.units == "m" else f" ({model.length:.4g} in {unit})"
-    far = f"reaches {model.length * model.metres_per_unit:.3g} m from its root{kept}"
+    length = model.length * model.metres_per_unit
+    far = f"reaches {length:.3g} m from its root{kept}" if length > ROUNDING_M else "all frames are at one place"
     text = f"{model.name}: {count_parts(model)}; {far}, {model.up} is up"
     if motion is None:
         return f"{text}."
