@@ -9,7 +9,8 @@ import numpy as np
 
 import poise
 from poise.cli.demo import follow, make_goals
-from poise.goals import Balance, Distance, LookAt, Reach, Rest
+from poise.goals import Balance, Distance, Grasp, LookAt, Reach, Rest
+from poise.model import Box
 from poise.pictures import Camera, plot
 from poise.pictures.body.clay import BODY
 from poise.pictures.marks import find_marks
@@ -217,4 +218,16 @@ def strip() -> Any:
     return plot(poise.Motion(found[0].model, [part.q for part in found], 30), camera=FRONT).figure
 
 
-BODIES = {"hero": hero, "demo": demo, "reach": reach, "path": path, "strip": strip}
+def regrasp() -> Any:
+    """Draw hands that turn a box by half a turn and regrasp it on the way, as in docs/clips.md."""
+    stops = [poise.Transform(poise.Rotation.from_euler("YXZ", (np.radians(a), 0, 0)), (0, 1.1, 0.4)) for a in (90, 179)]
+    box = poise.Object(Box((0.3, 0.2, 0.3)), poise.Transform(None, (0, 1.1, 0.4)), name="box")
+    box = (
+        box.move_through(stops[0], seconds=1.5).move_through(stops[0], seconds=1.6).move_through(stops[1], seconds=1.5)
+    )
+    held = {"hand_l": (("+x", 0.0, 1.5), ("+z", 2.2, 4.6)), "hand_r": (("-x", 0.0, 2.3), ("-z", 3.0, 4.6))}
+    grasps = [Grasp(hand, box, face, during=(a, b)) for hand, grips in held.items() for face, a, b in grips]
+    return plot(poise.motion.track(poise.load("humanoid"), grasps, contacts="auto").motion, camera=FRONT).figure
+
+
+BODIES = {"hero": hero, "demo": demo, "reach": reach, "path": path, "strip": strip, "regrasp": regrasp}

@@ -2,8 +2,9 @@
 
     residual  that of Reach(hand, T_world_object[t] T_object_hand) at every frame t     metres (in units of L), radians
 
-For a single pose the object must not move; `poise.motion.track` follows the whole path. Source: Yamane, Kuffner and
-Hodgins, Synthesizing animations of human manipulation tasks, 2004 (hands follow the given path of an object).
+`during` limits it to a part of the path. For a single pose the object must not move; `poise.motion.track` follows the
+whole path. Source: Yamane, Kuffner and Hodgins, Synthesizing animations of human manipulation tasks, 2004 (hands follow
+the path of an object).
 """
 
 from __future__ import annotations
@@ -35,11 +36,14 @@ class Grasp(Goal):
         where: The grip, in the object's axes: a transform (position and rotation); three numbers (position alone); a
             face of the object, "+x" to "-z", with the palm flat on it and free to spin; or None: the contact of the
             hand at the start, otherwise the palm on the face nearest to the hand's own side.
+        during: When the hand holds the object, from and to [s]; by default always. Two grasps of one hand at
+            different times are a regrasp.
     """
 
     hand: str
     object: Object
     where: Any = None
+    during: Any = None
 
     default_name = "grasp"
 
@@ -54,11 +58,25 @@ class Grasp(Goal):
             told = "an object that moves along its path: poise.Object(Box(size), transforms)"
             raise InvalidValue(f"Grasp: object is {self.object!r}; it must be {told}.")
         object.__setattr__(self, "where", read_where(self.where, self.object))
+        object.__setattr__(self, "during", read_interval(self.during))
 
     @property
     def frame(self) -> str:
         """The hand, under the attribute name of other goals."""
         return self.hand
+
+    def list_held(self, frames: int, fps: float) -> NDArray[np.bool_]:
+        """Flag the frames in which the hand holds the object, (frames,).
+
+        Raises:
+            InvalidValue: There are none.
+        """
+        first, last = (0.0, np.inf) if self.during is None else self.during
+        seconds = np.arange(frames) / fps
+        held: NDArray[np.bool_] = (seconds >= first - 1e-9) & (seconds <= last + 1e-9)
+        if not held.any():
+            raise InvalidValue(f"Grasp: during is {self.during}; the motion has {frames / fps:.3g} s.")
+        return held
 
     def reach(self, model: Model) -> Reach:
         """Return the goal for a single pose, with an object that does not move.
@@ -90,6 +108,16 @@ class Grasp(Goal):
     def rows(self, model: Model) -> GoalRows:
         """Return the goal for the kernels; see `Goal.rows`."""
         return replace(self.reach(model).rows(model))
+
+
+def read_interval(during: Any) -> tuple[float, float] | None:
+    """Return two times [s] or None. Raises `InvalidValue` for anything else."""
+    if during is None:
+        return None
+    numbers = read_numbers(during, "Grasp: during", "give two numbers [s]")
+    if numbers.shape != (2,) or not 0.0 <= numbers[0] <= numbers[1]:
+        raise InvalidValue(f"Grasp: during is {during!r}; give two times [s], such as (0.5, 2.0).")
+    return float(numbers[0]), float(numbers[1])
 
 
 def read_where(where: Any, held: Object) -> Transform | NDArray[np.float64] | str | None:

@@ -7,6 +7,7 @@ Its shape is in its own axes: a box around the origin, a capsule or cylinder alo
 
 from __future__ import annotations
 
+from itertools import pairwise
 from numbers import Real
 from typing import Any
 
@@ -17,13 +18,15 @@ from poise.arrays import Floats
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.model.geometry.shapes import Box, Capsule, Cylinder, Mesh, Sphere, check_color
 from poise.model.spec import freeze
-from poise.spatial import as_transform
+from poise.spatial import Rotation, as_transform
 from poise.spatial.arrays import read_finite
 
 __all__ = ["Object"]
 
 Solid = Box | Capsule | Cylinder | Sphere
 COLOR = (0.85, 0.62, 0.36, 1.0)
+MEAN_SPEED, MEAN_TURN = 0.4, 1.0  # m/s, rad/s: of an object that hands move
+DEFAULT_FPS = 30.0
 FACES = ("+x", "-x", "+y", "-y", "+z", "-z")
 
 
@@ -137,6 +140,33 @@ class Object:
         """Return the same object at another pose, or along another path."""
         return Object(self.shape, transform, name=self.name, fps=self.fps, color=self.color)
 
+    def move_through(self, transforms: Any, *, seconds: float | None = None, fps: float | None = None) -> Object:
+        """Return the same object on a path from its pose, or the end of its path, through other poses.
+
+        It moves straight and turns the shortest way, and rests at each pose: the share s of a stretch at the part p
+        of its time is s = 10 p^3 - 15 p^4 + 6 p^5, the motion with the least jerk.
+
+        Args:
+            transforms: One pose (4, 4) or several (k, 4, 4), in this order.
+            seconds: The duration; by default stretches have mean speeds of at most 0.4 m/s and 1 rad/s. A pose
+                where it already is, with a duration, is a pause.
+            fps: The frame rate; by default that of its path, otherwise 30.
+
+        Raises:
+            InvalidValue: A number is invalid.
+            ShapeMismatch: The poses are not transforms.
+        """
+        rate = check_positive(fps if fps is not None else self.fps or DEFAULT_FPS, "fps")
+        before = self.transforms.reshape(-1, 4, 4)
+        stops = np.concatenate([before[-1:], read_path(transforms, None, None)[0].reshape(-1, 4, 4)])
+        times = np.array([measure_stretch(a, b) for a, b in pairwise(stops)])
+        if seconds is not None:
+            shares = times / times.sum() if times.any() else np.full(len(times), 1.0 / len(times))
+            times = check_positive(seconds, "seconds") * shares
+        counts = np.maximum(np.rint(times * rate).astype(int), 1)
+        made = [join_poses(a, b, n) for a, b, n in zip(stops[:-1], stops[1:], counts, strict=True)]
+        return Object(self.shape, np.concatenate([before, *made]), name=self.name, fps=rate, color=self.color)
+
     def find_face(self, face: str) -> tuple[Floats, Floats]:
         """Return the centre of a face of its solid, "+x" to "-z", and its outward normal, in its own axes, (3,).
 
@@ -152,6 +182,30 @@ class Object:
     def __repr__(self) -> str:
         path = "still" if self.frames is None else f"{self.frames} frames"
         return f"<Object {self.name!r}: {type(self.shape).__name__}, {path}>"
+
+
+def measure_stretch(a: Floats, b: Floats) -> float:
+    """Return the default duration of a stretch between two poses [s]."""
+    turn = Rotation.from_matrix(a[:3, :3].T @ b[:3, :3])
+    return float(max(np.linalg.norm(b[:3, 3] - a[:3, 3]) / MEAN_SPEED, np.linalg.norm(turn.log()) / MEAN_TURN))
+
+
+def join_poses(a: Floats, b: Floats, frames: int) -> Floats:
+    """Return a path from rest at one pose to rest at another, without the first, (frames, 4, 4)."""
+    p = np.arange(1, frames + 1) / frames
+    s = p**3 * (10.0 - 15.0 * p + 6.0 * p**2)
+    out = np.tile(np.eye(4), (frames, 1, 1))
+    out[:, :3, 3] = a[:3, 3] + s[:, None] * (b[:3, 3] - a[:3, 3])
+    first, last = Rotation.from_matrix(a[:3, :3]), Rotation.from_matrix(b[:3, :3])
+    out[:, :3, :3] = first.slerp(last, s).matrix
+    return out
+
+
+def check_positive(value: Any, name: str) -> float:
+    """Return a positive number. Raises `InvalidValue` for anything else."""
+    if not isinstance(value, Real) or isinstance(value, bool) or not 0.0 < float(value) < np.inf:
+        raise InvalidValue(f"Object: {name} is {value!r}; it must be a positive number.")
+    return float(value)
 
 
 def measure_half(shape: Solid) -> Floats:
@@ -197,9 +251,7 @@ def read_path(given: Any, fps: Any, frame: str | None) -> tuple[NDArray[np.float
         raise ShapeMismatch(
             f"Object: transform has shape {path.shape}; give one transform (4, 4), or one a frame (frames, 4, 4)."
         )
-    if fps is not None and not (isinstance(fps, Real) and not isinstance(fps, bool) and 0.0 < float(fps) < np.inf):
-        raise InvalidValue(f"Object: fps is {fps!r}; it must be a positive number.")
-    return path, None if fps is None else float(fps)
+    return path, None if fps is None else check_positive(fps, "fps")
 
 
 def remake(shape: Solid, transforms: Floats, name: str, fps: float | None, color: Any) -> Object:

@@ -36,6 +36,7 @@ class FrameByFrame:
         ledger: The contacts, which come before the goals.
         limits: Limits of a pose.
         restarts: The number of restarts from other poses after a search fails.
+        asked: The frames in which a goal applies, by its name, (frames,); by default all.
     """
 
     model: Model
@@ -44,7 +45,8 @@ class FrameByFrame:
     ledger: Contacts
     limits: Sequence[Limit] = ()
     restarts: int = 0
-    solvers: dict[tuple[tuple[Key, ...], bool], Solver] = field(default_factory=dict)
+    asked: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    solvers: dict[tuple[tuple[Key, ...], frozenset[str], bool], Solver] = field(default_factory=dict)
 
     def run(
         self,
@@ -79,7 +81,8 @@ class FrameByFrame:
         def keep(t: int, solution: Solution) -> None:
             out[t], met[t] = solution.q, solution.reached
             for name, most in within.items():
-                reached[name][t] = all(error <= least for error, least in zip(solution.errors[name], most, strict=True))
+                errors = solution.errors.get(name, (np.inf, np.inf))
+                reached[name][t] = all(error <= least for error, least in zip(errors, most, strict=True))
 
         for t, before in list_steps(first, len(begin)):
             solution = come_from(t, out[before])
@@ -114,23 +117,24 @@ class FrameByFrame:
         """Solve one frame, starting from pose `q`."""
         standing = {(contact.frame, contact.point): contact for contact in self.ledger.list_at(t)}
         key = tuple(sorted(standing))
-        made = (key, bool(postures))
+        absent = frozenset(name for name, flags in self.asked.items() if not flags[t])
+        made = (key, absent, bool(postures))
         if made not in self.solvers:
-            self.solvers[made] = self.make_solver(key, postures)
+            self.solvers[made] = self.make_solver(key, absent, postures)
         solver = self.solvers[made]
-        targets: dict[str, Any] = {name: path[t] for name, path in self.paths.items()}
+        targets: dict[str, Any] = {name: path[t] for name, path in self.paths.items() if name not in absent}
         targets |= {f"contact {i}": np.array(standing[each].place) for i, each in enumerate(key)}
         if rest is not None:
             solver.rest_at(rest, gains)
         return solver.solve(q, targets)
 
-    def make_solver(self, key: tuple[Key, ...], postures: Sequence[Goal]) -> Solver:
-        """Return a solver for one set of contacts."""
+    def make_solver(self, key: tuple[Key, ...], absent: frozenset[str], postures: Sequence[Goal]) -> Solver:
+        """Return a solver for one set of contacts, without the goals that do not apply."""
         held: list[Goal] = [
             Reach(frame, (0.0, 0.0, 0.0), point=point, name=f"contact {i}") for i, (frame, point) in enumerate(key)
         ]
         below = 1 if held else 0
-        asked = [replace(goal, priority=goal.priority + below) for goal in self.goals]
+        asked = [replace(goal, priority=goal.priority + below) for goal in self.goals if goal.name not in absent]
         return Solver(self.model, [*held, *asked, *postures], limits=list(self.limits), restarts=self.restarts)
 
 

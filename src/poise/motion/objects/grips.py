@@ -126,14 +126,26 @@ class GraspScene:
         return np.concatenate([q, *things], axis=1)
 
 
-def make_scene(model: Model, grasps: Mapping[str, Grasp], frames: int, start: Floats) -> GraspScene:
-    """Return the body with the objects that it holds; `start` is its pose at the first frame, (nq,)."""
+def make_scene(
+    model: Model, grasps: Mapping[str, Grasp], frames: int, start: Floats, firsts: Mapping[str, int]
+) -> GraspScene:
+    """Return the body with the objects that it holds.
+
+    Args:
+        model: The body.
+        grasps: The grasps, by name.
+        frames: The number of frames.
+        start: The pose of the body at the first frame, (nq,).
+        firsts: The first frame of each grasp.
+    """
     objects: dict[str, Object] = {}
     for goal in grasps.values():
         if objects.setdefault(goal.object.name, goal.object) is not goal.object:
             raise InvalidValue(f"two objects are called {goal.object.name!r}; give one of them another name=.")
     paths = {name: each.follow(frames) for name, each in objects.items()}
-    grips = {name: find_grip(model, goal, paths[goal.object.name][0], start) for name, goal in grasps.items()}
+    grips = {
+        name: find_grip(model, goal, paths[goal.object.name][firsts[name]], start) for name, goal in grasps.items()
+    }
     offsets = {grip.frame: (grip.hand, grip.offset) for grip in grips.values() if grip.offset is not None}
     marks = [FrameSpec.make(name, hand, offset, 0.0, (0.0, 0.0, 0.0)) for name, (hand, offset) in offsets.items()]
     things = ModelBuilder("things")

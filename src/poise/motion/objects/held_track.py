@@ -63,7 +63,8 @@ class HeldTrack(Track):
     def _make_solver(self) -> FrameByFrame:
         scene: GraspScene = self.scene
         held = [grip.make_goal(name, grip.target, grip.thing) for name, grip in scene.grips.items()]
-        return FrameByFrame(scene.whole, [*held, *self.goals], self.paths, self.contacts, part_limits(self.limits)[0])
+        lasting = part_limits(self.limits)[0]
+        return FrameByFrame(scene.whole, [*held, *self.goals], self.paths, self.contacts, lasting, asked=self.asked)
 
     def _solve_alone(self, solver: FrameByFrame, t: int) -> Solution:
         scene: GraspScene = self.scene

@@ -3,10 +3,11 @@
 First every frame is solved by itself, starting from the previous one: contacts first, then the grasps and other goals,
 then the posture. With a clearance from objects, each frame is solved again with the objects as obstacles, as near to
 that pose as they allow. Smoothed, these frames are the guide from which all frames are then solved at once: goals that
-a frame reached are held exactly, the others as nearly as possible. The paths of the objects are never changed.
+a frame reached are held exactly, the others as nearly as possible. The paths of the objects are never changed. A grasp
+applies to the frames of its interval; in between, the hand is free.
 
-Source: Yamane, Kuffner and Hodgins, Synthesizing animations of human manipulation tasks, SIGGRAPH 2004. There the path
-of the object is planned; here it is given.
+Source: Yamane, Kuffner and Hodgins, Synthesizing animations of human manipulation tasks, SIGGRAPH 2004. There a search
+plans the path of the object; here it is given, or joins poses (`Object.move_through`).
 """
 
 from __future__ import annotations
@@ -78,13 +79,16 @@ class Manipulation:
         begin: The start pose of every frame, (frames, nq).
         scene: The body with its objects.
         held: The targets of the grasps over time, by name.
+        asked: The frames of each grasp, by name.
         goals: The goals that are not grasps.
     """
 
     def __init__(self, clip: ClipTargets) -> None:
         self.clip, self.begin = clip, read_start(clip.model, clip.start, clip.frames)
         grasps = {name: goal for name, goal in clip.goals.items() if isinstance(goal, Grasp)}
-        self.scene = scene = make_scene(clip.model, grasps, clip.frames, self.begin[0])
+        self.asked = {name: goal.list_held(clip.frames, clip.fps) for name, goal in grasps.items()}
+        firsts = {name: int(np.argmax(held)) for name, held in self.asked.items()}
+        self.scene = scene = make_scene(clip.model, grasps, clip.frames, self.begin[0], firsts)
         self.ledger = self._stand()
         self.goals = [fit_goal(scene, name, goal) for name, goal in clip.goals.items() if name not in grasps]
         self.held = {name: grip.follow(scene.paths[grip.goal.object.name]) for name, grip in scene.grips.items()}
@@ -129,7 +133,9 @@ class Manipulation:
         postures: list[Goal] = [goal for goal in self.goals if isinstance(goal, Rest)]
         free = [limit for limit in limits if not isinstance(limit, ClearOfObjects)]
         asked = [*self._list_held(), *others]
-        first = FrameByFrame(scene.gripping, asked, {**paths, **self.held}, self.ledger, part_limits(free)[0])
+        first = FrameByFrame(
+            scene.gripping, asked, {**paths, **self.held}, self.ledger, part_limits(free)[0], asked=self.asked
+        )
         easy = self._find_easiest() if still else 0
         if postures:
             q, reached = first.run(begin, postures=postures, first=easy)
@@ -138,7 +144,9 @@ class Manipulation:
         lasting = part_limits(limits)[0]
         if not any(isinstance(limit, ClearOfObjects) for limit in lasting):
             return scene.place_all(q), reached
-        clear = FrameByFrame(scene.whole, [*self._list_grasps(), *others], paths, self.ledger, lasting)
+        clear = FrameByFrame(
+            scene.whole, [*self._list_grasps(), *others], paths, self.ledger, lasting, asked=self.asked
+        )
         return clear.run(scene.place_all(q), rest=scene.place_all(q), carry=1.0, first=easy)
 
     def _find_easiest(self) -> int:
@@ -151,7 +159,7 @@ class Manipulation:
         for name, grip in self.scene.grips.items():
             place = self.scene.gripping.fk(self.begin[0], grip.frame)[:3, 3]
             path = self.held[name][:, :3, 3] if self.held[name].ndim == 3 else self.held[name]
-            far += np.linalg.norm(path - place, axis=1)
+            far += np.where(self.asked[name], np.linalg.norm(path - place, axis=1), 0.0)
         return int(np.argmin(far))
 
     def _solve_all(
@@ -168,7 +176,7 @@ class Manipulation:
             can = reached[name]
             wanted.append(ClipGoal(goal, numbers, can.astype(np.float64), hard=True))
             near = replace(goal, name=f"{name}, as near as can be")
-            wanted.append(ClipGoal(near, numbers, (~can).astype(np.float64)))
+            wanted.append(ClipGoal(near, numbers, (~can & self.asked.get(name, True)).astype(np.float64)))
         if len(self.ledger):
             wanted += list_goals(clip, self.ledger)
         cutoff = CLIP_CUTOFF if isinstance(self.clip.start, Motion) else GUIDE_CUTOFF
@@ -184,6 +192,7 @@ class Manipulation:
             {str(goal.name): answer.errors[:, 2 * i] for i, goal in enumerate(every)},
             {str(goal.name): goal.tolerances(scene.body, False) for goal in every},
             self.ledger,
+            asked=self.asked,
             limits=limits,
             broken=answer.broken if limits else None,
             scene=scene,
@@ -202,6 +211,8 @@ class Manipulation:
             raise InvalidValue(
                 "mode='online' does not keep objects clear of the body; leave Clearance out, or use 'clip'."
             )
+        if not all(held.all() for held in self.asked.values()):
+            raise InvalidValue("mode='online' does not support Grasp(during=...); leave it out, or use 'clip'.")
         goals = {str(goal.name): goal for goal in [*self._list_held(), *self.goals]}
         first = None if self.clip.start is None else self.begin[0]
         paths = {**self.clip.paths, **self.held}
