@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import poise
 from figures import Figure, Proportions
-from known_bodies import rename
+from known_bodies import Maker, Plan, rename
 from poise.anatomy.evidence import swap_role
 from poise.model import Model
 
@@ -93,3 +94,20 @@ def test_the_names_of_a_tool_are_followed() -> None:
     assert found.scheme == "Mixamo"
     assert {role: found[role] for role in sides} == {role: roles[role] for role in sides}
     assert found.certainty > 0.95
+
+
+def test_the_elbow_bends_the_arm_and_the_hand_is_the_end_of_the_forearm() -> None:
+    plain, roles = Maker(Plan(shoulder="yxy", wrist="", arms="out")).make()
+    names = {name: name for name in [*plain.frames, *(joint.name for joint in plain.joints)]}
+    for side, word in (("l", "left"), ("r", "right")):
+        names |= {f"shoulder_{side}{i}": f"{word}_arm_{i}" for i in range(2)}
+        names[roles[f"shoulder_{side}"]] = f"{word}_elbow_pitch"  # it turns about the upper arm
+        names[roles[f"elbow_{side}"]] = f"{word}_hand_link"  # its frame is at the elbow
+        names[f"palm_{side}"] = f"{word}_end"
+    model = rename(plain, names)
+    found = poise.roles(model)
+    assert found["elbow_l"] == "left_hand_link"
+    assert "wrist_l" not in found
+    palm = found.contacts["palm_r"]
+    assert palm.frame == "right_hand_link"
+    assert np.linalg.norm(palm.point) > 0.1

@@ -216,7 +216,7 @@ def find_palm(
     begins = [body.parts[k].place for k in body.children[own.index]]
     if evidence == "bones" and begins:
         points = np.array([own.place, *begins])
-    if f"hand_{side}" not in roles:
+    if f"hand_{side}" not in roles or own.frame == roles.get(f"elbow_{side}"):
         off = np.linalg.norm(points - own.place, axis=1)
         points = points[off >= 0.8 * off.max()]
     place = 0.5 * (points.min(axis=0) + points.max(axis=0))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from poise.anatomy.bone_names.matcher import CORE, RoleReport
 from poise.anatomy.bone_names.words import SHARED_WORD_CONFIDENCE, find_word_roles
-from poise.anatomy.limbs import LimbChain
+from poise.anatomy.limbs import LimbChain, is_twist_hinge
 from poise.anatomy.report import Role, find_table_place
 from poise.anatomy.shape import BodyShape, Guess
 from poise.model import Model
@@ -133,7 +133,7 @@ class Judge:
             return None if guess is None else replace(guess, why=f"shape: {guess.why}")
         if guess is None:
             frame = self.best_named()
-            if not self.strong and not self.fits(frame):
+            if not self.strong and (not self.fits(frame) or self.is_at_elbow(frame)):
                 return None
             sure, why = self.claims[frame]
             return Guess(frame, sure, f"name: {why}" if self.strong else "name")
@@ -160,6 +160,8 @@ class Judge:
             return replace(guess, why=f"name and shape: {guess.why}") if not self.strong else Guess(frame, sure, "name")
         if self.strong and self.is_called_so(guess.frame) and not self.is_called_so(frame):
             return Guess(guess.frame, max(sure, guess.certainty), f"name and shape: {guess.why}")
+        if not self.strong and self.is_twist(frame, guess.frame):
+            return replace(guess, why=f"name and shape: {guess.why}, and {frame!r} only twists it")
         named = self.strong or (self.fits(frame) and self.taken.get(frame, self.role)[-2:] == self.role[-2:])
         if named and not self.strong and self.limb is not None:
             sure = max(sure, 0.5)
@@ -223,3 +225,18 @@ class Judge:
             return False
         chain, one, other = list(limb.chain), self.parts.get(named), self.parts[guessed]
         return one in chain and other in chain and chain.index(limb.middle) < chain.index(one) < chain.index(other)
+
+    def is_twist(self, named: str, guessed: str) -> bool:
+        """Return whether an elbow or knee is a hinge by name that turns about the bone above the one that bends."""
+        limb, one, other = self.limb, self.parts.get(named), self.parts[guessed]
+        if limb is None or one not in limb.chain or self.part not in ("elbow", "knee") or other != limb.middle:
+            return False
+        upper, lower = self.shape.body.parts[one], self.shape.body.parts[other]
+        return limb.chain.index(one) < limb.chain.index(other) and is_twist_hinge(upper, lower.place - upper.place)
+
+    def is_at_elbow(self, frame: str) -> bool:
+        """Return whether a wrist is by name the forearm itself, whose frame is at the elbow."""
+        limb = self.limb
+        if self.part != "wrist" or limb is None or limb.middle is None:
+            return False
+        return frame == self.shape.body.parts[limb.middle].frame

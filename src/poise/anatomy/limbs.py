@@ -17,7 +17,7 @@ import numpy as np
 from poise.anatomy.parts import Body, BodyPart
 from poise.arrays import Floats
 
-__all__ = ["LimbChain", "read_limb"]
+__all__ = ["LimbChain", "is_twist_hinge", "read_limb"]
 
 LONGEST_BONE_RATIO = 1.35  # relative to the other bone of a limb
 STRAIGHT_COSINE = 0.985  # the cosine between two pieces of one bone
