@@ -28,10 +28,11 @@ from poise.limits import (
     Speed,
     Sphere,
 )
-from poise.limits.capsules import body_capsules, capsule_distances, choose_pairs, cover_solid
+from poise.limits.capsules import body_capsules, capsule_distances, cover_solid
 from poise.limits.clearance import make_clearance_table
 from poise.limits.cone import find_cones
 from poise.limits.limit import name_limits
+from poise.limits.pairs import choose_pairs
 from poise.limits.skeleton import BodyCapsule
 from poise.model import BallRange
 from poise.model.geometry import shapes as solids

@@ -10,7 +10,8 @@ from poise import Motion
 from poise.errors import InvalidValue
 from poise.goals import Reach
 from poise.limits import Acceleration, Clearance, Closed, Cone, Coupled, Speed, Sphere
-from poise.limits.capsules import body_capsules, capsule_distances, choose_pairs
+from poise.limits.capsules import body_capsules, capsule_distances
+from poise.limits.pairs import choose_pairs
 from poise.motion import Contacts, contacts, edit, lock, quality, track
 from poise.motion.clips import lock as lock_file
 from poise.motion.clips import whole_clip

@@ -1,11 +1,9 @@
-"""The capsules of a body, and the pairs that may collide.
+"""The capsules of a body.
 
 A part with collision solids is made of those: spheres and capsules unchanged, cylinders and boxes as the smallest
-enclosing capsule along their longest side. Meshes are not opened: a part that has only meshes, and every part of a body
-without solids, gets capsules from the skeleton (`poise.limits.skeleton`).
-
-Pairs exclude capsules on the same part, on adjacent parts of the tree, and on two parts that are closer than the
-clearance in the rest pose.
+enclosing capsule along their longest side, meshes as a few capsules that contain them
+(`poise.model.geometry.capsule_cover`). Parts whose meshes are missing, and every part of a body without solids, get
+capsules from the skeleton (`poise.limits.skeleton`). `model.notes` has the largest excess, and the missing files.
 """
 
 from __future__ import annotations
@@ -14,34 +12,52 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.arrays import Floats
+from poise.formats.meshes.points import SurfaceReader
 from poise.kinematics.parts import find_rigid_parts
 from poise.limits.skeleton import BodyCapsule, make_skeleton_capsules
 from poise.model import Model
+from poise.model.geometry.capsule_cover import cover_with_capsules
 from poise.model.geometry.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from poise.model.geometry.solids import make_triple
 from poise.model.memo import keep_with_model
 from poise.native import core
 
-__all__ = ["BodyCapsule", "body_capsules", "capsule_distances", "choose_pairs"]
+__all__ = ["BodyCapsule", "body_capsules", "capsule_distances", "cover_solid", "place_capsules"]
 
 Pairs = NDArray[np.int64]
-
-TOUCH = 1e-6  # of L: gaps below this are rounding errors
 
 
 @keep_with_model
 def body_capsules(model: Model) -> tuple[BodyCapsule, ...]:
     """Return all capsules of a body."""
     solids = [shape for shape in model.shapes if shape.use in ("both", "collision")]
-    if all(isinstance(shape.shape, Mesh) for shape in solids):
-        parts = find_rigid_parts(model)
-        meshed = {parts[model.frame(shape.frame).name] for shape in solids}
-        return tuple(make_skeleton_capsules(model, meshed if meshed else None))
-    parts = find_rigid_parts(model)
+    if not solids:
+        return tuple(make_skeleton_capsules(model))
     found = [cover_solid(shape) for shape in solids if not isinstance(shape.shape, Mesh)]
+    found += cover_meshes(model, [shape for shape in solids if isinstance(shape.shape, Mesh)])
+    parts = find_rigid_parts(model)
     served = {parts[model.frame(capsule.frame).name] for capsule in found}
-    meshed = {parts[model.frame(shape.frame).name] for shape in solids} - served
-    return (*found, *make_skeleton_capsules(model, meshed))
+    lost = {parts[model.frame(shape.frame).name] for shape in solids} - served
+    return (*found, *(make_skeleton_capsules(model, lost) if lost else ()))
+
+
+def cover_meshes(model: Model, meshes: list[Shape]) -> list[BodyCapsule]:
+    """Return capsules that contain the meshes; those that are missing or unreadable are noted and left out."""
+    reader, found, worst = SurfaceReader(model), list[BodyCapsule](), (0.0, "")
+    for shape in meshes:
+        surface = reader.read(shape)
+        if surface is not None:
+            capsules, excess = cover_with_capsules(surface[0][surface[1]])
+            found += [BodyCapsule(shape.frame, make_triple(c.a), make_triple(c.b), c.radius) for c in capsules]
+            worst = max(worst, (excess, shape.frame))
+    if found:
+        model.memo.note(
+            f"collision meshes are replaced by {len(found)} capsules that contain them and stand out by at most "
+            f"{worst[0]:.3g} m (at {worst[1]!r}); poise.fit_spheres(model) is tighter."
+        )
+    for note in reader.notes:
+        model.memo.note(f"{note} Parts without a readable mesh have capsules along their bones.")
+    return found
 
 
 def cover_solid(shape: Shape) -> BodyCapsule:
@@ -73,58 +89,18 @@ def cover_cylinder(radius: float, length: float) -> tuple[float, float]:
 
 
 def capsule_distances(model: Model, capsules: tuple[BodyCapsule, ...], pairs: Pairs, q: Floats) -> Floats:
-    """Return the gaps between pairs of capsules in a pose [m]; negative if they overlap."""
+    """Return the gaps between m pairs of capsules in poses (..., nq) as (..., m) [m]; negative if they overlap."""
     a, b = place_capsules(model, capsules, q)
     radius = np.array([capsule.radius for capsule in capsules])
     one, other = pairs[:, 0], pairs[:, 1]
-    gaps: Floats = core.segment_distances(a[one], b[one], a[other], b[other]) - radius[one] - radius[other]
-    return gaps
+    ends = (end[..., rows, :].reshape(-1, 3) for rows in (one, other) for end in (a, b))
+    gaps = core.segment_distances(*ends).reshape(*a.shape[:-2], len(pairs))
+    return np.asarray(gaps - radius[one] - radius[other])
 
 
 def place_capsules(model: Model, capsules: tuple[BodyCapsule, ...], q: Floats) -> tuple[Floats, Floats]:
-    """Return both ends of every capsule in the world, (n, 3) each [m]."""
-    T = model.fk(q)[[model.frames.index(capsule.frame) for capsule in capsules]]
+    """Return both ends of every capsule in the world, (..., n, 3) each [m]."""
+    T = model.fk(q)[..., [model.frames.index(capsule.frame) for capsule in capsules], :, :]
     ends = np.array([(capsule.a, capsule.b) for capsule in capsules])
-    world = np.einsum("nij,nkj->nki", T[:, :3, :3], ends) + T[:, None, :3, 3]
-    return world[:, 0], world[:, 1]
-
-
-@keep_with_model
-def choose_pairs(model: Model, capsules: tuple[BodyCapsule, ...], distance: float) -> Pairs:
-    """Return the pairs of capsules to keep apart, (m, 2), cached and read-only."""
-    parts = find_rigid_parts(model)
-    of = [parts[model.frame(capsule.frame).name] for capsule in capsules]
-    above = find_next_above(model, parts, set(of))
-    pairs = np.array(
-        [
-            (i, j)
-            for j in range(len(capsules))
-            for i in range(j)
-            if of[i] != of[j] and above.get(of[i], of[i]) != of[j] and above.get(of[j], of[j]) != of[i]
-        ],
-        dtype=np.int64,
-    ).reshape(-1, 2)
-    if not len(pairs):
-        pairs.setflags(write=False)
-        return pairs
-    touch = distance + TOUCH * model.length
-    near = capsule_distances(model, capsules, pairs, np.array(model.rest)) <= touch
-    touching = {frozenset((of[i], of[j])) for i, j in pairs[near]}
-    apart: Pairs = pairs[[frozenset((of[i], of[j])) not in touching for i, j in pairs]]
-    apart.setflags(write=False)
-    return apart
-
-
-def find_next_above(
-    model: Model, parts: dict[str | None, str | None], drawn: set[str | None]
-) -> dict[str | None, str | None]:
-    """Return the closest ancestor with capsules for each part; parts without capsules are skipped."""
-    out: dict[str | None, str | None] = {}
-    for part in drawn - {None}:
-        assert part is not None
-        above = parts[model.frame(part).parent]
-        while above is not None and above not in drawn:
-            above = parts[model.frame(above).parent]
-        if above in drawn:
-            out[part] = above
-    return out
+    world = np.einsum("...nij,nkj->...nki", T[..., :3, :3], ends) + T[..., None, :3, 3]
+    return world[..., 0, :], world[..., 1, :]

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from poise.errors import InvalidValue
 from poise.kinematics.parts import find_rigid_parts
-from poise.limits.capsules import BodyCapsule, body_capsules, choose_pairs, cover_solid
+from poise.limits.capsules import BodyCapsule, body_capsules, cover_solid
 from poise.limits.clearance import Clearance
 from poise.limits.limit import LimitRow, LimitRows
+from poise.limits.pairs import choose_pairs
 from poise.model import Model, Object
 from poise.model.geometry.shapes import Box, Shape
 from poise.model.geometry.solids import make_triple
@@ -112,6 +113,10 @@ class ClearOfObjects(Clearance):
         if self.pairs == "auto":
             return choose_pairs(self.body, self.capsules(model), self.distance)
         return super().index_pairs(self.body)
+
+    def describe(self, model: Model) -> list[str]:
+        """Return the pairs of the body that are left out."""
+        return super().describe(self.body)
 
     def rows(self, model: Model, moves: NDArray[np.bool_]) -> LimitRows:
         """Return the rows of the body and the world, and one for each capsule and object."""

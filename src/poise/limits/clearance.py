@@ -22,8 +22,9 @@ from poise.errors import InvalidValue, ShapeMismatch
 from poise.kinematics import Pose
 from poise.kinematics.parts import find_rigid_parts
 from poise.kinematics.regions import Ball, Box, Capsule, Cylinder, HalfSpace, Region, read_length
-from poise.limits.capsules import BodyCapsule, body_capsules, choose_pairs
+from poise.limits.capsules import BodyCapsule, body_capsules
 from poise.limits.limit import Limit, LimitRow, LimitRows
+from poise.limits.pairs import choose_pairs, describe_pairs, find_pairs
 from poise.model import Model
 from poise.native import core
 from poise.spatial import Transform
@@ -94,6 +95,11 @@ class Clearance(Limit):
         table["segments"] = np.concatenate([table["spheres"][:, [0, 1, 2, 0, 1, 2, 3]], table["capsules"]])
         gaps = core.least_gaps(model.native_body, table, given.reshape(-1, model.nq))
         return np.asarray(gaps.reshape(given.shape[:-1]))
+
+    def describe(self, model: Model) -> list[str]:
+        """Return the pairs that are left out, and those that overlap at rest."""
+        automatic = self.pairs == "auto"
+        return describe_pairs(find_pairs(model, self.capsules(model), self.distance)) if automatic else []
 
     def index_pairs(self, model: Model) -> NDArray[np.int64]:
         """Return the indices of the capsules to keep apart, (m, 2)."""

@@ -140,6 +140,10 @@ class Limit:
         """Return the ranges of ball joints that this limit changes, given those in `cones`."""
         return {}
 
+    def describe(self, model: Model) -> list[str]:
+        """Return the assumptions of the limit about a body, for `why()`."""
+        return []
+
     def settle(self, default: str, **values: Any) -> None:
         """Set checked values and the name on a limit during construction."""
         if not isinstance(self.name, str):

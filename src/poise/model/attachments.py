@@ -42,6 +42,7 @@ class Attachments:
             They show how the body stands and bends if its rest pose does not. None if the file has no clip.
         subject: The body alone, if the model also contains objects or other people; roles and contact points are those
             of the subject. Otherwise None.
+        disabled_pairs: Pairs of frames that may overlap, from an SRDF; None to find them from the shapes.
         look: The files with the appearance of the body; not compared.
     """
 
@@ -52,6 +53,7 @@ class Attachments:
     units: str = "m"
     example_poses: ArrayLike | None = None
     subject: Model | None = None
+    disabled_pairs: tuple[tuple[str, str], ...] | None = None
     look: LookSource | None = None
 
     def check(self, layout: Layout) -> Attachments:
@@ -83,7 +85,16 @@ class Attachments:
             (name, (np.asarray(q, np.float64) + 0.0).tobytes()) for name, q in sorted(self.poses, key=take_name)
         )
         frames = None if self.example_poses is None else (np.asarray(self.example_poses) + 0.0).tobytes()
-        return self.shapes, poses, tuple(sorted(self.roles)), self.up, self.units, frames, self.subject
+        return (
+            self.shapes,
+            poses,
+            tuple(sorted(self.roles)),
+            self.up,
+            self.units,
+            frames,
+            self.subject,
+            self.disabled_pairs,
+        )
 
 
 def take_name(pair: tuple[str, Any]) -> str:

@@ -40,7 +40,19 @@ __all__ = [
 
 RoleFinder = Callable[["Model"], tuple[Mapping[str, str], Sequence[str]]]  # additional roles, and notes on them
 RANGED = MemoSlot[tuple[NDArray[np.intp], NDArray[np.intp]]]("numbers of q with a range, and their velocities")
-ROLE_SLOTS = ("attachments", "notes", "roles")  # the slots of a Model that contain its roles
+ROLE_SLOTS = ("attachments", "_notes", "roles")  # the slots of a Model that contain its roles
+
+
+def remake(
+    kind: type[Model],
+    name: str,
+    specs: tuple[Any, ...],
+    source: str,
+    notes: tuple[str, ...],
+    attached: Attachments | None = None,
+) -> Model:
+    """Return a model from its pickled state."""
+    return kind(name, specs, source=source, notes=notes, attached=attached)
 
 
 def remodel(model: Model, specs: list[JointSpec | FrameSpec]) -> Model:
@@ -57,7 +69,7 @@ def reattach(
 ) -> Model:
     """Return the model with other attachments, more notes and, if given, other specs."""
     specs = model.layout.specs if specs is None else specs
-    return type(model)(model.name, specs, source=model.source, notes=(*model.notes, *notes), attached=attached)
+    return type(model)(model.name, specs, source=model.source, notes=(*model._notes, *notes), attached=attached)
 
 
 def carry_over(model: Model, specs: Sequence[JointSpec | FrameSpec]) -> Attachments:
@@ -72,6 +84,7 @@ def carry_over(model: Model, specs: Sequence[JointSpec | FrameSpec]) -> Attachme
         roles=tuple((role, frame) for role, frame in old.roles if frame in frames or not frame),
         example_poses=None if model.example_poses is None else take_part(model, model.example_poses, own),
         subject=None,
+        disabled_pairs=old.disabled_pairs and tuple(pair for pair in old.disabled_pairs if frames.issuperset(pair)),
     )
 
 

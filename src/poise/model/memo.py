@@ -48,10 +48,20 @@ class MemoTable(MemoSlot[dict[K, T]]):
 class Memo:
     """The cached values of one model, by slot."""
 
-    __slots__ = ("_values",)
+    __slots__ = ("_notes", "_values")
 
     def __init__(self) -> None:
         self._values: dict[object, object] = {}
+        self._notes: dict[str, None] = {}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The assumptions made when the values were computed, in order."""
+        return tuple(self._notes)
+
+    def note(self, text: str) -> None:
+        """Add an assumption to `Model.notes`."""
+        self._notes[text] = None
 
     def get(self, slot: MemoSlot[T], make: Callable[[], T]) -> T:
         """Return the value of a slot; compute it on the first call."""

@@ -51,7 +51,6 @@ class Model(NotebookCell):
         mass: Total mass [kg].
         length: L, the longest path from the root [m]: the body's length scale.
         source: The file or table that the model was read from.
-        notes: The assumptions made when it was read.
         shapes: Solids and meshes fixed to its frames.
         poses: Named configurations, such as a file's key poses.
         roles: Body part, such as "hand_l", to frame.
@@ -66,7 +65,20 @@ class Model(NotebookCell):
 
     __slots__ = (
         *("attachments", "native_body", "_frames", "_joints", "_late", "layout", "example_poses", "frames"),
-        *("joints", "length", "lower", "mass", "memo", "metres_per_unit", "name", "notes", "nq", "nv", "poses", "rest"),
+        *(
+            "joints",
+            "length",
+            "lower",
+            "mass",
+            "memo",
+            "metres_per_unit",
+            "name",
+            "_notes",
+            "nq",
+            "nv",
+            "poses",
+            "rest",
+        ),
         *("roles", "shapes", "slides", "source", "stiffness", "subject", "turns", "units", "up", "upper"),
     )
 
@@ -84,7 +96,7 @@ class Model(NotebookCell):
     mass: float
     length: float
     source: str
-    notes: tuple[str, ...]
+    _notes: tuple[str, ...]
     shapes: tuple[Shape, ...]
     poses: Mapping[str, Floats]
     roles: Mapping[str, str]
@@ -121,7 +133,7 @@ class Model(NotebookCell):
         for slot, value in {
             "name": name,
             "source": source,
-            "notes": tuple(notes),
+            "_notes": tuple(notes),
             "shapes": attached.shapes,
             "poses": freeze_mapping(attached.poses),
             "roles": freeze_mapping([(role, frame) for role, frame in attached.roles if frame]),
@@ -170,7 +182,7 @@ class Model(NotebookCell):
         raise AttributeError(f"a Model is frozen: {name!r} cannot be deleted.")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return remake, (self.name, self.layout.specs, self.source, self.notes, self.attachments)
+        return derive.remake, (type(self), self.name, self.layout.specs, self.source, self._notes, self.attachments)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Model):
@@ -237,6 +249,11 @@ class Model(NotebookCell):
             joints: The only joints that may move, the others stay at rest; by default all joints that are not locked.
         """
         return family_of(self, self.frame(frame).name, joints)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The assumptions made when it was read, and by `Clearance` on its first use."""
+        return (*self._notes, *self.memo.notes)
 
     @property
     def up_axis(self) -> int:
@@ -391,10 +408,3 @@ class Model(NotebookCell):
 
     def __str__(self) -> str:
         return text.draw_tree(self)
-
-
-def remake(
-    name: str, specs: tuple[Any, ...], source: str, notes: tuple[str, ...], attached: Attachments | None = None
-) -> Model:
-    """Return a model from its pickled state."""
-    return Model(name, specs, source=source, notes=notes, attached=attached)

@@ -1,4 +1,4 @@
-"""Triangulate simple solids: boxes, cylinders, balls and capsules around their own origin.
+"""Triangulate simple solids: boxes, cylinders, balls and capsules around their own origin. Merge loose triangles.
 
 Vertices (n, 3) [m] and faces (m, 3), seen from outside counter-clockwise.
 """
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from poise.model.geometry.shapes import Box, Capsule, Cylinder, Geometry, Sphere
 
-__all__ = ["triangulate"]
+__all__ = ["merge_points", "triangulate"]
 
 Triangles = tuple[NDArray[np.float64], NDArray[np.int64]]
 
@@ -68,3 +68,12 @@ def revolve(radii: NDArray[np.float64], heights: NDArray[np.float64]) -> Triangl
     p, q, r = (vertices[faces[:, i]] for i in range(3))
     area = np.linalg.norm(np.cross(q - p, r - p), axis=1)
     return vertices, faces[area > 1e-18 + 1e-9 * area.max(initial=0.0)]
+
+
+def merge_points(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the different points of (n, 3), and the row of each given one among them."""
+    order = np.lexsort(points.T)
+    new = np.diff(points[order], axis=0, prepend=np.nan).any(axis=1)
+    number = np.empty(len(points), np.int64)
+    number[order] = np.cumsum(new) - 1
+    return points[order[new]], number

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from poise.arrays import Floats
 from poise.kinematics import Motion
-from poise.limits.capsules import body_capsules, choose_pairs
+from poise.limits.capsules import body_capsules
+from poise.limits.pairs import choose_pairs
 from poise.native import core
 
 __all__ = ["Collisions", "find_collisions"]

@@ -181,12 +181,14 @@ class Explanation:
         causes: The reasons, the most certain first.
         ways_out: The remedies, the best one first.
         summary: The first line of the text: the missed goals, or that all were reached.
+        notes: The assumptions of the limits, such as the pairs that a `Clearance` leaves out.
     """
 
     missed: tuple[Missed, ...]
     causes: tuple[Cause, ...]
     ways_out: tuple[WayOut, ...]
     summary: str
+    notes: tuple[str, ...] = ()
 
     @property
     def parts(self) -> tuple[Cause | WayOut, ...]:
@@ -200,13 +202,14 @@ class Explanation:
             "missed": [asdict(goal) for goal in self.missed],
             "causes": convert_records(self.causes),
             "ways_out": convert_records(self.ways_out),
+            **({"notes": list(self.notes)} if self.notes else {}),
         }
 
     def __str__(self) -> str:
         out = self.summary
         for part in self.parts:
             out += f"{' ' if part.kind in LOST else chr(10)}{part.text}"  # appended to the line of the local minimum
-        return out
+        return "\n".join([out, *self.notes])
 
 
 def convert_records(records: Iterable[Cause | WayOut]) -> list[dict[str, Any]]:

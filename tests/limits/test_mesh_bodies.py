@@ -1,0 +1,150 @@
+"""Collision meshes as capsules and spheres, and the pairs of parts that can collide."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import poise
+from poise.arrays import Floats
+from poise.goals import Reach
+from poise.limits import Clearance
+from poise.limits.capsules import body_capsules
+from poise.limits.pairs import find_pairs
+from poise.model.geometry.capsule_cover import cover_with_capsules
+from poise.model.geometry.shapes import Box
+from poise.model.geometry.triangles import triangulate
+
+L_SHAPE = [((0.0, 0.0, 0.0), (0.2, 0.05, 0.05)), ((0.0, 0.05, 0.0), (0.05, 0.2, 0.05))]
+
+
+def make_corners(*boxes: tuple[tuple[float, ...], tuple[float, ...]]) -> Floats:
+    """The triangles of boxes from one corner to the other."""
+    out = []
+    for low, high in boxes:
+        vertices, faces = triangulate(Box(np.subtract(high, low)))
+        out.append((vertices + np.add(low, high) / 2)[faces])
+    return np.concatenate(out)
+
+
+def write_stl(path: Path, corners: Floats) -> None:
+    """Write triangles as a binary STL."""
+    rows = b"".join(struct.pack("<12fH", 0, 0, 1, *triangle.ravel(), 0) for triangle in corners)
+    path.write_bytes(bytes(80) + struct.pack("<I", len(corners)) + rows)
+
+
+def write_arm(folder: Path, *meshes: str) -> Path:
+    """A URDF of links on joints 0.3 m apart about z, each with a collision mesh."""
+    links = [
+        f"<link name='link{k}'><collision><geometry><mesh filename='{mesh}'/></geometry></collision></link>"
+        for k, mesh in enumerate(meshes)
+    ]
+    joints = [
+        f"<joint name='joint{k}' type='revolute'><parent link='link{k}'/><child link='link{k + 1}'/><axis xyz='0 0 1'/>"
+        "<origin xyz='0.3 0 0'/><limit lower='-2' upper='2' effort='1' velocity='1'/></joint>"
+        for k in range(len(meshes) - 1)
+    ]
+    path = folder / "arm.urdf"
+    path.write_text(f"<robot name='arm'>{''.join(links)}{''.join(joints)}</robot>")
+    return path
+
+
+def sample_solid(boxes: list[tuple[tuple[float, ...], tuple[float, ...]]], rng: np.random.Generator) -> Floats:
+    """Points inside boxes, and on their corners."""
+    inside = [rng.uniform(low, high, (2000, 3)) for low, high in boxes]
+    return np.concatenate([*inside, make_corners(*boxes).reshape(-1, 3)])
+
+
+def measure_box_distance(points: Floats, boxes: list[tuple[tuple[float, ...], tuple[float, ...]]]) -> Floats:
+    """The distance of points from the nearest of some boxes [m]."""
+    each = [np.maximum(np.maximum(np.subtract(low, points), points - high), 0.0) for low, high in boxes]
+    return np.linalg.norm(each, axis=2).min(axis=0)
+
+
+def draw_surface(a: Floats, b: Floats, radius: float, rng: np.random.Generator, count: int = 4000) -> Floats:
+    """Points on a capsule and inside it."""
+    turn = rng.normal(size=(count, 3))
+    turn *= radius / np.linalg.norm(turn, axis=1, keepdims=True)
+    return a + rng.random((count, 1)) * (np.asarray(b) - a) + turn
+
+
+@pytest.mark.parametrize(
+    "boxes",
+    [L_SHAPE, [((-0.1, -0.1, 0.0), (0.1, 0.1, 0.01))], [((0.0, 0.0, 0.0), (0.02, 0.03, 0.4))]],
+    ids=["bracket", "plate", "rod"],
+)
+def test_capsules_contain_a_mesh_and_keep_their_excess(boxes) -> None:
+    rng = np.random.default_rng(0)
+    capsules, excess = cover_with_capsules(make_corners(*boxes))
+    points = sample_solid(boxes, rng)
+    assert np.min([capsule.measure_distances(points) - capsule.radius for capsule in capsules], axis=0).max() <= 0.0
+    out = np.concatenate([draw_surface(capsule.a, capsule.b, capsule.radius, rng) for capsule in capsules])
+    assert measure_box_distance(out, boxes).max() <= excess
+    assert excess < 0.12
+
+
+def test_clearance_opens_the_collision_meshes(tmp_path) -> None:
+    write_stl(tmp_path / "rod.stl", make_corners(((-0.02, -0.02, -0.02), (0.28, 0.02, 0.02))))
+    model = poise.load(write_arm(tmp_path, "rod.stl", "rod.stl", "missing.stl"))
+    assert model.notes == ()
+    capsules = [capsule for capsule in body_capsules(model) if capsule.frame == "link1"]
+    assert 0.02 * np.sqrt(2.0) <= max(capsule.radius for capsule in capsules) < 0.05
+    covered, missing = model.notes
+    assert "capsules that contain them" in covered
+    assert "missing.stl" in missing
+    assert "along their bones" in missing
+
+
+def test_a_mesh_with_nan_is_named_and_the_skeleton_used_instead(tmp_path) -> None:
+    corners = make_corners(((0.0, 0.0, 0.0), (0.1, 0.1, 0.1)))
+    corners[3, 1, 2] = np.nan
+    write_stl(tmp_path / "bad.stl", corners)
+    model = poise.load(write_arm(tmp_path, "bad.stl", "bad.stl", "bad.stl"))
+    assert {capsule.frame for capsule in body_capsules(model)} >= {"link0", "link1"}
+    assert any("bad.stl" in note and "finite" in note for note in model.notes)
+
+
+def make_chain(radius: float, *offsets: float) -> poise.Model:
+    """A chain of spheres on hinges about z, from their distances."""
+    builder = poise.ModelBuilder("chain")
+    for k, offset in enumerate((0.0, *offsets)):
+        parent = f"part{k - 1}" if k else None
+        builder.add_joint(f"part{k}", parent, "revolute", offset=(offset, 0, 0), axis=(0, 0, 1), lower=-2.0, upper=2.0)
+        builder.add_shape(f"part{k}", poise.model.Sphere(radius))
+    return builder.build()
+
+
+def test_pairs_that_nearly_always_overlap_are_left_out() -> None:
+    model = make_chain(0.2, 0.05, 0.05, 1.0)
+    choice = find_pairs(model, body_capsules(model), 0.0)
+    assert set(choice.left_out) == {("part0", "part2")}
+    assert "nearly all poses" in next(iter(choice.left_out.values()))
+    assert any("Clearance leaves out part0/part2" in note for note in model.notes)
+
+
+def test_pairs_that_overlap_at_rest_are_left_out_only_if_they_are_near_in_the_tree() -> None:
+    model = make_chain(0.26, 0.25, 0.25, 0.3, 0.3)  # at rest 0.5, 0.55 and 0.6 m apart
+    assert set(find_pairs(model, body_capsules(model), 0.0).left_out) == {("part0", "part2")}
+    builder = poise.ModelBuilder("folded")
+    for k, offset in enumerate((0.0, 0.4, 0.4, 0.4)):
+        parent = f"part{k - 1}" if k else None
+        builder.add_joint(
+            f"part{k}", parent, "revolute", offset=(offset, 0, 0), axis=(0, 0, 1), lower=-2.2, upper=2.2, rest=2.1
+        )
+        builder.add_shape(f"part{k}", poise.model.Sphere(0.1))
+    model = builder.build()
+    choice = find_pairs(model, body_capsules(model), 0.0)
+    assert choice.touching == (("part0", "part3"),)
+    assert [0, 3] in choice.pairs.tolist()
+    assert any("keeps part0/part3" in note for note in model.notes)
+
+
+def test_why_lists_the_pairs_that_are_left_out() -> None:
+    model = make_chain(0.2, 0.05, 0.05, 1.0)
+    for target in ((0.9, 0.3, 0.0), (3.0, 0.0, 0.0)):
+        solution = poise.solve(model, Reach("part3", target), limits=[Clearance()])
+        assert "Clearance leaves out part0/part2" in solution.why()
+    assert "leaves out" not in poise.solve(model, Reach("part3", (0.9, 0.3, 0.0))).why()
