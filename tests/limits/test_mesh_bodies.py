@@ -10,6 +10,7 @@ import pytest
 
 import poise
 from poise.arrays import Floats
+from poise.errors import FormatError, FormatWarning, InvalidValue
 from poise.goals import Reach
 from poise.limits import Clearance
 from poise.limits.capsules import body_capsules
@@ -148,3 +149,35 @@ def test_why_lists_the_pairs_that_are_left_out() -> None:
         solution = poise.solve(model, Reach("part3", target), limits=[Clearance()])
         assert "Clearance leaves out part0/part2" in solution.why()
     assert "leaves out" not in poise.solve(model, Reach("part3", (0.9, 0.3, 0.0))).why()
+
+
+SRDF = "<robot name='{}'><disable_collisions link1='link0' link2='{}' reason='Never'/></robot>"
+
+
+def test_an_srdf_overrides_the_automatic_pairs(tmp_path) -> None:
+    write_stl(tmp_path / "rod.stl", make_corners(((-0.02, -0.02, -0.02), (0.65, 0.02, 0.02))))
+    path = write_arm(tmp_path, "rod.stl", "rod.stl", "rod.stl", "rod.stl")
+    model = poise.load(path)
+    assert ("link0", "link2") in find_pairs(model, body_capsules(model), 0.0).left_out
+    (tmp_path / "other.srdf").write_text(SRDF.format("arm", "link3"))
+    for beside in (poise.load(path), poise.load(path, srdf=tmp_path / "other.srdf")):
+        choice = find_pairs(beside, body_capsules(beside), 0.0)
+        assert choice.left_out == {("link0", "link3"): "the SRDF disables them"}
+        assert ("link0", "link2") in choice.touching
+        assert any("other.srdf" in note for note in beside.notes)
+    assert poise.load(path) != model
+    (tmp_path / "other.srdf").write_text(SRDF.format("another", "link3"))
+    assert poise.load(path) == model
+
+
+def test_a_bad_srdf_is_named(tmp_path) -> None:
+    path = write_arm(tmp_path, "rod.stl", "rod.stl")
+    with pytest.raises(FormatError, match=r"missing\.srdf"):
+        poise.load(path, srdf=tmp_path / "missing.srdf")
+    with pytest.raises(InvalidValue, match="not from a URDF"):
+        poise.load("panda", srdf=tmp_path / "missing.srdf")
+    (tmp_path / "arm.srdf").write_text("<robot")
+    with pytest.warns(FormatWarning, match=r"arm\.srdf"):
+        assert poise.load(path).attachments.disabled_pairs is None
+    with pytest.raises(FormatError, match=r"arm\.srdf"):
+        poise.load(path, srdf=tmp_path / "arm.srdf")

@@ -36,6 +36,7 @@ def load(
     scale: float | str = 1.0,
     up: str | None = None,
     package_path: Sequence[str | PathLike[str]] = (),
+    srdf: str | PathLike[str] | None = None,
 ) -> Model:
     """Return a model: a built-in body by its name, or a body from a file.
 
@@ -46,6 +47,7 @@ def load(
         up: "y" or "z" rotates the body so that this axis points up; None keeps the file's axes.
         package_path: Folders with the packages that a URDF refers to (``package://name/...``), searched before the
             folders above the file, ROS_PACKAGE_PATH and installed packages. Meshes are opened when the body is drawn.
+        srdf: The SRDF of a URDF, with the pairs of links that `Clearance` leaves out; by default one next to the URDF.
 
     Raises:
         NameNotFound: Neither a file nor a built-in body has this name.
@@ -53,14 +55,22 @@ def load(
         MissingExtra: The reader needs a package that is not installed; the message has the command.
     """
     text = convert_path(path_or_name)
-    options = check_options(ReadOptions(base=base, scale=scale, up=up, package_path=list_folders(package_path)))
+    folders, semantics = list_folders(package_path), None if srdf is None else convert_path(srdf)
+    options = check_options(ReadOptions(base=base, scale=scale, up=up, package_path=folders, srdf=semantics))
     if isinstance(path_or_name, str) and not Path(text).suffix and not set(text) & {"/", "\\"}:
         if text in models.names():
-            return load_built_in(text, options)
+            return check_srdf(load_built_in(text, options), options)
         if not text or not path_exists(text):
             raise name_not_found("built-in body", text, models.names())
     model = read(Source.open(text), "read_model", options)
     assert isinstance(model, Model)
+    return check_srdf(model, options)
+
+
+def check_srdf(model: Model, options: ReadOptions) -> Model:
+    """Return the model; raise `InvalidValue` if `srdf=` was given for another format than URDF."""
+    if options.srdf is not None and model.attachments.disabled_pairs is None:
+        raise InvalidValue(f"srdf is {options.srdf!r}, but {model.name!r} is not from a URDF; leave it out.")
     return model
 
 

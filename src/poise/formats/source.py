@@ -47,6 +47,7 @@ class ReadOptions:
         model: The body of a motion, if the file has none.
         package_path: Folders that are searched for the packages with a robot's meshes.
         within: The folder outside of which no referenced file is opened; "" for no restriction.
+        srdf: The SRDF of a URDF; None to search next to it.
     """
 
     base: str = "fixed"
@@ -56,6 +57,7 @@ class ReadOptions:
     model: object | None = None
     package_path: tuple[str, ...] = ()
     within: str = ""
+    srdf: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

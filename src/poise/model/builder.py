@@ -42,6 +42,7 @@ class ModelBuilder:
         self.notes: list[str] = []
         self.up = "z"
         self.units = "m"
+        self.disabled_pairs: tuple[tuple[str, str], ...] | None = None
         self.look: LookSource | None = None
         self.specs: list[JointSpec | FrameSpec] = []
         self._joints: set[str] = set()
@@ -207,6 +208,7 @@ class ModelBuilder:
             roles=tuple(self._roles.items()),
             up=self.up,
             units=self.units,
+            disabled_pairs=self.disabled_pairs,
             look=self.look,
         )
         return Model(self.name, self.specs, source=self.source, notes=self.notes, attached=attached)

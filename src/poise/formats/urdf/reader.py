@@ -29,6 +29,7 @@ from poise.formats.source import ReadOptions, Source, look_source, parse_numbers
 from poise.formats.units import add_free_root, adjust_model
 from poise.formats.urdf.joints import JointElement, read_joint
 from poise.formats.urdf.links import LinkElement, read_link, read_materials
+from poise.formats.urdf.srdf import read_disabled_pairs
 from poise.formats.urdf.writer import write_model
 from poise.formats.urdf.xacro import expand, needs_xacro
 from poise.formats.xml import Element, find_root_tag, parse_xml, strip_prefix
@@ -79,6 +80,7 @@ def read_model(source: Source, options: ReadOptions) -> Model:
     builder = ModelBuilder(read_robot_name(source, root))
     builder.source, builder.notes = source.path, source.notes
     builder.look = look_source(source, options)
+    builder.disabled_pairs = read_disabled_pairs(source, builder.name, links, options)
     children = {joint.child for joint in joints.values()}
     base = next(link for name, link in links.items() if name not in children)
     builder.add_frame(base.name, None, mass=base.mass, center=base.center)
