@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     from poise.goals import Grasp as Grasp
     from poise.kinematics import Motion as Motion
     from poise.kinematics import Pose as Pose
+    from poise.limits.spheres import fit_spheres as fit_spheres
     from poise.model import Frame as Frame
     from poise.model import Joint as Joint
     from poise.model import Model as Model
@@ -109,6 +110,7 @@ else:
             ".formats": "load load_motion save",
             ".goals": "Grasp",
             ".kinematics": "Motion Pose",
+            ".limits.spheres": "fit_spheres",
             ".model": "Frame Joint Model ModelBuilder Object",
             ".motion": "Mapping retarget",
             ".pages": "show",

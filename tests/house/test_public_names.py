@@ -13,7 +13,18 @@ import poise
 NAMES = {
     *("Model", "ModelBuilder", "Joint", "Frame", "Pose", "Motion", "Transform", "Rotation"),
     *("load", "load_motion", "save", "solve", "Solver", "Solution", "Status", "PoiseError"),
-    *("solve_batch", "BatchSolution", "solve_all", "Answers", "find_singularities", "Rig", "plot", "show", "roles"),
+    *(
+        "solve_batch",
+        "BatchSolution",
+        "solve_all",
+        "Answers",
+        "find_singularities",
+        "fit_spheres",
+        "Rig",
+        "plot",
+        "show",
+        "roles",
+    ),
     *("retarget", "Mapping", "reach_map", "ReachMap", "Object", "Grasp"),
 }
 ROOMS = {

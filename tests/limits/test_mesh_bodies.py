@@ -181,3 +181,57 @@ def test_a_bad_srdf_is_named(tmp_path) -> None:
         assert poise.load(path).attachments.disabled_pairs is None
     with pytest.raises(FormatError, match=r"arm\.srdf"):
         poise.load(path, srdf=tmp_path / "arm.srdf")
+
+
+def place_spheres(model: poise.Model, frame: str) -> tuple[Floats, Floats]:
+    """The centres and radii of the collision spheres of a frame."""
+    shapes = [shape for shape in model.shapes if shape.frame == frame and shape.use == "collision"]
+    assert all(isinstance(shape.shape, poise.model.Sphere) for shape in shapes)
+    return np.array([shape.offset.translation for shape in shapes]), np.array([shape.shape.radius for shape in shapes])
+
+
+@pytest.mark.parametrize("error", [0.01, 0.03])
+def test_spheres_contain_a_mesh_and_keep_the_error(tmp_path, error) -> None:
+    rng = np.random.default_rng(0)
+    write_stl(tmp_path / "bracket.stl", make_corners(*L_SHAPE))
+    body = poise.load(write_arm(tmp_path, "bracket.stl", "bracket.stl"))
+    model = poise.fit_spheres(body, error)
+    centers, radii = place_spheres(model, "link1")
+    points = sample_solid(L_SHAPE, rng)
+    assert (np.linalg.norm(points[:, None] - centers, axis=2) <= radii).any(axis=1).all()
+    out = np.concatenate([draw_surface(c, c, r, rng, 300) for c, r in zip(centers, radii, strict=True)])
+    assert measure_box_distance(out, L_SHAPE).max() <= error
+    (bound,) = [note for note in model.notes if "spheres contain its shapes" in note]
+    stated = float(bound.rsplit("at most ", 1)[1].split()[0])
+    assert measure_box_distance(out, L_SHAPE).max() <= stated * 1.001 <= error * 1.002
+    assert len(body_capsules(model)) == 2 * len(radii)
+    assert poise.fit_spheres(body, error) == model
+
+
+def test_round_solids_are_inside_their_spheres() -> None:
+    rng = np.random.default_rng(1)
+    builder = poise.ModelBuilder("rods")
+    builder.add_joint("a", None, "revolute", axis=(0, 0, 1), lower=-1.0, upper=1.0)
+    builder.add_shape("a", poise.model.Cylinder(0.05, 0.2))
+    builder.add_frame("b", "a", (1, 0, 0))
+    builder.add_shape("b", poise.model.Capsule(0.05, 0.2))
+    model = poise.fit_spheres(builder.build(), 0.01)
+    turn, height = rng.uniform(0, 2 * np.pi, 3000), rng.choice([-0.1, 0.1, 0.05, 0.0], 3000)
+    rim = np.stack([0.05 * np.cos(turn), 0.05 * np.sin(turn), height], axis=1)
+    for frame, points in (("a", rim), ("b", draw_surface(np.array([0, 0, -0.1]), np.array([0, 0, 0.1]), 0.05, rng))):
+        centers, radii = place_spheres(model, frame)
+        assert (np.linalg.norm(points[:, None] - centers, axis=2) <= radii).any(axis=1).all()
+
+
+def test_fits_of_open_missing_and_large_meshes(tmp_path) -> None:
+    write_stl(tmp_path / "open.stl", make_corners(((0.0, 0.0, 0.0), (0.1, 0.1, 0.1)))[2:])
+    body = poise.load(write_arm(tmp_path, "open.stl", "missing.stl"))
+    model = poise.fit_spheres(body)
+    assert any("open.stl is not closed" in note for note in model.notes)
+    assert any("missing.stl" in note and "Without spheres: link1" in note for note in model.notes)
+    with pytest.raises(InvalidValue, match=r"too small for 'link0', 0\.1 wide"):
+        poise.fit_spheres(body, 1e-5)
+    with pytest.raises(InvalidValue, match="error is 0"):
+        poise.fit_spheres(body, 0.0)
+    with pytest.raises(InvalidValue, match="no solids or readable meshes"):
+        poise.fit_spheres(poise.load("planar2"))

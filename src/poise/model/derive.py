@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from poise.arrays import Floats
 from poise.errors import InvalidValue, NameNotFound
 from poise.model.attachments import Attachments
+from poise.model.geometry.shapes import Shape
 from poise.model.joints.joint import Frame, Joint
 from poise.model.joints.kinds import KINDS
 from poise.model.members import list_ranged
@@ -35,6 +36,7 @@ __all__ = [
     "with_example_poses",
     "with_late_roles",
     "with_roles",
+    "with_shapes",
     "with_subject",
 ]
 
@@ -118,6 +120,11 @@ def with_roles(model: Model, roles: Mapping[str, Any], notes: Iterable[str] = ()
     new = {role: "" if frame is None else model.frame(frame).name for role, frame in roles.items()}
     attached = replace(model.attachments, roles=tuple((dict(model.attachments.roles) | new).items()), subject=None)
     return reattach(model, attached, notes=notes)
+
+
+def with_shapes(model: Model, shapes: Sequence[Shape], notes: Iterable[str] = ()) -> Model:
+    """Return the model with other shapes."""
+    return reattach(model, replace(model.attachments, shapes=tuple(shapes)), notes=notes)
 
 
 def with_example_poses(model: Model, frames: ArrayLike) -> Model:

@@ -10,15 +10,23 @@ A function of a model and hashable values is kept as a whole:
 
     @keep_with_model
     def find_normal(model: Model) -> int | None: ...
+
+A slow function of an array and hashable values is kept for all models, by the content of the array:
+
+    @keep_by_content
+    def cover(corners: Floats, error: float) -> list[Ball]: ...
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Hashable
 from functools import wraps
 from typing import Concatenate, Generic, ParamSpec, Protocol, TypeVar, cast
 
-__all__ = ["Memo", "MemoSlot", "MemoTable", "keep_with_model"]
+from poise.arrays import Floats
+
+__all__ = ["Memo", "MemoSlot", "MemoTable", "keep_by_content", "keep_with_model"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -110,5 +118,21 @@ def keep_with_model(compute: Callable[Concatenate[M, P], T]) -> Callable[Concate
     @wraps(compute)
     def recall(model: M, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return model.memo.look_up(table, (args, *kwargs.items()), lambda: compute(model, *args, **kwargs))
+
+    return recall
+
+
+def keep_by_content(compute: Callable[Concatenate[Floats, P], T]) -> Callable[Concatenate[Floats, P], T]:
+    """Keep the results of a function by the content of the array that is its first argument, and its other arguments.
+
+    The results are shared: they must not be changed.
+    """
+    table, memo = MemoTable[Hashable, T](compute.__qualname__, most=1024), Memo()
+
+    @wraps(compute)
+    def recall(values: Floats, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        content = hashlib.blake2b(values.tobytes(), digest_size=16).digest()
+        key = (content, values.shape, args, *kwargs.items())
+        return memo.look_up(table, key, lambda: compute(values, *args, **kwargs))
 
     return recall

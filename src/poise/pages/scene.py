@@ -16,7 +16,7 @@ from poise.model import Model
 from poise.model.plane import is_planar
 from poise.pages.meshes import MeshShelf, fit_pieces
 from poise.pictures.body.pieces import tell_missing
-from poise.pictures.body.solids import Solid, find_solids
+from poise.pictures.body.solids import Solid, find_overlays, find_solids
 from poise.pictures.bounds import sample_outline
 from poise.pictures.front import find_turn
 from poise.spatial import Rotation
@@ -133,6 +133,8 @@ class PageScene:
             self.meshes.add(piece, [track_of(frame) for frame in frames], color=tint, opacity=opacity)
         for solid in find_solids(model):
             self.add_solid(solid, track_of(solid.frame), color, opacity=opacity, stand_in=bool(pieces))
+        for solid, clear in find_overlays(model):
+            self.add_solid(solid, track_of(solid.frame), color, opacity=opacity * clear)
         if pieces:
             outline = sample_outline(model, q[:: -(-len(q) // MOST_OUTLINES)]) @ whole.T + shift
             self.corners += [outline.min(axis=1), outline.max(axis=1)]

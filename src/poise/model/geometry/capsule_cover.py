@@ -14,6 +14,7 @@ import numpy as np
 from poise.arrays import Floats
 from poise.model.geometry.solid_grid import HALF_DIAGONAL, SolidGrid, split_triangles
 from poise.model.geometry.triangles import merge_points
+from poise.model.memo import keep_by_content
 
 __all__ = ["CoverCapsule", "cover_with_capsules"]
 
@@ -56,6 +57,7 @@ class CoverPart(NamedTuple):
     excess: float
 
 
+@keep_by_content
 def cover_with_capsules(corners: Floats) -> tuple[list[CoverCapsule], float]:
     """Return capsules that contain a solid, and a bound of their excess [m].
 

@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 from poise.arrays import Floats
 from poise.model.geometry.solid_grid import HALF_DIAGONAL, Flags, SolidGrid
 from poise.model.geometry.triangles import merge_points
+from poise.model.memo import keep_by_content
 
-__all__ = ["cover_with_spheres"]
+__all__ = ["CELL", "cover_with_spheres"]
 
 CELL = 0.75  # edge of a cell and longest side of a triangle, relative to the error
 MOST_CANDIDATES = (1_000, 2_000, 300)  # ridges, other cells, corners
@@ -76,6 +77,7 @@ class Elements:
         return Elements(self.points, self.pieces[rows], self.sizes, self.side)
 
 
+@keep_by_content
 def cover_with_spheres(corners: Floats, error: float) -> tuple[Floats, Floats, float]:
     """Return the centres (n, 3) and radii (n,) of spheres that contain a solid, and a bound of their excess [m].
 

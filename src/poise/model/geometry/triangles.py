@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from poise.model.geometry.shapes import Box, Capsule, Cylinder, Geometry, Sphere
 
-__all__ = ["merge_points", "triangulate"]
+__all__ = ["AROUND", "RINGS", "is_closed", "merge_points", "triangulate"]
 
 Triangles = tuple[NDArray[np.float64], NDArray[np.int64]]
 
@@ -77,3 +77,12 @@ def merge_points(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDAr
     number = np.empty(len(points), np.int64)
     number[order] = np.cumsum(new) - 1
     return points[order[new]], number
+
+
+def is_closed(vertices: NDArray[np.float64], triangles: NDArray[np.int64]) -> bool:
+    """Return whether every side of a triangle is the side of exactly one other one; equal vertices count as one."""
+    rows = merge_points(vertices)[1][triangles]
+    rows = rows[(rows != np.roll(rows, 1, axis=1)).all(axis=1)]
+    sides = np.sort(np.concatenate([rows[:, [0, 1]], rows[:, [1, 2]], rows[:, [2, 0]]]), axis=1)
+    counts = np.unique(sides @ np.array([len(vertices), 1]), return_counts=True)[1]
+    return bool((counts == 2).all())

@@ -27,7 +27,7 @@ from poise.pictures.body.surface import RoundCone
 from poise.spatial import Transform
 from poise.spatial.rotation import turn_z_to
 
-__all__ = ["Solid", "find_solids", "make_capsule", "place_object"]
+__all__ = ["Solid", "find_overlays", "find_solids", "make_capsule", "place_object"]
 
 
 HEAD_ROLES = ("head", "neck", "chest", "pelvis", "shoulder_l", "shoulder_r")
@@ -74,6 +74,15 @@ def find_solids(model: Model) -> tuple[Solid, ...]:
     tapered = make_cones(taper_capsules(model, bones))
     found = (*(make_solid(shape) for shape in solid), *tapered, *make_head(model, drawn))
     return (*(found or make_cones(place_balls(model))), *lay_rails(model))
+
+
+@keep_with_model
+def find_overlays(model: Model) -> tuple[tuple[Solid, float], ...]:
+    """Return the clear collision shapes that are drawn over visual ones, such as fitted spheres, with their opacity."""
+    if all(shape.use == "collision" for shape in model.shapes):
+        return ()
+    solid = (shape for shape in model.shapes if shape.use == "collision" and not isinstance(shape.shape, Mesh))
+    return tuple((make_solid(shape), shape.color[3]) for shape in solid if shape.color and shape.color[3] < 1.0)
 
 
 def lay_rails(model: Model) -> list[Solid]:
