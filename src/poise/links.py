@@ -5,13 +5,18 @@ Every package is imported when its hook is first used.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from os import PathLike
+
 from poise.anatomy.contacts import POINT_READER, PointReader
 from poise.goals.postures.style import RETARGETER, Retargeter
 from poise.methods import OVER, OverSolver
+from poise.model import Model
+from poise.model.derive import SPHERE_READER
 from poise.notebook import CELL_WRITER, CellWriter
 from poise.solvers.solution import DIAGNOSIS, Diagnosis
 
-__all__ = ["import_cells", "import_diagnosis", "import_over", "import_points", "import_retargeting"]
+__all__ = ["import_cells", "import_diagnosis", "import_over", "import_points", "import_retargeting", "import_spheres"]
 
 
 @DIAGNOSIS.link
@@ -28,6 +33,14 @@ def import_points() -> PointReader:
     from poise.formats.meshes.points import read_points
 
     return read_points
+
+
+@SPHERE_READER.link
+def import_spheres() -> Callable[[Model, str | PathLike[str]], Model]:
+    """Import the reader of cuRobo's spheres, for `Model.with_spheres`."""
+    from poise.formats.curobo import with_spheres
+
+    return with_spheres
 
 
 @RETARGETER.link

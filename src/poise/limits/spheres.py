@@ -18,15 +18,14 @@ from poise.formats.meshes.points import SurfaceReader
 from poise.kinematics.parts import find_rigid_parts
 from poise.model import Model
 from poise.model.derive import with_shapes
-from poise.model.geometry.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
+from poise.model.geometry.shapes import SPHERE_COLOR, Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from poise.model.geometry.sphere_cover import CELL, cover_with_spheres
 from poise.model.geometry.triangles import AROUND, RINGS, is_closed, triangulate
 from poise.model.spec import check_not_negative
 from poise.spatial import Transform
 
-__all__ = ["SPHERE_COLOR", "fit_spheres"]
+__all__ = ["fit_spheres"]
 
-SPHERE_COLOR = (0.25, 0.55, 0.95, 0.25)  # clear, so that pages show the mesh inside
 ROUND_SHARE = 1.0 / (math.cos(math.pi / AROUND) * math.cos(math.pi / (4 * RINGS - 2)))
 """The factor of a radius for which the triangles of a round solid contain it."""
 

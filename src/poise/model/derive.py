@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import index
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from poise.arrays import Floats
 from poise.errors import InvalidValue, NameNotFound
+from poise.hooks import Hook
 from poise.model.attachments import Attachments
 from poise.model.geometry.shapes import Shape
 from poise.model.joints.joint import Frame, Joint
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from poise.model.model import Model
 
 __all__ = [
+    "SPHERE_READER",
     "add_objects",
     "add_spec",
     "clamp",
@@ -42,6 +45,7 @@ __all__ = [
 
 RoleFinder = Callable[["Model"], tuple[Mapping[str, str], Sequence[str]]]  # additional roles, and notes on them
 RANGED = MemoSlot[tuple[NDArray[np.intp], NDArray[np.intp]]]("numbers of q with a range, and their velocities")
+SPHERE_READER = Hook[Callable[["Model", str | PathLike[str]], "Model"]]()  # `poise.formats.curobo`
 ROLE_SLOTS = ("attachments", "_notes", "roles")  # the slots of a Model that contain its roles
 
 

@@ -7,6 +7,7 @@ arguments, look up the frame and allocate the output array.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -64,21 +65,8 @@ class Model(NotebookCell):
     """
 
     __slots__ = (
-        *("attachments", "native_body", "_frames", "_joints", "_late", "layout", "example_poses", "frames"),
-        *(
-            "joints",
-            "length",
-            "lower",
-            "mass",
-            "memo",
-            "metres_per_unit",
-            "name",
-            "_notes",
-            "nq",
-            "nv",
-            "poses",
-            "rest",
-        ),
+        *("attachments", "native_body", "_frames", "_joints", "_late", "_notes", "layout", "example_poses", "frames"),
+        *("joints", "length", "lower", "mass", "memo", "metres_per_unit", "name", "nq", "nv", "poses", "rest"),
         *("roles", "shapes", "slides", "source", "stiffness", "subject", "turns", "units", "up", "upper"),
     )
 
@@ -401,7 +389,9 @@ class Model(NotebookCell):
         """
         return derive.with_roles(self, roles)
 
-    # -------------------------------------------------------------------------------------------- looking at it
+    def with_spheres(self, path: str | PathLike[str]) -> Model:
+        """Return the same body with the collision spheres of a cuRobo robot file (YAML), see `poise.formats.curobo`."""
+        return derive.SPHERE_READER.get()(self, path)
 
     def __repr__(self) -> str:
         return f"<Model {self.name!r}: {len(self.joints)} joints, {self.nv} DOF, {len(self.frames)} frames>"

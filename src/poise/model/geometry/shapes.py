@@ -20,6 +20,7 @@ from poise.spatial import Transform
 __all__ = ["Box", "Capsule", "Cylinder", "Geometry", "Mesh", "Shape", "Sphere"]
 
 USES = ("both", "visual", "collision")
+SPHERE_COLOR = (0.25, 0.55, 0.95, 0.25)  # of fitted spheres: clear, so that pages show the mesh inside
 
 
 Geometry = Sphere | Capsule | Cylinder | Box | Mesh

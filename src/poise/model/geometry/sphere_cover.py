@@ -27,8 +27,12 @@ from poise.model.memo import keep_by_content
 __all__ = ["CELL", "cover_with_spheres"]
 
 CELL = 0.75  # edge of a cell and longest side of a triangle, relative to the error
-MOST_CANDIDATES = (1_000, 2_000, 300)  # ridges, other cells, corners
+MOST_CANDIDATES = (1_000, 1_200, 300)  # ridges, other cells, corners
+STEPS = (0.5, 0.5, 0.25, 0.25, 0.12, 0.12, 0.06, 0.0)  # of a candidate, relative to a cell
 CHUNK = 4_000_000  # distances that are computed at once
+FEW = (0.002, 0.01)  # share of the pieces that a sphere must contain, in each round
+NEARBY = 3.0  # distance of candidates from the pieces that are left, relative to the error
+MOST_NEARBY = 2_000
 ROUNDING = 1e-7  # relative
 
 
@@ -91,11 +95,26 @@ def cover_with_spheres(corners: Floats, error: float) -> tuple[Floats, Floats, f
     grid = SolidGrid(corners, CELL * error)
     whole = Elements.make(grid)
     centers, left, candidates = np.zeros((0, 3)), whole, list_candidates(grid, whole)
-    while len(left.pieces):  # ends: from the second round on each candidate contains its own piece
-        chosen, missed = choose_greedily(left, candidates, error)
+    for few in (*FEW, 0.0):
+        chosen, missed = choose_greedily(left, candidates, error, few * len(left.pieces))
         centers, left = np.concatenate([centers, chosen]), left.take(missed)
+        candidates = draw_nearby(grid, left, NEARBY * error)
+    while len(left.pieces):  # ends: each candidate contains its own piece
         candidates = left.points[draw(left.pieces[:, 0], MOST_CANDIDATES[1])]
+        chosen, missed = choose_greedily(left, candidates, error, 0.0)
+        centers, left = np.concatenate([centers, chosen]), left.take(missed)
     return shrink(whole, centers, error)
+
+
+def draw_nearby(grid: SolidGrid, elements: Elements, far: float) -> Floats:
+    """Return points inside, drawn with a fixed seed at most `far` along each axis from the pieces [m]."""
+    rng = np.random.default_rng(0)
+    rows = rng.choice(elements.pieces[:, 0], MOST_NEARBY) if len(elements.pieces) else np.zeros(0, np.int64)
+    points = elements.points[rows] + rng.uniform(-far, far, (len(rows), 3))
+    cells = grid.find_cells(points)
+    within = ((cells >= 0) & (cells < grid.inside.shape)).all(axis=1)
+    points, cells = points[within], cells[within]
+    return np.concatenate([points[grid.inside[tuple(cells.T)]], elements.points[rows[: len(rows) // 10]]])
 
 
 def list_candidates(grid: SolidGrid, elements: Elements) -> Floats:
@@ -104,7 +123,22 @@ def list_candidates(grid: SolidGrid, elements: Elements) -> Floats:
     ridge = grid.inside & (depths >= find_highest(depths))
     kinds = [grid.find_centers(ridge), grid.find_centers(grid.inside & ~ridge), elements.points[elements.sizes == 0.0]]
     chosen = zip(kinds, MOST_CANDIDATES, strict=True)
-    return np.concatenate([points[draw(np.arange(len(points)), most)] for points, most in chosen])
+    ridges, *others = [points[draw(np.arange(len(points)), most)] for points, most in chosen]
+    return np.concatenate([deepen(elements, ridges), *others])
+
+
+def deepen(elements: Elements, centers: Floats) -> Floats:
+    """Return points moved away from the surface, each by steps that are shorter than its distance from it."""
+    corners = elements.points[elements.sizes == 0.0]
+    best, depths = centers, np.zeros(len(centers))
+    for share in STEPS:
+        needs = elements.measure_needs(centers)
+        found = elements.measure_depths(needs)
+        best, depths = np.where((found > depths)[:, None], centers, best), np.maximum(found, depths)
+        away = best - corners[needs[:, : len(corners)].argmin(axis=1)]
+        length = np.maximum(np.linalg.norm(away, axis=1), 1e-300)
+        centers = best + (np.minimum(share * elements.side, 0.9 * depths) / length)[:, None] * away
+    return best
 
 
 def draw(rows: NDArray[np.int64], most: int) -> NDArray[np.int64]:
@@ -123,12 +157,16 @@ def find_highest(values: Floats) -> Floats:
     return out
 
 
-def choose_greedily(elements: Elements, candidates: Floats, error: float) -> tuple[Floats, NDArray[np.int64]]:
-    """Return candidates that contain all pieces they can, largest gain first; and the pieces that none contains."""
+def choose_greedily(
+    elements: Elements, candidates: Floats, error: float, few: float
+) -> tuple[Floats, NDArray[np.int64]]:
+    """Return candidates that contain more than `few` new pieces each, largest gain first; and the other pieces."""
+    if not len(candidates):
+        return candidates, np.arange(len(elements.pieces))
     parts = np.array_split(candidates, 1 + len(candidates) * len(elements.points) // CHUNK)
     contains = np.concatenate([find_contents(elements, part, error) for part in parts], axis=1)
     gains, left, order = contains.sum(axis=0, dtype=np.int64), np.ones(len(contains), np.bool_), []
-    while gains.max() > 0:  # ends: a gain that is taken becomes zero
+    while gains.max() > few:  # ends: a gain that is taken becomes zero
         order.append(int(gains.argmax()))
         new = left & contains[:, order[-1]]
         gains -= contains[new].sum(axis=0, dtype=np.int32)

@@ -1,0 +1,72 @@
+"""Collision spheres from cuRobo's robot files."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import poise
+from poise.errors import FormatError, InvalidValue
+from poise.limits import Clearance
+from poise.limits.capsules import body_capsules
+from poise.limits.pairs import find_pairs
+
+SPHERES = """
+collision_spheres:
+  panda_link0:
+    - center: [0.0, 0.0, 0.05]
+      radius: 0.08
+  panda_hand:
+    - {center: [0.0, 0.02, 0.01], radius: 0.03}
+    - {center: [0.0, -0.02, 0.01], radius: -1.0}
+  camera:
+    - {center: [0, 0, 0], radius: 0.1}
+"""
+ROBOT = """
+robot_cfg:
+  kinematics:
+    urdf_path: "robot/franka.urdf"
+    collision_spheres: "spheres/franka.yml"
+    collision_sphere_buffer: 0.005
+    self_collision_ignore: {"panda_link0": ["panda_hand", "camera"]}
+"""
+
+
+def test_spheres_of_a_file_replace_the_shapes(tmp_path) -> None:
+    (tmp_path / "spheres.yml").write_text(SPHERES)
+    model = poise.load("panda").with_spheres(tmp_path / "spheres.yml")
+    assert [(c.frame, c.a, c.radius) for c in body_capsules(model)] == [
+        ("panda_link0", (0.0, 0.0, 0.05), 0.08),
+        ("panda_hand", (0.0, 0.02, 0.01), 0.03),
+    ]
+    assert any("'camera'" in note for note in model.notes)
+    T = model.fk(model.rest, "panda_hand")
+    gap = np.linalg.norm(T[:3, :3] @ [0.0, 0.02, 0.01] + T[:3, 3] - [0.0, 0.0, 0.05]) - 0.11
+    assert Clearance([("panda_link0", "panda_hand")]).measure_gap(model, model.rest) == pytest.approx(gap)
+
+
+def test_a_robot_file_names_its_spheres_and_the_pairs_to_ignore(tmp_path) -> None:
+    (tmp_path / "spheres").mkdir()
+    (tmp_path / "spheres" / "franka.yml").write_text(SPHERES)
+    (tmp_path / "franka.yml").write_text(ROBOT)
+    model = poise.load("panda").with_spheres(tmp_path / "franka.yml")
+    assert [c.radius for c in body_capsules(model)] == pytest.approx([0.085, 0.035])
+    assert len(find_pairs(model, body_capsules(model), 0.0).pairs) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        ("collision_spheres: 3", FormatError, "has no collision_spheres"),
+        ("[1, 2]", FormatError, "not a mapping"),
+        ("collision_spheres: {panda_hand: [{center: [0, 0], radius: 1}]}", FormatError, "a sphere of 'panda_hand'"),
+        ("collision_spheres: {panda_hand: [{radius: 1}]}", FormatError, "a sphere of 'panda_hand'"),
+        ("collision_spheres: {panda_hand: 4}", FormatError, "must be a list"),
+        ("collision_spheres: {arm: [{center: [0, 0, 0], radius: 1}]}", InvalidValue, "no link of"),
+        ("collision_spheres: lost.yml", FormatError, "lost.yml"),
+    ],
+)
+def test_malformed_files_are_named(tmp_path, text, error, message) -> None:
+    (tmp_path / "bad.yml").write_text(text)
+    with pytest.raises(error, match=message):
+        poise.load("panda").with_spheres(tmp_path / "bad.yml")
