@@ -6,7 +6,7 @@ solid that may also be part of a body (`poise.model`), placed in the world.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,9 @@ from poise.model.geometry.solids import (
     Sphere,
     make_triple,
     read_length,
+    read_name,
     read_position,
+    read_transform,
     settle,
 )
 from poise.model.spec import read_unit
@@ -47,15 +49,21 @@ Ball = Sphere
 class HalfSpace:
     """All points behind a plane: ``normal . (x - point) <= 0``. The normal points out of it.
 
-    The ground of a world with y up is ``HalfSpace((0, 0, 0), (0, 1, 0))``: everything below y = 0.
+    The ground of a world with y up is ``HalfSpace((0, 0, 0), (0, 1, 0))``: everything below y = 0. `name` appears in
+    `why()`; `transform` is applied last.
     """
 
     point: Any
     normal: Any
+    name: str = field(default="", repr=False, kw_only=True)
+    transform: InitVar[Any] = field(default=None, kw_only=True)
 
-    def __post_init__(self) -> None:
-        settle(self, point=read_position(self.point, "HalfSpace: point"))
-        settle(self, normal=make_triple(read_unit(self.normal, "HalfSpace: normal")))
+    def __post_init__(self, transform: Any) -> None:
+        place = read_transform(transform, "HalfSpace")
+        unit, turn = read_unit(self.normal, "HalfSpace: normal"), place.turn(None)
+        settle(self, point=place(read_position(self.point, "HalfSpace: point")))
+        settle(self, normal=make_triple(unit if turn is None else np.asarray(turn.apply(unit))))
+        settle(self, name=read_name(self.name, "HalfSpace"))
 
     @property
     def offset(self) -> float:

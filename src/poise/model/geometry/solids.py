@@ -7,14 +7,15 @@ A solid is given by its sizes alone, as a part of a body, or by its sizes and pl
     Capsule(radius, length)    Capsule(start, end, radius)
     Cylinder(radius, length)   Cylinder(start, end, radius)
 
-Without a placement it is at the origin, capsules and cylinders along z. On a body, `Shape` places that origin.
+Without a placement it is at the origin, capsules and cylinders along z. On a body, `Shape` places that origin. In the
+world it may have a `name=`, and a `transform=` that is applied last.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, overload
 
 import numpy as np
@@ -23,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from poise.arrays import Triple
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.model.spec import check_not_negative, read_vector
-from poise.spatial import Rotation, Transform, as_rotation
+from poise.spatial import Rotation, Transform, as_rotation, as_transform
 
 __all__ = ["Box", "Capsule", "Cylinder", "Mesh", "Sphere"]
 
@@ -38,20 +39,23 @@ class Sphere:
     Attributes:
         center: Its centre; by default the origin.
         radius: Its radius.
+        name: Its name in `why()` and in batches.
     """
 
     center: Triple
     radius: float
+    name: str = field(repr=False)
 
     @overload
-    def __init__(self, radius: float) -> None: ...
+    def __init__(self, radius: float, *, name: str = "", transform: Any = None) -> None: ...
     @overload
-    def __init__(self, center: ArrayLike, radius: float) -> None: ...
+    def __init__(self, center: ArrayLike, radius: float, *, name: str = "", transform: Any = None) -> None: ...
 
-    def __init__(self, *given: Any, **named: Any) -> None:
+    def __init__(self, *given: Any, name: str = "", transform: Any = None, **named: Any) -> None:
         found = bind(type(self).__name__, (("radius",), ("center", "radius")), given, named)
-        settle(self, center=read_position(found.get("center", ORIGIN), "Sphere: center"))
-        settle(self, radius=read_length(found["radius"], "Sphere: radius"))
+        place = read_transform(transform, "Sphere")
+        settle(self, center=place(read_position(found.get("center", ORIGIN), "Sphere: center")))
+        settle(self, radius=read_length(found["radius"], "Sphere: radius"), name=read_name(name, "Sphere"))
 
     @property
     def sizes(self) -> dict[str, Any]:
@@ -72,20 +76,25 @@ class Box:
         center: Its centre; by default the origin.
         size: Its full extent along its own axes.
         rotation: Rotation of its axes; None if they are those of the world, or of the frame that carries it.
+        name: Its name in `why()` and in batches.
     """
 
     center: Triple
     size: Triple
     rotation: Rotation | None
+    name: str = field(repr=False)
 
     @overload
-    def __init__(self, size: ArrayLike) -> None: ...
+    def __init__(self, size: ArrayLike, *, name: str = "", transform: Any = None) -> None: ...
     @overload
-    def __init__(self, center: ArrayLike, size: ArrayLike, rotation: Any = None) -> None: ...
+    def __init__(
+        self, center: ArrayLike, size: ArrayLike, rotation: Any = None, *, name: str = "", transform: Any = None
+    ) -> None: ...
 
-    def __init__(self, *given: Any, **named: Any) -> None:
+    def __init__(self, *given: Any, name: str = "", transform: Any = None, **named: Any) -> None:
         found = bind("Box", (("size",), ("center", "size", "rotation")), given, named, optional=("rotation",))
-        settle(self, center=read_position(found.get("center", ORIGIN), "Box: center"))
+        place = read_transform(transform, "Box")
+        settle(self, center=place(read_position(found.get("center", ORIGIN), "Box: center")))
         size = read_position(found["size"], "Box: size")
         if min(size) < 0.0:
             raise InvalidValue(f"Box: size is {size}; every number must be zero or more.")
@@ -94,7 +103,7 @@ class Box:
             turn = as_rotation(turn, "Box: rotation")
             if turn.wxyz.shape != (4,):
                 raise ShapeMismatch(f"Box: rotation must be one rotation, not {turn.wxyz.shape[:-1]} of them.")
-        settle(self, size=size, rotation=turn)
+        settle(self, size=size, rotation=place.turn(turn), name=read_name(name, "Box"))
 
     @property
     def matrix(self) -> NDArray[np.float64]:
@@ -119,22 +128,26 @@ class Rod:
     start: Triple
     end: Triple
     radius: float
+    name: str = field(repr=False)
 
     @overload
-    def __init__(self, radius: float, length: float) -> None: ...
+    def __init__(self, radius: float, length: float, *, name: str = "", transform: Any = None) -> None: ...
     @overload
-    def __init__(self, start: ArrayLike, end: ArrayLike, radius: float) -> None: ...
+    def __init__(
+        self, start: ArrayLike, end: ArrayLike, radius: float, *, name: str = "", transform: Any = None
+    ) -> None: ...
 
-    def __init__(self, *given: Any, **named: Any) -> None:
-        name = type(self).__name__
-        found = bind(name, (("radius", "length"), ("start", "end", "radius")), given, named)
+    def __init__(self, *given: Any, name: str = "", transform: Any = None, **named: Any) -> None:
+        what = type(self).__name__
+        found = bind(what, (("radius", "length"), ("start", "end", "radius")), given, named)
+        place = read_transform(transform, what)
         if "length" in found:
-            half = 0.5 * read_length(found["length"], f"{name}: length")
-            settle(self, start=(0.0, 0.0, -half + 0.0), end=(0.0, 0.0, half))
+            half = 0.5 * read_length(found["length"], f"{what}: length")
+            settle(self, start=place((0.0, 0.0, -half + 0.0)), end=place((0.0, 0.0, half)))
         else:
-            settle(self, start=read_position(found["start"], f"{name}: start"))
-            settle(self, end=read_position(found["end"], f"{name}: end"))
-        settle(self, radius=read_length(found["radius"], f"{name}: radius"))
+            settle(self, start=place(read_position(found["start"], f"{what}: start")))
+            settle(self, end=place(read_position(found["end"], f"{what}: end")))
+        settle(self, radius=read_length(found["radius"], f"{what}: radius"), name=read_name(name, what))
 
     @property
     def length(self) -> float:
@@ -163,6 +176,7 @@ class Capsule(Rod):
         start: One end of the segment.
         end: The other end.
         radius: Its radius.
+        name: Its name in `why()` and in batches.
     """
 
 
@@ -174,6 +188,7 @@ class Cylinder(Rod):
         start: The centre of one cap.
         end: The centre of the other cap.
         radius: Its radius.
+        name: Its name in `why()` and in batches.
     """
 
 
@@ -255,6 +270,51 @@ def read_length(value: Any, what: str) -> float:
     if found >= LARGEST:
         raise InvalidValue(f"{what} is {found}; it must be below {LARGEST:g}.")
     return found
+
+
+class RegionPlace:
+    """A transform that is applied to the points and axes of a region, or None to leave them.
+
+    Attributes:
+        transform: The transform.
+    """
+
+    __slots__ = ("transform",)
+
+    def __init__(self, transform: Transform | None) -> None:
+        self.transform = transform
+
+    def __call__(self, point: Triple) -> Triple:
+        """Return a point where the transform puts it."""
+        return point if self.transform is None else make_triple(np.asarray(self.transform.apply(point)))
+
+    def turn(self, rotation: Rotation | None) -> Rotation | None:
+        """Return a rotation followed by that of the transform."""
+        if self.transform is None:
+            return rotation
+        return self.transform.rotation if rotation is None else self.transform.rotation @ rotation
+
+
+def read_transform(transform: Any, what: str) -> RegionPlace:
+    """Return the transform of a region.
+
+    Raises:
+        InvalidValue: The value is not a transform.
+        ShapeMismatch: There are several transforms.
+    """
+    if transform is None:
+        return RegionPlace(None)
+    found = as_transform(transform, f"{what}: transform")
+    if found.matrix.shape != (4, 4):
+        raise ShapeMismatch(f"{what}: transform must be one transform, not {found.matrix.shape[:-2]} of them.")
+    return RegionPlace(found)
+
+
+def read_name(name: Any, what: str) -> str:
+    """Return the name of a region, "" if it has none."""
+    if not isinstance(name, str):
+        raise InvalidValue(f"{what}: name must be a string, not {name!r}.")
+    return name
 
 
 def settle(solid: Any, **values: Any) -> None:
