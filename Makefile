@@ -26,7 +26,7 @@ SANITIZE_ENV  := LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo examples quick test test-gpu lint format bench bench-gpu fuzz studio docs sanitize wheels clean
-.PHONY: cross levels compilers
+.PHONY: cross levels compilers wasm
 
 help:
 	@echo "make demo      build Poise, pose a figure, write a picture and a page into demo/"
@@ -37,6 +37,7 @@ help:
 	@echo "make lint      style, types, import layers, C++ format"
 	@echo "make format    rewrite Python and C++ in the house style"
 	@echo "make bench     kinematics, files, arms, bodies, batches and published results, beside the peers that are installed"
+	@echo "make wasm      compile the kernels to WebAssembly, for pages whose body can be dragged: show(..., drag=True)"
 	@echo "make docs      build the documentation into site/"
 	@echo "make sanitize  run the tests on a build with AddressSanitizer and UBSan"
 	@echo "make fuzz      look for files that break a reader, for a minute (ARGS=-max_total_time=3600 for an hour)"
@@ -142,8 +143,20 @@ blender-check: $(STAMPS)/poise
 sanitize:
 	@$(MAKE) --no-print-directory VENV=$(SANITIZE_VENV) sanitize-here
 
+# The kernels for pages, by zig from the package index: less than two minutes on two cores. Wheels contain the module.
+WASM := src/poise/native/wasm/kernels.wasm
+WASM_OBJECTS := $(patsubst %,build/wasm/%.o,wasm/interface run/solve run/batch/lists memory/solver_data memory/scratch)
+WASM_FLAGS := -target wasm32-wasi -std=c++20 -O2 -msimd128 -fno-exceptions -fno-rtti -fno-math-errno -fno-trapping-math \
+              -Wall -Wextra -Werror -Wno-pass-failed -DPOISE_LEVEL=page -Isrc/poise/native
+wasm: $(WASM)
+$(WASM): $(WASM_OBJECTS)
+	$(BIN)/python -m ziglang c++ -target wasm32-wasi -mexec-model=reactor -O2 -Wl,--strip-all $^ -o $@
+$(WASM_OBJECTS): build/wasm/%.o: src/poise/native/%.cpp $(filter %.h,$(NATIVE)) | $(STAMPS)/wasm
+	@mkdir -p $(@D)
+	$(BIN)/python -m ziglang c++ $(WASM_FLAGS) -c $< -o $@
+
 # Linux wheels for x86-64 and arm64 from this machine, by zig; RELEASING.md lists what is built where.
-wheels: $(STAMPS)/build $(STAMPS)/wheels
+wheels: $(STAMPS)/build $(STAMPS)/wheels $(WASM)
 	$(BIN)/python tools/wheels.py $(ARGS)
 
 # Both processors, every compiler, every rounding: see RELEASING.md.
@@ -219,6 +232,6 @@ $(STAMPS)/chromium: $(STAMPS)/test
 	@tools/get_chromium.sh $(BIN)/python || test -z "$$POISE_NEEDS_CHROMIUM"
 	@touch $@
 
-$(STAMPS)/test $(STAMPS)/lint $(STAMPS)/docs $(STAMPS)/fuzz $(STAMPS)/wheels: $(STAMPS)/%: $(STAMPS)/venv pyproject.toml
+$(STAMPS)/test $(STAMPS)/lint $(STAMPS)/docs $(STAMPS)/fuzz $(STAMPS)/wheels $(STAMPS)/wasm: $(STAMPS)/%: $(STAMPS)/venv pyproject.toml
 	$(INSTALL) --group $*
 	@touch $@

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from poise.errors import InvalidValue, ShapeMismatch
 from poise.native import _core
 from poise.native._core import Body, choose_level, level, levels
 
-__all__ = ["Body", "broadcast_rows", "choose_level", "core", "level", "levels"]
+__all__ = ["Body", "broadcast_rows", "choose_level", "core", "level", "levels", "read_wasm"]
 
 core = _core
 
@@ -41,3 +42,9 @@ def broadcast_rows(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> tuple[np
     except (ValueError, RuntimeError):  # RuntimeError: more axes than numpy broadcasts
         raise ShapeMismatch(f"leading axes {a.shape[:-1]} and {b.shape[:-1]} do not broadcast together.") from None
     return tuple(np.ascontiguousarray(x) for x in wide)
+
+
+def read_wasm() -> bytes | None:
+    """Return the kernels compiled to WebAssembly, or None if `make wasm` has not built them."""
+    path = Path(__file__).parent / "wasm" / "kernels.wasm"
+    return path.read_bytes() if path.exists() else None

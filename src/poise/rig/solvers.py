@@ -6,6 +6,7 @@ from typing import Any
 
 from poise.kinematics import Pose
 from poise.rig.arguments import check_maker, read_rest
+from poise.rig.catalogue import GoalCatalogue, make_catalogue
 from poise.rig.frames import Frames
 from poise.rig.history import RigHistory
 from poise.rig.solver_factory import RigProblem, SolverMaker
@@ -28,6 +29,10 @@ class RigSolvers:
     def problem(self) -> RigProblem:
         """The current problem: goals, limits, frozen joints, and the targets of the next frame."""
         return self._frames.make_problem(self._history.now)
+
+    def make_catalogue(self) -> GoalCatalogue:
+        """Return all goals that the handles may have as one prepared problem, for programs without Python."""
+        return make_catalogue(self._frames.problems, self._history.now)
 
     @property
     def rest(self) -> Pose | None:

@@ -10,6 +10,7 @@ bool hear_signals(const void*);
 void bind_codes(nb::module_& m);
 void bind_solver(nb::module_& m);
 void bind_batch(nb::module_& m);
+void bind_bytes(nb::module_& m);
 void bind_gpu(nb::module_& m);
 void bind_geometry(nb::module_& m);
 void bind_family(nb::module_& m);

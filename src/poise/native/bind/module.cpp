@@ -362,6 +362,7 @@ NB_MODULE(_core, m) {
   bind_codes(m);
   bind_solver(m);
   bind_batch(m);
+  bind_bytes(m);
   bind_gpu(m);
   bind_geometry(m);
   bind_family(m);
