@@ -67,6 +67,13 @@ def crouch() -> Any:
     return poise.Motion(rig.model, np.array(poses), fps=30)
 
 
+def stand() -> Any:
+    """Plant the feet of a figure, to be dragged."""
+    import poise
+
+    return poise.load("humanoid")
+
+
 def bend_snake() -> Any:
     """Reach a target with a hundred joints."""
     import poise
@@ -83,7 +90,9 @@ def race_methods() -> Any:
     return race(poise.load("panda"), problems=8, methods=("transpose", "dls", "sdls", "lm", "ccd", "fabrik"))
 
 
+DRAGGED = frozenset({"drag"})  # pages whose body can be dragged, if the kernels were compiled by `make wasm`
 PAGES: dict[str, tuple[Callable[[], Any], str]] = {
+    "drag": (stand, "hero.png"),
     "follow": (follow_ball, "hero.png"),
     "search": (search_ball, "demo.png"),
     "path": (follow_path, "hero.png"),
@@ -110,14 +119,14 @@ def on_post_build(config: Any) -> None:
     folder = Path(config["site_dir"]) / "live"
     folder.mkdir(parents=True, exist_ok=True)
     for name, (make, picture) in PAGES.items():
-        (folder / f"{name}.html").write_text(make_page(make, picture), "utf-8")
+        (folder / f"{name}.html").write_text(make_page(make, picture, name in DRAGGED), "utf-8")
 
 
-def make_page(make: Callable[[], Any], picture: str) -> str:
+def make_page(make: Callable[[], Any], picture: str, drag: bool = False) -> str:
     """Return the page, or a picture if Poise is not built."""
     try:
         import poise
-        from poise.native import core  # noqa: F401
+        from poise.native import read_wasm
     except ImportError:
         return f'<!doctype html><title>Poise</title><img src="../pictures/{picture}" alt="" style="width: 100%">'
-    return poise.show(make(), browser=False).html
+    return poise.show(make(), drag=drag and read_wasm() is not None, browser=False).html

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from poise.formats.target import replace_file
-from poise.pages.scenes import make_scene
+from poise.pages.scenes import make_dragged_scene, make_scene
 from poise.pictures.body.stick import Camera
 
 __all__ = ["Page", "show"]
@@ -57,17 +57,21 @@ def show(
     title: str | None = None,
     note: str | None = None,
     camera: Camera | None = None,
+    drag: bool = False,
     browser: bool | None = None,
 ) -> Page:
     """Show a body on an interactive page: one HTML file that works offline.
 
     Args:
         thing: A `Solution` (with record=True its search plays), a list of solutions (they play one after the other,
-            with their targets), a `Pose`, a `Model`, a `Motion`, or a `Race`, which plays all methods side by side.
+            with their targets), a `Pose`, a `Model`, a `Rig`, a `Motion`, or a `Race`, which plays all methods side by
+            side.
         path: The file to write. Without it, a temporary file is written if a browser is to be opened.
         title: The page's title; by default the body's name.
         note: The line below the title.
         camera: The initial view: its azimuth and elevation.
+        drag: Whether the body can be dragged by its handles. The page then contains the kernels and solves by itself;
+            feet on the ground are planted, limits hold, and a motion is solved again at the frame shown.
         browser: Whether to open the page. By default only without a `path`, outside notebooks, and if a display is
             available.
 
@@ -75,9 +79,10 @@ def show(
         The page: `.save(path)`, `.html`, and an interactive frame in a notebook.
 
     Raises:
-        InvalidValue: `thing` cannot be shown.
+        InvalidValue: `thing` cannot be shown, or with `drag` has no single body.
+        MissingExtra: `drag` needs the kernels in WebAssembly, which `make wasm` builds and wheels contain.
     """
-    scene = make_scene(thing)
+    scene = make_dragged_scene(thing) if drag else make_scene(thing)
     scene.title = scene.title if title is None else title
     scene.note = scene.note if note is None else note
     if camera is not None:
@@ -99,7 +104,8 @@ def write_html(data: dict[str, Any]) -> str:
     Every < in the data is escaped, so text cannot close the script element.
     """
     text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
-    script = "\n".join((HERE / name).read_text("utf-8") for name in ("viewer.js", "meshes.js", "player.js"))
+    names = ("viewer.js", "meshes.js", "player.js", *(("kernels.js", "drag.js") if "drag" in data else ()))
+    script = "\n".join((HERE / name).read_text("utf-8") for name in names)
     page = (HERE / "page.html").read_text("utf-8")
     return page.replace("/*SCRIPT*/", script).replace("/*SCENE*/", text)
 

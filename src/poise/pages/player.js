@@ -38,7 +38,8 @@ class Player {
   }
 
   home() {
-    this.azimuth = this.scene.azimuth; this.elevation = this.scene.elevation; this.zoom = 1; this.middle = [...this.scene.middle];
+    this.azimuth = this.scene.azimuth; this.elevation = this.scene.elevation; this.zoom = this.scene.drag ? 1.2 : 1;  // with room to drag
+    this.middle = [...this.scene.middle];
   }
 
   // ---------------------------------------------------------------------------------------------- time
@@ -52,16 +53,19 @@ class Player {
     }
     this.last = now; this.dirty = this.dirty || this.playing;
     if (this.painter.stale) { this.painter.stale = false; this.dirty = true; }
+    if (this.puppet) this.puppet.step();
     if (this.dirty) { this.dirty = false; this.draw(); }
     requestAnimationFrame((next) => this.tick(next));
   }
 
-  seek(frame) { this.time = Math.max(0, Math.min(this.end, frame)); this.dirty = true; }
+  seek(frame) { this.time = Math.max(0, Math.min(this.end, frame)); if (this.puppet) this.puppet.live = this.puppet.moving = false; this.dirty = true; }
 
-  play(yes) { this.playing = yes && this.end > 0; if (this.playing && this.time >= this.end) this.time = 0; find("play").dataset.playing = this.playing; this.dirty = true; }
+  play(yes) { this.playing = yes && this.end > 0; if (this.playing && this.time >= this.end) this.time = 0; if (this.playing && this.puppet) this.puppet.live = this.puppet.moving = false; find("play").dataset.playing = this.playing; this.dirty = true; }
 
   // the transform of a track between two frames: linear positions, rotations along the shorter arc
   transform(track, time) {
+    const dragged = this.puppet && this.puppet.transform(track);
+    if (dragged) return dragged;
     const low = Math.min(Math.floor(time), this.end), high = Math.min(low + 1, this.end), t = time - low, n = this.scene.tracks;
     const a = 7 * (low * n + track), b = 7 * (high * n + track), d = this.data, q = [];
     let dot = 0;
@@ -82,14 +86,15 @@ class Player {
     const back = V.add(V.times(flat, Math.cos(this.elevation)), V.times(this.up, Math.sin(this.elevation)));
     const middle = V.add(this.middle, this.followed(Math.min(this.time, this.end)));
     const eye = V.add(middle, V.times(back, far)), look = M.lookAt(eye, middle, this.up);
-    const lens = M.perspective(fov, aspect, far / 50, far * 20);
+    const lens = M.perspective(fov, aspect, far / 50, far * 20), side = [look[0], look[4], look[8]], above = [look[1], look[5], look[9]];
     lens[8] = taken;
     const matrix = M.product(lens, look);
     const project = (p) => {
       const w = matrix[3] * p[0] + matrix[7] * p[1] + matrix[11] * p[2] + matrix[15];
       return [...M.point(matrix, p).slice(0, 2).map((x) => x / w), w];
     };
-    return {eye, matrix, project, side: [look[0], look[4], look[8]], above: [look[1], look[5], look[9]], far, focal: 1 / Math.tan(fov / 2)};
+    const unproject = (x, y, depth) => V.sub(V.add(eye, V.add(V.times(side, ((x + taken) * depth * aspect) / lens[5]), V.times(above, (y * depth) / lens[5]))), V.times(back, depth));
+    return {eye, matrix, project, unproject, side, above, far, focal: 1 / Math.tan(fov / 2)};
   }
 
   // the displacement of the camera along the path it follows
@@ -127,8 +132,14 @@ class Player {
     if (this.painter.bodies) this.painter.bodies.move(now);
     const night = matchMedia("(prefers-color-scheme: dark)").matches, camera = this.camera();
     this.painter.paint(this.solids, this.world, camera, night ? {ink: [0, 0, 0], pencil: [0.8, 0.86, 0.92]} : {ink: [0.16, 0.2, 0.26], pencil: [0.16, 0.2, 0.26]});
+    if (this.puppet) this.placeHandles(camera, time);
     this.placeLabels(camera, time); this.showTime(time); this.drawCurves(time);
     this.drawn += 1; document.body.dataset.drawn = this.drawn;
+  }
+
+  placeHandles(camera, time) {
+    if (!this.puppet.live) this.puppet.follow(Math.round(time));
+    this.puppet.place(camera, this.canvas.clientWidth, this.canvas.clientHeight);
   }
 
   placeLabels(camera, time) {
@@ -228,7 +239,7 @@ class Player {
     find("speed").addEventListener("change", (e) => { this.speed = Number(e.target.value); });
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { this.dirty = true; });
     document.addEventListener("keydown", (e) => {
-      if (e.target.tagName === "SELECT") return;
+      if (e.target.tagName === "SELECT" || e.ctrlKey || e.metaKey) return;
       const jump = {ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity}[e.key];
       if (e.key === " ") { e.preventDefault(); this.play(!this.playing); }
       else if (jump) { e.preventDefault(); this.play(false); this.seek(Math.round(this.time) + jump); }

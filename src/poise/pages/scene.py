@@ -66,6 +66,8 @@ class PageScene:
     corners: list[Floats] = field(default_factory=list)
     follow: Floats | None = None
     near: tuple[Floats, Floats] | None = None
+    bodies: list[dict[str, int]] = field(default_factory=list)
+    drag: dict[str, Any] | None = None
 
     def follow_path(self, path: Floats, low: Floats, high: Floats) -> None:
         """Move the camera along a path, (frames, 3), showing a box from `low` to `high` around it."""
@@ -138,6 +140,7 @@ class PageScene:
         if pieces:
             outline = sample_outline(model, q[:: -(-len(q) // MOST_OUTLINES)]) @ whole.T + shift
             self.corners += [outline.min(axis=1), outline.max(axis=1)]
+        self.bodies.append(numbers)
         return numbers
 
     def to_data(self) -> dict[str, Any]:
@@ -166,6 +169,7 @@ class PageScene:
             "cell": round(10.0 ** np.round(np.log10(radius)) * 0.5, 6),
             "azimuth": self.azimuth,
             "elevation": self.elevation,
+            **({} if self.drag is None else {"drag": self.drag}),
         }
 
     def find_box(self) -> tuple[Floats, Floats]:

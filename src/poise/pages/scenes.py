@@ -14,6 +14,7 @@ from poise.model import Model
 from poise.model.geometry.looks import Patch, Piece
 from poise.model.plane import is_planar
 from poise.motion import Retargeted, Track
+from poise.pages.drag import make_rig, pack_drag
 from poise.pages.pairs import show_both
 from poise.pages.scene import BODY, Color, PageScene
 from poise.pictures.body.flesh import PLANAR_RADIUS
@@ -23,12 +24,13 @@ from poise.pictures.maps.faces import find_faces, group_faces
 from poise.pictures.marks import GoalMark, find_marks
 from poise.pictures.movie import find_motion
 from poise.pictures.plots import COLORS, trace_goals
+from poise.rig import Rig
 from poise.solvers.race import Race, Racer
 from poise.solvers.report.show import HEAD, list_rows, write_headline
 from poise.solvers.solution import Solution
 from poise.textbook import LoopTrace
 
-__all__ = ["make_scene"]
+__all__ = ["make_dragged_scene", "make_scene"]
 
 
 LONGEST = 4000  # frames of a page at most
@@ -56,10 +58,27 @@ def make_scene(thing: Any) -> PageScene:
         return show_both(thing)
     if isinstance(thing, Model):
         thing = Pose(thing)
+    if isinstance(thing, Rig):
+        thing = thing.pose
     if isinstance(thing, Pose):
         return show_pose(thing)
-    kinds = "Solution, a list of solutions, Pose, Model, Motion, Track, Retargeted, Race, ReachMap, LoopTrace"
+    kinds = "Solution, a list of solutions, Pose, Model, Rig, Motion, Track, Retargeted, Race, ReachMap, LoopTrace"
     raise InvalidValue(f"show cannot show {thing!r}; it shows: {kinds}.")
+
+
+def make_dragged_scene(thing: Any) -> PageScene:
+    """Return the scene of a body that can be dragged; a motion plays until a handle is taken."""
+    rig = make_rig(thing)
+    clip = thing if isinstance(thing, Motion) else getattr(thing, "motion", None)
+    if clip is None:
+        scene = show_pose(rig.pose)
+        scene.note = ""
+        q = rig.q[None]
+    else:
+        scene = make_scene(thing)
+        q = clip.q[:: -(-len(clip) // LONGEST)]
+    scene.drag = pack_drag(rig, scene.bodies[-1], q)
+    return scene
 
 
 def show_pose(pose: Pose) -> PageScene:

@@ -1,0 +1,292 @@
+// A body that is dragged by its handles: the goals in use, one solve per frame, undo, and the table of errors.
+//
+// The page only chooses among goals that Python has prepared (poise.rig.catalogue) and sets their targets; kernels.js solves.
+"use strict";
+
+const SETTLED = 1e-5;  // a frame in which no coordinate moves more has settled
+const FRAME_BUDGET = 4;  // milliseconds of solving in a frame: a distant target takes several solves
+const MOST_UNDO = 200, MOST_PROBLEMS = 24, PULL_STEP = 0.01;  // the last one relative to the body's length, for arrow keys
+const WITHOUT = "This browser has no WebAssembly SIMD, so the body cannot be dragged here. It needs Chrome 91, Firefox 89, Safari 16.4 or later.";
+
+async function unpack(text) {
+  const packed = new Blob([bytesOf(text)]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Uint8Array(await new Response(packed).arrayBuffer());
+}
+
+class Puppet {
+  static async open(player, data) {
+    const parts = await Promise.all([data.module, data.body, data.problem, data.q].map(unpack));
+    const kernels = await Kernels.load(parts[0]);
+    return new Puppet(player, data, kernels.readBody(parts[1]), kernels.readProblem(parts[2]), new Float64Array(parts[3].buffer));
+  }
+
+  constructor(player, data, body, catalogue, poses) {
+    Object.assign(this, {player, data, body, catalogue, poses});
+    this.problems = new Map(); this.handles = data.handles; this.done = []; this.undone = []; this.dragged = null; this.chosen = null; this.times = [];
+    this.counts = ["goals", "points", "limits"].map((what) => catalogue.count(what));
+    this.frames = new Map(data.tracks); this.held = new Map(); this.errors = []; this.looking = true; this.selected = null;
+    this.begin(0);
+    for (const handle of this.handles) if (handle.held) this.held.set(handle.name, handle.held);
+    for (const handle of this.handles) if (handle.held && handle.held !== "reach") this.holdHere(handle, handle.held);
+    this.first = this.snapshot(); this.buildHandles(); this.buildTools(); this.fillTable();
+    document.body.dataset.drag = "ready";
+  }
+
+  // ---------------------------------------------------------------------------------------------- state
+
+  // takes the pose of a frame of the motion; feet on the ground are planted there
+  begin(frame) {
+    const nq = this.data.nq;
+    this.frame = frame; this.q = this.poses.slice(nq * frame, nq * frame + nq); this.live = false; this.moving = false;
+    if (this.poses.length > nq) {
+      this.held.clear(); this.done = []; this.undone = [];
+      for (const handle of this.handles) if (this.data.stands[frame].includes(handle.name)) { this.held.set(handle.name, "plant"); this.holdHere(handle, "plant"); }
+    }
+    this.places = this.body.fk(this.q).slice();
+  }
+
+  // shows the handles at a frame of the motion
+  follow(frame) { if (this.frame !== frame) { this.frame = frame; this.q = this.poses.slice(this.data.nq * frame, this.data.nq * (frame + 1)); this.places = this.body.fk(this.q).slice(); } }
+
+  snapshot() { return {q: this.q, held: new Map(this.held), targets: this.catalogue.targets.slice()}; }
+
+  restore(state) {
+    this.q = state.q; this.held = new Map(state.held); this.catalogue.targets.set(state.targets); this.dragged = null;
+    this.live = true; this.moving = true; this.show();
+  }
+
+  remember() { this.done.push(this.snapshot()); this.undone = []; if (this.done.length > MOST_UNDO) this.done.shift(); }
+
+  undo() { if (this.done.length) { this.undone.push(this.snapshot()); this.restore(this.done.pop()); } }
+
+  redo() { if (this.undone.length) { this.done.push(this.snapshot()); this.restore(this.undone.pop()); } }
+
+  reset() { this.remember(); this.restore(this.first); }
+
+  holdHere(handle, role) { for (const goal of handle.goals[role]) if (!handle.loose.includes(goal)) this.catalogue.hold(goal, this.q); }
+
+  // pins or plants a handle where it is, or releases it
+  toggle(handle) {
+    this.remember();
+    const role = handle.stands ? "plant" : "pin";
+    if (this.held.get(handle.name) === role) this.held.delete(handle.name);
+    else { this.held.set(handle.name, role); this.holdHere(handle, role); }
+    this.live = true; this.moving = true; this.show();
+  }
+
+  // ---------------------------------------------------------------------------------------------- dragging
+
+  grab(handle) {
+    const player = this.player;
+    if (!this.live && this.poses.length > this.data.nq) { player.play(false); player.seek(Math.round(player.time)); this.begin(player.time); }
+    this.remember(); this.dragged = handle; this.holdHere(handle, "drag"); this.live = true; this.select(handle);
+  }
+
+  pull(point) {
+    const handle = this.dragged;
+    this.catalogue.point(handle.goals.drag[0]).set(point);
+    if (this.looking && handle.kind === "end" && !handle.stands) for (const goal of this.data.looks) this.catalogue.point(goal).set(point);
+    this.moving = true; this.player.dirty = true;
+  }
+
+  // a pin or a foot is held where it is now; others keep the target
+  drop() {
+    const handle = this.dragged, role = this.held.get(handle.name) || "reach";
+    const target = [...this.catalogue.point(handle.goals.drag[0])];
+    this.holdHere(handle, role);
+    if (role === "reach") { this.catalogue.point(handle.goals.reach[0]).set(target); this.held.set(handle.name, "reach"); }
+    this.dragged = null; this.moving = true; this.show();
+  }
+
+  // the problem of the goals in use, and their indices
+  choose() {
+    const [goals, points, limits] = this.counts.map((n) => new Uint8Array(n));
+    limits.fill(1);
+    for (const k of this.data.always) goals[k] = 1;
+    const feet = this.handles.filter((h) => h.stands && h !== this.dragged && ["plant", "pin"].includes(this.held.get(h.name)));
+    const low = Math.min(...feet.map((h) => this.height(h))) + this.data.layer;  // higher feet carry nothing
+    for (const handle of this.handles) {
+      const role = handle === this.dragged ? "drag" : this.held.get(handle.name);
+      for (const k of (role && handle.goals[role]) || []) goals[k] = 1;
+      for (const k of handle.sole) limits[k] = feet.includes(handle) ? 0 : 1;
+      for (const k of role === "plant" ? handle.heel : []) limits[k] = 1;
+      for (const k of feet.includes(handle) && this.height(handle) <= low ? handle.supports : []) points[k] = 1;
+    }
+    if (feet.length) for (const k of this.data.standing) goals[k] = 1;
+    if (this.looking && this.handles.some((h) => h.kind === "end" && !h.stands && (h === this.dragged || this.held.has(h.name)))) for (const k of this.data.looks) goals[k] = 1;
+    const key = `${goals}|${points}|${limits}`;
+    if (!this.problems.has(key)) {
+      if (this.problems.size >= MOST_PROBLEMS) { const [oldest, old] = this.problems.entries().next().value; if (old.problem) old.problem.release(); this.problems.delete(oldest); }
+      const list = [...goals.keys()].filter((k) => goals[k] && !(this.data.standing.includes(k) && this.data.goals[k].label === "balance" && !points.includes(1)));
+      this.problems.set(key, {problem: this.catalogue.choose(goals, points, limits), list});
+    }
+    return this.problems.get(key);
+  }
+
+  // solves for this frame, if anything moves
+  step() {
+    if (!this.moving) return;
+    const begun = performance.now(), {problem, list} = this.choose();
+    let moved = 0;
+    if (!problem) { this.errors = []; this.moving = false; this.show(); return; }
+    for (let k = 0; k < 8 && (k === 0 || (moved > 1e-4 && performance.now() - begun < FRAME_BUDGET)); k++) {
+      const from = performance.now(), found = problem.solve(this.q);
+      this.times.push(performance.now() - from);
+      moved = found.q.reduce((most, x, i) => Math.max(most, Math.abs(x - this.q[i])), 0);
+      this.q = found.q; this.outcome = found.outcome;
+      this.errors = list.map((goal, i) => ({goal, metres: found.errors[2 * i], radians: found.errors[2 * i + 1]}));
+    }
+    if (this.times.length > 4000) this.times.splice(0, 2000);
+    this.places = this.body.fk(this.q).slice();
+    this.moving = moved > SETTLED; this.fillTable(); this.player.dirty = true;
+  }
+
+  show() { this.places = this.body.fk(this.q).slice(); this.fillTable(); this.markHandles(); this.player.dirty = true; }
+
+  // the transform of a track, or undefined if the body does not move it
+  transform(track) {
+    const frame = this.frames.get(track), p = this.places;
+    if (!this.live || frame === undefined) return undefined;
+    const out = new Float32Array(16);
+    for (let r = 0; r < 4; r++) for (let c = 0; c < 4; c++) out[4 * c + r] = p[16 * frame + 4 * r + c];
+    return out;
+  }
+
+  position(handle) { const p = this.places, at = 16 * handle.frame; return [p[at + 3], p[at + 7], p[at + 11]]; }
+
+  // the height of the ground under a foot
+  height(handle) { return V.dot(this.position(handle), this.player.up) - handle.lift; }
+
+  // ---------------------------------------------------------------------------------------------- handles
+
+  buildHandles() {
+    for (const handle of this.handles) {
+      const knob = document.createElement("span");
+      knob.className = `handle ${handle.kind}`; knob.tabIndex = 0; knob.setAttribute("role", "button"); knob.title = handle.name;
+      handle.knob = knob; find("handles").append(knob);
+      knob.addEventListener("pointerdown", (e) => this.press(e, handle));
+      knob.addEventListener("dblclick", (e) => { e.preventDefault(); this.toggle(handle); });
+      knob.addEventListener("keydown", (e) => this.type(e, handle));
+      knob.addEventListener("focus", () => this.select(handle));
+    }
+    this.markHandles();
+  }
+
+  markHandles() {
+    for (const handle of this.handles) {
+      const role = this.held.get(handle.name) || "free";
+      handle.knob.dataset.held = role;
+      handle.knob.setAttribute("aria-label", `${handle.name}, ${{free: "free", reach: "keeps its target", pin: "pinned", plant: "planted"}[role]}`);
+      handle.knob.setAttribute("aria-pressed", role === "pin" || role === "plant");
+    }
+    find("undo").disabled = !this.done.length; find("redo").disabled = !this.undone.length;
+    const chosen = this.selected;
+    find("hold").disabled = !chosen;
+    find("hold").textContent = !chosen ? "Pin" : ["pin", "plant"].includes(this.held.get(chosen.name)) ? `Release ${chosen.name}` : `${chosen.stands ? "Plant" : "Pin"} ${chosen.name}`;
+  }
+
+  select(handle) { this.selected = handle; for (const other of this.handles) other.knob.classList.toggle("selected", other === handle); this.markHandles(); }
+
+  press(e, handle) {
+    if (e.button > 0 || this.dragged) return;
+    e.preventDefault(); e.stopPropagation(); handle.knob.focus({preventScroll: true}); handle.knob.setPointerCapture(e.pointerId);
+    const from = [e.clientX, e.clientY];
+    let depth = null, offset = null;
+    const move = (now) => {
+      if (!this.dragged && Math.hypot(now.clientX - from[0], now.clientY - from[1]) < 3) return;
+      if (!this.dragged) {
+        this.grab(handle);
+        const camera = this.player.camera(), at = this.position(handle);
+        depth = camera.project(at)[2]; offset = V.sub(at, this.aim(from, depth, at));
+      }
+      this.pull(V.add(this.aim([now.clientX, now.clientY], depth, this.position(handle)), offset));
+    };
+    const end = () => {
+      for (const [kind, call] of [["pointermove", move], ["pointerup", end], ["pointercancel", end]]) handle.knob.removeEventListener(kind, call);
+      if (this.dragged) this.drop();
+    };
+    for (const [kind, call] of [["pointermove", move], ["pointerup", end], ["pointercancel", end]]) handle.knob.addEventListener(kind, call);
+  }
+
+  // the point under the pointer: at a depth, or for a planar body in its plane
+  aim([x, y], depth, at) {
+    const camera = this.player.camera(), box = this.player.canvas.getBoundingClientRect();
+    const seen = [(2 * (x - box.left)) / box.width - 1, 1 - (2 * (y - box.top)) / box.height];
+    const far = camera.unproject(...seen, depth);
+    if (!this.data.planar) return far;
+    const ray = V.sub(far, camera.eye), share = (at[2] - camera.eye[2]) / ray[2];
+    return V.add(camera.eye, V.times(ray, share));
+  }
+
+  type(e, handle) {
+    const camera = this.player.camera(), step = PULL_STEP * this.data.length * (e.shiftKey ? 5 : 1);
+    const way = {ArrowLeft: V.times(camera.side, -1), ArrowRight: camera.side, ArrowUp: camera.above, ArrowDown: V.times(camera.above, -1)}[e.key];
+    if (way) {
+      this.grab(handle); this.pull(V.add(this.position(handle), V.times(way, step))); this.step(); this.drop();
+    } else if (e.key === "Enter" || e.key === "p") this.toggle(handle);
+    else return;
+    e.preventDefault(); e.stopPropagation();
+  }
+
+  place(camera, width, height) {
+    for (const handle of this.handles) {
+      const [x, y, w] = camera.project(this.position(handle));
+      handle.knob.style.transform = `translate(-50%, -50%) translate(${((x + 1) / 2) * width}px, ${((1 - y) / 2) * height}px)`;
+      handle.knob.style.display = w > 0 ? "" : "none";
+    }
+  }
+
+  // ---------------------------------------------------------------------------------------------- panels
+
+  buildTools() {
+    find("tools").hidden = false;
+    find("undo").addEventListener("click", () => this.undo()); find("redo").addEventListener("click", () => this.redo());
+    find("reset").addEventListener("click", () => this.reset());
+    find("hold").addEventListener("click", () => this.selected && this.toggle(this.selected));
+    find("gaze").hidden = !this.data.looks.length;
+    find("looks").addEventListener("change", (e) => { this.looking = e.target.checked; this.moving = this.live; });
+    document.addEventListener("keydown", (e) => {
+      if (!(e.ctrlKey || e.metaKey) || e.key.toLowerCase() !== "z") return;
+      e.preventDefault(); if (e.shiftKey) this.redo(); else this.undo();
+    });
+  }
+
+  isMissed({goal, metres, radians}) { const [near, turn] = this.data.goals[goal].near; return metres > near || radians > turn; }
+
+  fillTable() {
+    const shown = this.errors.filter((error) => this.data.goals[error.goal].label), table = find("table");
+    while (table.rows.length <= shown.length) { const row = table.insertRow(); for (let k = 0; k < 4; k++) row.append(document.createElement(table.rows.length === 1 ? "th" : "td")); }
+    while (table.rows.length > shown.length + 1) table.deleteRow(-1);
+    const write = (row, cells) => cells.forEach((text, k) => { if (row.cells[k].textContent !== text) row.cells[k].textContent = text; });
+    write(table.rows[0], ["goal", "mm", "degrees", "reached"]);
+    shown.forEach((error, k) => {
+      const yes = !this.isMissed(error), row = table.rows[k + 1];
+      write(row, [this.data.goals[error.goal].label, (1000 * error.metres).toFixed(1), (57.29578 * error.radians).toFixed(1), yes ? "yes" : "no"]);
+      row.cells[3].className = yes ? "yes" : "no";
+    });
+    find("panel").hidden = false; find("words").textContent = this.say(shown.filter((error) => this.isMissed(error)));
+  }
+
+  // why goals are missed, in short
+  say(missed) {
+    if (!missed.length) return this.errors.length ? "" : this.player.scene.words || "Drag a handle. Double-click or Enter pins it; arrow keys move it.";
+    const ends = this.data.ranges.filter(([, at, low, high]) => this.q[at] <= low + 1e-6 || this.q[at] >= high - 1e-6).map(([name]) => name);
+    const far = missed.map(({goal, metres, radians}) => `${this.data.goals[goal].label} by ${metres > 0 ? `${(1000 * metres).toFixed(0)} mm` : `${(57.3 * radians).toFixed(1)} degrees`}`);
+    return `Missed: ${far.join(", ")}.` + (ends.length ? `\nAt the end of their range: ${ends.slice(0, 6).join(", ")}${ends.length > 6 ? " and others" : ""}.` : "");
+  }
+}
+
+// a module with one SIMD instruction: i32x4.splat
+const SIMD = new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 8, 1, 6, 0, 65, 0, 253, 17, 11]);
+
+async function startDragging(player, data) {
+  const able = typeof WebAssembly === "object" && WebAssembly.validate(SIMD) && typeof DecompressionStream === "function";
+  try {
+    if (!able) throw new Error(WITHOUT);
+    player.puppet = await Puppet.open(player, data); player.dirty = true;
+  } catch (problem) {
+    find("panel").hidden = false; find("words").textContent = problem.message; document.body.dataset.drag = "failed";
+  }
+}
+
+if (window.player.scene.drag) startDragging(window.player, window.player.scene.drag);

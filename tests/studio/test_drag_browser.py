@@ -1,0 +1,153 @@
+"""Pages that solve, in a real browser: dragged by mouse, finger and keys; limits hold; no request is made."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import poise
+from hostile_names import make_body
+from opened_page import Opened
+from poise.native import read_wasm
+
+pytestmark = pytest.mark.browser
+
+WITHOUT_SIMD = "WebAssembly.validate = () => false;"
+PHONE = {"viewport": {"width": 390, "height": 780}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
+
+
+@pytest.fixture(autouse=True)
+def module() -> None:
+    """The kernels of pages, which CI has."""
+    if read_wasm() is None and os.environ.get("POISE_NEEDS_WASM"):
+        pytest.fail("the module is missing: make wasm")
+    if read_wasm() is None:
+        pytest.skip("the module is missing: make wasm")
+
+
+class Dragged(Opened):
+    """A page that solves."""
+
+    def __init__(self, browser: Any, thing: Any, folder: Path, script: str = "", **options: Any) -> None:
+        poise.show(thing, folder / "page.html", drag=True)
+        super().__init__(browser, folder / "page.html", script, **options)
+        self.until("['ready', 'failed'].includes(document.body.dataset.drag)")
+
+    def find(self, handle: str) -> tuple[float, float]:
+        """Where a handle is on the screen."""
+        box = self.tab.locator(f'.handle[title="{handle}"]').bounding_box()
+        return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+    def drag(self, handle: str, dx: float, dy: float) -> None:
+        """Drag a handle by pixels, and wait until the body is at rest."""
+        x, y = self.find(handle)
+        self.tab.mouse.move(x, y)
+        self.tab.mouse.down()
+        self.tab.mouse.move(x + dx, y + dy, steps=6)
+        self.settle()
+        self.tab.mouse.up()
+        self.rest()
+
+    def rest(self) -> None:
+        self.settle()
+        self.until("!player.puppet.moving")
+        self.settle()
+
+    def q(self) -> np.ndarray:
+        return np.array(self.tab.evaluate("Array.from(player.puppet.q)"))
+
+    def rows(self) -> dict[str, list[str]]:
+        """The cells of the table by goal."""
+        rows = self.tab.evaluate(
+            "Array.from(document.getElementById('table').rows, (r) => Array.from(r.cells, (c) => c.textContent))"
+        )
+        return {row[0]: row[1:] for row in rows[1:]}
+
+
+def test_a_figure_follows_the_mouse_and_its_feet_stay(browser: Any, tmp_path: Path) -> None:
+    model = poise.load("humanoid")
+    opened = Dragged(browser, model, tmp_path)
+    before, pixels = opened.q(), opened.pixels()
+    opened.drag("hand_l", 60, -90)
+    after = opened.q()
+    for foot in ("foot_l", "foot_r"):
+        assert np.abs(model.fk(after, foot) - model.fk(before, foot)).max() < 1e-4
+    assert np.linalg.norm(model.fk(after, "hand_l")[:3, 3] - model.fk(before, "hand_l")[:3, 3]) > 0.1
+    assert np.abs(model.clamp(after) - after).max() < 1e-12
+    assert opened.rows()["hand_l"][2] == "yes"
+    assert opened.rows()["balance"][2] == "yes"
+    assert (np.abs(opened.pixels() - pixels).max(axis=-1) > 30).sum() > 1000
+    opened.tab.locator("#undo").click()
+    opened.rest()
+    assert np.abs(opened.q() - before).max() < 1e-5
+    opened.close()
+
+
+def test_a_far_target_is_missed_in_words_and_the_range_is_kept(browser: Any, tmp_path: Path) -> None:
+    model = poise.load("panda")
+    opened = Dragged(browser, model, tmp_path)
+    opened.drag("panda_hand_tcp", -380, -250)
+    q = opened.q()
+    assert (q >= model.lower).all()
+    assert (q <= model.upper).all()
+    assert opened.rows()["panda_hand_tcp"][2] == "no"
+    assert "Missed: panda_hand_tcp by" in opened.tab.locator("#words").inner_text()
+    opened.close()
+
+
+def test_a_phone_drags_by_touch_and_a_keyboard_pins(browser: Any, tmp_path: Path) -> None:
+    opened = Dragged(browser, poise.load("humanoid"), tmp_path, **PHONE)
+    before = opened.q()
+    x, y = opened.find("hand_r")
+    touch = opened.context.new_cdp_session(opened.tab)
+    for kind, at in (("touchStart", 0), ("touchMove", 20), ("touchMove", 50), ("touchEnd", None)):
+        points = [] if at is None else [{"x": x - at, "y": y - at}]
+        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+        opened.settle()
+    opened.rest()
+    moved = opened.q()
+    assert np.abs(moved - before).max() > 0.1
+    head = opened.tab.locator('.handle[title="head"]')
+    head.focus()
+    opened.tab.keyboard.press("ArrowUp")
+    opened.tab.keyboard.press("Enter")
+    opened.rest()
+    assert head.get_attribute("aria-label") == "head, pinned"
+    for part in ("#tools", "#panel"):
+        box = opened.tab.locator(part).bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390
+    opened.close()
+
+
+def test_a_paused_motion_is_solved_again_at_its_frame(browser: Any, tmp_path: Path) -> None:
+    model = poise.load("panda")
+    q = np.linspace(model.rest, model.rest + 0.4 * (model.upper - model.rest), 30)
+    opened = Dragged(browser, poise.Motion(model, q, 30), tmp_path)
+    opened.tab.evaluate("player.play(false); player.seek(10)")
+    opened.settle()
+    opened.drag("panda_hand_tcp", 0, -40)
+    assert np.abs(opened.q() - q[10]).max() > 0.02
+    opened.tab.evaluate("player.seek(20)")
+    opened.settle()
+    assert np.abs(opened.q() - q[20]).max() < 1e-12
+    opened.close()
+
+
+def test_a_browser_without_simd_says_so(browser: Any, tmp_path: Path) -> None:
+    opened = Dragged(browser, poise.load("planar3"), tmp_path, WITHOUT_SIMD)
+    assert "no WebAssembly SIMD" in opened.tab.locator("#words").inner_text()
+    assert opened.tab.locator(".handle").count() == 0
+    opened.close()
+
+
+def test_hostile_names_are_text(browser: Any, tmp_path: Path) -> None:
+    opened = Dragged(browser, make_body(), tmp_path)
+    assert opened.tab.evaluate("document.body.dataset.drag") == "ready"
+    assert opened.tab.evaluate("() => window.ran") is None
+    assert opened.tab.locator("iframe, [onerror], [onload], [onmouseover]").count() == 0
+    opened.close()

@@ -1,0 +1,95 @@
+"""Pages that solve: their data, without a browser."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import poise
+from poise.errors import InvalidValue, MissingExtra
+from poise.goals import Reach
+from poise.pages import drag
+
+HUMANOID = poise.load("humanoid")
+
+
+@pytest.fixture
+def module(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any bytes in place of the module, which the data of a page does not depend on."""
+    monkeypatch.setattr(drag, "read_wasm", lambda: b"module")
+
+
+def read(thing: Any) -> dict[str, Any]:
+    """The data of the page."""
+    html = poise.show(thing, drag=True, browser=False).html
+    (text,) = re.findall(r'<script type="application/json" id="scene">(.*?)</script>', html, re.DOTALL)
+    data: dict[str, Any] = json.loads(text)["drag"]
+    return data
+
+
+def list_held(data: dict[str, Any]) -> dict[str, str]:
+    return {handle["name"]: handle["held"] for handle in data["handles"] if handle["held"]}
+
+
+def test_without_the_module_the_command_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drag, "read_wasm", lambda: None)
+    with pytest.raises(MissingExtra, match="make wasm"):
+        poise.show(HUMANOID, drag=True, browser=False)
+
+
+@pytest.mark.usefixtures("module")
+def test_a_model_stands_on_its_feet() -> None:
+    data = read(HUMANOID)
+    assert list_held(data) == {"foot_l": "plant", "foot_r": "plant"}
+    assert {handle["name"] for handle in data["handles"]} >= {"hand_l", "hand_r", "head", "pelvis", "elbow_l", "knee_r"}
+    goals = [goal["label"] for goal in data["goals"]]
+    for handle in data["handles"]:
+        for role in ("drag", "reach", "pin"):
+            assert goals[handle["goals"][role][0]] == handle["name"]
+    assert goals[data["standing"][0]] == "balance"
+    assert len(data["looks"]) == 1
+
+
+@pytest.mark.usefixtures("module")
+@pytest.mark.parametrize("name", ["planar2", "hand", "quadruped", "panda", "ur5e", "tree30"])
+def test_every_body_has_handles_to_drag(name: str) -> None:
+    model = poise.load(name)
+    data = read(model)
+    assert data["handles"]
+    assert len(data["tracks"]) > 0
+    assert data["nq"] == model.nq
+
+
+@pytest.mark.usefixtures("module")
+def test_a_rig_keeps_its_pins_and_a_solution_its_targets() -> None:
+    rig = poise.Rig(HUMANOID)
+    rig.pin("hand_l")
+    assert list_held(read(rig)) == {"hand_l": "pin"}
+    solution = poise.solve(HUMANOID, [Reach("hand_r", (-0.3, 1.2, 0.3)), Reach("hip_l", (0.1, 0.9, 0.0))])
+    held = list_held(read(solution))
+    assert held["hand_r"] == held["hip_l"] == "reach"
+
+
+@pytest.mark.usefixtures("module")
+def test_a_motion_lists_the_feet_that_stand() -> None:
+    q = np.repeat(np.array(HUMANOID.rest)[None], 3, axis=0)
+    q[2, 1] += 0.5  # a jump
+    data = read(poise.Motion(HUMANOID, q, 30))
+    assert data["stands"] == [["foot_l", "foot_r"]] * 2 + [[]]
+
+
+@pytest.mark.usefixtures("module")
+@pytest.mark.parametrize("thing", [3, "panda", [1]])
+def test_other_things_are_rejected(thing: Any) -> None:
+    with pytest.raises(InvalidValue, match="drag=True needs one body"):
+        poise.show(thing, drag=True, browser=False)
+
+
+@pytest.mark.usefixtures("module")
+def test_equal_bodies_make_equal_pages() -> None:
+    one, other = (poise.show(poise.load("panda"), drag=True, browser=False).html for _ in range(2))
+    assert one == other
