@@ -1,7 +1,8 @@
 """Pages that solve: `python benchmarks/pages.py [--solves 1000] [--minutes 1]`, after `make wasm`.
 
 Random solves of an arm under Node, compared with Python. Then a figure with planted feet, gaze and balance is dragged
-at random in Chromium: the size of the page, the time to the first drag, the times of solves and of frames, the heap.
+at random in Chromium, without WebGL: the size of the page, the time to the first drag, the times of solves and of
+frames, the heap.
 """
 
 from __future__ import annotations
@@ -28,6 +29,12 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 OUTCOMES = {1: "reached", 2: "stalled", 3: "out of steps"}
+WITHOUT_WEBGL = """
+const real = HTMLCanvasElement.prototype.getContext;
+HTMLCanvasElement.prototype.getContext = function (kind, ...rest) {
+  return kind.startsWith("webgl") ? null : real.call(this, kind, ...rest);
+};
+"""  # WebGL without a graphics card takes all cores: the page draws outlines instead
 AGREED = 1e-6  # largest difference of a coordinate between poses that agree
 
 
@@ -91,6 +98,7 @@ def measure_page(path: Path, minutes: float) -> None:
     print(f"module: {len(module) / 1e3:.0f} kB, gzip {len(gzip.compress(module, 9)) / 1e3:.0f} kB")
     with chromium() as browser:
         tab = browser.new_page(viewport={"width": 900, "height": 640})
+        tab.add_init_script(WITHOUT_WEBGL)
         problems: list[str] = []
         tab.on("console", lambda line: line.type == "error" and problems.append(line.text))
         tab.on("pageerror", lambda error: problems.append(str(error)))

@@ -5,7 +5,7 @@
 
 const SETTLED = 1e-5;  // a frame in which no coordinate moves more has settled
 const FRAME_BUDGET = 4;  // milliseconds of solving in a frame: a distant target takes several solves
-const MOST_UNDO = 200, MOST_PROBLEMS = 24, PULL_STEP = 0.01;  // the last one relative to the body's length, for arrow keys
+const MOST_UNDO = 200, MOST_PROBLEMS = 12, PULL_STEP = 0.01;  // the last one relative to the body's length, for arrow keys
 const WITHOUT = "This browser has no WebAssembly SIMD, so the body cannot be dragged here. It needs Chrome 91, Firefox 89, Safari 16.4 or later.";
 
 async function unpack(text) {
