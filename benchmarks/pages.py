@@ -35,6 +35,20 @@ HTMLCanvasElement.prototype.getContext = function (kind, ...rest) {
   return kind.startsWith("webgl") ? null : real.call(this, kind, ...rest);
 };
 """  # WebGL without a graphics card takes all cores: the page draws outlines instead
+ALONG_A_CURVE = """() => {
+  const puppet = player.puppet, hand = puppet.handles.find((handle) => handle.name === "hand_l");
+  const solves = [], frames = [];
+  puppet.grab(hand);
+  const [x, y, z] = puppet.position(hand);
+  for (let k = 0; k < 600; k++) {
+    const t = k / 30;
+    puppet.pull([x + 0.25 * Math.sin(t), y + 0.1 + 0.3 * Math.sin(0.7 * t), z + 0.1 + 0.2 * Math.sin(1.3 * t)]);
+    const begun = performance.now();
+    puppet.times.length = 0; puppet.step(); frames.push(performance.now() - begun); solves.push(...puppet.times);
+  }
+  puppet.drop();
+  return {solves, frames};
+}"""
 AGREED = 1e-6  # largest difference of a coordinate between poses that agree
 
 
@@ -106,21 +120,23 @@ def measure_page(path: Path, minutes: float) -> None:
         tab.goto(path.as_uri())
         while tab.evaluate("document.body.dataset.drag") != "ready":
             tab.wait_for_timeout(5)
-        drag(tab, np.random.default_rng(1))
-        print(f"open to first drag: {time.perf_counter() - begun:.2f} s")
-        measure_drags(tab, minutes)
+        print(f"open to ready for a drag: {time.perf_counter() - begun:.2f} s")
+        measure_frames(tab)
+        measure_heap(tab, minutes)
         print(f"errors on the console: {problems}")
 
 
-def measure_drags(tab: Any, minutes: float) -> None:
-    """Drag for some minutes: times of solves, script time of frames, and the heap."""
+def measure_frames(tab: Any) -> None:
+    """Drag a hand along a curve, without drawing: the times of solves, and of frames of several solves."""
+    for name, values in tab.evaluate(ALONG_A_CURVE).items():
+        late = np.array(values)[len(values) // 5 :]
+        print(f"{name}: {len(late)}, median {np.median(late):.2f} ms, p95 {np.percentile(late, 95):.2f} ms")
+
+
+def measure_heap(tab: Any, minutes: float) -> None:
+    """Drag random handles for some minutes, and print the heap after each third."""
     rng, session = np.random.default_rng(2), tab.context.new_cdp_session(tab)
     session.send("HeapProfiler.enable")
-    tab.evaluate(
-        "window.solves = []; window.frames = []; { const p = player.puppet, step = p.step.bind(p); p.step = () => {"
-        " const moving = p.moving, from = performance.now(); p.times.length = 0; step();"
-        " if (moving) { frames.push(performance.now() - from); solves.push(...p.times); } }; }"
-    )
     heaps = []
     for _ in range(3):
         end = time.monotonic() + 20.0 * minutes
@@ -129,9 +145,6 @@ def measure_drags(tab: Any, minutes: float) -> None:
         session.send("HeapProfiler.collectGarbage")
         used = session.send("Runtime.getHeapUsage")["usedSize"]
         heaps.append((used, tab.evaluate("player.puppet.body.kernels.calls.memory.buffer.byteLength")))
-    for name in ("solves", "frames"):
-        values = np.array(tab.evaluate(name))
-        print(f"{name}: {len(values)}, median {np.median(values):.2f} ms, p95 {np.percentile(values, 95):.2f} ms")
     print("heap after each third [MB, module memory MB]:", [(round(a / 1e6, 2), round(b / 1e6, 2)) for a, b in heaps])
 
 
