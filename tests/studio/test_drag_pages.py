@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import poise
-from poise.errors import InvalidValue, MissingExtra
+from poise.errors import FormatWarning, InvalidValue, MissingExtra
 from poise.goals import Reach
 from poise.pages import drag
 
@@ -80,6 +81,25 @@ def test_a_motion_lists_the_feet_that_stand() -> None:
     q[2, 1] += 0.5  # a jump
     data = read(poise.Motion(HUMANOID, q, 30))
     assert data["stands"] == [["foot_l", "foot_r"]] * 2 + [[]]
+
+
+@pytest.mark.usefixtures("module")
+def test_a_missing_mesh_is_a_sentence_on_the_page(tmp_path: Path) -> None:
+    path = tmp_path / "arm.urdf"
+    links = "".join(
+        f'<link name="{name}"><visual><geometry><mesh filename="{name}.stl"/></geometry></visual></link>'
+        for name in ("base", "arm", "hand")
+    )
+    joints = "".join(
+        f'<joint name="{a}_{b}" type="continuous"><parent link="{a}"/><child link="{b}"/>'
+        '<origin xyz="0 0 0.4"/><axis xyz="0 1 0"/></joint>'
+        for a, b in (("base", "arm"), ("arm", "hand"))
+    )
+    path.write_text(f'<robot name="arm">{links}{joints}</robot>')
+    with pytest.warns(FormatWarning, match="stl"):
+        html = poise.show(poise.load(path), drag=True, browser=False).html
+    assert "Some meshes of this body were not found" in html
+    assert "not found" not in poise.show(HUMANOID, drag=True, browser=False).html
 
 
 @pytest.mark.usefixtures("module")

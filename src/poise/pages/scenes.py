@@ -9,6 +9,7 @@ import numpy as np
 from poise.arrays import Floats
 from poise.batch import ReachMap
 from poise.errors import InvalidValue
+from poise.formats.meshes.looks import find_look
 from poise.kinematics import Motion, Pose
 from poise.model import Model
 from poise.model.geometry.looks import Patch, Piece
@@ -34,6 +35,7 @@ __all__ = ["make_dragged_scene", "make_scene"]
 
 
 LONGEST = 4000  # frames of a page at most
+MISSING_MESHES = "Some meshes of this body were not found; these parts are drawn as limbs."
 MANY = (*COLORS, "#882255", "#44AA99", "#AA4499", "#117733", "#DDCC77", "#332288", "#661100", "#6699CC")
 AXES: tuple[Color, ...] = ((0.86, 0.30, 0.24), (0.25, 0.66, 0.32), (0.22, 0.46, 0.86))
 
@@ -72,7 +74,7 @@ def make_dragged_scene(thing: Any) -> PageScene:
     clip = thing if isinstance(thing, Motion) else getattr(thing, "motion", None)
     if clip is None:
         scene = show_pose(rig.pose)
-        scene.note = ""
+        scene.note = MISSING_MESHES if find_look(rig.model).notes else ""
         q = rig.q[None]
     else:
         scene = make_scene(thing)
