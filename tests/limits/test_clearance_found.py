@@ -9,7 +9,7 @@ import poise
 from limit_oracle import clearance_gaps
 from poise import Status
 from poise.arrays import Floats
-from poise.errors import ShapeMismatch
+from poise.errors import InvalidValue, NameNotFound, ShapeMismatch
 from poise.goals import Reach, Rest
 from poise.limits import Box, Capsule, Clearance, Cylinder, HalfSpace, Sphere
 
@@ -90,7 +90,7 @@ def test_a_target_inside_an_obstacle_is_missed() -> None:
     model, tip = poise.load("ur5e"), TIPS["ur5e"]
     T = model.fk(model.rest, tip)
     solution = poise.solve(model, Reach(tip, T), limits=[Clearance([], 0.0, [Sphere(T[:3, 3], 0.2)])])
-    assert solution.status is Status.STALLED
+    assert solution.status is Status.IN_COLLISION
     assert not solution.reached
 
 
@@ -117,3 +117,54 @@ def test_gaps_of_what_is_no_configuration_are_refused() -> None:
     model = poise.load("panda")
     with pytest.raises(ShapeMismatch, match="its last axis must be"):
         Clearance().measure_gap(model, np.zeros(3))
+
+
+@pytest.mark.parametrize("name", ["panda", "humanoid"])
+def test_gaps_among_many_things_are_those_of_the_oracle(name: str) -> None:
+    model, rng = poise.load(name), np.random.default_rng(8)
+    world = [*(random_region(rng) for _ in range(25)), HalfSpace((0, 0, -0.5), (0.2, 0.1, 1.0))]
+    limit, q = Clearance(world=world, distance=0.02), model.random(rng, 10)
+    expected = [min(clearance_gaps(model, limit, one)) + limit.distance for one in q]
+    np.testing.assert_allclose(limit.measure_gap(model, q), expected, atol=1e-7)
+
+
+def test_gaps_of_a_body_that_grows() -> None:
+    builder = poise.ModelBuilder("balloon")
+    builder.add_joint("size", None, "uniform_scale", lower=0.5, upper=4.0)
+    builder.add_frame("tip", "size", offset=(0.4, 0.0, 0.0))
+    model = builder.add_shape("tip", poise.model.Sphere(0.1)).build()
+    limit = Clearance([], 0.0, [Sphere((2.0, 0.0, 0.0), 0.1)])
+    q = np.array([[1.0], [2.0], [3.0]])
+    expected = 1.8 - model.fk(q, "tip")[:, 0, 3]
+    np.testing.assert_allclose(limit.measure_gap(model, q), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", TIPS)
+def test_another_world_gives_the_answers_of_a_new_solver(name: str) -> None:
+    model, tip, rng = poise.load(name), TIPS[name], np.random.default_rng(2)
+    first, q = make_scene(model, rng)
+    solver = poise.Solver(model, Reach(tip, model.fk(q, tip)), limits=[first])
+    before = solver.solve()
+    for _ in range(3):
+        limit, q = make_scene(model, rng)
+        T = model.fk(q, tip)
+        other = solver.with_world(limit.world)
+        found = other.solve(None, {tip: T})
+        expected = poise.Solver(model, Reach(tip, np.eye(4)), limits=[limit]).solve(None, {tip: T})
+        np.testing.assert_array_equal(found.q, expected.q)
+        assert found.status is expected.status
+        assert other.options.limits[0].world == limit.world
+    np.testing.assert_array_equal(solver.solve().q, before.q)  # the old one keeps its world
+
+
+def test_a_world_for_a_limit_that_is_not_there_is_refused() -> None:
+    model = poise.load("panda")
+    goal = Reach(TIPS["panda"], (0.4, 0.0, 0.4))
+    with pytest.raises(InvalidValue, match="needs a Clearance"):
+        poise.Solver(model, goal).with_world([Sphere((1, 1, 1), 0.1)])
+    two = [Clearance(name="one"), Clearance(name="two", distance=0.01)]
+    with pytest.raises(InvalidValue, match="limit="):
+        poise.Solver(model, goal, limits=two).with_world([])
+    with pytest.raises(NameNotFound, match="three"):
+        poise.Solver(model, goal, limits=two).with_world([], limit="three")
+    assert len(poise.Solver(model, goal, limits=two).with_world([], limit="two").options.limits) == 2

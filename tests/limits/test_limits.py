@@ -29,7 +29,6 @@ from poise.limits import (
     Sphere,
 )
 from poise.limits.capsules import body_capsules, capsule_distances, cover_solid
-from poise.limits.clearance import make_clearance_table
 from poise.limits.cone import find_cones
 from poise.limits.limit import name_limits
 from poise.limits.pairs import choose_pairs
@@ -234,9 +233,9 @@ def test_automatic_pairs_are_apart_at_rest_and_not_neighbours(figure: poise.Mode
 
 
 def test_a_hand_in_the_chest_is_seen(figure: poise.Model) -> None:
-    table = make_clearance_table(figure, Clearance([("hand_l", "chest")]))
+    pairs = Clearance([("hand_l", "chest")]).index_pairs(figure)
     solution = poise.solve(figure, poise.goals.Relative("hand_l", "chest", (0.0, 0.1, 0.05)))
-    gaps = capsule_distances(figure, body_capsules(figure), table["pairs"], solution.q)
+    gaps = capsule_distances(figure, body_capsules(figure), pairs, solution.q)
     assert solution.reached
     assert gaps.min() < 0.0
 
@@ -309,18 +308,20 @@ def test_massless_parents_of_a_pelvis_are_not_bones(kind: str, mass: float) -> N
 
 def test_the_table_has_every_region_and_pair(figure: poise.Model) -> None:
     world = [GROUND, Sphere((0, 1, 1), 0.2), Box((0, 0, 3), (1, 2, 3)), Capsule((0, 0, 0), (1, 0, 0), 0.1)]
-    table = make_clearance_table(figure, Clearance(distance=0.01, world=world[::-1]))
-    n = len(table["frames"])
-    assert (table["a"].shape, table["b"].shape, table["radius"].shape) == ((n, 3), (n, 3), (n,))
+    rows = Clearance(distance=0.01, world=world[::-1]).list_surfaces(figure)
+    table, n = rows.make_native(), len(rows.body.capsules)
+    assert (table["ends"].shape, table["radius"].shape) == ((n, 6), (n,))
     assert table["pairs"].max() < n
     assert table["moves"].all()
-    np.testing.assert_array_equal(table["halfspaces"], [[0, 1, 0, 0]])
-    np.testing.assert_array_equal(table["spheres"], [[0, 1, 1, 0.2]])
-    np.testing.assert_array_equal(table["boxes"], [[1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 3, 0.5, 1, 1.5]])
-    np.testing.assert_array_equal(table["capsules"], [[0, 0, 0, 1, 0, 0, 0.1]])
-    assert table["world"] == world
-    empty = make_clearance_table(figure, Clearance())
-    assert empty["boxes"].shape == (0, 15)
+    assert rows.regions == tuple(world)
+    numbers = [row[1:] for row in table["regions"].tolist()]
+    assert numbers[0][:4] == [0, 1, 0, 0]
+    assert numbers[1][:7] == [0, 1, 1, 0, 1, 1, 0.2]
+    assert numbers[2][:15] == [1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 3, 0.5, 1, 1.5]
+    assert numbers[3][:7] == [0, 0, 0, 1, 0, 0, 0.1]
+    assert len(rows) == len(list(rows)) == len(table["pairs"]) + 5 * n
+    assert rows[len(rows) - 1].between[1] == "a capsule"
+    assert Clearance().list_surfaces(figure).make_native()["regions"].shape == (0, 17)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -335,4 +336,4 @@ def test_every_body_has_sound_capsules(seed: int) -> None:
 def test_a_body_without_size_is_rejected() -> None:
     model = poise.ModelBuilder("nothing").add_joint("a", None, "revolute").build()
     with pytest.raises(InvalidValue, match="has no size"):
-        make_clearance_table(model, Clearance())
+        Clearance().list_surfaces(model)

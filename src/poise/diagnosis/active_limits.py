@@ -29,7 +29,7 @@ from poise.solvers.report.findings import ActiveLimit
 from poise.solvers.solution import Solution
 from poise.solvers.table import may_move
 
-__all__ = ["find_active_limits", "find_broken_limits"]
+__all__ = ["describe_limit", "find_active_limits", "find_broken_limits"]
 
 AT_BOUND = 1e-12  # rad, or relative to L: a joint this near to the end of its range counts as at its end
 NOTHING = 1e-9  # relative to the longest possible gradient: a converged search leaves less

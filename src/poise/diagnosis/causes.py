@@ -8,12 +8,13 @@ from itertools import chain
 import numpy as np
 
 from poise.arrays import Floats
-from poise.diagnosis.active_limits import find_active_limits
+from poise.diagnosis.active_limits import describe_limit, find_active_limits
 from poise.diagnosis.conflict import find_conflicts
 from poise.diagnosis.linear import linearise
 from poise.diagnosis.misses import find_proof, is_missed
 from poise.diagnosis.relax import Trials, has_used_steps
 from poise.diagnosis.singular_directions import describe_rows, find_conditioning
+from poise.diagnosis.touched_limits import find_collisions
 from poise.reach.proof import Proof
 from poise.solvers.options import CONTINUOUS_SPAN
 from poise.solvers.report.explanation import Cause, CauseKind, Vector
@@ -60,6 +61,9 @@ def find_stops(solution: Solution, limits: tuple[ActiveLimit, ...], trials: Tria
         return
     if solution.status is Status.UNREACHABLE:
         yield Cause(CauseKind.NO_BRANCH, tuple(name for name in solution.errors if is_missed(solution, name))[:1])
+    if solution.status is Status.IN_COLLISION:
+        yield state_collisions(solution)
+        return
     yield from find_short(solution)
     if solution.status is Status.OUT_OF_TIME:
         return
@@ -74,6 +78,14 @@ def find_stops(solution: Solution, limits: tuple[ActiveLimit, ...], trials: Tria
     missed = any(is_missed(solution, name) for name in solution.errors)
     if missed and not limits and not conflicts and solution.status is Status.STALLED:
         yield from find_minimum(solution)
+
+
+def state_collisions(solution: Solution) -> Cause:
+    """Return the collisions of every branch as a cause."""
+    found = find_collisions(solution)
+    limits = tuple(describe_limit(contact) for contact in found.contacts)
+    numbers = {"branches": float(len(limits)), "poses": float(found.poses), "spacing": found.spacing}
+    return Cause(CauseKind.IN_COLLISION, tuple(solution.errors)[:1], limits, numbers=numbers)
 
 
 def find_short(solution: Solution) -> Iterator[Cause]:

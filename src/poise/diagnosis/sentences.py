@@ -237,6 +237,25 @@ def say_no_branch(solution: Solution, cause: Cause) -> str:
     )
 
 
+def say_collisions(solution: Solution, cause: Cause) -> str:
+    """State that every branch is in collision: with what, and how deep."""
+    (goal,), count, spacing = cause.goals, len(cause.limits), cause.numbers["spacing"]
+    told = "; ".join(say_depth(solution, limit) for limit in cause.limits[:MOST_LISTED])
+    more = f"; and {count - MOST_LISTED} more" if count > MOST_LISTED else ""
+    each = "the only branch is" if count == 1 else f"{count} branches, each"
+    text = f"In collision wherever {goal!r} is reached: {each} in collision. The least deep first: {told}{more}."
+    if not spacing:
+        return text
+    free = f"{int(cause.numbers['poses'])} poses were tested, {say_angle(spacing)} of the free joint apart"
+    return f"{text} This is no proof: {free}."
+
+
+def say_depth(solution: Solution, limit: ActiveLimit) -> str:
+    """Name the two surfaces of a contact, and its depth below the required gap."""
+    one, other = limit.between
+    return f"{one} with {other} by {say_size(solution, limit.end - limit.value)}"
+
+
 def say_exempt(_: Solution, cause: Cause) -> str:
     """List the joints outside their range that the solver may not move."""
     names = ", ".join(repr(limit.name) for limit in cause.limits[:MOST_LISTED])
@@ -247,6 +266,7 @@ CAUSES: dict[CauseKind, Callable[[Solution, Cause], str]] = {
     CauseKind.BROKEN_LIMIT: say_broken,
     CauseKind.PROVED: say_proof,
     CauseKind.NO_BRANCH: say_no_branch,
+    CauseKind.IN_COLLISION: say_collisions,
     CauseKind.LOCKED_BONES: say_locked,
     CauseKind.OUT_OF_TIME: say_late,
     CauseKind.OUT_OF_STEPS: say_steps,

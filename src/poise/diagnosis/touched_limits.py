@@ -9,12 +9,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from poise.diagnosis.linear import Linearisation, find_limit_tables
+from poise.limits import Clearance
 from poise.limits.cone import find_cones
 from poise.limits.limit import Limit, LoopRow, name_limits
+from poise.native import core
 from poise.solvers.limit_tables import Rule
 from poise.solvers.solution import Solution
 
-__all__ = ["TouchedLimit", "find_touched"]
+__all__ = ["BranchCollisions", "TouchedLimit", "find_collisions", "find_touched"]
 
 TOUCHES = 1e-6  # rad, or relative to L: the largest gap of a limit that counts as touched
 
@@ -34,6 +36,38 @@ class TouchedLimit:
     end: float = field(default=0.0, repr=False)
     unit: float = field(default=1.0, repr=False)
     about: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class BranchCollisions:
+    """The collisions of the poses that reach a goal.
+
+    Attributes:
+        contacts: The deepest contact of each branch in its least deep pose; the least deep branch first.
+        poses: The number of poses tested.
+        spacing: The distance of two tested values of a free joint [rad, m]; 0 if there is none.
+    """
+
+    contacts: tuple[TouchedLimit, ...]
+    poses: int
+    spacing: float
+
+
+def find_collisions(solution: Solution) -> BranchCollisions:
+    """Return the collisions of all branches of the only goal; without any if its chain has no closed form."""
+    solver, tables = solution.copy_solver(), find_limit_tables(solution)
+    solver.problem.complete_proofs()
+    poses, branches, spacing = core.list_branches(solver.problem)
+    limits = [limit for limit in solver.options.limits if isinstance(limit, Clearance)]
+    depths = np.max([limit.distance - limit.measure_gap(solution.model, poses) for limit in limits], axis=0)
+    contacts = []
+    for branch in sorted(set(branches)):
+        own = np.flatnonzero(np.asarray(branches) == branch)
+        gaps = solver.problem.gaps(poses[own[np.argmin(depths[own])]])[0]
+        index = int(np.argmin(gaps))
+        contacts.append(place_limit(solution, tables.rows[index], index, float(gaps[index])))
+    contacts.sort(key=lambda contact: contact.end - contact.value)
+    return BranchCollisions(tuple(contacts), len(poses), float(spacing))
 
 
 def find_touched(solution: Solution, at: Linearisation) -> Iterator[TouchedLimit]:

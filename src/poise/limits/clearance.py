@@ -10,7 +10,7 @@ with a high number of degrees of freedom, 1987 (distance rows in each step).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,18 +21,19 @@ from poise.arrays import Floats
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.kinematics import Pose
 from poise.kinematics.parts import find_rigid_parts
-from poise.kinematics.regions import Ball, Box, Capsule, Cylinder, HalfSpace, Region, read_length
+from poise.kinematics.regions import Region, read_length
 from poise.limits.capsules import BodyCapsule, body_capsules
-from poise.limits.limit import Limit, LimitRow, LimitRows
+from poise.limits.limit import Limit, LimitRows
 from poise.limits.pairs import choose_pairs, describe_pairs, find_pairs
+from poise.limits.surfaces import BodySurfaces, SurfaceRows, make_region_rows, order_regions
 from poise.model import Model
+from poise.model.memo import MemoTable
 from poise.native import core
-from poise.spatial import Transform
 from poise.spatial.arrays import check_finite, read_reals
 
-__all__ = ["Clearance", "make_clearance_table"]
+__all__ = ["Clearance", "make_body_surfaces"]
 
-Op = core.LimitOp
+BODIES = MemoTable[Hashable, BodySurfaces]("surfaces of clearances")
 
 
 @dataclass(frozen=True)
@@ -66,22 +67,17 @@ class Clearance(Limit):
 
     def rows(self, model: Model, moves: NDArray[np.bool_]) -> LimitRows:
         """Return a row for each pair of capsules, and for each capsule and region of the world."""
-        capsules, table = self.capsules(model), make_clearance_table(model, self)
-        found, distance, unit = [], self.distance, model.length
+        return LimitRows(self.list_surfaces(model))
 
-        def add(op: core.LimitOp, parts: tuple[BodyCapsule, ...], what: str, numbers: Any = (), which: int = 0) -> None:
-            between = (parts[0].frame, what)
-            found.append(
-                LimitRow(op, numbers, distance, parts, which, end=distance, unit=unit, side="lower", between=between)
-            )
+    def list_surfaces(self, model: Model) -> SurfaceRows:
+        """Return the capsules and regions to keep apart."""
+        regions = order_regions(self.world)
+        body = self.find_body(model)
+        return SurfaceRows(body, regions, make_region_rows(regions), self.distance, model.length)
 
-        for i, j in table["pairs"].tolist():
-            add(Op.PAIR, (capsules[i], capsules[j]), capsules[j].frame)
-        around = list(list_world_rules(table))
-        for i in np.flatnonzero(table["moves"]).tolist():
-            for op, end, numbers, what in around:
-                add(op, (capsules[i],), what, numbers, end)
-        return LimitRows(tuple(found))
+    def find_body(self, model: Model) -> BodySurfaces:
+        """Return the capsules of the body and their pairs; kept with the model."""
+        return model.memo.look_up(BODIES, (self.pairs, self.distance), lambda: make_body_surfaces(model, self))
 
     def measure_gap(self, model: Model, q: ArrayLike | Pose) -> Floats:
         """Return the smallest gap of a configuration (nq,), or of each of (..., nq) [m].
@@ -91,8 +87,7 @@ class Clearance(Limit):
         given = q.q if isinstance(q, Pose) else check_finite(read_reals(q, "q"), "q")
         if given.ndim == 0 or given.shape[-1] != model.nq:
             raise ShapeMismatch(f"q has shape {given.shape}; its last axis must be {model.nq}.")
-        table = make_clearance_table(model, self)
-        table["segments"] = np.concatenate([table["spheres"][:, [0, 1, 2, 0, 1, 2, 3]], table["capsules"]])
+        table = self.list_surfaces(model).make_native() | {"distance": 0.0}
         gaps = core.least_gaps(model.native_body, table, given.reshape(-1, model.nq))
         return np.asarray(gaps.reshape(given.shape[:-1]))
 
@@ -150,68 +145,23 @@ def read_world(world: Any) -> tuple[Region, ...]:
     return given
 
 
-def make_clearance_table(model: Model, clearance: Clearance) -> dict[str, Any]:
-    """Return the limit as arrays.
+def make_body_surfaces(model: Model, clearance: Clearance) -> BodySurfaces:
+    """Return the capsules of a body and the pairs to keep apart.
 
-    Returns:
-        frames: Index of each capsule's frame, (n,).
-        a, b, radius: Its segment in that frame and its radius, (n, 3), (n, 3), (n,).
-        moves: Whether it can move relative to the world, (n,).
-        pairs: Indices of the capsules to keep apart, (m, 2).
-        distance: The smallest allowed gap [m].
-        halfspaces: Normal and offset d in n . x <= d, (k, 4).
-        spheres: Centre and radius, (k, 4).
-        boxes: Rotation (9, rows), centre (3), half sizes (3): (k, 15).
-        capsules: Both ends and radius, (k, 7).
-        cylinders: Rotation (9, rows), centre (3), radius, half length: (k, 14).
-        names: Name of each capsule's frame.
-        world: The regions, in the order half-spaces, spheres, boxes, capsules, cylinders.
+    Raises:
+        InvalidValue: The body has no capsules.
     """
     capsules, parts = clearance.capsules(model), find_rigid_parts(model)
     if not capsules:
         raise InvalidValue(f"Clearance: model {model.name!r} has no size: no solids, no bones, no mass.")
-    kinds: dict[type, list[Any]] = {HalfSpace: [], Ball: [], Box: [], Capsule: [], Cylinder: []}
-    for region in clearance.world:
-        kinds[type(region)].append(region)
-    return {
-        "frames": np.array([model.frames.index(model.frame(c.frame).name) for c in capsules], dtype=np.int64),
-        "a": np.array([c.a for c in capsules]),
-        "b": np.array([c.b for c in capsules]),
-        "radius": np.array([c.radius for c in capsules]),
-        "moves": np.array([parts[model.frame(c.frame).name] is not None for c in capsules]),
-        "pairs": clearance.index_pairs(model),
-        "distance": clearance.distance,
-        "halfspaces": make_rows(((*r.normal, r.offset) for r in kinds[HalfSpace]), 4),
-        "spheres": make_rows(((*r.center, r.radius) for r in kinds[Ball]), 4),
-        "boxes": make_rows(((*r.matrix.ravel(), *r.center, *(np.array(r.size) / 2)) for r in kinds[Box]), 15),
-        "capsules": make_rows(((*r.start, *r.end, r.radius) for r in kinds[Capsule]), 7),
-        "cylinders": make_rows(((*place_cylinder(r), r.radius, r.length / 2) for r in kinds[Cylinder]), 14),
-        "names": [c.frame for c in capsules],
-        "world": [region for regions in kinds.values() for region in regions],
-    }
-
-
-def list_world_rules(table: Mapping[str, Any]) -> Iterator[tuple[core.LimitOp, int, tuple[float, ...], str]]:
-    """Yield the rules of one capsule in the world: operation, end of the capsule, numbers, name."""
-    for plane in table["halfspaces"].tolist():  # solid if n . x <= d
-        for end in (0, 1):
-            yield Op.PLANE, end, tuple(plane), "a half-space"
-    for ball in table["spheres"].tolist():
-        yield Op.SEGMENT, 0, (*ball[:3], *ball[:3], ball[3]), "a sphere"
-    for box in table["boxes"].tolist():
-        yield Op.BOX, 0, tuple(box), "a box"
-    for capsule in table["capsules"].tolist():
-        yield Op.SEGMENT, 0, tuple(capsule), "a capsule"
-    for cylinder in table["cylinders"].tolist():
-        yield Op.CYLINDER, 0, tuple(cylinder), "a cylinder"
-
-
-def place_cylinder(cylinder: Cylinder) -> tuple[float, ...]:
-    """Return the rotation (9, rows) and the centre (3) of a cylinder along its own z axis."""
-    at = Transform() if cylinder.placement is None else cylinder.placement
-    return (*at.rotation.matrix.ravel().tolist(), *at.translation.tolist())
-
-
-def make_rows(values: Iterable[Sequence[float]], width: int) -> NDArray[np.float64]:
-    """Return an array of rows, which may be empty."""
-    return np.array(list(values), dtype=np.float64).reshape(-1, width)
+    body = BodySurfaces(
+        capsules,
+        np.array([model.layout.frames.index(model.frame(c.frame).name) for c in capsules], dtype=np.float64),
+        np.array([(*c.a, *c.b) for c in capsules]),
+        np.array([c.radius for c in capsules]),
+        np.array([parts[model.frame(c.frame).name] is not None for c in capsules], dtype=np.float64),
+        clearance.index_pairs(model).astype(np.float64),
+    )
+    for array in (body.frames, body.ends, body.radius, body.moves, body.pairs):
+        array.setflags(write=False)
+    return body

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -90,7 +90,7 @@ class LimitRows(NamedTuple):
         loops: Loops that stay closed.
     """
 
-    rows: tuple[LimitRow, ...] = ()
+    rows: Sequence[LimitRow] = ()
     loops: tuple[LoopRow, ...] = ()
 
 

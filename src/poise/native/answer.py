@@ -23,6 +23,7 @@ if TYPE_CHECKING:
             seconds: The time of the solve [s].
             late: Whether time ran out.
             unreachable: Whether a bound proves that no pose reaches the goals.
+            colliding: The number of listed poses if every one is in collision, otherwise 0.
         """
 
         q: Any
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
         seconds: float
         late: bool
         unreachable: bool
+        colliding: int
 else:
     Answer = _core.Answer  # made in bind/solver.cpp, which takes a quarter of the time of a NamedTuple
 
@@ -49,9 +51,10 @@ def make_answer(
     winner: int | None = None,
     late: bool = False,
     unreachable: bool = False,
+    colliding: int = 0,
 ) -> Answer:
     """Return the answer of a driver with its own searches; `winner` defaults to the last search."""
     make: Any = Answer  # takes one tuple, unlike a NamedTuple
     won = searches if winner is None else winner
-    answer: Answer = make((q, errors, outcome, steps, searches, won, seconds, late, unreachable))
+    answer: Answer = make((q, errors, outcome, steps, searches, won, seconds, late, unreachable, colliding))
     return answer

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.errors import InvalidValue
+from poise.errors import InvalidValue, name_not_found
 from poise.goals.goal import POSE, POSITION, GoalRows
+from poise.limits.clearance import Clearance
 from poise.limits.cone import make_cone_rows
-from poise.limits.limit import Limit, LimitRow, LimitRows, LoopRow
+from poise.limits.limit import Limit, LimitRow, LimitRows, LoopRow, name_limits
+from poise.limits.surfaces import SurfaceRows
 from poise.model import Model
 
 if TYPE_CHECKING:
     from poise.limits.skeleton import BodyCapsule
+    from poise.solvers.options import Options
 
-__all__ = ["LimitTables", "find_timed", "gather_limits", "make_loop_goal", "refuse_timed"]
+__all__ = ["LimitTables", "find_timed", "gather_limits", "make_loop_goal", "refuse_timed", "replace_world"]
 
 
 class Rule(NamedTuple):
@@ -29,16 +32,45 @@ class Rule(NamedTuple):
     row: LimitRow
 
 
+class RuleList(Sequence[Rule]):
+    """The rows of several limits as one sequence; a row is made on access.
+
+    Args:
+        parts: Kind, name and rows of each limit.
+    """
+
+    __slots__ = ("_parts",)
+
+    def __init__(self, parts: Sequence[tuple[str, str, Sequence[LimitRow]]]) -> None:
+        self._parts = parts
+
+    def __len__(self) -> int:
+        return sum(len(rows) for _, _, rows in self._parts)
+
+    @overload
+    def __getitem__(self, index: int) -> Rule: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Rule]: ...
+    def __getitem__(self, index: int | slice) -> Rule | Sequence[Rule]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(len(self))[index]]
+        for kind, name, rows in self._parts:
+            if index < len(rows):
+                return Rule(kind, name, rows[index])
+            index -= len(rows)
+        raise IndexError(index)
+
+
 @dataclass(slots=True)
 class LimitTables:
     """The limits of a problem.
 
     Attributes:
-        rows: Quantities that must not be negative, in the kernels' order.
+        parts: Kind, name and rows of each limit, in the kernels' order. A row is a number that must not be negative.
         loops: Closed loops by name: goals with a higher priority than all others.
     """
 
-    rows: list[Rule] = field(default_factory=list)
+    parts: list[tuple[str, str, Sequence[LimitRow]]] = field(default_factory=list)
     loops: dict[str, LoopRow] = field(default_factory=dict)
 
     @property
@@ -46,11 +78,25 @@ class LimitTables:
         """Whether there are any limits other than joint ranges."""
         return bool(self.rows or self.loops)
 
+    @property
+    def rows(self) -> RuleList:
+        """The rows of all limits, in the kernels' order."""
+        return RuleList(self.parts)
+
+    def list_entries(self) -> Iterator[LimitRow | SurfaceRows]:
+        """Yield the rows of all limits; those of a clearance together."""
+        for _, _, rows in self.parts:
+            if isinstance(rows, SurfaceRows):
+                yield rows
+            else:
+                yield from rows
+
     def make_native(self, model: Model) -> dict[str, Any]:
         """Return the tables of `native.core.Solver`: rows, and their capsules, cones and terms.
 
         Returns:
-            limits: (operation, first, second, numbers, distance) of each row; both index shapes or joints.
+            limits: (operation, first, second, numbers, distance) of each row; both index shapes or joints. A clearance
+                is one entry, with arrays and capsules of its own.
             capsules: (frame, both ends and radius).
             cones: (first of q, first velocity, 14 numbers).
             terms: (index in q, velocity, factor).
@@ -59,8 +105,11 @@ class LimitTables:
         known: dict[int, int] = {}  # capsules added so far, by identity: each is made once per body
         cones: dict[Any, int] = {}
         terms: list[tuple[int, int, float]] = []
-        limits = []
-        for _, _, row in self.rows:
+        limits: list[Any] = []
+        for row in self.list_entries():
+            if isinstance(row, SurfaceRows):
+                limits.append(row.make_native())
+                continue
             first, second = 0, row.which
             if row.capsules:
                 for capsule in row.capsules:
@@ -93,6 +142,25 @@ def refuse_timed(kinds: tuple[str, ...]) -> None:
         )
 
 
+def replace_world(options: Options, world: Any, name: str | None) -> Options:
+    """Return options whose `Clearance` avoids other regions.
+
+    Raises:
+        InvalidValue: There is no clearance, or several and no name.
+        NameNotFound: The name does not belong to a clearance.
+    """
+    limits = name_limits(options.limits)
+    clearances = [key for key, limit in limits.items() if isinstance(limit, Clearance)]
+    if name is None and len(clearances) != 1:
+        found = f"{len(clearances)} of them; choose one with limit=" if clearances else "none"
+        raise InvalidValue(f"a world needs a Clearance, and the limits have {found}.")
+    if name is not None and name not in clearances:
+        raise name_not_found("clearance", name, clearances)
+    key = clearances[0] if name is None else name
+    limits[key] = replace(limits[key], world=world)  # type: ignore[call-arg]  # it is a Clearance
+    return replace(options, limits=tuple(limits.values()))
+
+
 def gather_limits(model: Model, limits: Mapping[str, Limit], moves: NDArray[np.bool_]) -> LimitTables:
     """Gather the rows of all limits except those on speed and acceleration.
 
@@ -104,7 +172,7 @@ def gather_limits(model: Model, limits: Mapping[str, Limit], moves: NDArray[np.b
     given.sort(key=lambda rule: not any(row.capsules for row in rule[2].rows))
     own = (("cone", name, rows) for name, rows in make_cone_rows(model, limits, moves))
     for kind, name, found in (*own, *given):
-        out.rows += [Rule(kind, name, row) for row in found.rows]
+        out.parts.append((kind, name, found.rows))
         out.loops |= name_loops(name, found)
     return out
 

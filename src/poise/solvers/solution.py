@@ -139,6 +139,8 @@ class Solution:
             return Status.REACHED
         if self.answer.unreachable:
             return Status.UNREACHABLE
+        if self.answer.colliding:
+            return Status.IN_COLLISION
         return Status.OUT_OF_TIME if self.answer.late else _OUTCOMES.get(self.answer.outcome, Status.STALLED)
 
     @property

@@ -19,9 +19,9 @@ from poise.model.compare import name_mismatch
 from poise.native import core
 from poise.native.answer import Answer, make_answer
 from poise.solvers.clock import Clock
-from poise.solvers.drivers import prepare
+from poise.solvers.drivers import prepare, prepare_limits
 from poise.solvers.guess_starts import MISSED, goes_further, guess_goals, list_starts, prepare_guesses
-from poise.solvers.limit_tables import find_timed, refuse_timed
+from poise.solvers.limit_tables import find_timed, refuse_timed, replace_world
 from poise.solvers.options import Options, SolveOptions, show_options
 from poise.solvers.ready import identify, join_targets, put_back, read_options, take
 from poise.solvers.report.history import History
@@ -324,6 +324,20 @@ class Solver:
         twin = self.with_options(replace(self._options, **changes) if changes else self._options)
         twin._native.restart(self._start, dict(targets))
         twin._targets = dict(targets)
+        return twin
+
+    def with_world(self, world: Any, limit: str | None = None) -> Solver:
+        """Return a solver of the same problem and targets among other obstacles; nothing else is prepared again.
+
+        Args:
+            world: The regions to avoid instead, as in `Clearance`.
+            limit: The name of the `Clearance`, if there are several.
+        """
+        twin = object.__new__(Solver)
+        for name in self.__slots__:
+            setattr(twin, name, getattr(self, name))
+        twin._options, twin._ahead = replace_world(self._options, world, limit), None
+        twin._native = prepare_limits(self._native, self.model, self.goals, twin._options)
         return twin
 
     def with_options(self, options: Options) -> Solver:

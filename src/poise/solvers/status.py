@@ -16,6 +16,7 @@ class Status(Enum):
     OUT_OF_TIME = "out of time"
     UNREACHABLE = "unreachable"
     INVALID = "invalid"
+    IN_COLLISION = "in collision"
 
     def __str__(self) -> str:
         return self.value

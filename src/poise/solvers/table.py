@@ -91,6 +91,12 @@ def make_native_table(model: Model, goals: Mapping[str, Goal], options: Options)
     return out
 
 
+def make_limit_table(model: Model, options: Options) -> dict[str, Any]:
+    """Return the arrays of the limits alone."""
+    moves = find_body_table(model, options.joints, options.stiffness)["moves"]
+    return gather_limits(model, name_limits(options.limits), moves).make_native(model)
+
+
 def check_handling(options: Options, levels: int) -> None:
     """Raise InvalidValue if the limits or the priorities do not allow the chosen limit_handling."""
     handling = options.limit_handling

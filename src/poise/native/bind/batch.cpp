@@ -2,6 +2,7 @@
 // Ctrl-C.
 #define NO_IMPORT_ARRAY
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <chrono>
 #include <condition_variable>
@@ -34,6 +35,11 @@ BatchJob& describe(BatchJob& job, const PreparedSolver& solver, const nb::dict& 
     while (solver.names[goal] != name) ++goal;
     job.targets.push_back(
         {goal, data_of<void>(part[1]), is_float32(part[1]), nb::cast<bool>(part[3]), nb::cast<std::size_t>(part[2])});
+  }
+  for (nb::handle entry : nb::cast<nb::list>(table["places"])) {
+    const auto part = nb::cast<nb::tuple>(entry);
+    job.places.push_back({nb::cast<std::size_t>(part[0]), nb::cast<int>(part[1]), data_of<double>(part[2]),
+                          nb::cast<std::size_t>(part[3])});
   }
   job.starts = data_of<double>(table["starts"]);
   job.start_stride = nb::cast<std::size_t>(table["start_stride"]);
@@ -140,34 +146,52 @@ void solve_batch(const PreparedSolver& solver, const AnyDict& table, std::size_t
   tell(progress, job);
 }
 
-// Poses that the closed form of a goal lists for the solver's start and targets: (k, n_q), empty without a closed form.
-NumpyArray listed_of(const PreparedSolver& solver, int solutions) {
+// Poses that the closed form of a goal lists for the solver's start and targets at `values` values of a free joint:
+// (k, n_q), the branch of each (k,), and the spacing of the values; empty without a closed form.
+AnyTuple list_branches(const PreparedSolver& solver, int values) {
   const SolverData& own = solver.data;
   ListedJoints joints;
   std::vector<ListedPose> poses;
   std::vector<ListedPlace> order;
+  double middle = 0.0, half = 0.0;
   if (!own.closed.empty()) {
     const ClosedForm<double>& form = own.closed[0];
     const double* targets = own.targets.data() + own.goals[static_cast<std::size_t>(form.goal)].target;
     joints = measure_joints(own, form);
+    if (form.spec.free_joint != FREE_NONE) scanned_range(form.spec.free, middle, half);
     std::vector<ListAsk> asks(most_asked(form));
     double start[7];
     read_joints(joints, own.start.data(), start);
     poses.resize(most_listed(form));
     ListedRow row{poses.data(), 0, static_cast<int>(poses.size())};
-    const int count = ask_poses(form, targets, start, values_for(form, solutions), 0, asks.data());
+    const int count = ask_poses(form, targets, start, values, 0, asks.data());
     list_ops().list(own, joints, asks.data(), count, &row);
     order.resize(static_cast<std::size_t>(row.count));
     arrange_poses(row, order.data());
   }
   const npy_intp shape[2] = {static_cast<npy_intp>(order.size()), own.n_q};
   Array out(PyArray_SimpleNew(2, shape, NPY_DOUBLE));
+  std::vector<int> branches;
   for (std::size_t i = 0; i < order.size(); ++i) {
     double* q = out.data<double>() + i * own.start.size();
     std::copy(own.start.begin(), own.start.end(), q);
     place_joints(joints, poses[static_cast<std::size_t>(order[i].at)].values, q);
+    branches.push_back(order[i].branch);
   }
-  return out.release();
+  return nb::make_tuple(out.release(), nb::cast(branches), values > 0 ? 2.0 * half / values : 0.0);
+}
+
+// the same at the values for a number of answers: the poses alone
+nb::object listed_of(const PreparedSolver& solver, int solutions) {
+  const SolverData& own = solver.data;
+  return list_branches(solver, own.closed.empty() ? 0 : values_for(own.closed[0], solutions))[0];
+}
+
+// Whether several answers of a row are listed by a closed form and checked against the limits.
+bool limited_lists_serve(const PreparedSolver& solver) {
+  const SolverData& own = solver.data;
+  return lists_serve(own) && threads_serve(own) && !own.limits.empty() && own.posture_gain.empty() &&
+         own.mode != Mode::CONTINUOUS;
 }
 
 AnyTuple why_not(const PreparedSolver& solver) {
@@ -183,6 +207,11 @@ void bind_batch(nb::module_& m) {
         "Solves every row of a batch. Private: use poise.solve_batch.");
   m.def("listed_of", listed_of, nb::arg("solver"), nb::arg("solutions"),
         "Return (k, nq): poses by the closed form of a goal, the nearest of each branch first; after `restart`.");
+  m.def("list_branches", list_branches, nb::arg("solver"), nb::arg("values") = finer_values,
+        "Return the poses of all branches (k, nq), their branches (k,) and the spacing of the free joint; after "
+        "`restart`.");
+  m.def("limited_lists_serve", limited_lists_serve, nb::arg("solver"),
+        "Return whether a batch lists several answers by a closed form and checks them against the limits.");
   m.def("branches_are_all",
         [](const PreparedSolver& s) { return lists_serve(s.data) && s.data.closed[0].spec.free_joint == FREE_NONE; });
   m.def("threads_serve", [](const PreparedSolver& s) { return threads_serve(s.data); });

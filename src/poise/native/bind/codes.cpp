@@ -85,7 +85,8 @@ void bind_codes(nb::module_& m) {
       .value("OUT_OF_STEPS", ROW_OUT_OF_STEPS)
       .value("OUT_OF_TIME", ROW_OUT_OF_TIME)
       .value("UNREACHABLE", ROW_UNREACHABLE)
-      .value("INVALID", ROW_INVALID);
+      .value("INVALID", ROW_INVALID)
+      .value("IN_COLLISION", ROW_IN_COLLISION);
 
   nb::enum_<FamilyPlan>(m, "FamilyPlan", nb::is_arithmetic(), "How a closed form solves the first three axes, or four.")
       .value("PARALLEL_LAST", PLAN_PARALLEL_LAST)

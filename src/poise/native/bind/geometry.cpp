@@ -2,11 +2,10 @@
 #define NO_IMPORT_ARRAY
 #include <nanobind/stl/vector.h>
 
-#include <utility>
-
 #include "bind/bindings.h"
-#include "kernels/limits/limits.h"
+#include "bind/limits.h"
 #include "kernels/methods/two_bone.h"
+#include "run/ops.h"
 
 namespace poise {
 namespace {
@@ -35,75 +34,27 @@ NumpyArray segment_distances(nb::handle a0, nb::handle a1, nb::handle b0, nb::ha
   return out.release();
 }
 
-// The rules of a clearance between surfaces, from the arrays of limits/clearance.py.
-struct SurfaceRules {
-  std::vector<CapsuleData<double>> capsules;
-  std::vector<LimitSpec<double>> specs;
-
-  SurfaceRules(const Body& body, const AnyDict& table) {
-    const Array frames = as_array<double>(table["frames"], "frames"),
-                radius = as_array<double>(table["radius"], "radius");
-    const Array ends[2] = {as_points(table["a"], "a"), as_points(table["b"], "b")};
-    for (npy_intp c = 0; c < frames.size(); ++c) {
-      const FrameData<double>& frame = body.f64.frames.at(static_cast<std::size_t>(frames.data<double>()[c]));
-      CapsuleData<double> capsule{frame.primitive, {}, radius.data<double>()[c]};
-      for (int i = 0; i < 2; ++i) {
-        rotate(frame.R, ends[i].data<double>() + 3 * c, capsule.ends[i]);
-        for (int k = 0; k < 3; ++k) capsule.ends[i][k] += frame.p[k];
-      }
-      capsules.push_back(capsule);
-    }
-    const Array pairs = as_array<double>(table["pairs"], "pairs"), moves = as_array<double>(table["moves"], "moves");
-    for (npy_intp i = 0; i < pairs.dim(0); ++i) {
-      const double* pair = pairs.data<double>() + 2 * i;
-      specs.push_back({LIMIT_PAIR, static_cast<int>(pair[0]), static_cast<int>(pair[1]), {}, 0.0});
-    }
-    const std::pair<const char*, int> world[] = {
-        {"segments", LIMIT_SEGMENT}, {"boxes", LIMIT_BOX}, {"cylinders", LIMIT_CYLINDER}};
-    for (npy_intp c = 0; c < frames.size(); ++c) {
-      if (moves.data<double>()[c] == 0.0) continue;
-      for (int end = 0; end < 2; ++end) add(table, "halfspaces", LIMIT_PLANE, static_cast<int>(c), end);
-      for (const auto& [name, op] : world) add(table, name, op, static_cast<int>(c), 0);
-    }
-  }
-
- private:
-  void add(const AnyDict& table, const char* name, int op, int capsule, int end) {
-    const Array rows = as_array<double>(table[name], name);
-    for (npy_intp i = 0; i < rows.dim(0); ++i) {
-      LimitSpec<double> spec{op, capsule, end, {}, 0.0};
-      std::copy_n(rows.data<double>() + i * rows.dim(1), rows.dim(1), spec.numbers);
-      specs.push_back(spec);
-    }
-  }
-};
-
-// The least gap of each configuration, (b,); infinite without rules. Rules whose lower bound is larger are skipped.
+// The smallest gap of each configuration, (b,); infinite without rules.
 NumpyArray least_gaps(const Body& body, const AnyDict& table, nb::handle q) {
   const Array all = as_array<double>(q, "q");
   if (all.ndim() != 2 || all.dim(1) != body.n_q) refuse("ShapeMismatch", "q must be (b, n_q).");
-  const SurfaceRules rules(body, table);
+  std::vector<CapsuleData<double>> capsules;
+  std::vector<LimitSpec<double>> specs;
+  std::vector<char> scaled;
+  for (const Primitive<double>& b : body.f64.primitives) scaled.push_back(b.scaled);
+  const SurfaceRules rules = read_surfaces(body, table, {}, capsules);
+  SurfaceData surfaces = add_surfaces(rules, capsules, scaled, specs);
   npy_intp n = all.dim(0);
   Array out(PyArray_SimpleNew(1, &n, NPY_DOUBLE));
-  std::vector<PlacedCapsule<double>> placed(rules.capsules.size());
+  std::vector<PlacedCapsule<double>> placed(capsules.size());
   std::vector<double> placements(12 * body.f64.primitives.size());
-  LimitList<double> limits{rules.specs.data(), static_cast<int>(rules.specs.size()), rules.capsules.data()};
+  LimitList<double> limits{specs.data(), static_cast<int>(specs.size()), capsules.data()};
   limits.n_capsules = static_cast<int>(placed.size());
   limits.placed = placed.data();
   double* gaps = out.data<double>();
   nb::gil_scoped_release release;
-  for (npy_intp row = 0; row < n; ++row) {
-    place_all(body.f64.view(body.n_q, body.n_v), all.data<double>() + row * body.n_q, placements.data());
-    place_capsules(limits, placements.data());
-    double least = HUGE_VAL;
-    for (const LimitSpec<double>& spec : rules.specs) {
-      const double bound = spec.op == LIMIT_PLANE ? -HUGE_VAL : least_contact(limits, spec);
-      if (bound >= least) continue;
-      Contact<double> at;
-      least = minimum(least, is_exact(limits, spec) ? bound : contact_of(limits, spec, at));
-    }
-    gaps[row] = least;
-  }
+  solver_ops().least_gaps(body.f64.view(body.n_q, body.n_v), limits, surfaces.list(), all.data<double>(),
+                          static_cast<std::size_t>(n), placements.data(), gaps);
   return out.release();
 }
 

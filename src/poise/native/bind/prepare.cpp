@@ -4,7 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bind/family.h"
-#include "bind/prepared.h"
+#include "bind/limits.h"
 #include "kernels/methods/rules.h"
 #include "kernels/methods/sweeps.h"
 
@@ -187,6 +187,11 @@ std::vector<int> roots_of(const Body& body, const nb::dict& table, bool& everyth
     everything = everything || is_of_mass(op) || op == GOAL_CUSTOM;
   }
   for (nb::handle entry : nb::cast<nb::list>(table["capsules"])) add(nb::cast<int>(nb::cast<nb::tuple>(entry)[0]));
+  for (nb::handle entry : nb::cast<nb::list>(table["limits"])) {
+    if (!nb::isinstance<nb::dict>(entry)) continue;
+    const Array frames = as_array<double>(nb::cast<nb::dict>(entry)["frames"], "frames");
+    for (npy_intp i = 0; i < frames.size(); ++i) add(static_cast<int>(frames.data<double>()[i]));
+  }
   if (!everything) return roots;
   for (std::size_t i = 0; i < body.f64.primitives.size(); ++i) roots.push_back(static_cast<int>(i));
   return roots;
@@ -200,51 +205,6 @@ void take_masses(SolverData& to, const Body& body, const std::vector<int>& index
     if (index[i] >= 0) to.masses.push_back(body.f64.masses[i]);
   }
   to.masses.push_back(body.f64.masses.back());
-}
-
-// the numbers of a cone: axis, first, second, swing (2), twist (2), angle; only for joints that may move
-void take_cones(SolverData& to, const nb::dict& table, const std::vector<int>& column) {
-  for (nb::handle entry : nb::cast<nb::list>(table["cones"])) {
-    const auto given = nb::cast<nb::tuple>(entry);
-    const int q_index = nb::cast<int>(given[0]), c = column[nb::cast<std::size_t>(given[1])];
-    const auto x = nb::cast<std::vector<double>>(given[2]);
-    if (c < 0) throw std::logic_error("a cone of a joint that may not move");
-    to.cones.push_back(
-        {q_index, c, {x[0], x[1], x[2]}, {x[3], x[4], x[5]}, {x[6], x[7], x[8]}, {x[9], x[10]}, {x[11], x[12]}, x[13]});
-  }
-}
-
-void take_capsules(SolverData& to, const Body& body, const nb::dict& table, const std::vector<int>& index) {
-  for (nb::handle entry : nb::cast<nb::list>(table["capsules"])) {
-    const auto given = nb::cast<nb::tuple>(entry);
-    const FrameData<double>& frame = frame_at(body, nb::cast<int>(given[0]));
-    const auto x = nb::cast<std::vector<double>>(given[1]);
-    CapsuleData<double> capsule{frame.primitive < 0 ? -1 : index[static_cast<std::size_t>(frame.primitive)], {}, x[6]};
-    for (std::size_t i = 0; i < 2; ++i) {
-      rotate(frame.R, x.data() + 3 * i, capsule.ends[i]);
-      for (int k = 0; k < 3; ++k) capsule.ends[i][k] += frame.p[k];
-    }
-    to.capsules.push_back(capsule);
-  }
-}
-
-// Copies the limits as given, each (op, first, second, numbers, distance); their classes have selected them.
-void take_limits(SolverData& to, const Body& body, const nb::dict& table, const std::vector<int>& index,
-                 const std::vector<int>& column) {
-  take_cones(to, table, column);
-  take_capsules(to, body, table, index);
-  for (nb::handle entry : nb::cast<nb::list>(table["terms"])) {
-    const auto term = nb::cast<nb::tuple>(entry);
-    to.terms.push_back({nb::cast<int>(term[0]), column[nb::cast<std::size_t>(term[1])], nb::cast<double>(term[2])});
-  }
-  for (nb::handle entry : nb::cast<nb::list>(table["limits"])) {
-    const auto given = nb::cast<nb::tuple>(entry);
-    LimitSpec<double> limit{
-        nb::cast<int>(given[0]), nb::cast<int>(given[1]), nb::cast<int>(given[2]), {}, nb::cast<double>(given[4])};
-    const auto x = nb::cast<std::vector<double>>(given[3]);
-    for (std::size_t k = 0; k < x.size() && k < 16; ++k) limit.numbers[k] = x[k];
-    to.limits.push_back(limit);
-  }
 }
 
 void take_posture(SolverData& to, const nb::dict& table, const std::vector<int>& column) {
@@ -366,7 +326,9 @@ void fill_solver(PreparedSolver& solver, const Body& body, const nb::dict& table
   }
   take_goals(solver, body, table, index);
   take_masses(to, body, index);
-  take_limits(to, body, table, index, column);
+  solver.index = index;
+  solver.column = column;
+  take_limits(solver, body, table);
   take_posture(to, table, column);
   take_bounds(to, nb::cast<nb::list>(table["reachable"]));
   to.early_bounds = to.bounds_used = to.reachable.size();
@@ -376,6 +338,23 @@ void fill_solver(PreparedSolver& solver, const Body& body, const nb::dict& table
   take_method_memory(to);
   take_custom(solver);
   allot(to);
+}
+
+// everything but the memory of a search
+void copy_problem(PreparedSolver& to, const PreparedSolver& from) {
+  to.data = from.data;
+  to.data.first = nullptr;
+  to.names = from.names;
+  to.converters = from.converters;
+  to.residuals = from.residuals;
+  to.jacobians = from.jacobians;
+  to.prove = from.prove;
+  to.quaternions = from.quaternions;
+  to.n_v = from.n_v;
+  to.index = from.index;
+  to.column = from.column;
+  take_proofs(to);
+  take_custom(to);
 }
 
 }  // namespace
@@ -394,6 +373,22 @@ void prepare(PreparedSolver* solver, const Body& body, const AnyDict& table) {
   if (table["first"].is_none()) return;
   solver->first = std::make_unique<PreparedSolver>();
   fill_solver(*solver->first, body, nb::cast<nb::dict>(table["first"]));
+  solver->data.first = &solver->first->data;
+}
+
+void prepare_again(PreparedSolver* solver, const PreparedSolver& other, const Body& body, const AnyDict& table) {
+  const Use use(other);
+  new (solver) PreparedSolver();
+  copy_problem(*solver, other);
+  solver->data.capsules.clear();
+  solver->data.limits.clear();
+  solver->data.surfaces.clear();
+  take_rows(*solver, body, table);
+  allot(solver->data);
+  if (!other.first) return;
+  solver->first = std::make_unique<PreparedSolver>();
+  copy_problem(*solver->first, *other.first);
+  allot(solver->first->data);
   solver->data.first = &solver->first->data;
 }
 

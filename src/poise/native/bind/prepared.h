@@ -23,6 +23,7 @@ struct PreparedSolver {
   std::vector<double> pending;            // targets being read
   std::unique_ptr<PreparedSolver> first;  // the first level alone, if the strict solve begins with it
   int n_v = 0;                            // of the body
+  std::vector<int> index, column;         // of the body's primitives and velocities in the problem; -1 for none
   std::vector<double> gaussian_memory;    // for steps to a Gaussian's most likely pose; grows once
   std::vector<int> gaussian_columns;
   mutable std::atomic<bool> in_use{false};  // whether a thread is inside a call; other threads raise an error
@@ -62,5 +63,8 @@ void complete_proofs(PreparedSolver& solver);
 
 // fills a new solver from the table of poise.solvers
 void prepare(PreparedSolver* solver, const Body& body, const AnyDict& table);
+
+// fills a new solver with the problem of another one and the limits of a table; the cones and sums are the same
+void prepare_again(PreparedSolver* solver, const PreparedSolver& other, const Body& body, const AnyDict& table);
 
 }  // namespace poise

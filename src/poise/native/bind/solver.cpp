@@ -1,5 +1,4 @@
-// solver.cpp: bindings of the solver. A prepared Solver reads its start and targets, runs without the GIL, and returns
-// numbers.
+// solver.cpp: bindings of the solver: it reads its start and targets, runs without the GIL, and returns numbers.
 #define NO_IMPORT_ARRAY
 #include "bind/bindings.h"
 
@@ -16,8 +15,6 @@
 
 namespace poise {
 namespace {
-
-// ---------------------------------------------------------------------------------------------- one call
 
 // the simple cases: 3 numbers for a point, 3x3 for a rotation, 4x4 for both; false for others
 bool read_plain(const GoalSpec<double>& goal, nb::handle value, double* to) {
@@ -102,8 +99,9 @@ PyStructSequence_Field answer_fields[] = {{"q", "the best configuration"},
                                           {"seconds", "how long it took"},
                                           {"late", "whether time ran out"},
                                           {"unreachable", "whether a bound proves that no pose reaches the goals"},
+                                          {"colliding", "how many listed poses there are, if all are in collision"},
                                           {nullptr, nullptr}};
-PyStructSequence_Desc answer_description = {"poise.native._core.Answer", "What a solve returns.", answer_fields, 9};
+PyStructSequence_Desc answer_description = {"poise.native._core.Answer", "What a solve returns.", answer_fields, 10};
 
 AnyTuple make_answer(std::initializer_list<nb::object> values) {
   PyObject* out = PyStructSequence_New(answer_type);
@@ -147,7 +145,8 @@ AnyTuple solve(PreparedSolver& solver, nb::handle start, nb::handle targets, nb:
   Array errors = fresh(data.best_errors, {static_cast<npy_intp>(data.goals.size()), 2});
   return make_answer({q.release(), errors.release(), nb::int_(static_cast<int>(data.outcome)),
                       nb::int_(data.total_steps), nb::int_(data.total_searches), nb::int_(data.winner),
-                      nb::float_(data.seconds), nb::bool_(data.out_of_time), nb::bool_(data.proved_unreachable)});
+                      nb::float_(data.seconds), nb::bool_(data.out_of_time), nb::bool_(data.proved_unreachable),
+                      nb::int_(data.colliding)});
 }
 
 // (rows, velocities): active rows, and movable velocities that affect a goal
@@ -249,7 +248,7 @@ AnyTuple rounded(PreparedSolver& solver, nb::handle q, nb::handle targets) {
                         kept && within_tolerance(d.problem(), d.state.errors, 1.0));
 }
 
-// one search, phase by phase: for recording, teaching and tests
+// one search, phase by phase
 void restart(PreparedSolver& solver, nb::handle start, nb::handle targets) {
   const Use use(solver);
   read_start(solver, start);
@@ -377,6 +376,7 @@ void bind_solver(nb::module_& m) {
   nb::class_<PreparedSolver> solver(m, "Solver", nb::type_slots(slots),
                                     "A prepared problem with all its memory. Private: use poise.Solver.");
   solver.def("__init__", prepare, nb::arg("body"), nb::arg("table"))
+      .def("__init__", prepare_again, nb::arg("other"), nb::arg("body"), nb::arg("table"))
       .def(
           "solve", solve,
           nb::sig("def solve(self, start: object, targets: object | None, window: object | None = None) -> typing.Any"),

@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "kernels/closed/form.h"
-#include "kernels/limits/limits.h"
 #include "kernels/loop/search.h"
 #include "kernels/problem/reachable.h"
 #include "kernels/strict/hierarchy.h"
 #include "memory/body_data.h"
 #include "memory/listed_poses.h"
+#include "memory/surface_data.h"
 
 namespace poise {
 
@@ -131,6 +131,7 @@ struct SolverData {
   std::vector<LimitSpec<double>> limits;
   std::vector<CapsuleData<double>> capsules;
   std::vector<PlacedCapsule<double>> placed;
+  std::vector<SurfaceData> surfaces;  // rows of clearances among the limits
   std::vector<ConeSpec<double>> cones;
   std::vector<CoupledTerm<double>> terms;
   bool strict = false;          // whether there are several levels, or limits other than joint ranges
@@ -173,6 +174,7 @@ struct SolverData {
   int total_steps = 0, total_searches = 0, winner = 0;
   Outcome outcome = Outcome::RUNNING;
   bool out_of_time = false, proved_unreachable = false;
+  int colliding = 0;  // listed poses, each in collision; 0 unless all of them are
   double seconds = 0.0;
   Watch watch;
   std::vector<double> best_q, best_errors;
@@ -217,6 +219,11 @@ struct SolverOps {
   void (*begin)(SolverData&);                                   // prepares a solve after start and targets are set
   void (*seed)(const SolverData&, unsigned search, double* q);  // computes the start of search 1, 2, ...
   void (*polish)(SolverData&);                                  // refines best_q to the minimum
+  bool (*keeps_limits)(SolverData&, const double* q);           // whether a pose keeps the limits
+
+  // the smallest gap of each of `count` poses [m]
+  void (*least_gaps)(const BodyView<double>&, const LimitList<double>&, const SurfaceList<double>&, const double* q,
+                     std::size_t count, double* placements, double* out);
 };
 
 }  // namespace poise

@@ -18,21 +18,36 @@ bool may_find(const SolverData& solver) {
          solver.n_v > 0 && !(solver.settings.reach < 1.0) && !solver.proved_unreachable;
 }
 
-// Whether a pose keeps the limits. Bounding spheres decide most of them.
-bool keeps_all(SolverData& solver, const S* q) {
+// How a pose meets the limits.
+enum class Keeping : int { KEPT, COLLIDES, BROKEN };
+
+// Returns how a pose meets the limits; its errors are then in strict_state.there.
+Keeping check_limits(SolverData& solver, const S* q) {
   StrictPoint& p = solver.strict_state.there;
   const auto problem = solver.problem();
   copy_configuration(problem, q, p.q);
   count_pose(solver);
   evaluate(problem, p.q, solver.targets.data(), p.placements, p.rows, p.errors, p.room);
   const LimitList<double> limits = solver.limit_list();
-  place_capsules(limits, p.placements);
-  for (int i = 0; i < limits.n; ++i) {
-    if (is_surely_kept(limits, i)) continue;
-    if (gap_of(problem, limits, i, p.q) < tuning.hair) return false;
+  const S hair = tuning.hair * solver.scale;
+  int rows = 0;
+  for (SurfaceData& surfaces : solver.surfaces) {
+    rows += surfaces.n_rows;
+    if (least_gap<NativePack<S>>(limits, surfaces.list(), p.placements, hair, hair) < hair) return Keeping::COLLIDES;
   }
-  return true;
+  if (rows == limits.n) return Keeping::KEPT;
+  place_capsules(limits, p.placements);
+  std::size_t next = 0;
+  for (int i = 0; i < limits.n; ++i) {
+    if (next < solver.surfaces.size() && i == solver.surfaces[next].first_row)
+      i += solver.surfaces[next++].n_rows - 1;
+    else if (!is_surely_kept(limits, i) && gap_of(problem, limits, i, p.q) < tuning.hair)
+      return Keeping::BROKEN;
+  }
+  return Keeping::KEPT;
 }
+
+bool keeps_all(SolverData& solver, const S* q) { return check_limits(solver, q) == Keeping::KEPT; }
 
 // Searches once without the limits; true if it reaches.
 bool search_freely(SolverData& free, int search, Clock::time_point begun) {
@@ -78,14 +93,18 @@ bool start_at_listed(SolverData& solver, const SolverData& free, int values, Clo
   const int count = list_candidates(solver, free, values);
   const ListedJoints joints = measure_joints(free, free.closed[0]);
   double* q = solver.listed.q.data();
+  int colliding = 0;
   for (int i = 0; i < count && !late(solver, begun); ++i) {
     const ListedPlace& place = solver.listed.order[static_cast<std::size_t>(i)];
     copy_configuration(solver.problem(), solver.start.data(), q);
     place_joints(joints, solver.listed.poses[static_cast<std::size_t>(place.at)].values, q);
-    if (!keeps_all(solver, q)) continue;
+    const Keeping keeping = check_limits(solver, q);
+    colliding += keeping == Keeping::COLLIDES;
+    if (keeping != Keeping::KEPT) continue;
     copy_configuration(solver.problem(), q, solver.start.data());
     return true;
   }
+  solver.colliding = colliding == count ? count : 0;
   return false;
 }
 
@@ -114,17 +133,32 @@ bool find_candidate(SolverData& solver, SolverData& free, Clock::time_point begu
   return false;
 }
 
-// Replaces the start by a pose that reaches the first level and keeps the limits, if one is found.
-void find_start(SolverData& solver, Clock::time_point begun) {
+// Replaces the start by a pose that reaches the first level and keeps the limits; true if one is found.
+bool find_start(SolverData& solver, Clock::time_point begun) {
   SolverData& free = *solver.first;
   free.start = solver.start;
   for (std::size_t k = 0; k < free.targets.size(); ++k) free.targets[k] = solver.targets[k];
   begin_watch(free);
   begin(free);
-  if (free.proved_unreachable) return;
-  find_candidate(solver, free, begun);
+  if (free.proved_unreachable) return false;
+  const bool found = find_candidate(solver, free, begun);
   solver.total_steps += free.total_steps;
   solver.total_searches += free.total_searches;
+  return found;
+}
+
+// Makes the found start the answer if it reaches every goal and nothing is left to improve; true if so.
+bool answer_at_start(SolverData& solver) {
+  const StrictPoint& p = solver.strict_state.there;
+  const auto problem = solver.problem();
+  if (solver.record || solver.custom_rows || !solver.posture_gain.empty()) return false;
+  if (!within_tolerance(problem, p.errors, 1.0) || outside_of(problem, solver.settings, p.q) > 0.0) return false;
+  std::copy_n(p.q, solver.best_q.size(), solver.best_q.begin());
+  std::copy_n(p.errors, solver.best_errors.size(), solver.best_errors.begin());
+  solver.winner = ++solver.total_searches;
+  solver.best_outside = solver.best_cost = 0.0;
+  solver.outcome = Outcome::REACHED;
+  return true;
 }
 
 }  // namespace

@@ -122,18 +122,32 @@ void solve(SolverData& solver) {
   begin_watch(solver);
   const Clock::time_point begun = solver.watch.begun;
   begin(solver);
-  if (may_find(solver)) find_start(solver, begun);
-  solve_strictly(solver, begun, solve_plainly);
+  const bool found = may_find(solver) && find_start(solver, begun);
+  if (!found || !answer_at_start(solver)) {
+    const int searches = solver.searches;
+    if (solver.colliding > 0 && solver.tries == 1) solver.searches = 1;  // a batch gets a pose, but no long search
+    solve_strictly(solver, begun, solve_plainly);
+    solver.searches = searches;
+  }
   if (solver.outcome != Outcome::REACHED && !solver.proved_unreachable) {  // from intermediate results
     solver.proved_unreachable = proved_unreachable(solver, static_cast<int>(solver.goals.size()));
   }
+  if (solver.outcome == Outcome::REACHED || solver.proved_unreachable) solver.colliding = 0;
   solver.seconds = seconds_since(begun);
+}
+
+void least_gaps(const BodyView<double>& body, const LimitList<double>& limits, const SurfaceList<double>& list,
+                const double* q, std::size_t count, double* placements, double* out) {
+  for (std::size_t i = 0; i < count; ++i) {
+    place_all(body, q + i * static_cast<std::size_t>(body.n_q), placements);
+    out[i] = least_gap<NativePack<S>>(limits, list, placements, HUGE_VAL, -HUGE_VAL);
+  }
 }
 
 }  // namespace
 
 extern const SolverOps solver_table;
-const SolverOps solver_table = {solve, restart, advance, begin, seed_start, polish_best};
+const SolverOps solver_table = {solve, restart, advance, begin, seed_start, polish_best, keeps_all, least_gaps};
 
 }  // namespace POISE_LEVEL
 }  // namespace poise

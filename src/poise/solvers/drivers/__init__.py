@@ -9,12 +9,12 @@ from poise.goals import Goal, Rest
 from poise.model import Model
 from poise.native import core
 from poise.solvers.options import Options
-from poise.solvers.table import make_native_table
+from poise.solvers.table import make_limit_table, make_native_table
 
 if TYPE_CHECKING:
     from poise.methods import Scipy, Sequential
 
-__all__ = ["prepare"]
+__all__ = ["prepare", "prepare_limits"]
 
 
 def prepare(model: Model, goals: Mapping[str, Goal], options: Options) -> Any:
@@ -32,3 +32,10 @@ def prepare(model: Model, goals: Mapping[str, Goal], options: Options) -> Any:
 
         return CurvedPosture(model, goals, options)
     return core.Solver(model.native_body, make_native_table(model, goals, options))
+
+
+def prepare_limits(native: Any, model: Model, goals: Mapping[str, Goal], options: Options) -> Any:
+    """Return another solver of a prepared problem, with the regions of other options."""
+    if isinstance(native, core.Solver) and options.limit_handling != "off":
+        return core.Solver(native, model.native_body, make_limit_table(model, options))
+    return prepare(model, goals, options)

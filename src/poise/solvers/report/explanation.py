@@ -24,6 +24,9 @@ class CauseKind(Enum):
         BROKEN_LIMIT: The start violated a limit, and the solve has not returned inside it.
         PROVED: A distance that the body cannot have: no pose inside the limits reaches the goals.
         NO_BRANCH: Geometry or joint ranges exclude every branch of a chain: no pose reaches the goal.
+        IN_COLLISION: Every branch of a chain that reaches the goal is in collision. `limits` has the deepest contact of
+            each branch, the least deep branch first; "spacing" in `numbers` is the distance of two tested values of a
+            free joint [rad, m], 0 if there is none and the branches are all poses.
         LOCKED_BONES: Bones that keep their length because `joints=` does not list them.
         OUT_OF_TIME: `time_limit` ended the search.
         OUT_OF_STEPS: `max_steps` ended the search.
@@ -42,6 +45,7 @@ class CauseKind(Enum):
     BROKEN_LIMIT = "broken limit"
     PROVED = "proved out of reach"
     NO_BRANCH = "no branch"
+    IN_COLLISION = "in collision"
     LOCKED_BONES = "locked bones"
     OUT_OF_TIME = "out of time"
     OUT_OF_STEPS = "out of steps"

@@ -206,24 +206,26 @@ template <class T> POISE_FN void place_box(const LimitList<T>& limits, const Lim
   }
 }
 
-template <class T> POISE_LARGE_FN void place_capsules(const LimitList<T>& limits, const T* placements) {
-  for (int c = 0; c < limits.n_capsules; ++c) {
-    const CapsuleData<T>& capsule = limits.capsules[c];
-    PlacedCapsule<T>& at = limits.placed[c];
-    T apart[3];
-    for (int i = 0; i < 2; ++i) {
-      for (int k = 0; k < 3; ++k) at.ends[i][k] = capsule.ends[i][k];
-      if (capsule.primitive < 0) continue;
-      const T* R = placements + 12 * capsule.primitive;
-      rotate(R, capsule.ends[i], at.ends[i]);
-      for (int k = 0; k < 3; ++k) at.ends[i][k] += R[9 + k];
-    }
-    for (int k = 0; k < 3; ++k) {
-      at.center[k] = T(0.5) * (at.ends[0][k] + at.ends[1][k]);
-      apart[k] = T(0.5) * (at.ends[1][k] - at.ends[0][k]);
-    }
-    at.half = square_root(dot(apart, apart));
+template <class T> POISE_FN void place_capsule(const LimitList<T>& limits, int c, const T* placements) {
+  const CapsuleData<T>& capsule = limits.capsules[c];
+  PlacedCapsule<T>& at = limits.placed[c];
+  T apart[3];
+  for (int i = 0; i < 2; ++i) {
+    for (int k = 0; k < 3; ++k) at.ends[i][k] = capsule.ends[i][k];
+    if (capsule.primitive < 0) continue;
+    const T* R = placements + 12 * capsule.primitive;
+    rotate(R, capsule.ends[i], at.ends[i]);
+    for (int k = 0; k < 3; ++k) at.ends[i][k] += R[9 + k];
   }
+  for (int k = 0; k < 3; ++k) {
+    at.center[k] = T(0.5) * (at.ends[0][k] + at.ends[1][k]);
+    apart[k] = T(0.5) * (at.ends[1][k] - at.ends[0][k]);
+  }
+  at.half = square_root(dot(apart, apart));
+}
+
+template <class T> POISE_LARGE_FN void place_capsules(const LimitList<T>& limits, const T* placements) {
+  for (int c = 0; c < limits.n_capsules; ++c) place_capsule(limits, c, placements);
 }
 
 // the distance of the middle of a placed capsule from a box or a cylinder

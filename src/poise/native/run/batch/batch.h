@@ -24,6 +24,7 @@ enum RowStatus : std::int8_t {
   ROW_OUT_OF_TIME = 3,
   ROW_UNREACHABLE = 4,
   ROW_INVALID = 5,
+  ROW_IN_COLLISION = 6,
 };
 
 // the targets of one goal: rows of 3, 9 or 16 numbers
@@ -35,9 +36,18 @@ struct TargetRows {
   std::size_t stride;  // numbers from one row to the next; 0 for a single row
 };
 
+// the places of a region of a clearance, as rows of 16 numbers
+struct PlaceRows {
+  std::size_t surfaces;
+  int region;
+  const double* data;
+  std::size_t stride;  // 0 for a single row
+};
+
 struct BatchJob {
   const SolverData* solver = nullptr;
   std::vector<TargetRows> targets;
+  std::vector<PlaceRows> places;
   const double* starts = nullptr;
   std::size_t start_stride = 0;  // 0 for a single row
   std::size_t rows = 0;

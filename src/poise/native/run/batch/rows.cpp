@@ -34,6 +34,17 @@ bool read_targets(Worker& worker, std::size_t row) {
   return true;
 }
 
+bool read_places(Worker& worker, std::size_t row) {
+  for (const PlaceRows& place : worker.job.places) {
+    const double* T = place.data + row * place.stride;
+    double sum = 0.0;
+    for (int k = 0; k < 16; ++k) sum += T[k] - T[k];
+    if (!(sum == 0.0)) return false;
+    move_region(worker.own.surfaces[place.surfaces], worker.own.limits, place.region, T);
+  }
+  return true;
+}
+
 bool read_start(Worker& worker, std::size_t row) {
   SolverData& own = worker.own;
   const double* x = worker.job.starts + row * worker.job.start_stride;
@@ -98,6 +109,7 @@ namespace {
 RowStatus status_of(const SolverData& solver) {
   if (solver.outcome == Outcome::REACHED) return ROW_REACHED;
   if (solver.proved_unreachable) return ROW_UNREACHABLE;
+  if (solver.colliding > 0) return ROW_IN_COLLISION;
   if (solver.out_of_time) return ROW_OUT_OF_TIME;
   return solver.outcome == Outcome::OUT_OF_STEPS ? ROW_OUT_OF_STEPS : ROW_STALLED;
 }
@@ -105,7 +117,8 @@ RowStatus status_of(const SolverData& solver) {
 // the solver's answer in the requested precision, still inside the ranges, and checked as returned
 void round_answer(SolverData& own) {
   round_pose(own, own.best_q.data());
-  const bool good = check_pose(own, own.targets.data(), own.best_q.data(), own.best_errors.data());
+  const bool good = check_pose(own, own.targets.data(), own.best_q.data(), own.best_errors.data()) &&
+                    (own.limits.empty() || solver_ops().keeps_limits(own, own.best_q.data()));
   if (own.outcome == Outcome::REACHED && !good) own.outcome = Outcome::STALLED;
 }
 
@@ -191,7 +204,7 @@ Worker::Worker(BatchJob& shared, int lanes) : job(shared), own(*shared.solver) {
   memory.assign(each * slots.size(), 0.0);
   end_q.assign(n_q, 0.0);
   end_errors.assign(n_e, 0.0);
-  if (job.solutions > 1 && lists_serve(own)) allot_lists(*this);
+  if (job.solutions > 1 && lists_serve(own) && own.posture_gain.empty()) allot_lists(*this);
   double* next = memory.data();
   const auto take = [&next](std::size_t size) {
     double* at = next;
@@ -216,7 +229,7 @@ bool check_pose(SolverData& own, const double* targets, const double* q, double*
 
 bool read_given(Worker& worker, std::size_t row) {
   const bool started = read_start(worker, row);
-  if (started && read_targets(worker, row)) return true;
+  if (started && read_targets(worker, row) && read_places(worker, row)) return true;
   const std::size_t k = index(worker.job.solutions);
   write_nothing(worker.job, row * k, k, ROW_INVALID);
   for (double& e : worker.end_errors) e = std::numeric_limits<double>::quiet_NaN();
@@ -334,11 +347,11 @@ bool next_search(Worker& worker, Slot& slot, const SearchEnd& end) {
 }
 
 void run_alone(Worker& worker) {
-  std::size_t row = 0;
+  Slot& slot = worker.slots[0];
   // ends: every round takes a row
-  while (read_row(worker, row)) {
+  while (worker.lists.serve ? read_unlisted(worker, slot) : read_row(worker, slot.row)) {
     solver_ops().solve(worker.own);
-    write_own(worker, row);
+    write_own(worker, slot.row);
   }
 }
 

@@ -13,7 +13,10 @@ bool read_start(Worker& worker, std::size_t row);
 // reads a row's targets into the worker's solver; false if one is invalid
 bool read_targets(Worker& worker, std::size_t row);
 
-// reads a row's start and targets into the worker's solver; false if it is invalid, and written as such
+// places the regions of a row in the worker's solver; false if a number is not finite
+bool read_places(Worker& worker, std::size_t row);
+
+// reads a row's start, targets and places into the worker's solver; false if it is invalid, and written as such
 bool read_given(Worker& worker, std::size_t row);
 
 // whether the start has angles beyond the range of the packs' own sine

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "run/batch/rows.h"
+#include "run/ops.h"
 #include "run/rounding.h"
 
 namespace poise {
@@ -176,8 +177,9 @@ bool take_judged(Worker& worker, Slot& slot, int i, ListedPose& pose) {
   std::copy_n(lists.errors.data() + 2 * i, 2, slot.best_errors);
   const double* tolerance = worker.own.goals[0].tolerance;
   const bool good = slot.best_errors[0] <= tolerance[0] && slot.best_errors[1] <= tolerance[1];
-  if (good && !worker.job.q32) return true;
   if (!good && !verify(worker, slot)) return false;
+  if (!worker.own.limits.empty() && !solver_ops().keeps_limits(worker.own, slot.best_q)) return false;
+  if (good && !worker.job.q32) return true;
   pose.far = distance_between(worker, slot.start, slot.best_q);
   if (!good && slot.steps != before && is_known(worker, slot, pose.far)) return false;
   read_joints(lists.joints, slot.best_q, pose.values);
@@ -289,6 +291,7 @@ bool answer_block(Worker& worker, Slot& slot) {
     slot.searches = slot.steps = slot.found = 0;
     std::copy_n(lists.starts.data() + i * n_q, n_q, slot.start);
     std::copy_n(lists.targets.data() + i * n_t, n_t, slot.targets);
+    read_places(worker, slot.row);
     if (!answer_by_list(worker, slot, listed)) lists.left.push_back(slot.row);
   }
   return true;

@@ -36,7 +36,13 @@ void evaluate_point(SolverData& solver, StrictPoint& p, int level) {
   if (level == levels) p.costs[levels] = posture_cost(problem, p.q, solver.posture(), solver.state.work.b);
   const LimitList<double> limits = solver.limit_list();
   place_capsules(limits, p.placements);
-  for (int i = 0; i < limits.n; ++i) p.gaps[i] = gap_of(problem, limits, i, p.q);
+  int row = 0;
+  for (SurfaceData& surfaces : solver.surfaces) {
+    for (; row < surfaces.first_row; ++row) p.gaps[row] = gap_of(problem, limits, row, p.q);
+    measure_gaps<NativePack<S>>(problem, limits, surfaces.list(), p.q, p.placements, p.gaps);
+    row += surfaces.n_rows;
+  }
+  for (; row < limits.n; ++row) p.gaps[row] = gap_of(problem, limits, row, p.q);
 }
 
 // Returns the largest violation of a limit, 0 or less if there is none.

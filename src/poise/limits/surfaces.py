@@ -1,0 +1,169 @@
+"""The rows of a clearance as arrays, which the kernels expand; a row by itself is made when `why()` names it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.kinematics.regions import Ball, Box, Capsule, Cylinder, HalfSpace, Region
+from poise.limits.limit import LimitRow
+from poise.limits.skeleton import BodyCapsule
+from poise.native import core
+
+__all__ = ["BodySurfaces", "SurfaceRows", "make_region_rows", "order_regions"]
+
+Op = core.LimitOp
+BOX, PLANE, SEGMENT, CYLINDER = (float(op.value) for op in (Op.BOX, Op.PLANE, Op.SEGMENT, Op.CYLINDER))
+AXES = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+WIDTH = 17  # numbers of a region: its operation, and up to 16 of its own
+KINDS: dict[type, str] = {
+    HalfSpace: "a half-space",
+    Ball: "a sphere",
+    Box: "a box",
+    Capsule: "a capsule",
+    Cylinder: "a cylinder",
+}
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class BodySurfaces:
+    """The capsules of a body that a clearance is about.
+
+    Attributes:
+        capsules: The capsules.
+        frames: Index of each capsule's frame, (n,).
+        ends: Both ends of its segment in that frame, (n, 6).
+        radius: Its radius, (n,).
+        moves: Whether it can move relative to the world, (n,).
+        pairs: Indices of the capsules to keep apart, (m, 2).
+    """
+
+    capsules: tuple[BodyCapsule, ...]
+    frames: NDArray[np.float64]
+    ends: NDArray[np.float64]
+    radius: NDArray[np.float64]
+    moves: NDArray[np.float64]
+    pairs: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SurfaceRows(Sequence[LimitRow]):
+    """The rows of a clearance: pairs of capsules, then every region of the world for each moving capsule.
+
+    A half-space has two rows, one for each end of a capsule.
+
+    Attributes:
+        body: The capsules.
+        regions: The regions of the world, half-spaces first.
+        numbers: The same regions for the kernels, (k, 17).
+        distance: The smallest allowed gap [m].
+        length: The body's length [m], the unit of gaps in the kernels.
+    """
+
+    body: BodySurfaces
+    regions: tuple[Region, ...]
+    numbers: NDArray[np.float64]
+    distance: float
+    length: float
+
+    def make_native(self) -> dict[str, Any]:
+        """Return the arrays for the kernels."""
+        body = self.body
+        return {
+            "frames": body.frames,
+            "ends": body.ends,
+            "radius": body.radius,
+            "moves": body.moves,
+            "pairs": body.pairs,
+            "regions": self.numbers,
+            "distance": self.distance,
+        }
+
+    @property
+    def planes(self) -> int:
+        """The number of half-spaces."""
+        return sum(isinstance(region, HalfSpace) for region in self.regions)
+
+    def __len__(self) -> int:
+        return len(self.body.pairs) + int(self.body.moves.sum()) * (len(self.regions) + self.planes)
+
+    @overload
+    def __getitem__(self, index: int) -> LimitRow: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[LimitRow]: ...
+    def __getitem__(self, index: int | slice) -> LimitRow | Sequence[LimitRow]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(len(self))[index]]
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        capsules, pairs = self.body.capsules, self.body.pairs
+        if index < len(pairs):
+            first, second = (capsules[int(k)] for k in pairs[index])
+            return self._make_row(Op.PAIR, (), (first, second), second.frame)
+        at, rule = divmod(index - len(pairs), len(self.regions) + self.planes)
+        capsule = capsules[int(np.flatnonzero(self.body.moves)[at])]
+        end = rule % 2 if rule < 2 * self.planes else 0
+        region = rule // 2 if rule < 2 * self.planes else rule - self.planes
+        op, *numbers = self.numbers[region].tolist()
+        return self._make_row(Op(int(op)), tuple(numbers), (capsule,), name_region(self.regions[region]), end)
+
+    def _make_row(
+        self, op: core.LimitOp, numbers: tuple[float, ...], parts: tuple[BodyCapsule, ...], what: str, end: int = 0
+    ) -> LimitRow:
+        between = (parts[0].frame, what)
+        unit, distance = self.length, self.distance
+        return LimitRow(op, numbers, distance, parts, end, end=distance, unit=unit, side="lower", between=between)
+
+
+def name_region(region: Region) -> str:
+    """Return the name of a region, or its kind."""
+    return getattr(region, "name", "") or KINDS[type(region)]
+
+
+def order_regions(world: Sequence[Region]) -> tuple[Region, ...]:
+    """Return regions in the order of the kernels: half-spaces first, the others by kind."""
+    place = {kind: k for k, kind in enumerate(KINDS)}
+    return tuple(sorted(world, key=lambda region: place[type(region)]))
+
+
+def make_region_rows(regions: Sequence[Region]) -> NDArray[np.float64]:
+    """Return regions as rows for the kernels, (k, 17): the operation, and the numbers of `kernels/limits/limits.h`."""
+    rows = np.array([list_numbers(region) for region in regions]).reshape(-1, WIDTH)
+    turns = {k: turn for k, region in enumerate(regions) if (turn := find_turn(region)) is not None}
+    if turns:
+        rows[list(turns), 1:10] = core.matrix_of_quaternion(np.array(list(turns.values()))).reshape(-1, 9)
+    return rows
+
+
+def list_numbers(region: Region) -> list[float]:
+    """Return the operation of a region and its numbers, with the axes of the world."""
+    if isinstance(region, Box):
+        x, y, z = region.size
+        return [BOX, *AXES, *region.center, 0.5 * x, 0.5 * y, 0.5 * z, 0.0]
+    if isinstance(region, HalfSpace):  # solid if n . x <= d
+        return [PLANE, *region.normal, region.offset, *[0.0] * 12]
+    if isinstance(region, Ball):
+        return [SEGMENT, *region.center, *region.center, region.radius, *[0.0] * 9]
+    if isinstance(region, Capsule):
+        return [SEGMENT, *region.start, *region.end, region.radius, *[0.0] * 9]
+    center = [0.5 * (a + b) for a, b in zip(region.start, region.end, strict=True)]
+    return [CYLINDER, *AXES, *center, region.radius, 0.5 * region.length, 0.0, 0.0]
+
+
+def find_turn(region: Region) -> Any:
+    """Return the quaternion wxyz of a box, or of a cylinder along its own z axis; None if it is not turned."""
+    if isinstance(region, Box):
+        return None if region.rotation is None else region.rotation.wxyz
+    if not isinstance(region, Cylinder) or region.length == 0.0:
+        return None
+    x, y, z = (b - a for a, b in zip(region.start, region.end, strict=True))
+    across = math.hypot(x, y)
+    half = 0.5 * math.atan2(across, z)
+    if across == 0.0:
+        return None if z > 0.0 else (0.0, 1.0, 0.0, 0.0)
+    return (math.cos(half), -y / across * math.sin(half), x / across * math.sin(half), 0.0)

@@ -1,0 +1,162 @@
+// surfaces.h: the gaps of a clearance. Balls around links and boxes around regions exclude most pairs of surfaces.
+#pragma once
+#include "kernels/limits/limits.h"
+
+namespace poise {
+
+// consecutive capsules that one primitive carries, and a ball around them in its axes
+template <class T> struct SurfaceLink {
+  int primitive, first, last;  // capsules [first, last)
+  int world_row;               // the first row of its first capsule and the world; -1 if it does not move
+  T center[3], radius;
+};
+
+// two links, and the rows [first, last) in the list of rows of pairs
+struct LinkPair { int one, other, first, last; };
+
+// The rows of a clearance: pairs of capsules, then for each moving capsule every region: two rows for a half-space, one
+// row for a solid.
+template <class T> struct SurfaceList {
+  const SurfaceLink<T>* links;
+  const LinkPair* pairs;
+  const int* pair_rows;
+  const T* planes;  // normal and offset of each half-space
+  const T* covers;  // a box around each solid: 9 numbers of R, center, half sizes; each number in a row of `stride`
+  int n_links, n_pairs, n_planes, n_solids, stride;
+  T distance;
+  T* centers;     // the balls in the last pose
+  T* bounds;      // lower bounds of the gap between each link and region, n_planes + stride for each link
+  char* arrived;  // links whose capsules are placed
+};
+
+// Places the capsules of a link, in the last pose of bound_gaps.
+template <class T>
+POISE_FN void place_link(const LimitList<T>& limits, const SurfaceList<T>& list, int l, const T* placements) {
+  if (list.arrived[l]) return;
+  list.arrived[l] = 1;
+  for (int c = list.links[l].first; c < list.links[l].last; ++c) place_capsule(limits, c, placements);
+}
+
+// Writes the distance of a point from every cover, P::lanes of them at once.
+template <class P, class T> POISE_FN void bound_solids(const SurfaceList<T>& list, const T* point, T less, T* out) {
+  constexpr int lanes = ScalarTraits<P>::lanes;
+  const P zero = P(T(0));
+  for (int i = 0; i < list.n_solids; i += lanes) {
+    P x[15], d[3], inside = P(T(-1e30)), outside = zero;
+    for (int k = 0; k < 15; ++k) gather_row(list.covers + k * list.stride + i, x[k]);
+    for (int k = 0; k < 3; ++k) d[k] = P(point[k]) - x[9 + k];
+    for (int k = 0; k < 3; ++k) {
+      const P over = absolute(x[k] * d[0] + x[3 + k] * d[1] + x[6 + k] * d[2]) - x[12 + k];
+      const P out_of = maximum(over, zero);
+      inside = maximum(inside, over);
+      outside += out_of * out_of;
+    }
+    scatter_row(select(outside > zero, square_root(outside), inside) - P(less), out + i);
+  }
+}
+
+// Places the balls of a pose, and bounds the gaps between links and regions from below [m].
+template <class P, class T> POISE_LARGE_FN void bound_gaps(const SurfaceList<T>& list, const T* placements) {
+  for (int l = 0; l < list.n_links; ++l) {
+    const SurfaceLink<T>& link = list.links[l];
+    T *at = list.centers + 3 * l, *bounds = list.bounds + l * (list.n_planes + list.stride);
+    list.arrived[l] = 0;
+    for (int k = 0; k < 3; ++k) at[k] = link.center[k];
+    if (link.primitive >= 0) {
+      const T* R = placements + 12 * link.primitive;
+      rotate(R, link.center, at);
+      for (int k = 0; k < 3; ++k) at[k] += R[9 + k];
+    }
+    if (link.world_row < 0) continue;
+    const T less = link.radius + list.distance;
+    for (int i = 0; i < list.n_planes; ++i) bounds[i] = dot(list.planes + 4 * i, at) - list.planes[4 * i + 3] - less;
+    bound_solids<P>(list, at, less, bounds + list.n_planes);
+  }
+}
+
+// a lower bound of the gaps between two links [m], after bound_gaps
+template <class T> POISE_FN T bound_of_pair(const SurfaceList<T>& list, const LinkPair& pair) {
+  const T *a = list.centers + 3 * pair.one, *b = list.centers + 3 * pair.other;
+  const T apart[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
+  return square_root(dot(apart, apart)) - list.links[pair.one].radius - list.links[pair.other].radius - list.distance;
+}
+
+// Calls visit(row) for every row of a link and a region.
+template <class T, class F> POISE_FN void visit_rows(const SurfaceList<T>& list, int l, int region, const F& visit) {
+  const SurfaceLink<T>& link = list.links[l];
+  const int each = 2 * list.n_planes + list.n_solids, plane = region < list.n_planes;
+  const int first = plane ? 2 * region : region + list.n_planes;
+  for (int c = 0; c < link.last - link.first; ++c) {
+    for (int k = 0; k <= plane; ++k) visit(link.world_row + c * each + first + k);
+  }
+}
+
+// The smallest gap of a pose that is less than `least` [m], otherwise `least`; one below `enough` ends the search.
+template <class P, class T> POISE_LARGE_FN T least_gap(const LimitList<T>& limits, const SurfaceList<T>& list,
+                                                       const T* placements, T least, T enough) {
+  const int regions = list.n_planes + list.n_solids, stride = list.n_planes + list.stride;
+  bound_gaps<P>(list, placements);
+  const auto visit = [&](int row) {
+    const LimitSpec<T>& limit = limits.specs[row];
+    const bool plane = limit.op == LIMIT_PLANE;
+    const T bound = plane ? T(0) : least_contact(limits, limit);
+    if (!plane && bound >= least) return;
+    Contact<T> at;
+    least = minimum(least, !plane && is_exact(limits, limit) ? bound : contact_of(limits, limit, at));
+  };
+  const auto visit_region = [&](int l, int region) {
+    place_link(limits, list, l, placements);
+    visit_rows(list, l, region, visit);
+  };
+  int near_link = -1, near_region = 0;  // the least bound: its gap excludes most others
+  T nearest = least;
+  for (int l = 0; l < list.n_links; ++l) {
+    for (int r = 0; r < regions && list.links[l].world_row >= 0; ++r) {
+      if (!(list.bounds[l * stride + r] < nearest)) continue;
+      nearest = list.bounds[l * stride + r];
+      near_link = l;
+      near_region = r;
+    }
+  }
+  if (near_link >= 0) visit_region(near_link, near_region);
+  for (int l = 0; l < list.n_links; ++l) {
+    for (int r = 0; r < regions && list.links[l].world_row >= 0; ++r) {
+      if (least < enough) return least;
+      if (list.bounds[l * stride + r] < least && (l != near_link || r != near_region)) visit_region(l, r);
+    }
+  }
+  for (int i = 0; i < list.n_pairs && !(least < enough); ++i) {
+    const LinkPair& pair = list.pairs[i];
+    if (!(bound_of_pair(list, pair) < least)) continue;
+    place_link(limits, list, pair.one, placements);
+    place_link(limits, list, pair.other, placements);
+    for (int k = pair.first; k < pair.last; ++k) visit(list.pair_rows[k]);
+  }
+  return least;
+}
+
+// The gaps of all rows, after placing the capsules. Rows of links and regions farther apart than near_enough get their
+// common lower bound.
+template <class S, class T, class P> POISE_LARGE_FN void measure_gaps(const P& problem, const LimitList<T>& limits,
+                                                                      const SurfaceList<T>& list, const T* q,
+                                                                      const T* placements, T* gaps) {
+  const T far = T(near_enough) * problem.scale;
+  bound_gaps<S>(list, placements);
+  for (int l = 0; l < list.n_links; ++l) {
+    for (int r = 0; r < list.n_planes + list.n_solids && list.links[l].world_row >= 0; ++r) {
+      const T bound = list.bounds[l * (list.n_planes + list.stride) + r];
+      visit_rows(list, l, r,
+                 [&](int row) { gaps[row] = bound > far ? bound / problem.scale : gap_of(problem, limits, row, q); });
+    }
+  }
+  for (int i = 0; i < list.n_pairs; ++i) {
+    const LinkPair& pair = list.pairs[i];
+    const T bound = bound_of_pair(list, pair);
+    for (int k = pair.first; k < pair.last; ++k) {
+      const int row = list.pair_rows[k];
+      gaps[row] = bound > far ? bound / problem.scale : gap_of(problem, limits, row, q);
+    }
+  }
+}
+
+}  // namespace poise
