@@ -18,7 +18,18 @@ from poise.model import Model
 from poise.model.compare import name_mismatch
 from poise.spatial import Rotation, Transform
 
-__all__ = ["BatchRows", "fill_pairs", "find_lead", "name_targets", "read_starts", "read_targets", "read_transforms"]
+__all__ = [
+    "TAILS",
+    "BatchRows",
+    "fill_pairs",
+    "find_lead",
+    "name_targets",
+    "read_placements",
+    "read_reals",
+    "read_starts",
+    "read_targets",
+    "read_transforms",
+]
 
 TAILS: dict[int, tuple[int, ...]] = {POSITION: (3,), ROTATION: (3, 3), POSE: (4, 4)}
 WORDS = {POSITION: "points", ROTATION: "rotation matrices", POSE: "transforms"}

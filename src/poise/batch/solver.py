@@ -14,6 +14,7 @@ from poise.batch.arrays import BatchRows, find_lead, name_targets, read_starts, 
 from poise.batch.completeness import CompletenessQuery
 from poise.batch.device import DeviceBatch, is_on_device
 from poise.batch.guesses import search_rows_further
+from poise.batch.obstacles import PlacedRegion, move_targets, place_regions, read_base
 from poise.batch.outputs import Outputs
 from poise.batch.rowwise import explore_rowwise, prove_rowwise, solve_rowwise
 from poise.batch.solution import BatchSolution
@@ -31,7 +32,7 @@ from poise.solvers.one_call import check_start
 from poise.solvers.several import Explorer, check_several
 from poise.solvers.table import may_move
 
-__all__ = ["BatchSolver", "solve_batch"]
+__all__ = ["BatchSolver", "read_count", "shift_progress", "solve_batch"]
 
 Progress = Callable[[int, int], Any]
 DTYPES: dict[str, np.dtype[Any]] = {"float64": np.dtype(np.float64), "float32": np.dtype(np.float32)}
@@ -84,7 +85,8 @@ class BatchSolver:
             check_several(self.solver)
         elif turns:
             raise InvalidValue("turns=True needs a number of answers; type: solve_batch(..., solutions=8, turns=True).")
-        self._explorer = Explorer(self.solver, turns) if self.solutions > 1 and (turns or not self.in_lanes) else None
+        alone = self.solutions > 1 and (turns or not (self.in_lanes or self.lists_limited))
+        self._explorer = Explorer(self.solver, turns) if alone else None
 
     @property
     def in_lanes(self) -> bool:
@@ -92,8 +94,21 @@ class BatchSolver:
         native = self.solver.problem
         return isinstance(native, core.Solver) and core.lanes_serve(native)
 
+    @property
+    def lists_limited(self) -> bool:
+        """Whether a closed form lists several answers of a row, which are checked against the limits."""
+        native = self.solver.problem
+        return isinstance(native, core.Solver) and core.limited_lists_serve(native)
+
     def solve(
-        self, targets: Any, starts: Any = None, *, out: Any = None, progress: Progress | None = None
+        self,
+        targets: Any,
+        starts: Any = None,
+        *,
+        places: Mapping[str, Any] | None = None,
+        base: Any = None,
+        out: Any = None,
+        progress: Progress | None = None,
     ) -> BatchSolution:
         """Solve every row.
 
@@ -102,19 +117,26 @@ class BatchSolver:
                 array}; more leading axes, and broadcasting between goals and starts, as in numpy. A row that is not a
                 valid target (NaN, not a rotation) becomes INVALID; the other rows are not affected.
             starts: (B, nq) or (nq,), a Pose or a Motion (default: the rest pose).
+            places: {region name: (B, 4, 4)}: transforms that place regions of a `Clearance`, applied to their own
+                geometry. A region without a name is called by its kind: "box", "box#2".
+            base: (B, 4, 4): the place of the body's base; targets and regions are in the world.
             out: Arrays to fill: one for `q`, {field: array}, or a BatchSolution to reuse. They must match exactly.
             progress: A function called with (rows done, rows) at intervals, and at the end.
         """
         given = name_targets(targets, self.rows)
         if any(is_on_device(x) for x in given.values()):
+            refuse_places("arrays on a GPU", places, base)
             return self._find_device().solve(given, None if self._repeatable else starts, out, progress)
         parts = [read_targets(name, x, self.rows[name]) for name, x in given.items()]
         begin = read_starts(self.model, None if self._repeatable else starts)
-        lead = find_lead([*parts, begin])
+        from_world = read_base(base)
+        parts = parts if from_world is None else move_targets(parts, self.rows, from_world)
+        regions = place_regions(self.solver.options.limits, places, from_world)
+        lead = find_lead([*parts, begin, *(region.rows for region in regions)])
         outputs = Outputs.make(lead, self.model, len(self.rows), self.dtype, self.solutions, out)
         if progress is not None and not callable(progress):
             raise InvalidValue(f"progress is {progress!r}; it must be a function of (rows done, rows).")
-        self._run(parts, begin, lead, outputs, progress)
+        self._run(parts, begin, regions, lead, outputs, progress)
         np.equal(outputs.codes, 0, out=outputs.reached)
         complete = self._make_completion(parts, begin, outputs, out)
         return outputs.make_solution(self.model, tuple(self.rows), None, complete)
@@ -151,12 +173,14 @@ class BatchSolver:
         self,
         parts: list[BatchRows],
         begin: BatchRows,
+        regions: list[PlacedRegion],
         lead: tuple[int, ...],
         outputs: Outputs,
         progress: Progress | None,
     ) -> None:
         native = self.solver.problem
         if self._explorer is not None or not isinstance(native, core.Solver) or not core.threads_serve(native):
+            refuse_places("a batch that runs row by row in Python", regions, None)
             wide = [part.widen(lead) for part in (*parts, begin)]
             if self._explorer is not None:
                 explore_rowwise(self._explorer, wide[:-1], wide[-1], prod(lead), outputs, progress)
@@ -167,6 +191,7 @@ class BatchSolver:
         spread = [(part.name, *part.spread(lead), part.raw) for part in parts]
         table = {
             "targets": spread,
+            "places": [(region.clearance, region.region, *region.rows.spread(lead)) for region in regions],
             "starts": start,
             "start_stride": start_stride,
             "rows": prod(lead),
@@ -178,7 +203,8 @@ class BatchSolver:
             "searches": outputs.searches,
         }
         core.solve_batch(native, table, self.threads, None if progress is None else hold_last(progress))
-        search_rows_further(self, parts, begin, lead, outputs)
+        if not regions:
+            search_rows_further(self, parts, begin, lead, outputs)
         if not may_move(self.model, self.solver.options.joints).all():
             wide = [part.widen(lead) for part in (*parts, begin)]
             prove_rowwise(self.solver, wide[:-1], wide[-1], prod(lead), outputs)
@@ -207,6 +233,12 @@ class BatchSolver:
 
     def __repr__(self) -> str:
         return f"<BatchSolver of {self.model.name!r}: {', '.join(self.rows)}; {self.dtype}, {self.threads} threads>"
+
+
+def refuse_places(what: str, places: Any, base: Any) -> None:
+    """Raise InvalidValue if obstacles or the base are placed row by row where that is not supported."""
+    if places or base is not None:
+        raise InvalidValue(f"places= and base= are not supported by {what}; solve each world by itself.")
 
 
 def shift_progress(progress: Progress, before: int) -> Progress:
@@ -256,6 +288,8 @@ def solve_batch(
     dtype: Any = None,
     solutions: int = 1,
     turns: bool = False,
+    places: Mapping[str, Any] | None = None,
+    base: Any = None,
     out: Any = None,
     progress: Progress | None = None,
     method: str | Method = "auto",
@@ -286,6 +320,9 @@ def solve_batch(
         solutions: Up to this many distinct answers per row, nearest to its start first; arrays become (B, k, ...).
         turns: With `solutions`: count poses that differ by whole turns as different answers; otherwise only the one
             nearest to the start is returned. Such batches run row by row in Python.
+        places: {region name: (B, 4, 4)}: transforms that place regions of a `Clearance`, applied to their own geometry.
+            A region without a name is called by its kind: "box", "box#2".
+        base: (B, 4, 4): the place of the body's base; targets and regions are in the world.
         out: Arrays to fill: one for `q`, {field: array}, or a BatchSolution to reuse.
         progress: A function called with (rows done, rows) at intervals, and at the end.
         method: A name from `poise.methods.names()`, or a method with settings.
@@ -325,7 +362,7 @@ def solve_batch(
         step_limit=step_limit,
         mode=mode,
     )
-    return solver.solve(targets, starts, out=out, progress=progress)
+    return solver.solve(targets, starts, places=places, base=base, out=out, progress=progress)
 
 
 def reach_targets(model: Model, frame: str | Frame, targets: Any) -> Reach:
