@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from poise.answers import solve_all as solve_all
     from poise.batch import BatchSolution as BatchSolution
     from poise.batch import ReachMap as ReachMap
+    from poise.batch import base_map as base_map
     from poise.batch import reach_map as reach_map
     from poise.batch import solve_batch as solve_batch
     from poise.diagnosis import find_singularities as find_singularities
@@ -104,7 +105,7 @@ else:
         {
             ".anatomy": "roles",
             ".answers": "Answers solve_all",
-            ".batch": "BatchSolution ReachMap reach_map solve_batch",
+            ".batch": "BatchSolution ReachMap base_map reach_map solve_batch",
             ".diagnosis": "find_singularities",
             ".errors": "PoiseError",
             ".formats": "load load_motion save",

@@ -25,7 +25,7 @@ NAMES = {
         "show",
         "roles",
     ),
-    *("retarget", "Mapping", "reach_map", "ReachMap", "Object", "Grasp"),
+    *("retarget", "Mapping", "reach_map", "base_map", "ReachMap", "Object", "Grasp"),
 }
 ROOMS = {
     *(

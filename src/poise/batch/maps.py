@@ -11,7 +11,7 @@ IROS 2007.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,11 +31,12 @@ from poise.errors import InvalidValue
 from poise.goals import Reach
 from poise.goals.direction import read_axis
 from poise.kinematics.pose import check_model
+from poise.limits import Limit
 from poise.model import Frame, Model
 from poise.native.gpu import load_cupy
 from poise.solvers import Status
 
-__all__ = ["MapProblem", "reach_map"]
+__all__ = ["PROVED", "REACHED", "ROWS", "MapProblem", "reach_map"]
 
 Progress = Callable[[int, int], Any]
 ROWS = 1 << 15  # rows per call on a CPU: 4 MB of targets
@@ -57,6 +58,7 @@ def reach_map(
     manipulability: bool = False,
     threads: int | None = None,
     device: str = "cpu",
+    limits: Sequence[Limit] | Limit = (),
     progress: Progress | bool | None = None,
 ) -> ReachMap:
     """Map the fraction of orientations that a frame reaches at every position around a body.
@@ -78,6 +80,7 @@ def reach_map(
         manipulability: Whether to store the best manipulability (of the position) of the poses found in each voxel.
         threads: The number of threads (default: one per core). The map does not depend on it.
         device: "cpu" or "gpu" (CuPy). Directions on a GPU also select it.
+        limits: Further limits, such as `Clearance`. Orientations that are reached only in collision count as undecided.
 
     Returns:
         The ReachMap; `poise.save(map, "map.npz")` writes it, `poise.plot(map)` draws it.
@@ -88,7 +91,7 @@ def reach_map(
     if not (progress is None or isinstance(progress, bool) or callable(progress)):
         raise InvalidValue(f"progress is {progress!r}; it must be a function of (poses done, poses), True or False.")
     problem = MapProblem.prepare(
-        model, frame, spacing, directions, turns, axis, box, tolerance, manipulability, threads, device
+        model, frame, spacing, directions, turns, axis, box, tolerance, manipulability, threads, device, limits
     )
     with watch_progress(progress, "poses") as report:
         return problem.finish(*problem.solve(problem.asked, report))
@@ -144,6 +147,7 @@ class MapProblem:
         manipulability: bool = False,
         threads: int | None = None,
         device: str = "cpu",
+        limits: Sequence[Limit] | Limit = (),
     ) -> MapProblem:
         """Return the problem of a map; the arguments are those of `reach_map`."""
         on_device = device == "gpu" or is_on_device(directions)
@@ -161,7 +165,7 @@ class MapProblem:
         goal = Reach(name, np.eye(4) if len(R) else np.zeros(3), tolerance=tolerance)
         origin, shape = lay_grid(body, goal, read_spacing(spacing), box)
         asked = MapQuery.sift(body, goal, origin, shape, float(spacing), R)
-        solver = BatchSolver(body, goal, threads=threads)
+        solver = BatchSolver(body, goal, threads=threads, limits=limits)
         rest = (d, turned if len(d) else 1, way, max(1, len(R)), box is None, manipulability, on_device, asked, solver)
         return cls(model, name, float(spacing), origin, shape, *rest)
 

@@ -18,7 +18,7 @@ from poise.model.chain import find_chain
 from poise.reach.bounds import Freedom, find_reachable_range
 from poise.spatial.arrays import read_finite
 
-__all__ = ["MapQuery", "find_plane", "hold_root", "lay_grid", "read_spacing"]
+__all__ = ["MapQuery", "find_bound", "find_plane", "hold_root", "lay_grid", "read_spacing"]
 
 MOST_VOXELS = 1 << 27
 PARALLEL = 1e-9  # sine of the largest angle between axes that count as parallel

@@ -1,0 +1,157 @@
+"""base_map: the share of given poses that a frame reaches from every place of the body's base.
+
+The base stands upright on a grid in the world's x-y plane, at several yaws; a place has the share of its best yaw. The
+targets and obstacles stay where they are. Pairs of a base and a target that distance bounds exclude are not solved.
+
+Reference: N. Vahrenkamp, T. Asfour, R. Dillmann, Robot placement based on reachability inversion, ICRA 2013.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from poise.arrays import Floats
+from poise.batch.maps import PROVED, REACHED, ROWS
+from poise.batch.obstacles import read_matrices
+from poise.batch.places import find_bound, hold_root, lay_grid, read_spacing
+from poise.batch.progress_line import watch_progress
+from poise.batch.solver import BatchSolver, read_count, shift_progress
+from poise.batch.voxels import ReachMap
+from poise.errors import InvalidValue
+from poise.goals import Reach
+from poise.kinematics.pose import check_model
+from poise.limits import Limit
+from poise.model import Frame, Model
+
+__all__ = ["base_map"]
+
+Progress = Callable[[int, int], Any]
+
+
+def base_map(
+    model: Model,
+    frame: str | Frame,
+    transforms: ArrayLike,
+    spacing: float = 0.05,
+    yaws: int = 12,
+    limits: Sequence[Limit] | Limit = (),
+    *,
+    box: ArrayLike | None = None,
+    tolerance: float | tuple[float, float] | None = None,
+    threads: int | None = None,
+    progress: Progress | bool | None = None,
+) -> ReachMap:
+    """Map the share of poses that a frame reaches from every place of the body's base.
+
+    Args:
+        model: The body; an unbounded root stays at its rest pose relative to the base.
+        frame: The frame.
+        transforms: The poses of the frame in the world, such as grasps, (n, 4, 4).
+        spacing: Distance of two places of the base [m].
+        yaws: The number of rotations of the base about z at each place, evenly spaced; the best one counts.
+        limits: Further limits, such as `Clearance`, with regions in the world.
+        box: The region of the base, two opposite corners [m], (2, 3) (default: every place on z = 0 within reach).
+        tolerance: The tolerance of a pose, as in `Reach`.
+        threads: The number of threads (default: one per core). The map does not depend on it.
+        progress: A function called with (poses done, poses) from time to time, and at the end; or whether to show them
+            on stderr (default: on a terminal and in a notebook, after two seconds).
+
+    Returns:
+        A ReachMap whose voxels are places of the base, and whose shares are those of the poses.
+
+    Raises:
+        InvalidValue: There are no poses, one is not rigid, or the frame is unbounded.
+    """
+    check_model(model)
+    name, T = model.frame(frame).name, read_matrices("transforms", transforms).reshape(-1, 4, 4)
+    if not len(T) or not np.isfinite(T).all():
+        raise InvalidValue("transforms must be at least one rigid transform, (n, 4, 4).")
+    body = hold_root(model)
+    goal = Reach(name, np.eye(4), tolerance=tolerance)
+    bound = find_bound(body, goal)
+    if bound is None:
+        raise InvalidValue(f"the positions of {name!r} are unbounded: every base reaches every pose.")
+    away = bound[2] + float(np.hypot(*bound[0][:2]))
+    corners = np.array([T[:, :3, 3].min(axis=0) - away, T[:, :3, 3].max(axis=0) + away])
+    corners[:, 2] = 0.0
+    origin, shape = lay_grid(body, goal, read_spacing(spacing), corners if box is None else box)
+    solver = BatchSolver(body, goal, limits=limits, threads=threads)
+    slack = goal.tolerances(body, False)[0] + 1e-9 * body.length
+    query = BaseQuery(T, origin, shape, float(spacing), read_count("yaws", yaws, 3600), (*bound, slack))
+    with watch_progress(progress, "poses") as report:
+        counts = solve_bases(solver, query, report)
+    best = np.argmax(counts[0], axis=1)
+    reached, proved = (np.take_along_axis(x, best[:, None], 1).reshape(shape) / len(T) for x in counts)
+    three = (x.astype(np.float32) for x in (reached, proved, 1.0 - reached - proved))
+    up = np.array([0.0, 0.0, 1.0])
+    return ReachMap(model, model.name, name, float(spacing), origin, *three, np.zeros((0, 3)), yaws, up, box is None)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BaseQuery:
+    """The places of a base, and the poses to reach from them.
+
+    Attributes:
+        T: The poses in the world, (n, 4, 4).
+        origin: The first place [m].
+        shape: The number of places along x, y and z.
+        spacing: Their distance [m].
+        yaws: The number of rotations at each place.
+        bound: The centre, nearest and farthest distance of the frame in the body, and the tolerance [m].
+    """
+
+    T: Floats
+    origin: Floats
+    shape: tuple[int, int, int]
+    spacing: float
+    yaws: int
+    bound: tuple[Floats, float, float, float]
+
+    def cut(self) -> Iterator[slice]:
+        """Yield slices of the places, of about ROWS rows each."""
+        places, step = int(np.prod(self.shape)), max(1, ROWS // (self.yaws * len(self.T)))
+        for first in range(0, places, step):
+            yield slice(first, min(first + step, places))
+
+    def place_bases(self, piece: slice) -> Floats:
+        """Return the transforms of the base at some places, (places, yaws, 4, 4)."""
+        grid = np.array(np.unravel_index(np.arange(piece.start, piece.stop), self.shape)).T
+        turn = 2.0 * np.pi * np.arange(self.yaws) / self.yaws
+        out = np.tile(np.eye(4), (len(grid), self.yaws, 1, 1))
+        out[..., 0, 0] = out[..., 1, 1] = np.cos(turn)
+        out[..., 1, 0], out[..., 0, 1] = np.sin(turn), -np.sin(turn)
+        out[..., :3, 3] = (self.origin + self.spacing * grid)[:, None]
+        return out
+
+    def find_near(self, bases: Floats) -> NDArray[np.bool_]:
+        """Return which poses distance bounds allow from which bases, (places, yaws, n)."""
+        center, near, far, slack = self.bound
+        middle = bases[..., :3, :3] @ center + bases[..., :3, 3]
+        away = np.linalg.norm(self.T[:, :3, 3] - middle[..., None, :], axis=-1)
+        return np.asarray((away >= near - slack) & (away <= far + slack))
+
+
+def solve_bases(solver: BatchSolver, query: BaseQuery, progress: Progress | None) -> NDArray[np.int64]:
+    """Return the numbers of reached poses and of those proved out of reach, (2, places, yaws)."""
+    places, done = int(np.prod(query.shape)), 0
+    total = places * query.yaws * len(query.T)
+    counts = np.zeros((2, places, query.yaws), dtype=np.int64)
+    for piece in query.cut():
+        bases = query.place_bases(piece)
+        near = query.find_near(bases)
+        place, yaw, pose = np.nonzero(near)
+        codes = np.full(near.shape, PROVED)
+        if len(pose):
+            report = None if progress is None else shift_progress(progress, done)
+            solved = solver.solve(query.T[pose], base=bases[place, yaw], progress=report)
+            codes[place, yaw, pose] = solved.codes
+        counts[0, piece], counts[1, piece] = (codes == REACHED).sum(axis=-1), (codes == PROVED).sum(axis=-1)
+        done += near.size
+        if progress is not None:
+            progress(done, total)
+    return counts
