@@ -1,0 +1,255 @@
+"""Poses among obstacles: the goals of MotionBenchMaker, 700 problems each for Panda and UR5.
+
+    git clone https://github.com/KavrakiLab/vamp
+    python benchmarks/clearance.py --vamp vamp [--robots panda ur5] [--each 100] [--rows 20000]
+
+The robots are the spherized ones of VAMP (`resources/panda`, `resources/ur5`), the problems its `problems.tar.bz2`. A
+goal is the pose of the tool in the problem's own goal configuration; the start is the problem's. One prepared Solver
+solves all of them, and its world changes from problem to problem (`Solver.with_world`). Times are CPU times.
+
+"false" counts answers that an independent check finds in collision or off their goal: `Judge` reads the URDF by
+itself and measures spheres against boxes, cylinders and one another in NumPy. "blocked" are goals whose own
+configuration collides in these spheres.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import tarfile
+import time
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import yaml
+
+import poise
+from poise.arrays import Floats
+from poise.goals import Reach
+from poise.limits import Box, Clearance, Cylinder
+
+TIPS = {"panda": "panda_hand", "ur5": "tool0"}
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+TOUCH = 1e-9  # m
+
+
+class Problem(NamedTuple):
+    """One problem: its scene, start and goal configuration, and its obstacles as (type, sizes, R, position)."""
+
+    scene: str
+    start: dict[str, float]
+    goal: dict[str, float]
+    solids: list[tuple[str, list[float], Floats, Floats]]
+
+
+def read_problems(path: Path, each: int) -> Iterator[Problem]:
+    """Yield the first problems of every scene of an archive."""
+    with tarfile.open(path) as archive:
+        files = {member.name: member for member in archive.getmembers() if member.isfile()}
+        taken: dict[str, int] = {}
+        for name in sorted(name for name in files if "request" in name):
+            scene = Path(name).parent.name
+            taken[scene] = taken.get(scene, 0) + 1
+            if taken[scene] <= each:
+                request, world = (
+                    yaml.load(archive.extractfile(files[n]), LOADER)  # type: ignore[arg-type]  # a plain file
+                    for n in (name, name.replace("request", "scene"))
+                )
+                yield make_problem(scene, request, world)
+
+
+def make_problem(scene: str, request: Any, world: Any) -> Problem:
+    """Return a problem from MoveIt's messages."""
+    state = request["start_state"]["joint_state"]
+    wanted = request["goal_constraints"][0]["joint_constraints"]
+    solids = [
+        (
+            shape["type"],
+            shape["dimensions"],
+            make_rotation(pose["orientation"]),
+            np.array(pose["position"], dtype=float),
+        )
+        for thing in world["world"]["collision_objects"]
+        for shape, pose in zip(thing["primitives"], thing["primitive_poses"], strict=True)
+    ]
+    start = dict(zip(state["name"], state["position"], strict=True))
+    return Problem(scene, start, start | {c["joint_name"]: c["position"] for c in wanted}, solids)
+
+
+def make_rotation(xyzw: list[float]) -> Floats:
+    """Return the matrix of a quaternion."""
+    x, y, z, w = np.array(xyzw) / np.linalg.norm(xyzw)
+    K = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    return np.asarray(np.eye(3) + 2 * w * K + 2 * K @ K)
+
+
+def make_region(kind: str, size: list[float], R: Floats, p: Floats) -> Box | Cylinder:
+    """Return an obstacle as a region."""
+    if kind == "box":
+        return Box(p, size, R)
+    half = 0.5 * size[0] * R[:, 2]
+    return Cylinder(p - half, p + half, size[1])
+
+
+class Judge:
+    """Spheres and joints of a URDF, read without Poise."""
+
+    def __init__(self, path: Path) -> None:
+        root = ET.parse(path).getroot()
+        self.joints = {find(joint, "child").get("link"): joint for joint in root.findall("joint")}
+        self.spheres = {
+            str(link.get("name")): [
+                (read_origin(solid)[:3, 3], float(find(solid, "geometry/sphere").get("radius", "")))
+                for solid in link.findall("collision")
+            ]
+            for link in root.iter("link")
+        }
+
+    def place(self, link: str, angles: dict[str, float]) -> Floats:
+        """Return the transform of a link."""
+        joint = self.joints.get(link)
+        if joint is None:
+            return np.eye(4)
+        T = self.place(find(joint, "parent").get("link", ""), angles) @ read_origin(joint)
+        value = angles.get(joint.get("name", ""), 0.0)
+        if joint.get("type") in ("revolute", "continuous", "prismatic"):
+            axis = np.array([float(x) for x in find(joint, "axis").get("xyz", "").split()])
+            move = np.eye(4)
+            if joint.get("type") == "prismatic":
+                move[:3, 3] = value * axis
+            else:
+                move[:3, :3] = make_rotation([*(np.sin(value / 2) * axis), np.cos(value / 2)])
+            T = T @ move
+        return np.asarray(T)
+
+    def measure(self, angles: dict[str, float], pairs: set[frozenset[str]], problem: Problem) -> float:
+        """Return the smallest gap of a configuration [m]."""
+        at: dict[str, tuple[Floats, Floats]] = {}
+        for link, spheres in self.spheres.items():
+            if spheres:
+                T, centers = self.place(link, angles), np.array([c for c, _ in spheres])
+                at[link] = (centers @ T[:3, :3].T + T[:3, 3], np.array([r for _, r in spheres]))
+        least = np.inf
+        for one, other in (sorted(pair) for pair in pairs):
+            (a, ra), (b, rb) = at[one], at[other]
+            apart = np.linalg.norm(a[:, None] - b[None], axis=-1) - ra[:, None] - rb[None]
+            least = min(least, float(apart.min()))
+        for link, (centers, radius) in at.items():
+            if any(link in pair for pair in pairs):  # links that move
+                for solid in problem.solids:
+                    least = min(least, float((measure_solid(solid, centers) - radius).min()))
+        return least
+
+
+def measure_solid(solid: tuple[str, list[float], Floats, Floats], points: Floats) -> Floats:
+    """Return the signed distance of points from a box or a cylinder."""
+    kind, size, R, p = solid
+    local = (points - p) @ R
+    if kind == "box":
+        over = np.abs(local) - 0.5 * np.array(size)
+    else:
+        over = np.stack([np.hypot(local[:, 0], local[:, 1]) - size[1], np.abs(local[:, 2]) - 0.5 * size[0]], axis=1)
+    inside = np.minimum(over.max(axis=1), 0.0)
+    return np.asarray(np.linalg.norm(np.maximum(over, 0.0), axis=1) + inside)
+
+
+def find(element: ET.Element, path: str) -> ET.Element:
+    """Return the element at a path below another one."""
+    found = element.find(path)
+    if found is None:
+        raise SystemExit(f"<{element.tag}> has no {path}.")
+    return found
+
+
+def read_origin(element: ET.Element) -> Floats:
+    """Return the <origin> of an element as a matrix."""
+    T, origin = np.eye(4), element.find("origin")
+    if origin is not None:
+        T[:3, 3] = [float(x) for x in origin.get("xyz", "0 0 0").split()]
+        for axis, angle in zip(
+            np.eye(3)[::-1], [float(x) for x in origin.get("rpy", "0 0 0").split()][::-1], strict=True
+        ):
+            T[:3, :3] = T[:3, :3] @ make_rotation([*(np.sin(angle / 2) * axis), np.cos(angle / 2)])
+    return T
+
+
+def make_configuration(model: poise.Model, angles: dict[str, float]) -> Floats:
+    """Return q of named angles; other joints stay at rest."""
+    q = np.array(model.rest)
+    for joint in model.joints:
+        if joint.nq == 1 and joint.name in angles:
+            q[joint.q] = angles[joint.name]
+    return q
+
+
+def name_angles(model: poise.Model, q: Floats, others: dict[str, float]) -> dict[str, float]:
+    """Return the named angles of q."""
+    return others | {joint.name: float(q[joint.q][0]) for joint in model.joints if joint.nq == 1}
+
+
+def measure_robot(folder: Path, robot: str, each: int, rows: int) -> None:
+    """Print the figures of one robot."""
+    urdf = folder / f"{robot}_spherized.urdf"
+    model, judge, tip = poise.load(str(urdf)), Judge(urdf), TIPS[robot]
+    limit = Clearance(world=[Box((9, 9, 9), (1, 1, 1))])
+    capsules = limit.capsules(model)
+    pairs = {frozenset((capsules[i].frame, capsules[j].frame)) for i, j in limit.index_pairs(model).tolist()}
+    solver = poise.Solver(model, Reach(tip, np.eye(4)), limits=[limit])
+    solver.solve()  # prepares the closed form
+    found = false = blocked = 0
+    changes, times, worlds = [], [], []
+    for problem in read_problems(folder / "problems.tar.bz2", each):
+        start, goal = (make_configuration(model, angles) for angles in (problem.start, problem.goal))
+        world, T = [make_region(*solid) for solid in problem.solids], model.fk(goal, tip)
+        begun = time.process_time()
+        here = solver.with_world(world)
+        changed = time.process_time()
+        answer = here.solve(start, {solver.row_names[0]: T})
+        times.append(time.process_time() - changed)
+        changes.append(changed - begun)
+        worlds.append(world)
+        clear = judge.measure(name_angles(model, answer.q, problem.start), pairs, problem) >= -TOUCH
+        close = np.allclose(judge.place(tip, name_angles(model, answer.q, problem.start)), T, atol=1e-3)
+        found += answer.reached
+        false += answer.reached and not (clear and close)
+        own = judge.measure(problem.goal, pairs, problem)
+        blocked += own < 0.0
+    ms, change = 1e3 * np.array(times), 1e3 * float(np.median(changes))
+    p99 = float(np.percentile(ms, 99))
+    counts = "".join(f"{number:>9}" for number in (len(ms), found, blocked, false))
+    spent = "".join(f"{number:>9.3f}" for number in (np.median(ms), p99, ms.max(), change))
+    print(f"{robot:8}{counts}{spent}{measure_rate(model, tip, worlds[::each], rows):>9,.0f}", flush=True)
+
+
+def measure_rate(model: poise.Model, tip: str, worlds: list[Any], rows: int) -> float:
+    """Return the rows per second of batches, each in the world of another scene: tool poses of clear configurations."""
+    took, rng, each = 0.0, np.random.default_rng(0), max(1, rows // len(worlds))
+    for world in worlds:
+        limit, q = Clearance(world=world), model.random(rng, 5000)
+        T = model.fk(q[limit.measure_gap(model, q) > 0.0], tip)
+        begun = time.perf_counter()
+        poise.solve_batch(model, Reach(tip, np.eye(4)), np.resize(T, (each, 4, 4)), limits=[limit])
+        took += time.perf_counter() - begun
+    return each * len(worlds) / took
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--vamp", type=Path, required=True, help="a checkout of github.com/KavrakiLab/vamp")
+    parser.add_argument("--robots", nargs="+", default=list(TIPS), choices=list(TIPS))
+    parser.add_argument("--each", type=int, default=100, help="problems of each scene")
+    parser.add_argument("--rows", type=int, default=20000, help="rows of the batches")
+    given = parser.parse_args()
+    print(f"{platform.machine()}; CPU milliseconds of one goal in a new world, and of the change of world")
+    head = ("goals", "found", "blocked", "false", "median", "p99", "worst", "change", "rows/s")
+    print(f"{'robot':8}" + "".join(f"{name:>9}" for name in head))
+    for robot in given.robots:
+        measure_robot(given.vamp / "resources" / robot, robot, given.each, given.rows)
+
+
+if __name__ == "__main__":
+    main()
