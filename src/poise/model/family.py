@@ -26,6 +26,7 @@ at most 2 a D + 2 d. The errors of the joints add up. Proofs treat them as an un
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -35,7 +36,7 @@ from numpy.typing import NDArray
 
 from poise.arrays import Floats
 from poise.errors import InvalidValue
-from poise.model.chain import Axis, Chain, find_chain, placement
+from poise.model.chain import Axis, Chain, cross, find_chain, measure_cross, placement
 from poise.model.tree import Tree
 from poise.native import core
 
@@ -141,7 +142,7 @@ def find_family(
 def are_two_links(chain: Chain) -> bool:
     """Return whether two axes are parallel hinges at a distance from each other."""
     one, two = chain.axes
-    parallel = float(np.linalg.norm(np.cross(one.h, two.h))) <= PARALLEL
+    parallel = measure_cross(one.h, two.h) <= PARALLEL
     return parallel and not one.slides and not two.slides and one.from_axis(two.p) > APART * span(chain.axes, two.p)
 
 
@@ -222,13 +223,13 @@ def read_first_three(
             yield Plan.MEET_LAST, (one, replace(two, p=meet), replace(three, p=meet)), meet
     if not (two.slides or three.slides) and two.from_axis(three.p) > near:
         h = find_shared_direction((two, three))
-        if (abs(one.h @ h) > SLANT) if one.slides else float(np.linalg.norm(np.cross(one.h, h))) > SLANT:
+        if (abs(one.h @ h) > SLANT) if one.slides else measure_cross(one.h, h) > SLANT:
             two, three = (replace(axis, h=h if axis.h @ h > 0 else -h) for axis in (two, three))
             yield Plan.PARALLEL_LAST, (one, replace(two, p=find_nearest_point(two, one)), three), none
     one, two, three = axes
     if not (one.slides or two.slides) and one.from_axis(two.p) > near:
         h = find_shared_direction((one, two))
-        if (abs(three.h @ h) > SLANT) if three.slides else float(np.linalg.norm(np.cross(three.h, h))) > SLANT:
+        if (abs(three.h @ h) > SLANT) if three.slides else measure_cross(three.h, h) > SLANT:
             one, two = (replace(axis, h=h if axis.h @ h > 0 else -h) for axis in (one, two))
             yield Plan.PARALLEL_FIRST, (one, two, three), none
 
@@ -238,12 +239,13 @@ def read_first_three(
 
 def slanted(one: Axis, other: Axis) -> bool:
     """Return whether two axes are not nearly parallel."""
-    return float(np.linalg.norm(np.cross(one.h, other.h))) > SLANT
+    return measure_cross(one.h, other.h) > SLANT
 
 
 def find_meeting_point(axes: Sequence[Axis]) -> Floats:
     """Return the point with the least sum of squared distances from axes that are not all parallel."""
-    across = [np.eye(3) - np.outer(axis.h, axis.h) for axis in axes]
+    unit = np.eye(3)
+    across = [unit - axis.h[:, None] * axis.h for axis in axes]
     pulled = sum(a @ axis.p for a, axis in zip(across, axes, strict=True))
     return np.asarray(np.linalg.solve(sum(across), pulled), dtype=np.float64)
 
@@ -262,7 +264,7 @@ def find_nearest_point(axis: Axis, other: Axis) -> Floats:
     """Return the point of an axis closest to another rotation axis, or its own point if they are parallel."""
     if other.slides or not slanted(axis, other):
         return axis.p
-    n = np.cross(other.h, np.cross(other.h, axis.h))
+    n = np.array(cross(other.h.tolist(), cross(other.h.tolist(), axis.h.tolist())))
     point: Floats = axis.p + axis.h * float(n @ (other.p - axis.p)) / float(n @ axis.h)
     return point
 
@@ -272,9 +274,9 @@ def span(axes: Sequence[Axis], end: Floats) -> float:
 
     An unbounded slide counts as zero: the target bounds it, and its distance is added to this length.
     """
-    points = [axis.p for axis in axes] + [end]
-    way = sum(float(np.linalg.norm(b - a)) for a, b in itertools.pairwise(points))
-    return way + sum(abs(axis.middle) + axis.half for axis in axes if axis.slides and np.isfinite(axis.half))
+    points = [*(axis.p.tolist() for axis in axes), end.tolist()]
+    way = sum(math.dist(a, b) for a, b in itertools.pairwise(points))
+    return way + sum(abs(axis.middle) + axis.half for axis in axes if axis.slides and math.isfinite(axis.half))
 
 
 def errors_of(six: Six, true: Sequence[Axis], chain: Chain) -> tuple[float, float]:
@@ -284,7 +286,7 @@ def errors_of(six: Six, true: Sequence[Axis], chain: Chain) -> tuple[float, floa
     beyond = chain.axes[-1:] if chain.axes[-1].joint != order[-1].joint else ()  # a free joint at the end
     metres = radians = 0.0
     for i, (ideal, axis) in enumerate(zip(order, real, strict=True)):
-        sine = float(np.linalg.norm(np.cross(ideal.h, axis.h)))
+        sine = measure_cross(ideal.h, axis.h)
         if axis.slides:
             metres += sine * (abs(axis.middle) + axis.half) if sine > 0.0 else 0.0
             continue

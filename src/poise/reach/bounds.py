@@ -252,10 +252,15 @@ class Drawing(NamedTuple):
         return back + [motion for i in down for motion in self.motions[i]]
 
 
+def recall_kernel_table(model: Model) -> dict[str, Any]:
+    """Return the kernel table of a body; cached with the model."""
+    return model.memo.get(TABLE, lambda: make_kernel_table(model.layout))
+
+
 @keep_with_model
 def draw(model: Model, freedom: Freedom) -> Drawing:
     """Return the frames and motions of a body; cached with the model."""
-    table = model.memo.get(TABLE, lambda: make_kernel_table(model.layout))
+    table = recall_kernel_table(model)
     places: list[Floats] = []
     motions: list[list[JointMotion]] = []
     scaled: list[bool] = []

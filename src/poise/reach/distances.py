@@ -16,20 +16,20 @@ by the triangle inequality. Three refinements make it tight:
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 
 from poise.arrays import Floats
+from poise.native import core
 
 __all__ = ["Interval", "JointMotion", "find_last_pivot", "fold"]
 
 
 TURN, SLIDE, BALL = range(3)
 MOST_CORNERS = 6  # consecutive slides for which every corner is evaluated
-ROUNDS = 30  # iterations of the search for the shortest path over the axes
 MOST_ELBOWS = 16  # most joints with a range for which the chain is folded about each
 
 
@@ -172,7 +172,7 @@ def place_nodes(motions: Sequence[JointMotion], end: Floats, start: Floats | Non
     held = [i for i, motion in enumerate(motions) if motion.kind != SLIDE]
     path = [*([] if start is None else [start]), *(motions[i].at for i in held), end]
     lines = [np.zeros(3), *(motions[i].axis * (motions[i].kind == TURN) for i in held), np.zeros(3)]
-    points = shorten_path(np.array(path), np.array(lines if start is not None else lines[1:]))
+    points = core.shorten_path(np.array(path), np.array(lines if start is not None else lines[1:]))
     nodes = [_Node(i, point) for i, point in zip(held, points if start is None else points[1:], strict=False)]
     nodes.append(_Node(len(motions), points[-1]))
     if start is not None:
@@ -207,46 +207,3 @@ def slide_node(node: _Node, towards: Floats, motions: Sequence[JointMotion]) -> 
     if motion.kind != TURN:
         return node
     return _Node(node.index, node.point + motion.axis * float((towards - node.point) @ motion.axis))
-
-
-def shorten_path(points: Floats, axes: Floats) -> Floats:
-    """Slide each point along its axis (zero: fixed) so that the path through all of them is short.
-
-    Lengths are convex in the slides; each round minimises the squared lengths, weighted by the inverse lengths of the
-    previous round (Weiszfeld 1937). Any result is a valid choice of pivots; this one is nearly optimal.
-    """
-    if not axes.any():
-        return points
-    size = float(np.abs(np.diff(points, axis=0)).max(initial=0.0)) or 1.0
-    moving, bends = (axes**2).sum(axis=1), (axes[:-1] * axes[1:]).sum(axis=1)
-    at = points
-    for floor in list_smoothing(size):
-        gaps = np.diff(at, axis=0)
-        pull = 1.0 / np.maximum(np.sqrt((gaps**2).sum(axis=1)), floor)
-        force = np.zeros(points.shape)
-        force[:-1] += pull[:, None] * gaps
-        force[1:] -= pull[:, None] * gaps
-        held = moving * (np.append(0.0, pull) + np.append(pull, 0.0)) + (1.0 - moving) + 1e-13 / size
-        slide = solve_tridiagonal(held.tolist(), (-pull * bends).tolist(), (axes * force).sum(axis=1).tolist())
-        at = at + slide[:, None] * axes
-        if float(np.abs(slide).max()) < 1e-14 * size:
-            break
-    return at
-
-
-def solve_tridiagonal(diagonal: list[float], beside: list[float], right: list[float]) -> Floats:
-    """Return x with A x = right for a symmetric positive definite tridiagonal A (Thomas algorithm)."""
-    for i, off in enumerate(beside):
-        share = off / diagonal[i]
-        diagonal[i + 1] -= share * off
-        right[i + 1] -= share * right[i]
-    x = right
-    x[-1] /= diagonal[-1]
-    for i in range(len(beside) - 1, -1, -1):
-        x[i] = (right[i] - beside[i] * x[i + 1]) / diagonal[i]
-    return np.array(x)
-
-
-def list_smoothing(size: float) -> Iterator[float]:
-    """Yield lengths below which a link counts as a point, from coarse to fine."""
-    return (size * max(1e-12, 0.1 * 0.4**k) for k in range(ROUNDS))

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["Solver"]
 
 Out = TypeVar("Out")
+PROVED_GOALS = 4  # with more goals, the bounds of all pairs take so long that they are postponed until a miss
 _ARRAY = np.ndarray
 _copy = core.copy_targets
 
@@ -75,6 +76,9 @@ class Solver:
     def __init__(self, model: Model, goals: Iterable[Goal] | Goal, **options: Unpack[SolveOptions]) -> None:
         self._read(model, goals, Options.read(options, "Solver"))
         self._native = self._prepare()
+        few = isinstance(self._native, core.Solver) and len(self.row_names) <= PROVED_GOALS
+        if few and goes_further(self._options):
+            self._native.complete_proofs(early=False)  # now, not in the first call that misses
 
     @property
     def options(self) -> Options:

@@ -2,8 +2,11 @@
 #define NO_IMPORT_ARRAY
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+
 #include "bind/bindings.h"
 #include "bind/limits.h"
+#include "kernels/algebra/pivots.h"
 #include "kernels/methods/two_bone.h"
 #include "run/ops.h"
 
@@ -31,6 +34,18 @@ NumpyArray segment_distances(nb::handle a0, nb::handle a1, nb::handle b0, nb::ha
                         ends[3].data<double>() + 3 * i, at);
     out.data<double>()[i] = at.distance;
   }
+  return out.release();
+}
+
+// points (n, 3) slid along their axes (n, 3), so that the path through them is short
+NumpyArray shorten(nb::handle points, nb::handle axes) {
+  const Array from = as_points(points, "points"), along = as_points(axes, "axes");
+  const npy_intp n = from.dim(0), shape[2] = {n, 3};
+  if (along.dim(0) != n) refuse("ShapeMismatch", "points and axes must be as many.");
+  Array out(PyArray_SimpleNew(2, shape, NPY_DOUBLE));
+  std::copy_n(from.data<double>(), 3 * n, out.data<double>());
+  std::vector<double> work(static_cast<std::size_t>(4 * n));
+  shorten_path(static_cast<int>(n), along.data<double>(), out.data<double>(), work.data());
   return out.release();
 }
 
@@ -98,6 +113,8 @@ std::vector<int> limb_velocities(const Body& body, int frame, nb::handle q, nb::
 void bind_geometry(nb::module_& m) {
   m.def("segment_distances", segment_distances, nb::arg("a0"), nb::arg("a1"), nb::arg("b0"), nb::arg("b1"),
         "Return the least distances between segments a0 a1 and b0 b1, (n, 3) each, points included [m].");
+  m.def("shorten_path", shorten, nb::arg("points"), nb::arg("axes"),
+        "Return points (n, 3), each slid along its axis (zero: fixed) so that the path through all of them is short.");
   m.def("least_gaps", least_gaps, nb::arg("body"), nb::arg("table"), nb::arg("q"),
         "Return the least gap of configurations (b, n_q) by the arrays of a clearance, (b,) [m].");
   m.def("limb_velocities", limb_velocities, nb::arg("body"), nb::arg("frame"), nb::arg("q"), nb::arg("moves"),
