@@ -187,7 +187,7 @@ def prepare_relaxed(solution: Solution, relaxation: Relaxation, goals: Mapping[s
             continue
         for limit in relaxation.ranges:
             problem[limit.side][limit.velocity] = -np.inf if limit.side == "lower" else np.inf
-        problem["reachable"], problem["prove"] = [], None
+        problem["reachable"], problem["prove"], problem["branches"] = [], None, None
     return core.Solver(solution.model.native_body, table)
 
 

@@ -15,12 +15,20 @@ from poise.model.chain import Axis
 from poise.model.family import Family, find_family, span
 from poise.model.memo import keep_with_model
 from poise.native import core
-from poise.reach.bounds import Freedom, fixes_the_frame, narrow_freedom
+from poise.reach.bounds import Freedom, fixes_the_frame, narrow_freedom, recall_kernel_table
 
 if TYPE_CHECKING:
     from poise.model import Model
 
-__all__ = ["ClosedGoal", "family_table", "find_closed_form", "make_closed_tables", "place_values", "read_values"]
+__all__ = [
+    "ClosedGoal",
+    "family_table",
+    "find_closed_form",
+    "make_branch_table",
+    "make_closed_tables",
+    "place_values",
+    "read_values",
+]
 
 HALF = 0.5 + 1e-9  # of a turn: of two equally near angles the lower one is chosen, regardless of rounding
 TURN = 2.0 * np.pi
@@ -93,11 +101,12 @@ def make_closed_form(model: Model, frame: str, point: tuple[float, ...], freedom
     """Compute the value of `find_closed_form`."""
     moves = np.frombuffer(freedom.moves, dtype=bool)
     q = np.asarray(model.rest) if freedom.q is None else np.frombuffer(freedom.q)
-    family = find_family(model, frame, moves, q, limited=freedom.limited)
+    table = recall_kernel_table(model)
+    family = find_family(model, frame, moves, q, limited=freedom.limited, table=table)
     if not family or family.near or family.chain is None or family.six is None or not np.isfinite(family.point_error):
         return family
-    table = family_table(family, np.array(point))
-    return ClosedGoal(family, table, core.ClosedForm(table), family.chain.axes, read_axes(model, family.chain.axes))
+    numbers, axes = family_table(family, np.array(point)), family.chain.axes
+    return ClosedGoal(family, numbers, core.ClosedForm(numbers), axes, read_axes(model, axes))
 
 
 def read_axes(model: Model, axes: Sequence[Axis]) -> core.ChainReading:
@@ -120,16 +129,34 @@ def make_closed_tables(
     freedom = Freedom(np.asarray(moves, dtype=bool).tobytes(), limited)
     found = ((g, find_closed_form(model, goal, freedom)) for g, goal in enumerate(goals))
     return [
-        {
-            **closed.table,
-            "goal": g,
-            "q": [axis.q for axis in closed.axes],
-            "gain": [axis.gain for axis in closed.axes],
-            "bias": [axis.bias for axis in closed.axes],
-        }
+        {**closed.table, "goal": g, **list_readings(closed.axes)}
         for g, closed in found
         if isinstance(closed, ClosedGoal) and closed.family.chain is not None and not closed.family.chain.still
     ]
+
+
+def make_branch_table(
+    model: Model, goals: Sequence[GoalRows], moves: NDArray[np.bool_], limited: bool
+) -> dict[str, Any] | None:
+    """Return the closed form whose nearest branch begins a solve: one transform goal of six joints; otherwise None.
+
+    A chain that is only nearly in a family has guesses of its branches, and `exact` is false.
+    """
+    if len(goals) != 1:
+        return None
+    closed = find_closed_form(model, goals[0], Freedom(np.asarray(moves, dtype=bool).tobytes(), limited))
+    family = closed.family if isinstance(closed, ClosedGoal) else closed
+    if family is None or family.six is None or family.chain is None or family.place or family.chain.still:
+        return None
+    exact = isinstance(closed, ClosedGoal)
+    table = closed.table if isinstance(closed, ClosedGoal) else family_table(family, goals[0].point)
+    errors = {} if exact else {"point_error": 0.0, "turn_error": 0.0}
+    return {**table, **errors, "goal": 0, "exact": exact, **list_readings(family.chain.axes)}
+
+
+def list_readings(axes: Sequence[Axis]) -> dict[str, list[Any]]:
+    """Return the indices in q, gains and biases of axes."""
+    return {"q": [axis.q for axis in axes], "gain": [axis.gain for axis in axes], "bias": [axis.bias for axis in axes]}
 
 
 def family_table(family: Family, point: Floats) -> dict[str, Any]:

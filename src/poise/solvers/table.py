@@ -16,7 +16,7 @@ from poise.model import Frame, Model
 from poise.model.joints.joint import get_name
 from poise.model.memo import keep_with_model
 from poise.reach.bounds import find_other_ranges, find_reachable_ranges
-from poise.reach.closed_forms import make_closed_tables
+from poise.reach.closed_forms import make_branch_table, make_closed_tables
 from poise.reach.distinct import find_periods
 from poise.solvers.capability import check_serves
 from poise.solvers.limit_tables import LimitTables, gather_limits, make_loop_goal
@@ -140,11 +140,20 @@ def make_problem_table(
             shift_goals(len(tables.loops), find_other_ranges(*shape)),
             shift_forms(len(tables.loops), *shape),
         ),
+        "branches": make_branch_table(*shape) if begins_at_branch(options, tables) else None,
         "settings": list_settings(model, options, find_lightest(asked)),
         "strict": 0,
         "first": None,
         **tables.make_native(model),
     }
+
+
+def begins_at_branch(options: Options, tables: LimitTables) -> bool:
+    """Return whether only the answer of a solve counts, not its way there, so that it may begin at a branch."""
+    if options.mode == "continuous" or options.step_limit is not None or tables.loops:
+        return False
+    restarts = options.method.restarts if options.restarts == "auto" else int(options.restarts)
+    return restarts > 0 and options.method.name == "lm" and options.limit_handling in ("active", "off")
 
 
 def shift_forms(loops: int, *shape: Any) -> list[dict[str, Any]]:

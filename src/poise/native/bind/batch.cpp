@@ -165,7 +165,7 @@ AnyTuple list_branches(const PreparedSolver& solver, int values) {
     poses.resize(most_listed(form));
     ListedRow row{poses.data(), 0, static_cast<int>(poses.size())};
     const int count = ask_poses(form, targets, start, values, 0, asks.data());
-    list_ops().list(own, joints, asks.data(), count, &row);
+    list_ops().list(form.spec, joints, asks.data(), count, &row);
     order.resize(static_cast<std::size_t>(row.count));
     arrange_poses(row, order.data());
   }

@@ -9,6 +9,7 @@
 
 #include "bind/bindings.h"
 #include "bind/listing.h"
+#include "run/listed.h"
 
 namespace poise {
 namespace {
@@ -127,7 +128,9 @@ FamilySpec<double> read_family(const nb::dict& table) {
   return spec;
 }
 
-void take_closed(SolverData& to, const nb::dict& form) {
+namespace {
+
+ClosedForm<double> read_closed(const nb::dict& form) {
   ClosedForm<double> closed{};
   closed.goal = nb::cast<int>(form["goal"]);
   closed.spec = read_family(form);
@@ -140,7 +143,25 @@ void take_closed(SolverData& to, const nb::dict& form) {
     closed.gain[k] = gain[k];
     closed.bias[k] = bias[k];
   }
-  to.closed.push_back(closed);
+  return closed;
+}
+
+}  // namespace
+
+void take_closed(SolverData& to, const nb::dict& form) { to.closed.push_back(read_closed(form)); }
+
+void take_branches(SolverData& to, const nb::object& form) {
+  if (form.is_none()) return;
+  const auto table = nb::cast<nb::dict>(form);
+  const ClosedForm<double> closed = read_closed(table);
+  BranchStart start{closed, measure_joints(to, closed), nb::cast<bool>(table["exact"])};
+  for (const Freedom<double>& f : to.freedoms) {
+    for (int k = 0; k < closed.joints; ++k) {
+      if (closed.q_index[k] == f.q_index) start.joints.unit[k] /= square_root(f.weight);
+    }
+  }
+  to.branches = std::make_shared<const BranchStart>(start);
+  reserve_list(closed, static_cast<std::size_t>(to.n_q), to.listed);
 }
 
 void bind_family(nb::module_& m) {

@@ -293,8 +293,8 @@ void take_bounds(SolverData& to, const nb::list& bounds) {
 }
 
 // Bounds that take milliseconds are computed once, after a search has missed.
-void take_proofs(PreparedSolver& solver) {
-  if (solver.prove.is_none()) return;
+void take_proofs(PreparedSolver& solver, const nb::object& prove) {
+  if ((solver.prove = prove).is_none()) return;
   PreparedSolver* own = &solver;
   solver.data.more_proofs = [own] {
     nb::gil_scoped_acquire hold;
@@ -332,8 +332,8 @@ void fill_solver(PreparedSolver& solver, const Body& body, const nb::dict& table
   take_posture(to, table, column);
   take_bounds(to, nb::cast<nb::list>(table["reachable"]));
   to.early_bounds = to.bounds_used = to.reachable.size();
-  solver.prove = table["prove"];
-  take_proofs(solver);
+  take_proofs(solver, table["prove"]);
+  take_branches(to, table["branches"]);
   to.strict = nb::cast<int>(table["strict"]) != 0;
   take_method_memory(to);
   take_custom(solver);

@@ -1,21 +1,27 @@
-// listed_poses.h: poses that a closed form lists, and the memory of a list.
+// listed_poses.h: poses that a closed form lists, the memory of a list, and the form whose branches begin a solve.
 #pragma once
+#include <cmath>
 #include <vector>
+
+#include "kernels/closed/form.h"
 
 namespace poise {
 
-// One pose: the values of the chain's joints, inside their ranges, and the largest motion of a joint from the start.
+// One pose: the values of the chain's joints, inside their ranges, the largest motion of a joint from the start, and
+// the largest uncertainty of a joint.
 struct ListedPose {
-  double far;
+  double far, slack;
   int branch;
   double values[7];
 };
 
-// A query: the branches of a target at a value of the free joint, for a row; `start` has the joints of the chain.
+// A query: the branches of a target within tolerances at a value of the free joint, for a row; `start` has the joints
+// of the chain.
 struct ListAsk {
   const double *target, *start;
   double value;
   int row;
+  double metres = 0.0, radians = 0.0;
 };
 
 // the index of a pose in a list, and its sort key
@@ -25,12 +31,31 @@ struct ListedPlace {
   bool nearest;
 };
 
-// The memory of one list; it grows when the first one is made.
+// The memory of one list; it is reserved with the solver, or grows when the first one is made.
 struct ListMemory {
   std::vector<ListAsk> asks;
   std::vector<ListedPose> poses;
   std::vector<ListedPlace> order;
   std::vector<double> q;
+};
+
+// The joints of the chain in a pose: their indices in q, their units, and their ranges.
+struct ListedJoints {
+  int count = 0, q_index[7];
+  double gain[7], bias[7];  // of the chain's value: gain q + bias
+  double unit[7];           // 1 for radians, or L in metres
+  double lower[7], upper[7];
+  double period[7];            // of a whole turn; 0 for slides
+  double long_way = HUGE_VAL;  // of two poses whole turns apart, one is at least as far from the start
+};
+
+// The closed form of the only goal of a problem with six joints, whose nearest branch begins a solve. `exact`: its
+// branches are all poses; otherwise the chain is only nearly of the family, and they are guesses. A unit is divided by
+// the root of the joint's stiffness: stiffer joints move less.
+struct BranchStart {
+  ClosedForm<double> form;
+  ListedJoints joints;
+  bool exact;
 };
 
 }  // namespace poise

@@ -2,6 +2,7 @@
 #pragma once
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "kernels/closed/form.h"
@@ -160,7 +161,8 @@ struct SolverData {
   std::size_t early_bounds = 0;            // number of bounds in `reachable` that are known before a search misses
   std::size_t bounds_used = 0;             // number of active ones: a reused solver gives the same result as a new one
   std::vector<ClosedForm<double>> closed;  // computed together with them
-  int tries = 20;                          // largest number of searches for the best pose if no pose reaches
+  std::shared_ptr<const BranchStart> branches;  // null if a solve begins at its start
+  int tries = 20;                               // largest number of searches for the best pose if no pose reaches
 
   // the current call
   std::vector<double> start, targets, memory;
@@ -218,6 +220,7 @@ struct SolverOps {
   // parts of a solve, for callers that run the searches themselves
   void (*begin)(SolverData&);                                   // prepares a solve after start and targets are set
   void (*seed)(const SolverData&, unsigned search, double* q);  // computes the start of search 1, 2, ...
+  bool (*place_nearest)(const SolverData&, double* q);          // moves a start to the nearest branch, if any
   void (*polish)(SolverData&);                                  // refines best_q to the minimum
   bool (*keeps_limits)(SolverData&, const double* q);           // whether a pose keeps the limits
 

@@ -3,8 +3,8 @@
 // Only the answer must keep the limits, not the poses of a search. Candidates are poses that reach the goals of the
 // first level: the end of a search without the limits, the poses that a closed form lists, then the ends of searches
 // from seeds. The strict solve begins at the first candidate that keeps the limits, nearest to the start first; with a
-// posture, at the listed one that the posture prefers. With a step limit the path from the start counts as well, so no
-// candidate is sought.
+// posture, at the listed one that the posture prefers, also if there are no limits. With a step limit the path from the
+// start counts as well, so no candidate is sought.
 #pragma once
 #include "run/listed.h"
 #include "run/search.h"
@@ -14,7 +14,8 @@ namespace POISE_LEVEL {
 namespace {
 
 bool may_find(const SolverData& solver) {
-  return solver.first && !solver.limits.empty() && solver.mode != Mode::CONTINUOUS && solver.searches > 1 &&
+  const bool chosen = !solver.posture_gain.empty() && solver.first && solver.first->branches;  // by the posture
+  return solver.first && (chosen || !solver.limits.empty()) && solver.mode != Mode::CONTINUOUS && solver.searches > 1 &&
          solver.n_v > 0 && !(solver.settings.reach < 1.0) && !solver.proved_unreachable;
 }
 
@@ -58,21 +59,17 @@ bool search_freely(SolverData& free, int search, Clock::time_point begun) {
 }
 
 // Lists the poses of the only goal, in the order in which they are tried; returns their number.
-int list_candidates(SolverData& solver, const SolverData& free, int values) {
+int list_candidates(SolverData& solver, const SolverData& free, const ClosedForm<double>& form, int values) {
   ListMemory& memory = solver.listed;
-  const ClosedForm<double>& form = free.closed[0];
   const ListedJoints joints = measure_joints(free, form);
-  memory.asks.resize(most_asked(form));
-  memory.poses.resize(most_listed(form));
-  memory.order.resize(memory.poses.size());
-  memory.q.resize(solver.start.size());
+  reserve_list(form, solver.start.size(), memory);
   const bool posed = !solver.posture_gain.empty();
   double near[7];  // for an angle, the equivalent value nearest to this
   read_joints(joints, posed ? solver.posture_wanted.data() : solver.start.data(), near);
   ListedRow row{memory.poses.data(), 0, static_cast<int>(memory.poses.size())};
   const double* target = free.targets.data() + free.goals[0].target;
   const int count = ask_poses(form, target, near, values, 0, memory.asks.data());
-  list_ops().list(free, joints, memory.asks.data(), count, &row);
+  list_ops().list(form.spec, joints, memory.asks.data(), count, &row);
   for (int i = 0; i < row.count; ++i) {
     const ListedPose& pose = memory.poses[static_cast<std::size_t>(i)];
     S key = pose.far;
@@ -89,9 +86,10 @@ int list_candidates(SolverData& solver, const SolverData& free, int values) {
 }
 
 // Makes the first listed pose that keeps the limits the start; true if there is one.
-bool start_at_listed(SolverData& solver, const SolverData& free, int values, Clock::time_point begun) {
-  const int count = list_candidates(solver, free, values);
-  const ListedJoints joints = measure_joints(free, free.closed[0]);
+bool start_at_listed(SolverData& solver, const SolverData& free, const ClosedForm<double>& form, int values,
+                     Clock::time_point begun) {
+  const int count = list_candidates(solver, free, form, values);
+  const ListedJoints joints = measure_joints(free, form);
   double* q = solver.listed.q.data();
   int colliding = 0;
   for (int i = 0; i < count && !late(solver, begun); ++i) {
@@ -116,15 +114,16 @@ bool start_at_end(SolverData& solver, const SolverData& free) {
 }
 
 bool find_candidate(SolverData& solver, SolverData& free, Clock::time_point begun) {
+  if (solver.limits.empty()) return start_at_listed(solver, free, free.branches->form, 0, begun);
   const bool reached = search_freely(free, 0, begun), posed = !solver.posture_gain.empty();
   if (!posed && start_at_end(solver, free)) return true;
   find_more_proofs(free);
   if (!reached && decide_at_once(free, free.targets.data())) return false;
   if (lists_serve(free)) {
     const ClosedForm<double>& form = free.closed[0];
-    if (start_at_listed(solver, free, values_for(form, 1), begun)) return true;
+    if (start_at_listed(solver, free, form, values_for(form, 1), begun)) return true;
     if (form.spec.free_joint == FREE_NONE) return posed && start_at_end(solver, free);  // all branches were tried
-    if (start_at_listed(solver, free, finer_values, begun)) return true;
+    if (start_at_listed(solver, free, form, finer_values, begun)) return true;
   }
   if (posed && start_at_end(solver, free)) return true;
   for (int search = 1; search < tuning.free_searches && !late(solver, begun); ++search) {

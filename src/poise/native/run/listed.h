@@ -15,6 +15,8 @@ constexpr double whole_turn = 2.0 * one_pi;
 constexpr double half_turn =
     0.5 + 1e-9;  // of a turn: of two equally near angles the lower one is chosen, regardless of rounding
 
+constexpr double open_branch = 0.5;  // rad, m: a branch with a larger uncertainty stands for a curve of poses
+
 // the smallest integer that is not less
 POISE_FN double whole_above(double x) { return std::ceil(x); }
 template <class S> POISE_FN S whole_above(S x) {
@@ -35,16 +37,6 @@ template <class S> POISE_FN S bring_near(const FamilyAxis<S>& axis, S v, S near)
   const S up = close + turn * whole_above((low - close) * part - little);
   return select(under & ((up <= high + S(1e-9)) | (low - close >= up - high)), up, close);
 }
-
-// The joints of the chain in a pose: their indices in q, their units, and their ranges.
-struct ListedJoints {
-  int count = 0, q_index[7];
-  double gain[7], bias[7];  // of the chain's value: gain q + bias
-  double unit[7];           // 1 for radians, or L in metres
-  double lower[7], upper[7];
-  double period[7];            // of a whole turn; 0 for slides
-  double long_way = HUGE_VAL;  // of two poses whole turns apart, one is at least as far from the start
-};
 
 inline ListedJoints measure_joints(const SolverData& solver, const ClosedForm<double>& form) {
   ListedJoints out;
@@ -68,6 +60,32 @@ inline ListedJoints measure_joints(const SolverData& solver, const ClosedForm<do
   return out;
 }
 
+// the value of a chain's joint in the pose: shifted by whole turns towards the start, and exactly inside the ranges
+template <class S>
+POISE_FN S place_joint(const ListedJoints& joints, const FamilySpec<S>& spec, int k, S value, S start) {
+  const FamilyAxis<S>& axis = axis_of(spec, k);
+  const bool plain = joints.gain[k] == 1.0 && joints.bias[k] == 0.0;
+  const S gain = S(joints.gain[k]), bias = S(joints.bias[k]);
+  S out = bring_near(axis, value, plain ? start : gain * start + bias);
+  out = minimum(maximum(out, axis.middle - axis.half), axis.middle + axis.half);
+  if (!plain) out = (out - bias) / gain;
+  return minimum(maximum(out, S(joints.lower[k])), S(joints.upper[k]));
+}
+
+// The joints of a leaf as a pose near the start; its largest motion from there, and its largest uncertainty.
+template <class S> POISE_FN void place_leaf(const ListedJoints& joints, const FamilySpec<S>& spec,
+                                            const FamilyLeaf<S>& leaf, S value, const S* start, S* values, S& far,
+                                            S& slack) {
+  far = slack = S(0.0);
+  joints_of(spec, leaf, value, values);
+  for (int j = 0; j < 6; ++j) slack = maximum(slack, leaf.turn[j].slack);
+  for (int k = 0; k < joints.count; ++k) {
+    values[k] = place_joint(joints, spec, k, values[k], start[k]);
+    const S way = absolute(values[k] - start[k]);
+    far = maximum(far, joints.unit[k] == 1.0 ? way : way / S(joints.unit[k]));
+  }
+}
+
 // The number of values of a free joint to try for a number of answers, in addition to the start's own.
 inline int values_for(const ClosedForm<double>& form, int solutions) {
   if (form.spec.free_joint == FREE_NONE) return 0;
@@ -82,6 +100,14 @@ inline std::size_t most_asked(const ClosedForm<double>& form) {
 
 // the largest number of listed poses
 inline std::size_t most_listed(const ClosedForm<double>& form) { return 8 * most_asked(form); }
+
+// Makes room for every list of a form; once for each solver.
+inline void reserve_list(const ClosedForm<double>& form, std::size_t n_q, ListMemory& memory) {
+  memory.asks.resize(most_asked(form));
+  memory.poses.resize(most_listed(form));
+  memory.order.resize(memory.poses.size());
+  memory.q.resize(n_q);
+}
 
 // Whether the branches are all answers of the goals: there is one goal, and it has a closed form.
 inline bool lists_serve(const SolverData& solver) {
@@ -106,10 +132,11 @@ struct ListedRow {
 struct ListOps {
   int lanes;  // queries answered in parallel
   // appends every branch of the queries to their rows of `out`
-  void (*list)(const SolverData& solver, const ListedJoints& joints, const ListAsk* asks, int count, ListedRow* out);
-  // errors (2 per pose) of consecutive poses of the only goal
-  void (*judge)(const SolverData& solver, const double* target, const double* poses, int count, Scratch& scratch,
-                double* errors);
+  void (*list)(const FamilySpec<double>& spec, const ListedJoints& joints, const ListAsk* asks, int count,
+               ListedRow* out);
+  // errors (2 per pose) of consecutive poses of the only goal; its target is `stride` numbers farther for each of them
+  void (*judge)(const SolverData& solver, const double* target, int stride, const double* poses, int count,
+                Scratch& scratch, double* errors);
 };
 const ListOps& list_ops();  // the best level that this machine supports
 

@@ -1,4 +1,5 @@
 // solve.cpp: from a start to the best pose: searches, restarts, polish. Compiled once per instruction level.
+#include "run/branches.h"
 #include "run/find.h"
 #include "run/ops.h"
 
@@ -80,10 +81,8 @@ void search_region(SolverData& solver, Clock::time_point begun) {
   search_once(solver, true, begun);
 }
 
-void solve_plainly(SolverData& solver) {
-  begin_watch(solver);
-  const Clock::time_point begun = solver.watch.begun;
-  begin(solver);
+// Searches from the start, then from other poses, until one reaches.
+void search_all(SolverData& solver, Clock::time_point begun) {
   const bool tethered = solver.mode == Mode::CONTINUOUS;
   const int searches = tethered || solver.n_v == 0 ? 1 : solver.searches;
   Tries tries;
@@ -109,6 +108,14 @@ void solve_plainly(SolverData& solver) {
     polish_within(solver, begun);
     solver.out_of_time = late(solver, begun) && solver.outcome != Outcome::REACHED;
   }
+}
+
+void solve_plainly(SolverData& solver) {
+  begin_watch(solver);
+  const Clock::time_point begun = solver.watch.begun;
+  begin(solver);
+  const bool listed = solver.branches && solver.mode != Mode::CONTINUOUS && !solver.proved_unreachable;
+  if (!listed || !search_branches(solver, begun)) search_all(solver, begun);
   doubt_stalled(solver);
   doubt_reached(solver);
   solver.seconds = seconds_since(begun);
@@ -147,7 +154,8 @@ void least_gaps(const BodyView<double>& body, const LimitList<double>& limits, c
 }  // namespace
 
 extern const SolverOps solver_table;
-const SolverOps solver_table = {solve, restart, advance, begin, seed_start, polish_best, keeps_all, least_gaps};
+const SolverOps solver_table = {solve,         restart,     advance,   begin,     seed_start,
+                                place_nearest, polish_best, keeps_all, least_gaps};
 
 }  // namespace POISE_LEVEL
 }  // namespace poise

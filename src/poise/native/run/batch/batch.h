@@ -91,6 +91,7 @@ struct SearchEnd {
 // Rows whose closed form is evaluated together, in the lanes of a pack. Rows without a listed answer remain.
 struct ListBlock {
   bool serve = false;
+  const ClosedForm<double>* form = nullptr;
   std::size_t rows = 0;  // of a block, at most
   std::vector<std::size_t> numbers, left;
   std::size_t next_left = 0;
@@ -116,7 +117,7 @@ struct Worker {
   std::unique_ptr<SolverData> first;  // of a strict problem
   std::vector<Slot> slots;
   std::vector<double> memory, end_q, end_errors;
-  ListBlock lists;  // if several answers are requested and there is a closed form
+  ListBlock lists;  // if there is a closed form, and several answers are requested or its branches are all of them
   Scratch scratch;
 
   Worker(BatchJob& shared, int lanes);

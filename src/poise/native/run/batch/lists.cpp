@@ -18,50 +18,36 @@ struct Abreast {
 
 Abreast gather(int joints, const ListAsk* asks, int count) {
   Abreast out;
-  out.target.metres = out.target.radians = S(0.0);
   for (int lane = 0; lane < lanes; ++lane) {
     const ListAsk& ask = asks[lane < count ? lane : count - 1];
     for (int k = 0; k < 9; ++k) set_lane(out.target.R[k], lane, ask.target[k]);
     for (int k = 0; k < 3; ++k) set_lane(out.target.p[k], lane, ask.target[9 + k]);
     for (int k = 0; k < joints; ++k) set_lane(out.start[k], lane, ask.start[k]);
     set_lane(out.value, lane, ask.value);
+    set_lane(out.target.metres, lane, ask.metres);
+    set_lane(out.target.radians, lane, ask.radians);
   }
   return out;
-}
-
-// the value of a chain's joint in the pose: shifted by whole turns towards the start, and exactly inside the ranges
-POISE_FN S place_joint(const ListedJoints& joints, const FamilySpec<S>& spec, int k, S value, S start) {
-  const FamilyAxis<S>& axis = axis_of(spec, k);
-  const bool plain = joints.gain[k] == 1.0 && joints.bias[k] == 0.0;
-  const S gain = S(joints.gain[k]), bias = S(joints.bias[k]);
-  S out = bring_near(axis, value, plain ? start : gain * start + bias);
-  out = minimum(maximum(out, axis.middle - axis.half), axis.middle + axis.half);
-  if (!plain) out = (out - bias) / gain;
-  return minimum(maximum(out, S(joints.lower[k])), S(joints.upper[k]));
 }
 
 // the lanes of a leaf that are not excluded, as poses near their starts
 void append(const ListedJoints& joints, const FamilySpec<S>& spec, const Abreast& at, const FamilyLeaf<S>& leaf,
             const ListAsk* asks, int count, ListedRow* out) {
-  S values[7], far = S(0.0);
-  joints_of(spec, leaf, at.value, values);
-  for (int k = 0; k < joints.count; ++k) {
-    values[k] = place_joint(joints, spec, k, values[k], at.start[k]);
-    const S way = absolute(values[k] - at.start[k]);
-    far = maximum(far, joints.unit[k] == 1.0 ? way : way / S(joints.unit[k]));
-  }
+  S values[7], far, slack;
+  place_leaf(joints, spec, leaf, at.value, at.start, values, far, slack);
   for (int lane = 0; lane < count; ++lane) {
     ListedRow& row = out[asks[lane].row];
     if (leaf.span.closed.lane(lane) || row.count == row.room) continue;
     ListedPose& pose = row.poses[row.count++];
     pose.far = lane_of(far, lane);
+    pose.slack = lane_of(slack, lane);
     pose.branch = leaf.branch;
     for (int k = 0; k < joints.count; ++k) pose.values[k] = lane_of(values[k], lane);
   }
 }
 
-void list(const SolverData& solver, const ListedJoints& joints, const ListAsk* asks, int count, ListedRow* out) {
-  const FamilySpec<S> spec = spread_spec<S>(solver.closed[0].spec);
+void list(const FamilySpec<double>& form, const ListedJoints& joints, const ListAsk* asks, int count, ListedRow* out) {
+  const FamilySpec<S> spec = spread_spec<S>(form);
   for (int first = 0; first < count; first += lanes) {
     const ListAsk* own = asks + first;
     const int some = count - first < lanes ? count - first : lanes;
@@ -75,16 +61,16 @@ void list(const SolverData& solver, const ListedJoints& joints, const ListAsk* a
   }
 }
 
-template <class P> void judge_with(const P& problem, int n_q, const double* target, const double* poses, int count,
-                                   Scratch& scratch, double* errors) {
+template <class P> void judge_with(const P& problem, int n_q, const double* target, int stride, const double* poses,
+                                   int count, Scratch& scratch, double* errors) {
   const int bodies = problem.body.count();
   S* q = static_cast<S*>(scratch.reserve(sizeof(S) * static_cast<std::size_t>(n_q + 12 * bodies + 12 + 8)));
   S *placements = q + n_q, *asked = placements + 12 * bodies, *rows = asked + 12, *off = rows + 6;
-  for (int k = 0; k < 12; ++k) asked[k] = S(target[k]);
   for (int first = 0; first < count; first += lanes) {
     for (int lane = 0; lane < lanes; ++lane) {
-      const double* pose = poses + n_q * (first + lane < count ? first + lane : count - 1);
-      for (int k = 0; k < n_q; ++k) set_lane(q[k], lane, pose[k]);
+      const int i = first + lane < count ? first + lane : count - 1;
+      for (int k = 0; k < n_q; ++k) set_lane(q[k], lane, poses[n_q * i + k]);
+      for (int k = 0; k < 12; ++k) set_lane(asked[k], lane, target[stride * i + k]);
     }
     evaluate(problem, q, asked, placements, rows, off);
     for (int lane = 0; lane < lanes && first + lane < count; ++lane) {
@@ -93,7 +79,7 @@ template <class P> void judge_with(const P& problem, int n_q, const double* targ
   }
 }
 
-void judge(const SolverData& solver, const double* target, const double* poses, int count, Scratch& scratch,
+void judge(const SolverData& solver, const double* target, int stride, const double* poses, int count, Scratch& scratch,
            double* errors) {
   const auto whole = solver.problem();
   GoalSpec<double> goal = solver.goals[0];
@@ -105,11 +91,11 @@ void judge(const SolverData& solver, const double* target, const double* poses, 
       whole.n_v,         whole.n_rows,
       whole.scale};
   if (is_chain<7>(problem)) {
-    judge_with(as_chain<7>(problem), solver.n_q, target, poses, count, scratch, errors);
+    judge_with(as_chain<7>(problem), solver.n_q, target, stride, poses, count, scratch, errors);
   } else if (is_chain<6>(problem)) {
-    judge_with(as_chain<6>(problem), solver.n_q, target, poses, count, scratch, errors);
+    judge_with(as_chain<6>(problem), solver.n_q, target, stride, poses, count, scratch, errors);
   } else {
-    judge_with(problem, solver.n_q, target, poses, count, scratch, errors);
+    judge_with(problem, solver.n_q, target, stride, poses, count, scratch, errors);
   }
 }
 

@@ -122,7 +122,8 @@ void round_answer(SolverData& own) {
   if (own.outcome == Outcome::REACHED && !good) own.outcome = Outcome::STALLED;
 }
 
-// writes the answer of the worker's solver
+}  // namespace
+
 void write_own(Worker& worker, std::size_t row) {
   SolverData& own = worker.own;
   if (worker.job.q32) round_answer(own);
@@ -131,6 +132,8 @@ void write_own(Worker& worker, std::size_t row) {
   write_nothing(worker.job, row * k + 1, k - 1, ROW_STALLED);
   write_counts(worker.job, row, own.total_steps, own.total_searches);
 }
+
+namespace {
 
 // ---------------------------------------------------------------------------------------------- the end of a row
 
@@ -204,7 +207,9 @@ Worker::Worker(BatchJob& shared, int lanes) : job(shared), own(*shared.solver) {
   memory.assign(each * slots.size(), 0.0);
   end_q.assign(n_q, 0.0);
   end_errors.assign(n_e, 0.0);
-  if (job.solutions > 1 && lists_serve(own) && own.posture_gain.empty()) allot_lists(*this);
+  const bool lists =
+      job.solutions > 1 ? lists_serve(own) && own.posture_gain.empty() : own.branches && own.branches->exact;
+  if (lists) allot_lists(*this);
   double* next = memory.data();
   const auto take = [&next](std::size_t size) {
     double* at = next;
@@ -273,6 +278,11 @@ bool is_called_off(Worker& worker) {
   return worker.job.stop.load(std::memory_order_relaxed);
 }
 
+// Whether the first search of a row begins at a branch of the family that its chain is nearly in.
+static bool begins_at_guess(const Worker& worker) {
+  return worker.job.solutions == 1 && worker.own.branches && !worker.own.branches->exact;
+}
+
 bool take_row(Worker& worker, Slot& slot) {
   SolverData& own = worker.own;
   // ends: every round takes a row
@@ -290,6 +300,9 @@ bool take_row(Worker& worker, Slot& slot) {
     slot.searches = slot.steps = slot.found = 0;
     for (std::size_t k = 0; k < own.targets.size(); ++k) slot.targets[k] = own.targets[k];
     for (std::size_t k = 0; k < own.start.size(); ++k) slot.start[k] = slot.q[k] = own.start[k];
+    if (begins_at_guess(worker) && !check_pose(own, own.targets.data(), slot.q, slot.best_errors)) {
+      solver_ops().place_nearest(own, slot.q);
+    }
     return true;
   }
   return false;
@@ -325,6 +338,7 @@ bool next_search(Worker& worker, Slot& slot, const SearchEnd& end) {
   }
   for (std::size_t k = 0; k < own.start.size(); ++k) own.start[k] = slot.q[k] = slot.start[k];
   own.proved_unreachable = false;  // possibly of another row: seeds depend on it
+  if (slot.searches == 1 && begins_at_guess(worker)) return true;
   const bool whole = slot.searches == patience_with(own);
   if (slot.found == 0 && !own.closed.empty() && (whole || slot.searches == 1)) {
     const bool at_once = slot.searches == 1 && decide_at_once(own, slot.targets);

@@ -30,6 +30,9 @@ void write_nothing(BatchJob& job, std::size_t at, std::size_t count, RowStatus s
 // writes the effort of a row, which is then done
 void write_counts(BatchJob& job, std::size_t row, int steps, int searches);
 
+// writes the answer of the worker's solver
+void write_own(Worker& worker, std::size_t row);
+
 // Checks a pose that should reach in double; if it does not, tries a few steps in double.
 bool verify(Worker& worker, Slot& slot);
 

@@ -1,4 +1,5 @@
-// several.cpp: several answers of a row: distinct poses, and poses that a closed form lists.
+// several.cpp: several answers of a row: distinct poses, and poses that a closed form lists; the nearest of them for a
+// chain of six joints.
 #include <algorithm>
 
 #include "run/batch/rows.h"
@@ -72,15 +73,17 @@ void write_solutions(Worker& worker, const Slot& slot) {
 
 void allot_lists(Worker& worker) {
   const SolverData& own = worker.own;
-  const ClosedForm<double>& form = own.closed[0];
+  const bool several = worker.job.solutions > 1;
+  const ClosedForm<double>& form = several ? own.closed[0] : own.branches->form;
   ListBlock& lists = worker.lists;
   const std::size_t lanes = index(list_ops().lanes), n_q = own.start.size();
   const std::size_t rows =
       form.spec.free_joint == FREE_NONE ? 2 * lanes : 1;  // a query with a free joint fills packs by itself
   const std::size_t room = most_listed(form);
   lists.serve = true;
+  lists.form = &form;
   lists.rows = rows;
-  lists.joints = measure_joints(own, form);
+  lists.joints = several ? measure_joints(own, form) : own.branches->joints;
   lists.numbers.resize(rows);
   lists.left.reserve(rows);
   lists.starts.resize(rows * n_q);
@@ -97,15 +100,15 @@ void allot_lists(Worker& worker) {
     lists.listed[i] = {lists.poses.data() + i * room, 0, static_cast<int>(room)};
   }
   lists.base.resize(n_q);
-  lists.q.resize(lanes * n_q);
-  lists.errors.resize(lanes * 2);
-  lists.which.resize(lanes);
+  lists.q.resize(2 * lanes * n_q);
+  lists.errors.resize(2 * lanes * 2);
+  lists.which.resize(2 * lanes);
 }
 
 namespace {
 
 // The joint in which poses are compared first: the free one, whose values are farther apart than two answers must be.
-int telling_joint(const Worker& worker) { return worker.own.closed[0].spec.free_joint == FREE_LAST ? 6 : 0; }
+int telling_joint(const Worker& worker) { return worker.lists.form->spec.free_joint == FREE_LAST ? 6 : 0; }
 
 // Whether a pose is one of those kept, from number `first` on, perhaps whole turns apart. What differs in its way from the start differs in a joint,
 // by a turn if one of the ways is long: most are told apart by that and by one joint, several at once.
@@ -160,7 +163,7 @@ int judge_some(Worker& worker, const Slot& slot, const ListedRow& listed, std::s
     lists.which[index(count++)] = at;
   }
   if (count > 0) {
-    list_ops().judge(own, slot.targets + own.goals[0].target, lists.q.data(), count, lists.scratch,
+    list_ops().judge(own, slot.targets + own.goals[0].target, 0, lists.q.data(), count, lists.scratch,
                      lists.errors.data());
   }
   return count;
@@ -217,14 +220,17 @@ bool answer_by_list(Worker& worker, Slot& slot, const ListedRow& listed) {
 // reads the rows of a block and lists their poses; returns the number of rows
 std::size_t list_block(Worker& worker, std::size_t first, std::size_t last) {
   SolverData& own = worker.own;
-  const ClosedForm<double>& form = own.closed[0];
   ListBlock& lists = worker.lists;
+  const ClosedForm<double>& form = *lists.form;
+  const bool several = worker.job.solutions > 1;
   const int values = values_for(form, worker.job.solutions);
   std::size_t rows = 0;
   int asked = 0;
   for (std::size_t row = first; row < last; ++row) {
     if (!read_given(worker, row)) continue;
-    if (far_turned(worker)) {
+    const bool far = far_turned(worker);
+    if (!far && !several) solver_ops().begin(own);
+    if (far || (!several && own.proved_unreachable)) {
       lists.left.push_back(row);
       continue;
     }
@@ -234,12 +240,14 @@ std::size_t list_block(Worker& worker, std::size_t first, std::size_t last) {
     std::copy(own.start.begin(), own.start.end(), start);
     std::copy(own.targets.begin(), own.targets.end(), targets);
     read_joints(lists.joints, start, from);
-    asked +=
-        ask_poses(form, targets + own.goals[0].target, from, values, static_cast<int>(rows), lists.asks.data() + asked);
+    ListAsk* asks = lists.asks.data() + asked;
+    asked += ask_poses(form, targets + own.goals[0].target, from, values, static_cast<int>(rows), asks);
+    if (!several) asks->metres = own.goals[0].tolerance[0];
+    if (!several) asks->radians = own.goals[0].tolerance[1];
     lists.listed[rows].count = 0;
     lists.numbers[rows++] = row;
   }
-  list_ops().list(own, lists.joints, lists.asks.data(), asked, lists.listed.data());
+  list_ops().list(form.spec, lists.joints, lists.asks.data(), asked, lists.listed.data());
   return rows;
 }
 
@@ -247,13 +255,13 @@ std::size_t list_block(Worker& worker, std::size_t first, std::size_t last) {
 // closely still.
 void list_closer(Worker& worker, std::size_t i) {
   constexpr int most = 16, parts = 8;
-  const ClosedForm<double>& form = worker.own.closed[0];
   ListBlock& lists = worker.lists;
+  const ClosedForm<double>& form = *lists.form;
   const double* target = lists.targets.data() + i * worker.own.targets.size() + worker.own.goals[0].target;
   ListAsk* asks = lists.asks.data();
   const ListedRow& listed = lists.listed[i];
   const int asked = ask_poses(form, target, lists.from.data() + 7 * i, finer_values, static_cast<int>(i), asks);
-  list_ops().list(worker.own, lists.joints, asks, asked, lists.listed.data());
+  list_ops().list(form.spec, lists.joints, asks, asked, lists.listed.data());
   const int free = form.spec.free_joint == FREE_FIRST ? 0 : 6;
   double found[most], middle, half;
   scanned_range(form.spec.free, middle, half);
@@ -269,7 +277,60 @@ void list_closer(Worker& worker, std::size_t i) {
       ask.value = inside_of(form.spec.free, found[k] + apart * part / parts);
       if (part != 0) asks[n++] = ask;
     }
-    if (k + 1 == count) list_ops().list(worker.own, lists.joints, asks, n, lists.listed.data());
+    if (k + 1 == count) list_ops().list(form.spec, lists.joints, asks, n, lists.listed.data());
+  }
+}
+
+// The nearest pose of a row's list; null if the list is empty, or if one of its branches stands for a curve of poses
+// that may be nearer.
+const ListedPose* nearest_listed(const ListedRow& listed) {
+  const ListedPose* best = nullptr;
+  double open = HUGE_VAL;
+  for (int i = 0; i < listed.count; ++i) {
+    const ListedPose& pose = listed.poses[i];
+    if (!best || pose.far < best->far) best = &pose;
+    if (pose.slack > open_branch) open = minimum(open, pose.far - pose.slack);
+  }
+  return best && !(open < best->far) ? best : nullptr;
+}
+
+// Answers the rows of a block by their starts, if these reach, then by their nearest branches. Rows without a branch
+// remain; the single solver answers those that need a search.
+void answer_nearest(Worker& worker, std::size_t rows) {
+  SolverData& own = worker.own;
+  ListBlock& lists = worker.lists;
+  const std::size_t n_q = own.start.size(), n_t = own.targets.size();
+  const auto problem = own.problem();
+  std::fill_n(lists.which.begin(), rows, 0);  // 1 for a row that is answered
+  for (int steps = 0; steps < 2; ++steps) {
+    for (std::size_t i = 0; i < rows; ++i) {
+      double* q = lists.q.data() + i * n_q;
+      const ListedPose* pose = steps ? nearest_listed(lists.listed[i]) : nullptr;
+      std::copy_n(lists.starts.data() + i * n_q, n_q, q);
+      if (pose) place_joints(lists.joints, pose->values, q);
+      if (worker.job.q32) round_pose(own, q);
+    }
+    list_ops().judge(own, lists.targets.data() + own.goals[0].target, static_cast<int>(n_t), lists.q.data(),
+                     static_cast<int>(rows), lists.scratch, lists.errors.data());
+    for (std::size_t i = 0; i < rows; ++i) {
+      const double *q = lists.q.data() + i * n_q, *errors = lists.errors.data() + 2 * i;
+      const bool reached = within_tolerance(problem, errors, 1.0) && !(outside_of(problem, own.settings, q) > 0.0);
+      if (lists.which[i] || !reached) continue;
+      lists.which[i] = 1;
+      write_pose(worker.job, lists.numbers[i], q, errors, ROW_REACHED);
+      write_counts(worker.job, lists.numbers[i], steps, 1);
+    }
+  }
+  for (std::size_t i = 0; i < rows; ++i) {
+    if (lists.which[i]) continue;
+    if (lists.listed[i].count == 0) {
+      lists.left.push_back(lists.numbers[i]);
+      continue;
+    }
+    std::copy_n(lists.starts.data() + i * n_q, n_q, own.start.begin());
+    std::copy_n(lists.targets.data() + i * n_t, n_t, own.targets.begin());
+    solver_ops().solve(own);
+    write_own(worker, lists.numbers[i]);
   }
 }
 
@@ -282,8 +343,12 @@ bool answer_block(Worker& worker, Slot& slot) {
   const std::size_t first = worker.job.next.fetch_add(lists.rows, std::memory_order_relaxed);
   if (first >= worker.job.rows) return false;
   const std::size_t rows = list_block(worker, first, std::min(first + lists.rows, worker.job.rows));
+  if (worker.job.solutions == 1) {
+    answer_nearest(worker, rows);
+    return true;
+  }
   const std::size_t n_q = worker.own.start.size(), n_t = worker.own.targets.size();
-  const bool free = worker.own.closed[0].spec.free_joint != FREE_NONE;
+  const bool free = lists.form->spec.free_joint != FREE_NONE;
   for (std::size_t i = 0; i < rows; ++i) {
     const ListedRow& listed = lists.listed[i];
     if (free && listed.count == 0) list_closer(worker, i);
