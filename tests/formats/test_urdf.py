@@ -256,23 +256,6 @@ def test_xacro_includes_files_next_to_it(tmp_path: Path) -> None:
     assert load(tmp_path, f'{head}<xacro:include filename="part.xacro"/></robot>').frames == ("part",)
 
 
-@pytest.mark.parametrize(
-    ("expression", "name"),
-    [
-        ("'yes' if prefix.find('right_') != -1 else 'no'", "yes"),
-        ("prefix.replace('_', '-') + str(prefix.count('r'))", "right-1"),
-        ("'_'.join(['arm', prefix.removesuffix('_')])", "arm_right"),
-        ("sizes.get('hand', 0) + sizes.get('tail', 4)", "6"),
-        ("'+'.join(sizes.keys())", "arm+hand"),
-        ("['arm', 'hand'].index('hand')", "1"),
-    ],
-)
-def test_methods_of_xacro_values(expression: str, name: str, tmp_path: Path) -> None:
-    head = '<robot name="r" xmlns:xacro="http://x"><xacro:property name="prefix" value="right_"/>'
-    head += """<xacro:property name="sizes" value="${dict(arm=1, hand=2)}"/>"""
-    assert load(tmp_path, f"""{head}<link name="${{{expression}}}"/></robot>""").frames == (name,)
-
-
 def test_yaml_of_xacro(tmp_path: Path) -> None:
     pytest.importorskip("yaml", reason="PyYAML is not installed")
     text = "base: &b {turn: !degrees 30 * 3, size: 2}\narm: {<<: *b, size: 3, names: [a, 1.5, true, null, 12]}"
