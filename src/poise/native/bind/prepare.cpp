@@ -348,12 +348,11 @@ void copy_problem(PreparedSolver& to, const PreparedSolver& from) {
   to.converters = from.converters;
   to.residuals = from.residuals;
   to.jacobians = from.jacobians;
-  to.prove = from.prove;
   to.quaternions = from.quaternions;
   to.n_v = from.n_v;
   to.index = from.index;
   to.column = from.column;
-  take_proofs(to);
+  take_proofs(to, from.prove);
   take_custom(to);
 }
 
