@@ -153,7 +153,9 @@ def test_another_world_gives_the_answers_of_a_new_solver(name: str) -> None:
         expected = poise.Solver(model, Reach(tip, np.eye(4)), limits=[limit]).solve(None, {tip: T})
         np.testing.assert_array_equal(found.q, expected.q)
         assert found.status is expected.status
-        assert other.options.limits[0].world == limit.world
+        (kept,) = other.options.limits
+        assert isinstance(kept, Clearance)
+        assert kept.world == limit.world
     np.testing.assert_array_equal(solver.solve().q, before.q)  # the old one keeps its world
 
 

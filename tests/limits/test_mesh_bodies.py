@@ -16,8 +16,7 @@ from poise.limits import Clearance
 from poise.limits.capsules import body_capsules
 from poise.limits.pairs import find_pairs
 from poise.model.geometry.capsule_cover import cover_with_capsules
-from poise.model.geometry.shapes import Box
-from poise.model.geometry.triangles import triangulate
+from poise.model.geometry.triangles import triangulate_box
 
 L_SHAPE = [((0.0, 0.0, 0.0), (0.2, 0.05, 0.05)), ((0.0, 0.05, 0.0), (0.05, 0.2, 0.05))]
 
@@ -26,7 +25,7 @@ def make_corners(*boxes: tuple[tuple[float, ...], tuple[float, ...]]) -> Floats:
     """The triangles of boxes from one corner to the other."""
     out = []
     for low, high in boxes:
-        vertices, faces = triangulate(Box(np.subtract(high, low)))
+        vertices, faces = triangulate_box((high[0] - low[0], high[1] - low[1], high[2] - low[2]))
         out.append((vertices + np.add(low, high) / 2)[faces])
     return np.concatenate(out)
 
@@ -90,7 +89,7 @@ def test_capsules_contain_a_mesh_and_keep_their_excess(boxes) -> None:
 def test_clearance_opens_the_collision_meshes(tmp_path) -> None:
     write_stl(tmp_path / "rod.stl", make_corners(((-0.02, -0.02, -0.02), (0.28, 0.02, 0.02))))
     model = poise.load(write_arm(tmp_path, "rod.stl", "rod.stl", "missing.stl"))
-    assert model.notes == ()
+    assert not model.notes
     capsules = [capsule for capsule in body_capsules(model) if capsule.frame == "link1"]
     assert 0.02 * np.sqrt(2.0) <= max(capsule.radius for capsule in capsules) < 0.05
     covered, missing = model.notes

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -10,7 +13,7 @@ from poise.errors import InvalidValue, ShapeMismatch
 from poise.limits import Box, Capsule, Clearance, Cylinder, HalfSpace, Sphere
 from poise.spatial import Rotation, Transform
 
-MAKERS = {
+MAKERS: dict[str, Callable[..., Any]] = {
     "sphere": lambda **more: Sphere((0.3, 0.1, 0.2), 0.1, **more),
     "box": lambda **more: Box((0.3, 0.1, 0.2), (0.1, 0.2, 0.3), Rotation.from_vector((0.3, 0.2, 0.1)), **more),
     "sizes": lambda **more: Box((0.1, 0.2, 0.3), **more),

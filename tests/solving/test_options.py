@@ -27,6 +27,8 @@ DOORS: dict[Any, set[str]] = {  # and what each of them has beside, or does not 
         "dtype",
         "solutions",
         "turns",
+        "places",
+        "base",
         "out",
         "progress",
     },

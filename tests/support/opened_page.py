@@ -25,7 +25,7 @@ class Opened:
         self.problems: list[str] = []
         self.tab.on("request", lambda request: self.requests.append(request.url))
         self.tab.on("pageerror", lambda error: self.problems.append(str(error)))
-        self.tab.on("console", lambda line: line.type == "error" and self.problems.append(line.text))
+        self.tab.on("console", lambda line: self.problems.extend([line.text] * (line.type == "error")))
         if script:
             self.tab.add_init_script(script)
         self.uri = path.as_uri()

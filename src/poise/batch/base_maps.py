@@ -87,9 +87,11 @@ def base_map(
         counts = solve_bases(solver, query, report)
     best = np.argmax(counts[0], axis=1)
     reached, proved = (np.take_along_axis(x, best[:, None], 1).reshape(shape) / len(T) for x in counts)
-    three = (x.astype(np.float32) for x in (reached, proved, 1.0 - reached - proved))
+    part, out, left = (x.astype(np.float32) for x in (reached, proved, 1.0 - reached - proved))
     up = np.array([0.0, 0.0, 1.0])
-    return ReachMap(model, model.name, name, float(spacing), origin, *three, np.zeros((0, 3)), yaws, up, box is None)
+    return ReachMap(
+        model, model.name, name, float(spacing), origin, part, out, left, np.zeros((0, 3)), yaws, up, box is None
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

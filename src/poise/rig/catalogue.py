@@ -96,7 +96,8 @@ def make_catalogue(problems: Problems, state: Snapshot) -> GoalCatalogue:
         goals |= {goal.name: goal for goal in found if goal.name is not None}
     solver = make_solver(make_problem(problems, list(goals.values()), above, state))
     solver.problem.restart(state.q, find_targets(problems, roles, state))
-    return GoalCatalogue(solver, tuple(roles), *(list_names(found) for found in extra.values()), find_floor(solver))
+    always, standing, looks = (list_names(found) for found in extra.values())
+    return GoalCatalogue(solver, tuple(roles), always, standing, looks, find_floor(solver))
 
 
 def find_floor(solver: Solver) -> tuple[int, ...]:

@@ -110,7 +110,7 @@ def refine(part: CoverPart) -> CoverCapsule:
 def find_outer(points: Floats) -> Floats:
     """Return the farthest points in some directions."""
     heights = points @ spread_directions(2 * DIRECTIONS).T
-    return points[np.unique([heights.argmax(axis=0), heights.argmin(axis=0)])]
+    return np.asarray(points[np.unique([heights.argmax(axis=0), heights.argmin(axis=0)])])
 
 
 def spread_directions(count: int) -> Floats:
@@ -140,8 +140,8 @@ def fit_capsule(points: Floats, directions: Floats) -> tuple[CoverCapsule, float
     support = aside + np.maximum(a[:, None] * along, b[:, None] * along) + radii[:, None]
     excess = (support - (points @ around.T).max(axis=0)[:, None]).max(axis=1)  # (k, m)
     k, m = np.unravel_index(excess.argmin(), excess.shape)
-    ends = (centers[m] + height * units[m] for height in (a[k, m], b[k, m]))
-    return CoverCapsule(*ends, float(radii[k, m])), float(excess[k, m]), units[m]
+    one, other = (centers[m] + height * units[m] for height in (a[k, m], b[k, m]))
+    return CoverCapsule(one, other, float(radii[k, m])), float(excess[k, m]), units[m]
 
 
 def find_circles(points: Floats) -> Floats:
@@ -154,7 +154,7 @@ def find_circles(points: Floats) -> Floats:
     for k in range(2, STEPS):
         farthest = ((points - centers) ** 2).sum(axis=2).argmax(axis=0)
         centers = centers + (points[farthest, columns] - centers) / k
-    return centers
+    return np.asarray(centers)
 
 
 def measure_excess(triangles: Floats, capsules: list[CoverCapsule], edge: float) -> float:
@@ -173,8 +173,8 @@ def measure_excess(triangles: Floats, capsules: list[CoverCapsule], edge: float)
     covered = np.logical_or.reduce([c.measure_distances(centers) <= c.radius + slack for c in capsules])
     order = np.flatnonzero(covered)[np.argsort(far[covered])[::-1]]
     if not len(order):
-        return slack
+        return float(slack)
     points = triangles[:: 1 + len(triangles) // MOST_POINTS, 0]
     squares = [((points - center) ** 2).sum(axis=1).min() for center in centers[order[:WORST]]]
     rest = far[order[WORST:]].max(initial=0.0) + 2.0 * slack
-    return max(float(np.sqrt(max(squares))), float(rest)) + slack
+    return max(float(np.sqrt(max(squares))), float(rest)) + float(slack)

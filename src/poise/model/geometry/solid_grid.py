@@ -60,7 +60,7 @@ class SolidGrid:
 
     def find_cells(self, points: Floats) -> NDArray[np.int64]:
         """Return the cell of each point, (n, 3)."""
-        return np.floor((points - self.origin) / self.edge + 0.5).astype(np.int64)
+        return np.asarray(np.floor((points - self.origin) / self.edge + 0.5), dtype=np.int64)
 
     def find_centers(self, cells: Flags) -> Floats:
         """Return the centres of the marked cells, (n, 3) [m]."""

@@ -118,7 +118,7 @@ RowStatus status_of(const SolverData& solver) {
 void round_answer(SolverData& own) {
   round_pose(own, own.best_q.data());
   const bool good = check_pose(own, own.targets.data(), own.best_q.data(), own.best_errors.data()) &&
-                    (own.limits.empty() || solver_ops().keeps_limits(own, own.best_q.data()));
+                    (own.surfaces.empty() || solver_ops().keeps_limits(own, own.best_q.data()));
   if (own.outcome == Outcome::REACHED && !good) own.outcome = Outcome::STALLED;
 }
 
@@ -207,8 +207,8 @@ Worker::Worker(BatchJob& shared, int lanes) : job(shared), own(*shared.solver) {
   memory.assign(each * slots.size(), 0.0);
   end_q.assign(n_q, 0.0);
   end_errors.assign(n_e, 0.0);
-  const bool lists =
-      job.solutions > 1 ? lists_serve(own) && own.posture_gain.empty() : own.branches && own.branches->exact;
+  const bool lists = job.solutions > 1 ? lists_serve(own) && own.posture_gain.empty()
+                                       : own.branches && own.branches->exact && !own.strict;
   if (lists) allot_lists(*this);
   double* next = memory.data();
   const auto take = [&next](std::size_t size) {
@@ -280,7 +280,7 @@ bool is_called_off(Worker& worker) {
 
 // Whether the first search of a row begins at a branch of the family that its chain is nearly in.
 static bool begins_at_guess(const Worker& worker) {
-  return worker.job.solutions == 1 && worker.own.branches && !worker.own.branches->exact;
+  return worker.job.solutions == 1 && worker.own.branches && !worker.own.branches->exact && !worker.own.strict;
 }
 
 bool take_row(Worker& worker, Slot& slot) {
