@@ -97,6 +97,14 @@ def still_joint() -> poise.Solution:
     return poise.solve(model, Reach(TIP, (0.6, 0.3, 0.5)), start, joints=["panda_joint1"])
 
 
+def in_a_ball() -> poise.Solution:
+    """Six joints, of which every branch has the tool inside a ball."""
+    model = poise.load("ur5e")
+    T = model.fk([0.3, -1.2, 1.4, -0.8, 0.5, 1.0], "tool0")
+    ball = Sphere(T[:3, 3], 0.05, name="ball")
+    return poise.solve(model, Reach("tool0", T), limits=[Clearance([], 0.0, [ball])])
+
+
 def held_twice() -> poise.Solution:
     """Solve with a range and a coupled range that both prevent the goal."""
     sums = Coupled({"elbow": 1.0}, -0.2, 0.2, name="strap")
@@ -136,6 +144,7 @@ CASES: dict[str, Callable[[], poise.Solution]] = {
     "too close": lambda: poise.solve(arm(elbow=(0, 2)), Reach("hand", (0.2, 0, 0)), [0.3, 0.5]),
     "last joint": turned_tip,
     "no branch": no_branch,
+    "in a ball": in_a_ball,
     "two targets": lambda: poise.solve(poise.load("humanoid"), hands()),
     "two targets, one served first": lambda: poise.solve(poise.load("humanoid"), hands(1)),
     "locked bones": lambda: poise.solve(stretchy(), Reach("hand", (2, 0, 0))),

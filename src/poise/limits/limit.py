@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -80,6 +81,16 @@ class LoopRow(NamedTuple):
     point: NDArray[np.float64]
     target: NDArray[np.float64]
     turns: bool
+
+
+class RowTable(Sequence[LimitRow]):
+    """Rows that the kernels read as arrays; a row is made when it is looked at."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def make_native(self) -> dict[str, Any]:
+        """Return the arrays for the kernels."""
 
 
 class LimitRows(NamedTuple):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.kinematics.regions import Ball, Box, Capsule, Cylinder, HalfSpace, Region
-from poise.limits.limit import LimitRow
+from poise.limits.limit import LimitRow, RowTable
 from poise.limits.skeleton import BodyCapsule
 from poise.native import core
 
@@ -52,7 +52,7 @@ class BodySurfaces:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class SurfaceRows(Sequence[LimitRow]):
+class SurfaceRows(RowTable):
     """The rows of a clearance: pairs of capsules, then every region of the world for each moving capsule.
 
     A half-space has two rows, one for each end of a capsule.

@@ -19,9 +19,7 @@ from poise.model import Model
 from poise.model.plane import is_planar
 from poise.motion import Retargeted, Track
 from poise.native import core, read_wasm
-from poise.rig import Rig
-from poise.rig.catalogue import GoalCatalogue, HandleRoles
-from poise.rig.handle import GROUND_LAYER, has_free_base
+from poise.rig import GROUND_LAYER, GoalCatalogue, HandleRoles, Rig, has_free_base
 from poise.solvers.proofs import find_tolerances
 from poise.solvers.solution import Solution
 

@@ -11,10 +11,8 @@ from numpy.typing import NDArray
 
 from poise.errors import InvalidValue, name_not_found
 from poise.goals.goal import POSE, POSITION, GoalRows
-from poise.limits.clearance import Clearance
 from poise.limits.cone import make_cone_rows
-from poise.limits.limit import Limit, LimitRow, LimitRows, LoopRow, name_limits
-from poise.limits.surfaces import SurfaceRows
+from poise.limits.limit import Limit, LimitRow, LimitRows, LoopRow, RowTable, name_limits
 from poise.model import Model
 
 if TYPE_CHECKING:
@@ -83,10 +81,10 @@ class LimitTables:
         """The rows of all limits, in the kernels' order."""
         return RuleList(self.parts)
 
-    def list_entries(self) -> Iterator[LimitRow | SurfaceRows]:
+    def list_entries(self) -> Iterator[LimitRow | RowTable]:
         """Yield the rows of all limits; those of a clearance together."""
         for _, _, rows in self.parts:
-            if isinstance(rows, SurfaceRows):
+            if isinstance(rows, RowTable):
                 yield rows
             else:
                 yield from rows
@@ -107,7 +105,7 @@ class LimitTables:
         terms: list[tuple[int, int, float]] = []
         limits: list[Any] = []
         for row in self.list_entries():
-            if isinstance(row, SurfaceRows):
+            if isinstance(row, RowTable):
                 limits.append(row.make_native())
                 continue
             first, second = 0, row.which
@@ -149,6 +147,8 @@ def replace_world(options: Options, world: Any, name: str | None) -> Options:
         InvalidValue: There is no clearance, or several and no name.
         NameNotFound: The name does not belong to a clearance.
     """
+    from poise.limits import Clearance
+
     limits = name_limits(options.limits)
     clearances = [key for key, limit in limits.items() if isinstance(limit, Clearance)]
     if name is None and len(clearances) != 1:
