@@ -46,7 +46,7 @@ def encode_model(model: Model) -> dict[str, Any]:
     return {
         "name": model.name,
         "source": model.source,
-        "notes": list(model.notes),
+        "notes": list(model.file_notes),
         "up": model.up,
         "units": model.units,
         "parts": [encode_joint(s) if isinstance(s, JointSpec) else encode_frame(s) for s in model.layout.specs],

@@ -2,7 +2,8 @@
 
 Left out are parts joined by one joint, parts that overlap in at least 95 % of 10,000 random poses, and parts that
 overlap in the rest pose with at most two joints between them; joints without a solid between them count once. The pairs
-of an SRDF replace the last two rules. All other pairs are kept; `model.notes` lists those that overlap at rest.
+of an SRDF replace the last two rules. All other pairs are kept; `model.notes` lists those that overlap at rest. A body
+without collision shapes has guessed capsules, so all pairs that overlap at rest are left out.
 
 The sampling rule is that of MoveIt's setup assistant: I. Sucan and S. Chitta, MoveIt, 2012.
 """
@@ -72,7 +73,8 @@ def find_pairs(model: Model, capsules: tuple[BodyCapsule, ...], distance: float)
     left_out = list_disabled(model, parts, rows)
     if left_out is None:
         left_out = dict.fromkeys(near.find_always(), "they overlap in nearly all poses")
-        resting = [pair for pair in touching if steps[pair] <= NEAR_STEPS]
+        guessed = all(shape.use == "visual" for shape in model.shapes)
+        resting = [pair for pair in touching if guessed or steps[pair] <= NEAR_STEPS]
         left_out |= dict.fromkeys(resting, "they overlap at rest") | left_out
     kept = np.array(sorted(row for pair in rows if pair not in left_out for row in rows[pair]), np.int64).reshape(-1, 2)
     kept = kept[np.lexsort(kept.T)] if len(kept) else kept

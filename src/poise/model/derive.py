@@ -46,7 +46,7 @@ __all__ = [
 RoleFinder = Callable[["Model"], tuple[Mapping[str, str], Sequence[str]]]  # additional roles, and notes on them
 RANGED = MemoSlot[tuple[NDArray[np.intp], NDArray[np.intp]]]("numbers of q with a range, and their velocities")
 SPHERE_READER = Hook[Callable[["Model", str | PathLike[str]], "Model"]]()  # `poise.formats.curobo`
-ROLE_SLOTS = ("attachments", "_notes", "roles")  # the slots of a Model that contain its roles
+ROLE_SLOTS = ("attachments", "file_notes", "roles")  # the slots of a Model that contain its roles
 
 
 def remake(
@@ -75,7 +75,7 @@ def reattach(
 ) -> Model:
     """Return the model with other attachments, more notes and, if given, other specs."""
     specs = model.layout.specs if specs is None else specs
-    return type(model)(model.name, specs, source=model.source, notes=(*model._notes, *notes), attached=attached)
+    return type(model)(model.name, specs, source=model.source, notes=(*model.file_notes, *notes), attached=attached)
 
 
 def carry_over(model: Model, specs: Sequence[JointSpec | FrameSpec]) -> Attachments:

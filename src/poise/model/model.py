@@ -65,9 +65,9 @@ class Model(NotebookCell):
     """
 
     __slots__ = (
-        *("attachments", "native_body", "_frames", "_joints", "_late", "_notes", "layout", "example_poses", "frames"),
+        *("attachments", "native_body", "_frames", "_joints", "_late", "layout", "example_poses", "frames"),
         *("joints", "length", "lower", "mass", "memo", "metres_per_unit", "name", "nq", "nv", "poses", "rest"),
-        *("roles", "shapes", "slides", "source", "stiffness", "subject", "turns", "units", "up", "upper"),
+        *("file_notes", "roles", "shapes", "slides", "source", "stiffness", "subject", "turns", "units", "up", "upper"),
     )
 
     name: str
@@ -84,7 +84,7 @@ class Model(NotebookCell):
     mass: float
     length: float
     source: str
-    _notes: tuple[str, ...]
+    file_notes: tuple[str, ...]
     shapes: tuple[Shape, ...]
     poses: Mapping[str, Floats]
     roles: Mapping[str, str]
@@ -121,7 +121,7 @@ class Model(NotebookCell):
         for slot, value in {
             "name": name,
             "source": source,
-            "_notes": tuple(notes),
+            "file_notes": tuple(notes),
             "shapes": attached.shapes,
             "poses": freeze_mapping(attached.poses),
             "roles": freeze_mapping([(role, frame) for role, frame in attached.roles if frame]),
@@ -170,7 +170,7 @@ class Model(NotebookCell):
         raise AttributeError(f"a Model is frozen: {name!r} cannot be deleted.")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return derive.remake, (type(self), self.name, self.layout.specs, self.source, self._notes, self.attachments)
+        return derive.remake, (type(self), self.name, self.layout.specs, self.source, self.file_notes, self.attachments)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Model):
@@ -241,7 +241,7 @@ class Model(NotebookCell):
     @property
     def notes(self) -> tuple[str, ...]:
         """The assumptions made when it was read, and by `Clearance` on its first use."""
-        return (*self._notes, *self.memo.notes)
+        return (*self.file_notes, *self.memo.notes)
 
     @property
     def up_axis(self) -> int:
