@@ -26,7 +26,7 @@ def test_json_holds_the_built_in_bodies(name, tmp_path):
     model = poise.load(name)
     again = poise.load(poise.save(model, tmp_path / "body.json"))
     assert again == model
-    assert again.notes == model.notes
+    assert again.file_notes == model.file_notes
 
 
 def test_json_takes_the_options_of_load(tmp_path):
