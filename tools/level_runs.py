@@ -5,6 +5,7 @@ Under qemu, imports take several times as long as a few tests; here they run onl
 
 from __future__ import annotations
 
+import os
 import sys
 
 import pytest
@@ -19,6 +20,7 @@ def main() -> int:
         native.choose_level(level)
         if native.level() != level:
             raise SystemExit(f"This machine runs {', '.join(native.levels())}, not {level}.")
+        os.environ["POISE_LEVEL"] = level  # for the tests, and for the processes that they start
         print(f"{level}:", flush=True)
         codes.append(int(pytest.main(sys.argv[2:])))
     return max(codes)
