@@ -7,6 +7,8 @@ VENV   ?= .venv
 
 BIN    := $(VENV)/bin
 # Python compiles what it imports; compiling whole packages at installation takes longer than the installation itself.
+# That is kept, also where the environment says not to: the tests start hundreds of processes.
+export PYTHONDONTWRITEBYTECODE :=
 INSTALL := $(BIN)/python -m pip install --no-compile
 STAMPS := $(VENV)/stamps
 comma  := ,
