@@ -12,6 +12,7 @@ from poise.diagnosis.conflict import find_blockers
 from poise.diagnosis.linear import linearise
 from poise.diagnosis.misses import is_missed
 from poise.diagnosis.relax import Relaxation, Trials, find_helpful, is_local, propose, propose_effort
+from poise.diagnosis.touched_limits import find_collisions
 from poise.reach.proof import Proof
 from poise.solvers.report.explanation import WayOut, WayOutKind
 from poise.solvers.report.findings import ActiveLimit
@@ -40,10 +41,17 @@ def find_ways_out(solution: Solution, limits: Sequence[ActiveLimit], trials: Tri
         yield move_target(proof)
     yield from ways
     searched = any(option in ("restarts", "seed") for one, _ in found for option, _ in one.options)
-    unsure = proof is None and not searched and not is_local(solution) and solution.status is not Status.UNREACHABLE
-    if unsure and any(blames_limits(solution, *one) for one in found):
+    unsure = proof is None and not searched and not is_local(solution)
+    if unsure and any(blames_limits(solution, *one) for one in found) and not is_decided(solution):
         yield WayOut(WayOutKind.UNPROVED)
     yield WayOut(WayOutKind.TOLERANCE, missed)
+
+
+def is_decided(solution: Solution) -> bool:
+    """Return whether another search is useless: proved unreachable, or all branches of a complete list collide."""
+    if solution.status is Status.IN_COLLISION:
+        return find_collisions(solution).spacing == 0.0
+    return solution.status is Status.UNREACHABLE
 
 
 def state_ways(solution: Solution, found: Iterable[Found]) -> Iterator[WayOut]:

@@ -247,7 +247,7 @@ def say_collisions(solution: Solution, cause: Cause) -> str:
     if not spacing:
         return text
     free = f"{int(cause.numbers['poses'])} poses were tested, {say_angle(spacing)} of the free joint apart"
-    return f"{text} This is no proof: {free}."
+    return f"{text} Poses between the tested ones might be clear: {free}."
 
 
 def say_depth(solution: Solution, limit: ActiveLimit) -> str:
