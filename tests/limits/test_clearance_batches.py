@@ -94,6 +94,37 @@ def test_seven_joints_state_the_spacing_of_the_tested_poses() -> None:
     assert "Poses between the tested ones might be clear" in solution.why()
 
 
+@pytest.mark.parametrize("name", TIPS)
+def test_rows_that_no_pose_reaches_are_proved_unreachable(name: str) -> None:
+    limit, goal = Clearance(world=[TABLE, POST]), Reach(TIPS[name], np.eye(4))
+    model, T = make_targets(name, limit, 20)
+    T[:, :3, :3] = poise.Rotation.random(np.random.default_rng(1), 20).matrix
+    T[:10, :3, 3] *= 1.2
+    free = poise.solve_batch(model, goal, T)
+    solved = poise.solve_batch(model, goal, T, limits=[limit])
+    unreachable = np.array([status is Status.UNREACHABLE for status in free.status])
+    assert 3 < unreachable.sum() < 18
+    assert [status is Status.UNREACHABLE for status in solved.status] == unreachable.tolist()
+    assert limit.measure_gap(model, solved.q).min() >= -ROUNDING
+    row = int(np.flatnonzero(unreachable)[0])
+    assert poise.solve(model, Reach(TIPS[name], T[row]), limits=[limit]).status is Status.UNREACHABLE
+
+
+@pytest.mark.parametrize("name", TIPS)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_rows_inside_an_obstacle_keep_clear_of_it(name: str, dtype: str) -> None:
+    limit = Clearance(world=[TABLE, POST])
+    model, T = make_targets(name, limit, 12)
+    T[::2, :3, 3] = [(0.5 + 0.01 * k, 0.02 * k, 0.1) for k in range(6)]  # in the table
+    solved = poise.solve_batch(model, Reach(TIPS[name], np.eye(4)), T, limits=[limit], dtype=dtype)
+    assert solved.reached[1::2].all()
+    assert {*solved.status[::2]} <= {Status.IN_COLLISION, Status.UNREACHABLE}
+    assert Status.IN_COLLISION in solved.status[::2]
+    gaps = limit.measure_gap(model, np.array(solved.q, dtype=np.float64))
+    assert gaps[solved.reached].min() >= -ROUNDING
+    assert gaps.min() >= -1e-6  # float32
+
+
 def test_regions_are_placed_row_by_row() -> None:
     limit, tip = Clearance(world=[HalfSpace((0, 0, -0.2), (0, 0, 1)), TABLE, POST]), TIPS["ur5e"]
     places = np.array([move(0.1 * k, -0.05 * k, 0.2 * k) for k in range(8)])

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
             seconds: The time of the solve [s].
             late: Whether time ran out.
             unreachable: Whether a bound proves that no pose reaches the goals.
-            colliding: The number of listed poses if every one is in collision, otherwise 0.
+            colliding: The number of tested poses of the goal if every one is in collision, otherwise 0.
         """
 
         q: Any

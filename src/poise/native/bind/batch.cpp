@@ -12,7 +12,7 @@
 
 #include "bind/bindings.h"
 #include "bind/prepared.h"
-#include "run/batch/batch.h"
+#include "run/batch/rows.h"
 
 namespace poise {
 namespace {
@@ -61,9 +61,11 @@ BatchJob& describe(BatchJob& job, const PreparedSolver& solver, const nb::dict& 
 class Crew {
  public:
   Crew(BatchJob& job, std::size_t count) : job_(job) {
-    const bool lanes = lanes_serve(*job.solver) && (job.solutions > 1 || lanes_pay(*job.solver));
-    if (lanes && job.q32) f32_ = std::make_unique<LaneProblem<float>>(*job.solver);
-    if (lanes && !job.q32) f64_ = std::make_unique<LaneProblem<double>>(*job.solver);
+    const bool limited = job.solutions == 1 && limited_lanes_serve(*job.solver);
+    const bool lanes = limited || (lanes_serve(*job.solver) && (job.solutions > 1 || lanes_pay(*job.solver)));
+    const SolverData& searched = limited ? *job.solver->first : *job.solver;
+    if (lanes && job.q32) f32_ = std::make_unique<LaneProblem<float>>(searched);
+    if (lanes && !job.q32) f64_ = std::make_unique<LaneProblem<double>>(searched);
     const int width = f32_ ? batch_ops().lanes32 : f64_ ? batch_ops().lanes64 : 1;
     for (std::size_t t = 0; t < count; ++t) workers_.push_back(std::make_unique<Worker>(job, width));
   }

@@ -99,7 +99,7 @@ PyStructSequence_Field answer_fields[] = {{"q", "the best configuration"},
                                           {"seconds", "how long it took"},
                                           {"late", "whether time ran out"},
                                           {"unreachable", "whether a bound proves that no pose reaches the goals"},
-                                          {"colliding", "how many listed poses there are, if all are in collision"},
+                                          {"colliding", "how many poses of the goal were tested, if all are in collision"},
                                           {nullptr, nullptr}};
 PyStructSequence_Desc answer_description = {"poise.native._core.Answer", "What a solve returns.", answer_fields, 10};
 

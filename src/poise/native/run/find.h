@@ -22,8 +22,25 @@ bool may_find(const SolverData& solver) {
 // How a pose meets the limits.
 enum class Keeping : int { KEPT, COLLIDES, BROKEN };
 
-// Returns how a pose meets the limits; its errors are then in strict_state.there.
-Keeping check_limits(SolverData& solver, const S* q) {
+// A link in collision with the world: in other poses of the same target it often is again.
+struct Suspect {
+  SurfaceData* surfaces = nullptr;
+  int link = 0;
+};
+
+// Whether a link is nearer to the world than `least` [m], in the pose of strict_state.there.
+bool is_link_near(SolverData& solver, const Suspect& suspect, S least) {
+  SurfaceList<S> list = suspect.surfaces->list();
+  list.links += suspect.link;
+  list.n_links = 1;
+  list.n_pairs = 0;
+  return least_gap<NativePack<S>>(solver.limit_list(), list, solver.strict_state.there.placements, least, least) <
+         least;
+}
+
+// Returns how a pose meets the limits; its errors are then in strict_state.there. The suspect is checked first, and
+// replaced by the first link in collision with the world.
+Keeping check_limits(SolverData& solver, const S* q, Suspect& suspect) {
   StrictPoint& p = solver.strict_state.there;
   const auto problem = solver.problem();
   copy_configuration(problem, q, p.q);
@@ -31,10 +48,16 @@ Keeping check_limits(SolverData& solver, const S* q) {
   evaluate(problem, p.q, solver.targets.data(), p.placements, p.rows, p.errors, p.room);
   const LimitList<double> limits = solver.limit_list();
   const S hair = tuning.hair * solver.scale;
+  if (suspect.surfaces && is_link_near(solver, suspect, hair)) return Keeping::COLLIDES;
   int rows = 0;
   for (SurfaceData& surfaces : solver.surfaces) {
     rows += surfaces.n_rows;
-    if (least_gap<NativePack<S>>(limits, surfaces.list(), p.placements, hair, hair) < hair) return Keeping::COLLIDES;
+    if (!(least_gap<NativePack<S>>(limits, surfaces.list(), p.placements, hair, hair) < hair)) continue;
+    const int links = static_cast<int>(surfaces.links.size());
+    suspect = {&surfaces, 0};
+    while (suspect.link < links && !is_link_near(solver, suspect, hair)) ++suspect.link;
+    if (suspect.link == links) suspect = {};
+    return Keeping::COLLIDES;
   }
   if (rows == limits.n) return Keeping::KEPT;
   place_capsules(limits, p.placements);
@@ -48,7 +71,22 @@ Keeping check_limits(SolverData& solver, const S* q) {
   return Keeping::KEPT;
 }
 
-bool keeps_all(SolverData& solver, const S* q) { return check_limits(solver, q) == Keeping::KEPT; }
+// Whether the suspect moves with the frame of the only goal, and is so deep in the world in the pose of
+// strict_state.there that it collides in every pose that reaches the goal.
+bool is_blocked(SolverData& solver, const Suspect& suspect) {
+  if (!suspect.surfaces || solver.goals.size() != 1) return false;
+  const GoalSpec<S>& goal = solver.goals[0];
+  if (goal.op != GOAL_POSE || goal.base >= 0) return false;
+  const SurfaceLink<S>& link = suspect.surfaces->links[static_cast<std::size_t>(suspect.link)];
+  if (link.primitive < 0 || link.primitive != solver.frames[static_cast<std::size_t>(goal.frame)].primitive)
+    return false;
+  return is_link_near(solver, suspect, -2.0 * (goal.tolerance[0] + goal.tolerance[1] * solver.scale));
+}
+
+bool keeps_all(SolverData& solver, const S* q) {
+  Suspect suspect;
+  return check_limits(solver, q, suspect) == Keeping::KEPT;
+}
 
 // Searches once without the limits; true if it reaches.
 bool search_freely(SolverData& free, int search, Clock::time_point begun) {
@@ -85,9 +123,12 @@ int list_candidates(SolverData& solver, const SolverData& free, const ClosedForm
   return row.count;
 }
 
-// Makes the first listed pose that keeps the limits the start; true if there is one.
-bool start_at_listed(SolverData& solver, const SolverData& free, const ClosedForm<double>& form, int values,
-                     Clock::time_point begun) {
+// The result of a list: a pose that keeps the limits, none, or none because all poses of the goal are in collision.
+enum class Listing : int { FOUND, EMPTY, MISSED, BLOCKED };
+
+// Makes the first listed pose that keeps the limits the start.
+Listing start_at_listed(SolverData& solver, const SolverData& free, const ClosedForm<double>& form, int values,
+                        Suspect& suspect, Clock::time_point begun) {
   const int count = list_candidates(solver, free, form, values);
   const ListedJoints joints = measure_joints(free, form);
   double* q = solver.listed.q.data();
@@ -96,38 +137,67 @@ bool start_at_listed(SolverData& solver, const SolverData& free, const ClosedFor
     const ListedPlace& place = solver.listed.order[static_cast<std::size_t>(i)];
     copy_configuration(solver.problem(), solver.start.data(), q);
     place_joints(joints, solver.listed.poses[static_cast<std::size_t>(place.at)].values, q);
-    const Keeping keeping = check_limits(solver, q);
+    const Keeping keeping = check_limits(solver, q, suspect);
     colliding += keeping == Keeping::COLLIDES;
-    if (keeping != Keeping::KEPT) continue;
-    copy_configuration(solver.problem(), q, solver.start.data());
-    return true;
+    if (keeping == Keeping::KEPT) {
+      copy_configuration(solver.problem(), q, solver.start.data());
+      return Listing::FOUND;
+    }
+    if (i == 0 && is_blocked(solver, suspect)) {
+      solver.colliding = count;
+      return Listing::BLOCKED;
+    }
   }
   solver.colliding = colliding == count ? count : 0;
-  return false;
+  return count > 0 ? Listing::MISSED : Listing::EMPTY;
 }
 
 // Makes the end of the last search without the limits the start, if it keeps them.
-bool start_at_end(SolverData& solver, const SolverData& free) {
-  if (!free.state.best_reached || !keeps_all(solver, free.state.best_q)) return false;
+bool start_at_end(SolverData& solver, const SolverData& free, Suspect& suspect) {
+  if (!free.state.best_reached || check_limits(solver, free.state.best_q, suspect) != Keeping::KEPT) return false;
   copy_configuration(solver.problem(), free.state.best_q, solver.start.data());
   return true;
 }
 
+// Lists the poses of the only goal, with a free joint first at few values. A batch tests no poses but these.
+Listing list_poses(SolverData& solver, SolverData& free, bool reached, Suspect& suspect, Clock::time_point begun) {
+  const ClosedForm<double>& form = free.closed[0];
+  const bool all = form.spec.free_joint == FREE_NONE;
+  Listing found = start_at_listed(solver, free, form, values_for(form, 1), suspect, begun);
+  if (!all && (found == Listing::MISSED || found == Listing::EMPTY))
+    found = start_at_listed(solver, free, form, finer_values, suspect, begun);
+  if (found == Listing::EMPTY && !reached)
+    solver.proved_unreachable = decide_goals(free, free.targets.data(), solver.listed.q.data()) == Verdict::PROVED;
+  const bool last = all || solver.proved_unreachable || (solver.colliding > 0 && solver.tries == 1);
+  return found == Listing::MISSED && last ? Listing::BLOCKED : found;
+}
+
 bool find_candidate(SolverData& solver, SolverData& free, Clock::time_point begun) {
-  if (solver.limits.empty()) return start_at_listed(solver, free, free.branches->form, 0, begun);
-  const bool reached = search_freely(free, 0, begun), posed = !solver.posture_gain.empty();
-  if (!posed && start_at_end(solver, free)) return true;
-  find_more_proofs(free);
-  if (!reached && decide_at_once(free, free.targets.data())) return false;
-  if (lists_serve(free)) {
-    const ClosedForm<double>& form = free.closed[0];
-    if (start_at_listed(solver, free, form, values_for(form, 1), begun)) return true;
-    if (form.spec.free_joint == FREE_NONE) return posed && start_at_end(solver, free);  // all branches were tried
-    if (start_at_listed(solver, free, form, finer_values, begun)) return true;
+  Suspect suspect;
+  if (solver.limits.empty())
+    return start_at_listed(solver, free, free.branches->form, 0, suspect, begun) == Listing::FOUND;
+  const bool posed = !solver.posture_gain.empty();
+  if (!posed && free.branches && free.branches->exact) {
+    const Listing nearest = start_at_listed(solver, free, free.branches->form, 0, suspect, begun);
+    if (nearest == Listing::FOUND || nearest == Listing::BLOCKED) return nearest == Listing::FOUND;
   }
-  if (posed && start_at_end(solver, free)) return true;
+  const bool reached = search_freely(free, 0, begun);
+  if (!posed && start_at_end(solver, free, suspect)) return true;
+  find_more_proofs(free);
+  if (!reached && decide_at_once(free, free.targets.data())) {
+    solver.proved_unreachable = true;
+    return false;
+  }
+  if (lists_serve(free)) {
+    solver.colliding = reached && is_blocked(solver, suspect);
+    if (solver.colliding > 0) return false;
+    const Listing found = list_poses(solver, free, reached, suspect, begun);
+    if (found == Listing::FOUND) return true;
+    if (found == Listing::BLOCKED || solver.proved_unreachable) return posed && start_at_end(solver, free, suspect);
+  }
+  if (posed && start_at_end(solver, free, suspect)) return true;
   for (int search = 1; search < tuning.free_searches && !late(solver, begun); ++search) {
-    if (search_freely(free, search, begun) && start_at_end(solver, free)) return true;
+    if (search_freely(free, search, begun) && start_at_end(solver, free, suspect)) return true;
   }
   return false;
 }
@@ -139,6 +209,7 @@ bool find_start(SolverData& solver, Clock::time_point begun) {
   for (std::size_t k = 0; k < free.targets.size(); ++k) free.targets[k] = solver.targets[k];
   begin_watch(free);
   begin(free);
+  solver.proved_unreachable = free.proved_unreachable;
   if (free.proved_unreachable) return false;
   const bool found = find_candidate(solver, free, begun);
   solver.total_steps += free.total_steps;

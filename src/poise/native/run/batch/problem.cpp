@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "kernels/methods/rules.h"
-#include "run/batch/batch.h"
+#include "run/batch/rows.h"
 
 namespace poise {
 namespace {
@@ -130,6 +130,14 @@ Refused refused_by_device(const SolverData& solver) {
 bool device_serves(const SolverData& solver) { return refused_by_device(solver).cause == Refusal::NONE; }
 
 bool lanes_serve(const SolverData& solver) { return refused_by_lanes(solver).cause == Refusal::NONE && !solver.strict; }
+
+bool limited_lanes_serve(const SolverData& solver) {
+  const SolverData* free = solver.first;
+  const bool sought = solver.mode != Mode::CONTINUOUS && solver.searches > 1 && !(solver.settings.reach < 1.0);
+  return free && sought && !solver.limits.empty() && solver.posture_gain.empty() &&
+         free->goals.size() == solver.goals.size() && lanes_serve(*free) && lanes_pay(*free) &&
+         !(free->branches && free->branches->exact);
+}
 
 // with more rows than velocities, the primal system of single problems is much faster
 bool lanes_pay(const SolverData& solver) { return solver.n_rows <= 6 || solver.n_rows <= solver.n_v; }

@@ -168,6 +168,27 @@ void search_alone(Worker& worker, const Slot& slot) {
   write_own(worker, slot.row);
 }
 
+// Ends the search of a row with limits, without them: its end is the answer if it keeps them. Otherwise the single
+// solver answers.
+void end_limited(Worker& worker, Slot& slot, const SearchEnd& end) {
+  SolverData& own = worker.own;
+  const auto problem = own.problem();
+  const double* errors = own.strict_state.there.errors;
+  double* q = worker.end_q.data();
+  if (worker.job.q32) round_pose(own, q);
+  for (std::size_t k = 0; k < own.targets.size(); ++k) own.targets[k] = slot.targets[k];
+  read_places(worker, slot.row);
+  slot.steps = end.steps;
+  slot.searches = 1;
+  if (!end.reached || !solver_ops().keeps_limits(own, q) || !within_tolerance(problem, errors, 1.0) ||
+      outside_of(problem, own.settings, q) > 0.0) {
+    search_alone(worker, slot);
+    return;
+  }
+  write_pose(worker.job, slot.row, q, errors, ROW_REACHED);
+  write_counts(worker.job, slot.row, slot.steps, slot.searches);
+}
+
 }  // namespace
 
 bool verify(Worker& worker, Slot& slot) {
@@ -291,7 +312,7 @@ bool take_row(Worker& worker, Slot& slot) {
     if (!far) solver_ops().begin(own);
     // A row without a reaching pose is searched for the best pose, not for the first that reaches. Arms have so many
     // such rows that the best pose of the first search is used.
-    if (far || (own.proved_unreachable && own.closed.empty())) {
+    if (far || (own.proved_unreachable && (own.strict || own.closed.empty()))) {
       solver_ops().solve(own);
       write_own(worker, slot.row);
       continue;
@@ -310,6 +331,10 @@ bool take_row(Worker& worker, Slot& slot) {
 
 bool next_search(Worker& worker, Slot& slot, const SearchEnd& end) {
   SolverData& own = worker.own;
+  if (own.strict) {
+    end_limited(worker, slot, end);
+    return false;
+  }
   const bool first = slot.searches++ == 0, closer = first || end.outside < slot.best_outside;
   slot.steps += end.steps;
   bool reached = end.reached;

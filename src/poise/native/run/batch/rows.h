@@ -36,6 +36,10 @@ void write_own(Worker& worker, std::size_t row);
 // Checks a pose that should reach in double; if it does not, tries a few steps in double.
 bool verify(Worker& worker, Slot& slot);
 
+// Whether lanes search the rows of a problem with limits without them first: one level, answered by the first search
+// whose end keeps the limits. A chain of six joints is answered by its list of branches instead.
+bool limited_lanes_serve(const SolverData& solver);
+
 // ---------------------------------------------------------------------------------------------- several answers
 
 // Whether the slot's pose was found before, or one that is whole turns apart and nearer to the start; `far` is its own distance. Otherwise the

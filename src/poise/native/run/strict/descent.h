@@ -12,10 +12,17 @@ namespace poise {
 namespace POISE_LEVEL {
 namespace {
 
+// Whether no pose is known to reach the only level, in a row of a batch: it gets a pose that keeps the limits, but no long search.
+bool is_hopeless(const SolverData& solver) {
+  const bool single = solver.strict_state.level_rows.size() == 2;
+  return single && solver.tries == 1 && (solver.colliding > 0 || solver.proved_unreachable);
+}
+
 // The pace of a descent, from its phase and the mode of the call.
 const Pace& pace_of(const SolverData& solver) {
   const bool posture = solver.strict_state.phase == Descent::POSTURE;
   if (solver.mode == Mode::CONTINUOUS) return posture ? tuning.frame_posture : tuning.frame;
+  if (is_hopeless(solver)) return tuning.hopeless;
   if (posture) return tuning.whole_posture;
   return solver.strict_state.phase == Descent::FINISH ? tuning.finish : tuning.whole;
 }
