@@ -1,6 +1,7 @@
 // surface_data.cpp: rows of a clearance, grouped by links.
 #include "memory/surface_data.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace poise {
@@ -128,6 +129,16 @@ void group_pairs(SurfaceData& to, const SurfaceRules& rules) {
   to.pair_rows.resize(count);
   for (std::size_t i = 0; i < count; ++i)
     to.pair_rows[static_cast<std::size_t>(ends[group_of(i)]++)] = to.first_row + static_cast<int>(i);
+  const auto first_of = [&](int row) { return rules.pairs[2 * static_cast<std::size_t>(row - to.first_row)]; };
+  for (const LinkPair& pair : to.pairs) {
+    std::stable_sort(to.pair_rows.begin() + pair.first, to.pair_rows.begin() + pair.last,
+                     [&](int a, int b) { return first_of(a) < first_of(b); });
+  }
+  for (int row : to.pair_rows) {
+    for (std::size_t k = 0; k < 2; ++k)
+      to.pair_capsules.push_back(rules.first_capsule +
+                                 rules.pairs[2 * static_cast<std::size_t>(row - to.first_row) + k]);
+  }
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ struct SurfaceData {
   double distance = 0.0;
   std::vector<SurfaceLink<double>> links;
   std::vector<LinkPair> pairs;
-  std::vector<int> pair_rows;
+  std::vector<int> pair_rows, pair_capsules;
   std::vector<double> planes, covers, centers, bounds;
   std::vector<char> arrived;
   std::vector<LimitSpec<double>> regions;  // as given, half-spaces first
@@ -21,6 +21,7 @@ struct SurfaceData {
     return {links.data(),
             pairs.data(),
             pair_rows.data(),
+            pair_capsules.data(),
             planes.data(),
             covers.data(),
             static_cast<int>(links.size()),

@@ -20,7 +20,8 @@ template <class T> struct SurfaceList {
   const SurfaceLink<T>* links;
   const LinkPair* pairs;
   const int* pair_rows;
-  const T* planes;  // normal and offset of each half-space
+  const int* pair_capsules;  // the two capsules of each of these rows, sorted by the first in each pair of links
+  const T* planes;           // normal and offset of each half-space
   const T* covers;  // a box around each solid: 9 numbers of R, center, half sizes; each number in a row of `stride`
   int n_links, n_pairs, n_planes, n_solids, stride;
   T distance;
@@ -91,13 +92,20 @@ template <class T, class F> POISE_FN void visit_rows(const SurfaceList<T>& list,
   }
 }
 
+// Whether the bounding sphere of a capsule and a ball are closer than `least` [m].
+template <class T> POISE_FN bool are_balls_near(const LimitList<T>& limits, int c, const T* center, T radius, T least) {
+  const PlacedCapsule<T>& at = limits.placed[c];
+  const T apart[3] = {at.center[0] - center[0], at.center[1] - center[1], at.center[2] - center[2]};
+  const T most = at.half + limits.capsules[c].radius + radius + least;
+  return most > T(0) && dot(apart, apart) < most * most;
+}
+
 // The smallest gap of a pose that is less than `least` [m], otherwise `least`; one below `enough` ends the search.
 template <class P, class T> POISE_LARGE_FN T least_gap(const LimitList<T>& limits, const SurfaceList<T>& list,
                                                        const T* placements, T least, T enough) {
   const int regions = list.n_planes + list.n_solids, stride = list.n_planes + list.stride;
   bound_gaps<P>(list, placements);
-  const auto visit = [&](int row) {
-    const LimitSpec<T>& limit = limits.specs[row];
+  const auto visit = [&](const LimitSpec<T>& limit) {
     const bool plane = limit.op == LIMIT_PLANE;
     const T bound = plane ? T(0) : least_contact(limits, limit);
     if (!plane && bound >= least) return;
@@ -106,7 +114,15 @@ template <class P, class T> POISE_LARGE_FN T least_gap(const LimitList<T>& limit
   };
   const auto visit_region = [&](int l, int region) {
     place_link(limits, list, l, placements);
-    visit_rows(list, l, region, visit);
+    const int plane = region < list.n_planes;
+    LimitSpec<T> limit = limits.specs[list.links[l].world_row + (plane ? 2 * region : region + list.n_planes)];
+    for (int c = list.links[l].first; c < list.links[l].last; ++c) {  // their rows differ in the capsule alone
+      limit.first = c;
+      for (int k = 0; k <= plane; ++k) {
+        limit.second = k;
+        visit(limit);
+      }
+    }
   };
   int near_link = -1, near_region = 0;  // the least bound: its gap excludes most others
   T nearest = least;
@@ -130,7 +146,15 @@ template <class P, class T> POISE_LARGE_FN T least_gap(const LimitList<T>& limit
     if (!(bound_of_pair(list, pair) < least)) continue;
     place_link(limits, list, pair.one, placements);
     place_link(limits, list, pair.other, placements);
-    for (int k = pair.first; k < pair.last; ++k) visit(list.pair_rows[k]);
+    const T reach = list.links[pair.other].radius + list.distance;
+    for (int k = pair.first, c = -1, near = 0; k < pair.last; ++k) {
+      const int *of = list.pair_capsules + 2 * k, changed = of[0] != c;
+      c = of[0];
+      if (changed) near = are_balls_near(limits, c, list.centers + 3 * pair.other, reach, least);
+      const T other = near ? limits.placed[of[1]].half + limits.capsules[of[1]].radius + list.distance : T(0);
+      if (near && are_balls_near(limits, c, limits.placed[of[1]].center, other, least))
+        visit(limits.specs[list.pair_rows[k]]);
+    }
   }
   return least;
 }
