@@ -47,6 +47,20 @@ def test_the_corners_of_a_box_are_a_sole() -> None:
     check_sole(model, dict(poise.roles(model).contacts), "shapes")
 
 
+def test_shapes_determine_the_sole_of_a_foot_with_marked_toes_and_heels() -> None:
+    maker = Maker(Plan())
+    maker.make()
+    for side in "lr":
+        foot = maker.roles[f"foot_{side}"]
+        maker.builder.add_shape(foot, Box(tuple(SIZE)), offset=tuple(MIDDLE))
+        for name, x in (("toe", 0.15), ("heel", -0.05)):  # inside the foot, above its sole
+            maker.builder.add_frame(f"{name}_{side}", foot, (x, 0.0, -0.06))
+            maker.builder.add_role(f"{name}_{side}", f"{name}_{side}")
+    model = maker.builder.build()
+    assert poise.roles(model)["toe_l"] == "toe_l"
+    check_sole(model, dict(poise.roles(model).contacts), "shapes")
+
+
 @pytest.mark.parametrize("kind", ["binary.stl", "words.stl", "words.obj"])
 def test_the_bounds_of_a_mesh_are_a_sole(tmp_path: Path, kind: str) -> None:
     write_box(tmp_path / kind)

@@ -6,6 +6,7 @@ For a foot and its toes, in the pose in which the body stands (for a clip, the f
     heel, toe  the middle of the rear and front edges of the sole, at its ends
     sole_1..4  its corners: front left, front right, back right, back left, seen from above
 
+Frames that mark a toe or heel are its contact points only if the foot has no shapes: they are often inside the foot.
 If a foot stands on the edge of a flat box, the lower face of the box is its sole: many robots do not stand flat with
 all joints at 0. A foot that stands on a point has only sole_1. A skeleton has no sole: its toe is the end of the foot,
 its heel is behind the ankle by HEEL_SHARE of the distance to the toe (under the ankle for a paw), both at the height of
@@ -162,7 +163,7 @@ class FootSole:
             return {name: self.fix(name, sole.mean(axis=0), evidence)}
         for name, edge, end in ((f"toe_{self.side}", front, along.max()), (f"heel_{self.side}", rear, along.min())):
             given = self.roles.get(name)
-            if given is not None and self.model.frame(given).joint is None:  # a frame that marks the point itself
+            if evidence == "bones" and given is not None and self.model.frame(given).joint is None:
                 out[name] = ContactPoint(name, given, (0.0, 0.0, 0.0), "frame")
             else:
                 at = find_edge_middle(edge, across)
