@@ -109,6 +109,7 @@ def make_machine(
     roll: float = 0.0,
     lean: float = 0.0,
     twist: float = 0.0,
+    outside: float = 0.0,
 ) -> poise.Model:
     """Return a robot of hinges, z up, facing x, with flat rigid feet and straight legs.
 
@@ -126,6 +127,7 @@ def make_machine(
         roll: Outward roll of its soles [rad]: it stands on their edges at rest.
         lean: Lean of the whole body to its right in the rest pose [rad].
         twist: Height difference of two of the four balls that it stands on instead of a sole [m].
+        outside: Sideways offset of the second link of each hip, towards the outside [m].
     """
     builder = poise.ModelBuilder("machine")
     builder.up = "z"
@@ -155,7 +157,7 @@ def make_machine(
         above, offset = "pelvis", (0.0, 0.1 * y, -0.03)
         for part, axis in THREE:
             above = hinge(f"{side}_hip_{part}", above, offset, axis, -2.2, 2.2, 1.5)
-            offset = (0.02, 0.0, 0.0)  # links that are not exactly at one place
+            offset = (0.02, outside * y if part == THREE[0][0] else 0.0, 0.0)  # links that are not exactly at one place
         above = hinge(f"{side}_knee", above, (-0.04, aside * y, -0.4), "y", -0.1, 2.4, 2.0)
         above = hinge(f"{side}_ankle_pitch", above, (0.0, -aside * y, -0.38), "y", -0.9, 0.6, 0.5)
         foot = above if nods else hinge(f"{side}_foot", above, (0.0, 0.0, 0.0), "x", -0.4, 0.4, 0.5)

@@ -145,15 +145,14 @@ def lay_axes(own: Floats, bend: Floats, along: Floats) -> Floats | None:
 def find_bone_start(model: Model, names: Names[str, str], root: str) -> str:
     """Return the frame at which a bone begins; for an upper arm or a thigh, the start of its limb.
 
-    Legs begin at their first frame, so that feet stand as far apart as the source's, however wide the hip links are.
-    Arms begin where their joint axes meet, so that an upper arm points as the source's, however wide the shoulders.
+    Arms and legs begin where their joint axes meet, so that they point as the source's, however wide shoulders and hips
+    are.
     """
     part, _, side = root.rpartition("_")
     carriers = {"hip": ("pelvis",), "shoulder": (f"clavicle_{side}", "chest", "pelvis")}.get(part, ())
     for carrier in carriers:
         if carrier in names:
-            own = list_aside(model, names, names[carrier], root)
-            return own[0] if part == "hip" else find_meeting(model, own)
+            return find_meeting(model, list_aside(model, names, names[carrier], root))
     return names[root]
 
 

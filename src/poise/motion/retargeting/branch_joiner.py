@@ -1,8 +1,8 @@
 """Join the branches of a clip: hips and shoulders made of hinges have two answers for most directions of a bone.
 
-All frames are solved from one pose, so each may converge to either. If a joint jumps, the pose before the jump is
-continued forward, and the pose after it backward, frame by frame, until it meets the existing frames. The result is
-taken if it has smaller steps and satisfies the goals about as well.
+All frames are solved from one pose, so each may converge to either. If a joint jumps, or hurries into frames that miss
+their goals, the pose before the jump is continued forward, and the pose after it backward, frame by frame, until it
+meets the existing frames. The result is taken if it has smaller steps and satisfies the goals about as well.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ import numpy as np
 from poise.arrays import Floats
 from poise.kinematics.carriers import Root
 from poise.model import Model
-from poise.motion.clips.whole_clip import Kernel
+from poise.motion.clips.whole_clip import Kernel, cut_windows
 
 __all__ = ["BranchJoiner"]
 
 SOLVER_STEPS = 8
 JUMP_RAD = 0.6  # of a joint in one frame: a larger step may be a change of branch
+HURRY_RAD, MISSED_RAD = 0.3, 0.3  # a smaller one may be too if a frame next to it misses its goals by so much
 MAX_JUMPS = 8  # most jumps of one clip that are tried
 MAX_CARRIED_FRAMES = 90  # most frames over which a branch is continued
 MET_RAD = 0.05  # between two branches that have met
@@ -44,14 +45,22 @@ class BranchJoiner:
         """Return the frames with fewer jumps, if a better branch was found."""
         tried: set[int] = set()
         for _ in range(MAX_JUMPS):
-            steps = self.measure(q)
-            left = [int(t) for t in np.argsort(-steps) if steps[t] > JUMP_RAD and int(t) not in tried]
+            left = [t for t in self.list_jumps(q) if t not in tried]
             if not left:
                 break
             tried.add(left[0])
             for begin, way in ((left[0], 1), (left[0] + 1, -1)):
                 q = self.choose(q, *self.carry_on(q, begin, way))
         return q
+
+    def list_jumps(self, q: Floats) -> list[int]:
+        """List the frames after which the branch may change, largest steps first."""
+        steps = self.measure(q)
+        jumps = steps > JUMP_RAD
+        if (steps > HURRY_RAD).any():
+            missed = self.measure_misses(q) > MISSED_RAD
+            jumps |= (steps > HURRY_RAD) & (missed[:-1] | missed[1:])
+        return [int(t) for t in np.argsort(-steps, kind="stable") if jumps[t]]
 
     def measure(self, q: Floats) -> Floats:
         """Return the largest rotation of a joint from each frame to the next, (frames - 1,) [rad]."""
@@ -61,6 +70,14 @@ class BranchJoiner:
             axis=1, initial=0.0
         )
         return turned
+
+    def measure_misses(self, q: Floats) -> Floats:
+        """Return the largest weighted error of a goal in each frame, (frames,) [m, rad]."""
+        errors, _, _ = self.kernel.make_room(len(q))
+        for a, b, _ in cut_windows(len(q)):
+            errors[a:b] = self.kernel.solve(q[a:b], a, b, np.ones(b - a, dtype=bool), 0)[1]
+        most: Floats = (self.kernel.weights * errors.max(axis=2)).max(axis=1)
+        return most
 
     def carry_on(self, q: Floats, begin: int, way: int) -> tuple[Floats, int, int]:
         """Continue the pose of frame `begin` over the next frames; return the clip and the changed range of frames."""
