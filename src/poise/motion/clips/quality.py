@@ -3,7 +3,7 @@
     slip    horizontal motion of a contact point from frame to frame, within one contact     mm per frame
     drift   its largest distance from the contact's median place                              mm
     height  of the contact points over the floor, in contact                                  mm
-    sink    depth of a sole point below the floor, in any frame                               mm
+    sink    depth of the lowest part of the body below the floor, in any frame                mm
     step    largest motion of a joint from one frame to the next                              rad
     jerk    third difference of the joints, without the root, root mean square over joints    rad/s^3
     limits  violation of the joint ranges                                                     rad
@@ -31,6 +31,7 @@ from poise.kinematics.carriers import find_root
 from poise.kinematics.clip_edits import follow_branches
 from poise.model import Model
 from poise.motion.clips.collisions import find_collisions
+from poise.motion.contact.body_heights import measure_body
 from poise.motion.contact.detector import contacts as find_contacts
 from poise.motion.contact.edges import find_edges, find_tipping
 from poise.motion.contact.floors import STAIR_DEPTH_M, list_swinging
@@ -59,8 +60,8 @@ class Quality:
         drift_mean: Mean over contacts of the largest distance from the median place [mm].
         drift_max: The maximum.
         height_mean: Mean distance of contact points from the floor, in contact [mm].
-        sink_max: Largest depth of a sole point below the floor [mm].
-        sink_share: The share of frames with a sole point deeper than 1 mm.
+        sink_max: Largest depth of a part of the body below the floor [mm]; only of its soles if the floor is unknown.
+        sink_share: The share of frames with a part deeper than 1 mm.
         step_max: Largest motion of a joint in one frame [rad].
         jerk_mean: Mean jerk [rad/s^3].
         jerk_p95: The 95th percentile.
@@ -226,7 +227,7 @@ def measure_slip(clip: Motion, paths: list[tuple[Contact, Floats]], frames: int)
 
 
 def measure_floor(clip: Motion, ledger: Contacts, paths: list[tuple[Contact, Floats]]) -> dict[str, float]:
-    """Return the mean height error of contact points and the depth of sole points below the floor [mm]."""
+    """Return the mean height error of contact points and the depth of the body below the floor [mm]."""
     up = clip.model.up_direction
     heights = []
     for contact, path in paths:
@@ -236,6 +237,8 @@ def measure_floor(clip: Motion, ledger: Contacts, paths: list[tuple[Contact, Flo
     depths = np.zeros(len(clip))
     for frame, point, floor in find_lowest(clip.model, ledger, STAIR_DEPTH_M * measure_size(clip)):
         depths = np.maximum(depths, floor - clip.positions(frame, point) @ up)
+    body = measure_body(clip, ledger)
+    depths = depths if body is None else np.maximum(depths, body.depths)
     metres = clip.model.metres_per_unit
     return {
         "height_mean": 1e3 * metres * float(off.mean()),

@@ -13,6 +13,7 @@ from poise.kinematics import Motion
 from poise.limits import Limit
 from poise.model import Joint
 from poise.motion.clips.quality import Quality, quality
+from poise.motion.contact.body_heights import measure_body
 from poise.motion.contact.detector import find_runs
 from poise.motion.contact.ledger import Contact, Contacts, describe
 from poise.motion.contact.planted_soles import list_planted, measure_roll
@@ -22,6 +23,7 @@ __all__ = ["Released", "Track", "list_holding"]
 
 MOST_ROLL = np.radians(3.0)  # a planted sole that rolls sideways further is reported
 HOLD_ERROR = 1e-5  # m: largest error of a contact that holds
+SINK_DEPTH_M = 1e-3  # a part that is less deep is on the floor
 AT_BOUND_SHARE = 0.99  # share of a bound from which it counts as reached
 
 
@@ -90,8 +92,8 @@ class Track:
         return quality(self.motion, self.source, contacts=ledger)
 
     def why(self) -> str:
-        """Return one paragraph on missed goals, released contacts, and planted soles that roll sideways."""
-        return "\n".join([self._tell_result(), *self._tell_rolls()])
+        """Return a text on missed goals, released contacts, planted soles that roll sideways, and the floor."""
+        return "\n".join([self._tell_result(), *self._tell_rolls(), *self._tell_depths()])
 
     def _tell_result(self) -> str:
         lines = [f"{name}: {self._tell_misses(name)}" for name in self.errors if self._find_misses(name).any()]
@@ -125,6 +127,17 @@ class Track:
                 when = f"frame {heel.start + worst} of {heel.start} to {heel.end - 1}"
                 out.append(f"The sole of {heel.name} and {toe.name} rolls sideways by {degrees:.1f} degrees ({when}).")
         return out
+
+    def _tell_depths(self) -> list[str]:
+        found, metres = measure_body(self.motion, self.contacts), self.motion.model.metres_per_unit
+        if found is None or not (below := metres * found.depths > SINK_DEPTH_M).any():
+            return []
+        (worst, part), runs = found.worst, tell_runs(find_runs(below))
+        where = f"most at frame {worst} ({worst / self.motion.fps:.2f} s), {part!r}"
+        deep = f"{1e3 * metres * float(found.depths[worst]):.2g} mm"
+        return [
+            f"The body is below the floor in {int(below.sum())} of {len(below)} frames ({runs}), {where} by {deep}."
+        ]
 
     def _find_misses(self, name: str) -> NDArray[np.bool_]:
         metres, radians = self.tolerances[name]

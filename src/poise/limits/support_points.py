@@ -1,0 +1,122 @@
+"""Support points: the points of a body that can touch a plane, and the limit that keeps them on one side of it.
+
+A convex shape touches a plane at its support point in the direction of the plane. Spheres and capsules are balls around
+their ends, boxes and cylinders have their corners and rims, and a mesh has the vertices that are extreme in DIRECTIONS
+directions, which is exact to a few millimetres for parts of a person's size. Parts without readable shapes have the
+capsules of their bones (`poise.limits.skeleton`). Unlike the capsules that contain a mesh, support points are on it, so
+that a body rests on a floor and not above it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from poise.arrays import Floats
+from poise.formats.meshes.points import SurfaceReader
+from poise.kinematics.parts import find_rigid_parts
+from poise.limits.capsules import cover_solid
+from poise.limits.clearance import Clearance, make_body_surfaces
+from poise.limits.skeleton import BodyCapsule, make_skeleton_capsules
+from poise.limits.surfaces import BodySurfaces
+from poise.model import Model
+from poise.model.geometry.shapes import Capsule, Mesh, Shape, Sphere
+from poise.model.geometry.solids import make_triple
+from poise.model.geometry.triangles import triangulate
+from poise.model.memo import keep_with_model
+
+__all__ = ["PointClearance", "SupportPoints", "find_support_points", "pair_points"]
+
+DIRECTIONS = 64  # in which the extreme vertices of a mesh are found: 25 degrees apart
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SupportPoints:
+    """The support points of one frame.
+
+    Attributes:
+        frame: The frame.
+        points: Their positions in the frame, (n, 3) [m].
+        radius: The radius of the ball around each, (n,) [m].
+        solid: Whether they are from the shapes of the body, not from its bones.
+    """
+
+    frame: str
+    points: Floats
+    radius: Floats
+    solid: bool
+
+
+@dataclass(frozen=True)
+class PointClearance(Clearance):
+    """Keep given balls of the body out of the world's half-spaces; segments between two balls are two of them."""
+
+    points: tuple[BodyCapsule, ...] = ()
+
+    def capsules(self, model: Model) -> tuple[BodyCapsule, ...]:
+        """Return the given balls and segments."""
+        return self.points
+
+    def find_body(self, model: Model) -> BodySurfaces:
+        """Return the given balls and segments for the kernels."""
+        return make_body_surfaces(model, self)
+
+
+@keep_with_model
+def find_support_points(model: Model) -> tuple[SupportPoints, ...]:
+    """Return the support points of every part of a body with shapes, mass or bones; one or more entries per frame."""
+    solids, reader = [shape for shape in model.shapes if shape.use in ("both", "collision")], SurfaceReader(model)
+    found = [each for shape in solids if (each := touch(shape, reader)) is not None]
+    parts = find_rigid_parts(model)
+    served = {parts[each.frame] for each in found}
+    lost = None if not solids else {parts[shape.frame] for shape in solids} - served
+    bones = make_skeleton_capsules(model, lost) if lost is None or lost else []
+    return (*found, *(make_ball_ends(capsule, solid=False) for capsule in bones))
+
+
+def touch(shape: Shape, reader: SurfaceReader) -> SupportPoints | None:
+    """Return the support points of a shape, or None if its mesh is missing or unreadable."""
+    if isinstance(shape.shape, (Sphere, Capsule)):
+        return make_ball_ends(cover_solid(shape), solid=True)
+    if isinstance(shape.shape, Mesh):
+        surface = reader.read(shape)
+        if surface is None or not len(surface[0]):
+            return None
+        vertices = surface[0]
+    else:
+        triangles = triangulate(shape.shape)
+        assert triangles is not None, "only meshes have no triangles"
+        vertices = np.asarray(shape.offset.apply(triangles[0]))
+    points = vertices[np.unique(np.argmax(vertices @ spread_directions().T, axis=0))]
+    return SupportPoints(shape.frame, points, np.zeros(len(points)), solid=True)
+
+
+def make_ball_ends(capsule: BodyCapsule, *, solid: bool) -> SupportPoints:
+    """Return the balls at the ends of a capsule, a single one for a sphere."""
+    ends = np.array([capsule.a] if capsule.a == capsule.b else [capsule.a, capsule.b])
+    return SupportPoints(capsule.frame, ends, np.full(len(ends), capsule.radius), solid)
+
+
+def spread_directions() -> Floats:
+    """Return unit vectors spread evenly over a sphere, a Fibonacci lattice, and those along the axes."""
+    k = np.arange(DIRECTIONS) + 0.5
+    z, turn = 1.0 - 2.0 * k / DIRECTIONS, np.pi * (1.0 + np.sqrt(5.0)) * k
+    across = np.sqrt(1.0 - z * z)
+    out: Floats = np.concatenate(
+        [np.stack([across * np.cos(turn), across * np.sin(turn), z], axis=1), np.eye(3), -np.eye(3)]
+    )
+    return out
+
+
+def pair_points(frame: str, points: Floats, radius: Floats) -> list[BodyCapsule]:
+    """Return segments whose ends are the given points; half-spaces are kept clear of both ends."""
+    out = []
+    for size in np.unique(radius):
+        own = points[radius == size]
+        own = own if len(own) % 2 == 0 else np.concatenate([own, own[-1:]])
+        out += [
+            BodyCapsule(frame, make_triple(a), make_triple(b), float(size))
+            for a, b in zip(own[::2], own[1::2], strict=True)
+        ]
+    return out
