@@ -5,11 +5,12 @@ A contact begins when a point is slow and low for a while, and continues while i
     begins    speed < 0.15 m/s and height < floor + 0.05 m,
     continues speed < 0.2 m/s  and height < floor + 0.05 m,
 
-on a body of 1.75 m; thresholds scale with the body. The speed in a clip is the larger of the two one-sided differences,
-and a contact starts at the first frame that satisfies the second rule; a stream has backward differences only, over one
-frame and over 1/30 s (frames of fast recordings are noisy), and its contacts start when they are detected. The floor
-of a clip is the 2nd percentile of the heights of all points; if heels and toes stand at different heights, each has its
-own floor by the same rule, up to 0.02 m higher.
+on a body of 1.75 m; thresholds scale with the body. Heels and toes stand only while the sole is level (`level_soles`).
+The speed in a clip is the larger of the two one-sided differences, and a contact starts at the first frame that
+satisfies the second rule; a stream has backward differences only, over one frame and over 1/30 s (frames of fast
+recordings are noisy), and its contacts start when they are detected. The floor of a clip is the 2nd percentile of the
+heights of all points; if heels and toes stand at different heights, each has its own floor by the same rule, up to
+0.02 m higher.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from poise.deprecation import accept_former
 from poise.errors import InvalidValue
 from poise.kinematics import Motion
 from poise.motion.contact.ledger import Contact, Contacts, find_kind, find_usual_heights, move_contact
+from poise.motion.contact.level_soles import flag_level_soles
 from poise.motion.contact.soles import SolePoint, find_soles, measure_size
 
 __all__ = ["FOOT_RULE", "HAND_RULE", "ContactDetector", "ContactRule", "contacts", "find_runs", "measure_floor"]
@@ -144,11 +146,15 @@ def contacts(clip: Motion, points: Iterable[str] | str | None = None, *, floor: 
     paths = {sole.name: clip.positions(sole.frame, sole.point) for sole in soles}
     ground = measure_floor([path @ up for path in paths.values()]) if floor is None else float(floor)
     floors = find_floors(paths, up, ground, 0.0 if floor is not None else KIND_FLOOR_RISE_M * size)
+    level = flag_level_soles(clip) if points is None else {}
     found = [
         make_contact(sole, paths[sole.name], start, end)
         for sole in soles
         for start, end in FOOT_RULE.find_intervals(
-            paths[sole.name], paths[sole.name] @ up - floors[sole.name], clip.fps, size
+            paths[sole.name],
+            np.where(level.get(sole.name, True), paths[sole.name] @ up - floors[sole.name], np.inf),
+            clip.fps,
+            size,
         )
     ]
     return Contacts(tuple(level_contacts(found, up, SAME_FLOOR_M * size)), len(clip), clip.fps, ground)

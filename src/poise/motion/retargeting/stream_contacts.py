@@ -106,7 +106,7 @@ class StreamContacts:
         """
         if not self.holds:
             return
-        free = np.array([not hold.forced for hold in self.holds])
+        free = np.array([not hold.forced for hold in self.holds]) & ground.faces_floor
         heights = ground.soles @ self.up - ground.floor
         standing = self.detector.watch(ground.soles, heights, ground.size, free).tolist()
         self.dragged = self.dragged + 1 if 0 < self.dragged < self.fade_frames else 0

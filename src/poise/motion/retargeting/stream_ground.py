@@ -19,6 +19,7 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.kinematics import Motion
+from poise.motion.contact.level_soles import flag_level
 from poise.motion.contact.soles import SolePoint, measure_size
 from poise.motion.retargeting.correspondence import CarryOver
 from poise.motion.retargeting.goal_targets import Ground
@@ -43,6 +44,7 @@ class StreamGround:
         ankle: The height of standing ankles [m].
         size: The size of the source relative to a person.
         soles: The positions of the source's soles in the newest frame, (points, 3) [m].
+        faces_floor: Whether the foot of each sole is level enough to stand on it, (points,).
 
     Args:
         carrying: The two bodies.
@@ -57,6 +59,12 @@ class StreamGround:
         self.points = np.array([point.point for point in points]).reshape(-1, 3, 1)
         names = [n for n in ("ankle_l", "ankle_r") if n in carrying.theirs]
         self.ankles = np.array([carrying.at[carrying.theirs[n]] for n in names], dtype=np.int64)
+        at = {point.name: i for i, point in enumerate(points)}
+        self.feet = [
+            (at[f"heel_{side}"], at[f"toe_{side}"], carrying.at[carrying.theirs[f"ankle_{side}"]])
+            for side in "lr"
+            if f"ankle_{side}" in names and f"heel_{side}" in at and f"toe_{side}" in at
+        ]
         self.forget()
 
     def forget(self) -> None:
@@ -65,6 +73,7 @@ class StreamGround:
         self.begun, self.in_air, self.moving = False, False, False
         self.recent, self.ordered = deque[float](), list[float]()
         self.soles: Floats = np.zeros((len(self.points), 3))
+        self.faces_floor = np.ones(len(self.points), dtype=bool)
 
     def watch(self, q: Floats, T: Floats) -> Ground:
         """Process one frame and return the floor.
@@ -75,6 +84,9 @@ class StreamGround:
         """
         part = T[self.frames]
         self.soles = (part[:, :3, :3] @ self.points)[..., 0] + part[:, :3, 3]
+        for heel, toe, ankle in self.feet:
+            ends = flag_level(self.soles[heel], self.soles[toe], T[ankle, :3, 3], self.up)
+            self.faces_floor[heel], self.faces_floor[toe] = ends
         lowest = min((self.soles @ self.up).tolist(), default=0.0)
         ankle = min((T[self.ankles, :3, 3] @ self.up).tolist(), default=0.0)
         if not self.begun:

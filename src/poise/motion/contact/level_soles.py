@@ -1,0 +1,49 @@
+"""Level soles: a foot stands on its heel or its toes only while its sole faces the floor.
+
+With h, t and a the heel, the toe and the ankle of a foot, and u up:
+
+    along = (t - h) / |t - h|        normal = a - h, without its part along the foot        across = normal x along
+    pitch = asin(along . u)          roll = atan2(across . u, normal . u)
+
+A heel stands up to a pitch of 38 degrees and a toe down to -75, both up to a roll of 38 degrees: walking feet stay far
+inside, while the heel of a person who lies on the back, and the toes of one who lies face down, stay outside.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.anatomy import roles as find_roles
+from poise.arrays import Floats
+from poise.kinematics import Motion
+
+__all__ = ["flag_level", "flag_level_soles"]
+
+Flags = NDArray[np.bool_]
+MOST_ROLL = np.radians(38.0)
+MOST_HEEL_PITCH, LEAST_TOE_PITCH = np.sin(np.radians(38.0)), np.sin(np.radians(-75.0))
+LEAST_HEIGHT = 0.05  # of an ankle above its sole, relative to the sole's length: a lower ankle does not show the roll
+
+
+def flag_level_soles(clip: Motion) -> dict[str, Flags]:
+    """Flag the frames in which each heel and toe of a body with two legs may stand, by name, (frames,)."""
+    roles, out = find_roles(clip.model), dict[str, Flags]()
+    for side in "lr":
+        ends, ankle = [f"heel_{side}", f"toe_{side}"], roles.get(f"ankle_{side}")
+        if ankle is not None and all(name in roles.contacts for name in ends):
+            heel, toe = (clip.positions(roles.contacts[name].frame, roles.contacts[name].point) for name in ends)
+            out.update(zip(ends, flag_level(heel, toe, clip.positions(ankle), clip.model.up_direction), strict=True))
+    return out
+
+
+def flag_level(heel: Floats, toe: Floats, ankle: Floats, up: Floats) -> tuple[Flags, Flags]:
+    """Return whether a heel and a toe may stand, from positions (..., 3) [m]."""
+    along, above = toe - heel, ankle - heel
+    length = np.maximum(np.linalg.norm(along, axis=-1), 1e-12)
+    along = along / length[..., None]
+    normal = above - (above * along).sum(axis=-1)[..., None] * along
+    roll = np.abs(np.arctan2(np.cross(normal, along) @ up, normal @ up))
+    faces: Flags = (roll <= MOST_ROLL) | (np.linalg.norm(normal, axis=-1) < LEAST_HEIGHT * length)
+    pitch = along @ up
+    return faces & (pitch <= MOST_HEEL_PITCH), faces & (pitch >= LEAST_TOE_PITCH)

@@ -1,0 +1,34 @@
+"""A foot stands only while its sole faces the floor."""
+
+import numpy as np
+import pytest
+
+import poise
+from falls import fall
+from poise.motion import contacts
+from poise.motion.contact.level_soles import flag_level
+
+
+@pytest.mark.parametrize(
+    ("pitch", "roll", "stands"),
+    [
+        (0, 0, (True, True)),
+        (30, 0, (True, True)),
+        (60, 0, (False, True)),
+        (-60, 0, (True, True)),
+        (-85, 0, (True, False)),
+        (0, 60, (False, False)),
+        (0, -60, (False, False)),
+        (0, 180, (False, False)),
+    ],
+)
+def test_a_sole_stands_only_while_it_faces_the_floor(pitch, roll, stands):
+    """A heel stands with the toes up by 38 degrees at most, a toe with the heel up, neither on its side."""
+    turn = poise.Rotation.from_euler("ZXY", np.radians([pitch, roll, 0.0])).matrix
+    heel, toe, ankle = (turn @ np.array(point) for point in ((-0.05, 0, 0), (0.15, 0, 0), (0, 0.08, 0)))
+    assert tuple(bool(each) for each in flag_level(heel, toe, ankle, np.array([0.0, 1.0, 0.0]))) == stands
+
+
+def test_the_heels_of_a_lying_body_do_not_stand():
+    found = contacts(fall())
+    assert max(contact.end for contact in found) < 30
