@@ -10,7 +10,7 @@ import pytest
 import poise
 from paths import ROOT
 from poise.errors import FormatError
-from poise.studio.markup import say_plainly
+from poise.studio.markup import say_plainly, shorten_lists
 from poise.studio.panel.failure_help import PAGE, REASONS
 from poise.studio.panel.panel import describe_why
 from poise.studio.puppet import Puppet
@@ -96,3 +96,16 @@ def test_a_motion_is_announced_and_saved_whole(studio, tmp_path):
 )
 def test_toasts_are_words_and_not_python(note, plain):
     assert say_plainly(note) == plain
+
+
+def test_a_note_ends_where_its_clause_about_python_ended():
+    note = "the body is 62.6 units tall; its numbers were kept, scale='auto' makes them metres; roles: 54 from names"
+    assert say_plainly(note) == "the body is 62.6 units tall; its numbers were kept; roles: 54 from names"
+
+
+@pytest.mark.parametrize("count", [1, 4, 5, 15])
+def test_long_lists_of_names_are_shortened(count):
+    names = [f"'Rig|Clip_{k}'" for k in range(count)]
+    told = shorten_lists(f"{count} clips: {', '.join(names)}; y is up")
+    listed = ", ".join(names if count < 5 else names[:3]) + (f" and {count - 3} more" if count > 4 else "")
+    assert told == f"{count} clips: {listed}; y is up"

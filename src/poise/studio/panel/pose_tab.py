@@ -8,7 +8,7 @@ from typing import Any
 from poise import models
 from poise.errors import PoiseError
 from poise.studio.downloads import find_kind, list_kinds, make_file, name_file
-from poise.studio.markup import PLAIN, fill, say_plainly
+from poise.studio.markup import PLAIN, fill, say_plainly, shorten_lists
 from poise.studio.panel.style_folder import StyleFolder
 from poise.studio.session import Session
 from poise.studio.styles.learner import StyleLearner
@@ -116,7 +116,7 @@ class PoseTab:
         """Describe the open file."""
         motion = self.session.player.motion
         parts = [] if motion is None else [f"{len(motion)} poses, played in the Motion tab"]
-        return "; ".join([*parts, *self.session.model.notes[:3]])
+        return shorten_lists("; ".join([*parts, *self.session.model.notes[:3]]))
 
     def on_action(self, client: Any, word: str) -> None:
         """Undo, redo, mirror or reset."""
