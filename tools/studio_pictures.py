@@ -15,7 +15,7 @@ import numpy as np
 from poise.studio import Studio
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "support"))
-from walks import make_walk, put_skate_in
+from walks import make_bow, make_walk, put_skate_in
 
 PICTURES = Path(__file__).resolve().parent.parent / "docs" / "pictures"
 FLAGS = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
@@ -34,15 +34,24 @@ def ask(studio: Studio, targets: Mapping[str, tuple[float, float, float]], *, ho
     time.sleep(0.5)
 
 
-def shoot(page: Any, name: str) -> None:
-    """Take one picture."""
+def look(page: Any) -> Any:
+    """Return the pixels of a window."""
     page.wait_for_timeout(5000)  # software rendering is slow
     from PIL import Image
 
+    return Image.open(io.BytesIO(page.screenshot(timeout=SLOW))).convert("RGB")
+
+
+def write(pixels: Any, name: str) -> None:
+    """Write one picture."""
     path = PICTURES / f"{name}.jpg"
-    pixels = Image.open(io.BytesIO(page.screenshot(timeout=SLOW)))
-    pixels.convert("RGB").save(path, quality=52, optimize=True, progressive=True)
+    pixels.save(path, quality=52, optimize=True, progressive=True)
     print(f"wrote {path.name}")
+
+
+def shoot(page: Any, name: str) -> None:
+    """Take one picture."""
+    write(look(page), name)
 
 
 def wait(true: Any, seconds: float = 300.0) -> None:
@@ -99,6 +108,30 @@ def shoot_carry(page: Any) -> None:
         shoot(page, "studio_carry")
 
 
+def shoot_style(page: Any) -> None:
+    """Take a picture of a hand in one place, at rest and in the style of somebody who bows, next to the panel."""
+    with Studio("humanoid", port=18203, style=make_bow(), shadows=False) as studio:
+        wait(lambda: studio.styles.style is not None)
+        page.goto(studio.url)
+        page.get_by_text("Style", exact=True).last.click(timeout=SLOW)
+        page.wait_for_timeout(3000)
+        for button in page.locator("button.mantine-Notification-closeButton").all():
+            button.click()
+        ask(studio, {"hand_l": (0.02, 1.0, 0.3)})
+        styled = look(page)
+        studio.styles.share = 0.0
+        studio.session.touch()
+        picture = look(page)
+        width, height = picture.size
+        body, panel = int(0.23 * width), int(0.66 * width)
+        left = panel // 2 - body // 2
+        out = picture.resize((2 * body + width - panel, height))
+        for pixels, x in ((picture, 0), (styled, body)):
+            out.paste(pixels.crop((left, 0, left + body, height)), (x, 0))
+        out.paste(picture.crop((panel, 0, width, height)), (2 * body, 0))
+        write(out, "studio_style")
+
+
 def shoot_clips() -> None:
     """Take the pictures of clips."""
     from playwright.sync_api import sync_playwright
@@ -106,8 +139,8 @@ def shoot_clips() -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
         page = browser.new_page(viewport={"width": 1120, "height": 860})
-        shoot_timeline(page)
-        shoot_carry(page)
+        for take in (shoot_timeline, shoot_carry, shoot_style):
+            take(page)
         browser.close()
 
 

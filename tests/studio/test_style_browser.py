@@ -10,7 +10,7 @@ import pytest
 import poise
 from poise.goals import Style
 from studio_page import PATIENCE, drag, open_page, still, until
-from walks import make_walk
+from walks import make_bow, make_walk
 
 pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
 
@@ -18,21 +18,6 @@ pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[
 from poise.studio.web.studio import Studio
 
 pytestmark = pytest.mark.browser
-
-ELBOWS, SPINE = ("elbow_l", "elbow_r"), "spine_1"
-
-
-def make_bow(frames: int = 60) -> poise.Motion:
-    """A clip of somebody who bows with bent elbows."""
-    model = poise.load("humanoid")
-    poses = []
-    for t in np.linspace(0.0, 6.0, frames):
-        dv = np.zeros(model.nv)
-        dv[model.joint(SPINE).v] = (0.35 + 0.1 * np.sin(t), 0.0, 0.0)
-        for name in ELBOWS:
-            dv[model.joint(name).v] = -1.4 + 0.2 * np.cos(t)
-        poses.append(model.clamp(model.integrate(model.rest, dv)))
-    return poise.Motion(model, np.array(poses), 30.0)
 
 
 @pytest.fixture(scope="module")

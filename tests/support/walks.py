@@ -1,4 +1,4 @@
-"""A generated walk with known contacts, and the same walk with added foot skate."""
+"""Generated clips: a walk with known contacts, the same with added foot skate, a swing and a bow."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import poise
 from poise import Motion, Solver
 from poise.goals import Goal, Orient, Reach, Rest
 
-__all__ = ["PERIOD", "PHASES", "STANCE", "make_swing", "make_walk", "put_skate_in", "stands"]
+__all__ = ["PERIOD", "PHASES", "STANCE", "make_bow", "make_swing", "make_walk", "put_skate_in", "stands"]
 
 PERIOD, STANCE, STRIDE, LIFT = 1.2, 0.62, 0.45, 0.09  # s, share of the period, m a period, m
 PHASES = {"l": 0.0, "r": 0.5}
@@ -76,3 +76,16 @@ def make_swing(frames: int = 61) -> poise.Motion:
     q = np.repeat(np.array(model.rest)[None], frames, axis=0)
     q[:, model.joint("elbow_l").q] = -0.8 + 0.4 * np.sin(np.arange(frames) / 10)[:, None]
     return poise.Motion(model, q, 30.0)
+
+
+def make_bow(frames: int = 60) -> poise.Motion:
+    """A clip of somebody who bows with bent elbows."""
+    model = poise.load("humanoid")
+    poses = []
+    for t in np.linspace(0.0, 6.0, frames):
+        dv = np.zeros(model.nv)
+        dv[model.joint("spine_1").v] = (0.35 + 0.1 * np.sin(t), 0.0, 0.0)
+        for name in ("elbow_l", "elbow_r"):
+            dv[model.joint(name).v] = -1.4 + 0.2 * np.cos(t)
+        poses.append(model.clamp(model.integrate(model.rest, dv)))
+    return poise.Motion(model, np.array(poses), 30.0)
