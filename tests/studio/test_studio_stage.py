@@ -134,7 +134,7 @@ def test_who_is_there_and_who_will_come_see_the_same_points() -> None:
     model = poise.load("humanoid")
     server = MagicMock()
     server.initial_camera, there = SimpleNamespace(), SimpleNamespace(aspect=1.6)
-    server.get_clients.return_value = {0: SimpleNamespace(camera=there)}
+    server.get_clients.return_value = {0: SimpleNamespace(camera=there, client_id=0)}
     scenery = Scenery(server, Player(lambda _: None), lambda: False, shadows=False, dark=False)
     scenery.puppet = Puppet(model)
     points = np.random.default_rng(0).uniform(-3.0, 3.0, (50, 3))
@@ -142,3 +142,23 @@ def test_who_is_there_and_who_will_come_see_the_same_points() -> None:
     for camera in (there, server.initial_camera):
         flat = project(model, View(np.array(camera.position), np.array(camera.look_at), 1.0), points, 1.6)
         assert np.abs(flat).max() < 1.0
+
+
+def test_a_late_report_of_an_older_view_does_not_move_the_camera(monkeypatch) -> None:
+    """The view of a small body lies below the floor of the next: the camera stays where it was set."""
+    monkeypatch.setattr("poise.studio.scene.scenery.Pace", lambda do, _: SimpleNamespace(ask_later=do))
+    server, reports = MagicMock(), []
+    camera = SimpleNamespace(aspect=1.6, on_update=reports.append)
+    client = SimpleNamespace(camera=camera, client_id=0)
+    server.get_clients.return_value = {0: client}
+    scenery = Scenery(server, Player(lambda _: None), lambda: False, shadows=False, dark=False)
+    scenery.puppet, scenery.view = Puppet(poise.load("humanoid")), MagicMock(sample_points=lambda T: T[:, :3, 3])
+    scenery.welcome(client)
+    wanted = camera.position
+    for place, kept in (((2.0, -3.0, 1.0), (2.0, -3.0, 1.0)), (wanted, wanted)):
+        camera.position = place  # what the browser reports
+        reports[0](None)
+        assert camera.position == kept
+    camera.position = (2.0, -3.0, 1.0)  # the viewer moved it
+    reports[0](None)
+    assert camera.position[1] == pytest.approx(scenery.floor, abs=0.1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from poise.pictures.body.objects import outline_beside
 from poise.studio.clips.player import Player
 from poise.studio.puppet import Puppet
 from poise.studio.scene.body_view import BodyView
+from poise.studio.scene.follow_camera import LOADING_TIME, VIEWER_MOVE
 from poise.studio.scene.stage import View, find_direction, find_view, keep_above, light_stage, move_camera, point_camera
 from poise.studio.web.throttle import Pace
 
@@ -60,6 +62,7 @@ class Scenery:
         self.server, self.player, self.is_stopped, self.shadows, self.dark = server, player, is_stopped, shadows, dark
         self.see_through = False
         self.floor = 0.0
+        self._set_views: dict[int, tuple[View, float]] = {}  # by viewer, until they are reported or too old
         self.looked: list[Callable[[Any, View], None]] = []
         self.beside: list[Callable[[], Floats]] = []
         self.set_theme()
@@ -121,6 +124,7 @@ class Scenery:
     def put_camera(self, client: Any, points: Floats, away: Floats) -> None:
         """Move a viewer's camera so that it sees all points from a direction."""
         view = find_view(self.model, self.puppet.size, points, away, client.camera.aspect)
+        self._set_views[client.client_id] = view, time.perf_counter() + LOADING_TIME
         move_camera(client, self.model, view)
         for listen in self.looked:
             listen(client, view)
@@ -133,13 +137,26 @@ class Scenery:
     def welcome(self, client: Any) -> None:
         """Set the camera of a new viewer, by the aspect ratio of their window, and keep it above the floor."""
         self.put_camera(client, self.find_points(), find_direction(self.model, "fit"))
+        check = Pace(lambda: self.raise_camera(client), CAMERA_PAUSE)
+        client.camera.on_update(lambda _: check.ask_later() if self.is_current(client) else None)
 
-        def lift() -> None:
-            if not self.is_stopped() and client.client_id in self.server.get_clients():
-                keep_above(client, self.model, self.floor, self.puppet.size)
+    def is_current(self, client: Any) -> bool:
+        """Return whether a browser's report of its camera is newer than the view that was set last."""
+        if client.client_id not in self._set_views:
+            return True
+        view, end = self._set_views[client.client_id]
+        off = np.linalg.norm(np.array(client.camera.position) - view.position)
+        if off > VIEWER_MOVE * np.linalg.norm(view.position - view.look_at) and time.perf_counter() < end:
+            return False
+        del self._set_views[client.client_id]
+        return True
 
-        check = Pace(lift, CAMERA_PAUSE)
-        client.camera.on_update(lambda _: check.ask_later())
+    def raise_camera(self, client: Any) -> None:
+        """Raise a viewer's camera if it is below the floor, unless its report is older than the view that was set."""
+        if self.is_stopped() or client.client_id not in self.server.get_clients():
+            self._set_views.pop(client.client_id, None)
+        elif client.client_id not in self._set_views:
+            keep_above(client, self.model, self.floor, self.puppet.size)
 
     def find_points(self) -> Floats:
         """Return points of the body over its clip, or in its pose, and of everything next to it, (n, 3) [m]."""
