@@ -55,8 +55,8 @@ class Listing {
   Listing& operator=(const Listing&) = delete;
 
   ListStart start() const { return {values_, reading_.scale.data()}; }
-  // Whether a solve that begins at an answer ends there and has reached, for every one: a search for next to nothing has, and no other joint
-  // stands outside its range.
+  // Whether a solve from any of the answers ends there and reaches the goal: the search from each answer does,
+  // and every joint outside the chain is inside its range.
   bool settled() const {
     for (const Freedom<double>& f : data_.idle) {
       const double x = base_[static_cast<std::size_t>(f.q_index)];

@@ -13,7 +13,7 @@ nb::bytes write_body(const Body& body) {
   return nb::bytes(out.bytes.data(), out.bytes.size());
 }
 
-// the problem, whether the first level alone follows, and that
+// the problem, a flag, and the problem of the first level alone if the flag is set
 nb::bytes write_problem(PreparedSolver& solver) {
   const Use use(solver);
   ByteWriter out;

@@ -11,7 +11,7 @@ FamilySpec<double> read_family(const nb::dict& table);
 // adds the closed form of a goal to a prepared problem
 void take_closed(SolverData& to, const nb::dict& form);
 
-// stores the closed form whose nearest branch begins a solve; None: the start does
+// stores the closed form whose nearest branch a solve begins at; None to begin at the start
 void take_branches(SolverData& to, const nb::object& form);
 
 // further methods of the class, in listing.cpp

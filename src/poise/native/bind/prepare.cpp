@@ -51,7 +51,7 @@ int add_frame(SolverData& to, FrameData<double> frame, const double* point, cons
   double offset[3];
   rotate(frame.R, point, offset);
   for (int k = 0; k < 3; ++k) frame.p[k] += frame.scaled ? 0.0 : offset[k];
-  for (int k = 0; k < 3; ++k) frame.point[k] = point[k];  // what a scaled frame has instead
+  for (int k = 0; k < 3; ++k) frame.point[k] = point[k];  // replaces the offset of a scaled frame
   frame.primitive = frame.primitive < 0 ? -1 : index[static_cast<std::size_t>(frame.primitive)];
   to.frames.push_back(frame);
   return static_cast<int>(to.frames.size()) - 1;

@@ -54,10 +54,10 @@ struct StrictState {
   Bars bars = Bars::TOLERANCE;     // the errors within which its goals are reached,
   double* error_bar;               // in metres and radians
   int steps_solved = 0;            // in this call
-  bool cut = false;                // the last descent ended for want of steps, not at a minimum
+  bool cut = false;                // the last descent ran out of steps before a minimum
   bool unfinished = false;         // so did the one that ended a missed level of this call
-  double cost_to_beat = -1.0;      // a search has to come below it to be of use; negative: any
-  double damping_share = 1.0;      // of the usual damping, for the level that goes down
+  double cost_to_beat = -1.0;      // a search is useful only below this cost; negative: at any cost
+  double damping_share = 1.0;      // of the usual damping, for the descending level
 
   // the guard of the levels above
   double *error_guard, *cost_guard;  // no error of a goal, and no cost of a level, may exceed these
@@ -114,7 +114,7 @@ struct SolverData {
   std::vector<GoalSpec<double>> goals;
   std::vector<Coordinate> coordinates;  // indices of the movable velocities
   std::vector<Freedom<double>> freedoms;
-  std::vector<double> periods;        // of the freedoms: after how much motion the body is as before; 0: never
+  std::vector<double> periods;        // of the freedoms: the motion after which the body is the same; 0 for none
   std::vector<Freedom<double>> idle;  // joints that may move but that no goal depends on
   std::vector<int> idle_velocities;   // of the body
   bool shared_columns = false;

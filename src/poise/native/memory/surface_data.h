@@ -45,7 +45,7 @@ struct SurfaceRules {
   double distance = 0.0;
 };
 
-// Appends the rows of a clearance to the limits, and groups them; `scaled` tells which primitives change their size.
+// Appends the rows of a clearance to the limits, and groups them; `scaled` marks the primitives that change their size.
 SurfaceData add_surfaces(const SurfaceRules& rules, const std::vector<CapsuleData<double>>& capsules,
                          const std::vector<char>& scaled, std::vector<LimitSpec<double>>& limits);
 

@@ -31,7 +31,7 @@ inline void append_goal(const SolverData& from, std::size_t g, const unsigned ch
     if (points[k]) to.points.push_back(from.points[static_cast<std::size_t>(k)]);
   }
   goal.n_points = static_cast<int>(to.points.size()) - goal.first_point;
-  if (end > first && goal.n_points == 0) return;  // a balance over nothing
+  if (end > first && goal.n_points == 0) return;  // a balance without supports
   if (goal.op == GOAL_BALANCE) goal.n_rows = goal.n_points < 4 ? 4 : goal.n_points;
   goal.first_row = to.n_rows;
   goal.target = static_cast<int>(to.targets.size());
@@ -109,7 +109,7 @@ inline void fetch_targets(PageProblem& problem) {
   }
 }
 
-// sets the target of a goal to what it has in a pose: its frame's place and rotation, or its axis
+// sets the target of a goal to its value in a pose: the position and rotation of its frame, or its axis
 inline void hold(SolverData& d, int g, const double* q) {
   const GoalSpec<double>& goal = d.goals[static_cast<std::size_t>(g)];
   if (!is_plain(goal.op) && goal.op != GOAL_ALIGN) return;

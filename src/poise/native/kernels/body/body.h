@@ -2,10 +2,10 @@
 //
 // Joints of every kind are expanded when a model is built into primitives: those that move along or about their own z axis,
 // a ball (quaternion), a slide along three axes (the translation of a free base, one primitive instead of three), a path, which
-// runs along a curve (curve.h), and a scale, which multiplies the lengths between it and what hangs from it by its coordinate: frames
-// stay rigid, and so does what is told in their own axes.
+// runs along a curve (curve.h), and a scale, which multiplies the lengths between it and its descendants by its
+// coordinate; frames stay rigid, and so do points in their own axes.
 // Fixed joints are gone (they are frames), and so are mimic joints: each primitive reads `gain * q[q_index] + bias`.
-// Primitives stand in depth-first order, parents first, so the subtree of i is exactly [i, subtree_end).
+// Primitives are in depth-first order, parents first, so the subtree of i is exactly [i, subtree_end).
 //
 // Kernels are templates over the body too. On the CPU it is a `BodyView` of arrays of run-time size; on the GPU it may
 // be a type whose `count` and numbers are compile-time constants, so that a small arm fits into registers.
@@ -32,7 +32,7 @@ template <class T> struct Primitive {
   int subtree_end;               // one past the last primitive in its subtree
   int q_index;                   // first of its coordinates: 1, ball 4, slide3 3
   int v_index;                   // first of its velocities: 1, ball and slide3 3; -1 in a problem that may not move it
-  int turn;                      // what R is: a Turn
+  int turn;                      // a Turn: the kind of R
   bool scaled = false;           // it is a scale, or below one: its placement has the rotation times a factor
   T gain, bias;                  // coordinate = gain * q[q_index] + bias; ball and slide3 have gain 1, bias 0
   T pitch;                       // screw: metres along z per radian
@@ -45,7 +45,7 @@ template <class T> struct FrameData {
   int primitive;
   bool scaled = false;  // below a scale
   T R[9], p[3];
-  T point[3] = {};  // of a scaled frame: what is meant, in its own axes, which do not grow
+  T point[3] = {};  // of a scaled frame: the point in its own axes, which do not grow
 };
 
 // a rigid mass: kilograms, and kilograms times metres in the primitive's own axes
@@ -110,7 +110,7 @@ template <class S, class P> POISE_FN S coordinate_of(const P& primitive, const S
   return S(primitive.gain) * q[primitive.q_index] + S(primitive.bias);
 }
 
-// The factor of a scale. At zero nothing would be left of what is below it: there the least that keeps its digits.
+// The factor of a scale, at least 1e-12 in size: at zero everything below it would collapse to a point.
 template <class S, class P> POISE_FN S factor_of(const P& primitive, const S* q) {
   const S x = coordinate_of(primitive, q), least = S(real_t<S>(1e-12));
   return select(absolute(x) < least, least, x);
@@ -131,14 +131,14 @@ template <class S> POISE_FN S size_of(const S* placement) {
   return select(dot(side, z) < S(real_t<S>(0)), S(real_t<S>(0)) - size, size);
 }
 
-// Where a path is, and its twist per unit of q. Only for those: `is_path` has been asked.
+// The position of a path and its twist per unit of q; only for primitives with `is_path`.
 template <class S, class P> POISE_FN void point_of_path(const P& primitive, const S* q, CurvePoint<S>& at) {
   if constexpr (!has_device_trig && requires { primitive.curve; }) {
     read_point(*primitive.curve, coordinate_of(primitive, q), S(primitive.gain), at);
   }
 }
 
-// The twist of a path, or how it changes, of `point` in world axes; `placement` is where the path has brought its frame.
+// The twist of a path, or its derivative, at `point` in world axes; `placement` is the placement of the path's frame.
 template <class S, class P> POISE_FN void carry_twist(const P& path, const S* v, const S* w, const S* placement,
                                                       const S* point, S* linear, S* angular) {
   const S arm[3] = {point[0] - placement[9], point[1] - placement[10], point[2] - placement[11]};

@@ -35,7 +35,7 @@ template <class S, class Body, class F> POISE_FN void frame_twist(const Body& bo
   }
 }
 
-// out += scale times how the column of a path changes with its own coordinate, in the frame's own axes; `above` as in sized_columns
+// out += scale times the derivative of a path's column by its own coordinate, in the frame's axes; `above`: sized_columns
 template <class S, class P> POISE_FN void add_own_rate(const P& primitive, const S* q, const S* R, const S* p,
                                                        const real_t<S>* point, S above, S scale, S* out) {
   CurvePoint<S> at;
@@ -48,8 +48,8 @@ template <class S, class P> POISE_FN void add_own_rate(const P& primitive, const
   for (int r = 0; r < 6; ++r) out[r] += scale * change[r];
 }
 
-// Time derivative of the Jacobian below a scale, as frame_jacobian_dot has it. With s = growth_of, a scale adds to the linear rates of
-// the columns
+// Time derivative of the Jacobian below a scale, as in frame_jacobian_dot. With s = growth_of, a scale adds to the
+// linear rates of the columns
 //
 //   (sum of s_k v_k of the scales above it) col_i + s_i (sum of col_k v_k of the joints passed so far)
 //
@@ -143,8 +143,8 @@ template <class S> struct PathColumn {
   int v_index;
   int primitive;
   S twist[6];
-  S own[6];  // how it changes with its own coordinate beyond turning with its frame: not 0 for a path
-  S growth;  // of a scale, else 0
+  S own[6];  // its derivative by its own coordinate, apart from the rotation of its frame; 0 except for a path
+  S growth;  // of a scale; otherwise 0
 };
 
 // the columns of `frame` in world axes, distal first; returns their number
@@ -175,9 +175,9 @@ POISE_FN int path_columns(const Body& body, const F& frame, const S* q, PathColu
 
 // Kinematic Hessian H[r, i, k] = d J[r, i] / d v_k in world axes at the frame's origin; `path` is workspace for every column.
 //
-// A joint k nearer the root turns column i whole: [w_k x v_i; w_k x w_i]. A joint k farther out only moves the frame:
-// [w_i x v_k; 0]. Two axes of one ball joint turn each other like the first case, since velocities are in body axes. The twist of a path
-// changes along its curve besides. A scale k nearer the root adds growth_k v_i, and a scale i has growth_i v_k of a joint farther out.
+// A joint k nearer the root rotates the whole column i: [w_k x v_i; w_k x w_i]. One farther out only moves the frame:
+// [w_i x v_k; 0]. Two axes of a ball joint are like the first case: velocities are in body axes. The twist of a path also
+// changes along its curve. A scale k nearer the root adds growth_k v_i; a scale i adds growth_i v_k of a joint farther out.
 template <class S, class Body, class F>
 POISE_FN void frame_hessian(const Body& body, const F& frame, const S* q, int n_v, PathColumn<S>* path, S* H) {
   const long long plane = static_cast<long long>(n_v) * n_v;

@@ -126,7 +126,7 @@ template <class S, class F> POISE_FN void frame_from(const F& frame, const S* pl
   if (is_scaled(frame)) place_scaled(frame, R, p);
 }
 
-// its origin alone, which a scale carries
+// its origin alone, which a scale moves
 template <class S, class F> POISE_FN void origin_from(const F& frame, const S* placements, S* p) {
   POISE_UNROLL
   for (int k = 0; k < 3; ++k) p[k] = S(frame.p[k]);
@@ -137,7 +137,7 @@ template <class S, class F> POISE_FN void origin_from(const F& frame, const S* p
   for (int k = 0; k < 3; ++k) p[k] += up[9 + k];
 }
 
-// its point alone: the origin, unless a point that does not grow is meant
+// its point alone: the origin or, below a scale, a point that does not grow with it
 template <class S, class F> POISE_FN void point_from(const F& frame, const S* placements, S* p) {
   if (is_scaled(frame)) {
     S R[9];
@@ -230,8 +230,8 @@ template <class S, class Body, class F> POISE_FN S factor_above(const Body& body
   return product;
 }
 
-// Columns on the way up to the root that passes scales: local_columns in the lengths of the world. `above` has the product of the scales
-// from here to the root, and loses those that are passed.
+// local_columns in world lengths, for a walk to the root that passes scales. `above` is the product of the scales from
+// here to the root; a scale that is passed is divided out.
 template <class S, class P>
 POISE_FN int sized_columns(const P& primitive, const S* q, const S* R, const S* p, S& above, S* columns) {
   if (is_scale(primitive)) above /= factor_of(primitive, q);
@@ -283,8 +283,8 @@ POISE_FN void refer(const Body& body, const F& frame, int reference, const S* R,
   }
 }
 
-// The way up from a frame below a scale: visit(i, n, columns, above) for every primitive, with its n columns at the frame's origin.
-// (R, p) is where the frame is seen from, in the end T_world at `point`.
+// Walks up from a frame below a scale: calls visit(i, n, columns, above) for every primitive, with its n columns at the
+// frame's origin. (R, p) is the frame relative to the current primitive, and finally T_world at `point`.
 template <class S, class Body, class F, class Visit> POISE_FN void walk_up(const Body& body, const F& frame,
                                                                            const real_t<S>* point, const S* q, S* R,
                                                                            S* p, const Visit& visit) {

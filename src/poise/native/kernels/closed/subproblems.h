@@ -1,6 +1,6 @@
 // subproblems.h: the canonical subproblems of closed-form inverse kinematics, with bounds.
 //
-// Each asks for the rotations about an axis through the origin that bring a vector onto another vector (Paden-Kahan 1),
+// Each finds the rotations about an axis through the origin that bring a vector onto another vector (Paden-Kahan 1),
 // to a distance from a point (3), or to a height over a plane (called 4 by Elias and Wen); two consecutive rotations
 // are Paden-Kahan 2, composed of 4 and 1. Paden, "Kinematics and control of robot manipulators", 1986; Kahan, "Lectures
 // on computational aspects of geometry", 1983; Elias and Wen, "IK-Geo", 2022.

@@ -23,8 +23,8 @@ template <class T> struct Settings {
   int stall_steps;  // stop after this many steps without the cost falling below stall_ratio of the best
   T stall_ratio;
   int rounds;     // times that joints are fixed and the step solved again
-  T options[4];   // what else a method needs
-  T gain = T(1);  // of a rule: the share of the error that a step is asked to remove
+  T options[4];   // further parameters of the method
+  T gain = T(1);  // of a rule: the share of the error that a step should remove
 };
 
 // the input and output of a search; all memory belongs to the caller

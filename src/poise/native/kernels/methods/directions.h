@@ -36,7 +36,7 @@ template <class S> POISE_LARGE_FN S* copy_of_matrix(const LinearSystem<S>& s) {
   return s.work;
 }
 
-// x = A^T r / |A|^2: downhill on |r|^2 / 2, by less than the way to the minimum of every direction
+// x = A^T r / |A|^2: a descent step on |r|^2 / 2 that overshoots the minimum along no direction
 template <class S> POISE_LARGE_FN void gradient_direction(LinearSystem<S>& s) {
   transposed_times(s, s.r, s.x);
   const S size = inner(s.m * s.n, s.A, s.A);

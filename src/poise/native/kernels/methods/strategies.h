@@ -2,7 +2,7 @@
 //
 //   active   solve, fix joints that would leave their range at the bound, subtract their effect from r, solve again
 //   freeze   the same, but such joints do not move at all
-//   penalty  such joints get an extra row that pulls them to the bound; what still exceeds it is clamped
+//   penalty  such joints get an extra row that pulls them to the bound; any remaining excess is clamped
 //   clamp    clamp after the solve
 //   off      no ranges
 //
@@ -67,7 +67,7 @@ template <class S, class P> POISE_LARGE_FN void begin_rule(const P& problem, con
   }
 }
 
-// A and r, the error times the gain, from the matrix J (column by column), without what is held; then the rows of those that are pulled
+// A and r, the error times the gain, from J (column by column), without held joints; then the rows of pulled joints
 template <class S, class P>
 POISE_LARGE_FN void fill_system(const P& problem, const S* J, S gain, RuleWork<S>& w, const SearchState<S>& state) {
   LinearSystem<S>& s = w.system;
