@@ -68,8 +68,8 @@ class DeviceBatch:
             except load_cupy().cuda.memory.OutOfMemoryError as full:
                 need = prod(lead) * (self.dtype.itemsize * self.model.nq + 16 * len(self.rows) + 10) / 2**30
                 raise InvalidValue(
-                    f"{prod(lead)} rows need {need:.2f} GiB for the answers alone, which the device has not; "
-                    "give smaller batches (BatchSolver.stream)."
+                    f"{prod(lead)} rows need {need:.2f} GiB for the answers alone, more than the device has; "
+                    "use smaller batches (BatchSolver.stream)."
                 ) from full
             if progress is not None:
                 load_cupy().cuda.get_current_stream().synchronize()

@@ -238,7 +238,7 @@ class BatchSolver:
 def refuse_places(what: str, places: Any, base: Any) -> None:
     """Raise InvalidValue if obstacles or the base are placed row by row where that is not supported."""
     if places or base is not None:
-        raise InvalidValue(f"places= and base= are not supported by {what}; solve each world by itself.")
+        raise InvalidValue(f"places= and base= are not supported by {what}; solve each world separately.")
 
 
 def shift_progress(progress: Progress, before: int) -> Progress:

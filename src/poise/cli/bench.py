@@ -204,9 +204,9 @@ def read_saved_figures(path: Path) -> dict[str, float]:
         found = json.loads(path.read_text("utf-8"))["microseconds"]
         return {str(name): float(value) for name, value in found.items()}
     except FileNotFoundError:
-        raise InvalidValue(f"{path} is not there; poise bench --save {path} writes it.") from None
+        raise InvalidValue(f"{path} does not exist; poise bench --save {path} writes it.") from None
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise InvalidValue(f"{path} holds no figures; poise bench --save {path} writes them.") from None
+        raise InvalidValue(f"{path} has no figures; poise bench --save {path} writes them.") from None
 
 
 def make_table(found: dict[str, float], before: dict[str, float] | None, slower: list[str]) -> Table:

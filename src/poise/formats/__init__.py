@@ -209,7 +209,7 @@ def warn_of_objects(thing: Any, module: Any) -> None:
     """Warn if the motion has objects and the format is not glTF, the only one that can store them."""
     if isinstance(thing, Motion) and thing.objects and module.NAME != "glTF":
         names = ", ".join(repr(each.name) for each in thing.objects)
-        text = f"{module.NAME} holds the body alone, and not {names}; save a .glb to keep both."
+        text = f"{module.NAME} stores only the body, not {names}; save a .glb to keep both."
         warnings.warn(text, FormatWarning, stacklevel=3)
 
 

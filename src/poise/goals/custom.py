@@ -87,7 +87,7 @@ class Custom(Goal):
         return float(values[0]), 1e-3
 
     def _convert(self, target: Any) -> Floats:
-        raise InvalidValue(f"Custom: it has no target to be {target!r}; let the residual read what changes.")
+        raise InvalidValue(f"Custom: it has no target to set to {target!r}; let the residual read values that change.")
 
     def _residual(self, q: Any) -> Floats:
         return check_returned(self.residual(copy_array(q)), (int(self.size),), "residual")
@@ -193,7 +193,7 @@ def refuse_jacobian(given: Floats, both: Floats, doubts: Floats, model: Model) -
     raise InvalidValue(
         f"Custom: jacobian[{row}, {column}] is {given[row, column]:.6g} but differences of the residual give "
         f"{both[row, column]:.6g} (velocity {column} is of joint {find_joint(model, column)!r}). Columns are "
-        "derivatives per velocity (nv), not per number of q; leave jacobian out to have differences used."
+        "derivatives per velocity (nv), not per number of q; leave jacobian out to use differences."
     )
 
 

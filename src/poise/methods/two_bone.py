@@ -88,13 +88,13 @@ class TwoBone(Method):
                 found = ", ".join(f"{joint.name} ({joint.kind})" for joint in reversed(way)) or "nothing that moves"
                 return (
                     f"method 'two_bone' needs a limb on the way to {frame!r}: a ball or three hinges through one "
-                    f"point, then a hinge, then the frame; there is {found}. Name the limb's joints in joints=, or use "
+                    f"point, then a hinge, then the frame; it has {found}. Name the limb's joints in joints=, or use "
                     "'ccd' or 'lm'."
                 )
             for joint in limb:
                 if joint in taken:
                     both = f"{taken[joint]!r} and {frame!r}"
-                    return f"method 'two_bone': goals on {both} share joint {joint!r}, which 'ccd' and 'lm' can do."
+                    return f"method 'two_bone': goals on {both} share joint {joint!r}; use 'ccd' or 'lm'."
                 taken[joint] = frame
         return None
 

@@ -122,9 +122,9 @@ def check_unchanged(words: dict[str, Any]) -> None:
     file = Path(str(words.get("file", "")))
     if "sha256" in words and file.is_file() and hash_file(file) != words["sha256"]:
         raise ModelMismatch(
-            f"{name_body(words)} has changed since the job was made, so that its answers would not fit those that are "
-            'there. Make the job again and give another folder; or continue with the old body: remove "file" from '
-            "the job's JSON, which holds the body itself."
+            f"{name_body(words)} has changed since the job was made, so new answers would not match the existing ones. "
+            'Make the job again and give another folder; or continue with the old body: remove "file" from '
+            "the job's JSON, which contains the body itself."
         )
 
 

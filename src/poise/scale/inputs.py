@@ -150,7 +150,7 @@ def make_damaged(path: Path, error: Exception) -> FormatError:
     """Return the error for a table that cannot be read."""
     reason = " ".join(str(error).split())[:120] or type(error).__name__
     return FormatError(
-        f"is a damaged Parquet file, or none ({reason}); write it again, and run the job again.", str(path)
+        f"is damaged or not a Parquet file ({reason}); write it again, and run the job again.", str(path)
     )
 
 

@@ -220,7 +220,7 @@ class Rotation:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         if copy is False:
-            raise ValueError("a Rotation holds quaternions: its matrices cannot be had without a copy.")
+            raise ValueError("a Rotation stores quaternions: converting it to matrices needs a copy.")
         return self.matrix.astype(dtype or np.float64, copy=False)
 
     def __eq__(self, other: object) -> bool:

@@ -215,7 +215,7 @@ class Transform:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         if copy is False:
-            raise ValueError("a Transform holds its parts: its matrices cannot be had without a copy.")
+            raise ValueError("a Transform stores rotation and translation: converting it to matrices needs a copy.")
         return self.matrix.astype(dtype or np.float64, copy=False)
 
     def __eq__(self, other: object) -> bool:

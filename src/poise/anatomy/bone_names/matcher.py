@@ -188,7 +188,7 @@ def make_report(parents: Mapping[str, str | None], scheme: str, found: Found) ->
         wrong = is_misplaced(role, frame, found, parents)
         sure = 0.5 * by_name if wrong else by_name
         if sure >= LEAST_MATCH_CONFIDENCE:
-            reason = f"{why}, but it does not hang where it should" if wrong else why
+            reason = f"{why}, but its place in the tree is wrong" if wrong else why
             matches.append(RoleMatch(role, frame, round(sure, 3), reason))
     have = {match.role: match.confidence for match in matches}
     main = [have[role] for role in CORE if role in have]

@@ -217,7 +217,7 @@ def set_channels(words: Tokens, node: BvhNode, line: int, *, last: bool) -> None
         )
     places = [channel.axis for channel in channels if not channel.turns]
     if len(set(places)) < len(places):
-        raise source.make_error(f"{what} name a position twice; which one holds?", line)
+        raise source.make_error(f"{what} name a position twice; keep one.", line)
     node.channels = tuple(channels)
 
 

@@ -143,7 +143,7 @@ def find_moving(
     for channel in (channel for clip in clips for channel in clip.channels):
         if packed := find_unknown_packing(document, channel.input, channel.output):
             document.note_oddity(
-                f"packed by {packed}; the body was read without looking at its clips. {UNPACK}", channel.where
+                f"packed by {packed}; the body was read without this clip channel. {UNPACK}", channel.where
             )
             continue
         values, node = read_keys(document, channel).values, nodes[channel.node]

@@ -130,7 +130,7 @@ def read_step(source: Source, tag: str, element: Element) -> Floats:
     values, out = read_numbers(source, element.text, f"a <{tag}>"), np.eye(4)
     wanted = {"matrix": 16, "translate": 3, "scale": 3, "rotate": 4}[tag]
     if values.shape != (wanted,) or not (np.abs(values) < 1e12).all():
-        raise source.make_error(f"a <{tag}> has not {wanted} finite numbers.", element.sourceline)
+        raise source.make_error(f"a <{tag}> must have {wanted} finite numbers.", element.sourceline)
     if tag == "matrix":
         return values.reshape(4, 4)
     if tag == "translate":

@@ -126,7 +126,7 @@ def read_text_corners(source: Source) -> NDArray[np.float64]:
         raise source.make_error(f"has more than {MAX_TRIANGLES} triangles.")
     found = [words[k + 1 : k + 4] for k, word in enumerate(words) if word == b"vertex"]
     if not found or len(found) % 3 or len(found[-1]) < 3:
-        raise source.make_error("its facets have not three vertices each; it is cut short.")
+        raise source.make_error("its facets do not have three vertices each; it is cut short.")
     return parse_words(source, [word for row in found for word in row]).reshape(-1, 3)
 
 
@@ -138,7 +138,7 @@ def read_msh(source: Source) -> list[Patch]:
     if min(vertices, normals, places, faces) < 0 or vertices < 1 or faces > MAX_TRIANGLES:
         raise source.make_error(f"its counts are {[vertices, normals, places, faces]}, as no mesh has.")
     if 16 + 4 * (3 * vertices + 3 * normals + 2 * places + 3 * faces) != len(data):
-        raise source.make_error("its counts do not fit its length; it is cut short, or no mesh.")
+        raise source.make_error("its counts do not fit its length; it is cut short, or not a mesh.")
     corners = np.frombuffer(data, "<f4", 3 * vertices, 16).reshape(-1, 3)
     order = np.frombuffer(data, "<i4", 3 * faces, len(data) - 12 * faces).reshape(-1, 3)
     uv = np.frombuffer(data, "<f4", 2 * places, 16 + 12 * (vertices + normals)).reshape(-1, 2)

@@ -120,7 +120,7 @@ class BodyReader:
             self.source.note("the model has a free joint of its own; none was added")
         if m.nbody == 1:
             say = self.source.note if m.ngeom or m.nsite else self.source.note_oddity
-            say("has no bodies; the model is the world alone")
+            say("has no bodies; the model contains only the world")
         if m.nmocap:
             self.source.note("mocap bodies stay where the file puts them")
         for i in range(1, m.nbody):
@@ -310,7 +310,7 @@ def find_up(m: Any, source: Source) -> str:
         axis = "xyz"[k]
         source.note(f"in metres; {axis} is up, against the file's gravity")
         return axis
-    source.note("in metres; z is up, as in MuJoCo: the file's gravity does not say")
+    source.note("in metres; z is up, as in MuJoCo: the file's gravity is not along a negative axis")
     return "z"
 
 

@@ -164,7 +164,7 @@ def read_inertial(source: Source, inertial: Element, where: str) -> tuple[float,
                 moment = parse_number(inertia.attrib[key], f"{where}: {key}", source, inertia.sourceline)
                 if moment < 0.0 and key in ("ixx", "iyy", "izz"):
                     source.note_oddity(
-                        f"{where} has a negative {key}, as no body has; inertia is not used", inertia.sourceline
+                        f"{where} has a negative {key}, which is impossible; inertia is not used", inertia.sourceline
                     )
     if (element := inside.get("mass")) is None:
         source.note_oddity(f"{where} has an <inertial> without <mass>; it was read as 0 kg", inertial.sourceline)

@@ -160,7 +160,7 @@ def keep_upright(trace: Trace, forward: Floats, up: Floats) -> tuple[Floats, Flo
     side = np.cross(up, t)
     size = np.linalg.norm(side, axis=-1, keepdims=True)
     if size.min() < 1e-3:
-        raise InvalidValue("Path: the curve runs along up somewhere, where upright means nothing; leave up out.")
+        raise InvalidValue("Path: the curve runs along up somewhere, where upright is undefined; leave up out.")
     y = side / size
     y_rate = np.cross(up, k) / size
     y_rate = y_rate - y * np.sum(y * y_rate, axis=-1, keepdims=True)

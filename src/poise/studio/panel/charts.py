@@ -107,7 +107,7 @@ def name_power(power: int) -> str:
 def describe_step(model: Model, method: str, handle: str, step: OneStep | None) -> str:
     """Describe one iteration: e, J, the equation of dq, and the predicted and actual step."""
     if step is None:
-        return f"<div style='font-size:12px'>Drag {html.escape(handle)} first: it asks for nothing.</div>"
+        return f"<div style='font-size:12px'>Drag {html.escape(handle)} first: it has no target.</div>"
     names = name_velocities(model)
     used = np.nonzero(np.linalg.norm(step.J, axis=0) > 0)[0]
     most = np.sort(used[np.argsort(-np.abs(step.dq[used]))[:MAX_COLUMNS]])

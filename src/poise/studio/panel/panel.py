@@ -34,14 +34,14 @@ __all__ = ["Panel"]
 
 HELP = "<b>Drag</b> a handle and the body follows. <b>Click</b> it to pin it where it is, again to release it."
 MORE_HELP = (
-    "A click plants a foot. The arrows and rings of the last handle move and turn it along one axis. Drag beside the "
-    "body to look around, scroll to come nearer. <i>Click a part to turn it</i>, in Joints, gives a part that you "
+    "A click plants a foot. The arrows and rings of the last handle move and turn it along one axis. Drag the "
+    "background to look around, scroll to zoom. <i>Click a part to turn it</i>, in Joints, gives a part that you "
     "click rings at its joint."
 )
 FOLD = "<details style='margin-top:5px'><summary style='cursor:pointer'>{}</summary>{}</details>"
 KEYBOARD = FOLD.format("Keys", describe_keys())
 HOW_TO = FOLD.format("More", MORE_HELP) + KEYBOARD
-DONE = "Everything is where you asked." + FOLD.format("How to", f"{HELP} {MORE_HELP}") + KEYBOARD
+DONE = "All targets are reached." + FOLD.format("How to", f"{HELP} {MORE_HELP}") + KEYBOARD
 STYLE = (
     "max-height:230px;overflow:auto;font-size:12.5px;line-height:1.45;padding:8px 10px;border-left:3px solid;"
     "border-radius:4px;margin:2px 9px"

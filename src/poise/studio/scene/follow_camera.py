@@ -108,7 +108,7 @@ class Chase:
         turned = self.keep_above(at + self.arm) - at - (position - look_at)
         shifted = bool(now > self._caught_up and np.linalg.norm(look_at - at) > near)
         strayed = shifted or bool(np.linalg.norm(turned) > near)
-        if now < self._believed:  # a page that is loading reports its own view until it has heard of ours
+        if now < self._believed:  # a page that is loading reports its own view until it receives ours
             self._believed = self._believed if strayed else now
             return
         again, self._strayed = self._strayed, strayed
