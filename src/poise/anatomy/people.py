@@ -69,7 +69,7 @@ def list_carried(model: Model, frame: str) -> set[str]:
 
 @keep_with_model
 def leave_alone(model: Model, person: str) -> Model:
-    """Return the whole model with the roles of one person only, as that person has them alone."""
+    """Return the whole model with the roles of one person only, found without the other people."""
     subject = cut_out(model, person)
     return with_subject(model.with_roles({**dict.fromkeys(find_roles(model)), **find_roles(subject)}), subject)
 

@@ -34,7 +34,7 @@ def check_command(
     seed: Annotated[int, typer.Option(help="The random seed of the arms.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdict as JSON.")] = False,
 ) -> None:
-    """Check your answer to an exercise of the course: prints what is wrong; exit code 0 if it is right.
+    """Check your answer to an exercise of the course: prints the mistake; exit code 0 if it is right.
 
     The file runs with your permissions: only check files that you trust.
     """

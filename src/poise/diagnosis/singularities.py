@@ -119,7 +119,7 @@ def find_singularities(
         frame: The frame whose motion is examined.
         rows: "both", "linear" for its position only, or "angular" for its rotation only.
         starts: The number of random poses from which the search starts. A family that is hit by few searches, about
-            one in 250, is taken for a crossing of others and omitted.
+            one in 250, is regarded as a crossing of others and omitted.
         samples: The most poses to keep of each family.
         seed: The seed of the random poses.
 
@@ -140,7 +140,7 @@ def find_singularities(
 
 @dataclass(frozen=True, slots=True)
 class SingularCondition:
-    """What the poses of a family have in common.
+    """The condition that the poses of a family share.
 
     Attributes:
         count: The number of normals.

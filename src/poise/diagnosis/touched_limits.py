@@ -45,7 +45,7 @@ class BranchCollisions:
     Attributes:
         contacts: The deepest contact of each branch in its least deep pose; the least deep branch first.
         poses: The number of poses tested.
-        spacing: The distance of two tested values of a free joint [rad, m]; 0 if there is none.
+        spacing: The distance of two tested values of a free joint [rad, m]; 0 without a free joint.
     """
 
     contacts: tuple[TouchedLimit, ...]

@@ -61,7 +61,7 @@ class ClosedGoal:
 def place_values(axes: Sequence[Axis], values: Floats, start: Floats) -> Floats:
     """Return q (k, nq) of axes' values (k, n), shifted by whole turns into the range and nearest to the start.
 
-    The start is one for all rows, (nq,), or one per row, (k, nq).
+    `start` is one configuration for all rows, (nq,), or one per row, (k, nq).
     """
     q = np.array(np.broadcast_to(np.asarray(start, dtype=np.float64), (len(values), np.shape(start)[-1])))
     for k, axis in enumerate(axes):

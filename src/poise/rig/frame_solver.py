@@ -88,7 +88,7 @@ class FrameSolver:
         return solver.search(q, targets, window)
 
     def solve_part_way(self, solver: Solver, state: Snapshot, targets: dict[str, Any], solution: Solution) -> Solution:
-        """Solve the frame by way of a nearer target; return the given solution if that is no better."""
+        """Solve the frame by way of a nearer target; return the given solution if that is not better."""
         nearer = {name: self.bring_nearer(state, name, targets[name]) for name in state.missed if name in targets}
         if not nearer:
             return solution

@@ -2,7 +2,7 @@
 
 A joint is any function ``T_local(q)`` with a derivative; the texts mention "more elaborate joint types (scaling,
 translation along a path, shearing...)". Below a joint that deforms, transforms are affine: rotations there are no
-rotations any more, so only *points* have a meaning, and the Jacobian has three rows::
+longer rotations, so only *points* have a meaning, and the Jacobian has three rows::
 
     p = T_1(q_1) ... T_n(q_n) p_n          dp / dq_i = T_1 ... T_(i-1)  dT_i/dq_i  T_(i+1) ... T_n p_n
 

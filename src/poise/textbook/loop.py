@@ -138,7 +138,7 @@ def loop(
     """Move a body to its goals by repeated steps of any rule, and record everything.
 
     A rule is a function of ``(q, J, e)`` that returns the step ``(nv,)``, or an inverse ``(nv, m)`` that is multiplied
-    with e. Its parameters are filled by their names, so it gets more if it asks for it:
+    with e. Its parameters are filled by name, so it can also take:
 
     ====================== ================================================================================
     ``q`` ``theta``        the configuration
@@ -194,7 +194,7 @@ def loop(
 
 
 class _LoopRun:
-    """A loop that is running: the numbers that rules may ask for, and the record."""
+    """A running loop: the values available to rules, and the record."""
 
     def __init__(self, model: Model, goals: tuple[LoopGoal, ...], rule: Rule, gain: float) -> None:
         self.model, self.goals, self.rule, self.gain = model, goals, rule, gain

@@ -28,7 +28,7 @@ SAME = 1e-12  # tolerance for rounding errors
 
 
 def find_turn_onto(k: ArrayLike, p: ArrayLike, q: ArrayLike) -> float:
-    """Return t with ``R(k, t) p = q`` (subproblem 1), or the rotation into the half plane of k and q if there is none.
+    """Return t with ``R(k, t) p = q`` (subproblem 1), otherwise the rotation into the half plane of k and q.
 
     With a and b the parts of p and q perpendicular to k: ``t = atan2(k . (a x b), a . b)``.
     """

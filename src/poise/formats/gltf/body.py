@@ -196,7 +196,7 @@ def is_even(stretch: Floats) -> bool:
 
 
 def find_signs(stretch: Floats) -> Floats:
-    """Return G: the half turn that removes mixed signs from a mirroring scale; otherwise the identity."""
+    """Return the half turn G that gives all factors of a mirroring scale the same sign, or the identity."""
     flips = np.where(np.diag(stretch) < 0, -1.0, 1.0)
     return np.diag(flips if np.prod(flips) > 0 else -flips)
 

@@ -161,7 +161,7 @@ class PackageFinder:
         return f"{first} {self.describe_search(min(names))}"
 
     def describe_search(self, package: str) -> str:
-        """Return the folder of a package that lacks a file, or the folders in which it was searched."""
+        """Return a sentence: the package was found but lacks the file, or the folders that were searched."""
         found = self.find_packages(package)
         if found:
             return f"The package {package!r} in {str(found[0].parent)!r} does not have it."

@@ -107,7 +107,7 @@ def cover_with_spheres(corners: Floats, error: float) -> tuple[Floats, Floats, f
 
 
 def draw_nearby(grid: SolidGrid, elements: Elements, far: float) -> Floats:
-    """Return points inside, drawn with a fixed seed at most `far` along each axis from the pieces [m]."""
+    """Return random points inside the solid, within `far` [m] of the pieces along each axis; the seed is fixed."""
     rng = np.random.default_rng(0)
     rows = rng.choice(elements.pieces[:, 0], MOST_NEARBY) if len(elements.pieces) else np.zeros(0, np.int64)
     points = elements.points[rows] + rng.uniform(-far, far, (len(rows), 3))

@@ -198,7 +198,7 @@ def is_person(model: Model) -> bool:
 def find_standing(model: Model) -> Floats:
     """Return the pose that gives a person's proportions: the rest pose, or a clip's first frame if more upright.
 
-    In many files all bones point along x in the rest pose, which says nothing about the directions up and left.
+    In many files all bones point along x in the rest pose, which does not determine the directions up and left.
     """
     frames = model.example_poses
     poses: list[Floats] = [np.array(model.rest)] + ([] if frames is None else [np.array(frames[0])])

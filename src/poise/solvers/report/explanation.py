@@ -26,7 +26,7 @@ class CauseKind(Enum):
         NO_BRANCH: Geometry or joint ranges exclude every branch of a chain: no pose reaches the goal.
         IN_COLLISION: Every branch of a chain that reaches the goal is in collision. `limits` has the deepest contact of
             each branch, the least deep branch first; "spacing" in `numbers` is the distance of two tested values of a
-            free joint [rad, m], 0 if there is none and the branches are all poses.
+            free joint [rad, m], 0 without a free joint, where the branches are all poses.
         LOCKED_BONES: Bones that keep their length because `joints=` does not list them.
         OUT_OF_TIME: `time_limit` ended the search.
         OUT_OF_STEPS: `max_steps` ended the search.

@@ -34,7 +34,7 @@ class Exercise:
     Attributes:
         title: its topic.
         signature: the function and its arguments, without the ``def``.
-        asks: the case generators, each with a number: of the arm's joints, or what the generator says.
+        asks: the case generators, each with a number: the joints of the arm, or as the generator defines it.
     """
 
     title: str
