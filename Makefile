@@ -1,13 +1,13 @@
-# Each verb works on a fresh checkout: it makes .venv, installs what it needs, and runs. The second time it only
-# runs: stamp files remember what is installed, and what an install depends on (pyproject, CMake, the native sources)
-# brings it back when it changes.
+# Each target works on a fresh checkout: it creates .venv, installs its requirements, and runs. Stamp files record the
+# installs, so the second run starts at once. A change of pyproject, CMake or the native sources
+# triggers a new install.
 
 PYTHON ?= python3
 VENV   ?= .venv
 
 BIN    := $(VENV)/bin
-# Python compiles what it imports; compiling whole packages at installation takes longer than the installation itself.
-# That is kept, also where the environment says not to: the tests start hundreds of processes.
+# Python compiles modules on import; compiling whole packages at installation takes longer than the installation itself.
+# Compiled files are kept even if the environment disables that, because the tests start hundreds of processes.
 export PYTHONDONTWRITEBYTECODE :=
 INSTALL := $(BIN)/python -m pip install --no-compile
 STAMPS := $(VENV)/stamps
@@ -20,7 +20,7 @@ SOURCES := $(STAMPS)/build pyproject.toml CMakeLists.txt $(NATIVE)
 CXX_FILES := $(filter-out %.in,$(NATIVE)) $(wildcard tests/native/*.h tests/native/*.cpp tests/native/*.cu)
 EXAMPLES := $(sort $(wildcard examples/[0-9]*.py))
 
-# The sanitized build lives beside the ordinary one and never mixes with it.
+# The sanitized build has its own environment, separate from the ordinary one.
 SANITIZE_VENV := .venv-sanitize
 SANITIZE_ENV  := LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${CXX:-c++} -print-file-name=libstdc++.so)" \
                  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
@@ -34,24 +34,24 @@ help:
 	@echo "make demo      build Poise, pose a figure, write a picture and a page into demo/"
 	@echo "make examples  run the numbered examples"
 	@echo "make quick     the tests without browsers, compilers, processes and long searches: a minute, for the inner loop"
-	@echo "make test      build Poise and run every test, quick and slow, on all cores; then those in a browser, alone"
-	@echo "make test-gpu  the tests of batches on a GPU, where there is one"
+	@echo "make test      build Poise and run every test, quick and slow, on all cores; then the browser tests"
+	@echo "make test-gpu  run the tests of batches on a GPU"
 	@echo "make lint      style, types, import layers, C++ format"
 	@echo "make format    rewrite Python and C++ in the house style"
-	@echo "make bench     kinematics, files, arms, bodies, batches and published results, beside the peers that are installed"
+	@echo "make bench     kinematics, files, arms, bodies, batches and published results, compared with installed peers"
 	@echo "make wasm      compile the kernels to WebAssembly, for pages whose body can be dragged: show(..., drag=True)"
 	@echo "make docs      build the documentation into site/"
 	@echo "make sanitize  run the tests on a build with AddressSanitizer and UBSan"
 	@echo "make fuzz      look for files that break a reader, for a minute (ARGS=-max_total_time=3600 for an hour)"
 	@echo "make gltf-check     written glTF files through the Khronos validator (needs node and npm)"
 	@echo "make blender-check  written GLB and BVH files imported in headless Blender, joints compared"
-	@echo "make gallery   open every file of a folder (FILES=folder) and put what is seen on sheets in build/gallery/"
+	@echo "make gallery   open every file of a folder (FILES=folder) and draw contact sheets into build/gallery/"
 	@echo "make studio    drag a body in the browser (ARGS=robot.urdf for your own)"
 	@echo "make wheels    the sdist and the Linux wheels of a release into dist/: built, repaired, checked, run"
 	@echo "make cross     build for the other processor and run the laws there under qemu (ARGS=--short for a few of them)"
 	@echo "make levels    the laws at every instruction level and rounding of this machine, on other random numbers"
 	@echo "make compilers build with g++ 11 and 12, clang 14, 16 and 19 and zig, and run the quick tests on each"
-	@echo "make clean     remove everything that make made"
+	@echo "make clean     remove all generated files"
 
 # ------------------------------------------------------------------------------------------------ verbs
 
@@ -61,9 +61,9 @@ demo: $(STAMPS)/studio
 examples: $(STAMPS)/studio
 	@mkdir -p demo && cd demo && for example in $(EXAMPLES); do \
 	  echo "--- $$example"; $(abspath $(BIN))/python ../$$example || exit 1; done
-	@echo "What they wrote is in demo/."
+	@echo "Their output is in demo/."
 
-# A file's tests stay in one process, so that they share what they prepare. tests/conftest.py says which files come first.
+# A file's tests stay in one process, so that they share fixtures. tests/conftest.py sets the order of the files.
 # One process more than there are cores: many tests wait for a compiler, a process or a cluster.
 WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 PARALLEL = $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
@@ -71,8 +71,8 @@ PARALLEL = $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-
 quick: $(STAMPS)/peers $(STAMPS)/test
 	$(PARALLEL) -m "not timing and not slow" --hypothesis-profile=quick $(ARGS)
 
-# Both tiers. A browser next to busy cores is too slow for its own clocks, so its tests come last and by themselves, also
-# after a failure; ARGS may leave nothing for one of the two, and pytest then ends with 5. The summary comes last.
+# Both tiers. A browser on busy cores runs into its own timeouts, so its tests run last and separately, even after a
+# failure. If ARGS selects no test of one tier, pytest exits with 5. The summary comes last.
 COLOR = $(if $(MAKE_TERMOUT),--color=yes)
 test: SHELL := /bin/bash
 test: $(STAMPS)/peers $(STAMPS)/test $(STAMPS)/chromium
@@ -87,7 +87,7 @@ test-gpu: $(STAMPS)/gpu $(STAMPS)/test
 
 lint: lint-style lint-types lint-layers lint-native
 
-# What .ci/run needs, installed and built once.
+# The requirements of .ci/run, installed and built once.
 .PHONY: ready
 ready: $(STAMPS)/lint $(STAMPS)/peers $(STAMPS)/test $(STAMPS)/chromium
 
@@ -129,7 +129,7 @@ gallery: $(STAMPS)/studio
 	@test -n "$(FILES)" || { echo "Say which folder: make gallery FILES=folder"; exit 2; }
 	$(BIN)/python tools/gallery.py "$(FILES)" --out build/gallery $(ARGS)
 
-# The validator's package lands in build/, and nothing of the project needs it otherwise.
+# The validator's package is installed into build/; nothing else in the project needs it.
 .PHONY: gltf-check blender-check
 gltf-check: $(STAMPS)/poise
 	@command -v npm >/dev/null || { echo "npm is missing. Type: sudo apt install npm"; exit 1; }
@@ -181,7 +181,7 @@ sanitize-here: $(STAMPS)/sanitized $(STAMPS)/test
 
 # ------------------------------------------------------------------------------------------------ installs
 
-# What pip cannot bring is asked for here, in words, before anything else fails on it.
+# Requirements that pip cannot install are checked first, with a message that names the package.
 $(STAMPS)/venv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' \
 	  || { echo "Poise needs Python 3.10 or newer. Type: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
@@ -200,7 +200,7 @@ $(STAMPS)/build: $(STAMPS)/venv pyproject.toml
 	@touch $@
 
 # `peers` is the ordinary install with one extra, so it stands for both. The build writes the native module's stub; a
-# copy beside the sources shows it to type checkers and editors.
+# copy next to the sources makes it available to type checkers and editors.
 $(STAMPS)/poise: $(SOURCES)
 	$(call BUILD,.,release)
 	@cp build/release/_core.pyi src/poise/native/
@@ -228,7 +228,7 @@ $(STAMPS)/sanitized: $(SOURCES)
 	  --config-settings=cmake.define.CMAKE_CXX_FLAGS_DEBUG="-O1 -Dalways_inline=unused"
 	@touch $@
 
-# Pages and the studio are tested in a real browser. Where none can be had, those tests are skipped and say so; with
+# Pages and the studio are tested in a real browser. If none can be installed, those tests are skipped with a message; with
 # POISE_NEEDS_CHROMIUM, as in CI, that is an error.
 $(STAMPS)/chromium: $(STAMPS)/test
 	@tools/get_chromium.sh $(BIN)/python || test -z "$$POISE_NEEDS_CHROMIUM"
