@@ -1,10 +1,10 @@
-"""Arms from Python, side by side with other libraries in one run: `python benchmarks/arms.py [--targets 10000]`.
+"""Benchmark arms from Python, compared with other libraries in one run: `python benchmarks/arms.py [--targets 10000]`.
 
 Targets are tool frames of random poses inside the ranges; every search starts in the middle of the ranges, which is
-singular for two of the three arms. An answer counts if an FK that shares nothing with Poise (robots.py) finds it within
-1e-4 m, 1e-3 rad and the ranges; a `reached` that does not hold is counted as false.
+singular for two of the three arms. An answer counts if independent forward kinematics (robots.py) finds it within
+1e-4 m, 1e-3 rad and the ranges; a wrong `reached` is counted as false.
 
-Poise is called as a user calls it, `solver.solve(start, {name: T})`, on a prepared Solver. Mean, p50 and p99 are of
+Poise is called as in user code, `solver.solve(start, {name: T})`, on a prepared Solver. Mean, p50 and p99 are of
 single calls by the wall clock. The CPU column is the process's own mean time, which a busy machine disturbs less; the
 ratio is of that. The libraries take turns, a block of targets each, so that a slow minute hits all of them.
 """
@@ -34,7 +34,7 @@ POINTS = 1000
 
 @dataclass
 class Tally:
-    """What one library did."""
+    """The results of one library."""
 
     name: str
     solve: Solve
@@ -45,7 +45,7 @@ class Tally:
     good: list[bool] = field(default_factory=list)
 
     def run(self, arm: Arm, start: Array, targets: Sequence[Array]) -> None:
-        """A block of targets, timed call by call, then checked."""
+        """Solve a block of targets, timed call by call, then check the answers."""
         clock, solve = time.perf_counter, self.solve
         answers, times = [], []
         cpu = time.process_time()
@@ -61,11 +61,11 @@ class Tally:
 
     @property
     def cpu_us(self) -> float:
-        """Mean CPU time of a call."""
+        """The mean CPU time of a call [us]."""
         return 1e6 * self.cpu / len(self.seconds)
 
     def row(self, ours: float) -> str:
-        """Its line of the table; `ours` is Poise's CPU time."""
+        """Return its row of the table; `ours` is Poise's CPU time."""
         us = 1e6 * np.array(self.seconds)
         false = sum(a.reached and not good for a, good in zip(self.answers, self.good, strict=True))
         steps, searches = (np.mean([getattr(a, what) for a in self.answers]) for what in ("steps", "searches"))
@@ -81,7 +81,7 @@ HEAD = (
 
 
 def poise_solve(arm: Arm) -> tuple[Solve, poise.Solver, str]:
-    """Poise's default on a prepared Solver."""
+    """Return the default method of Poise on a prepared Solver."""
     model, tool = model_of(arm)
     solver = poise.Solver(model, Reach(tool, np.eye(4), tolerance=TOLERANCE))
     solve = solver.solve
@@ -93,23 +93,23 @@ def poise_solve(arm: Arm) -> tuple[Solve, poise.Solver, str]:
 
 
 def contestants(arm: Arm, count: int, peers: Sequence[Peer]) -> Iterator[Tally]:
-    """Poise and every peer that imports and serves the arm; the others are named."""
+    """Yield Poise and every installed peer that supports the arm; print the names of the others."""
     yield Tally("Poise", poise_solve(arm)[0], count)
     for peer in peers:
         try:
             with quiet_output():
                 solve = peer.build(arm)
         except ImportError:
-            print(f"{peer.name:17} not here (pip install {peer.package})")
+            print(f"{peer.name:17} not installed (pip install {peer.package})")
             continue
         if solve is None:
-            print(f"{peer.name:17} does not serve this arm")
+            print(f"{peer.name:17} does not support this arm")
             continue
         yield Tally(peer.name, solve, max(20, int(peer.share * count)))
 
 
 def compare(arm: Arm, count: int, peers: Sequence[Peer]) -> None:
-    """One arm's table."""
+    """Print the table of one arm."""
     rng = np.random.default_rng(0)
     targets = arm.fk(rng.uniform(arm.lower, arm.upper, (count, len(arm.rows))))
     print(f"\n{arm.name}: {count} targets")
@@ -129,16 +129,16 @@ def compare(arm: Arm, count: int, peers: Sequence[Peer]) -> None:
 
 
 class Shell:
-    """A solver that does nothing: what a Python call costs by itself."""
+    """A solver that does nothing, to measure the cost of a Python call."""
 
     def solve(self, start: Array, targets: dict[str, Array]) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 def where_time_goes(arm: Arm, count: int) -> str:
-    """Parts of one call: the interpreter's, the door's (checks and output arrays), the kernel's.
+    """Return the parts of one call as text: the interpreter, the bindings (checks and output arrays), the kernel.
 
-    All but the kernel's are those of a call whose start is the answer, so that nothing hides them.
+    All but the kernel are measured with a call whose start is already the answer.
     """
     _, solver, tool = poise_solve(arm)
     q = np.array(arm.elbow)
@@ -157,7 +157,7 @@ def where_time_goes(arm: Arm, count: int) -> str:
 
 
 def path_of(arm: Arm) -> Array:
-    """A figure of eight, 0.3 m wide, with the tool swaying by 0.2 rad, about a bent pose: (POINTS, 4, 4)."""
+    """Return a figure of eight, 0.3 m wide, with the tool swaying by 0.2 rad, about a bent pose: (POINTS, 4, 4)."""
     T = np.broadcast_to(arm.fk(np.array(arm.elbow)), (POINTS, 4, 4)).copy()
     phase = np.linspace(0.0, 2 * np.pi, POINTS)
     T[:, 1, 3] += 0.15 * np.sin(phase)
@@ -171,7 +171,7 @@ def path_of(arm: Arm) -> Array:
 
 
 def track(name: str, solve: Solve, arm: Arm, turns: int) -> None:
-    """Follows the path from point to point, each from the answer before, and prints a line."""
+    """Follow the path from point to point, each from the previous answer, and print a row."""
     path = path_of(arm)
     best = best_cpu = float("inf")
     for _ in range(turns):
@@ -187,7 +187,7 @@ def track(name: str, solve: Solve, arm: Arm, turns: int) -> None:
 
 
 def tracking(arms: Sequence[Arm], peers: Sequence[Peer]) -> None:
-    """The table of tracked paths."""
+    """Print the table of tracked paths."""
     print(f"\nwarm-started tracking of {POINTS} points (a figure of eight, 0.3 m wide); best of some runs")
     print(f"{'':25}{'us/point':>10}{'CPU us':>10}{'reached':>9}{'largest step rad':>18}")
     for arm in arms:
@@ -203,7 +203,7 @@ def tracking(arms: Sequence[Arm], peers: Sequence[Peer]) -> None:
 
 
 def versions(peers: Sequence[Peer]) -> str:
-    """The peers that are installed."""
+    """Return the versions of the installed peers."""
     found = []
     for package in dict.fromkeys(peer.package for peer in peers):
         try:
@@ -215,7 +215,7 @@ def versions(peers: Sequence[Peer]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--targets", type=int, default=10_000, help="targets for each arm; slow peers get a part")
+    parser.add_argument("--targets", type=int, default=10_000, help="targets for each arm; slow peers get fewer")
     parser.add_argument("--arms", nargs="+", choices=ARMS, default=list(ARMS))
     parser.add_argument("--peers", nargs="*", default=None, help="names of the peers to run; all unless given")
     parser.add_argument("--no-peers", action="store_true")

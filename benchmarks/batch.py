@@ -1,13 +1,13 @@
 """Batches on the CPU: `python benchmarks/batch.py [--targets 10000]`.
 
 Targets are tool frames of random poses inside the ranges, made by the DH tables of robots.py. "Mixed" ones are drawn
-evenly from the ball that the arm reaches, with any rotation, so that many of them cannot be reached: a row that
-misses has been searched from every seed. Every search starts in the rest pose. The lines "one by one" are a loop in
+evenly from the ball that the arm reaches, with any rotation, so that many of them cannot be reached: a missed row
+is searched from every seed. Every search starts in the rest pose. The lines "one by one" are a loop in
 Python over the first reachable targets: a prepared `Solver`, and `poise.solve`, which reads a new goal for each.
 
 An answer counts if the FK of those tables finds it within 1e-4 m, 1e-3 rad and the ranges. "a second" is by the wall
-clock, the best of some runs; "CPU us" is the process's own time for a target, the best too, which neighbours on the
-machine disturb less: cores divided by it is what the machine does when it is free.
+clock, the best of some runs; "CPU us" is the best process time per target, which other work on the machine disturbs
+less: the number of cores divided by it is the rate of an idle machine.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ HEAD = (
 
 
 def best_run(solver: BatchSolver, targets: Any, repeats: int) -> tuple[float, float, Any]:
-    """Seconds by the wall and of the process, each the best, and the last answer."""
+    """Return the best wall-clock time and the best process time [s], and the last answer."""
     wall = cpu = float("inf")
     batch = solver.solve(targets)
     for _ in range(repeats):
@@ -45,7 +45,7 @@ def best_run(solver: BatchSolver, targets: Any, repeats: int) -> tuple[float, fl
 
 
 def print_row(what: str, arm: Arm, targets: Any, threads: int, run: tuple[float, float, Any]) -> None:
-    """One line: times, what was verified, what it took."""
+    """Print one row: times, the verified share, the effort."""
     wall, cpu, batch = run
     good = verify(arm, batch.q.astype(np.float64), targets)
     count = len(targets)
@@ -55,7 +55,7 @@ def print_row(what: str, arm: Arm, targets: Any, threads: int, run: tuple[float,
 
 
 def one_by_one(arm: Arm, targets: Any, repeats: int) -> None:
-    """The same targets in a loop: CPU microseconds for each."""
+    """Solve the same targets in a loop; print the CPU microseconds per target."""
     model, tool = model_of(arm)
     solver = poise.Solver(model, Reach(tool, np.eye(4), tolerance=TOLERANCE))
 
@@ -77,7 +77,7 @@ def one_by_one(arm: Arm, targets: Any, repeats: int) -> None:
 
 
 def main() -> None:
-    """Prints the table."""
+    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--targets", type=int, default=10_000)
     parser.add_argument("--repeats", type=int, default=20)

@@ -1,15 +1,15 @@
-"""Whole bodies from Python: `python benchmarks/bodies.py [--rounds 3]`.
+"""Benchmark whole bodies from Python: `python benchmarks/bodies.py [--rounds 3]`.
 
 Three tables:
 
-1. The Unitree G1, two hands and two feet to 1e-3 m and 1e-2 rad, 200 targets about a bent stance, beside other
+1. The Unitree G1, two hands and two feet to 1e-3 m and 1e-2 rad, 200 targets about a bent stance, compared with other
    libraries in one run (g1.py, body_peers.py). An answer counts if Pinocchio finds every end at its target and every
    joint in its range.
 2. The built-in humanoid dragged by a hand: feet pinned, gaze, balance, rest, strict priorities; time of a frame.
-3. What a step costs as bodies grow from 25 to 400 joints, four hands and feet throughout.
+3. The cost of a step for bodies of 25 to 400 joints, with four hands and feet.
 
 The solvers take turns, a block of targets each, over several rounds, so that a slow minute hits all of them. "quiet" is
-the mean over the targets of the least time among the rounds: what the call takes when the neighbours leave it alone.
+the mean over the targets of the least time among the rounds: the time of a call on a quiet machine.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ MARKED = 300  # frames
 FRAMES, LOOPS, LAPS, SETTLE = 1000, 4, 3, 50
 JOINTS = (25, 50, 100, 200, 400)
 
-# ------------------------------------------------------------------------------------------ the G1 beside others
+# ------------------------------------------------------------------------------------------ the G1 compared with others
 
 
 def poise_whole(problem: Problem) -> Whole:
-    """Poise's default on a prepared Solver."""
+    """Return the default method of Poise on a prepared Solver."""
     model = poise.load(problem.path, base="free")
     solver = poise.Solver(model, [Reach(name, np.eye(4), tolerance=TOLERANCE) for name in ENDS])
     base = next(joint for joint in model.joints if joint.kind == "free").q
@@ -61,7 +61,7 @@ def poise_whole(problem: Problem) -> Whole:
 
 @dataclass
 class Tally:
-    """What one library did."""
+    """The results of one library."""
 
     name: str
     whole: Whole
@@ -70,7 +70,7 @@ class Tally:
     good: list[bool] = field(default_factory=list)
 
     def run(self, problem: Problem, first: int, last: int) -> None:
-        """A block of targets, timed call by call, then checked; the first round's answers count."""
+        """Solve a block of targets, timed call by call, then check the answers of the first round."""
         clock, solve = time.perf_counter, self.whole.solve
         for i in range(first, last):
             targets = problem.targets[i]
@@ -85,11 +85,11 @@ class Tally:
 
     @property
     def quiet_us(self) -> float:
-        """Mean over the targets of the least time."""
+        """The mean over the targets of the least time [us]."""
         return 1e6 * float(np.mean([min(times) for times in self.seconds]))
 
     def row(self, ours: float) -> str:
-        """Its line of the table; `ours` is Poise's quiet time."""
+        """Return its row of the table; `ours` is Poise's quiet time."""
         us = 1e6 * np.array(self.seconds).ravel()
         false = sum(a.reached and not good for a, good in zip(self.answers, self.good, strict=True))
         steps, searches = (np.mean([getattr(a, what) for a in self.answers]) for what in ("steps", "searches"))
@@ -105,20 +105,20 @@ HEAD = (
 
 
 def contestants(problem: Problem, peers: Sequence[WholePeer]) -> Iterator[Tally]:
-    """Poise and every peer that imports; the others are named."""
+    """Yield Poise and every installed peer; print the names of the others."""
     yield Tally("Poise", poise_whole(problem))
     for peer in peers:
         try:
             with quiet_output():
                 whole = peer.build(problem)
         except ImportError:
-            print(f"{peer.name:12} not here (pip install {peer.package})")
+            print(f"{peer.name:12} not installed (pip install {peer.package})")
             continue
         yield Tally(peer.name, whole)
 
 
 def compare(peers: Sequence[WholePeer], rounds: int, spread: float) -> None:
-    """The table of the G1."""
+    """Print the table of the G1."""
     print(f"\nUnitree G1, 35 degrees of freedom, 4 poses, {TARGETS} targets within about {spread} rad, {rounds} rounds")
     with tempfile.TemporaryDirectory() as folder:
         try:
@@ -142,7 +142,7 @@ def compare(peers: Sequence[WholePeer], rounds: int, spread: float) -> None:
 
 
 def drag_goals(model: poise.Model, levels: bool) -> list[Goal]:
-    """Feet pinned first, then the hand, then balance, then gaze; on one level where `levels` is off."""
+    """Return the goals: pinned feet, then the hand, balance and gaze; on one level if `levels` is off."""
     pinned = [Reach(foot, model.fk(model.rest, foot), priority=0) for foot in ("foot_l", "foot_r")]
     hand = model.fk(model.rest, "hand_r")[:3, 3]
     return [
@@ -155,19 +155,19 @@ def drag_goals(model: poise.Model, levels: bool) -> list[Goal]:
 
 
 def drag_path(model: poise.Model, far: bool) -> Array:
-    """What the right hand follows: loops before the body, from the hip up over the shoulder and from side to side.
+    """Return the path of the right hand: loops in front of the body, from hip to shoulder and from side to side.
 
-    Where it is `far`, the loops lead out of reach, and before that to where the hand costs the balance and the gaze.
+    With `far` the loops lead out of reach, and before that to places where the hand prevents balance and gaze.
     """
     hand = model.fk(model.rest, "hand_r")[:3, 3]
     phase = np.linspace(0.0, 2 * np.pi * LOOPS, FRAMES, endpoint=False)
-    lift = 0.5 * (1.0 - np.cos(phase))  # leaves and comes back without a jerk
+    lift = 0.5 * (1.0 - np.cos(phase))  # leaves and returns smoothly
     shift = np.stack([0.35 * lift * np.sin(1.5 * phase), 0.60 * lift, 0.35 * lift], axis=-1)
     return hand + shift * (np.array([2.0, 1.0, 3.0]) if far else 1.0)
 
 
 def drag(levels: bool, far: bool) -> str:
-    """A row: the path followed frame by frame, each from the pose before."""
+    """Follow the path frame by frame, each from the previous pose; return a row."""
     model = poise.load("humanoid")
     path = drag_path(model, far)
     solver = poise.Solver(model, drag_goals(model, levels), mode="continuous")
@@ -196,21 +196,21 @@ def drag(levels: bool, far: bool) -> str:
 
 
 def dragging() -> None:
-    """The table of the dragged humanoid."""
+    """Print the table of the dragged humanoid."""
     print(f"\nhumanoid dragged: feet pinned, hand, balance, gaze, rest; {FRAMES} frames, continuous, {LAPS} laps")
     head = f"{'us per frame':20}{'mean':>10}{'p50':>9}{'p99':>9}{'quiet':>10}{'quiet p99':>11}{'steps':>8}"
     print(f"{head}{'reached %':>11}{'feet mm':>10}{'hand mm':>10}{'step rad':>10}")
     for levels, far in itertools.product((True, False), (False, True)):
         print(drag(levels, far))
-    print("feet, hand: the farthest they were from their targets; step: the largest turn of a joint in a frame")
-    print("far: the hand is led to where balance and gaze cannot be met beside it, and then out of reach")
+    print("feet, hand: largest distance from their targets; step: largest rotation of a joint in a frame")
+    print("far: the hand first prevents balance and gaze, and then is out of reach")
 
 
 # ------------------------------------------------------------------------------------------ markers
 
 
 def follow_markers(count: int, rest: bool) -> str:
-    """A row: points all over the humanoid, 2 mm off, followed for some frames, each from the pose before."""
+    """Follow points all over the humanoid, 2 mm off, for some frames, each from the previous pose; return a row."""
     model, rng = poise.load("humanoid"), np.random.default_rng(0)
     points = {f"m{k}": (model.frames[k % len(model.frames)], rng.normal(scale=0.05, size=3)) for k in range(count)}
     goals = [Reach(frame, np.zeros(3), point=p, name=name, tolerance=0.01) for name, (frame, p) in points.items()]
@@ -231,7 +231,7 @@ def follow_markers(count: int, rest: bool) -> str:
 
 
 def markers() -> None:
-    """The table of markers on a body."""
+    """Print the table of markers on a body."""
     print(f"\nmarkers on the humanoid, to 1 cm, continuous, {MARKED} frames; us a frame")
     print(f"{'markers':>8}{'rows':>7}{'rest':>6}{'p50':>10}{'p99':>10}{'steps':>8}{'reached %':>11}")
     for count, rest in itertools.product((20, 41, 80), (False, True)):
@@ -242,7 +242,7 @@ def markers() -> None:
 
 
 def figure(joints: int) -> poise.Model:
-    """A floating body of that many hinges: a fifth of them in the spine, in each arm and in each leg."""
+    """Return a floating body of that many hinges: a fifth each in the spine, the arms and the legs."""
     builder = poise.ModelBuilder(f"figure{joints}")
     builder.add_joint("root", None, "free")
     share, down, side = joints // 5, (0.0, 0.0, -0.9), (0.0, 0.7, 0.0)
@@ -266,7 +266,7 @@ def figure(joints: int) -> poise.Model:
 
 
 def grows(joints: int, turns: int) -> str:
-    """A row: what a step costs on a body of that many joints, and the whole solve; best of some turns."""
+    """Return a row: the cost of a step and of a solve for a body of that many joints, best of several turns."""
     model, rng = figure(joints), np.random.default_rng(0)
     tips = ("hand_l", "hand_r", "foot_l", "foot_r")
     solver = poise.Solver(model, [Reach(tip, np.eye(4), tolerance=TOLERANCE) for tip in tips], restarts=0)
@@ -285,7 +285,7 @@ def grows(joints: int, turns: int) -> str:
 
 
 def growth(turns: int) -> None:
-    """The table of bodies from 25 to 400 joints."""
+    """Print the table of bodies from 25 to 400 joints."""
     print("\ncost of a step, 4 poses (24 rows), kernel time; best of some turns")
     print(f"{'joints':>8}{'nv':>6}{'us/step':>12}{'ns/joint':>14}{'us/solve':>12}{'steps':>8}{'reached':>9}")
     for joints in JOINTS:

@@ -1,6 +1,6 @@
-"""Other libraries on the whole body of g1.py, each used as its manual says, with the best of the few settings tried.
+"""Other libraries on the whole body of g1.py, each used as in its manual, with the best of a few settings.
 
-A peer makes of the problem a `Whole`: a function from targets to its own answer, which is timed, and a function from
+A peer converts the problem to a `Whole`: a function from targets to its own answer, which is timed, and a function from
 that answer to Pinocchio's configuration, which is not. Every solve starts in the stance; putting the body there is part
 of the solve. All are loops over differential steps of one second, stopped when every end is within the tolerance, after
 at most MOST steps.
@@ -36,7 +36,7 @@ class Whole:
 
 @dataclass(frozen=True)
 class WholePeer:
-    """A library: its name in the tables, what `pip install` calls it, and how it is prepared."""
+    """A library: its name in the tables, its package for `pip install`, and a function that prepares it."""
 
     name: str
     package: str
@@ -44,7 +44,7 @@ class WholePeer:
 
 
 def same(q: Any) -> Array:
-    """Pinocchio's own numbers."""
+    """Return the configuration unchanged, for Pinocchio's own numbers."""
     return np.asarray(q)
 
 
@@ -64,7 +64,7 @@ def placo(problem: Problem) -> Whole:
 
     def missed() -> bool:
         for position, orientation in parts:
-            position.update()  # else its error is that of before the last step
+            position.update()  # otherwise its error is that before the last step
             orientation.update()
             if position.error_norm() > METRES or orientation.error_norm() > RADIANS:
                 return True
@@ -175,12 +175,12 @@ def mink(problem: Problem) -> Whole:
 
 
 def near(errors: Any) -> bool:
-    """Whether every task is within the tolerance; 0.9 because its error is a rigid motion's log, not our numbers."""
+    """Return whether every task is within 0.9 of the tolerance: its error is the log of a rigid motion, unlike ours."""
     return all(e[:3] @ e[:3] < (0.9 * METRES) ** 2 and e[3:] @ e[3:] < (0.9 * RADIANS) ** 2 for e in errors)
 
 
 def mujoco_urdf(path: str) -> str:
-    """The file with the floating base and the settings that MuJoCo wants in it."""
+    """Return the file with the floating base and the settings that MuJoCo needs."""
     from pathlib import Path
 
     text = Path(path).read_text()

@@ -7,8 +7,8 @@ The robots are the spherized ones of VAMP (`resources/panda`, `resources/ur5`), 
 goal is the pose of the tool in the problem's own goal configuration; the start is the problem's. One prepared Solver
 solves all of them, and its world changes from problem to problem (`Solver.with_world`). Times are CPU times.
 
-"false" counts answers that an independent check finds in collision or off their goal: `Judge` reads the URDF by
-itself and measures spheres against boxes, cylinders and one another in NumPy. "blocked" are goals whose own
+"false" counts answers that an independent check finds in collision or off their goal: `Judge` reads the URDF
+independently and measures spheres against boxes, cylinders and one another in NumPy. "blocked" are goals whose own
 configuration collides in these spheres.
 """
 

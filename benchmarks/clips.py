@@ -1,6 +1,6 @@
-"""Whole clips: contacts found and held, against the plain rule of contact, frames a second, and growth with length.
+"""Whole clips: contacts found and held, compared with a plain contact rule; frames per second, and growth with length.
 
-    python benchmarks/clips.py                    # the walk that the tests make, 100 to 20,000 frames
+    python benchmarks/clips.py                    # the walk of the tests, 100 to 20,000 frames
     python benchmarks/clips.py --data DIR         # every BVH of a folder, as LAFAN1's
 
 Contacts are judged by a rule that is not ours: a toe slower than 0.15 m/s (the larger of the two one-sided differences)
@@ -74,7 +74,7 @@ def measure_file(path: Path, frames: int) -> None:
 
 
 def measure_growth() -> None:
-    """Print frames a second for longer and longer walks, one period after the other."""
+    """Print the frames per second for walks of increasing length."""
     period = put_skate_in(make_walk(144))[:144]
     for frames in (100, 500, 2_000, 5_000, 20_000):
         clip = period
@@ -91,7 +91,7 @@ def measure_growth() -> None:
 
 
 def main() -> None:
-    """Measure what is there, and say what is missing."""
+    """Measure the available files, and report missing ones."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="a folder with BVH files in centimetres")
     parser.add_argument("--frames", type=int, default=600)
@@ -99,7 +99,7 @@ def main() -> None:
     if options.data is None:
         print("No --data: LAFAN1's clips are not measured.")
     else:
-        head = "clip          locked    slip  slip max    drift  height    sink    step    jerk     fps  let go"
+        head = "clip          locked    slip  slip max    drift  height    sink    step    jerk     fps   freed"
         print(
             f"{head}\n{'':<14}{'of plain':>8}{'before':>8}{'mm':>10}{'mm':>9}{'mm':>8}{'mm':>8}{'ratio':>8}{'ratio':>8}"
         )

@@ -1,18 +1,18 @@
-"""Looks for false completeness: a dense numeric search must find no pose that a list called complete lacks.
+"""Search for false completeness: a dense numeric search must find no pose that a complete list lacks.
 
     python benchmarks/complete.py --targets 10000 --starts 40 --arms ur5e,panda --seed 0 --workers 16
 
-Targets are poses' own transforms, a third of their joints at the edge of a range or at a quarter turn (decide.py). From
-many random starts each is solved to 1e-9, without the closed form; the pose that the target was made from is found too.
-Each is brought to exact poses in fifty digits (exact.py). One that is inside every range must be listed:
+Targets are transforms of poses, a third of whose joints are at the edge of a range or at a quarter turn (decide.py).
+Each is solved to 1e-9 from many random starts, without the closed form; the pose that it was made from is added.
+Every pose is refined to exact poses in fifty digits (exact.py). Those inside every range must be listed:
 
 - six joints: it is one of the answers, in fifty digits too;
-- seven: it lies on an arc of its branch, or within 1e-4 of one, which is what `complete` promises. Its branch is that
-  within whose bounds it is at its value of the free joint. Near a singularity it may be within those of several: then
-  it is followed along the arc to where it is within those of one, and that one must have an arc there.
+- seven: it lies on an arc of its branch, or within 1e-4 of one, as `complete` promises. Its branch is the one whose
+  bounds contain it at its value of the free joint. Near a singularity several may: then the pose is followed along the
+  arc until the bounds of only one branch contain it, and that branch must have an arc there.
 
-Where there is no exact pose, the search has found the border of what can be reached from outside: told as `no pose`.
-Poses that are far from any singularity and equal to what is listed are not asked for fifty digits.
+Without an exact pose, the search has ended just outside the reachable set; this is reported as `no pose`. Poses far
+from any singularity and equal to a listed one are not refined to fifty digits.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from poise.reach.bounds import Freedom
 from poise.reach.closed_forms import ClosedGoal, find_closed_form
 
 FINE = (1e-9, 1e-9)
-PROMISED = 1e-4  # [rad, m] how far from a listed arc a pose may be, of seven joints
-CLEAR = 1e-3  # least singular value of a pose that is no suspect
-CHUNK = 50  # targets that are looked at together
+PROMISED = 1e-4  # [rad, m] largest distance of a pose of seven joints from a listed arc
+CLEAR = 1e-3  # smallest singular value of a pose that counts as regular
+CHUNK = 50  # targets processed together
 TURN = 2.0 * np.pi
 BESIDE = np.array([0.0, *(sign * 10.0**-k for k in range(5, 0, -1) for sign in (-1, 1))])
 ALONG = tuple(sign * 10.0**-k for k in range(6, 1, -1) for sign in (-1, 1))
@@ -47,7 +47,7 @@ ALONG = tuple(sign * 10.0**-k for k in range(6, 1, -1) for sign in (-1, 1))
 
 @dataclass(frozen=True, eq=False)
 class Arm:
-    """An arm, the frame that is asked for, its closed form, and its chain in fifty digits."""
+    """An arm, the target frame, its closed form, and its chain in fifty digits."""
 
     model: poise.Model
     frame: str
@@ -59,14 +59,14 @@ class Arm:
         return np.array([axis.gain * q[axis.q] + axis.bias for axis in self.closed.axes])
 
     def is_clear(self, q: np.ndarray) -> bool:
-        """Whether a pose, the free joint held, is far from every singularity."""
+        """Return whether a pose with a fixed free joint is far from every singularity."""
         J = self.model.jacobian(q, self.frame)
         if self.closed.free is not None:
             J = np.delete(J, self.closed.axes[self.closed.free].q, axis=1)
         return bool(np.linalg.svd(J, compute_uv=False)[-1] > CLEAR)
 
     def measure(self, values: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Return how far values of the joints are from each row, joint by joint, whole turns aside."""
+        """Return the distances of joint values from each row, joint by joint, up to whole turns."""
         d = rows - values
         slides = np.array([axis.slides for axis in self.closed.axes])
         return np.abs(np.where(slides, d, d - TURN * np.round(d / TURN)))
@@ -84,9 +84,9 @@ def get_arm(name: str) -> Arm:
 
 
 def find_poses(arm: Arm, T: np.ndarray, own: np.ndarray, rng: np.random.Generator, starts: int) -> list:
-    """Return the poses that searches from random starts find, of each target, and the one that it was made from.
+    """Return the poses of each target found from random starts, and the pose that it was made from.
 
-    Two goals, a place and a rotation, have no closed form: nothing but the searches finds these.
+    A position goal and a rotation goal have no closed form together, so only searches find these poses.
     """
     model, frame = arm.model, arm.frame
     goals = [Reach(frame, (0, 0, 0), tolerance=FINE[0]), Orient(frame, np.eye(3), tolerance=FINE[1], name="turn")]
@@ -99,7 +99,7 @@ def find_poses(arm: Arm, T: np.ndarray, own: np.ndarray, rng: np.random.Generato
 
 
 class Listed:
-    """What `solve_all` lists of a target."""
+    """The poses that `solve_all` lists for a target."""
 
     def __init__(self, arm: Arm, T: np.ndarray) -> None:
         self.arm, self.T = arm, T
@@ -127,7 +127,7 @@ class Listed:
         return u if axis.slides else u - TURN * np.round((u - axis.middle) / TURN)
 
     def find_branches(self, values: np.ndarray, room: float) -> set[int]:
-        """Return the branches within whose bounds an exact pose is."""
+        """Return the branches whose bounds contain an exact pose."""
         form, n = self.arm.closed.form, len(self.arm.closed.axes)
         R, p, at = self.T[:3, :3].copy(), self.T[:3, 3].copy(), np.array([self.scan(values)])
         rows = form.near(R, p, at, False)
@@ -135,7 +135,7 @@ class Listed:
         return set(rows["branch"][(off <= rows["slacks"][:, :n] + room).all(axis=1)].tolist())
 
     def is_on_arc(self, branches: set[int], u: float, room: float) -> bool:
-        """Whether a value of the free joint is on an arc of some of the branches."""
+        """Return whether a value of the free joint is on an arc of one of the branches."""
         assert self.arm.closed.free is not None
         axis = self.arm.closed.axes[self.arm.closed.free]
         arcs = [arc for arc in self.answers.arcs if arc.branch in branches]
@@ -143,7 +143,7 @@ class Listed:
         return any(low - room <= u <= high + room for low, high in own)
 
     def follow(self, pose: list) -> Iterator[list]:
-        """Yield an exact pose, and exact poses inside the ranges beside it along its arc."""
+        """Yield an exact pose, and exact poses inside the ranges near it along its arc."""
         exact, free = self.arm.exact, self.arm.closed.free
         assert free is not None
         yield pose
@@ -156,7 +156,7 @@ class Listed:
                 yield found
 
     def has_on_arc(self, pose: list) -> bool:
-        """Whether an exact pose of seven joints is on an arc that is listed."""
+        """Return whether an exact pose of seven joints is on a listed arc."""
         for one in self.follow(pose):
             values = np.array([float(v) for v in one])
             branches = self.find_branches(values, 1e-12)
@@ -168,7 +168,7 @@ class Listed:
     # ------------------------------------------------------------------------------------------- both
 
     def has_clearly(self, q: np.ndarray) -> bool:
-        """Whether a pose that was found is listed beyond doubt: far from singularities, and equal to what is listed."""
+        """Return whether a pose is certainly listed: far from singularities, and equal to a listed pose."""
         arm, values = self.arm, self.arm.read(q)
         if not arm.is_clear(q):
             return False
@@ -178,9 +178,9 @@ class Listed:
         return len(branches) == 1 and self.is_on_arc(branches, self.scan(values), 0.0)
 
     def settle(self, q: np.ndarray) -> list[np.ndarray]:
-        """Return what Newton's method in doubles comes to from a pose and from beside it: where exact poses may be.
+        """Return the results of Newton's method in doubles, from a pose and from two near it: possible exact poses.
 
-        Near a singularity there may be several: it begins on both sides, in the direction that moves the frame least.
+        Near a singularity there may be several, so it also starts on both sides, along the weakest direction.
         """
         arm, columns = self.arm, [axis.q for axis in self.arm.closed.axes]
         flat = np.linalg.svd(arm.model.jacobian(q, arm.frame)[:, columns])[2][5]
@@ -202,14 +202,14 @@ class Listed:
         return out
 
     def judge(self, q: np.ndarray) -> str:
-        """Return what is true of a pose that was found: listed, exact (so in fifty digits), no pose, or lacking."""
+        """Return the verdict on a pose: "listed", "exact" (in fifty digits), "no pose", or "lacking"."""
         if self.has_clearly(q):
             return "listed"
         verdicts = {self.judge_exactly(values) for values in self.settle(q)}
         return next(word for word in ("lacking", "exact", "no pose") if word in verdicts)
 
     def judge_exactly(self, values: np.ndarray) -> str:
-        """Return what is true of the exact poses that Newton's method comes to."""
+        """Return the verdict on the exact poses to which Newton's method converges."""
         for at, verdict in self.judged:
             if self.arm.measure(values, at[None]).max() < 1e-9:
                 return verdict
@@ -219,14 +219,14 @@ class Listed:
         return self.judged[-1][1]
 
     def has(self, pose: list) -> bool:
-        """Whether an exact pose is listed."""
+        """Return whether an exact pose is listed."""
         if self.arm.closed.free is not None:
             return self.has_on_arc(pose)
         return any(differ(pose, one, self.arm.exact.slides) < SAME for one in self.exact_answers)
 
 
 def look(name: str, seed: int, chunk: int, count: int, starts: int, show: bool) -> Counter:
-    """Return how many lists of some targets are complete, and what was found of those."""
+    """Return the number of complete lists of some targets, and the verdicts on their poses."""
     arm = get_arm(name)
     rng = np.random.default_rng([seed, chunk])
     own = near_edges(arm.model, rng, count)
@@ -246,14 +246,14 @@ def look(name: str, seed: int, chunk: int, count: int, starts: int, show: bool) 
 
 
 def main() -> None:
-    """Print, for each arm, how many lists are complete and how many poses those lack."""
+    """Print, for each arm, the number of complete lists and of poses missing in them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--targets", type=int, default=500)
     parser.add_argument("--starts", type=int, default=30)
     parser.add_argument("--arms", default=",".join(ARMS))
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=1, help="processes")
-    parser.add_argument("--show", action="store_true", help="print what is lacking, and how far it is")
+    parser.add_argument("--show", action="store_true", help="print missing poses and their distances")
     given = parser.parse_args()
     print(f"{'arm':8} {'targets':>8} {'complete':>9} {'listed':>9} {'exact':>7} {'no pose':>8} {'lacking':>8}")
     lacking = 0

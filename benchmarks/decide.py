@@ -1,9 +1,9 @@
-"""Random transforms: how many are decided, what a missed row costs, whether a proof was ever false; every branch.
+"""Random transforms: the share decided, the cost of a missed row, false proofs, and lists of all branches.
 
     python benchmarks/decide.py [--rows 2000] [--false-proofs 200000] [--arms ur5e,panda]
 
-Random transforms lie in the ball around the second joint that holds every place the tool can have. The targets of the
-false-proof count are poses' own transforms; a third of their joints are within 1e-3 rad of a limit or a quarter turn.
+Random transforms lie in the ball around the second joint that contains all positions of the tool. The targets of the
+false-proof count are transforms of poses; a third of their joints are within 1e-3 rad of a limit or a quarter turn.
 Dimensions of arms that are not built in: xArm 7 and KR 210 from their makers' URDFs, FR3 from Franka's specification
 (the Panda's axes, other ranges), Puma 560 from Corke and Armstrong-Helouvry, "A search for consensus
 among model parameters", ICRA 1994.
@@ -33,7 +33,7 @@ FR3 = (
     (0.5445, 4.5169),
     (-3.0159, 3.0159),
 )
-XARM7 = (  # place and turn about x of each joint, and its range
+XARM7 = (  # position and rotation about x of each joint, and its range
     ((0, 0, 0.267), 0.0, 2 * pi), ((0, 0, 0), -1.5708, (-2.059, 2.0944)), ((0, -0.293, 0), 1.5708, 2 * pi),
     ((0.0525, 0, 0), 1.5708, (-0.19198, 3.927)), ((0.0775, -0.3425, 0), 1.5708, 2 * pi),
     ((0, 0, 0), 1.5708, (-1.69297, pi)),
@@ -103,7 +103,7 @@ ARMS = {
 
 
 def in_the_ball(model: poise.Model, frame: str, rng: np.random.Generator, n: int) -> np.ndarray:
-    """Return random transforms in the ball around the second joint that holds the tool."""
+    """Return random transforms in the ball around the second joint that contains the tool."""
     center = model.family(frame).chain.axes[1].p
     reach = np.linalg.norm(model.fk(model.random(rng, 20000), frame)[:, :3, 3] - center, axis=1).max()
     T = np.tile(np.eye(4), (n, 1, 1))

@@ -1,9 +1,9 @@
 """Poses to fifty digits: Newton's method on a chain's product of turns and slides.
 
-A pose that a search found to 1e-9 is near a pose that is exact, or near none. Here it is brought to the exact one: with
-all joints, by the shortest step; and where that ends beyond the end of a range, with that joint held at the end. What
-is left of the errors is computed in whole numbers of 2^-192, the step that takes it away in doubles: each round then
-has some eight digits more, whatever the rounding of the step. Sines are mpmath's. The target's rotation is made
+A pose that a search found to 1e-9 may or may not be near an exact one. Here it is refined to the exact pose with all
+joints, by the shortest step; a joint that ends beyond its range is then fixed at the end of it. The remaining errors
+are integers in units of 2^-192, and the step that removes them is computed in doubles: each round gains about
+eight digits, regardless of the rounding of the step. Sines are mpmath's. The target's rotation is made
 orthonormal first, since its numbers are rounded.
 """
 
@@ -18,13 +18,13 @@ from poise.model.chain import Axis, Chain
 
 BITS = 192
 ONE = 1 << BITS
-DONE = ONE // 10**40  # what is left of an exact pose's errors
-SAME = mpf(10) ** -20  # exact poses that differ by less are one
+DONE = ONE // 10**40  # largest error of an exact pose
+SAME = mpf(10) ** -20  # exact poses that differ by less are the same
 LONGEST = 0.1  # of a step [rad, m]
 ROUNDS = 60
 
 Vector = list
-Target = tuple[list[Vector], Vector]  # the columns of the rotation, and the place
+Target = tuple[list[Vector], Vector]  # the columns of the rotation, and the position
 
 
 def fix(x: float | mpf) -> int:
@@ -82,7 +82,7 @@ class ExactChain:
         self.ends = [(mpf(axis.lower), mpf(axis.upper)) for axis in chain.axes]
 
     def place(self, values: Vector) -> Target:
-        """Return where the frame is."""
+        """Return the transform of the frame."""
         columns, p = self.columns, self.p0
         for h, at, slides, v in zip(
             reversed(self.h), reversed(self.p), reversed(self.slides), reversed(values), strict=True
@@ -117,7 +117,7 @@ class ExactChain:
         return np.array(rows).T
 
     def measure(self, values: Vector, target: Target) -> list[int]:
-        """Return what is left: the way to the target's place, and the sines of the turn to its rotation."""
+        """Return the remaining error: the vector to the target's position, and the sines of the rotation to its own."""
         columns, p = self.place(values)
         turns = [0, 0, 0]
         for a, b in zip(columns, target[0], strict=True):
@@ -125,7 +125,7 @@ class ExactChain:
         return [a - b for a, b in zip(target[1], p, strict=True)] + [x // 2 for x in turns]
 
     def polish(self, values: Sequence[float], target: Target, held: Sequence[int] = ()) -> Vector | None:
-        """Return the exact pose that Newton's method comes to; None where it comes to none."""
+        """Return the exact pose to which Newton's method converges, or None."""
         x = [mpf(v) for v in values]
         moved = [k for k in range(len(x)) if k not in held]
         for _ in range(ROUNDS):
@@ -141,7 +141,7 @@ class ExactChain:
         return None
 
     def measure_excesses(self, values: Vector) -> list[mpf]:
-        """Return how far each joint is outside its range, whole turns aside; not positive inside."""
+        """Return the distance of each joint outside its range, up to whole turns; not positive inside."""
         out = []
         for v, (low, high), slides in zip(values, self.ends, self.slides, strict=True):
             if slides or not (mp.isfinite(low) and mp.isfinite(high)):
@@ -153,7 +153,7 @@ class ExactChain:
         return out
 
     def bring_inside(self, values: Sequence[float], target: Target) -> list[Vector]:
-        """Return the exact pose of some values if it is inside; else those with a joint at the end it is beyond."""
+        """Return the exact pose of some values if it is inside; otherwise those with one joint fixed at its end."""
         found = self.polish(values, target)
         if found is None:
             return []
@@ -170,14 +170,14 @@ class ExactChain:
         return out
 
     def find_end(self, k: int, value: mpf) -> mpf:
-        """Return the end of a joint's range that is nearest to a value, in the value's own turn."""
+        """Return the end of a joint's range nearest to a value, shifted to the same turn."""
         ends = [end for end in self.ends[k] if mp.isfinite(end)]
         turn = mpf(0) if self.slides[k] else 2 * mp.pi
         return min((end + n * turn for end in ends for n in (-1, 0, 1)), key=lambda end: abs(end - value))
 
 
 def differ(a: Vector, b: Vector, slides: Sequence[bool]) -> mpf:
-    """Return how far poses are apart, whole turns aside."""
+    """Return the distance of two poses, up to whole turns."""
     most = mpf(0)
     for x, y, slide in zip(a, b, slides, strict=True):
         d = x - y

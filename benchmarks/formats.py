@@ -1,8 +1,9 @@
-"""Reading files, timed beside other readers: `python benchmarks/formats.py [--robots]`.
+"""Reading files, compared with other readers: `python benchmarks/formats.py [--robots]`.
 
 URDFs come from the package example-robot-data (Talos, a humanoid, unless it is missing: then the built-in one, written
-first). The BVH is made here, as large as a take of CMU's: 31 joints, 96 channels, 5,000 frames. Meshes are opened by
-nobody. Readers take turns and the best turn counts. `--robots` adds every robot of example-robot-data beside Pinocchio.
+first). The BVH is made here, as large as a take of CMU's: 31 joints, 96 channels, 5,000 frames. No reader
+opens meshes. Readers take turns and the best turn counts. `--robots` compares every robot of example-robot-data with
+Pinocchio.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ Call = Callable[[], Any]
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--robots", action="store_true", help="every URDF of example-robot-data beside Pinocchio")
+    arguments.add_argument("--robots", action="store_true", help="compare all of example-robot-data with Pinocchio")
     arguments.add_argument("--turns", type=int, default=TURNS)
     asked = arguments.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -55,14 +56,14 @@ def main() -> None:
 
 
 def quietly(call: Call) -> Any:
-    """The result of a call, without warnings and without what it prints."""
+    """Return the result of a call, without its warnings and output."""
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
         return call()
 
 
 def report(title: str, readers: dict[str, Call], turns: int) -> None:
-    """The best of many turns of each reader, in milliseconds and beside ours."""
+    """Print the best of many turns of each reader, in milliseconds and relative to ours."""
     best = dict.fromkeys(readers, float("inf"))
     for _ in range(turns):
         for name, call in list(readers.items()):
@@ -83,7 +84,7 @@ def report(title: str, readers: dict[str, Call], turns: int) -> None:
 
 
 def urdfs(folder: Path) -> Iterator[Path]:
-    """Humanoids of example-robot-data, else ours."""
+    """Return humanoids of example-robot-data, otherwise ours."""
     try:
         from pinocchio_urdf import robots as every
 
@@ -117,7 +118,7 @@ def urdf_readers(path: Path) -> dict[str, Call]:
 
 
 def robots() -> None:
-    """Joints and the worst difference to Pinocchio of every robot."""
+    """Print the joints and the largest difference from Pinocchio for every robot."""
     from pinocchio_urdf import refuses, worst_difference
     from pinocchio_urdf import robots as every
 
@@ -125,7 +126,7 @@ def robots() -> None:
     for path in every():
         name = f"{path.parents[1].name}/{path.stem}"
         if refuses(path):
-            print(f"{name:58s} refused by Pinocchio, and by us: {refused(path)}")
+            print(f"{name:58s} rejected by Pinocchio and by us: {refused(path)}")
             continue
         start = time.perf_counter()
         model = quietly(lambda path=path: poise.load(path))
@@ -134,7 +135,7 @@ def robots() -> None:
 
 
 def refused(path: Path) -> str:
-    """Why we do not read it either."""
+    """Return the reason why we do not read it either."""
     try:
         quietly(lambda: poise.load(path))
     except poise.errors.FormatError as error:
@@ -146,7 +147,7 @@ def refused(path: Path) -> str:
 
 
 def write_take(path: Path) -> None:
-    """A skeleton of CMU's size in smooth motion."""
+    """Write a skeleton of CMU's size in smooth motion."""
     lines, depth = ["HIERARCHY"], 0
     for i in range(JOINTS):
         channels = "6 Xposition Yposition Zposition" if i == 0 else "3"

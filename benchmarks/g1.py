@@ -1,7 +1,7 @@
-"""The Unitree G1 as a problem for whole bodies, apart from Poise: Pinocchio makes the targets and checks every answer.
+"""The Unitree G1 as a whole-body problem, independent of Poise: Pinocchio makes the targets and checks every answer.
 
-29 hinges under a floating base. Two hands and two feet have a whole pose to reach; the targets are those of the bent
-stance with every joint turned a little, so they can all be reached inside the ranges, and everybody starts in it.
+29 hinges under a floating base. Two hands and two feet each have a transform to reach; the targets are those of the
+bent stance with every joint turned a little, so all can be reached inside the ranges. All solvers start in the stance.
 
 Configurations of the problem are Pinocchio's: `[x y z, qx qy qz qw, 29 angles]`.
 """
@@ -40,7 +40,7 @@ Targets = dict[str, Array]
 
 
 def urdf_text() -> str:
-    """The maker's file as the package carries it, without meshes, which nobody needs here and not everybody finds."""
+    """Return the maker's file from the package, without meshes, which are not needed and not always found."""
     package = importlib.metadata.distribution(PACKAGE)
     path = next(file for file in package.files or () if file.name == FILE)
     root = ET.parse(Path(str(package.locate_file(path)))).getroot()
@@ -55,10 +55,10 @@ class Problem:
     """The body and its targets.
 
     Attributes:
-        path: The URDF file, written for those who want one.
+        path: The URDF file, for peers that need one.
         model: Pinocchio's model.
         start: The bent stance.
-        targets: What each end should reach, one dictionary a problem.
+        targets: The target of each end effector, one dictionary per problem.
     """
 
     path: str
@@ -67,7 +67,7 @@ class Problem:
     targets: Sequence[Targets]
 
     def places(self, q: Array) -> Targets:
-        """Where the ends are, by Pinocchio."""
+        """Return the transforms of the end effectors, by Pinocchio."""
         import pinocchio as pin
 
         data = self.model.createData()
@@ -75,7 +75,7 @@ class Problem:
         return {name: data.oMf[self.model.getFrameId(name)].homogeneous for name in ENDS}
 
     def errors(self, q: Array, targets: Targets) -> Array:
-        """Metres and radians of each end: (4, 2)."""
+        """Return the errors of each end effector in metres and radians, (4, 2)."""
         import pinocchio as pin
 
         places = self.places(q)
@@ -87,7 +87,7 @@ class Problem:
         )
 
     def serves(self, q: Array, targets: Targets) -> bool:
-        """Whether q is inside the ranges and every end reaches its target, to TOLERANCE."""
+        """Return whether q is inside the ranges and every end effector reaches its target, to TOLERANCE."""
         if not np.isfinite(q).all() or abs(np.linalg.norm(q[3:7]) - 1.0) > ROUNDING:
             return False
         low, high = self.model.lowerPositionLimit[7:], self.model.upperPositionLimit[7:]
@@ -100,7 +100,7 @@ class Problem:
 
 
 def stance_of(model: Any) -> Array:
-    """The bent stance."""
+    """Return the bent stance."""
     q = np.zeros(model.nq)
     q[2], q[6] = BASE_HEIGHT, 1.0
     for name, at in zip(list(model.names)[2:], range(7, model.nq), strict=True):
@@ -110,7 +110,7 @@ def stance_of(model: Any) -> Array:
 
 
 def make_problem(folder: str, count: int, spread: float = SPREAD) -> Problem:
-    """The G1 with `count` targets, `spread` about the stance; its file is written into the folder.
+    """Return the G1 with `count` targets, `spread` about the stance; its file is written into the folder.
 
     Raises:
         ImportError: Pinocchio is not installed, or the package with the robot.

@@ -1,11 +1,11 @@
-"""Batches on a GPU: `python benchmarks/gpu.py`, where there is one.
+"""Batches on a GPU: `python benchmarks/gpu.py`.
 
 Targets are tool frames of random poses inside the ranges, made by the DH tables of robots.py; every search starts in
 the rest pose. An answer counts if that same FK, in float64, finds it within 1e-4 m, 1e-3 rad and the ranges; a
-`reached` that does not hold is counted as false. "kernels" is the device's own time between two events, "call" the wall
+wrong `reached` is counted as false. "kernels" is the device's own time between two events, "call" the wall
 clock from the Python call to the device being idle. Medians, after warming up. "mixed" are random transforms in the
-ball around the second joint that holds every place of the tool: about half of them no pose reaches; "false" counts
-proofs among as many transforms of poses, a third of whose joints are at the edge of a range or at a quarter turn.
+ball around the second joint that contains all positions of the tool: about half of them are out of reach; "false"
+counts proofs among as many transforms of poses, a third of whose joints are at a range's edge or at a quarter turn.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MOST_CHECKED = 100_000
 
 
 def verify(arm: Arm, q: Any, targets: Any) -> Any:
-    """Which answers hold, by an FK that shares nothing with Poise."""
+    """Return which answers are correct, by independent forward kinematics."""
     T = arm.fk(q)
     metres = np.linalg.norm(T[:, :3, 3] - targets[:, :3, 3], axis=1)
     turned = np.einsum("bij,bkj->bik", targets[:, :3, :3], T[:, :3, :3])
@@ -48,7 +48,7 @@ def verify(arm: Arm, q: Any, targets: Any) -> Any:
 
 
 def timed(call: Callable[[], Any], repeats: int) -> tuple[float, float, Any]:
-    """Milliseconds on the device and of the whole call, and the last answer."""
+    """Return the milliseconds on the device and of the whole call, and the last answer."""
     import cupy as cp
 
     device, walls, answer = [], [], call()
@@ -66,14 +66,14 @@ def timed(call: Callable[[], Any], repeats: int) -> tuple[float, float, Any]:
 
 
 def targets_of(arm: Arm, count: int) -> Any:
-    """Tool frames of random poses, in parts, so that the host's memory stays small."""
+    """Return tool frames of random poses, in parts, to limit the host's memory."""
     rng = np.random.default_rng(0)
     parts = [min(200_000, count - k) for k in range(0, count, 200_000)]
     return np.concatenate([arm.fk(rng.uniform(arm.lower, arm.upper, (n, len(arm.rows)))) for n in parts])
 
 
 def run_arm(arm: Arm, sizes: tuple[int, ...]) -> None:
-    """One arm's table."""
+    """Print the table of one arm."""
     import cupy as cp
 
     model, tool = model_of(arm)
@@ -98,7 +98,7 @@ def run_arm(arm: Arm, sizes: tuple[int, ...]) -> None:
 
 
 def run_fine(arm: Arm, count: int) -> None:
-    """The same targets finished in double, to tolerances that float cannot tell."""
+    """Print the same targets refined in double, to tolerances beyond the precision of float."""
     import cupy as cp
 
     model, tool = model_of(arm)
@@ -110,7 +110,7 @@ def run_fine(arm: Arm, count: int) -> None:
 
 
 def draw_in_the_ball(model: poise.Model, frame: str, rng: np.random.Generator, count: int) -> Any:
-    """Random transforms in the ball around the second joint that holds the tool."""
+    """Return random transforms in the ball around the second joint that contains the tool."""
     center = model.family(frame).chain.axes[1].p
     reach = np.linalg.norm(model.fk(model.random(rng, 20_000), frame)[:, :3, 3] - center, axis=1).max()
     way, turn = rng.normal(size=(count, 3)), rng.normal(size=(count, 4))
@@ -125,7 +125,7 @@ def draw_in_the_ball(model: poise.Model, frame: str, rng: np.random.Generator, c
 
 
 def run_mixed(arm: Arm, sizes: tuple[int, ...]) -> None:
-    """Random transforms: rate, what is decided, and proofs that are false."""
+    """Print the rate, the share decided and the false proofs of random transforms."""
     import cupy as cp
 
     model, tool = model_of(arm)
@@ -144,7 +144,7 @@ def run_mixed(arm: Arm, sizes: tuple[int, ...]) -> None:
 
 
 def run_peers(arm: Arm, count: int) -> None:
-    """The same targets by others, where they are installed."""
+    """Solve the same targets with the installed peers."""
     targets = targets_of(arm, count)
     for name, solve in PEERS.items():
         for _ in range(2):  # the first warms it up
@@ -158,7 +158,7 @@ def run_peers(arm: Arm, count: int) -> None:
 
 
 def run_body(name: str, model: poise.Model, ends: tuple[str, ...], start: Any, count: int) -> None:
-    """A whole body with four pose goals; targets are those of the stance with every joint turned a little."""
+    """Print the row of a body with four pose goals; targets are from the stance with every joint turned a little."""
     import cupy as cp
 
     turns = np.random.default_rng(1).normal(scale=SPREAD, size=(count, model.nv))
@@ -172,7 +172,7 @@ def run_body(name: str, model: poise.Model, ends: tuple[str, ...], start: Any, c
 
 
 def g1(path: str) -> tuple[poise.Model, Any]:
-    """The Unitree G1 from its URDF, and its bent stance."""
+    """Return the Unitree G1 from its URDF, and its bent stance."""
     model = poise.load(path, base="free")
     start = np.array(model.rest)
     for joint in model.joints:
@@ -183,12 +183,12 @@ def g1(path: str) -> tuple[poise.Model, Any]:
 
 
 def main() -> None:
-    """Prints the tables."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--arms", nargs="+", choices=ARMS, default=["panda"])
     parser.add_argument("--sizes", nargs="+", type=int, default=list(SIZES))
     parser.add_argument("--bodies", type=int, default=200_000, help="whole bodies; 0 for none")
-    parser.add_argument("--g1", metavar="URDF", help="the Unitree G1's file, such as example-robot-data carries")
+    parser.add_argument("--g1", metavar="URDF", help="the Unitree G1's file, such as that of example-robot-data")
     options = parser.parse_args()
     import cupy as cp
 

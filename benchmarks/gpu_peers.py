@@ -1,4 +1,4 @@
-"""Other solvers of many targets at once, where they are importable: for benchmarks/gpu.py, or on the CPU by themselves.
+"""Other batch solvers, if installed: for benchmarks/gpu.py, or run directly on the CPU.
 
 pytorch_kinematics: pseudo-inverse steps of all targets and retries together, on the device that PyTorch has.
 PyRoki: Levenberg-Marquardt of 64 seeds a target for a few steps, then of the best 4 to the end, as its authors'
@@ -115,7 +115,7 @@ PEERS = {"pytorch_kinematics": pytorch_kinematics, "pyroki": pyroki}
 
 
 def main() -> None:
-    """A hundred targets of the Panda."""
+    """Solve a hundred targets of the Panda."""
     from gpu import targets_of, verify
     from robots import ARMS
 

@@ -1,15 +1,15 @@
-"""Jobs: killed at random moments, beside Ray, and within bounded memory.
+"""Jobs: killed at random moments, compared with Ray, and within bounded memory.
 
     python benchmarks/jobs.py                      # all three; half an hour on two cores
     python benchmarks/jobs.py --only kills --kills 100
     python benchmarks/jobs.py --only ray --rows 4000000
     python benchmarks/jobs.py --only memory --rows 100000000 --run 10000000
 
-kills   a job is killed with SIGKILL at random moments of its whole run, again and again, then left to end: its folder
-        must be that of an undisturbed run, byte by byte, with no row twice and none missing.
+kills   a job is killed repeatedly with SIGKILL at random moments, then run to its end: its folder must equal that of
+        an undisturbed run, byte by byte, with no row duplicated or missing.
 ray     the same rows through `job.on_ray` on a local cluster, in batches of a million, against the plain loop over the
         same tables with the same number of threads: from memory to memory, after all processes have started. CPU time
-        is that of all processes of Ray together, which neighbours on the machine disturb less than the clock.
+        is that of all processes of Ray together, which other work on the machine disturbs less than the clock.
 memory  a job of so many rows is started on files of a million (ten of their own, the others links to them), and a shard
         of them is run; the largest resident memory of its process is printed.
 """
@@ -41,7 +41,7 @@ GROUP = 1_000_000
 
 
 def make_targets(rows: int, first: int, seed: int) -> pa.Table:
-    """Return reachable places and rotations of an arm's tool, as flat columns."""
+    """Return reachable positions and rotations of an arm's tool, as flat columns."""
     model = poise.load(ARM)
     T = model.fk(model.random(np.random.default_rng(seed), rows), TOOL)
     wxyz = poise.Rotation.from_matrix(T[:, :3, :3]).wxyz
@@ -159,7 +159,7 @@ def measure_ray(rows: int, rounds: int) -> bool:
 
 
 def count_cpu() -> float:
-    """Return the CPU time of all processes of Ray, and of this one [s]; Linux tells."""
+    """Return the CPU time of all processes of Ray, and of this one [s]; Linux only."""
     total = time.process_time()
     for path in Path("/proc").glob("[0-9]*"):
         try:
@@ -188,7 +188,7 @@ print(json.dumps({"start": first[0] - begun, "peak": peak, **report.to_dict()}))
 
 
 def measure_memory(rows: int, run: int, folder: Path) -> bool:
-    """Start a job of so many rows, and run so many of them."""
+    """Start a job of `rows` rows, and run `run` of them."""
     (folder / "in").mkdir()
     made = [folder / "in" / f"{k:04d}.parquet" for k in range(rows // GROUP)]
     for k, path in enumerate(made):  # ten files of their own, and links to them

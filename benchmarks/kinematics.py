@@ -1,7 +1,7 @@
-"""Kinematics from Python, side by side with Pinocchio in one run: `python benchmarks/kinematics.py`.
+"""Benchmark kinematics from Python, compared with Pinocchio in one run: `python benchmarks/kinematics.py`.
 
 Each call is timed through the public API, with its fresh output array. Both libraries take turns and the best of many
-turns counts, so that noise hits both. Bodies are rebuilt joint by joint in Pinocchio by what the tests compare with.
+turns counts, so that noise hits both. Bodies are rebuilt joint by joint in Pinocchio, as in the tests.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Call = Callable[[], Any]
 
 
 def best_of(*calls: Call, turns: int = TURNS) -> list[float]:
-    """Microseconds per call of each, the best of turns taken in rotation."""
+    """Return the microseconds per call of each, the best of alternating turns."""
     counts = [max(1, int(SLICE / max(seconds(call, 3), 1e-7))) for call in calls]
     best = [float("inf")] * len(calls)
     for _ in range(turns):
@@ -46,7 +46,7 @@ def best_of(*calls: Call, turns: int = TURNS) -> list[float]:
 
 
 def seconds(call: Call, count: int) -> float:
-    """Seconds per call over `count` of them."""
+    """Return the seconds per call over `count` calls."""
     turns = range(count)
     start = time.perf_counter()
     for _ in turns:
@@ -55,7 +55,7 @@ def seconds(call: Call, count: int) -> float:
 
 
 def machine() -> str:
-    """What this ran on."""
+    """Return a description of the machine."""
     name = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.exists():
@@ -65,7 +65,7 @@ def machine() -> str:
 
 
 def header() -> str:
-    """Machine and versions."""
+    """Return the machine and versions."""
     theirs = f"Pinocchio {pin.__version__}" if pin else "Pinocchio is not installed (pip install 'poise[peers]')"
     return (
         f"{machine()}\nPython {platform.python_version()}, numpy {np.__version__}, poise {poise.__version__} "
@@ -74,7 +74,7 @@ def header() -> str:
 
 
 def peers(model: poise.Model, q: Any, frame: str) -> tuple[Call, Call]:
-    """The same two answers from Pinocchio, after a look that they are the same."""
+    """Return the same two functions of Pinocchio, after checking that their results agree."""
     body = PinocchioBody(model)
     m, data, index, there = body.model, body.data, body.model.getFrameId(frame), body.q_there(q)
 
@@ -91,7 +91,7 @@ def peers(model: poise.Model, q: Any, frame: str) -> tuple[Call, Call]:
 
 
 def beside(name: str, frame: str) -> None:
-    """Two rows of the table: one configuration at a time, beside Pinocchio; and 10,000 at a time."""
+    """Print two rows: one configuration at a time, compared with Pinocchio; and 10,000 at a time."""
     model = poise.load(name)
     many = model.random(np.random.default_rng(0), BATCH)
     q = many[0].copy()
@@ -105,7 +105,7 @@ def beside(name: str, frame: str) -> None:
 
 
 def chain(count: int) -> poise.Model:
-    """Hinges about x, y, z in turn."""
+    """Return a chain of hinges about x, y, z in turn."""
     builder = poise.ModelBuilder("chain")
     for i in range(count):
         parent = f"j{i - 1}" if i else None
@@ -114,7 +114,7 @@ def chain(count: int) -> poise.Model:
 
 
 def grows(count: int) -> None:
-    """A row of the table of chains: the cost of `count` joints, and of each."""
+    """Print a row of the table of chains: the cost of `count` joints, and per joint."""
     start = time.perf_counter()
     model = chain(count)
     build = 1e3 * (time.perf_counter() - start)
@@ -129,7 +129,7 @@ def main() -> None:
     print(f"{'us per item':22}{'poise':>9}{'pinocchio':>11}{'ratio':>8}{f'batch {BATCH}':>14}{'single/batch':>14}")
     for name, frame in BODIES.items():
         beside(name, frame)
-    print("ratio: how many times poise is quicker than Pinocchio; single/batch: than itself, one by one\n")
+    print("ratio: speed relative to Pinocchio; single/batch: speed relative to single calls\n")
     print(f"{'chain of joints':>16}{'fk us':>10}{'ns/joint':>10}{'jacobian us':>13}{'ns/joint':>10}{'build ms':>10}")
     for count in LENGTHS:
         grows(count)

@@ -1,9 +1,9 @@
-"""The latent model of the textbook beside PCA and a local Gaussian, on a motion of the humanoid.
+"""The latent model of the textbook, compared with PCA and a local Gaussian, on a motion of the humanoid.
 
     python benchmarks/latent.py
 
-Every freedom but the root's follows harmonics of one phase. Every other frame is known; of some of the others the
-hands, the feet and the head are given. Printed is how far the parts that were not asked for are from where they were.
+Every degree of freedom but the root's follows harmonics of one phase. Every other frame is known; of some of the
+others the hands, the feet and the head are given. Prints the mean error of the other parts.
 """
 
 from __future__ import annotations
@@ -47,23 +47,23 @@ class Swing:
         return np.asarray(self.model.integrate(self.model.rest, step))
 
     def place(self, y: Floats) -> Floats:
-        """Return where the asked frames are, (15,)."""
+        """Return the positions of the given frames, (15,)."""
         q = self.write(y)
         return np.concatenate([self.model.fk(q, frame)[:3, 3] for frame in ASKED])
 
     def differentiate(self, y: Floats, h: float = 1e-6) -> Floats:
-        """Return how they change with the pose, by differences, (15, D)."""
+        """Return their derivative by the pose, by differences, (15, D)."""
         return np.array([(self.place(y + h * e) - self.place(y - h * e)) / (2 * h) for e in np.eye(len(y))]).T
 
     def measure(self, q: Floats, truth: Floats) -> float:
-        """Return how far the other frames are from where they were [mm]."""
+        """Return the mean error of the other frames [mm]."""
         there = self.write(truth)
         apart = [(self.model.fk(q, f) - self.model.fk(there, f))[:3, 3] for f in self.others]
         return 1e3 * float(np.mean(np.linalg.norm(apart, axis=1)))
 
 
 def make_latent(swing: Swing, known: Floats) -> Callable[[Floats], Floats]:
-    """Return what solves for a pose with the latent model."""
+    """Return a function that solves for a pose with the latent model."""
     latent = textbook.train_latent_model(known)
 
     def solve(truth: Floats) -> Floats:
@@ -74,7 +74,7 @@ def make_latent(swing: Swing, known: Floats) -> Callable[[Floats], Floats]:
 
 
 def make_components(swing: Swing, known: Floats) -> Callable[[Floats], Floats]:
-    """Return what solves with two principal components and noise: a Gaussian, conditioned on what is asked."""
+    """Return a solver with two principal components and noise: a Gaussian, conditioned on the targets."""
     mean = known.mean(axis=0)
     _, values, rows = np.linalg.svd(known - mean, full_matrices=False)
     spread = (rows[:2].T * values[:2] ** 2 / len(known)) @ rows[:2]
@@ -91,7 +91,7 @@ def make_components(swing: Swing, known: Floats) -> Callable[[Floats], Floats]:
 
 
 def make_posture(swing: Swing, posture: Rest) -> Callable[[Floats], Floats]:
-    """Return what solves with a posture below the goals."""
+    """Return a solver with a posture below the goals."""
     moves = [joint.name for joint in swing.joints]
 
     def solve(truth: Floats) -> Floats:
@@ -114,7 +114,7 @@ def main() -> None:
         f"Style ({NEIGHBOURS} nearest)": make_posture(swing, style),
         "latent model": make_latent(swing, known),
     }
-    print(f"{len(known)} known poses of {known.shape[1]} freedoms, {len(tests)} asked for")
+    print(f"{len(known)} known poses of {known.shape[1]} degrees of freedom, {len(tests)} test poses")
     for name, solve in ways.items():
         began = time.process_time()
         errors = [swing.measure(solve(truth), truth) for truth in tests]

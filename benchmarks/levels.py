@@ -1,4 +1,4 @@
-"""A strict step beside a chain of dense QPs: `python benchmarks/levels.py` (DAQP is optional: pip install daqp).
+"""A strict step compared with a chain of dense QPs: `python benchmarks/levels.py` (DAQP is optional: pip install daqp).
 
 The built-in humanoid with its feet pinned, a hand reaching, gaze and balance, each on a level of its own. Poise's
 figure is the time of a whole solve in continuous mode over its steps: kinematics, rows, all levels with their bounds,
@@ -34,7 +34,7 @@ def problem() -> tuple[poise.Solver, Any, Any]:
 
 
 def drag() -> tuple[float, list[Any]]:
-    """Microseconds a step of Poise, and the linearised levels of every frame."""
+    """Return the microseconds per step of Poise, and the linearised levels of every frame."""
     solver, model, hand = problem()
     q, seconds, steps, linear = np.array(model.rest), 0.0, 0, []
     for k in range(FRAMES):
@@ -50,7 +50,7 @@ def drag() -> tuple[float, list[Any]]:
 
 
 def chain(daqp: Any, J: Any, r: Any, spans: list[slice]) -> Any:
-    """One step by one QP a level."""
+    """Solve one step with one QP per level."""
     n = J.shape[1]
     x, above, level_values = np.zeros(n), np.zeros((0, n)), np.zeros(0)
     low, high = np.full(n, -0.2), np.full(n, 0.2)

@@ -1,10 +1,10 @@
-"""Reach maps: what a map takes, and how much of it stays undecided.
+"""Reach maps: the time of a map, and its undecided share.
 
     python benchmarks/maps.py [--spacing 0.15] [--directions 40] [--turns 3]     on all cores
     python benchmarks/maps.py --gpu [--spacing 0.05] [--directions 200] [--turns 12]
 
-The Panda's tool; on a GPU 5 cm, 200 directions and 12 turns are the defaults, on a CPU a coarser map, whose rate says
-what the fine one would take. "asked" are the poses that distances do not rule out beforehand; the rate counts all.
+The Panda's tool; on a GPU 5 cm, 200 directions and 12 turns are the defaults, on a CPU a coarser map, whose rate
+predicts the time of the fine one. "asked" counts the poses that distance bounds do not exclude; the rate counts all.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def main() -> None:
     parser.add_argument("--spacing", type=float)
     parser.add_argument("--directions", type=int)
     parser.add_argument("--turns", type=int)
-    parser.add_argument("--out", help="where the last map goes (NPZ)")
+    parser.add_argument("--out", help="file for the last map (NPZ)")
     given = parser.parse_args()
     spacing = given.spacing or (0.05 if given.gpu else 0.15)
     directions, turns = given.directions or (200 if given.gpu else 40), given.turns or (12 if given.gpu else 3)

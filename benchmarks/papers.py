@@ -1,7 +1,7 @@
-"""Published results beside ours, on the published problems: `python benchmarks/papers.py [--problems 10000]`.
+"""Published results compared with ours, on the published problems: `python benchmarks/papers.py [--problems 10000]`.
 
-Iterations, successes and errors do not depend on the machine, so these are what is compared. Each section's docstring
-says what the paper did and what had to be guessed.
+Iterations, successes and errors do not depend on the machine, so these are compared. The docstring of each section
+describes the published experiment and the assumptions made.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ def chain(bones: int = 9) -> poise.Model:
 
 @dataclass(frozen=True)
 class Runs:
-    """What came of a set of problems.
+    """The results of a set of problems.
 
     Attributes:
-        solved: How many were reached.
-        problems: Of how many.
+        solved: The number of reached targets.
+        problems: The number of problems.
         iterations: Mean over the solved.
         median: Median over the solved.
         searches: Mean over the solved.
@@ -60,7 +60,7 @@ class Runs:
 
     @classmethod
     def of(cls, answers: Sequence[poise.Solution], *, most: float = math.inf, first: int = 0) -> Runs:
-        """Sums up. Answers of more than `most` steps do not count; a search counts `first` more than its steps."""
+        """Sum up the answers of at most `most` steps; each search counts `first` steps in addition."""
         good = [a for a in answers if a.reached and a.steps <= most]
         iterations = [a.steps + first * a.searches for a in good] or [math.nan]
         return cls(
@@ -132,7 +132,7 @@ def shapes() -> dict[str, Any]:
 
 
 def tree(shape: str) -> poise.Model:
-    """One of the trees: a hinge for each node that is no effector, without limits."""
+    """Return one of the trees: a hinge for each node that is not an effector, without limits."""
     nodes = shapes()[shape]["nodes"]
     builder = poise.ModelBuilder(shape)
     for i, (position, parent, axis) in enumerate(nodes):
@@ -146,7 +146,7 @@ def tree(shape: str) -> poise.Model:
 
 
 def waves(shape: str, T: float) -> Array:
-    """Where the targets are at time T, (effectors, 3)."""
+    """Return the targets at time T, (effectors, 3)."""
     w = np.array(shapes()[shape]["targets"], dtype=float)
     return np.asarray(w[..., 0] + w[..., 1] * np.sin(w[..., 2] * T))
 
@@ -162,7 +162,7 @@ def tracking_errors(
     q = np.full(model.nq, moved)
     errors = []
     for k in range(1, settle + steps + 1):
-        # pose 0 of the history is the start, pose 1 the first update, also where it leads uphill
+        # pose 0 of the history is the start, pose 1 the first update, even uphill
         history = solver.solve(q, dict(zip(names, waves(shape, 0.005 * k), strict=True))).history
         q = history.q[1].copy()
         errors.append(history.errors[1, :, 0].sum())
@@ -259,8 +259,8 @@ def line(label: str, r: Runs, published: str) -> None:
 def haviland(count: int) -> None:
     """Haviland and Corke, Manipulator differential kinematics, parts I and II, IEEE RAM 2023; the notebooks' own seeds.
 
-    All their problems share one random start. What they leave unsolved on the Panda needs joint 6 beyond half a turn,
-    to which they wrap every angle.
+    All their problems share one random start. Their unsolved problems on the Panda need joint 6 beyond half a turn, but
+    they wrap every angle to half a turn.
     """
     print(f"\nHaviland and Corke, {count} poses, E < 1e-6; an iteration is an evaluation of the error")
     print(f"{'':50}{'mean':>8}{'median':>8}{'searches':>10}{'unsolved%':>10}{'us':>8}   published")

@@ -1,4 +1,4 @@
-"""Paths of an arm: its branches chosen over the whole path, beside tracking from where it happens to begin.
+"""Paths of an arm: branches chosen over the whole path, compared with tracking from random first poses.
 
     python benchmarks/paths.py --paths FOLDER [--starts 100]
 
@@ -54,7 +54,7 @@ def make_path(name: str) -> np.ndarray:
 
 
 def count_greedy(model: poise.Model, T: np.ndarray, starts: int) -> int:
-    """Return from how many random first poses one step after the other reaches the end."""
+    """Return the number of random first poses from which step-by-step tracking reaches the end."""
     solver = poise.Solver(model, Reach(FRAME, T[0], tolerance=TOLERANCE), restarts=0)
     first = poise.Solver(model, Reach(FRAME, T[0], tolerance=TOLERANCE))
     good = 0

@@ -1,7 +1,7 @@
-"""Other libraries on the same problem, each used as its manual says, with the best of the few settings tried.
+"""Other libraries on the same problem, each used as in its manual, with the best of a few settings.
 
-A peer makes of an `Arm` (robots.py) a function `solve(start, T) -> Answer`; making it is not timed. All of them are
-optional: what does not import is named in the tables with the command that installs it.
+A peer converts an `Arm` (robots.py) to a function `solve(start, T) -> Answer`; this is not timed. All of them are
+optional: the tables list those that are not installed, with the command that installs them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from robots import PI, TOLERANCE, Arm, Array, place
 
 
 class Answer(NamedTuple):
-    """What a solver says."""
+    """The answer of a solver."""
 
     q: Any
     reached: bool
@@ -36,8 +36,8 @@ class Peer:
 
     Attributes:
         name: Its name in the tables.
-        package: What `pip install` calls it.
-        build: From an arm to its solve, or None where it does not serve the arm.
+        package: Its name for `pip install`.
+        build: From an arm to its solve, or None if it does not support the arm.
         share: Part of the targets that it is given; slow ones get fewer.
         tracks: Whether it can be started at the previous answer.
     """
@@ -51,7 +51,7 @@ class Peer:
 
 @contextmanager
 def urdf_file(arm: Arm) -> Iterator[str]:
-    """The arm as a file."""
+    """Yield the path of a URDF file of the arm."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{arm.name}.urdf"
         path.write_text(arm.urdf())
@@ -275,7 +275,7 @@ def ikpy_chain(arm: Arm) -> Solve:
 
 @contextmanager
 def quiet_output() -> Iterator[None]:
-    """Keeps what compiled code prints while it loads off the tables."""
+    """Hide the output of compiled code while it loads."""
     import os
 
     held, null = os.dup(1), os.open(os.devnull, os.O_WRONLY)

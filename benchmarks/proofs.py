@@ -1,10 +1,10 @@
-"""Looks for false proofs: poses' own transforms, moved by up to the tolerances, must never be proved out of reach.
+"""Search for false proofs: transforms of poses, moved by up to the tolerances, must never be proved out of reach.
 
     python benchmarks/proofs.py --targets 1000000 --workers 16
 
 A third of the poses have a joint within 1e-3 rad of the end of its range, a third a joint within 1e-3 rad of where
-axes fall together; targets are moved by up to 0.999 of the tolerances, a third of them by all of that. The closed form
-is asked directly, whatever a search would have found first.
+axes coincide; targets are moved by up to 0.999 of the tolerances, a third of them by all of that. The closed form
+is called directly, without a search before it.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def move(T: np.ndarray, rng: np.random.Generator, metres: float, radians: float)
 
 
 def count_false(arm: str, seed: int) -> tuple[str, int, int]:
-    """Return how many of a chunk of targets are proved out of reach, though a pose is there."""
+    """Return the number of targets of a chunk that are proved out of reach although a pose exists."""
     model, rng = poise.load(arm), np.random.default_rng(seed)
     frame = find_frame(model, ARMS[arm])
     free = Freedom(np.ones(model.nv, dtype=bool).tobytes(), True)
@@ -74,7 +74,7 @@ def count_false(arm: str, seed: int) -> tuple[str, int, int]:
 
 
 def main() -> None:
-    """Ask for all arms, on all cores, and print what was proved falsely."""
+    """Test all arms on all cores, and print the number of false proofs."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--targets", type=int, default=100_000, help="for each arm")
     parser.add_argument("--workers", type=int, default=2)

@@ -1,14 +1,14 @@
-"""Motions carried over onto the Unitree G1, beside GMR's answers and Unitree's own data for the same clips.
+"""Motions retargeted to the Unitree G1, compared with GMR and with Unitree's own data for the same clips.
 
     python benchmarks/retarget.py --data DIR
 
-DIR holds, at any depth, what is to be measured; what is missing is said:
+DIR contains these files, at any depth; missing ones are reported:
     walk.bvh dance.bvh run.bvh fall_getup.bvh jumps.bvh    excerpts of LAFAN1 (ImChong/Robot_Retarget_Online)
     unitree_g1/g1.xml                                      from google-deepmind/mujoco_menagerie
     walk1_subject1.csv, ...                                Unitree's data (wenconggan/Retarget_Motion_Lafan1)
     gmr_walk.npz, ...                                      written by benchmarks/retarget_gmr.py
 
-All are judged alike, by MuJoCo and a plain rule of contact: benchmarks/retarget_judge.py says what the columns are.
+All are judged alike, by MuJoCo and a plain contact rule; benchmarks/retarget_judge.py describes the columns.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ HEAD = (
 
 
 def find_file(data: Path, name: str) -> Path | None:
-    """Return the first file of that name or path below a folder, or say that it is missing."""
+    """Return the first file of that name or path below a folder, or report that it is missing."""
     found = next((path for path in sorted(data.rglob(Path(name).name)) if str(path).endswith(name)), None)
     if found is None:
         print(f"missing: {name}")
@@ -76,7 +76,7 @@ def print_row(name: str, who: str, v: Verdict, fps: float | None) -> None:
 
 
 def measure_ours(case: Case, g1: poise.Model, judge: Judge, name: str, rounds: int) -> poise.motion.Retargeted:
-    """Carry a clip over as a whole and frame by frame, and print both rows."""
+    """Retarget a clip as a whole and frame by frame, and print both rows."""
     seconds = []
     for _ in range(rounds):
         begun = time.process_time()
@@ -105,7 +105,7 @@ def measure_distance(judge: Judge, q: Floats, gmr: dict[str, Floats], rise: floa
 
 
 def compare_with_gmr(case: Case, g1: poise.Model, judge: Judge, name: str, gmr: dict[str, Floats]) -> None:
-    """Carry a clip over with GMR's scale, and print how far both are from GMR's own targets.
+    """Retarget a clip with GMR's scale, and print the distances of both from GMR's own targets.
 
     GMR's robot floats, by the mean height of its front sole points in contact. Poise stands on the floor, so the
     targets are lowered by that for it.
@@ -121,7 +121,7 @@ def compare_with_gmr(case: Case, g1: poise.Model, judge: Judge, name: str, gmr: 
 
 
 def measure_way_back(case: Case, carried: poise.motion.Retargeted) -> None:
-    """Carry the robot's motion back onto the body of the clip, and print how far bones are turned on average."""
+    """Retarget the robot's motion back to the body of the clip, and print the mean angle between bones."""
     back = poise.retarget(carried.motion, case.clip.model)
     low, high = carried.motion.model.lower[6:], carried.motion.model.upper[6:]
     free = ((carried.motion.q[:, 7:] > low + 1e-6) & (carried.motion.q[:, 7:] < high - 1e-6)).all(axis=1)
@@ -139,9 +139,9 @@ def measure_way_back(case: Case, carried: poise.motion.Retargeted) -> None:
 
 
 def main() -> None:
-    """Measure what is there, and say what is missing."""
+    """Measure the available files, and report missing ones."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, required=True, help="a folder with clips, the G1, and others' answers")
+    parser.add_argument("--data", type=Path, required=True, help="a folder with clips, the G1, and other results")
     parser.add_argument("--frames", type=int, default=600)
     parser.add_argument("--rounds", type=int, default=3, help="the best time of so many")
     parser.add_argument("--clips", nargs="*", default=list(CLIPS), choices=list(CLIPS))

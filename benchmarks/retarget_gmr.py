@@ -1,10 +1,10 @@
-"""GMR's answers for LAFAN1's clips, for `benchmarks/retarget.py` to stand beside ours.
+"""Run GMR on LAFAN1's clips, so that `benchmarks/retarget.py` can compare it with ours.
 
     python benchmarks/retarget_gmr.py --data DIR        # where mink, daqp and scipy are installed; Poise is not needed
 
 It runs GMR's own code (a checkout of YanjieZe/GMR somewhere under DIR) frame by frame, and writes DIR/gmr_walk.npz and
 so on: `q` (frames, nq) as MuJoCo's, `targets` (frames, bodies, 3) that it aimed at, their `bodies`, and its `fps`.
-Meshes are left out of its robot: they change no answer.
+Meshes of its robot are left out; they do not affect the result.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PACKAGE = "general_motion_retargeting"
 
 
 def import_gmr(root: Path, robot: Path) -> tuple[Any, Any]:
-    """Import GMR's solver and its reader of BVH files, without what only its viewer needs."""
+    """Import GMR's solver and its BVH reader, without the modules that only its viewer needs."""
     package = types.ModuleType(PACKAGE)
     package.__path__ = [str(root)]  # type: ignore[attr-defined]
     sys.modules[PACKAGE] = package
@@ -40,7 +40,7 @@ def import_gmr(root: Path, robot: Path) -> tuple[Any, Any]:
 
 
 def strip_meshes(path: Path, folder: Path) -> Path:
-    """Write the robot without its meshes, and return where."""
+    """Write the robot without its meshes, and return the path."""
     text = re.sub(r"<mesh [^>]*/>", "", path.read_text())
     text = re.sub(r"<geom [^>]*mesh=[^>]*/>", "", text)
     out = folder / "g1.xml"
@@ -49,7 +49,7 @@ def strip_meshes(path: Path, folder: Path) -> Path:
 
 
 def run_clip(gmr: Any, load: Any, path: Path, frames: int) -> dict[str, Any]:
-    """Carry one clip over with GMR, frame by frame."""
+    """Retarget one clip with GMR, frame by frame."""
     humans, height = load(str(path))
     solver = gmr(src_human="bvh", tgt_robot="g1", actual_human_height=height)
     table = {entry[0]: body for body, entry in solver.ik_match_table2.items() if entry[1] != 0}
@@ -63,7 +63,7 @@ def run_clip(gmr: Any, load: Any, path: Path, frames: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Run GMR on the clips that are there."""
+    """Run GMR on the available clips."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True, help="a folder with the clips and a checkout of GMR")
     parser.add_argument("--frames", type=int, default=600)

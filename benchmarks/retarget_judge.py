@@ -1,4 +1,4 @@
-"""What a motion of the G1 is worth, judged by MuJoCo's forward kinematics and a rule of contact that is not ours.
+"""Judge a motion of the G1 by MuJoCo's forward kinematics and an independent contact rule.
 
 contact   toe of the source slower than 0.15 m/s and lower than the floor + 5 cm, for at least 4 frames
 slip      horizontal motion of the middle of the two front sole points, inside one contact      mm a frame
@@ -11,9 +11,9 @@ jerk      third difference of the joints, root mean square over joints, 95th per
 rf-kpe    distance of sixteen key points from the source's, about the root, in its heading        m
 limits    how far a joint is outside MuJoCo's range of it                                         rad
 
-rf-kpe is that of Arkitect-z/retargeting_comparison (its evaluator, version 2), so that numbers stand beside those
-published there, 0.1162 for GMR on the dance: the scale is the height of the robot's head over its toes at zero beside
-that of the source in its first frame, whatever was carried over how; the heading of the robot is that of its root's x,
+rf-kpe is that of Arkitect-z/retargeting_comparison (its evaluator, version 2), so that numbers can be compared with
+those published there, 0.1162 for GMR on the dance: the scale is the height of the robot's head over its toes at zero,
+divided by that of the source in its first frame, for every method; the heading of the robot is that of its root's x,
 the heading of the source is across the middle of hips and shoulders. The robot's head is 0.35 m above the frame of its
 torso, its toe 0.037 m below its ankle.
 """
@@ -44,7 +44,7 @@ KEYS = {"Hips": "pelvis", "Spine2": "torso_link", "Head": "head"} | {
         ("Hand", "wrist_yaw_link"),
     )
 }
-MARKS = {  # key points that are no bodies: what they are fixed to, and where on it
+MARKS = {  # key points that are not bodies: the body they are fixed to, and their position on it
     "head": ("torso_link", (0.0, 0.0, 0.35)),
     "left_toe": ("left_ankle_roll_link", (0.0, 0.0, -0.037)),
     "right_toe": ("right_ankle_roll_link", (0.0, 0.0, -0.037)),
@@ -70,7 +70,7 @@ class Verdict:
 
 
 class Judge:
-    """MuJoCo's G1, and what it says of motions."""
+    """MuJoCo's G1, which judges motions."""
 
     def __init__(self, path: str) -> None:
         self.model = mujoco.MjModel.from_xml_path(path)
@@ -108,7 +108,7 @@ class Judge:
         )
 
     def place(self, q: Floats) -> tuple[dict[str, Floats], dict[str, Floats]]:
-        """Return where bodies are (frames, 3), and the sole points of both feet (frames, 4, 3), front ones first."""
+        """Return the positions of bodies (frames, 3), and the sole points of both feet (frames, 4, 3), front first."""
         places, turns = self._place_all(q)
         at = {self.model.body(i).name: places[:, i] for i in range(1, self.model.nbody)}
         soles = {}
@@ -118,7 +118,7 @@ class Judge:
         return at, soles
 
     def place_keys(self, q: Floats) -> dict[str, Floats]:
-        """Return where the key points are (frames, 3)."""
+        """Return the positions of the key points (frames, 3)."""
         places, turns = self._place_all(q)
         out = {}
         for name in KEYS.values():
@@ -160,7 +160,7 @@ def measure_key_points(ours: dict[str, Floats], yaw: Floats, theirs: dict[str, F
 
 
 def measure_height(points: dict[str, Floats], names: dict[str, str]) -> float:
-    """Return how far the head is from the middle of the toes in the first frame [m]."""
+    """Return the distance of the head from the middle of the toes in the first frame [m]."""
     toes = 0.5 * (points[names["LeftToe"]][0] + points[names["RightToe"]][0])
     return float(np.linalg.norm(points[names["Head"]][0] - toes))
 

@@ -1,4 +1,4 @@
-"""The arms of the benchmarks as tables, apart from Poise: peers are built from them, every answer is checked by them.
+"""The arms of the benchmarks as tables, independent of Poise: peers are built from them, and answers checked by them.
 
 Rows are Craig's modified Denavit-Hartenberg parameters, `T = Tx(a) Rx(alpha) Tz(d) Rz(q)`, retyped from the makers'
 documents.
@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 PI = math.pi
 TOLERANCE = (1e-4, 1e-3)  # metres and radians
-ROUNDING = 1e-9  # what a checked answer may exceed a tolerance or a range by: another arithmetic found it
+ROUNDING = 1e-9  # allowed excess over a tolerance or a range, for differences in rounding
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,11 @@ class Arm:
     """A serial arm of hinges.
 
     Attributes:
-        name: What it is called in the tables.
+        name: Its name in the tables.
         rows: (a, alpha, d, lower, upper) of every joint [m, rad].
-        flange: How far the tool frame is along the last axis [m].
+        flange: Position of the tool frame along the last axis [m].
         elbow: A bent pose from which a path can be tracked.
-        locked: Which joint the closed form is tried with at fixed values, None where it has six joints anyway.
+        locked: The joint that is fixed at several values for the closed form; None for six joints.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Arm:
         return np.asarray(T @ place(0.0, 0.0, self.flange))
 
     def errors(self, q: Array, T_wanted: Array) -> tuple[float, float]:
-        """Metres and radians between where q leads and where it should."""
+        """Return the error of q at a target in metres and radians."""
         T = self.fk(q)
         R = T_wanted[:3, :3] @ T[:3, :3].T
         axis = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
@@ -72,7 +72,7 @@ class Arm:
         return float(np.linalg.norm(T_wanted[:3, 3] - T[:3, 3])), angle
 
     def serves(self, q: Any, T_wanted: Array) -> bool:
-        """Whether q is inside the ranges and reaches the target, to TOLERANCE."""
+        """Return whether q is inside the ranges and reaches the target, to TOLERANCE."""
         if q is None or not np.isfinite(q).all():
             return False
         inside = (q >= self.lower - ROUNDING).all() and (q <= self.upper + ROUNDING).all()
@@ -177,9 +177,9 @@ ARMS = {"panda": PANDA, "ur5": UR5, "iiwa14": IIWA14}
 
 
 def mixed_targets(arm: Arm, count: int) -> Array:
-    """Transforms of which many cannot be reached.
+    """Return transforms of which many cannot be reached.
 
-    Places are drawn evenly from the ball about the second joint that holds the tool of random poses, with any rotation.
+    Positions are uniform in the ball around the second joint that contains the tool of random poses, with any rotation.
     """
     rng = np.random.default_rng(1)
     center = place(*arm.rows[0][:3])[:3, 3]
@@ -194,7 +194,7 @@ def mixed_targets(arm: Arm, count: int) -> Array:
 
 
 def model_of(arm: Arm) -> tuple[poise.Model, str]:
-    """The arm in Poise and its tool frame: the built-in body, or the table through the builder."""
+    """Return the arm in Poise and its tool frame: the built-in body, or one built from the table."""
     built_in = {"panda": "panda_link8", "iiwa14": "iiwa_link_ee"}
     if arm.name in built_in:
         return poise.load(arm.name), built_in[arm.name]

@@ -1,9 +1,9 @@
-"""A drag in the studio, dressed and as flesh: `python benchmarks/studio.py [FILE ...]`.
+"""A drag in the studio, with meshes and without: `python benchmarks/studio.py [FILE ...]`.
 
-A hand goes along an arc of a tenth of the body, and every frame is solved, shown and queued for browsers, of which none
-is open. Printed is the CPU time of a frame as flesh, as the built-in look is called, and in the meshes of the file, and
-how much of the flesh's rate the dressed body keeps: on the CPU alone, and on a screen of sixty frames in a second.
-Without files a skinned strip of forty bones is made here.
+A hand follows an arc of a tenth of the body. Every frame is solved, shown and queued for browsers, but none is open.
+Prints the CPU time of a frame in the built-in look and with the meshes of the file, and their ratio of frame rates:
+on the CPU alone, and on a screen with sixty frames per second.
+Without files, a skinned strip of forty bones is used.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from poise.studio import Studio, session
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "support"))
 
 FRAMES, TURNS, PORT = 40, 5, 18072
-SCREEN = 1e3 / 60.0  # [ms] what is quicker than this waits for the screen
+SCREEN = 1e3 / 60.0  # [ms] faster frames wait for the screen
 WAIT = 60.0  # [s] for the meshes
 
 
@@ -47,7 +47,7 @@ def make_strip(folder: Path) -> Path:
 
 
 def measure(path: Path) -> str:
-    """The row of a file."""
+    """Return the row of a file."""
     model = poise.load(path)
     flesh, _ = time_drag(model, dressed=False)
     dressed, counts = time_drag(model, dressed=True)
@@ -57,7 +57,7 @@ def measure(path: Path) -> str:
 
 
 def time_drag(model: poise.Model, *, dressed: bool) -> tuple[float, tuple[int, int, int] | None]:
-    """CPU milliseconds of a frame, the best of several drags; and triangles, skins and bones of a dressed body."""
+    """Return the CPU milliseconds of a frame, best of several drags; and triangles, skins and bones of the meshes."""
     brings = session.brings_look
     if not dressed:
         session.brings_look = lambda _: False
@@ -78,7 +78,7 @@ def time_drag(model: poise.Model, *, dressed: bool) -> tuple[float, tuple[int, i
 
 
 def drag_once(studio: Studio, handle: str) -> float:
-    """CPU milliseconds of a frame of one drag."""
+    """Return the CPU milliseconds of a frame of one drag."""
     home = studio.puppet.transform(handle)[:3, 3].copy()
     reach = 0.1 * studio.model.length
     begin = time.process_time()

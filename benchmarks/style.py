@@ -1,14 +1,14 @@
-"""Poses filled in by a style, on motions that it was not made of: Bandai-Namco Research Motiondataset 1.
+"""Poses completed by a style, on motions outside its training data: Bandai-Namco Research Motiondataset 1.
 
     python benchmarks/style.py --data DIR
     python benchmarks/style.py --data DIR --validate
 
-DIR holds dataset-1_*.bvh (BandaiNamcoResearchInc/Bandai-Namco-Research-Motiondataset, CC BY-NC: fetch it yourself).
-Frames of 6 styles x 5 actions make the style; frames of 4 other styles are the truth. The hips are given, and the
-hands, feet and head (or hands and head alone); printed is how far the joints that were not asked for are from where
-they were, and their rotations from what they were, when different postures fill the freedom. CPU time is of a solve.
-With --validate the truth is each of the 6 styles in turn, filled in from the other 5, with different numbers of
-neighbours: constants are to be chosen by that, and never by the styles that are tests.
+DIR contains dataset-1_*.bvh (BandaiNamcoResearchInc/Bandai-Namco-Research-Motiondataset, CC BY-NC: fetch it yourself).
+The style is fitted to frames of 6 styles x 5 actions and tested on frames of 4 other styles. The hips are given, and
+the hands, feet and head (or hands and head alone). Prints the errors of the positions and rotations of all other
+joints, for different postures in the remaining freedom, and the CPU time of a solve. With --validate each of the
+6 styles in turn is completed from the other 5, with different numbers of neighbours: choose constants by that, never
+by the test styles.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def read_clips(data: Path, styles: Sequence[str]) -> list[poise.Motion]:
 
 
 def lock_bones(clip: poise.Motion) -> poise.Model:
-    """Return the body of a clip without the channels that only say how long its bones are; the hips carry it."""
+    """Return the body of a clip without the channels of bone lengths; the hips carry it."""
     model = clip.model
     slides = [joint for joint in model.joints if joint.nv and joint.name.endswith("_position")]
     still = {joint.name: clip.q[0, joint.q] for joint in slides if joint.name != "Hips_position"}
@@ -58,7 +58,7 @@ def lock_bones(clip: poise.Motion) -> poise.Model:
 
 @dataclass(frozen=True, eq=False)
 class Mixture(Style):
-    """A mixture of Gaussians instead of local ones: that of the frames in the cluster nearest to what is asked."""
+    """A mixture of Gaussians instead of local ones: that of the cluster nearest to the targets."""
 
     _: KW_ONLY
     clusters: int = CLUSTERS
@@ -93,7 +93,7 @@ def gather_clusters(x: Floats, many: int) -> NDArray[np.int64]:
 
 
 class Judge:
-    """Compares poses with the truth by FK of the joints that were not asked for."""
+    """Compares poses with the truth, by forward kinematics of the joints without targets."""
 
     def __init__(self, model: poise.Model, asked: Sequence[str]) -> None:
         turning = [joint.frame for joint in model.joints if joint.kind == "euler" and not joint.locked]
@@ -103,7 +103,7 @@ class Judge:
         self.moving = [frame for frame in self.others if not frame.startswith("UpperLeg")]  # those the hips carry
 
     def measure(self, q: Floats, truth: Floats) -> tuple[float, float, float]:
-        """Return the mean error of places [mm], that of joints which can move, and of rotations [degrees]."""
+        """Return the mean errors: of positions [mm], of those of joints that can move, and of rotations [degrees]."""
         away = {f: 1e3 * np.linalg.norm(self.place(q, f) - self.place(truth, f)) for f in self.others}
         turns = [self.turn(q, frame).T @ self.turn(truth, frame) for frame in self.bones]
         angles = [np.degrees(np.arccos(np.clip((np.trace(R) - 1.0) / 2.0, -1.0, 1.0))) for R in turns]
@@ -111,22 +111,22 @@ class Judge:
         return float(np.mean(list(away.values()))), float(np.mean(moving)), float(np.mean(angles))
 
     def place(self, q: Floats, frame: str) -> Floats:
-        """Return where a frame is."""
+        """Return the position of a frame."""
         return np.asarray(self.model.fk(q, frame)[:3, 3])
 
     def turn(self, q: Floats, frame: str) -> Floats:
-        """Return a joint's rotation in the axes of the joint before it."""
+        """Return a joint's rotation in the axes of its parent joint."""
         parent = self.model.joint(self.model.frame(frame).joint).parent
         return np.asarray(self.model.fk(q, parent)[:3, :3].T @ self.model.fk(q, frame)[:3, :3])
 
 
 def make_goals(model: poise.Model, truth: Floats, asked: Sequence[str]) -> list[Reach]:
-    """Return what is asked of a frame: where the effectors are."""
+    """Return the goals of a frame: the positions of the effectors."""
     return [Reach(frame, model.fk(truth, frame)[:3, 3]) for frame in asked]
 
 
 def measure(model: poise.Model, tests: Floats, asked: Sequence[str], posture: Rest) -> tuple[Floats, int, float]:
-    """Return the mean errors over the frames, how many reached their goals, and the CPU time of a solve [us]."""
+    """Return the mean errors over the frames, the number that reached their goals, and the CPU time of a solve [us]."""
     judge, errors, reached, spent = Judge(model, asked), [], 0, 0.0
     hips = [model.joint(name) for name in ("Hips_position", "Hips")]
     moves = [joint.name for joint in model.joints if joint.nv and not joint.locked and joint not in hips]
@@ -145,7 +145,7 @@ def measure(model: poise.Model, tests: Floats, asked: Sequence[str], posture: Re
 
 
 def validate(clips: Sequence[poise.Motion], stride: int) -> None:
-    """Print how well each style is filled in from all the others, by the number of neighbours."""
+    """Print the errors of each style completed from all the others, by the number of neighbours."""
     model, n = clips[0].model, len(ACTIONS)
     print(f"{'neighbours':<12}{'not asked':>12}{'can move':>12}{'rotations':>12}{'CPU':>12}")
     for neighbours in (15, 30, 60, 120, 240):
@@ -163,9 +163,9 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--stride", type=int, default=10, help="every how many-th frame of the other styles is a test")
-    parser.add_argument("--styles", nargs="+", default=OTHERS, help="the styles that are the truth")
-    parser.add_argument("--validate", action="store_true", help="fill in each training style from the others")
+    parser.add_argument("--stride", type=int, default=10, help="stride of the test frames of the other styles")
+    parser.add_argument("--styles", nargs="+", default=OTHERS, help="the test styles")
+    parser.add_argument("--validate", action="store_true", help="complete each training style from the others")
     given = parser.parse_args()
     if given.validate:
         validate(read_clips(given.data, STYLES), given.stride)
