@@ -1,4 +1,4 @@
-"""What every test shares: hypothesis profiles, a place for closing tables, and what a quick test may not do."""
+"""Shared by all tests: hypothesis profiles, a place for closing tables, and restrictions of quick tests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 from chromium import chromium
 
 # Native code compiles nothing at run time, but a first call warms caches: a per-example deadline only makes noise.
-# The same examples everywhere, so that a change is judged by what it changed; `explore` looks for new ones,
+# The same examples everywhere, so that results are comparable between changes; `explore` searches for new ones,
 # `quick` takes the first few.
 settings.register_profile("poise", deadline=None, print_blob=True, derandomize=True)
 settings.register_profile("explore", deadline=None, print_blob=True, max_examples=500)

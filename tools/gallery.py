@@ -42,8 +42,8 @@ TILE = (300, 360)
 def main() -> None:
     """Check all files of the folder given on the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path, help="where the files are; folders in it are looked into")
-    parser.add_argument("--out", type=Path, default=Path("build/gallery"), help="where the sheets go")
+    parser.add_argument("folder", type=Path, help="the folder of the files; subfolders are searched")
+    parser.add_argument("--out", type=Path, default=Path("build/gallery"), help="the folder for the sheets")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     told = parser.parse_args()
     if told.serve:
@@ -169,10 +169,10 @@ def draw(studio: Any, picture: Path) -> Any:
     pixels = np.asarray(made.figure.canvas.buffer_rgba())[..., :3].astype(int)
     covered = float((pixels.min(axis=-1) < 225).mean())
     if covered < 0.004:
-        return f"hardly anything is seen ({100 * covered:.1f} %)"
+        return f"hardly anything is visible ({100 * covered:.1f} %)"
     meshes = any(hasattr(shape.shape, "path") and shape.use != "collision" for shape in studio.model.shapes)
     if meshes and studio.session.view.dressed is None:
-        return "its meshes are not seen"
+        return "its meshes are not visible"
     return True
 
 
@@ -186,7 +186,7 @@ def frame(studio: Any, _: Path) -> Any:
     above = np.cross(right, ahead)
     far = (points - eye) @ ahead
     if far.min() <= 0.0:
-        return "the camera stands inside of it"
+        return "the camera is inside it"
     tall = np.abs((points - eye) @ above) / far / np.tan(0.36)
     wide = np.abs((points - eye) @ right) / far / np.tan(0.36) / 1.6
     if max(tall.max(), wide.max()) > 1.0:

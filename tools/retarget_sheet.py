@@ -57,7 +57,7 @@ def carry(clip: poise.Motion, path: str) -> tuple[poise.Motion | None, str]:
     words = (
         f"{name}: {len(carried.mapping)} parts, slip {q.slip_max:.3f}, sink {q.sink_max:.1f} mm, step {q.step_max:.2f}"
     )
-    words += f", jerk {q.jerk_p95:.0f}, let go {len(carried.track.released)}"
+    words += f", jerk {q.jerk_p95:.0f}, released {len(carried.track.released)}"
     return carried.motion, f"{words}, {len(clip) / (time.process_time() - begun):.0f} fps"
 
 

@@ -1,4 +1,4 @@
-"""`poise check` judges a student's file: right answers pass, each known slip is told in words, nothing hangs."""
+"""`poise check` judges a student's file: right answers pass, each known mistake is described, and nothing hangs."""
 
 from __future__ import annotations
 

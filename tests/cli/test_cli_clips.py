@@ -1,4 +1,4 @@
-"""`poise lock`, `quality` and `track` with odd input: handled, or refused by name before a file is written."""
+"""`poise lock`, `quality` and `track` with odd input: handled, or rejected with a message before a file is written."""
 
 import json
 

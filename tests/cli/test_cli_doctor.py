@@ -1,4 +1,4 @@
-"""`poise doctor`: true about what is here, says what to type for what is not, and imports none of it."""
+"""`poise doctor`: reports installed extras and the commands for missing ones, without importing them."""
 
 from __future__ import annotations
 

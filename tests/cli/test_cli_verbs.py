@@ -1,4 +1,4 @@
-"""`poise demo`, `solve`, `race` and `bench`, as typed: what they print, what they write, how they exit."""
+"""`poise demo`, `solve`, `race` and `bench`, as typed: output, files and exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Four keys in a real browser: the figure walks while they are held, and comes to rest when they are let go."""
+"""Four keys in a real browser: the figure walks while they are held, and comes to rest when they are released."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""AMASS and SMPL pose files onto the humanoid: known poses, orientations kept, ranges kept, bad files refused."""
+"""AMASS and SMPL pose files onto the humanoid: known poses, orientations kept, ranges kept, bad files rejected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BVH refused: malformed, truncated, contradictory and hostile files, each with its line; and what fuzzing found."""
+"""Rejected BVH: malformed, truncated, contradictory and hostile files, each with its line; and findings of fuzzing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BVH written: what is read back stands where it stood, with y up, for every joint kind and every Euler order."""
+"""Writing BVH: the motion read back is the same, with y up, for every joint kind and every Euler order."""
 
 from __future__ import annotations
 

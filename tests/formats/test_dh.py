@@ -1,4 +1,4 @@
-"""DH tables of both conventions: against plain products, as lists and as files, and what is wrong with them."""
+"""DH tables of both conventions: compared with plain products, as lists and as files; and invalid tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that are odd, large or sloppy, and what each reader makes of them: read with a word, or refused in no time."""
+"""Odd, large or sloppy files: each reader reads them with a warning, or rejects them quickly."""
 
 from __future__ import annotations
 

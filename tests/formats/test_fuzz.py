@@ -1,4 +1,4 @@
-"""Readers under fire: mutated files of every format are read or refused, and nothing else happens.
+"""Fuzzing of readers: mutated files of every format are read or rejected, and nothing else happens.
 
 `make fuzz` looks further, guided by coverage; what was found that way lies in tests/fuzz/findings/, and is tried here.
 """

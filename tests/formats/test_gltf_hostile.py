@@ -1,4 +1,4 @@
-"""glTF files that are malformed, contradictory or hostile: refused by the element, or read with a warning."""
+"""glTF files that are malformed, contradictory or hostile: rejected with the element, or read with a warning."""
 
 from __future__ import annotations
 

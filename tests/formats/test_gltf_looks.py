@@ -1,4 +1,4 @@
-"""Skins of glTF characters: every vertex where the specification puts it, in every pose, and hostile ones refused."""
+"""Skins of glTF characters: every vertex where the specification puts it, in every pose; hostile ones are rejected."""
 
 from __future__ import annotations
 

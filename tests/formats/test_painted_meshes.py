@@ -1,4 +1,4 @@
-"""Images on the meshes of robots: the same squares in every format, and what is drawn where there is no image."""
+"""Images on the meshes of robots: the same squares in every format, and the colours drawn without an image."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Motions of robots as others write them are read back for the body that is given, and refused by name without it."""
+"""Robot motions in the layouts of other tools: read for a given body, rejected with a message without one."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Tables: motions, poses and solutions keep every bit in CSV, NPZ and Parquet; hostile files are refused."""
+"""Tables: motions, poses and solutions keep every bit in CSV, NPZ and Parquet; hostile files are rejected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bad URDFs are refused with path, line and reason; odd ones are read, and say what was assumed."""
+"""Bad URDFs are rejected with path, line and reason; odd ones are read, and their notes list the assumptions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that try to run commands, to read what they may not, or to eat memory, through the macros of a URDF.
+"""Files that try to run commands, read forbidden files or exhaust memory, through the macros of a URDF.
 
 Each attack must end in a `FormatError` with the path and line, without a side effect and without the secret's words.
 """

@@ -1,4 +1,4 @@
-"""Small whole files to begin from, one or more for each format; what mutation makes of them must be read or refused."""
+"""Small complete files as seeds, one or more for each format; their mutations must be read or rejected."""
 
 from __future__ import annotations
 

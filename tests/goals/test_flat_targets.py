@@ -1,4 +1,4 @@
-"""A planar body is asked to two numbers: everywhere the same as three, the third of which its plane gives."""
+"""Targets of two numbers for planar bodies: everywhere the same as three, with the third from the plane."""
 
 from __future__ import annotations
 

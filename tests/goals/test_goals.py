@@ -1,4 +1,4 @@
-"""Goals as objects: names, copies, refusals, new targets, contacts, and what they do to a figure."""
+"""Goals as objects: names, copies, errors, new targets, contacts, and their effect on a figure."""
 
 from __future__ import annotations
 

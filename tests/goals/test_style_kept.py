@@ -1,4 +1,4 @@
-"""Style as a thing of its own: saved, copied, compared, blended; and what it refuses."""
+"""Style as an object: saved, copied, compared, blended; and its errors."""
 
 from __future__ import annotations
 

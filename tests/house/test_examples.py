@@ -1,4 +1,4 @@
-"""Every example runs, warns of nothing, and asserts what it shows."""
+"""Every example runs without warnings and asserts its result."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ MODULES = {
     "pillow": "PIL",
     "pyyaml": "yaml",
 }  # the others are called as their package
-# What people have beside Poise, and what the extras bring with them.
+# Packages that users have in addition to Poise, and the dependencies of the extras.
 BESIDE = ("lxml", "pinocchio", "pygltflib", "ray", "torch", "yourdfpy", "rich", "click", "PIL")
 
 THEIR_OWN = {"jax", "torch"}  # whoever hands in their arrays has them

@@ -1,4 +1,4 @@
-"""What somebody types who is new here, and what the answer says: what was given, what exists, what to type."""
+"""Mistakes of new users, and the messages: what was given, what exists, what to type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What help() says: every goal tells the keywords that all goals have, with units and axes; joints print."""
+"""The output of help(): every goal documents the common keywords, with units and axes; joints print."""
 
 from __future__ import annotations
 

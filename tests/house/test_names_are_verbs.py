@@ -83,7 +83,7 @@ def list_functions(tree: ast.AST, inside: str = "") -> Iterator[str]:
 
 
 def find_all() -> list[str]:
-    """Return every function of the sources whose name is no verb, as `room/file.py Class.name`."""
+    """Return every function of the sources whose name is not a verb, as `room/file.py Class.name`."""
     return [
         f"{path.relative_to(SOURCE)} {name}"
         for path in sorted(SOURCE.rglob("*.py"))

@@ -8,7 +8,7 @@ from paths import KERNELS, NATIVE
 
 ROOMS = ("bind", "wasm", "run", "memory", "kernels")  # above first; what is deeper inside run/ belongs to it
 KERNEL_ROOMS = ("strict", "methods", "loop", "limits", "problem", "goals", "body", "closed", "algebra", "portable.h")
-BESIDE = {"strict"}  # the strict step stands beside the methods: no method includes it, and it includes none
+BESIDE = {"strict"}  # the strict step is separate from the methods: no method includes it, and it includes none
 GENERATED = {"levels.h"}  # by CMake
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 FILES = sorted(path for path in NATIVE.rglob("*") if path.suffix in {".h", ".cpp"})

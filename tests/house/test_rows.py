@@ -1,4 +1,4 @@
-"""The table of the 96 rows: every call of it runs, and what it compares is true."""
+"""The table of the 96 rows: every call runs, and its comparisons are true."""
 
 from __future__ import annotations
 

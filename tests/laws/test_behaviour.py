@@ -359,7 +359,7 @@ def test_non_finite_values_are_rejected_by_name(panda: poise.Model, bad: float) 
     for target in ([bad, 0.0, 0.0], np.array([0.0, bad, 0.0])):
         with pytest.raises(InvalidValue, match="target"):
             solver.solve(targets={TIP: target})
-    assert solver.solve().reached  # and what was refused left no trace
+    assert solver.solve().reached  # and the rejected call left no trace
 
 
 @pytest.mark.timing

@@ -100,7 +100,7 @@ def test_errors_are_in_metres_and_radians(name: str) -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_weight_scales_the_rows(name: str) -> None:
-    """Beside a heavier goal, the rows of a light one are in proportion."""
+    """Next to a heavier goal, the rows of a light one are in proportion."""
     body, q = random_body(2, at_pose=False)
     goal, _ = CASES[name](body)
     if np.ndim(goal.weight):

@@ -1,4 +1,4 @@
-"""No outcome hangs on the last digits: arms on saddles, in corners of windows and at the ends of ranges."""
+"""No outcome depends on the last digits: arms on saddles, in corners of windows and at the ends of ranges."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ PI = np.pi
 NEAR_PI = [PI - 10.0**-k for k in (3, 5, 7, 9, 11, 12)]
 SMALL = [0.0, 1e-300, 1e-150, 1e-12, 1e-9, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3]
 ANGLES = [*SMALL, 0.00999, 0.01001, 0.1, 0.4999, 0.5001, 1.0, 3.0, *NEAR_PI, PI]  # both sides of branches
-REACHES = [1.0, 1e3]  # translations are never small beside a small angle
+REACHES = [1.0, 1e3]  # translations are never small compared with a small angle
 AXES = [*np.eye(3), *-np.eye(3), np.ones(3) / np.sqrt(3), np.array([1.0, -1.0, 0.0]) / np.sqrt(2)]
 ORDERS = ["".join(o) for o in itertools.product("XYZ", repeat=3) if o[0] != o[1] and o[1] != o[2]]
 

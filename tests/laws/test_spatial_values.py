@@ -1,4 +1,4 @@
-"""Rotations and rigid motions as values: arrays of them, copies, and what is refused."""
+"""Rotations and rigid motions as values: arrays of them, copies, and errors."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def test_kinds_do_what_they_say() -> None:
         assert np.allclose(affine_point([joint], [x], point), wanted)
     squash = [AffineJoint("axis_scale", axis=(0, 1, 0)), AffineJoint("turn", offset=(1, 0, 0))]
     T = affine_transform(squash, [0.5, 0.7])
-    assert not np.allclose(T[:3, :3] @ T[:3, :3].T, np.eye(3))  # below it, a rotation is no rotation
+    assert not np.allclose(T[:3, :3] @ T[:3, :3].T, np.eye(3))  # below it, a rotation is no longer a rotation
 
 
 def test_volume_is_kept_by_a_shear_alone() -> None:

@@ -1,4 +1,4 @@
-"""The latent model of the textbook: its gradients, its training, what it reproduces, and poses under constraints."""
+"""The latent model of the textbook: its gradients, its training, its reconstructions, and poses under constraints."""
 
 from __future__ import annotations
 

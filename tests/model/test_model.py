@@ -1,4 +1,4 @@
-"""Model and builder: what they promise about identity, names, order, size and derived bodies."""
+"""Model and builder: guarantees about identity, names, order, size and derived bodies."""
 
 from __future__ import annotations
 

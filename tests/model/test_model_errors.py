@@ -1,4 +1,4 @@
-"""What a model and its builder refuse, each with its own message, and hostile arrays at every door."""
+"""Errors of a model and its builder, each with its own message, and hostile arrays in every argument."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Joints along a curve: the curve is SciPy's, the coordinate its arc length, the frame turns as asked."""
+"""Joints along a curve: the curve is SciPy's, the coordinate its arc length, the frame turns as specified."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bones that lengthen: their end is a factor of their length away, transforms stay rigid, and shear is refused."""
+"""Bones that lengthen: their end is a factor of their length away, transforms stay rigid, and shear is rejected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every robot of example-robot-data reaches with every limb what it can reach: poses of its own, as targets."""
+"""Every limb of every robot of example-robot-data reaches reachable targets: transforms of its own poses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rig: pins hold, drags arrive and never jump, what is let go comes back, undo restores bits."""
+"""Rig: pins hold, drags arrive without jumps, released handles return, undo restores every bit."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_a_dragged_transform_is_held_with_its_rotation() -> None:
 def test_the_dragged_handle_is_served_before_other_reaches() -> None:
     rig = standing()
     apart = np.add(rig.state.transform("hand_l").translation, (0.9, 0.3, 0.0))
-    rig.reach("hand_l", apart)  # out of reach beside the other
+    rig.reach("hand_l", apart)  # out of reach together with the other
     target = np.add(rig.state.transform("hand_r").translation, (-0.6, 0.4, 0.2))
     for _ in range(30):
         rig.drag("hand_r", target)

@@ -1,4 +1,4 @@
-"""Blends do not pop: what is seen moves in proportion to the share, and never by more than the bound of a frame."""
+"""Blends do not pop: the visible body moves in proportion to the share, and never by more than the bound of a frame."""
 
 from __future__ import annotations
 

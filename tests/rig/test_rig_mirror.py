@@ -1,4 +1,4 @@
-"""Mirror images of poses and rigs: exact on the humanoid, refused by name where a body has no two sides."""
+"""Mirror images of poses and rigs: exact on the humanoid; a body without two sides raises an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Strengths do not pop: what is seen moves with the strength, at 0 and at 1 too, whatever else holds the body."""
+"""Strengths do not pop: the visible body moves with the strength, including 0 and 1, whatever else is held."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def test_a_list_that_was_cut_short_is_not_complete(kind: str) -> None:
 
 
 def test_rows_out_of_reach_are_complete_and_others_not_guessed() -> None:
-    """A place alone has no closed form: nothing tells that its answers are all, but a proof does that there is none."""
+    """A position has no closed form: its list is never known to be complete, unless a proof excludes every pose."""
     model = poise.load("ur5e")
     places = np.array([[0.3, 0.2, 0.4], [9.0, 0.0, 0.0]])
     for solutions in (1, 3):
@@ -109,7 +109,7 @@ def test_seven_joints_are_complete_where_every_arc_has_an_answer() -> None:
 
 
 def test_complete_is_of_the_rows_that_were_solved() -> None:
-    """It is told when it is asked for, of the targets and answers of its own call."""
+    """It is computed on access, from the targets and answers of its own call."""
     model = poise.load("ur5e")
     rng = np.random.default_rng(35)
     T = model.fk(model.random(rng, 10), "tool0")

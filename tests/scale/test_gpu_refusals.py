@@ -1,4 +1,4 @@
-"""What a GPU does not support is refused by the name of what it is, and by nothing else."""
+"""Problems that a GPU does not support are rejected, with the unsupported feature."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jobs: what cannot be done is told by name, and all else is done."""
+"""Jobs: impossible work is reported, and the rest is done."""
 
 from __future__ import annotations
 

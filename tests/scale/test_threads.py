@@ -1,4 +1,4 @@
-"""One solver and several threads: refused, never corrupted; a copy for each thread works, and gives the same bits."""
+"""One solver and several threads: rejected, never corrupted; a copy for each thread works, and gives the same bits."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""The border of what is reached: a target within the tolerances of a pose is reached, with joints at their ends too."""
+"""The border of the reachable set: a target within the tolerances of a pose is reached, even with joints at limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Degrees where radians are meant: told, with what to type; and no false alarms."""
+"""Degrees instead of radians: reported with the correct call, without false alarms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every solve ends: loops are bounded, steps are counted, the clock and the caller are asked all the time."""
+"""Every solve ends: loops are bounded, steps are counted, the clock and the caller are checked throughout."""
 
 from __future__ import annotations
 

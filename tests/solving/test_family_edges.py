@@ -1,4 +1,4 @@
-"""Chains at the edges of closed forms: each is handled, or refused by name."""
+"""Chains at the edges of closed forms: each is handled, or rejected with a message."""
 
 from __future__ import annotations
 

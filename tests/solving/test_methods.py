@@ -1,4 +1,4 @@
-"""The Jacobian rules: each step against NumPy's own, what they reach, and the laws that hold for all of them."""
+"""The Jacobian rules: each step compared with NumPy, the targets they reach, and the laws common to all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shelf over residuals that are no body's."""
+"""The methods on residuals without a body."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What preparing a problem keeps, and what it must not do."""
+"""Preparing a problem: what is cached, and side effects that must not occur."""
 
 from __future__ import annotations
 

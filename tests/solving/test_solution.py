@@ -1,4 +1,4 @@
-"""What comes out of a solve: status, errors, active limits and multipliers, conditioning, and how it prints."""
+"""The result of a solve: status, errors, active limits and multipliers, conditioning, and how it prints."""
 
 from __future__ import annotations
 

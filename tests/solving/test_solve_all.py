@@ -1,4 +1,4 @@
-"""solve_all: every pose of a transform, told apart, sorted, inside the limits, and complete where it says so."""
+"""solve_all: every pose of a transform, distinct, sorted, inside the limits, and complete if reported so."""
 
 from __future__ import annotations
 

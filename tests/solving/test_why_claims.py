@@ -1,4 +1,4 @@
-"""What `why()` claims is so: the tolerance that it names accepts the pose, and what is not proved is said."""
+"""The claims of `why()` hold: the tolerance that it names accepts the pose, and unproved claims are marked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""why() where it once said what was not so: each claim is checked by doing what it says."""
+"""Former errors of why(): each claim is checked by following its advice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Long work beside the page: one at a time, told, ended early, and never in the way of the next."""
+"""Background tasks: one at a time, with progress, cancellable, and never blocking the next."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Flesh around a skeleton: of a figure it hangs together, however its file lays the bones."""
+"""Flesh around a skeleton: that of a figure is connected, however its file lays the bones."""
 
 from __future__ import annotations
 

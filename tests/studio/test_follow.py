@@ -1,4 +1,4 @@
-"""The camera goes with a walk: it keeps its place beside the body, above the floor, unless a viewer moves it."""
+"""The camera follows a walk: it keeps its place next to the body, above the floor, unless a viewer moves it."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_camera_keeps_its_offset_and_its_view_of_the_body() -> None:
     offset, arm = camera.position - way[0], camera.position - camera.look_at
     for place in np.concatenate([way, way]):  # twice: at the end it begins again
         chase.go(place)
-        chase.notice()  # what it is told of itself is no viewer's hand
+        chase.notice()  # a report of its own position is not a viewer's motion
         assert camera.position == pytest.approx(place + offset)
         assert camera.position - camera.look_at == pytest.approx(arm)
 

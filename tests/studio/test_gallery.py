@@ -1,4 +1,4 @@
-"""`make gallery` on files that the project makes: each is drawn, framed, dragged and saved; what is broken is told."""
+"""`make gallery` on files that the project makes: each is drawn, framed, dragged and saved; failures are reported."""
 
 from __future__ import annotations
 

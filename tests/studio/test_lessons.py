@@ -1,4 +1,4 @@
-"""What the studio and the pages teach is what the solver does: the damping that is drawn, the settings told."""
+"""Lessons of the studio and the pages match the solver: the damping drawn, and the settings shown."""
 
 from __future__ import annotations
 

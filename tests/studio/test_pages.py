@@ -1,4 +1,4 @@
-"""Pages: one file, nothing fetched, everything inside it; the rest is refused by name."""
+"""Pages: one file, nothing fetched, everything inside it; other objects raise an error."""
 
 from __future__ import annotations
 

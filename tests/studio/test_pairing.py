@@ -1,4 +1,4 @@
-"""Two bodies beside each other: which part is which, mended by two clicks, and where they stand. No browser."""
+"""Two bodies side by side: matched parts, corrected by two clicks, and their positions. No browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures: everything that can be drawn is drawn, upright, without a display; the rest is refused by name."""
+"""Pictures: everything that can be drawn is drawn, upright, without a display; other objects raise an error."""
 
 from __future__ import annotations
 

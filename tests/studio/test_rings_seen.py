@@ -1,4 +1,4 @@
-"""What is seen is what a click finds: a ray through the middle of every part that a camera sees gives its joint rings.
+"""Visible parts are found by clicks: a ray through the middle of every part that a camera sees gives its joint rings.
 
 The parts are painted into a picture here, as a graphics card does, from what the browser is sent; the ray goes another
 way, through the meshes that are kept.

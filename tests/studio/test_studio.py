@@ -296,7 +296,7 @@ def test_a_grip_belongs_to_who_holds_it(studio):
     assert studio.session.grips.owners == {"hand_l": 1, "hand_r": 2}
     pull(studio, "hand_l", 2, "end", place)
     assert "hand_l" in studio.puppet.held
-    studio.session.grips.leave(2)  # a window that is closed lets go
+    studio.session.grips.leave(2)  # closing the window releases its handles
     assert set(studio.puppet.held) == {"hand_l"}
     pull(studio, "hand_l", 1, "end", place)
     assert not studio.puppet.held

@@ -187,7 +187,7 @@ def test_two_viewers_do_not_disturb_each_other(studio, browser, page):
     assert np.array_equal(studio.puppet.held["hand_l"], mine)
     for name in ("hand_l", "hand_r"):
         assert np.linalg.norm(studio.puppet.transform(name)[:3, 3] - studio.puppet.held[name]) < 1e-3
-    other.close()  # with the mouse down: what it held is let go, the first one's drag goes on
+    other.close()  # with the mouse down: its handle is released, and the first drag continues
     until(lambda: "hand_r" not in studio.puppet.held, page)
     assert np.array_equal(studio.puppet.held["hand_l"], mine)
     page.mouse.up()

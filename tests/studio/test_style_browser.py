@@ -1,4 +1,4 @@
-"""Style in a real browser: clips are opened, the slider shapes a drag, undo takes it back, Save writes what is seen."""
+"""Style in a real browser: clips are opened, the slider shapes a drag, undo reverts, Save writes the visible pose."""
 
 from __future__ import annotations
 

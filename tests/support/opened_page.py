@@ -15,7 +15,7 @@ __all__ = ["Opened"]
 
 
 class Opened:
-    """A page in a tab without a network, and everything that it asked for or complained of."""
+    """A page in a tab without a network, with its requests and errors."""
 
     def __init__(self, browser: Any, path: Path, script: str = "", **options: Any) -> None:
         self.context = browser.new_context(**{"viewport": {"width": 900, "height": 640}, "offline": True, **options})
@@ -33,31 +33,31 @@ class Opened:
         self.until("document.body.dataset.drawn > 0")
 
     def until(self, truth: str, seconds: float = PATIENCE) -> None:
-        """Waits; the page's own policy forbids Playwright to ask from inside."""
+        """Wait for a condition; the page's policy forbids Playwright's own wait."""
         end = time.monotonic() + seconds
         while not self.tab.evaluate(truth):
             assert time.monotonic() < end, f"still not: {truth}"
             self.tab.wait_for_timeout(30)
 
     def pixels(self) -> np.ndarray:
-        """What the canvas shows."""
+        """Return the pixels of the canvas."""
         from PIL import Image
 
         shot = self.tab.locator("#view").screenshot(animations="disabled")
         return np.asarray(Image.open(io.BytesIO(shot)).convert("RGB")).astype(int)
 
     def still(self, frame: int) -> np.ndarray:
-        """What a frame of the motion looks like."""
+        """Return the pixels of a frame of the motion."""
         self.tab.evaluate(f"player.play(false); player.seek({frame})")
         self.settle()
         return self.pixels()
 
     def settle(self) -> None:
-        """Waits until what was asked for is drawn."""
+        """Wait until the requested frame is drawn."""
         self.tab.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
     def close(self) -> None:
-        """Nothing but the file itself was asked for, and nothing went wrong."""
+        """Check that nothing but the file itself was requested, and that there were no errors."""
         self.context.close()
         assert self.requests == [self.uri]
         assert self.problems == []
