@@ -120,6 +120,8 @@ def test_rows_inside_an_obstacle_keep_clear_of_it(name: str, dtype: str) -> None
     assert solved.reached[1::2].all()
     assert {*solved.status[::2]} <= {Status.IN_COLLISION, Status.UNREACHABLE}
     assert Status.IN_COLLISION in solved.status[::2]
+    blocked = np.array([status is Status.IN_COLLISION for status in solved.status])
+    np.testing.assert_allclose(solved.q[blocked], np.tile(model.rest, (blocked.sum(), 1)), atol=1e-6)
     gaps = limit.measure_gap(model, np.array(solved.q, dtype=np.float64))
     assert gaps[solved.reached].min() >= -ROUNDING
     assert gaps.min() >= -1e-6  # float32

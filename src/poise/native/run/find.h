@@ -231,6 +231,25 @@ bool answer_at_start(SolverData& solver) {
   return true;
 }
 
+// Makes the start, inside the ranges, the answer of a row of a batch if all poses of its goal collide; false if only
+// the start itself keeps the limits.
+bool answer_blocked(SolverData& solver) {
+  if (!is_hopeless(solver) || solver.colliding == 0) return false;
+  const bool kept = keeps_all(solver, solver.start.data());
+  double* q = solver.best_q.data();
+  std::copy_n(solver.start.data(), solver.best_q.size(), q);
+  for (const Freedom<S>& f : solver.freedoms) {
+    if (f.q_index >= 0 && solver.settings.limits != LIMITS_OFF)
+      q[f.q_index] = minimum(maximum(q[f.q_index], f.lower), f.upper);
+  }
+  if (!keeps_all(solver, q) && kept) return false;
+  std::copy_n(solver.strict_state.there.errors, solver.best_errors.size(), solver.best_errors.begin());
+  solver.winner = 0;
+  solver.best_outside = solver.best_cost = 0.0;
+  solver.outcome = Outcome::STALLED;
+  return true;
+}
+
 }  // namespace
 }  // namespace POISE_LEVEL
 }  // namespace poise

@@ -130,7 +130,7 @@ void solve(SolverData& solver) {
   const Clock::time_point begun = solver.watch.begun;
   begin(solver);
   const bool found = may_find(solver) && find_start(solver, begun);
-  if (!found || !answer_at_start(solver)) solve_strictly(solver, begun, solve_plainly);
+  if (found ? !answer_at_start(solver) : !answer_blocked(solver)) solve_strictly(solver, begun, solve_plainly);
   if (solver.outcome != Outcome::REACHED && !solver.proved_unreachable) {  // from intermediate results
     solver.proved_unreachable = proved_unreachable(solver, static_cast<int>(solver.goals.size()));
   }
