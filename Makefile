@@ -145,17 +145,17 @@ blender-check: $(STAMPS)/poise
 sanitize:
 	@$(MAKE) --no-print-directory VENV=$(SANITIZE_VENV) sanitize-here
 
-# The kernels for pages, by zig from the package index: less than two minutes on two cores. Wheels contain the module.
+# The kernels for pages, by zig from the package index: one unit, so that no function is in it twice. The first time zig also
+# compiles its C++ library, which takes less than a minute on two cores. Wheels contain the module.
 WASM := src/poise/native/wasm/kernels.wasm
-WASM_OBJECTS := $(patsubst %,build/wasm/%.o,wasm/interface run/solve run/batch/lists memory/solver_data memory/scratch)
-WASM_FLAGS := -target wasm32-wasi -std=c++20 -O2 -msimd128 -fno-exceptions -fno-rtti -fno-math-errno -fno-trapping-math \
-              -Wall -Wextra -Werror -Wno-pass-failed -DPOISE_LEVEL=page -Isrc/poise/native
+WASM_PARTS := $(patsubst %,src/poise/native/%.cpp,run/solve memory/solver_data)
+WASM_FLAGS := -std=c++20 -O2 -fno-unroll-loops -mllvm -inline-threshold=40 -g0 -msimd128 -fno-exceptions -fno-rtti -fno-math-errno \
+              -fno-trapping-math -Wall -Wextra -Werror -Wno-pass-failed -DPOISE_LEVEL=page -Isrc/poise/native
 wasm: $(WASM)
-$(WASM): $(WASM_OBJECTS)
-	$(BIN)/python -m ziglang c++ -target wasm32-wasi -mexec-model=reactor -O2 -Wl,--strip-all $^ -o $@
-$(WASM_OBJECTS): build/wasm/%.o: src/poise/native/%.cpp $(filter %.h,$(NATIVE)) | $(STAMPS)/wasm
-	@mkdir -p $(@D)
-	$(BIN)/python -m ziglang c++ $(WASM_FLAGS) -c $< -o $@
+$(WASM): src/poise/native/wasm/interface.cpp $(WASM_PARTS) $(filter %.h,$(NATIVE)) | $(STAMPS)/wasm
+	@mkdir -p build
+	$(BIN)/python -m ziglang c++ -target wasm32-wasi $(WASM_FLAGS) $(WASM_PARTS:%=-include %) -c $< -o build/kernels.o
+	$(BIN)/python -m ziglang c++ -target wasm32-wasi -mexec-model=reactor -O2 -Wl,--strip-all build/kernels.o -o $@
 
 # Linux wheels for x86-64 and arm64 from this machine, by zig; RELEASING.md lists what is built where.
 wheels: $(STAMPS)/build $(STAMPS)/wheels $(WASM)
