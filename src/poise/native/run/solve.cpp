@@ -35,15 +35,18 @@ void take_end(SolverData& solver, const S* q, const S* errors, S cost, S outside
 }
 
 // If no pose reaches, a search that ended with a higher cost may only have stopped earlier: each continues to its
-// minimum, and the minima are compared. True if there are enough of them.
+// minimum, and the minima are compared. Of equal minima, such as those of two branches of an arm, the first one is kept
+// regardless of rounding. True if there are enough of them.
 bool polish_try(SolverData& solver, Tries& tries, Clock::time_point begun) {
   SearchState<S>& s = solver.state;
   Kept& kept = solver.kept;
   take_end(solver, s.best_q, s.best_errors, s.best_cost, s.best_outside, s.outcome, solver.total_searches);
   if (solver.polish) polish(solver, begun);
+  constexpr S equal = 1e-6;  // relative difference of costs
   const S cost = solver.best_cost;
-  const bool worse = tries.count > 0 && (solver.best_outside > kept.outside ||
-                                         (solver.best_outside == kept.outside && !(cost < kept.cost)));
+  const bool worse =
+      tries.count > 0 && (solver.best_outside > kept.outside ||
+                          (solver.best_outside == kept.outside && !(cost < (S(1.0) - equal) * kept.cost)));
   if (worse) {
     take_end(solver, kept.q.data(), kept.errors.data(), kept.cost, kept.outside, kept.outcome, kept.winner);
   } else {
