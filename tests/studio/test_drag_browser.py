@@ -12,10 +12,17 @@ import pytest
 import poise
 from hostile_names import make_body
 from opened_page import Opened
+from poise.kinematics import Mirror
 from poise.native import read_wasm
 
 pytestmark = pytest.mark.browser
 
+OUTLINES = """
+const real = HTMLCanvasElement.prototype.getContext;
+HTMLCanvasElement.prototype.getContext = function (kind, ...rest) {
+  return kind === "2d" ? real.call(this, kind, ...rest) : null;
+};
+"""  # drawing without WebGL is cheaper where there is no graphics card
 WITHOUT_SIMD = "WebAssembly.validate = () => false;"
 PHONE = {"viewport": {"width": 390, "height": 780}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
 
@@ -84,6 +91,26 @@ def test_a_figure_follows_the_mouse_and_its_feet_stay(browser: Any, tmp_path: Pa
     opened.tab.locator("#undo").click()
     opened.rest()
     assert np.abs(opened.q() - before).max() < 1e-5
+    opened.close()
+
+
+def test_the_mirror_swaps_sides_and_pins(browser: Any, tmp_path: Path) -> None:
+    model = poise.load("humanoid")
+    opened = Dragged(browser, model, tmp_path, OUTLINES)
+    start = opened.q()
+    opened.drag("hand_l", 60, -90)
+    opened.tab.locator("#hold").click()
+    opened.rest()
+    before = opened.q()
+    opened.tab.locator("#mirror").click()
+    opened.rest()
+    wanted = Mirror(model).reflect_pose(before, start)
+    assert np.abs(model.fk(opened.q()) - model.fk(wanted)).max() < 0.02
+    held = opened.tab.evaluate("Object.fromEntries(player.puppet.held)")
+    assert held == {"foot_l": "plant", "foot_r": "plant", "hand_r": "pin"}
+    opened.tab.locator("#undo").click()
+    opened.rest()
+    assert np.abs(opened.q() - before).max() < 1e-4
     opened.close()
 
 

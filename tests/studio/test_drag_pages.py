@@ -13,6 +13,8 @@ import pytest
 import poise
 from poise.errors import FormatWarning, InvalidValue, MissingExtra
 from poise.goals import Reach
+from poise.kinematics import Mirror
+from poise.motion import Contact, Contacts
 from poise.pages import drag
 
 HUMANOID = poise.load("humanoid")
@@ -81,6 +83,28 @@ def test_a_motion_lists_the_feet_that_stand() -> None:
     q[2, 1] += 0.5  # a jump
     data = read(poise.Motion(HUMANOID, q, 30))
     assert data["stands"] == [["foot_l", "foot_r"]] * 2 + [[]]
+
+
+def test_a_motion_with_contacts_holds_these() -> None:
+    rig, q = poise.Rig(HUMANOID), np.repeat(np.array(HUMANOID.rest)[None], 4, axis=0)
+    contacts = Contacts((Contact("toe_l", 0, 4), Contact("hand_r", 2, 8)), 8, 30.0)
+    assert drag.list_held(rig, q, contacts, 2) == [["foot_l"], ["foot_l", "hand_r"], ["hand_r"], ["hand_r"]]
+    assert drag.list_held(rig, q, None, 1) == [["foot_l", "foot_r"]] * 4
+
+
+@pytest.mark.usefixtures("module")
+def test_the_mirror_map_gives_the_image_of_a_pose() -> None:
+    rng = np.random.default_rng(3)
+    about, q = HUMANOID.random(rng), HUMANOID.random(rng)
+    data = read(poise.Rig(HUMANOID, about))
+    image = np.array(data["mirror"]["shift"])
+    for row, column, factor in data["mirror"]["entries"]:
+        image[row] += factor * q[column]
+    wanted = Mirror(HUMANOID).reflect_pose(q, about)
+    assert np.abs(HUMANOID.fk(image) - HUMANOID.fk(wanted)).max() < 1e-12
+    sides = {handle["name"]: handle["mirror"] for handle in data["handles"]}
+    assert (sides["hand_l"], sides["pelvis"]) == ("hand_r", None)
+    assert read(poise.load("panda"))["mirror"] is None
 
 
 @pytest.mark.usefixtures("module")

@@ -56,12 +56,31 @@ class Mirror:
             at = self._root.q.start
             place = np.eye(4)
             place[:3, 3], place[:3, :3] = out[at : at + 3], Rotation(out[at + 3 : at + 7]).matrix
-            offset = self._root.offset.matrix
-            moved = np.linalg.inv(offset) @ self.find_plane(q if about is None else about) @ self.plane @ offset @ place
+            moved = self._find_root_motion(q if about is None else about) @ place
             out[at : at + 3] = moved[:3, 3]
             out[at + 3 : at + 7] = Rotation.from_matrix(moved[:3, :3]).wxyz
         clamped: Floats = self.model.clamp(out)
         return np.where(np.abs(clamped - out) > 0.0, clamped, out)
+
+    def find_map(self, about: Floats) -> tuple[Floats, Floats]:
+        """Return A (nq, nq) and b (nq,): A q + b is the image of q in the plane of the pose `about`, not clamped."""
+        A, b = self._matrix.copy(), self._shift.copy()
+        if self._root is not None:
+            place = slice(self._root.q.start, self._root.q.start + 3)
+            turn = slice(place.stop, place.stop + 4)
+            moved = self._find_root_motion(about)
+            w, x, y, z = Rotation.from_matrix(moved[:3, :3]).wxyz
+            product = np.array([[w, -x, -y, -z], [x, w, -z, y], [y, z, w, -x], [z, -y, x, w]])
+            A[place], b[place] = moved[:3, :3] @ A[place], moved[:3, :3] @ b[place] + moved[:3, 3]
+            A[turn], b[turn] = product @ A[turn], product @ b[turn]
+        return A, b
+
+    def _find_root_motion(self, about: Floats) -> Floats:
+        """Return the motion (4, 4) from the image of the free root in the zero pose's plane to that in `about`'s."""
+        assert self._root is not None
+        offset = self._root.offset.matrix
+        motion: Floats = np.linalg.inv(offset) @ self.find_plane(about) @ self.plane @ offset
+        return motion
 
     def find_plane(self, q: Floats) -> Floats:
         """Return P, the reflection in the vertical plane through the root along its heading, (4, 4)."""

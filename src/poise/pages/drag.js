@@ -29,18 +29,17 @@ class Puppet {
     for (const handle of this.handles) if (handle.held) this.held.set(handle.name, handle.held);
     for (const handle of this.handles) if (handle.held && handle.held !== "reach") this.holdHere(handle, handle.held);
     this.first = this.snapshot(); this.buildHandles(); this.buildTools(); this.fillTable();
-    document.body.dataset.drag = "ready";
   }
 
   // ---------------------------------------------------------------------------------------------- state
 
-  // takes the pose of a frame of the motion; feet on the ground are planted there
+  // takes the pose of a frame of the motion; the handles in contact are held there
   begin(frame) {
     const nq = this.data.nq;
     this.frame = frame; this.q = this.poses.slice(nq * frame, nq * frame + nq); this.live = false; this.moving = false;
     if (this.poses.length > nq) {
       this.held.clear(); this.done = []; this.undone = [];
-      for (const handle of this.handles) if (this.data.stands[frame].includes(handle.name)) { this.held.set(handle.name, "plant"); this.holdHere(handle, "plant"); }
+      for (const handle of this.handles) if (this.data.stands[frame].includes(handle.name)) { const role = handle.stands ? "plant" : "pin"; this.held.set(handle.name, role); this.holdHere(handle, role); }
     }
     this.places = this.body.fk(this.q).slice();
   }
@@ -48,10 +47,10 @@ class Puppet {
   // shows the handles at a frame of the motion
   follow(frame) { if (this.frame !== frame) { this.frame = frame; this.q = this.poses.slice(this.data.nq * frame, this.data.nq * (frame + 1)); this.places = this.body.fk(this.q).slice(); } }
 
-  snapshot() { return {q: this.q, held: new Map(this.held), targets: this.catalogue.targets.slice()}; }
+  snapshot() { return {q: this.q, watched: this.watched, held: new Map(this.held), targets: this.catalogue.targets.slice()}; }
 
   restore(state) {
-    this.q = state.q; this.held = new Map(state.held); this.catalogue.targets.set(state.targets); this.dragged = null;
+    this.q = state.q; this.watched = state.watched; this.held = new Map(state.held); this.catalogue.targets.set(state.targets); this.dragged = null;
     this.live = true; this.moving = true; this.show();
   }
 
@@ -74,6 +73,19 @@ class Puppet {
     this.live = true; this.moving = true; this.show();
   }
 
+  // swaps left and right: the pose, pins, planted feet and targets, which then are where the handles are
+  mirror() {
+    const {entries, shift} = this.data.mirror, q = Float64Array.from(shift), held = new Map();
+    this.remember();
+    for (const [row, column, factor] of entries) q[row] += factor * this.q[column];
+    for (const handle of this.handles) if (this.held.has(handle.name)) held.set(handle.mirror || handle.name, this.held.get(handle.name));
+    this.q = q; this.held = held; this.places = this.body.fk(q).slice();
+    const seen = this.watched && this.handles.find((handle) => handle.name === (this.watched.mirror || this.watched.name));
+    if (seen) this.look(seen, this.position(seen));
+    for (const handle of this.handles) if (held.has(handle.name)) this.holdHere(handle, held.get(handle.name));
+    this.live = true; this.moving = true; this.show();
+  }
+
   // ---------------------------------------------------------------------------------------------- dragging
 
   grab(handle) {
@@ -85,9 +97,11 @@ class Puppet {
   pull(point) {
     const handle = this.dragged;
     this.catalogue.point(handle.goals.drag[0]).set(point);
-    if (this.looking && handle.kind === "end" && !handle.stands) for (const goal of this.data.looks) this.catalogue.point(goal).set(point);
+    if (this.looking && handle.kind === "end" && !handle.stands) this.look(handle, point);
     this.moving = true; this.player.dirty = true;
   }
+
+  look(handle, point) { this.watched = handle; for (const goal of this.data.looks) this.catalogue.point(goal).set(point); }
 
   // a pin or a foot is held where it is now; others keep the target
   drop() {
@@ -243,6 +257,7 @@ class Puppet {
     find("undo").addEventListener("click", () => this.undo()); find("redo").addEventListener("click", () => this.redo());
     find("reset").addEventListener("click", () => this.reset());
     find("hold").addEventListener("click", () => this.selected && this.toggle(this.selected));
+    find("mirror").hidden = !this.data.mirror; find("mirror").addEventListener("click", () => this.mirror());
     find("gaze").hidden = !this.data.looks.length;
     find("looks").addEventListener("change", (e) => { this.looking = e.target.checked; this.moving = this.live; });
     document.addEventListener("keydown", (e) => {
@@ -264,7 +279,7 @@ class Puppet {
       write(row, [this.data.goals[error.goal].label, (1000 * error.metres).toFixed(1), (57.29578 * error.radians).toFixed(1), yes ? "yes" : "no"]);
       row.cells[3].className = yes ? "yes" : "no";
     });
-    find("panel").hidden = false; find("words").textContent = this.say(shown.filter((error) => this.isMissed(error)));
+    table.hidden = !shown.length; find("panel").hidden = false; find("words").textContent = this.say(shown.filter((error) => this.isMissed(error)));
   }
 
   // why goals are missed, in short
@@ -283,7 +298,8 @@ async function startDragging(player, data) {
   const able = typeof WebAssembly === "object" && WebAssembly.validate(SIMD) && typeof DecompressionStream === "function";
   try {
     if (!able) throw new Error(WITHOUT);
-    player.puppet = await Puppet.open(player, data); player.dirty = true;
+    player.puppet = await Puppet.open(player, data);
+    player.draw(); document.body.dataset.drag = "ready";  // with the handles in place
   } catch (problem) {
     find("panel").hidden = false; find("words").textContent = problem.message; document.body.dataset.drag = "failed";
   }

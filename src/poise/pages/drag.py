@@ -14,12 +14,12 @@ import numpy as np
 
 from poise.errors import InvalidValue, MissingExtra
 from poise.goals import Reach
-from poise.kinematics import Motion, Pose
+from poise.kinematics import Mirror, Motion, Pose
 from poise.model import Model
 from poise.model.plane import is_planar
-from poise.motion import Retargeted, Track
+from poise.motion import Contacts, Retargeted, Track
 from poise.native import core, read_wasm
-from poise.rig import GROUND_LAYER, GoalCatalogue, HandleRoles, Rig, has_free_base
+from poise.rig import GROUND_LAYER, GoalCatalogue, Handle, HandleRoles, Rig, has_free_base
 from poise.solvers.proofs import find_tolerances
 from poise.solvers.solution import Solution
 
@@ -66,13 +66,17 @@ def take_targets(rig: Rig, solution: Solution) -> None:
         rig.reach(known[frame], np.array(place))
 
 
-def pack_drag(rig: Rig, tracks: dict[str, int], q: np.ndarray[Any, Any]) -> dict[str, Any]:
+def pack_drag(
+    rig: Rig, tracks: dict[str, int], q: np.ndarray[Any, Any], contacts: Contacts | None = None, every: int = 1
+) -> dict[str, Any]:
     """Return the data of a body that can be dragged.
 
     Args:
         rig: The body, its handles and their current goals.
         tracks: The tracks of the scene by frame.
         q: The configurations of the scene's frames, (frames, nq).
+        contacts: The contacts of the motion, or None to find feet on the ground.
+        every: Frames of the motion per frame of the scene.
 
     Raises:
         MissingExtra: The kernels were not compiled to WebAssembly.
@@ -101,7 +105,8 @@ def pack_drag(rig: Rig, tracks: dict[str, int], q: np.ndarray[Any, Any]) -> dict
         "always": [k for k, name in enumerate(goals) if name in catalogue.always or name not in catalogue.solver.goals],
         "standing": [goals.index(name) for name in catalogue.standing],
         "looks": [goals.index(name) for name in catalogue.looks],
-        "stands": list_standing(rig, q),
+        "stands": list_held(rig, q, contacts, every),
+        "mirror": describe_mirror(model, q),
         "ranges": list_ranges(model),
     }
 
@@ -132,7 +137,7 @@ def describe_roles(rig: Rig, goals: list[str], catalogue: GoalCatalogue, own: Ha
     """Return a handle, and the indices of its goals in each role."""
     model, handle = rig.model, own.handle
     return {
-        **{name: getattr(handle, name) for name in ("name", "kind", "stands", "tool")},
+        **{name: getattr(handle, name) for name in ("name", "kind", "stands", "tool", "mirror")},
         "frame": model.frames.index(model.frame(handle.frame).name),
         "goals": {role: [goals.index(name) for name in names] for role, names in own.goals.items()},
         "loose": [goals.index(name) for names in own.goals.values() for name in names if name.endswith(".flat")],
@@ -144,14 +149,40 @@ def describe_roles(rig: Rig, goals: list[str], catalogue: GoalCatalogue, own: Ha
     }
 
 
-def list_standing(rig: Rig, q: np.ndarray[Any, Any]) -> list[list[str]]:
-    """Return the feet on the ground in each frame of a motion: near the lowest height of all its feet."""
+def list_held(rig: Rig, q: np.ndarray[Any, Any], contacts: Contacts | None, every: int) -> list[list[str]]:
+    """Return the handles in contact in each frame of a motion.
+
+    Without contacts, these are the feet near the lowest height of all feet.
+    """
     feet = rig.handles.feet
+    if contacts and len(q) > 1:
+        ends = [handle for handle in rig.handles.values() if handle.kind == "end"]
+        owners = {frame: find_owners(rig.model, ends, frame) for frame in {contact.frame for contact in contacts}}
+        return [sorted({n for c in contacts.list_at(t * every) for n in owners[c.frame]}) for t in range(len(q))]
     if len(q) == 1 or not feet.names or not has_free_base(rig.model):
         return [[] for _ in q]
     heights = np.array([[feet.find_ground(name, x) for name in feet.names] for x in q])
     near = heights <= heights.min() + GROUND_LAYER * rig.model.length
     return [[name for name, on in zip(feet.names, row, strict=True) if on] for row in near]
+
+
+def find_owners(model: Model, ends: list[Handle], frame: str) -> list[str]:
+    """Return the handles that move `frame` last: a foot for its toes."""
+    above = {joint.name for joint in model.joints_above(frame)}
+    chains = {handle.name: {joint.name for joint in model.joints_above(handle.frame)} for handle in ends}
+    return [name for name, chain in chains.items() if chain and chain <= above]
+
+
+def describe_mirror(model: Model, q: np.ndarray[Any, Any]) -> dict[str, Any] | None:
+    """Return the map of a pose to its mirror image, or None for motions and for bodies without two equal sides."""
+    if len(q) > 1:
+        return None
+    try:
+        A, b = Mirror(model).find_map(q[0])
+    except InvalidValue:
+        return None
+    entries = [[int(row), int(column), float(A[row, column])] for row, column in np.argwhere(A)]
+    return {"entries": entries, "shift": b.tolist()}
 
 
 def list_ranges(model: Model) -> list[list[Any]]:

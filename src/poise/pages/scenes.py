@@ -70,7 +70,7 @@ def make_scene(thing: Any) -> PageScene:
 
 def make_dragged_scene(thing: Any) -> PageScene:
     """Return the scene of a body that can be dragged; a motion plays until a handle is taken."""
-    rig = make_rig(thing)
+    rig, every = make_rig(thing), 1
     clip = thing if isinstance(thing, Motion) else getattr(thing, "motion", None)
     if clip is None:
         scene = show_pose(rig.pose)
@@ -78,8 +78,11 @@ def make_dragged_scene(thing: Any) -> PageScene:
         q = rig.q[None]
     else:
         scene = make_scene(thing)
-        q = clip.q[:: -(-len(clip) // LONGEST)]
-    scene.drag = pack_drag(rig, scene.bodies[-1], q)
+        every = -(-len(clip) // LONGEST)
+        q = clip.q[::every]
+    track = thing.track if isinstance(thing, Retargeted) else thing
+    contacts = track.contacts if isinstance(track, Track) else None
+    scene.drag = pack_drag(rig, scene.bodies[-1], q, contacts, every)
     return scene
 
 
