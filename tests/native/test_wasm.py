@@ -111,6 +111,12 @@ def test_solves_equal_pythons(node: str) -> None:
     assert {answer["outcome"] for answer in found} > {"reached"}
 
 
+def test_singular_values_equal_numpys(node: str) -> None:
+    A = np.random.default_rng(3).standard_normal((3, 7))
+    found = run(node, matrix=A.ravel().tolist(), rows=3)["sigma"]
+    assert np.abs(np.sort(found)[::-1] - np.linalg.svd(A, compute_uv=False)).max() < 1e-12
+
+
 def test_strict_levels_equal_pythons(node: str) -> None:
     model = poise.load("humanoid")
     feet = [Reach(foot, model.fk(model.rest, foot)) for foot in ("foot_l", "foot_r")]

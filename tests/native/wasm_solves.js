@@ -26,6 +26,7 @@ Kernels.load(readFileSync(module_)).then((kernels) => {
       return {...found, q: Array.from(found.q), errors: Array.from(found.errors), milliseconds: performance.now() - begun};
     });
   }
+  if (request.matrix) out.sigma = kernels.singularValues(new Float64Array(request.matrix), request.rows);
   if ("broken" in request) {
     try { kernels.readProblem(bytes(request.broken)); out.broken = "read"; } catch (problem) { out.broken = problem.message; }
   }

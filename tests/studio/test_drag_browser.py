@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -162,6 +163,26 @@ def test_a_paused_motion_is_solved_again_at_its_frame(browser: Any, tmp_path: Pa
     opened.tab.evaluate("player.seek(20)")
     opened.settle()
     assert np.abs(opened.q() - q[20]).max() < 1e-12
+    opened.close()
+
+
+def test_a_small_arm_shows_its_jacobian_and_the_first_steps(browser: Any, tmp_path: Path) -> None:
+    model = poise.load("planar3")
+    opened = Dragged(browser, model, tmp_path, OUTLINES)
+    start = opened.q()
+    opened.tab.evaluate("document.getElementById('lesson').open = true")
+    opened.drag("tip", -40, -60)
+    cells = "(id) => Array.from(document.getElementById(id).rows, (r) => Array.from(r.cells, (c) => c.textContent))"
+    J = np.array([row[1:] for row in opened.tab.evaluate(cells, "jacobian")[1:]], dtype=float)
+    assert np.abs(J - model.jacobian(opened.q(), "tip")[:2]).max() < 1e-3
+    sigma = re.findall(r"[0-9.]+", opened.tab.locator("#sigma").inner_text())
+    assert np.abs(np.array(sigma, dtype=float) - np.linalg.svd(J, compute_uv=False)).max() < 5e-3
+    steps = {row[0]: np.array(row[1:], dtype=float) for row in opened.tab.evaluate(cells, "steps")[1:]}
+    assert {"transpose", "dls", "ccd"} <= set(steps)
+    before, target = model.fk(start, "tip")[:3, 3], np.array(opened.tab.evaluate("player.puppet.lesson.target()"))
+    for step in steps.values():
+        after = model.fk(start + step, "tip")[:3, 3]
+        assert np.linalg.norm(after - target) < np.linalg.norm(before - target)
     opened.close()
 
 

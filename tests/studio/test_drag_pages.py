@@ -108,6 +108,15 @@ def test_the_mirror_map_gives_the_image_of_a_pose() -> None:
 
 
 @pytest.mark.usefixtures("module")
+def test_small_arms_have_a_lesson() -> None:
+    lesson = read(poise.load("planar3"))["lesson"]
+    assert lesson["handle"] == "tip"
+    assert (lesson["rows"], len(lesson["joints"])) == (2, 3)
+    assert {"transpose", "pseudoinverse", "dls", "lm", "ccd"} <= set(lesson["problems"])
+    assert read(HUMANOID)["lesson"] is None
+
+
+@pytest.mark.usefixtures("module")
 def test_a_missing_mesh_is_a_sentence_on_the_page(tmp_path: Path) -> None:
     path = tmp_path / "arm.urdf"
     links = "".join(

@@ -28,7 +28,7 @@ class Puppet {
     this.begin(0);
     for (const handle of this.handles) if (handle.held) this.held.set(handle.name, handle.held);
     for (const handle of this.handles) if (handle.held && handle.held !== "reach") this.holdHere(handle, handle.held);
-    this.first = this.snapshot(); this.buildHandles(); this.buildTools(); this.fillTable();
+    this.first = this.snapshot(); this.lesson = data.lesson && new Lesson(this, data.lesson, body.kernels); this.buildHandles(); this.buildTools(); this.fillTable();
   }
 
   // ---------------------------------------------------------------------------------------------- state
@@ -279,6 +279,7 @@ class Puppet {
       write(row, [this.data.goals[error.goal].label, (1000 * error.metres).toFixed(1), (57.29578 * error.radians).toFixed(1), yes ? "yes" : "no"]);
       row.cells[3].className = yes ? "yes" : "no";
     });
+    if (this.lesson) this.lesson.fill();
     table.hidden = !shown.length; find("panel").hidden = false; find("words").textContent = this.say(shown.filter((error) => this.isMissed(error)));
   }
 

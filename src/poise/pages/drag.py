@@ -19,6 +19,7 @@ from poise.model import Model
 from poise.model.plane import is_planar
 from poise.motion import Contacts, Retargeted, Track
 from poise.native import core, read_wasm
+from poise.pages.lesson import pack_lesson
 from poise.rig import GROUND_LAYER, GoalCatalogue, Handle, HandleRoles, Rig, has_free_base
 from poise.solvers.proofs import find_tolerances
 from poise.solvers.solution import Solution
@@ -107,6 +108,7 @@ def pack_drag(
         "looks": [goals.index(name) for name in catalogue.looks],
         "stands": list_held(rig, q, contacts, every),
         "mirror": describe_mirror(model, q),
+        "lesson": pack_lesson(rig) if len(q) == 1 else None,
         "ranges": list_ranges(model),
     }
 

@@ -36,6 +36,15 @@ class Kernels {
 
   readBody(bytes) { return new KernelBody(this, this.read("poise_read_body", bytes, "a body")); }
 
+  // of a matrix with as many rows, row by row; in no particular order
+  singularValues(A, rows) {
+    const at = this.put(A), out = this.put(new Float64Array(rows));
+    this.calls.poise_singular_values(rows, A.length / rows, at, out);
+    const sigma = [...this.view(out, rows)];
+    for (const used of [at, out]) this.calls.poise_release(used);
+    return sigma;
+  }
+
   readProblem(bytes) { return new KernelProblem(this, this.read("poise_read_problem", bytes, "a problem")); }
 }
 

@@ -104,7 +104,7 @@ def write_html(data: dict[str, Any]) -> str:
     Every < in the data is escaped, so text cannot close the script element.
     """
     text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
-    names = ("viewer.js", "meshes.js", "player.js", *(("kernels.js", "drag.js") if "drag" in data else ()))
+    names = ("viewer.js", "meshes.js", "player.js", *(("kernels.js", "lesson.js", "drag.js") if "drag" in data else ()))
     script = "\n".join((HERE / name).read_text("utf-8") for name in names)
     page = (HERE / "page.html").read_text("utf-8")
     return page.replace("/*SCRIPT*/", script).replace("/*SCENE*/", text)

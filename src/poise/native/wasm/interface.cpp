@@ -1,5 +1,6 @@
 // interface.cpp: the kernels as a WebAssembly module. Every function has C types; a page passes addresses in the module's
 // memory. A null pointer means that the bytes were not those of a body or a problem.
+#include "kernels/algebra/factor.h"
 #include "kernels/body/kinematics.h"
 #include "memory/problem_bytes.h"
 #include "run/branch_lists.h"
@@ -72,6 +73,12 @@ POISE_EXPORT(poise_jacobian) void poise_jacobian(const Body* body, int frame, co
   const double origin[3] = {};
   frame_jacobian(body->f64.view(body->n_q, body->n_v), body->f64.frames[static_cast<std::size_t>(frame)], origin, WORLD,
                  q, body->n_v, out);
+}
+
+// of A (m, n), which is overwritten; `sigma` (m) in no particular order
+POISE_EXPORT(poise_singular_values) void poise_singular_values(int m, int n, double* A, double* sigma) {
+  std::vector<double> left(static_cast<std::size_t>(m * m));
+  jacobi_svd(m, n, A, left.data(), sigma);
 }
 
 // ---------------------------------------------------------------------------------------------- problems
