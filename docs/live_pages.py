@@ -7,6 +7,7 @@ the rest of the site needs only the sources.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -67,11 +68,19 @@ def crouch() -> Any:
     return poise.Motion(rig.model, np.array(poses), fps=30)
 
 
-def stand() -> Any:
-    """Plant the feet of a figure, to be dragged."""
+def load_body(name: str) -> Any:
+    """Load a built-in body, to be dragged; its feet are planted."""
     import poise
 
-    return poise.load("humanoid")
+    return poise.load(name)
+
+
+def reach_too_far() -> Any:
+    """Reach for a point that is out of reach."""
+    import poise
+    from poise.goals import Reach
+
+    return poise.solve(poise.load("planar3"), Reach("tip", (2.6, 2.4, 0.0)))
 
 
 def bend_snake() -> Any:
@@ -90,9 +99,11 @@ def race_methods() -> Any:
     return race(poise.load("panda"), problems=8, methods=("transpose", "dls", "sdls", "lm", "ccd", "fabrik"))
 
 
-DRAGGED = frozenset({"drag"})  # pages whose body can be dragged, if the kernels were compiled by `make wasm`
+BODIES = ("humanoid", "quadruped", "hand", "panda", "ur5e", "iiwa14", "snake100", "tree30", "planar2", "planar3")
+DRAGGED = frozenset({"missed", *BODIES})  # can be dragged if the kernels were compiled by `make wasm`
 PAGES: dict[str, tuple[Callable[[], Any], str]] = {
-    "drag": (stand, "hero.png"),
+    **{name: (partial(load_body, name), "hero.png") for name in BODIES},
+    "missed": (reach_too_far, "unreachable.png"),
     "follow": (follow_ball, "hero.png"),
     "search": (search_ball, "demo.png"),
     "path": (follow_path, "hero.png"),
