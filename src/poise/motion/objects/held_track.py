@@ -35,7 +35,7 @@ class HeldTrack(Track):
 
     @property
     def impossible(self) -> int | None:
-        """The first frame that cannot be solved by itself either, or None."""
+        """The first frame that cannot be solved separately either, or None."""
         found = self._find_impossible()
         return None if found is None else found[0]
 

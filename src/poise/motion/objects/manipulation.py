@@ -1,6 +1,6 @@
 """Manipulation: a motion of a body that holds objects along their given paths.
 
-First every frame is solved by itself, starting from the previous one: contacts first, then the grasps and other goals,
+First every frame is solved separately, starting from the previous one: contacts first, then the grasps and other goals,
 then the posture. With a clearance from objects, each frame is solved again with the objects as obstacles, as near to
 that pose as they allow. Smoothed, these frames are the guide from which all frames are then solved at once: goals that
 a frame reached are held exactly, the others as nearly as possible. The paths of the objects are never changed. A grasp
