@@ -127,7 +127,7 @@ def make_machine(
         roll: Outward roll of its soles [rad]: it stands on their edges at rest.
         lean: Lean of the whole body to its right in the rest pose [rad].
         twist: Height difference of two of the four balls that it stands on instead of a sole [m].
-        outside: Sideways offset of the second link of each hip, towards the outside [m].
+        outside: Sideways offset of the thighs from the first link of each hip, along the axis of the pitch [m].
     """
     builder = poise.ModelBuilder("machine")
     builder.up = "z"
@@ -154,10 +154,11 @@ def make_machine(
         hinge("neck", torso, neck, "y", -1.0, 1.0, 0.5)
         hinge("head", "neck", (0.0, 0.0, 0.06), "z", -1.5, 1.5, 1.0)
     for side, y in (("left", 1.0), ("right", -1.0)):
-        above, offset = "pelvis", (0.0, 0.1 * y, -0.03)
+        above, offset, spread = "pelvis", (0.0, 0.1 * y, -0.03), "roll" if THREE[0][0] == "pitch" else "pitch"
         for part, axis in THREE:
-            above = hinge(f"{side}_hip_{part}", above, offset, axis, -2.2, 2.2, 1.5)
-            offset = (0.02, outside * y if part == THREE[0][0] else 0.0, 0.0)  # links that are not exactly at one place
+            place = (offset[0], offset[1] + (outside * y if part == spread else 0.0), offset[2])
+            above = hinge(f"{side}_hip_{part}", above, place, axis, -2.2, 2.2, 1.5)
+            offset = (0.02, 0.0, 0.0)  # links that are not exactly at one place
         above = hinge(f"{side}_knee", above, (-0.04, aside * y, -0.4), "y", -0.1, 2.4, 2.0)
         above = hinge(f"{side}_ankle_pitch", above, (0.0, -aside * y, -0.38), "y", -0.9, 0.6, 0.5)
         foot = above if nods else hinge(f"{side}_foot", above, (0.0, 0.0, 0.0), "x", -0.4, 0.4, 0.5)

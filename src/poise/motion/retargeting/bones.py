@@ -36,6 +36,7 @@ __all__ = [
 BONES = (("hip", "knee"), ("knee", "ankle"), ("shoulder", "elbow"), ("elbow", "wrist"), ("clavicle", "shoulder"))
 ACROSS_SINE = 0.1  # between the left and up directions: below it they define no axes
 ASIDE_SHARE = 0.25  # share of the distance between two limbs: a frame farther from the other limb is on its own side
+ABOVE_KNEE_SHARE = 0.05  # share of a thigh's length: a hip farther to the side of its knee than others is not above it
 PARALLEL_SINE = 0.2  # between a bone and its bend axis: below it they define no axes
 SHORT_BONE = 1e-3  # relative to L: a shorter bone has no direction
 OWN_AXIS_COSINE = np.cos(np.radians(30.0))  # between an axis of a frame and the trunk: above it the axis is the trunk's
@@ -146,14 +147,27 @@ def find_bone_start(model: Model, names: Names[str, str], root: str) -> str:
     """Return the frame at which a bone begins; for an upper arm or a thigh, the start of its limb.
 
     Arms and legs begin where their joint axes meet, so that they point as the source's, however wide shoulders and hips
-    are.
+    are; legs begin above their knees, because links of hips may also lie anywhere along the axes that they turn about.
     """
     part, _, side = root.rpartition("_")
     carriers = {"hip": ("pelvis",), "shoulder": (f"clavicle_{side}", "chest", "pelvis")}.get(part, ())
     for carrier in carriers:
         if carrier in names:
-            return find_meeting(model, list_aside(model, names, names[carrier], root))
+            own = list_aside(model, names, names[carrier], root)
+            return find_meeting(model, list_above_knee(model, names.get(f"knee_{side}"), own) if part == "hip" else own)
     return names[root]
+
+
+def list_above_knee(model: Model, knee: str | None, frames: list[str]) -> list[str]:
+    """List the frames of a hip that are about as near to the middle of the knee, along its hinge, as the nearest."""
+    joint = None if knee is None else next((joint for joint in model.joints_above(knee) if joint.nv), None)
+    if knee is None or joint is None or joint.kind != "revolute":
+        return frames
+    hinge, end = model.fk(model.rest, joint.frame)[:3, :3] @ joint.axis, place_of(model, knee)
+    ways = np.array([end - place_of(model, frame) for frame in frames])
+    aside = np.abs(ways @ hinge)
+    most = aside.min() + ABOVE_KNEE_SHARE * np.linalg.norm(ways, axis=1).max()
+    return [frame for frame, far in zip(frames, aside, strict=True) if far <= most]
 
 
 def list_aside(model: Model, names: Names[str, str], trunk: str, root: str) -> list[str]:
