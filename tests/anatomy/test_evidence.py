@@ -9,7 +9,7 @@ import poise
 from figures import Figure, Proportions
 from known_bodies import Maker, Plan, rename
 from poise.anatomy.evidence import swap_role
-from poise.model import Model
+from poise.model import Model, ModelBuilder
 
 PARTS = ("hip", "knee", "foot", "shoulder", "elbow", "hand")
 TRUNK = ("pelvis", "chest", "neck", "head")
@@ -111,3 +111,30 @@ def test_the_elbow_bends_the_arm_and_the_hand_is_the_end_of_the_forearm() -> Non
     palm = found.contacts["palm_r"]
     assert palm.frame == "right_hand_link"
     assert np.linalg.norm(palm.point) > 0.1
+
+
+def make_knight(carried: int) -> Model:
+    """Return a figure in the T-pose with two arms called alike, and long things in its left hand."""
+    builder = ModelBuilder("knight")
+    builder.up = "y"
+    places = {"hips": (None, (0.0, 0.9, 0.0)), "chest": ("hips", (0.0, 0.5, 0.0)), "head": ("chest", (0.0, 0.3, 0.0))}
+    for side, sign in (("l", 1.0), ("r", -1.0)):
+        arm = {"upperarm": 0.2, "lowerarm": 0.25, "wrist": 0.25, "hand": 0.04, "handslot": 0.05}
+        for above, (name, length) in zip(("chest", *arm), arm.items(), strict=False):
+            places[f"{name}.{side}"] = (above if above == "chest" else f"{above}.{side}", (sign * length, 0.0, 0.0))
+        places[f"upperleg.{side}"] = "hips", (0.1 * sign, -0.05, 0.0)
+        places[f"lowerleg.{side}"] = f"upperleg.{side}", (0.0, -0.4, 0.02)
+        places[f"foot.{side}"] = f"lowerleg.{side}", (0.0, -0.37, -0.02)
+        places[f"toes.{side}"] = f"foot.{side}", (0.0, -0.08, 0.15)
+    places |= {f"Shield_{k}": ("handslot.l", (0.4, 0.1 * k, 0.1)) for k in range(carried)}
+    for name, (parent, place) in places.items():
+        builder.add_joint(name, parent, "free" if parent is None else "ball", offset=place)
+    return builder.build()
+
+
+@pytest.mark.parametrize("carried", [0, 1, 5])
+def test_things_in_one_hand_do_not_change_the_roles_of_its_arm(carried: int) -> None:
+    found = dict(poise.roles(make_knight(carried)).items())
+    sided = {role: frame for role, frame in found.items() if role[-2:] in ("_l", "_r")}
+    assert {"shoulder_l", "elbow_l", "wrist_l", "hand_l", "hip_l", "knee_l", "foot_l"} <= set(sided)
+    assert {swap_role(role): frame[:-1] + swap_role(f"_{frame[-1]}")[-1] for role, frame in sided.items()} == sided

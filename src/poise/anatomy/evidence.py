@@ -14,7 +14,7 @@ from poise.anatomy.limbs import LimbChain, is_twist_hinge
 from poise.anatomy.report import Role, find_table_place
 from poise.anatomy.shape import BodyShape, Guess
 from poise.model import Model
-from poise.names import find_side
+from poise.names import find_other_side, find_side
 
 __all__ = ["RoleDecisions", "weigh_evidence"]
 
@@ -22,6 +22,10 @@ ENDS = ("hand", "foot", "head", "toe", "heel", "fingertip")  # roles that a fram
 GROUPS = {"hip": "upper", "shoulder": "upper", "clavicle": "upper", "foot": "last", "ankle": "last"} | {
     "hand": "last",
     "wrist": "last",
+}
+LIMBS = {
+    "arm": ("clavicle", "shoulder", "elbow", "wrist", "hand"),
+    "leg": ("hip", "knee", "ankle", "foot", "ball", "toe"),
 }
 LEAST_WORD_CONFIDENCE = 0.28  # lower confidences are ignored
 Claims = dict[str, dict[str, tuple[float, str]]]
@@ -52,7 +56,40 @@ def weigh_evidence(model: Model, names: RoleReport, shape: BodyShape) -> tuple[R
         decided = judge.decide(out.disagreements)
         if decided is not None:
             out.found.append(Role(role, decided.frame, round(min(decided.certainty, 1.0), 2), decided.why))
+    if not strong:
+        for kind, limb in LIMBS.items():
+            on = {side: shape.limbs[f"{kind}_{side}"].chain for side in "lr" if f"{kind}_{side}" in shape.limbs}
+            frames = {side: [name for name, at in parts.items() if at in chain] for side, chain in on.items()}
+            out.found = pair_sides(out.found, limb, frames)
     return out, shape
+
+
+def pair_sides(found: list[Role], limb: tuple[str, ...], frames: dict[str, list[str]]) -> list[Role]:
+    """Return the roles with those of one limb as on the other side, if the names of the frames differ by their side.
+
+    Objects on one hand, such as a sword and a shield, can change the shape of its arm. The surer side decides.
+
+    Args:
+        found: The roles.
+        limb: The roles of the limb, without their side.
+        frames: The frames of the limb by its side.
+    """
+    roles = {role.role: role for role in found}
+    both = [part for part in limb if f"{part}_l" in roles and f"{part}_r" in roles]
+    sure = {side: sum(roles[f"{part}_{side}"].certainty for part in both) for side in "lr"}
+    kept, other = ("l", "r") if sure["l"] > sure["r"] else ("r", "l")
+    images = {part: find_other_side(roles[f"{part}_{kept}"].frame, frames.get(other, ())) for part in both}
+    if sure["l"] == sure["r"] or all(images[part] in (None, roles[f"{part}_{other}"].frame) for part in both):
+        return found
+    for part, image in images.items():
+        if image is not None and image != roles[f"{part}_{other}"].frame:
+            role = roles[f"{part}_{kept}"]
+            roles[f"{part}_{other}"] = replace(role, role=f"{part}_{other}", frame=image, evidence=f"as {role.frame!r}")
+    extra = [f"{part}_{other}" for part in limb if f"{part}_{kept}" not in roles and f"{part}_{other}" in roles]
+    for name in extra:
+        if roles[name].frame in images.values():  # which has another role of the limb
+            del roles[name]
+    return list(roles.values())
 
 
 def do_contradict(names: RoleReport, shape: BodyShape) -> bool:
