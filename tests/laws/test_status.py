@@ -125,14 +125,24 @@ def test_one_step_is_not_a_stall(method) -> None:
     assert poise.solve(model, goal, method=method, max_steps=1, restarts=0).status is Status.OUT_OF_STEPS
 
 
-def test_rows_of_a_batch_tell_the_same() -> None:
-    model, rng = poise.load("panda"), np.random.default_rng(3)
-    T = model.fk(model.random(rng, 40), "panda_hand_tcp")
-    goal = Reach("panda_hand_tcp", T[0])
-    for max_steps in (3, 12, 60):
-        batch = poise.solve_batch(model, goal, T, restarts=0, max_steps=max_steps)
-        for k in range(len(T)):
-            if batch.status[k] is not Status.STALLED:
-                continue
-            again = poise.solve(model, Reach("panda_hand_tcp", T[k]), batch.q[k], restarts=0, max_steps=max_steps)
-            assert not again.reached
+def draw_rows(count: int) -> np.ndarray:
+    """Transforms of the Panda's hand, the second half moved, mostly out of reach."""
+    model, rng = poise.load("panda"), np.random.default_rng(1)
+    T = model.fk(np.stack([model.random(rng) for _ in range(count)]), BODIES["panda"])
+    T[count // 2 :, :3, 3] += rng.normal(size=(count - count // 2, 3)) * 0.25 * model.length
+    return np.asarray(T)
+
+
+@pytest.mark.parametrize(("count", "options"), [(3000, {"max_steps": 80}), (400, {"max_steps": 40, "step_limit": 0.2})])
+def test_rows_of_a_batch_that_stalled_cannot_go_on(count, options) -> None:
+    """Some of the rows stop at a saddle: a search from there would leave it."""
+    model, T, given = poise.load("panda"), draw_rows(3000)[:count], {**options, "restarts": 0}
+    batch = poise.solve_batch(model, BODIES["panda"], T, **given)
+    rows = np.flatnonzero([status is Status.STALLED for status in batch.status])
+    assert len(rows) > 20
+    again = poise.solve_batch(model, BODIES["panda"], T[rows], batch.q[rows], **given)
+    assert not again.reached.any()
+    units = (1.0 / model.length, 1.0)
+    ((before, after),) = zip(batch.errors.values(), again.errors.values(), strict=True)
+    left = ((after * units) ** 2).sum(axis=1) / ((before[rows] * units) ** 2).sum(axis=1)
+    assert left.min() > NEARER

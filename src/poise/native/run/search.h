@@ -178,6 +178,42 @@ void search_once(SolverData& solver, bool relaxed, Clock::time_point begun) {
   keep(solver, first);
 }
 
+// ---------------------------------------------------------------------------------------------- the end of a miss
+
+constexpr int most_doubts = 3;  // rounds of refining a miss and searching on from there
+constexpr S no_nearer = 1e-6;   // relative to the cost: a search that gains less has not come nearer
+
+// Searches on from a stalled pose, with nudges that leave saddles, in the steps that are left. True if that comes no
+// nearer, or the steps ran out; otherwise the better end is taken.
+bool ends_here(SolverData& solver, Clock::time_point begun) {
+  const int searches = solver.total_searches, winner = solver.winner, max_steps = solver.settings.max_steps;
+  const bool record = solver.record;
+  const S before = solver.best_cost;
+  const long long left = 1LL * max_steps * searches - solver.total_steps;
+  solver.settings.max_steps = static_cast<int>(std::clamp<long long>(left, 0, max_steps));
+  solver.record = false;
+  copy_configuration(solver.problem(), solver.best_q.data(), solver.state.q);
+  begin_search(solver.problem(), solver.state);
+  search_once(solver, solver.loose, begun);
+  solver.settings.max_steps = max_steps;
+  solver.total_searches = searches;
+  solver.winner = winner;
+  solver.record = record;
+  if (solver.outcome != Outcome::REACHED) solver.outcome = solver.state.outcome;
+  return solver.outcome != Outcome::STALLED || !(solver.best_cost < before * (1.0 - no_nearer));
+}
+
+// Refines a miss to its minimum. It has stalled if a further search from there comes no nearer.
+void finish_miss(SolverData& solver, Clock::time_point begun) {
+  for (int round = 0; round < most_doubts; ++round) {
+    polish(solver, begun);
+    polish_within(solver, begun);
+    const bool doubtful = solver.outcome == Outcome::STALLED && solver.mode != Mode::CONTINUOUS;
+    if (!doubtful || solver.proved_unreachable || late(solver, begun) || ends_here(solver, begun)) return;
+  }
+  solver.outcome = Outcome::OUT_OF_STEPS;
+}
+
 }  // namespace
 }  // namespace POISE_LEVEL
 }  // namespace poise

@@ -20,9 +20,7 @@ void doubt_reached(SolverData& solver) {
 
 void polish_best(SolverData& solver) {
   begin_watch(solver);
-  if (!solver.polish) return;
-  polish(solver, solver.watch.begun);
-  polish_within(solver, solver.watch.begun);
+  if (solver.polish) finish_miss(solver, solver.watch.begun);
 }
 
 void take_end(SolverData& solver, const S* q, const S* errors, S cost, S outside, Outcome outcome, int winner) {
@@ -107,8 +105,7 @@ void search_all(SolverData& solver, Clock::time_point begun) {
   }
   const bool polished = solver.proved_unreachable && tries.count == solver.total_searches;
   if (solver.outcome != Outcome::REACHED && solver.polish && !solver.out_of_time && !polished) {
-    polish(solver, begun);
-    polish_within(solver, begun);
+    finish_miss(solver, begun);
     solver.out_of_time = late(solver, begun) && solver.outcome != Outcome::REACHED;
   }
 }

@@ -146,7 +146,7 @@ void take_slot(Worker& worker, const Slot& slot) {
   own.best_cost = slot.best_cost;
   own.best_outside = slot.best_outside;
   own.outcome = slot.outcome;
-  own.proved_unreachable = false;
+  own.proved_unreachable = own.out_of_time = false;
   own.total_steps = slot.steps;
   own.total_searches = slot.searches;
 }
