@@ -18,6 +18,11 @@ bool is_hopeless(const SolverData& solver) {
   return single && solver.tries == 1 && (solver.colliding > 0 || solver.proved_unreachable);
 }
 
+// Whether all branches of a chain of six joints are in collision: no seed leads to another pose of its goal.
+bool are_branches_blocked(const SolverData& solver) {
+  return solver.colliding > 0 && solver.first->branches && solver.first->branches->exact;
+}
+
 // The pace of a descent, from its phase and the mode of the call.
 const Pace& pace_of(const SolverData& solver) {
   const bool posture = solver.strict_state.phase == Descent::POSTURE;
