@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from poise.anatomy import roles as find_roles
-from poise.arrays import Floats
+from poise.arrays import Floats, Triple
 from poise.kinematics import Motion
 from poise.limits.skeleton import BodyCapsule
 from poise.limits.support_points import SupportPoints, find_support_points, pair_points
@@ -21,9 +21,10 @@ from poise.model.memo import keep_with_model
 from poise.motion.contact.floors import is_of_foot, list_swinging
 from poise.motion.contact.ledger import Contacts
 
-__all__ = ["BodyHeights", "list_body_points", "list_near", "measure_body", "measure_heights"]
+__all__ = ["BodyHeights", "list_body_points", "list_near", "measure_body", "measure_heights", "measure_thickness"]
 
 SOLE_SHARE = 0.25  # of the height of a foot in the rest pose: its points below belong to the sole
+SOLE_SLACK = 3e-3  # of the body's length: depth at which the limit of a foot begins
 BLOCK_FRAMES = 512  # frames whose transforms are computed at once
 
 
@@ -71,15 +72,24 @@ def measure_heights(clip: Motion, floor: float = 0.0) -> BodyHeights | None:
 def list_near(clip: Motion, most: float) -> list[BodyCapsule]:
     """List the points of a body that are nearest to a floor at height 0 in a frame, as ends of segments.
 
-    These are the points of each part within `most` [m] of its lowest one, in the frames in which that is lower than
-    `most`.
+    These are the points of each part within half of `most` [m] of its lowest one, in the frames in which that is lower
+    than `most`. Feet with shapes are included, with SOLE_SLACK: exact contacts would contradict an exact limit.
     """
-    out, parts = list[BodyCapsule](), list_body_points(clip.model)
+    out = list[BodyCapsule]()
+    parts = [*list_body_points(clip.model), *list_slack_soles(clip.model, SOLE_SLACK * clip.model.length)]
     for part, heights in zip(parts, place_points(clip, parts), strict=True):
         low = heights[heights.min(axis=1) < most]
-        near = (low < low.min(axis=1, keepdims=True) + most).any(axis=0)
+        near = (low < low.min(axis=1, keepdims=True) + 0.5 * most).any(axis=0)
         out += pair_points(part.frame, part.points[near], part.radius[near])
     return out
+
+
+def measure_thickness(clip: Motion, frame: str, point: Triple) -> float:
+    """Return the usual height of a point above the lowest point of the shapes of its frame [m]; 0 without shapes."""
+    parts = [part for part in list_body_points(clip.model) if part.frame == frame and part.solid]
+    heights = clip.positions(frame, point) @ clip.model.up_direction
+    lowest = [heights, *(found.min(axis=1) for found in place_points(clip, parts))]
+    return float(np.median(heights - np.min(lowest, axis=0)))
 
 
 def place_points(clip: Motion, parts: Sequence[SupportPoints]) -> Iterator[Floats]:
@@ -113,7 +123,21 @@ def list_body_points(model: Model) -> tuple[SupportPoints, ...]:
     return tuple(out)
 
 
+def list_slack_soles(model: Model, slack: float) -> list[SupportPoints]:
+    """Return the points of feet with shapes, all raised by `slack` [m]."""
+    tops = list_ankles(model)
+    feet = [part for part in find_support_points(model) if part.solid and tops & set(model.ancestors(part.frame))]
+    return [SupportPoints(part.frame, part.points, part.radius - slack, solid=True) for part in feet]
+
+
 def list_ankles(model: Model) -> set[str]:
-    """Return the frames that carry the feet."""
-    roles, sides = find_roles(model), ("l", "r", "fl", "fr", "hl", "hr")
-    return {found for part in ("ankle", "foot") for side in sides if (found := roles.get(f"{part}_{side}")) is not None}
+    """Return the frames that carry the feet, and those between a knee and its foot, such as the links of an ankle."""
+    roles, out = find_roles(model), set[str]()
+    for side in ("l", "r", "fl", "fr", "hl", "hr"):
+        found = [roles[name] for name in (f"ankle_{side}", f"foot_{side}") if name in roles]
+        out.update(found)
+        above = [name for top in found for name in model.ancestors(top)]
+        knee = roles.get(f"knee_{side}")
+        if knee in above:
+            out.update(above[: above.index(knee)])
+    return out

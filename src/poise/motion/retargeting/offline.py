@@ -4,7 +4,9 @@
    hands and feet by the bend axes of limbs: so no rest pose and no offset needs tuning.
 2. The path of the hips, and their height above the soles, is scaled by the ratio of the leg lengths.
 3. All frames are solved at once: every bone of the target has the direction of the source's bone.
-4. Points that stand still in the source stand exactly still in the result (`lock`).
+4. If a part other than a foot is below the floor, the hips are lifted and the motion is solved again with the whole
+   body above it (`body_floor`).
+5. Points that stand still in the source stand exactly still in the result (`lock`).
 """
 
 from __future__ import annotations
@@ -15,14 +17,17 @@ from dataclasses import replace
 import numpy as np
 
 from poise.deprecation import accept_former
+from poise.goals import Reach
 from poise.kinematics import Motion
 from poise.limits import Limit
 from poise.model import Model
 from poise.motion.clips.clip_limits import read_floor, read_limits, read_number
 from poise.motion.clips.lock import LockOptions, lock_places, read_contacts
+from poise.motion.clips.result import Released
 from poise.motion.clips.whole_clip import ClipGoal, Kernel, Progress, solve_whole
 from poise.motion.contact.ledger import Contacts
 from poise.motion.contact.soles import measure_size
+from poise.motion.retargeting.body_floor import find_lift, make_floor_limits
 from poise.motion.retargeting.branch_joiner import BranchJoiner
 from poise.motion.retargeting.correspondence import CarryOver
 from poise.motion.retargeting.goal_targets import Ground
@@ -92,14 +97,16 @@ def retarget(
     ledger = read_contacts(one, contacts) if isinstance(contacts, Contacts) else find_holds(one, carrying, ground)
     if isinstance(contacts, Contacts) and ground is not None:
         ledger = replace(ledger, floor=ground)
-    free = solve_without_contacts(
+    free, lies = solve_without_contacts(
         one, carrying, ledger, smooth, progress, 0.0 if ground is None else find_air(one, ledger)
     )
     held = carry_contacts(carrying, ledger, free, measure_size(one))
+    held, dropped = drop_palms(held) if lies else (held, ())
     options = LockOptions(
         smooth, carrying.joints, rules, progress, None if rules else LOCK_STEPS, SLIDE_COST, tips=True
     )
     track = lock_places(free, held, options)
+    track = replace(track, released=(*track.released, *dropped)) if dropped else track
     return make_result(carrying, model, track, clip)
 
 
@@ -110,8 +117,11 @@ def solve_without_contacts(
     smooth: float,
     progress: Progress | None,
     air: float = 0.0,
-) -> Motion:
-    """Solve the motion from bones and parts alone; `air` is the height of its lowest sole above the floor [m]."""
+) -> tuple[Motion, bool]:
+    """Solve the motion from bones and parts alone; return it, and whether parts other than feet rest on the floor.
+
+    `air` is the height of its lowest sole above the floor [m].
+    """
     carrying.forget()
     T = carrying.watch(clip.q)
     floor = 0.0 if ledger.floor is None else ledger.floor
@@ -131,4 +141,44 @@ def solve_without_contacts(
         progress=progress,
     )
     kernel = Kernel(guide, wanted, HOLD_WEIGHT, 1.0, FREE_SMOOTHNESS * smooth, carrying.joints, (), FREE_STEPS)
-    return Motion(carrying.model, BranchJoiner(kernel, carrying.model, carrying.root).join(answer.q), clip.fps)
+    free = Motion(carrying.model, BranchJoiner(kernel, carrying.model, carrying.root).join(answer.q), clip.fps)
+    if ledger.floor is None or carrying.root is None or not carrying.moves:
+        return free, False
+    return keep_above_floor(free, carrying, wanted, smooth)
+
+
+def keep_above_floor(free: Motion, carrying: CarryOver, wanted: list[ClipGoal], smooth: float) -> tuple[Motion, bool]:
+    """Solve a motion again with its whole body above the floor; return it, and whether that was necessary."""
+    size = measure_size(free)
+    lift = find_lift(free, size)
+    if lift is None:
+        return free, False
+    rise, q = np.outer(lift, carrying.model.up_direction), np.array(free.q)
+    assert carrying.root is not None, "only a root that moves is lifted"
+    at = carrying.root.slide.q.start
+    q[:, at : at + 3] += rise @ carrying.root.base[:3, :3]
+    lifted = Motion(free.model, q, free.fps)
+    for each in wanted:
+        if each.targets is not None and isinstance(each.goal, Reach):
+            each.targets[:, 9:] += rise
+    answer = solve_whole(
+        lifted,
+        wanted,
+        hold=HOLD_WEIGHT,
+        smooth=FREE_SMOOTHNESS * smooth,
+        joints=carrying.joints,
+        limits=make_floor_limits(lifted, size),
+        steps=FREE_STEPS,
+    )
+    return Motion(free.model, answer.q, free.fps), True
+
+
+def drop_palms(held: Contacts) -> tuple[Contacts, tuple[Released, ...]]:
+    """Return the contacts without those of hands on the floor, and those as released.
+
+    Hands that are held exactly would pull a lying or crawling body through the floor.
+    """
+    reason = "the whole body is kept above the floor instead"
+    palms = [contact for contact in held if contact.name.startswith("palm")]
+    kept = tuple(contact for contact in held if contact not in palms)
+    return replace(held, intervals=kept), tuple(Released(contact, reason) for contact in palms)

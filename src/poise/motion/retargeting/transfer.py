@@ -13,6 +13,7 @@ import numpy as np
 from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.kinematics import Motion
+from poise.motion.contact.body_heights import measure_thickness
 from poise.motion.contact.detector import HAND_RULE, SAME_FLOOR_M, measure_floor
 from poise.motion.contact.detector import contacts as find_contacts
 from poise.motion.contact.edges import find_edges
@@ -78,9 +79,11 @@ def carry_contacts(carrying: CarryOver, ledger: Contacts, moved: Motion, size: f
         point = find_point(carrying, contact, height is not None)
         if point is None or not can_hold(carrying, point[0]):
             continue
-        place = moved[contact.start : contact.end].positions(*point).mean(axis=0)
+        resting = moved[contact.start : contact.end]
+        place = resting.positions(*point).mean(axis=0)
         if height is not None:
-            place = place + (height + stands.get(contact.name, 0.0) - place @ up) * up
+            above = stands.get(contact.name, 0.0) if is_of_foot(contact) else measure_thickness(resting, *point)
+            place = place + (height + above - place @ up) * up
         found.append(
             Contact(
                 point[0],
