@@ -29,7 +29,7 @@ def test_a_glb_has_both(lifted, tmp_path):
 
 
 def test_other_formats_hold_the_body_and_say_so(lifted, tmp_path):
-    with pytest.warns(FormatWarning, match=r"body alone, and not 'box'; save a \.glb"):
+    with pytest.warns(FormatWarning, match=r"only the body, not 'box'; save a \.glb"):
         poise.save(lifted.motion, tmp_path / "lift.npz")
 
 
