@@ -52,4 +52,4 @@ def test_every_source_is_compiled() -> None:
     sources = {path.relative_to(NATIVE).as_posix() for path in FILES if path.suffix == ".cpp"}
     left = {name for name in sources if f"${{native}}/{name}" not in recipe}
     assert left == {"wasm/interface.cpp"}  # by `make wasm`
-    assert "wasm/interface " in make
+    assert "wasm/interface.cpp " in make

@@ -55,6 +55,7 @@ Keeping check_limits(SolverData& solver, const S* q, Suspect& suspect) {
     if (!(least_gap<NativePack<S>>(limits, surfaces.list(), p.placements, hair, hair) < hair)) continue;
     const int links = static_cast<int>(surfaces.links.size());
     suspect = {&surfaces, 0};
+    // ends: after the last link
     while (suspect.link < links && !is_link_near(solver, suspect, hair)) ++suspect.link;
     if (suspect.link == links) suspect = {};
     return Keeping::COLLIDES;
