@@ -90,18 +90,17 @@ void read_window(PreparedSolver& solver, nb::handle window) {
 
 // The result of a solve: a named tuple, defined once with the module.
 PyTypeObject* answer_type = nullptr;
-PyStructSequence_Field answer_fields[] = {
-    {"q", "the best configuration"},
-    {"errors", "metres and radians of each goal, closed loops first"},
-    {"outcome", "an Outcome"},
-    {"steps", "steps taken, over all searches"},
-    {"searches", "searches made"},
-    {"winner", "the search that the answer came from, from 1"},
-    {"seconds", "how long it took"},
-    {"late", "whether time ran out"},
-    {"unreachable", "whether a bound proves that no pose reaches the goals"},
-    {"colliding", "how many poses of the goal were tested, if all are in collision"},
-    {nullptr, nullptr}};
+PyStructSequence_Field answer_fields[] = {{"q", "the best configuration"},
+                                          {"errors", "metres and radians of each goal, closed loops first"},
+                                          {"outcome", "an Outcome"},
+                                          {"steps", "steps taken, over all searches"},
+                                          {"searches", "searches made"},
+                                          {"winner", "the search that the answer came from, from 1"},
+                                          {"seconds", "how long it took"},
+                                          {"late", "whether time ran out"},
+                                          {"unreachable", "whether a bound proves that no pose reaches the goals"},
+                                          {"colliding", "how many poses of the goal were tested, if all collide"},
+                                          {nullptr, nullptr}};
 PyStructSequence_Desc answer_description = {"poise.native._core.Answer", "What a solve returns.", answer_fields, 10};
 
 AnyTuple make_answer(std::initializer_list<nb::object> values) {
