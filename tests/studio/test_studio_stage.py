@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 from unittest.mock import MagicMock
 
 import numpy as np
@@ -147,7 +148,7 @@ def test_who_is_there_and_who_will_come_see_the_same_points() -> None:
 def test_a_late_report_of_an_older_view_does_not_move_the_camera(monkeypatch) -> None:
     """The view of a small body lies below the floor of the next: the camera stays where it was set."""
     monkeypatch.setattr("poise.studio.scene.scenery.Pace", lambda do, _: SimpleNamespace(ask_later=do))
-    server, reports = MagicMock(), []
+    server, reports = MagicMock(), list[Any]()
     camera = SimpleNamespace(aspect=1.6, on_update=reports.append)
     client = SimpleNamespace(camera=camera, client_id=0)
     server.get_clients.return_value = {0: client}

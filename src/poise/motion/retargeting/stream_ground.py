@@ -84,8 +84,8 @@ class StreamGround:
         """
         part = T[self.frames]
         self.soles = (part[:, :3, :3] @ self.points)[..., 0] + part[:, :3, 3]
-        for heel, toe, ankle in self.feet:
-            ends = flag_level(self.soles[heel], self.soles[toe], T[ankle, :3, 3], self.up)
+        for heel, toe, joint in self.feet:
+            ends = flag_level(self.soles[heel], self.soles[toe], T[joint, :3, 3], self.up)
             self.faces_floor[heel], self.faces_floor[toe] = ends
         lowest = min((self.soles @ self.up).tolist(), default=0.0)
         ankle = min((T[self.ankles, :3, 3] @ self.up).tolist(), default=0.0)
