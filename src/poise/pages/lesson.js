@@ -11,7 +11,7 @@ class Lesson {
     find("lesson").hidden = false; find("lesson").addEventListener("toggle", () => this.fill());
   }
 
-  // the point that the end is asked for: its target if it has one, else where it is
+  // the target of the end, or its position if it has none
   target() {
     const {puppet, handle} = this, role = handle === puppet.dragged ? "drag" : puppet.held.get(handle.name);
     return role ? [...puppet.catalogue.point(handle.goals[role][0])] : puppet.position(handle);

@@ -38,8 +38,8 @@ def find_lift(free: Motion, size: float) -> Floats | None:
     if found is None or float(found.depths.max()) < LEAST_DEPTH_M * size:
         return None
     depths = np.maximum(found.depths, 0.0)
-    beside = np.pad(depths, 1, mode="edge")
-    usual = np.median(np.stack([beside[:-2], depths, beside[2:]]), axis=0)
+    padded = np.pad(depths, 1, mode="edge")
+    usual = np.median(np.stack([padded[:-2], depths, padded[2:]]), axis=0)
     usual[[0, -1]] = np.minimum(depths[[0, -1]], depths[[min(1, len(depths) - 1), max(len(depths) - 2, 0)]])
     return np.maximum(spread_peaks(usual, max(1, round(LIFT_S * free.fps))), depths)
 
