@@ -1,6 +1,6 @@
 // gpu_entry.cpp: the passes of a GPU batch on the CPU, for the problem in given.h, which the test writes. Reads rows from a
 // file (targets, then a start each), writes what the passes wrote. A team that searches has one thread here, one that decides 32.
-#include "kernels/loop/gpu_decide.h"
+#include "kernels/loop/gpu_branches.h"
 
 #include <algorithm>
 #include <atomic>
@@ -122,7 +122,11 @@ int main(int argc, char** argv) {
   const auto search = [&](int row, int from, int to) {
     search_row_together<M>(problem, f32::settings(), rest.posture(), io, from, to, row, Alone{}, memory, state);
   };
-  if (early > 0) {
+  if constexpr (f32::begins_at_branch) {
+    for (int row = 0; row < rows; ++row) {
+      if (place_row(problem, f32::settings(), io, row)) hard.push_back(row);
+    }
+  } else if (early > 0) {
     search_rows<M>(
         problem, f32::settings(), rest.posture(), io, early, searches, [&next] { return next++; },
         [&hard](int row) { hard.push_back(row); }, Alone{});

@@ -17,7 +17,7 @@ from native_programs import compile_program
 from poise.goals import Goal, Orient, Reach, Rest
 from poise.native import core
 from poise.native.gpu.device import OPTIONS, DeviceProblem
-from poise.native.gpu.source import DECIDING, KERNEL_NAMES, coarsen, list_kernels, list_places, write_problem
+from poise.native.gpu.source import DECIDING, PLACING, SEARCHING, coarsen, list_kernels, list_places, write_problem
 
 pytestmark = pytest.mark.slow
 
@@ -43,6 +43,16 @@ def mixed() -> tuple[poise.Model, list[Goal], dict[str, Any]]:
     return model, goals, targets
 
 
+def six() -> tuple[poise.Model, list[Goal], dict[str, Any]]:
+    """Transforms of a six-axis arm, of which some are out of reach; its nearest branches answer most rows."""
+    model = poise.load("ur5e")
+    tool = model.frames[-1]
+    targets = model.fk(model.random(np.random.default_rng(0), ROWS), tool)
+    targets[9, :3, 3] = 30.0
+    targets[10:14, :3, 3] *= 1.5
+    return model, [Reach(tool, np.eye(4), tolerance=(1e-4, 1e-3))], {tool: targets}
+
+
 def humanoid() -> tuple[poise.Model, list[Goal], dict[str, Any]]:
     model = poise.load("humanoid")
     names = ("hand_l", "hand_r", "foot_l", "foot_r")
@@ -63,7 +73,7 @@ def turned() -> tuple[poise.Model, list[Goal], dict[str, Any]]:
     return model, [Orient(tool, np.eye(3), axes="xz"), Rest()], {tool: targets}
 
 
-PROBLEMS = {"panda": panda, "mixed": mixed, "humanoid": humanoid, "turned": turned}
+PROBLEMS = {"panda": panda, "mixed": mixed, "six": six, "humanoid": humanoid, "turned": turned}
 
 
 def prepare(model: poise.Model, goals: list[Goal], **options: Any) -> poise.Solver:
@@ -143,7 +153,7 @@ def built(request: pytest.FixtureRequest, build: Build) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("early", [0, 2])
 def test_the_device_code_answers_as_the_cpu_does(built: tuple[Any, ...], early: int) -> None:
-    _, folder, solver, targets = built
+    name, folder, solver, targets = built
     model, names = solver.model, solver.row_names
     starts = np.tile(model.rest, (ROWS, 1))
     held = set(list_places(core.problem_of(solver.problem, True)))
@@ -166,7 +176,12 @@ def test_the_device_code_answers_as_the_cpu_does(built: tuple[Any, ...], early: 
         # the posture: about as near to rest as the strict solver brings it
         apart, wanted = (np.linalg.norm(x[good] - model.rest, axis=1) for x in (q, cpu.q))
         assert np.median(apart / wanted) < 1.05
-    rows = [solver.goals[name] for name in names]
+    if name == "six":  # by its nearest branch, as on the CPU
+        placed = good & (device.steps == 1)
+        assert placed.mean() > 0.8
+        assert np.median(np.abs(q - cpu.q)[placed].max(axis=1)) < 1e-4
+        assert np.mean(np.abs(q - cpu.q)[placed].max(axis=1) < 1e-2) > 0.95
+    rows = [solver.goals[x] for x in names]
     judged = poise.solve_batch(model, rows, targets, np.where(np.isnan(q), 0.0, q), restarts=0, max_steps=1)
     assert (judged.steps[good] == 0).all()  # the CPU finds them reached where they stand
 
@@ -199,15 +214,26 @@ def compile_kernels(problem: DeviceProblem, goals: int, names: list[str], *optio
 
 
 @pytest.mark.nvrtc
+def test_the_branches_of_six_joints_compile_for_a_gpu() -> None:
+    model, goals, _ = six()
+    problem = DeviceProblem(prepare(model, goals).problem)
+    names = list_kernels(problem.tables[0])
+    assert set(PLACING) < set(names)
+    assert not set(SEARCHING) & set(names)
+    compile_kernels(problem, len(goals), list(PLACING), "--Ofast-compile=max")
+
+
+@pytest.mark.nvrtc
 @pytest.mark.parametrize("name", ["panda", "tree"])
 def test_it_compiles_for_a_gpu(name: str, closing_table: Callable[[str, str], None]) -> None:
     model, goals, _ = {"panda": panda, "tree": tree}[name]()
     problem = DeviceProblem(prepare(model, goals).problem)
-    deciding = [kernel for kernel in list_kernels(problem.tables[0]) if kernel in DECIDING]
+    names = list_kernels(problem.tables[0])
+    deciding = [kernel for kernel in names if kernel in DECIDING]
     assert deciding == (list(DECIDING) if name == "panda" else [])
     if deciding:  # in a tenth of the time; their spills are not looked at
         compile_kernels(problem, len(goals), deciding, "--Ofast-compile=max")
-    searching = compile_kernels(problem, len(goals), [kernel for kernel in KERNEL_NAMES if kernel not in DECIDING])
+    searching = compile_kernels(problem, len(goals), [kernel for kernel in names if kernel not in DECIDING])
     closing_table(f"batch of {name} for sm_90, NVRTC {nvrtc.version()}", nvrtc.table(searching))
     spills = {kernel: used.spill_bytes for kernel, used in searching.items()}
     assert spills["search_few"] == spills["search_hard"] == spills["end_rows"] == 0

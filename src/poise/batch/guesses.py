@@ -6,7 +6,7 @@ belong to a family. Rows that are already reached stay unchanged unless several 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from poise.arrays import Floats, Indices
 from poise.batch.arrays import BatchRows, read_transforms
+from poise.batch.obstacles import PlacedRegion
 from poise.batch.outputs import Outputs
 from poise.batch.solution import CODES, BatchSolution
 from poise.model.chain import find_readings
@@ -36,7 +37,12 @@ AT_ONCE = 1000  # rows whose guesses are computed together
 
 
 def search_rows_further(
-    batch: BatchSolver, parts: Sequence[BatchRows], begin: BatchRows, lead: tuple[int, ...], outputs: Outputs
+    batch: BatchSolver,
+    parts: Sequence[BatchRows],
+    begin: BatchRows,
+    regions: Sequence[PlacedRegion],
+    lead: tuple[int, ...],
+    outputs: Outputs,
 ) -> None:
     """Search missed rows, and rows with too few answers, from guesses, and store the results."""
     rows, count = prod(lead), batch.solutions
@@ -53,7 +59,9 @@ def search_rows_further(
             return
         if found is not None:
             single = single or batch.make_single()
-            search = GuessSearch(batch, single, *found, [part.widen(lead) for part in parts], wide, outputs, rows)
+            places = {region.name: region.rows.widen(lead) for region in regions}
+            wide_parts = [part.widen(lead) for part in parts]
+            search = GuessSearch(batch, single, *found, wide_parts, wide, places, outputs, rows)
             lacking = search.find_lacking(some)
             for first in range(0, len(lacking), AT_ONCE):
                 search.fill_rows(lacking[first : first + AT_ONCE])
@@ -93,10 +101,11 @@ class GuessSearch:
         guesses: Guesses,
         parts: Sequence[BatchRows],
         begin: BatchRows,
+        places: Mapping[str, BatchRows],
         outputs: Outputs,
         rows: int,
     ) -> None:
-        self.name, self.guesses, self.parts, self.begin = name, guesses, parts, begin
+        self.name, self.guesses, self.parts, self.begin, self.places = name, guesses, parts, begin, places
         self.model, self.single = batch.model, single
         self.T = read_transforms(parts, name, batch.rows[name].target, outputs.steps.shape)
         self.measure = Measure(self.model)
@@ -120,7 +129,8 @@ class GuessSearch:
         order = np.argsort(which, kind="stable")
         owner, values = rows[which[order]], values[order]
         q = self.guesses.bring_inside(self.model, self.guesses.read(values, take_rows(self.begin, owner)))
-        solved = self.single.solve({part.name: take_rows(part, owner) for part in self.parts}, q)
+        places = {name: take_rows(rows, owner) for name, rows in self.places.items()}
+        solved = self.single.solve({part.name: take_rows(part, owner) for part in self.parts}, q, places=places)
         np.add.at(self.searches, owner, 1)
         np.add.at(self.steps, owner, solved.steps)
         ends = np.searchsorted(owner, rows, side="right")

@@ -91,6 +91,11 @@ nb::dict reachable_in(const SolverData& solver, const Reachable<double>& r, cons
                  MEMBER(r, farthest));
 }
 
+// whether a row begins at the nearest branch of its only goal: the branches are all poses, and no posture prefers one
+bool begins_at_branch(const SolverData& solver) {
+  return solver.branches && solver.branches->exact && solver.goals.size() == 1 && solver.posture_gain.empty();
+}
+
 template <class T> AnyDict problem_in(const SolverData& solver) {
   const LaneProblem<T> lanes(solver);
   AnyDict out;
@@ -122,6 +127,8 @@ template <class T> AnyDict problem_in(const SolverData& solver) {
   out["searches"] = solver.searches;
   out["shared_columns"] = solver.shared_columns;
   out["closed"] = closed;
+  out["branch"] = begins_at_branch(solver) ? nb::object(form_in(solver.branches->form)) : nb::none();
+  out["units"] = begins_at_branch(solver) ? listed(solver.branches->joints.unit, 6) : nb::list();
   out["targets"] = listed(solver.targets.data(), static_cast<int>(solver.targets.size()));
   return out;
 }

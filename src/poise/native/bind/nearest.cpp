@@ -4,79 +4,24 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
-#include "kernels/algebra/nearest.h"
+#include "memory/point_data.h"
 
 namespace poise {
 namespace {
 
-constexpr int few_points = 16;  // in a box that is not divided
-
-// Points in a tree of boxes.
-struct Points {
-  std::vector<double> points, boxes;
-  std::vector<int> rows;
-  int dim = 0, depth = 0;
-
-  PointTree<double> view() const {
-    return {points.data(), rows.data(), boxes.data(), static_cast<int>(rows.size()), dim, depth};
-  }
-};
-
-// Computes the bounds of box `k` with rows [first, end), then divides it.
-void halve(Points& self, const double* given, int k, int level, int first, int end) {
-  const int dim = self.dim;
-  double *low = self.boxes.data() + static_cast<std::ptrdiff_t>(k) * 2 * dim, *high = low + dim;
-  std::fill_n(low, dim, 1e300);
-  std::fill_n(high, dim, -1e300);
-  const auto point = [&](int row) { return given + static_cast<std::ptrdiff_t>(row) * dim; };
-  for (int i = first; i < end; ++i) {
-    const double* x = point(self.rows[static_cast<std::size_t>(i)]);
-    for (int c = 0; c < dim; ++c) {
-      low[c] = std::min(low[c], x[c]);
-      high[c] = std::max(high[c], x[c]);
-    }
-  }
-  if (level == self.depth) return;
-  int longest = 0;
-  for (int c = 1; c < dim; ++c) longest = high[c] - low[c] > high[longest] - low[longest] ? c : longest;
-  const int half = first + (end - first) / 2;
-  const auto begin = self.rows.begin();
-  std::nth_element(begin + first, begin + half, begin + end, [&](int a, int b) {
-    const double xa = point(a)[longest], xb = point(b)[longest];
-    return xa < xb || (xa == xb && a < b);
-  });
-  halve(self, given, 2 * k + 1, level + 1, first, half);
-  halve(self, given, 2 * k + 2, level + 1, half, end);
-}
-
-void make_points(Points* self, nb::handle points) {
-  new (self) Points();
+void make_points(PointData* self, nb::handle points) {
   const Array a = as_array<double>(points, "points");
   if (a.ndim() != 2 || a.dim(0) < 1 || a.dim(1) < 1 || a.dim(0) > 1'000'000'000 || a.dim(1) > 100'000) {
     refuse("ShapeMismatch", "points has shape " + shape_text(a) + "; it must be (points, numbers).");
   }
   require_finite(a.data<double>(), a.size(), a.dim(1), "points");
-  const int n = static_cast<int>(a.dim(0));
-  self->dim = static_cast<int>(a.dim(1));
-  // ends: n is bounded
-  while ((n >> self->depth) > few_points) ++self->depth;
-  self->rows.resize(static_cast<std::size_t>(n));
-  std::iota(self->rows.begin(), self->rows.end(), 0);
-  const auto dim = static_cast<std::size_t>(self->dim);
-  self->boxes.resize(((std::size_t{2} << self->depth) - 1) * 2 * dim);
-  self->points.resize(static_cast<std::size_t>(n) * dim);
   const nb::gil_scoped_release release;
-  halve(*self, a.data<double>(), 0, 0, 0, n);
-  for (std::size_t i = 0; i < self->rows.size(); ++i) {
-    std::copy_n(a.data<double>() + static_cast<std::size_t>(self->rows[i]) * dim, dim,
-                self->points.begin() + static_cast<std::ptrdiff_t>(i * dim));
-  }
+  new (self) PointData(make_point_data(a.data<double>(), static_cast<int>(a.dim(0)), static_cast<int>(a.dim(1))));
 }
 
 // (index, distance) of the nearest points, nearest first
-AnyTuple find(const Points& self, nb::handle place, int many) {
+AnyTuple find(const PointData& self, nb::handle place, int many) {
   const Array at = as_array<double>(place, "place");
   if (at.size() != self.dim) refuse("ShapeMismatch", "place has shape " + shape_text(at) + ".");
   require_finite(at.data<double>(), at.size(), at.size(), "place");
@@ -113,7 +58,7 @@ AnyTuple gaussian_of(nb::handle x, nb::handle rows, nb::handle far, nb::handle l
 }  // namespace
 
 void bind_nearest(nb::module_& m) {
-  nb::class_<Points>(m, "Points", "Points in a tree of boxes. Private: see poise.goals.postures.style_frames.")
+  nb::class_<PointData>(m, "Points", "Points in a tree of boxes. Private: see poise.goals.postures.style_frames.")
       .def("__init__", make_points, nb::arg("points"))
       .def("find", find, nb::arg("place"), nb::arg("many"));
   m.def("gaussian_of", gaussian_of, nb::arg("x"), nb::arg("rows"), nb::arg("far"), nb::arg("least"), nb::arg("share"));

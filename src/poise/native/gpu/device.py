@@ -35,7 +35,8 @@ OPTIONS = (
 TEAM_ROWS = 4096  # rows: up to this number, one warp per row from the start
 CHUNK = 1 << 23  # rows in one launch: bounds the scratch memory, and the delay of Ctrl-C
 MOST_GOALS = 16
-FEW, MANY = ("search_few", "settle_few"), ("search_rows", "search_again", "decide_rows", "search_hard", "end_rows")
+FEW = ("search_few", "settle_few")
+MANY = ("place_rows", "search_rows", "search_again", "decide_rows", "search_hard", "end_rows")
 FIRST_ROUND = 64  # searches of a warp before a closed form is used
 COUNTERS = 8
 NOTICE_AFTER = 1.0  # s
@@ -185,11 +186,14 @@ class DeviceProblem:
         counters, stream = int(call["counters"][0]), load_cupy().cuda.get_current_stream().ptr
         load_cupy().cuda.runtime.memsetAsync(counters, 0, 4 * COUNTERS, stream)
         blocks = (rows + BLOCK - 1) // BLOCK
-        kernels.functions["search_rows"]((min(blocks, kernels.wave("search_rows")),), (BLOCK,), (given,))
+        if "place_rows" in kernels.functions:
+            kernels.functions["place_rows"]((blocks,), (BLOCK,), (given,))
+        else:
+            kernels.functions["search_rows"]((min(blocks, kernels.wave("search_rows")),), (BLOCK,), (given,))
         if self.decides:
             kernels.functions["search_again"]((kernels.wave("search_again"),), (BLOCK,), (given,))
             kernels.functions["decide_rows"]((kernels.wave("decide_rows"),), (BLOCK,), (given,))
-        if self.most > early:
+        if self.most > early or "place_rows" in kernels.functions:
             kernels.functions["search_hard"]((kernels.wave("search_hard"),), (BLOCK,), (given,))
         kernels.functions["end_rows"]((blocks,), (BLOCK,), (given,))
 

@@ -1,6 +1,6 @@
 // passes.cu: the kernels of a batch. source.py fills in the problem and the arguments that depend on it.
+#include "kernels/loop/gpu_branches.h"
 #include "kernels/loop/gpu_call.h"
-#include "kernels/loop/gpu_decide.h"
 
 /*PROBLEMS*/
 
@@ -52,6 +52,9 @@ using Given = GoalsCall<f32::n_goals>;
 
 // the meaning of the counters
 enum : int { NEXT_ROW, HARD, NEXT_AGAIN, MISSED, NEXT_DECIDED, UNDECIDED, NEXT_HARD };
+
+// a row of six joints with a closed form begins at its nearest branch; if that misses, the row counts as abandoned
+constexpr bool begins_at_branch = f32::begins_at_branch;
 
 // with closed forms, abandoned rows are decided before they are searched to the end
 constexpr bool decides = f32::n_closed > 0;
@@ -125,9 +128,25 @@ extern "C" __global__ void __launch_bounds__(32) search_few(const Given given) {
   SearchMemory<f32::Problem, float> memory;
   LaneState<float> state = memory.state();
   const int row = static_cast<int>(blockIdx.x);
-  search_row_together<M>(problem, f32::settings(), rest.posture(), io, 0, given.most, row, team, memory, state);
+  bool left = true;
+  if constexpr (begins_at_branch) {
+    if (team.rank() == 0) left = place_row(problem, f32::settings(), io, row);
+    left = __any_sync(everyone, team.rank() == 0 && left);
+    __syncwarp();
+  }
+  if (left) {
+    search_row_together<M>(problem, f32::settings(), rest.posture(), io, 0, given.most, row, team, memory, state);
+  }
   __syncwarp();
   if (team.rank() == 0) end_row</*FINISH*/>(io, row);
+}
+
+// kernel place_rows: one thread per row
+extern "C" __global__ void __launch_bounds__(128) place_rows(const Given given) {
+  const int row = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (row >= given.rows) return;
+  const f32::Problem problem;
+  if (place_row(problem, f32::settings(), rows_of(given), row)) RowList{given.hard, given.counters + HARD}.add(row);
 }
 
 // kernel search_rows: one thread per row, until none are left

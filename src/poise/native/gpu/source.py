@@ -20,8 +20,18 @@ SMALL = 10  # primitives, and rows: up to this number everything is unrolled
 ARM = 7  # primitives, and velocities, of an arm
 NONE = core.OPEN
 FLOAT_TELLS = 3e-5  # L or rad: errors that a search in float reliably reaches
-KERNEL_NAMES = ("search_few", "settle_few", "search_rows", "search_again", "decide_rows", "search_hard", "end_rows")
+KERNEL_NAMES = (
+    "search_few",
+    "settle_few",
+    "place_rows",
+    "search_rows",
+    "search_again",
+    "decide_rows",
+    "search_hard",
+    "end_rows",
+)
 DECIDING = ("settle_few", "search_again", "decide_rows")  # only if a goal has a closed form
+PLACING, SEARCHING = ("place_rows",), ("search_rows",)  # if a row begins at a branch, and if it does not
 
 Table = Mapping[str, Any]
 
@@ -33,7 +43,14 @@ def is_small(table: Table) -> bool:
 
 def list_kernels(table: Table) -> tuple[str, ...]:
     """Return the names of the problem's kernels."""
-    return tuple(name for name in KERNEL_NAMES if table["closed"] or name not in DECIDING)
+    unused = {*(SEARCHING if begins_at_branch(table) else PLACING), *(() if table["closed"] else DECIDING)}
+    return tuple(name for name in KERNEL_NAMES if name not in unused)
+
+
+def begins_at_branch(table: Table) -> bool:
+    """Return whether a row begins at the nearest branch of its closed form, which moves every joint of the problem."""
+    form = table["branch"] if table["closed"] else None
+    return form is not None and list_places(table) == form["q_index"][: form["joints"]]
 
 
 def choose_blocks(table: Table) -> int:
@@ -147,6 +164,7 @@ def write_problem(table: Table, space: str, real: str) -> str:
     }
     text = [f"namespace {space} {{", "using namespace poise;", f"using T = {real};"]
     text += [f"constexpr int {name} = {value};" for name, value in sizes.items()]
+    text.append(f"constexpr bool begins_at_branch = {write_number(begins_at_branch(table), real)};")
     structs = []
     for name, (kind, array, rows, counter, size) in parts.items():
         structs.append(f"struct {name} {{")
@@ -190,6 +208,10 @@ def write_problem_struct(table: Table, places: Sequence[int], small: bool, shelf
     if table["closed"]:
         forms = shelf.element(kind, "closed", table["closed"])
         closed = [write_static(f"const {kind}&", "closed", forms)]
+    if begins_at_branch(table):
+        forms = shelf.element(kind, "branch", [table["branch"]])
+        closed.append(write_static(f"const {kind}&", "branch", forms))
+        closed.append(write_static("T", "unit", lookup("T", "units", table["units"])))
     return [
         "struct Problem {",
         "  using Real = T;",
@@ -199,6 +221,7 @@ def write_problem_struct(table: Table, places: Sequence[int], small: bool, shelf
         "  Freedoms freedoms;",
         *(f"  static constexpr int {name} = {shelf.space}::{name};" for name in (*sizes, "model_q")),
         f"  static constexpr T scale = {write_number(float(table['scale']), real)};",
+        f"  static constexpr bool begins_at_branch = {shelf.space}::begins_at_branch;",
         f"  static constexpr bool bounded = {write_number(bounded, real)};",
         f"  static POISE_FN constexpr T fraction() {{ return {write_number(float(table['fraction']), real)}; }}",
         write_static("int", "place", lookup("int", "places", places)),

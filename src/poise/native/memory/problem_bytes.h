@@ -108,12 +108,26 @@ template <class A> void visit_body(A& archive, Body& body) {
   visit_lists(archive, body.f64.masses, body.coordinates);
 }
 
+template <class A> void visit_obstacles(A& archive, ObstacleList& list) {
+  visit_size(archive, list.data);
+  const ObstacleList given = std::move(list);
+  list = {};
+  for (const auto& each : given.data) {
+    const auto data = std::make_shared<ObstacleData>();
+    if (each) *data = *each;
+    visit_plain(archive, data->cloud.dim, data->cloud.depth, data->radius, data->solid);
+    visit_lists(archive, data->cloud.points, data->cloud.boxes, data->cloud.rows, data->faces);
+    list.add(A::reads ? data : each);
+  }
+}
+
 template <class A> void visit_limits(A& archive, SolverData& d) {
   visit_size(archive, d.limits);
-  for (LimitSpec<double>& x : d.limits) visit_plain(archive, x.op, x.first, x.second, x.numbers, x.distance);
+  for (LimitSpec<double>& x : d.limits) visit_plain(archive, x.op, x.first, x.second, x.at, x.distance);
   visit_size(archive, d.capsules);
   for (CapsuleData<double>& x : d.capsules) visit_plain(archive, x.primitive, x.ends, x.radius);
-  visit_lists(archive, d.cones, d.terms);
+  visit_lists(archive, d.numbers, d.cones, d.terms);
+  visit_obstacles(archive, d.obstacles);
 }
 
 template <class A> void visit_options(A& archive, SolverData& d) {

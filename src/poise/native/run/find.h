@@ -124,6 +124,11 @@ int list_candidates(SolverData& solver, const SolverData& free, const ClosedForm
   return row.count;
 }
 
+// Whether the listed poses are all that may reach the goal: no other joint moves, and no tolerance is wide.
+bool lists_all(const SolverData& solver, const ClosedForm<double>& form) {
+  return solver.n_v == form.joints && !solver.loose;
+}
+
 // The result of a list: a pose that keeps the limits, none, or none because all poses of the goal are in collision.
 enum class Listing : int { FOUND, EMPTY, MISSED, BLOCKED };
 
@@ -149,7 +154,7 @@ Listing start_at_listed(SolverData& solver, const SolverData& free, const Closed
       return Listing::BLOCKED;
     }
   }
-  solver.colliding = colliding == count ? count : 0;
+  solver.colliding = colliding == count && lists_all(solver, form) ? count : 0;
   return count > 0 ? Listing::MISSED : Listing::EMPTY;
 }
 
@@ -169,7 +174,8 @@ Listing list_poses(SolverData& solver, SolverData& free, bool reached, Suspect& 
     found = start_at_listed(solver, free, form, finer_values, suspect, begun);
   if (found == Listing::EMPTY && !reached)
     solver.proved_unreachable = decide_goals(free, free.targets.data(), solver.listed.q.data()) == Verdict::PROVED;
-  const bool last = all || solver.proved_unreachable || (solver.colliding > 0 && solver.tries == 1);
+  const bool last =
+      (all && lists_all(solver, form)) || solver.proved_unreachable || (solver.colliding > 0 && solver.tries == 1);
   return found == Listing::MISSED && last ? Listing::BLOCKED : found;
 }
 
@@ -232,18 +238,17 @@ bool answer_at_start(SolverData& solver) {
   return true;
 }
 
-// Makes the start, inside the ranges, the answer of a row of a batch if all poses of its goal collide; false if only
-// the start itself keeps the limits.
+// Makes the start, inside the ranges, the answer of a row of a batch if all poses of its goal collide; false if that
+// breaks a limit.
 bool answer_blocked(SolverData& solver) {
   if (!is_hopeless(solver) || solver.colliding == 0) return false;
-  const bool kept = keeps_all(solver, solver.start.data());
   double* q = solver.best_q.data();
   std::copy_n(solver.start.data(), solver.best_q.size(), q);
   for (const Freedom<S>& f : solver.freedoms) {
     if (f.q_index >= 0 && solver.settings.limits != LIMITS_OFF)
       q[f.q_index] = minimum(maximum(q[f.q_index], f.lower), f.upper);
   }
-  if (!keeps_all(solver, q) && kept) return false;
+  if (!keeps_all(solver, q)) return false;
   std::copy_n(solver.strict_state.there.errors, solver.best_errors.size(), solver.best_errors.begin());
   solver.winner = 0;
   solver.best_outside = solver.best_cost = 0.0;

@@ -29,9 +29,19 @@ template <class S> struct TwoTurns {
   mask_t<S> found, certain;
 };
 
-// The device has one copy of each of these: inlined, they would exceed its instruction cache.
-template <class S> POISE_CALLED_FN S positive_atan2_of(S y, S x) { return positive_atan2(y, x); }
-template <class S> POISE_CALLED_FN void sine_cosine_of(S t, S& s, S& c) { sine_cosine(t, s, c); }
+// In double the device has one copy of each of these: inlined, they would exceed its instruction cache. In float they
+// are short enough, and a call would take longer than they do.
+template <class S> constexpr bool called = sizeof(real_t<S>) == 8;
+template <class S> POISE_CALLED_FN S called_atan2(S y, S x) { return positive_atan2(y, x); }
+template <class S> POISE_CALLED_FN void call_sine_cosine(S t, S& s, S& c) { sine_cosine(t, s, c); }
+template <class S> POISE_FN S positive_atan2_of(S y, S x) {
+  if constexpr (called<S>) return called_atan2(y, x);
+  return positive_atan2(y, x);
+}
+template <class S> POISE_FN void sine_cosine_of(S t, S& s, S& c) {
+  if constexpr (called<S>) call_sine_cosine(t, s, c);
+  if constexpr (!called<S>) sine_cosine(t, s, c);
+}
 
 template <class S> POISE_FN S arc_tangent(S y, S x) {
   const S angle = positive_atan2_of(absolute(y), x);
@@ -121,7 +131,7 @@ template <class S> POISE_FN Spread<S> spread_of_cosine(S c, S low, S high) {
 }
 
 // its answers, t = atan2(b, a) -+ arccos(c / |a, b|)
-template <class S> POISE_CALLED_FN TwoTurns<S> turns_of(const Line<S>& line) {
+template <class S> POISE_FN TwoTurns<S> inline_turns_of(const Line<S>& line) {
   using T = real_t<S>;
   const S zero = S(T(0)), one = S(T(1));
   const mask_t<S> none = line.size <= S(tiny_length<T>());
@@ -138,6 +148,12 @@ template <class S> POISE_CALLED_FN TwoTurns<S> turns_of(const Line<S>& line) {
   out.turn[1] = {middle + half, slack};
   out.middle = middle;
   return out;
+}
+
+template <class S> POISE_CALLED_FN TwoTurns<S> called_turns_of(const Line<S>& line) { return inline_turns_of(line); }
+template <class S> POISE_FN TwoTurns<S> turns_of(const Line<S>& line) {
+  if constexpr (called<S>) return called_turns_of(line);
+  return inline_turns_of(line);
 }
 
 // the slack of its answers alone

@@ -1,6 +1,7 @@
 // gpu_entry.h: a batch on a GPU: one thread per row, or a team of threads on the searches of one row.
 //
 // Passes, without synchronisation with the host:
+//   place_rows    instead of search_rows for six joints with a closed form: the nearest branch (gpu_branches.h)
 //   search_rows   persistent threads; each takes the next row when done, and abandons a row after a few searches
 //   search_again  teams (a warp) search such rows further, where they are few: then most have a pose
 //   decide_rows   teams take the missed rows, if a goal has a closed form (gpu_decide.h), which decides most
@@ -127,11 +128,21 @@ POISE_FN bool load_start(const P& problem, const DeviceRows<T, P::n_goals>& io, 
   return good;
 }
 
+// the pose that an earlier pass left in `q`
+template <class P, class T, class S>
+POISE_FN void load_pose(const P&, const DeviceRows<T, P::n_goals>& io, int row, S* q) {
+  POISE_UNROLL_BODY
+  for (int k = 0; k < P::n_q; ++k) q[k] = S(io.q[static_cast<long long>(row) * P::model_q + P::place(k)]);
+}
+
 // the start of search number `search`; false if the row's start is invalid
 template <class P, class T>
 POISE_FN bool load_seed(const P& problem, const DeviceRows<T, P::n_goals>& io, int row, int search, T* q) {
   const bool good = load_start(problem, io, row, q);
-  if (search == 0) return good;
+  if (search == 0) {
+    if constexpr (P::begins_at_branch) load_pose(problem, io, row, q);
+    return good;
+  }
   const T* seed = io.seeds + (search - 1) * P::n_q;
   POISE_UNROLL_BODY
   for (int k = 0; k < P::n_q; ++k) q[k] = P::relative(k) ? q[k] + seed[k] : seed[k];
@@ -345,12 +356,6 @@ template <class P, class T> POISE_FN bool is_refused(const P&, const DeviceRows<
   for (int k = 0; k < 2 * P::n_goals; ++k) io.errors[2LL * P::n_goals * row + k] = not_a_number<double>();
   io.reached[row] = false;
   return true;
-}
-
-// the pose that the searches left in `q`
-template <class P, class T> POISE_FN void load_pose(const P&, const DeviceRows<T, P::n_goals>& io, int row, double* q) {
-  POISE_UNROLL_BODY
-  for (int k = 0; k < P::n_q; ++k) q[k] = double(io.q[static_cast<long long>(row) * P::model_q + P::place(k)]);
 }
 
 template <class P, class T> POISE_FN void check_row(const P& problem, const DeviceRows<T, P::n_goals>& io, int row) {
