@@ -87,7 +87,7 @@ REFUSED: list[tuple[Callable[[poise.Model], Any], type[PoiseError], str]] = [
     (lambda _: Clearance(pairs=["hand_l"]), InvalidValue, "not a pair of frames"),
     (lambda _: Clearance(distance=NAN), InvalidValue, "distance"),
     (lambda _: Clearance(distance=-0.1), InvalidValue, "distance"),
-    (lambda _: Clearance(world=[3]), InvalidValue, "HalfSpace, Sphere, Box, Capsule or Cylinder"),
+    (lambda _: Clearance(world=[3]), InvalidValue, "Capsule, Cylinder, ConvexMesh or PointCloud"),
     (lambda m: Clearance([("hand_l", "nose")]).index_pairs(m), NameNotFound, "nose"),
     (lambda m: Clearance([("hand_l", "thumb_l")]).index_pairs(m), InvalidValue, "same rigid part"),
     (lambda _: Cone("s"), InvalidValue, "limits nothing"),

@@ -16,6 +16,7 @@ from poise.limits import Clearance
 from poise.limits.capsules import body_capsules
 from poise.limits.pairs import find_pairs
 from poise.model.geometry.capsule_cover import cover_with_capsules
+from poise.model.geometry.sphere_cover import cover_with_spheres
 from poise.model.geometry.triangles import triangulate_box
 
 L_SHAPE = [((0.0, 0.0, 0.0), (0.2, 0.05, 0.05)), ((0.0, 0.05, 0.0), (0.05, 0.2, 0.05))]
@@ -205,6 +206,15 @@ def test_spheres_contain_a_mesh_and_keep_the_error(tmp_path, error) -> None:
     assert measure_box_distance(out, L_SHAPE).max() <= stated * 1.001 <= error * 1.002
     assert len(body_capsules(model)) == 2 * len(radii)
     assert poise.fit_spheres(body, error) == model
+
+
+@pytest.mark.parametrize("size", [(0.2, 0.08, 0.2), (0.12, 0.24, 0.06)])
+def test_spheres_of_a_box_that_fits_the_grid_keep_the_error(size) -> None:
+    vertices, faces = triangulate_box(size)
+    centers, radii, excess = cover_with_spheres(vertices[faces], 0.016)
+    assert excess <= 0.016
+    over = radii[:, None] + np.abs(centers) - 0.5 * np.array(size)  # a sphere's farthest point beyond each side
+    assert over.max() <= excess + 1e-9
 
 
 def test_round_solids_are_inside_their_spheres() -> None:

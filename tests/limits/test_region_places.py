@@ -10,7 +10,7 @@ import pytest
 
 import poise
 from poise.errors import InvalidValue, ShapeMismatch
-from poise.limits import Box, Capsule, Clearance, Cylinder, HalfSpace, Sphere
+from poise.limits import Box, Capsule, Clearance, ConvexMesh, Cylinder, HalfSpace, PointCloud, Sphere
 from poise.spatial import Rotation, Transform
 
 MAKERS: dict[str, Callable[..., Any]] = {
@@ -19,6 +19,8 @@ MAKERS: dict[str, Callable[..., Any]] = {
     "sizes": lambda **more: Box((0.1, 0.2, 0.3), **more),
     "capsule": lambda **more: Capsule((0.3, 0.1, 0.2), (0.1, 0.3, 0.2), 0.05, **more),
     "cylinder": lambda **more: Cylinder(0.05, 0.3, **more),
+    "mesh": lambda **more: ConvexMesh(np.random.default_rng(1).uniform(-0.1, 0.3, (20, 3)), **more),
+    "cloud": lambda **more: PointCloud(np.random.default_rng(1).uniform(-0.1, 0.3, (50, 3)), 0.01, **more),
     "half-space": lambda **more: HalfSpace((0.0, 0.0, -1.0), (0.0, 0.6, 0.8), **more),
 }
 

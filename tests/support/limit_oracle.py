@@ -6,13 +6,26 @@ Positive numbers are violations (radians; metres over the body's length); zero o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from functools import lru_cache, partial
+from typing import Any
 
 import numpy as np
 
 import poise
 from poise.arrays import Floats
-from poise.limits import Box, Capsule, Clearance, Closed, Coupled, Cylinder, HalfSpace, Limit, Sphere
+from poise.limits import (
+    Box,
+    Capsule,
+    Clearance,
+    Closed,
+    ConvexMesh,
+    Coupled,
+    Cylinder,
+    HalfSpace,
+    Limit,
+    PointCloud,
+    Sphere,
+)
 from poise.limits.cone import find_cones
 from poise.model.joints.joint import BallRange
 
@@ -99,6 +112,35 @@ def from_segment(start: Floats, end: Floats, points: Floats) -> Floats:
     return np.asarray(np.linalg.norm(points - start - s[:, None] * along, axis=-1))
 
 
+@lru_cache(maxsize=16)
+def make_hull(vertices: bytes) -> Any:
+    """Return SciPy's hull of points."""
+    from scipy.spatial import ConvexHull
+
+    return ConvexHull(np.frombuffer(vertices).reshape(-1, 3))
+
+
+def hull_distance(vertices: Floats, points: Floats) -> Floats:
+    """Return the signed distances of points (n, 3) from the convex hull of vertices, by SciPy's Qhull."""
+    hull = make_hull(vertices.tobytes())
+    heights = points @ hull.equations[:, :3].T + hull.equations[:, 3]
+    feet = points[:, None] - heights[..., None] * hull.equations[:, :3]
+    a, b, c = (vertices[hull.simplices[:, k]] for k in range(3))
+    # the foot is in a triangle if the three that it makes with the sides have the same area together
+    parts = [np.linalg.norm(np.cross(p - feet, q - feet), axis=-1) for p, q in ((a, b), (b, c), (c, a))]
+    inside = sum(parts) <= np.linalg.norm(np.cross(b - a, c - a), axis=-1) * (1.0 + 1e-9)
+    edges = [from_segments(p, q, points) for p, q in ((a, b), (b, c), (c, a))]
+    outside = np.min([np.where(inside, np.abs(heights), np.inf), *edges], axis=(0, 2))
+    return np.asarray(np.where(heights.max(axis=1) > 0.0, outside, heights.max(axis=1)))
+
+
+def from_segments(start: Floats, end: Floats, points: Floats) -> Floats:
+    """Return the distances of points (n, 3) from segments (m, 3), (n, m)."""
+    along, away = end - start, points[:, None] - start
+    s = np.clip((away * along).sum(axis=-1) / np.maximum((along * along).sum(axis=-1), 1e-300), 0.0, 1.0)
+    return np.asarray(np.linalg.norm(away - s[..., None] * along, axis=-1))
+
+
 def region_distance(region: object, a: Floats, b: Floats) -> float:
     """Return the distance of a segment from a region of the world."""
     if isinstance(region, HalfSpace):
@@ -109,6 +151,10 @@ def region_distance(region: object, a: Floats, b: Floats) -> float:
         return least_along(a, b, lambda p: box_distance(region, p))
     if isinstance(region, Cylinder):
         return least_along(a, b, lambda p: cylinder_distance(region, p))
+    if isinstance(region, ConvexMesh):
+        return least_along(a, b, lambda p: hull_distance(region.vertices, p))
+    if isinstance(region, PointCloud):
+        return min(float(from_segment(a, b, point[None])[0]) for point in region.points) - region.radius
     assert isinstance(region, Capsule)
     start, end = np.array(region.start), np.array(region.end)
     return least_along(a, b, lambda p: from_segment(start, end, p)) - region.radius

@@ -1,7 +1,8 @@
 """Regions of the world that parts of the body stay inside or avoid. Metres, world coordinates.
 
 A region is the set of points inside it, including its surface. A `Box`, `Sphere`, `Capsule` or `Cylinder` is the
-solid that may also be part of a body (`poise.model`), placed in the world.
+solid that may also be part of a body (`poise.model`), placed in the world; a `ConvexMesh` or a `PointCloud` is given by
+its points.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from poise.arrays import Triple
+from poise.kinematics.point_regions import ConvexMesh, PointCloud
 from poise.model.geometry.solids import (
     LARGEST,
     Box,
@@ -32,8 +34,10 @@ __all__ = [
     "Ball",
     "Box",
     "Capsule",
+    "ConvexMesh",
     "Cylinder",
     "HalfSpace",
+    "PointCloud",
     "Region",
     "Sphere",
     "Triple",
@@ -71,4 +75,4 @@ class HalfSpace:
         return float(np.dot(self.normal, self.point))
 
 
-Region = HalfSpace | Sphere | Box | Capsule | Cylinder
+Region = HalfSpace | Sphere | Box | Capsule | Cylinder | ConvexMesh | PointCloud

@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 
 from poise.errors import InvalidValue
 from poise.kinematics.parts import find_rigid_parts
-from poise.limits.capsules import BodyCapsule, body_capsules, cover_solid
+from poise.limits.capsules import BodyCapsule, cover_solid
 from poise.limits.clearance import Clearance, make_body_surfaces
 from poise.limits.limit import LimitRow, LimitRows
-from poise.limits.pairs import choose_pairs
 from poise.limits.surfaces import BodySurfaces
 from poise.model import Model, Object
 from poise.model.geometry.shapes import Box, Shape
@@ -92,6 +91,7 @@ class ClearOfObjects(Clearance):
             "pairs": pairs,
             "distance": limit.distance,
             "world": limit.world,
+            "held": limit.held,
             "name": limit.name,
             "body": body,
             "carried": carried,
@@ -106,13 +106,11 @@ class ClearOfObjects(Clearance):
         return "clearance"
 
     def capsules(self, model: Model) -> tuple[BodyCapsule, ...]:
-        """Return the capsules of the body alone."""
-        return body_capsules(self.body)
+        """Return the capsules of the body, and of the objects that `held` gives it."""
+        return super().capsules(self.body)
 
     def index_pairs(self, model: Model) -> NDArray[np.int64]:
         """Return the indices of the capsules of the body to keep apart, (m, 2)."""
-        if self.pairs == "auto":
-            return choose_pairs(self.body, self.capsules(model), self.distance)
         return super().index_pairs(self.body)
 
     def describe(self, model: Model) -> list[str]:
@@ -145,7 +143,7 @@ class ClearOfObjects(Clearance):
                         end=self.distance,
                         unit=model.length,
                         side="lower",
-                        between=(capsule.frame, each.object.name),
+                        between=(capsule.name or capsule.frame, each.object.name),
                     )
                 )
         return LimitRows((*own, *found))

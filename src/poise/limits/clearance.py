@@ -20,12 +20,14 @@ from numpy.typing import ArrayLike, NDArray
 from poise.arrays import Floats
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.kinematics import Pose
+from poise.kinematics.height_map import HeightMap
 from poise.kinematics.parts import find_rigid_parts
 from poise.kinematics.regions import Region, read_length
 from poise.limits.capsules import BodyCapsule, body_capsules
+from poise.limits.held_objects import cover_held, describe_held, pair_held, read_held
 from poise.limits.limit import Limit, LimitRows
 from poise.limits.pairs import choose_pairs, describe_pairs, find_pairs
-from poise.limits.surfaces import BodySurfaces, SurfaceRows, make_region_rows, order_regions
+from poise.limits.surfaces import KINDS, BodySurfaces, SurfaceRows, make_region_rows, order_regions
 from poise.model import Model
 from poise.model.memo import MemoTable
 from poise.native import core
@@ -44,12 +46,15 @@ class Clearance(Limit):
         pairs: "auto" for all pairs of parts that can collide; a list of pairs of frames, each meaning its whole rigid
             part; an empty list for the world alone.
         distance: The smallest allowed gap [m].
-        world: HalfSpaces, Spheres (Balls), Boxes, Capsules and Cylinders to avoid.
+        world: HalfSpaces, Spheres (Balls), Boxes, Capsules, Cylinders, ConvexMeshes and PointClouds to avoid.
+        held: {frame: region, or list of regions}: objects that the body holds, in the coordinates of the frame. They
+            are kept clear of the world and of all parts but the holding one and those joined to it by one joint.
     """
 
     pairs: Any = "auto"
     distance: float = 0.0
     world: Any = ()
+    held: Any = ()
 
     def __post_init__(self) -> None:
         self.settle(
@@ -57,13 +62,14 @@ class Clearance(Limit):
             pairs=read_pairs(self.pairs),
             distance=read_length(self.distance, "Clearance: distance"),
             world=read_world(self.world),
+            held=read_held(self.held),
         )
         if not self.pairs and not self.world:
             raise InvalidValue("Clearance: it limits nothing; give pairs=, or world=[...].")
 
     def capsules(self, model: Model) -> tuple[BodyCapsule, ...]:
-        """Return the capsules of the body."""
-        return body_capsules(model)
+        """Return the capsules of the body, then those of the objects that it holds."""
+        return (*body_capsules(model), *cover_held(self.held)) if self.held else body_capsules(model)
 
     def rows(self, model: Model, moves: NDArray[np.bool_]) -> LimitRows:
         """Return a row for each pair of capsules, and for each capsule and region of the world."""
@@ -77,7 +83,9 @@ class Clearance(Limit):
 
     def find_body(self, model: Model) -> BodySurfaces:
         """Return the capsules of the body and their pairs; kept with the model."""
-        return model.memo.look_up(BODIES, (self.pairs, self.distance), lambda: make_body_surfaces(model, self))
+        return model.memo.look_up(
+            BODIES, (self.pairs, self.distance, self.held), lambda: make_body_surfaces(model, self)
+        )
 
     def measure_gap(self, model: Model, q: ArrayLike | Pose) -> Floats:
         """Return the smallest gap of a configuration (nq,), or of each of (..., nq) [m].
@@ -93,14 +101,16 @@ class Clearance(Limit):
 
     def describe(self, model: Model) -> list[str]:
         """Return the pairs that are left out, and those that overlap at rest."""
-        automatic = self.pairs == "auto"
-        return describe_pairs(find_pairs(model, self.capsules(model), self.distance)) if automatic else []
+        own = find_pairs(model, body_capsules(model), self.distance) if self.pairs == "auto" else None
+        return [*(() if own is None else describe_pairs(own)), *describe_held(self.held)]
 
     def index_pairs(self, model: Model) -> NDArray[np.int64]:
         """Return the indices of the capsules to keep apart, (m, 2)."""
-        capsules = self.capsules(model)
         if self.pairs == "auto":
-            return choose_pairs(model, capsules, self.distance)
+            own = body_capsules(model)
+            pairs = choose_pairs(model, own, self.distance)
+            return np.concatenate([pairs, pair_held(model, own, cover_held(self.held), self.distance)])
+        capsules = self.capsules(model)
         parts = find_rigid_parts(model)
         of = [parts[model.frame(capsule.frame).name] for capsule in capsules]
         found: dict[tuple[int, int], None] = {}
@@ -137,11 +147,17 @@ def read_pairs(pairs: Any) -> Any:
 
 def read_world(world: Any) -> tuple[Region, ...]:
     """Return one or several regions as a tuple."""
-    given = (world,) if isinstance(world, Region) else tuple(world) if isinstance(world, Iterable) else None
-    if given is None or not all(isinstance(region, Region) for region in given):
+    given = (
+        (world,) if isinstance(world, (Region, HeightMap)) else tuple(world) if isinstance(world, Iterable) else None
+    )
+    if given is not None and any(isinstance(region, HeightMap) for region in given):
         raise InvalidValue(
-            f"Clearance: world is {world!r}; give a list of HalfSpace, Sphere, Box, Capsule or Cylinder."
+            "Clearance: world has a HeightMap, which only poise.retarget(..., scene=[...]) supports; "
+            "give Boxes here, such as one for each stair."
         )
+    if given is None or not all(type(region) in KINDS for region in given):
+        kinds = "HalfSpace, Sphere, Box, Capsule, Cylinder, ConvexMesh or PointCloud"
+        raise InvalidValue(f"Clearance: world is {world!r}; give a list of {kinds}.")
     return given
 
 

@@ -42,12 +42,14 @@ class BodyCapsule:
         a: One end of its segment, in the frame [m].
         b: The other end [m].
         radius: Its radius [m].
+        name: The name of the object that it belongs to; empty for a part of the body.
     """
 
     frame: str
     a: Triple
     b: Triple
     radius: float
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,9 +26,10 @@ from poise.model.geometry.solids import make_triple
 from poise.model.geometry.triangles import triangulate
 from poise.model.memo import keep_with_model
 
-__all__ = ["PointClearance", "SupportPoints", "find_support_points", "pair_points"]
+__all__ = ["PointClearance", "SupportPoints", "find_support_points", "pair_points", "thin_points"]
 
 DIRECTIONS = 64  # in which the extreme vertices of a mesh are found: 25 degrees apart
+THIN = 3  # of these directions, every third one serves for few points
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -90,6 +91,12 @@ def touch(shape: Shape, reader: SurfaceReader) -> SupportPoints | None:
         vertices = np.asarray(shape.offset.apply(triangles[0]))
     points = vertices[np.unique(np.argmax(vertices @ spread_directions().T, axis=0))]
     return SupportPoints(shape.frame, points, np.zeros(len(points)), solid=True)
+
+
+def thin_points(part: SupportPoints) -> SupportPoints:
+    """Return about a third of the support points of a part: those that are extreme in every third direction."""
+    kept = np.unique(np.argmax(part.points @ spread_directions()[::THIN].T + part.radius[:, None], axis=0))
+    return SupportPoints(part.frame, part.points[kept], part.radius[kept], part.solid)
 
 
 def make_ball_ends(capsule: BodyCapsule, *, solid: bool) -> SupportPoints:

@@ -10,15 +10,27 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.kinematics.regions import Ball, Box, Capsule, Cylinder, HalfSpace, Region
+from poise.kinematics.point_regions import PointRegion
+from poise.kinematics.regions import (
+    Ball,
+    Box,
+    Capsule,
+    ConvexMesh,
+    Cylinder,
+    HalfSpace,
+    PointCloud,
+    Region,
+)
 from poise.limits.limit import LimitRow, RowTable
 from poise.limits.skeleton import BodyCapsule
 from poise.native import core
 
-__all__ = ["BodySurfaces", "SurfaceRows", "make_region_rows", "order_regions"]
+__all__ = ["KINDS", "BodySurfaces", "SurfaceRows", "make_region_rows", "order_regions"]
 
 Op = core.LimitOp
-BOX, PLANE, SEGMENT, CYLINDER = (float(op.value) for op in (Op.BOX, Op.PLANE, Op.SEGMENT, Op.CYLINDER))
+BOX, PLANE, SEGMENT, CYLINDER, OBSTACLE = (
+    float(op.value) for op in (Op.BOX, Op.PLANE, Op.SEGMENT, Op.CYLINDER, Op.OBSTACLE)
+)
 AXES = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 WIDTH = 17  # numbers of a region: its operation, and up to 16 of its own
 KINDS: dict[type, str] = {
@@ -27,6 +39,8 @@ KINDS: dict[type, str] = {
     Box: "a box",
     Capsule: "a capsule",
     Cylinder: "a cylinder",
+    ConvexMesh: "a convex mesh",
+    PointCloud: "a point cloud",
 }
 
 
@@ -81,6 +95,7 @@ class SurfaceRows(RowTable):
             "moves": body.moves,
             "pairs": body.pairs,
             "regions": self.numbers,
+            "obstacles": [region.native for region in self.regions if isinstance(region, PointRegion)],
             "distance": self.distance,
         }
 
@@ -104,7 +119,7 @@ class SurfaceRows(RowTable):
         capsules, pairs = self.body.capsules, self.body.pairs
         if index < len(pairs):
             first, second = (capsules[int(k)] for k in pairs[index])
-            return self._make_row(Op.PAIR, (), (first, second), second.frame)
+            return self._make_row(Op.PAIR, (), (first, second), second.name or second.frame)
         at, rule = divmod(index - len(pairs), len(self.regions) + self.planes)
         capsule = capsules[int(np.flatnonzero(self.body.moves)[at])]
         end = rule % 2 if rule < 2 * self.planes else 0
@@ -115,7 +130,7 @@ class SurfaceRows(RowTable):
     def _make_row(
         self, op: core.LimitOp, numbers: tuple[float, ...], parts: tuple[BodyCapsule, ...], what: str, end: int = 0
     ) -> LimitRow:
-        between = (parts[0].frame, what)
+        between = (parts[0].name or parts[0].frame, what)
         unit, distance = self.length, self.distance
         return LimitRow(op, numbers, distance, parts, end, end=distance, unit=unit, side="lower", between=between)
 
@@ -126,7 +141,7 @@ def name_region(region: Region) -> str:
 
 
 def order_regions(world: Sequence[Region]) -> tuple[Region, ...]:
-    """Return regions in the order of the kernels: half-spaces first, the others by kind."""
+    """Return regions in the order of the kernels: half-spaces first, point clouds last, the others by kind."""
     place = {kind: k for k, kind in enumerate(KINDS)}
     return tuple(sorted(world, key=lambda region: place[type(region)]))
 
@@ -134,6 +149,9 @@ def order_regions(world: Sequence[Region]) -> tuple[Region, ...]:
 def make_region_rows(regions: Sequence[Region]) -> NDArray[np.float64]:
     """Return regions as rows for the kernels, (k, 17): the operation, and the numbers of `kernels/limits/limits.h`."""
     rows = np.array([list_numbers(region) for region in regions]).reshape(-1, WIDTH)
+    obstacles = [k for k, region in enumerate(regions) if isinstance(region, PointRegion)]
+    if obstacles:
+        rows[obstacles, WIDTH - 1] = np.arange(len(obstacles))
     turns = {k: turn for k, region in enumerate(regions) if (turn := find_turn(region)) is not None}
     if turns:
         rows[list(turns), 1:10] = core.matrix_of_quaternion(np.array(list(turns.values()))).reshape(-1, 9)
@@ -151,6 +169,8 @@ def list_numbers(region: Region) -> list[float]:
         return [SEGMENT, *region.center, *region.center, region.radius, *[0.0] * 9]
     if isinstance(region, Capsule):
         return [SEGMENT, *region.start, *region.end, region.radius, *[0.0] * 9]
+    if isinstance(region, PointRegion):  # the last number is its index among them
+        return [OBSTACLE, *AXES, *region.center, *region.half, 0.0]
     center = [0.5 * (a + b) for a, b in zip(region.start, region.end, strict=True)]
     return [CYLINDER, *AXES, *center, region.radius, 0.5 * region.length, 0.0, 0.0]
 

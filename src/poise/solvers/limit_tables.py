@@ -169,12 +169,17 @@ def gather_limits(model: Model, limits: Mapping[str, Limit], moves: NDArray[np.b
     """
     out = LimitTables()
     given = [(limit.kind, name, limit.rows(model, moves)) for name, limit in limits.items()]
-    given.sort(key=lambda rule: not any(row.capsules for row in rule[2].rows))
+    given.sort(key=lambda rule: not has_surfaces(rule[2].rows))
     own = (("cone", name, rows) for name, rows in make_cone_rows(model, limits, moves))
     for kind, name, found in (*own, *given):
         out.parts.append((kind, name, found.rows))
         out.loops |= name_loops(name, found)
     return out
+
+
+def has_surfaces(rows: Sequence[LimitRow]) -> bool:
+    """Return whether rows are about the surfaces of the body."""
+    return isinstance(rows, RowTable) or any(row.capsules for row in rows)
 
 
 def name_loops(name: str, found: LimitRows) -> Iterator[tuple[str, LoopRow]]:

@@ -17,6 +17,7 @@ __all__ = ["HALF_DIAGONAL", "SolidGrid", "split_triangles"]
 Flags = NDArray[np.bool_]
 
 HALF_DIAGONAL = np.sqrt(3.0) / 2.0  # of a cell, in edges
+ROUNDING = 1e-6  # in edges
 MOST_CELLS = 30_000_000
 MOST_TRIANGLES = 4_000_000
 
@@ -42,10 +43,10 @@ class SolidGrid:
 
     def __init__(self, corners: Floats, edge: float, margin: float = 0.0) -> None:
         low, high = corners.min(axis=(0, 1)) - margin, corners.max(axis=(0, 1)) + margin
-        shape = np.ceil((high - low) / edge) + 2
+        shape = np.ceil((high - low) / edge) + 3
         if shape.prod() > MOST_CELLS:
             raise InvalidValue(f"a grid of {edge:.3g} m has {shape.prod():.2g} cells; at most {MOST_CELLS:.0e}.")
-        self.edge, self.origin = edge, low - 0.5 * edge
+        self.edge, self.origin = edge, low - (0.5 + ROUNDING) * edge  # the first and the last layer are outside
         triangles = split_triangles(corners, edge)
         low_cells, high_cells = self.find_cells(triangles.min(axis=1)), self.find_cells(triangles.max(axis=1))
         cells = [(low_cells, high_cells)[k][:, axis] for axis in range(3) for k in range(2)]

@@ -43,7 +43,8 @@ void bind_codes(nb::module_& m) {
       .value("CONE", LIMIT_CONE)
       .value("COUPLED", LIMIT_COUPLED)
       .value("CARRIED", LIMIT_CARRIED)
-      .value("CYLINDER", LIMIT_CYLINDER);
+      .value("CYLINDER", LIMIT_CYLINDER)
+      .value("OBSTACLE", LIMIT_OBSTACLE);
 
   nb::enum_<LimitHandling>(m, "LimitHandling", nb::is_arithmetic(), "How a step keeps joint ranges.")
       .value("ACTIVE", LIMITS_ACTIVE)

@@ -49,6 +49,27 @@ NumpyArray shorten(nb::handle points, nb::handle axes) {
   return out.release();
 }
 
+void make_cloud(SharedObstacle* self, nb::handle points, double radius) {
+  const Array a = as_points(points, "points");
+  auto data = std::make_shared<ObstacleData>();
+  {
+    const nb::gil_scoped_release release;
+    data->cloud = make_point_data(a.data<double>(), static_cast<int>(a.dim(0)), 3);
+  }
+  data->radius = radius;
+  new (self) SharedObstacle{std::move(data)};
+}
+
+// from faces (n, 17), as in kernels/limits/obstacles.h
+SharedObstacle make_hull(nb::handle faces, bool solid) {
+  const Array a = as_array<double>(faces, "faces");
+  if (a.ndim() != 2 || a.dim(1) != hull_face_size) refuse("ShapeMismatch", "faces has shape " + shape_text(a) + ".");
+  auto data = std::make_shared<ObstacleData>();
+  data->faces.assign(a.data<double>(), a.data<double>() + a.size());
+  data->solid = solid;
+  return {std::move(data)};
+}
+
 // The smallest gap of each configuration, (b,); infinite without rules.
 NumpyArray least_gaps(const Body& body, const AnyDict& table, nb::handle q) {
   const Array all = as_array<double>(q, "q");
@@ -57,8 +78,10 @@ NumpyArray least_gaps(const Body& body, const AnyDict& table, nb::handle q) {
   std::vector<LimitSpec<double>> specs;
   std::vector<char> scaled;
   for (const Primitive<double>& b : body.f64.primitives) scaled.push_back(b.scaled);
-  const SurfaceRules rules = read_surfaces(body, table, {}, capsules);
-  SurfaceData surfaces = add_surfaces(rules, capsules, scaled, specs);
+  ObstacleList obstacles;
+  std::vector<double> numbers;
+  const SurfaceRules rules = read_surfaces(body, table, {}, capsules, obstacles);
+  SurfaceData surfaces = add_surfaces(rules, capsules, scaled, specs, numbers);
   npy_intp n = all.dim(0);
   Array out(PyArray_SimpleNew(1, &n, NPY_DOUBLE));
   std::vector<PlacedCapsule<double>> placed(capsules.size());
@@ -66,6 +89,8 @@ NumpyArray least_gaps(const Body& body, const AnyDict& table, nb::handle q) {
   LimitList<double> limits{specs.data(), static_cast<int>(specs.size()), capsules.data()};
   limits.n_capsules = static_cast<int>(placed.size());
   limits.placed = placed.data();
+  limits.numbers = numbers.data();
+  limits.obstacles = obstacles.views.data();
   double* gaps = out.data<double>();
   nb::gil_scoped_release release;
   solver_ops().least_gaps(body.f64.view(body.n_q, body.n_v), limits, surfaces.list(), all.data<double>(),
@@ -111,6 +136,9 @@ std::vector<int> limb_velocities(const Body& body, int frame, nb::handle q, nb::
 }  // namespace
 
 void bind_geometry(nb::module_& m) {
+  nb::class_<SharedObstacle>(m, "Obstacle", "A point cloud or a convex hull as the kernels see it.")
+      .def("__init__", make_cloud, nb::arg("points"), nb::arg("radius"))
+      .def_static("make_hull", make_hull, nb::arg("faces"), nb::arg("solid"));
   m.def("segment_distances", segment_distances, nb::arg("a0"), nb::arg("a1"), nb::arg("b0"), nb::arg("b1"),
         "Return the least distances between segments a0 a1 and b0 b1, (n, 3) each, points included [m].");
   m.def("shorten_path", shorten, nb::arg("points"), nb::arg("axes"),

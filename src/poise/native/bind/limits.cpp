@@ -35,23 +35,25 @@ CapsuleData<double> make_capsule(const FrameData<double>& frame, const std::vect
 
 const FrameData<double>& frame_at(const Body& body, std::size_t index) { return body.f64.frames.at(index); }
 
-// a row as given: (op, first, second, numbers, distance)
-LimitSpec<double> read_row(const nb::tuple& given) {
-  LimitSpec<double> limit{
-      nb::cast<int>(given[0]), nb::cast<int>(given[1]), nb::cast<int>(given[2]), {}, nb::cast<double>(given[4])};
-  const auto x = nb::cast<std::vector<double>>(given[3]);
-  std::copy_n(x.data(), std::min<std::size_t>(x.size(), 16), limit.numbers);
-  return limit;
+// Appends a row as given: (op, first, second, numbers, distance).
+void add_row(SolverData& to, const nb::tuple& given) {
+  to.limits.push_back({nb::cast<int>(given[0]), nb::cast<int>(given[1]), nb::cast<int>(given[2]),
+                       static_cast<int>(to.numbers.size()), nb::cast<double>(given[4])});
+  auto x = nb::cast<std::vector<double>>(given[3]);
+  x.resize(most_numbers);
+  to.numbers.insert(to.numbers.end(), x.begin(), x.end());
 }
 
 }  // namespace
 
 SurfaceRules read_surfaces(const Body& body, const nb::dict& table, const std::vector<int>& index,
-                           std::vector<CapsuleData<double>>& capsules) {
+                           std::vector<CapsuleData<double>>& capsules, ObstacleList& obstacles) {
   SurfaceRules rules;
   const auto read = [&](const char* key) { return as_array<double>(table[key], key); };
   const Array frames = read("frames"), ends = read("ends"), radius = read("radius"), moves = read("moves"),
               pairs = read("pairs"), regions = read("regions");
+  const auto first_obstacle = static_cast<double>(obstacles.data.size());
+  for (nb::handle each : nb::cast<nb::list>(table["obstacles"])) obstacles.add(nb::cast<SharedObstacle&>(each).data);
   rules.first_capsule = static_cast<int>(capsules.size());
   rules.distance = nb::cast<double>(table["distance"]);
   for (npy_intp c = 0; c < frames.size(); ++c) {
@@ -63,8 +65,9 @@ SurfaceRules read_surfaces(const Body& body, const nb::dict& table, const std::v
   for (npy_intp i = 0; i < pairs.size(); ++i) rules.pairs.push_back(static_cast<int>(pairs.data<double>()[i]));
   for (npy_intp i = 0; i < regions.dim(0); ++i) {
     const double* x = regions.data<double>() + 17 * i;
-    LimitSpec<double> region{static_cast<int>(x[0]), 0, 0, {}, 0.0};
-    std::copy_n(x + 1, 16, region.numbers);
+    RegionData region{static_cast<int>(x[0]), {}};
+    std::copy_n(x + 1, most_numbers, region.numbers);
+    if (region.op == LIMIT_OBSTACLE) region.numbers[15] += first_obstacle;
     rules.regions.push_back(region);
   }
   return rules;
@@ -83,11 +86,11 @@ void take_rows(PreparedSolver& solver, const Body& body, const nb::dict& table) 
   for (const Primitive<double>& b : to.primitives) scaled.push_back(b.scaled);
   for (nb::handle entry : nb::cast<nb::list>(table["limits"])) {
     if (!nb::isinstance<nb::dict>(entry)) {
-      to.limits.push_back(read_row(nb::cast<nb::tuple>(entry)));
+      add_row(to, nb::cast<nb::tuple>(entry));
       continue;
     }
-    const SurfaceRules rules = read_surfaces(body, nb::cast<nb::dict>(entry), solver.index, to.capsules);
-    to.surfaces.push_back(add_surfaces(rules, to.capsules, scaled, to.limits));
+    const SurfaceRules rules = read_surfaces(body, nb::cast<nb::dict>(entry), solver.index, to.capsules, to.obstacles);
+    to.surfaces.push_back(add_surfaces(rules, to.capsules, scaled, to.limits, to.numbers));
   }
 }
 

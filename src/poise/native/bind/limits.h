@@ -4,10 +4,13 @@
 
 namespace poise {
 
-// Appends the capsules of a clearance (`poise.limits.surfaces`) and returns its rules. `index` has the primitives of the
+// an obstacle of Python's regions, which the problems share
+struct SharedObstacle { std::shared_ptr<const ObstacleData> data; };
+
+// Appends the capsules and obstacles of a clearance (`poise.limits.surfaces`) and returns its rules. `index` has the primitives of the
 // problem; empty: those of the body.
 SurfaceRules read_surfaces(const Body& body, const nb::dict& table, const std::vector<int>& index,
-                           std::vector<CapsuleData<double>>& capsules);
+                           std::vector<CapsuleData<double>>& capsules, ObstacleList& obstacles);
 
 // Reads the limits of a problem, after its primitives and columns.
 void take_limits(PreparedSolver& solver, const Body& body, const nb::dict& table);

@@ -382,6 +382,8 @@ void prepare_again(PreparedSolver* solver, const PreparedSolver& other, const Bo
   solver->data.capsules.clear();
   solver->data.limits.clear();
   solver->data.surfaces.clear();
+  solver->data.numbers.clear();
+  solver->data.obstacles = {};
   take_rows(*solver, body, table);
   allot(solver->data);
   if (!other.first) return;

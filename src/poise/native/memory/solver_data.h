@@ -130,9 +130,11 @@ struct SolverData {
   std::vector<double> ones;          // likewise
   bool ranged = false;               // whether a goal has a range
   std::vector<LimitSpec<double>> limits;
+  std::vector<double> numbers;  // of the limits
   std::vector<CapsuleData<double>> capsules;
   std::vector<PlacedCapsule<double>> placed;
   std::vector<SurfaceData> surfaces;  // rows of clearances among the limits
+  ObstacleList obstacles;
   std::vector<ConeSpec<double>> cones;
   std::vector<CoupledTerm<double>> terms;
   bool strict = false;          // whether there are several levels, or limits other than joint ranges
@@ -200,8 +202,9 @@ struct SolverData {
             static_cast<int>(cones.size())};
   }
   LimitList<double> limit_list() {
-    return {limits.data(), static_cast<int>(limits.size()),   capsules.data(), cones.data(),
-            terms.data(),  static_cast<int>(capsules.size()), placed.data()};
+    return {limits.data(),         static_cast<int>(limits.size()),   capsules.data(), cones.data(),
+            terms.data(),          static_cast<int>(capsules.size()), placed.data(),   numbers.data(),
+            obstacles.views.data()};
   }
   Posture<double> posture() const {
     if (posture_gain.empty()) return {nullptr, nullptr};

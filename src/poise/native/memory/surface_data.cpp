@@ -47,11 +47,11 @@ void find_links(SurfaceData& to, const SurfaceRules& rules, const std::vector<Ca
 }
 
 // a box around a solid; one that contains everything for an operation without a case
-void cover_solid(const LimitSpec<double>& solid, double* box) {
+void cover_solid(const RegionData& solid, double* box) {
   const double* x = solid.numbers;
-  const bool turned = solid.op == LIMIT_BOX || solid.op == LIMIT_CYLINDER;
+  const bool boxed = solid.op == LIMIT_BOX || solid.op == LIMIT_OBSTACLE, turned = boxed || solid.op == LIMIT_CYLINDER;
   for (int k = 0; k < 12; ++k) box[k] = turned ? x[k] : k % 4 == 0 && k < 9;
-  for (int k = 0; k < 3; ++k) box[12 + k] = solid.op == LIMIT_BOX ? x[12 + k] : HUGE_VAL;
+  for (int k = 0; k < 3; ++k) box[12 + k] = boxed ? x[12 + k] : HUGE_VAL;
   if (solid.op == LIMIT_CYLINDER) {
     box[12] = box[13] = x[12];
     box[14] = x[13];
@@ -63,10 +63,10 @@ void cover_solid(const LimitSpec<double>& solid, double* box) {
 }
 
 // the number of rows of a region and a capsule
-int rows_of_region(const LimitSpec<double>& region) { return region.op == LIMIT_PLANE ? 2 : 1; }
+int rows_of_region(const RegionData& region) { return region.op == LIMIT_PLANE ? 2 : 1; }
 
 // Writes the cover of a region, or its plane.
-void cover_region(SurfaceData& to, int i, const LimitSpec<double>& region) {
+void cover_region(SurfaceData& to, int i, const RegionData& region) {
   if (region.op == LIMIT_PLANE) {
     for (int k = 0; k < 4; ++k) to.planes[static_cast<std::size_t>(4 * i + k)] = region.numbers[k];
     return;
@@ -77,7 +77,7 @@ void cover_region(SurfaceData& to, int i, const LimitSpec<double>& region) {
 }
 
 void cover_world(SurfaceData& to) {
-  for (const LimitSpec<double>& region : to.regions) to.n_planes += region.op == LIMIT_PLANE;
+  for (const RegionData& region : to.regions) to.n_planes += region.op == LIMIT_PLANE;
   to.n_solids = static_cast<int>(to.regions.size()) - to.n_planes;
   to.stride = (to.n_solids + widest - 1) / widest * widest;
   to.covers.assign(15 * static_cast<std::size_t>(to.stride), 0.0);
@@ -91,8 +91,8 @@ void move_point(const double* T, const double* x, double* out) {
 }
 
 // a region after a rigid motion
-LimitSpec<double> moved_region(const LimitSpec<double>& region, const double* T) {
-  LimitSpec<double> out = region;
+RegionData moved_region(const RegionData& region, const double* T) {
+  RegionData out = region;
   const double *x = region.numbers, R[9] = {T[0], T[1], T[2], T[4], T[5], T[6], T[8], T[9], T[10]};
   if (region.op == LIMIT_PLANE) {
     const double p[3] = {T[3], T[7], T[11]};
@@ -144,7 +144,8 @@ void group_pairs(SurfaceData& to, const SurfaceRules& rules) {
 }  // namespace
 
 SurfaceData add_surfaces(const SurfaceRules& rules, const std::vector<CapsuleData<double>>& capsules,
-                         const std::vector<char>& scaled, std::vector<LimitSpec<double>>& limits) {
+                         const std::vector<char>& scaled, std::vector<LimitSpec<double>>& limits,
+                         std::vector<double>& numbers) {
   SurfaceData to;
   to.first_row = static_cast<int>(limits.size());
   to.distance = rules.distance;
@@ -152,23 +153,24 @@ SurfaceData add_surfaces(const SurfaceRules& rules, const std::vector<CapsuleDat
   find_links(to, rules, capsules, scaled);
   cover_world(to);
   group_pairs(to, rules);
+  to.first_number = static_cast<int>(numbers.size());
+  for (const RegionData& region : rules.regions)
+    numbers.insert(numbers.end(), region.numbers, region.numbers + most_numbers);
   const std::size_t each = rules.regions.size() + static_cast<std::size_t>(to.n_planes);
   limits.reserve(limits.size() + rules.pairs.size() / 2 + each * rules.moving.size());
   for (std::size_t i = 0; i < rules.pairs.size(); i += 2) {
     const int first = rules.first_capsule + rules.pairs[i], second = rules.first_capsule + rules.pairs[i + 1];
-    limits.push_back({LIMIT_PAIR, first, second, {}, rules.distance});
+    limits.push_back({LIMIT_PAIR, first, second, 0, rules.distance});
   }
   for (SurfaceLink<double>& link : to.links) {
     if (link.world_row < 0) continue;
     link.world_row = static_cast<int>(limits.size());
     for (int c = link.first; c < link.last; ++c) {
-      for (const LimitSpec<double>& region : rules.regions) {
-        for (int end = 0; end < rows_of_region(region); ++end) {
-          limits.push_back(region);
-          limits.back().first = c;
-          limits.back().second = end;
-          limits.back().distance = rules.distance;
-        }
+      int at = to.first_number;
+      for (const RegionData& region : rules.regions) {
+        for (int end = 0; end < rows_of_region(region); ++end)
+          limits.push_back({region.op, c, end, at, rules.distance});
+        at += most_numbers;
       }
     }
   }
@@ -179,15 +181,10 @@ SurfaceData add_surfaces(const SurfaceRules& rules, const std::vector<CapsuleDat
   return to;
 }
 
-void move_region(SurfaceData& surfaces, std::vector<LimitSpec<double>>& limits, int region, const double* T) {
-  const LimitSpec<double> placed = moved_region(surfaces.regions[static_cast<std::size_t>(region)], T);
+void move_region(SurfaceData& surfaces, std::vector<double>& numbers, int region, const double* T) {
+  const RegionData placed = moved_region(surfaces.regions[static_cast<std::size_t>(region)], T);
   cover_region(surfaces, region, placed);
-  for (std::size_t l = 0; l < surfaces.links.size(); ++l) {
-    if (surfaces.links[l].world_row < 0) continue;
-    visit_rows(surfaces.list(), static_cast<int>(l), region, [&](int row) {
-      for (int k = 0; k < 16; ++k) limits[static_cast<std::size_t>(row)].numbers[k] = placed.numbers[k];
-    });
-  }
+  std::copy_n(placed.numbers, most_numbers, numbers.begin() + surfaces.first_number + most_numbers * region);
 }
 
 }  // namespace poise

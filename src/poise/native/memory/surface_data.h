@@ -3,8 +3,15 @@
 #include <vector>
 
 #include "kernels/limits/surfaces.h"
+#include "memory/obstacle_data.h"
 
 namespace poise {
+
+// a region of the world: its operation and its numbers
+struct RegionData {
+  int op;
+  double numbers[most_numbers];
+};
 
 struct SurfaceData {
   int first_row = 0, n_rows = 0;  // its rows among the limits
@@ -15,7 +22,8 @@ struct SurfaceData {
   std::vector<int> pair_rows, pair_capsules;
   std::vector<double> planes, covers, centers, bounds;
   std::vector<char> arrived;
-  std::vector<LimitSpec<double>> regions;  // as given, half-spaces first
+  std::vector<RegionData> regions;  // as given, half-spaces first
+  int first_number = 0;             // of the regions, among the numbers of the limits
 
   SurfaceList<double> list() {
     return {links.data(),
@@ -39,17 +47,19 @@ struct SurfaceData {
 // The capsules of a clearance, both in `capsules`: which pairs are kept apart, and which capsules meet the world.
 struct SurfaceRules {
   int first_capsule = 0;
-  std::vector<int> pairs;                  // two for each
-  std::vector<char> moving;                // of each capsule
-  std::vector<LimitSpec<double>> regions;  // half-spaces first
+  std::vector<int> pairs;           // two for each
+  std::vector<char> moving;         // of each capsule
+  std::vector<RegionData> regions;  // half-spaces first
   double distance = 0.0;
 };
 
-// Appends the rows of a clearance to the limits, and groups them; `scaled` marks the primitives that change their size.
+// Appends the rows of a clearance to the limits and their numbers, and groups them; `scaled` marks the primitives that
+// change their size.
 SurfaceData add_surfaces(const SurfaceRules& rules, const std::vector<CapsuleData<double>>& capsules,
-                         const std::vector<char>& scaled, std::vector<LimitSpec<double>>& limits);
+                         const std::vector<char>& scaled, std::vector<LimitSpec<double>>& limits,
+                         std::vector<double>& numbers);
 
-// Moves a region of the world from its given place by a rigid motion (4x4, row by row), in all its rows.
-void move_region(SurfaceData& surfaces, std::vector<LimitSpec<double>>& limits, int region, const double* T);
+// Moves a region of the world from its given place by a rigid motion (4x4, row by row).
+void move_region(SurfaceData& surfaces, std::vector<double>& numbers, int region, const double* T);
 
 }  // namespace poise

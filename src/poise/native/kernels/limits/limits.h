@@ -5,6 +5,7 @@
 //   segment   distance of a capsule from a capsule (or ball) of the world
 //   box       distance of a capsule from a box of the world
 //   cylinder  distance of a capsule from a cylinder of the world
+//   obstacle  distance of a capsule from a point cloud or a convex hull of the world
 //   carried   distance of a capsule from a box that a frame carries
 //   cone      see cones.h
 //   coupled   low <= sum c_i q_i <= high
@@ -13,6 +14,7 @@
 #pragma once
 #include "kernels/body/cones.h"
 #include "kernels/goals/balance.h"
+#include "kernels/limits/obstacles.h"
 #include "kernels/problem/problem.h"
 
 namespace poise {
@@ -25,7 +27,8 @@ enum LimitOp : int {
   LIMIT_CONE = 4,
   LIMIT_COUPLED = 5,
   LIMIT_CARRIED = 6,
-  LIMIT_CYLINDER = 7
+  LIMIT_CYLINDER = 7,
+  LIMIT_OBSTACLE = 8
 };
 
 // a capsule of the body: its ends in the axes of the primitive that carries it (-1: the world)
@@ -35,14 +38,18 @@ template <class T> struct CapsuleData {
   T radius;
 };
 
+constexpr int most_numbers = 16;  // of a limit
+
 template <class T> struct LimitSpec {
   int op;
   int first,
-      second;     // capsules; or (plane) capsule and end; or (cone) cone and rule; or (coupled) terms [first, second)
-  T numbers[16];  // plane: normal, offset; segment: two ends, radius; box: R, center, half sizes;
-                  // cylinder: R, center, radius, half length; coupled: sign, bound;
-                  // carried: half sizes, of a box whose axes are given by the second capsule and the following one
-  T distance;     // required clearance [m]
+      second;  // capsules; or (plane) capsule and end; or (cone) cone and rule; or (coupled) terms [first, second)
+  int at;      // the first of its numbers in the list, which the rows of a region share
+               // plane: normal, offset; segment: two ends, radius; box: R, center, half sizes;
+               // cylinder: R, center, radius, half length; coupled: sign, bound;
+               // obstacle: R, center and half sizes of its box, its index;
+               // carried: half sizes, of a box whose axes are given by the second capsule and the following one
+  T distance;  // required clearance [m]
 };
 
 template <class T> struct CoupledTerm {
@@ -61,66 +68,12 @@ template <class T> struct LimitList {
   const CoupledTerm<T>* terms = nullptr;
   int n_capsules = 0;
   PlacedCapsule<T>* placed = nullptr;  // of the last pose in place_capsules
+  const T* numbers = nullptr;          // most_numbers for each limit or region
+  const Obstacle<T>* obstacles = nullptr;
 };
 
-// the two nearest points, and the distance between the surfaces there
-template <class T> struct Contact {
-  T on_first[3], on_second[3], normal[3];  // the normal points from the second body to the first
-  T distance;
-};
-
-template <class T> POISE_FN T clamped(T x) { return minimum(maximum(x, T(0)), T(1)); }
-
-// nearest points of segments a and b (Ericson 2004, section 5.1.9, has the cases)
-template <class T>
-POISE_LARGE_FN void nearest_of_segments(const T* a0, const T* a1, const T* b0, const T* b1, Contact<T>& at) {
-  T d1[3], d2[3], r[3];
-  for (int k = 0; k < 3; ++k) {
-    d1[k] = a1[k] - a0[k];
-    d2[k] = b1[k] - b0[k];
-    r[k] = a0[k] - b0[k];
-  }
-  const T a = dot(d1, d1), e = dot(d2, d2), f = dot(d2, r), tiny = T(1e-300);
-  T s = T(0), t = T(0);
-  if (a <= tiny && e <= tiny) {
-    s = t = T(0);
-  } else if (a <= tiny) {
-    t = clamped(f / e);
-  } else {
-    const T c = dot(d1, r);
-    if (e <= tiny) {
-      s = clamped((T(0) - c) / a);
-    } else {
-      const T b = dot(d1, d2), denominator = a * e - b * b;
-      s = denominator > T(1e-14) * a * e ? clamped((b * f - c * e) / denominator) : T(0.5);
-      t = (b * s + f) / e;
-      if (t < T(0)) {
-        t = T(0);
-        s = clamped((T(0) - c) / a);
-      } else if (t > T(1)) {
-        t = T(1);
-        s = clamped((b - c) / a);
-      }
-    }
-  }
-  for (int k = 0; k < 3; ++k) {
-    at.on_first[k] = a0[k] + s * d1[k];
-    at.on_second[k] = b0[k] + t * d2[k];
-    at.normal[k] = at.on_first[k] - at.on_second[k];
-  }
-  at.distance = square_root(dot(at.normal, at.normal));
-  if (at.distance > T(1e-12)) {
-    for (int k = 0; k < 3; ++k) at.normal[k] = at.normal[k] / at.distance;
-    return;
-  }
-  cross(d1, d2, at.normal);  // in contact: any direction perpendicular to both
-  const T size = square_root(dot(at.normal, at.normal));
-  if (size > T(1e-12) * square_root(a * e) && size > T(0)) {
-    for (int k = 0; k < 3; ++k) at.normal[k] = at.normal[k] / size;
-  } else {
-    at.normal[0] = at.normal[1] = T(0);
-    at.normal[2] = T(1);
-  }
+template <class T> POISE_FN const T* numbers_of(const LimitList<T>& limits, const LimitSpec<T>& limit) {
+  return limits.numbers + limit.at;
 }
 
 // signed distance of a point (in the box's axes) from a box, with the outward normal
@@ -195,6 +148,7 @@ POISE_LARGE_FN void nearest_to_solid(int op, const T* a, const T* b, const T* so
 // A box that a frame carries, in the numbers of a world box. Two capsules without radius define it: from its center to
 // the end of its x axis, and from the end of its y axis to that of its z axis.
 template <class T> POISE_FN void place_box(const LimitList<T>& limits, const LimitSpec<T>& limit, T* box) {
+  const T* x = numbers_of(limits, limit);
   const auto& first = limits.placed[limit.second].ends;
   const auto& other = limits.placed[limit.second + 1].ends;
   for (int k = 0; k < 3; ++k) {
@@ -202,7 +156,7 @@ template <class T> POISE_FN void place_box(const LimitList<T>& limits, const Lim
     box[3 * k + 1] = other[0][k] - first[0][k];
     box[3 * k + 2] = other[1][k] - first[0][k];
     box[9 + k] = first[0][k];
-    box[12 + k] = limit.numbers[k];
+    box[12 + k] = x[k];
   }
 }
 
@@ -228,7 +182,7 @@ template <class T> POISE_LARGE_FN void place_capsules(const LimitList<T>& limits
   for (int c = 0; c < limits.n_capsules; ++c) place_capsule(limits, c, placements);
 }
 
-// the distance of the middle of a placed capsule from a box or a cylinder
+// the distance of the middle of a placed capsule from a box or a cylinder, or from the box of an obstacle
 template <class T> POISE_FN T distance_of_center(const PlacedCapsule<T>& at, int op, const T* solid) {
   T d[3], p[3], normal[3];
   for (int k = 0; k < 3; ++k) d[k] = at.center[k] - solid[9 + k];
@@ -243,6 +197,7 @@ template <class T> POISE_FN bool is_solid(const LimitSpec<T>& limit) {
 // A lower bound of the distance between two surfaces [m]: the gap of their bounding spheres, or of a bounding sphere and
 // a solid. Planes are exact and need none.
 template <class T> POISE_FN T least_contact(const LimitList<T>& limits, const LimitSpec<T>& limit) {
+  const T* x = numbers_of(limits, limit);
   const PlacedCapsule<T>& first = limits.placed[limit.first];
   const T radius = limits.capsules[limit.first].radius;
   T other[3], size;
@@ -250,39 +205,48 @@ template <class T> POISE_FN T least_contact(const LimitList<T>& limits, const Li
     const PlacedCapsule<T>& second = limits.placed[limit.second];
     for (int k = 0; k < 3; ++k) other[k] = second.center[k];
     size = second.half + limits.capsules[limit.second].radius;
-  } else if (is_solid(limit)) {
-    return distance_of_center(first, limit.op, limit.numbers) - first.half - radius - limit.distance;
+  } else if (is_solid(limit) || limit.op == LIMIT_OBSTACLE) {
+    return distance_of_center(first, limit.op, x) - first.half - radius - limit.distance;
   } else if (limit.op == LIMIT_CARRIED) {
     for (int k = 0; k < 3; ++k) other[k] = limits.placed[limit.second].ends[0][k];
-    size = square_root(dot(limit.numbers, limit.numbers));
+    size = square_root(dot(x, x));
   } else {
     T half[3];
     for (int k = 0; k < 3; ++k) {
-      other[k] = T(0.5) * (limit.numbers[k] + limit.numbers[3 + k]);
-      half[k] = T(0.5) * (limit.numbers[3 + k] - limit.numbers[k]);
+      other[k] = T(0.5) * (x[k] + x[3 + k]);
+      half[k] = T(0.5) * (x[3 + k] - x[k]);
     }
-    size = square_root(dot(half, half)) + limit.numbers[6];
+    size = square_root(dot(half, half)) + x[6];
   }
   const T apart[3] = {first.center[0] - other[0], first.center[1] - other[1], first.center[2] - other[2]};
   return square_root(dot(apart, apart)) - first.half - radius - size - limit.distance;
 }
 
-// the nearest points of a limit between surfaces, and its gap [m]
-template <class T> POISE_LARGE_FN T contact_of(const LimitList<T>& limits, const LimitSpec<T>& limit, Contact<T>& at) {
+// The nearest points of a limit between surfaces, and its gap [m]. A gap above `most` may be any number above it.
+template <class T>
+POISE_LARGE_FN T contact_of(const LimitList<T>& limits, const LimitSpec<T>& limit, Contact<T>& at, T most = T(1e30)) {
+  const T* x = numbers_of(limits, limit);
   const CapsuleData<T>& first = limits.capsules[limit.first];
   const auto& a = limits.placed[limit.first].ends;
   if (limit.op == LIMIT_PLANE) {
     const T* p = a[limit.second];
     for (int k = 0; k < 3; ++k) {
       at.on_first[k] = p[k];
-      at.normal[k] = limit.numbers[k];
+      at.normal[k] = x[k];
     }
-    at.distance = dot(limit.numbers, p) - limit.numbers[3];
+    at.distance = dot(x, p) - x[3];
     return at.distance - first.radius - limit.distance;
   }
   if (is_solid(limit)) {
-    nearest_to_solid(limit.op, a[0], a[1], limit.numbers, at);
+    nearest_to_solid(limit.op, a[0], a[1], x, at);
     return at.distance - first.radius - limit.distance;
+  }
+  if (limit.op == LIMIT_OBSTACLE) {
+    const Obstacle<T>& obstacle = limits.obstacles[static_cast<int>(x[15])];
+    const T less = first.radius + limit.distance;
+    const T enough = most + less + T(1e-9) * (absolute(most) + less + T(1));  // above `most` also after rounding
+    nearest_to_obstacle(obstacle, a[0], a[1], x, enough, at);
+    return at.distance - less;
   }
   if (limit.op == LIMIT_CARRIED) {
     T box[15];
@@ -291,9 +255,9 @@ template <class T> POISE_LARGE_FN T contact_of(const LimitList<T>& limits, const
     return at.distance - first.radius - limit.distance;
   }
   const bool pair = limit.op == LIMIT_PAIR;
-  const T* b0 = pair ? limits.placed[limit.second].ends[0] : limit.numbers;
-  const T* b1 = pair ? limits.placed[limit.second].ends[1] : limit.numbers + 3;
-  const T radius = pair ? limits.capsules[limit.second].radius : limit.numbers[6];
+  const T* b0 = pair ? limits.placed[limit.second].ends[0] : x;
+  const T* b1 = pair ? limits.placed[limit.second].ends[1] : x + 3;
+  const T radius = pair ? limits.capsules[limit.second].radius : x[6];
   nearest_of_segments(a[0], a[1], b0, b1, at);
   return at.distance - first.radius - radius - limit.distance;
 }
@@ -326,7 +290,7 @@ template <class T, class P> POISE_LARGE_FN T gap_of(const P& problem, const Limi
   if (limit.op == LIMIT_COUPLED) {
     T sum = T(0);
     for (int k = limit.first; k < limit.second; ++k) sum += limits.terms[k].factor * q[limits.terms[k].q_index];
-    return limit.numbers[0] * (sum - limit.numbers[1]);
+    return numbers_of(limits, limit)[0] * (sum - numbers_of(limits, limit)[1]);
   }
   if (limit.op != LIMIT_PLANE) {
     const T least = least_contact(limits, limit) / problem.scale;
@@ -350,7 +314,8 @@ template <class T, class P> POISE_LARGE_FN void row_of_limit(const P& problem, c
   }
   if (limit.op == LIMIT_COUPLED) {
     for (int k = limit.first; k < limit.second; ++k) {
-      if (limits.terms[k].v_index >= 0) row[limits.terms[k].v_index] += limit.numbers[0] * limits.terms[k].factor;
+      if (limits.terms[k].v_index >= 0)
+        row[limits.terms[k].v_index] += numbers_of(limits, limit)[0] * limits.terms[k].factor;
     }
     return;
   }

@@ -56,8 +56,25 @@ template <class P, class T> POISE_FN void bound_solids(const SurfaceList<T>& lis
   }
 }
 
+// Raises the bounds of a link in the boxes of point clouds, the last regions: there the box bounds nothing.
+template <class T> POISE_FN void bound_clouds(const LimitList<T>& limits, const SurfaceList<T>& list,
+                                              const SurfaceLink<T>& link, const T* point, T less, T* bounds) {
+  for (int i = list.n_solids - 1; i >= 0; --i) {
+    const LimitSpec<T>& limit = limits.specs[link.world_row + 2 * list.n_planes + i];
+    if (limit.op != LIMIT_OBSTACLE) return;
+    const T* x = numbers_of(limits, limit);
+    const Obstacle<T>& obstacle = limits.obstacles[static_cast<int>(x[15])];
+    if (obstacle.cloud.n == 0) return;
+    if (bounds[i] > T(0)) continue;
+    Contact<T> at;
+    nearest_to_obstacle(obstacle, point, point, x, T(1e30), at);
+    bounds[i] = maximum(bounds[i], at.distance - less);
+  }
+}
+
 // Places the balls of a pose, and bounds the gaps between links and regions from below [m].
-template <class P, class T> POISE_LARGE_FN void bound_gaps(const SurfaceList<T>& list, const T* placements) {
+template <class P, class T>
+POISE_LARGE_FN void bound_gaps(const LimitList<T>& limits, const SurfaceList<T>& list, const T* placements) {
   for (int l = 0; l < list.n_links; ++l) {
     const SurfaceLink<T>& link = list.links[l];
     T *at = list.centers + 3 * l, *bounds = list.bounds + l * (list.n_planes + list.stride);
@@ -72,6 +89,7 @@ template <class P, class T> POISE_LARGE_FN void bound_gaps(const SurfaceList<T>&
     const T less = link.radius + list.distance;
     for (int i = 0; i < list.n_planes; ++i) bounds[i] = dot(list.planes + 4 * i, at) - list.planes[4 * i + 3] - less;
     bound_solids<P>(list, at, less, bounds + list.n_planes);
+    bound_clouds(limits, list, link, at, less, bounds + list.n_planes);
   }
 }
 
@@ -104,13 +122,13 @@ template <class T> POISE_FN bool are_balls_near(const LimitList<T>& limits, int 
 template <class P, class T> POISE_LARGE_FN T least_gap(const LimitList<T>& limits, const SurfaceList<T>& list,
                                                        const T* placements, T least, T enough) {
   const int regions = list.n_planes + list.n_solids, stride = list.n_planes + list.stride;
-  bound_gaps<P>(list, placements);
+  bound_gaps<P>(limits, list, placements);
   const auto visit = [&](const LimitSpec<T>& limit) {
     const bool plane = limit.op == LIMIT_PLANE;
     const T bound = plane ? T(0) : least_contact(limits, limit);
     if (!plane && bound >= least) return;
     Contact<T> at;
-    least = minimum(least, !plane && is_exact(limits, limit) ? bound : contact_of(limits, limit, at));
+    least = minimum(least, !plane && is_exact(limits, limit) ? bound : contact_of(limits, limit, at, least));
   };
   const auto visit_region = [&](int l, int region) {
     place_link(limits, list, l, placements);
@@ -165,7 +183,7 @@ template <class S, class T, class P> POISE_LARGE_FN void measure_gaps(const P& p
                                                                       const SurfaceList<T>& list, const T* q,
                                                                       const T* placements, T* gaps) {
   const T far = T(near_enough) * problem.scale;
-  bound_gaps<S>(list, placements);
+  bound_gaps<S>(limits, list, placements);
   for (int l = 0; l < list.n_links; ++l) {
     for (int r = 0; r < list.n_planes + list.n_solids && list.links[l].world_row >= 0; ++r) {
       const T bound = list.bounds[l * (list.n_planes + list.stride) + r];

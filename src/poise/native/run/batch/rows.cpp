@@ -40,7 +40,7 @@ bool read_places(Worker& worker, std::size_t row) {
     double sum = 0.0;
     for (int k = 0; k < 16; ++k) sum += T[k] - T[k];
     if (!(sum == 0.0)) return false;
-    move_region(worker.own.surfaces[place.surfaces], worker.own.limits, place.region, T);
+    move_region(worker.own.surfaces[place.surfaces], worker.own.numbers, place.region, T);
   }
   return true;
 }

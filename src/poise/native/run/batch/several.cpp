@@ -189,11 +189,12 @@ bool take_judged(Worker& worker, Slot& slot, int i, ListedPose& pose) {
   return true;
 }
 
-// answers the slot's row from its list; false if the list is empty
-bool answer_by_list(Worker& worker, Slot& slot, const ListedRow& listed) {
+// stores the answers of a list in the slot; true if there are enough
+bool take_listed(Worker& worker, Slot& slot, const ListedRow& listed) {
   ListBlock& lists = worker.lists;
   std::size_t kept = 0;
   bool enough = false;
+  slot.found = 0;
   slot.best_outside = 0.0;
   arrange_poses(listed, lists.order.data());
   write_base(worker, slot);
@@ -209,12 +210,7 @@ bool answer_by_list(Worker& worker, Slot& slot, const ListedRow& listed) {
       enough = keep_solution(worker, slot, pose.far);
     }
   }
-  if (slot.found > 0) {
-    write_solutions(worker, slot);
-    return true;
-  }
-  slot.searches = slot.steps = 0;
-  return false;
+  return enough;
 }
 
 // reads the rows of a block and lists their poses; returns the number of rows
@@ -251,17 +247,25 @@ std::size_t list_block(Worker& worker, std::size_t first, std::size_t last) {
   return rows;
 }
 
+// appends the poses of a row at more values of the free joint
+void list_finer(Worker& worker, std::size_t i) {
+  ListBlock& lists = worker.lists;
+  const ClosedForm<double>& form = *lists.form;
+  const double* target = lists.targets.data() + i * worker.own.targets.size() + worker.own.goals[0].target;
+  ListAsk* asks = lists.asks.data();
+  const int asked = ask_poses(form, target, lists.from.data() + 7 * i, finer_values, static_cast<int>(i), asks);
+  list_ops().list(form.spec, lists.joints, asks, asked, lists.listed.data());
+}
+
 // Examines a row without a listed pose more closely: its arcs of the free joint are narrow. If some are found, more
 // closely still.
 void list_closer(Worker& worker, std::size_t i) {
   constexpr int most = 16, parts = 8;
   ListBlock& lists = worker.lists;
   const ClosedForm<double>& form = *lists.form;
-  const double* target = lists.targets.data() + i * worker.own.targets.size() + worker.own.goals[0].target;
   ListAsk* asks = lists.asks.data();
   const ListedRow& listed = lists.listed[i];
-  const int asked = ask_poses(form, target, lists.from.data() + 7 * i, finer_values, static_cast<int>(i), asks);
-  list_ops().list(form.spec, lists.joints, asks, asked, lists.listed.data());
+  list_finer(worker, i);
   const int free = form.spec.free_joint == FREE_FIRST ? 0 : 6;
   double found[most], middle, half;
   scanned_range(form.spec.free, middle, half);
@@ -353,11 +357,19 @@ bool answer_block(Worker& worker, Slot& slot) {
     const ListedRow& listed = lists.listed[i];
     if (free && listed.count == 0) list_closer(worker, i);
     slot.row = lists.numbers[i];
-    slot.searches = slot.steps = slot.found = 0;
+    slot.searches = slot.steps = 0;
     std::copy_n(lists.starts.data() + i * n_q, n_q, slot.start);
     std::copy_n(lists.targets.data() + i * n_t, n_t, slot.targets);
     read_places(worker, slot.row);
-    if (!answer_by_list(worker, slot, listed)) lists.left.push_back(slot.row);
+    const bool enough = take_listed(worker, slot, listed);
+    if (!enough && slot.found > 0 && free && !worker.own.limits.empty()) {  // the limits exclude too many
+      list_finer(worker, i);
+      take_listed(worker, slot, listed);
+    }
+    if (slot.found > 0)
+      write_solutions(worker, slot);
+    else
+      lists.left.push_back(slot.row);
   }
   return true;
 }

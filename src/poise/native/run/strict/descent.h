@@ -18,7 +18,7 @@ bool is_hopeless(const SolverData& solver) {
   return single && solver.tries == 1 && (solver.colliding > 0 || solver.proved_unreachable);
 }
 
-// Whether all branches of a chain of six joints are in collision: no seed leads to another pose of its goal.
+// Whether all branches of a chain of six joints are in collision, and nothing else moves: no seed leads to another pose.
 bool are_branches_blocked(const SolverData& solver) {
   return solver.colliding > 0 && solver.first->branches && solver.first->branches->exact;
 }
