@@ -54,6 +54,7 @@ def test_every_kind_of_thing_is_drawn(tmp_path: Path) -> None:
         "race": race(PANDA, methods=["lm", "dls"], problems=3),
         "map": poise.reach_map(PANDA, "panda_hand_tcp", 0.4, 4, 1),
         "flat map": poise.reach_map(poise.load("planar3"), "tip", 0.5, [(0, 0, 1)], 4),
+        "bases": poise.base_map(PANDA, "panda_hand_tcp", np.diag([1.0, -1.0, -1.0, 1.0])[None], 0.4, 1),
         "several": {"lm": recorded, "again": recorded},
         "sticks": poise.Pose(poise.load("planar2")),
     }
@@ -61,6 +62,9 @@ def test_every_kind_of_thing_is_drawn(tmp_path: Path) -> None:
         picture = poise.plot(thing, tmp_path / f"{name}.png", title=name)
         assert (tmp_path / f"{name}.png").stat().st_size > 3000
         assert picture._repr_png_().startswith(b"\x89PNG")
+    _, section, colors = poise.plot(things["bases"]).figure.axes
+    assert section.get_title(loc="left") == "section at z = 0 m"
+    assert colors.get_ylabel() == "share of poses reached"
     assert poise.plot(recorded.pose).save(tmp_path / "pose.pdf").read_bytes().startswith(b"%PDF")
     assert not list(tmp_path.glob(".*"))  # nothing half-written
 

@@ -1,7 +1,8 @@
 """base_map: the share of given poses that a frame reaches from every place of the body's base.
 
-The base stands upright on a grid in the world's x-y plane, at several yaws; a place has the share of its best yaw. The
-targets and obstacles stay where they are. Pairs of a base and a target that distance bounds exclude are not solved.
+The base stands upright on a grid on the floor, the plane through the world's origin, at several yaws; a place has the
+share of its best yaw. The targets and obstacles stay where they are. Pairs of a base and a target that distance bounds
+exclude are not solved.
 
 Reference: N. Vahrenkamp, T. Asfour, R. Dillmann, Robot placement based on reachability inversion, ICRA 2013.
 """
@@ -53,9 +54,10 @@ def base_map(
         frame: The frame.
         transforms: The poses of the frame in the world, such as grasps, (n, 4, 4).
         spacing: Distance of two places of the base [m].
-        yaws: The number of rotations of the base about z at each place, evenly spaced; the best one counts.
-        limits: Further limits, such as `Clearance`, with regions in the world.
-        box: The region of the base, two opposite corners [m], (2, 3) (default: every place on z = 0 within reach).
+        yaws: The number of rotations of the base about the vertical at each place, evenly spaced; the best one counts.
+        limits: Further limits, such as `Clearance`, with regions in the world. A base in an obstacle reaches nothing.
+        box: The region of the base, two opposite corners [m], (2, 3) (default: every place on the floor, at height 0,
+            within reach).
         tolerance: The tolerance of a pose, as in `Reach`.
         threads: The number of threads (default: one per core). The map does not depend on it.
         progress: A function called with (poses done, poses) from time to time, and at the end; or whether to show them
@@ -65,33 +67,53 @@ def base_map(
         A ReachMap whose voxels are places of the base, and whose shares are those of the poses.
 
     Raises:
-        InvalidValue: There are no poses, one is not rigid, or the frame is unbounded.
+        InvalidValue: There are no poses, one is not rigid, an option is out of range, or the frame is unbounded.
     """
     check_model(model)
     name, T = model.frame(frame).name, read_matrices("transforms", transforms).reshape(-1, 4, 4)
-    if not len(T) or not np.isfinite(T).all():
-        raise InvalidValue("transforms must be at least one rigid transform, (n, 4, 4).")
-    body = hold_root(model)
+    wrong = np.flatnonzero(np.isnan(T).any(axis=(1, 2)))
+    if not len(T) or len(wrong):
+        what = f"transforms[{wrong[0]}] is not rigid; they" if len(T) else "transforms is empty; it"
+        raise InvalidValue(f"{what} must be at least one rigid transform, (n, 4, 4).")
+    body, turns = hold_root(model), read_count("yaws", yaws, 3600)
     goal = Reach(name, np.eye(4), tolerance=tolerance)
     bound = find_bound(body, goal)
     if bound is None:
         raise InvalidValue(f"the positions of {name!r} are unbounded: every base reaches every pose.")
-    away = bound[2] + float(np.hypot(*bound[0][:2]))
-    corners = np.array([T[:, :3, 3].min(axis=0) - away, T[:, :3, 3].max(axis=0) + away])
-    corners[:, 2] = 0.0
-    origin, shape = lay_grid(body, goal, read_spacing(spacing), corners if box is None else box)
+    floor = surround(T, bound, model.up_axis) if box is None else box
+    origin, shape = lay_grid(body, goal, read_spacing(spacing), floor)
     solver = BatchSolver(body, goal, limits=limits, threads=threads)
     slack = goal.tolerances(body, False)[0] + 1e-9 * body.length
-    query = BaseQuery(T, origin, shape, float(spacing), read_count("yaws", yaws, 3600), (*bound, slack))
+    query = BaseQuery(T, origin, shape, float(spacing), turns, model.up_axis, (*bound, slack))
     with watch_progress(progress, "poses") as report:
         counts = solve_bases(solver, query, report)
     best = np.argmax(counts[0], axis=1)
-    reached, proved = (np.take_along_axis(x, best[:, None], 1).reshape(shape) / len(T) for x in counts)
-    part, out, left = (x.astype(np.float32) for x in (reached, proved, 1.0 - reached - proved))
-    up = np.array([0.0, 0.0, 1.0])
+    reached, proved = (np.take_along_axis(x, best[:, None], 1).reshape(shape) for x in counts)
+    part, out, left = ((x / len(T)).astype(np.float32) for x in (reached, proved, len(T) - reached - proved))
     return ReachMap(
-        model, model.name, name, float(spacing), origin, part, out, left, np.zeros((0, 3)), yaws, up, box is None
+        model,
+        model.name,
+        name,
+        float(spacing),
+        origin,
+        part,
+        out,
+        left,
+        np.zeros((0, 3)),
+        turns,
+        model.up_direction,
+        box is None,
+        transforms=T,
     )
+
+
+def surround(T: Floats, bound: tuple[Floats, float, float], up: int) -> Floats:
+    """Return two opposite corners of the floor around poses, as far as a base may stand from them, (2, 3) [m]."""
+    center, _, far = bound
+    away = far + float(np.linalg.norm(np.delete(center, up)))
+    corners = np.array([T[:, :3, 3].min(axis=0) - away, T[:, :3, 3].max(axis=0) + away])
+    corners[:, up] = 0.0
+    return corners
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,6 +126,7 @@ class BaseQuery:
         shape: The number of places along x, y and z.
         spacing: Their distance [m].
         yaws: The number of rotations at each place.
+        up: The index of the vertical axis.
         bound: The centre, nearest and farthest distance of the frame in the body, and the tolerance [m].
     """
 
@@ -112,6 +135,7 @@ class BaseQuery:
     shape: tuple[int, int, int]
     spacing: float
     yaws: int
+    up: int
     bound: tuple[Floats, float, float, float]
 
     def cut(self) -> Iterator[slice]:
@@ -125,8 +149,9 @@ class BaseQuery:
         grid = np.array(np.unravel_index(np.arange(piece.start, piece.stop), self.shape)).T
         turn = 2.0 * np.pi * np.arange(self.yaws) / self.yaws
         out = np.tile(np.eye(4), (len(grid), self.yaws, 1, 1))
-        out[..., 0, 0] = out[..., 1, 1] = np.cos(turn)
-        out[..., 1, 0], out[..., 0, 1] = np.sin(turn), -np.sin(turn)
+        x, y = (self.up + 1) % 3, (self.up + 2) % 3
+        out[..., x, x] = out[..., y, y] = np.cos(turn)
+        out[..., y, x], out[..., x, y] = np.sin(turn), -np.sin(turn)
         out[..., :3, 3] = (self.origin + self.spacing * grid)[:, None]
         return out
 

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.batch.solution import UNREACHABLE, BatchSolution
+from poise.batch.solution import CODES, UNREACHABLE, BatchSolution
 from poise.errors import InvalidValue, ShapeMismatch, name_not_found
 from poise.model import Model
+from poise.solvers import Status
 
 __all__ = ["SMALL", "Block", "Outputs"]
 
@@ -66,6 +67,16 @@ class Outputs:
         for name, array in given.items():
             check(name, array, *shapes[name], xp)
         return cls(**{name: given[name] if name in given else xp.empty(*shapes[name]) for name in FIELDS})
+
+    def block(self, rows: NDArray[np.bool_]) -> None:
+        """Mark rows (B,) as in collision whatever their pose, except those out of reach or invalid."""
+        if not rows.any():
+            return
+        codes = self.codes.reshape(*self.steps.shape, -1)
+        rows = rows & (codes[..., 0] != UNREACHABLE) & (codes[..., 0] != CODES.index(Status.INVALID))
+        q, errors = self.q.reshape(*codes.shape, -1), self.errors.reshape(*codes.shape, -1, 2)
+        codes[rows, 0], codes[rows, 1:] = CODES.index(Status.IN_COLLISION), CODES.index(Status.STALLED)
+        q[rows, 1:], errors[rows, 1:] = np.nan, np.nan
 
     @property
     def places(self) -> dict[str, tuple[int, int]]:

@@ -20,20 +20,21 @@ __all__ = ["explore_rowwise", "prove_rowwise", "solve_rowwise"]
 
 
 def solve_rowwise(
-    solver: Solver,
+    find_solver: Callable[[int], Solver],
     targets: Sequence[BatchRows],
     starts: BatchRows,
     rows: int,
     outputs: Outputs,
     progress: Callable[[int, int], Any] | None,
 ) -> None:
-    """Fill `outputs` row by row; `targets` and `starts` have one row each, or a single row for all."""
+    """Fill `outputs` row by row, each with its own solver; `targets` and `starts` may have a single row for all."""
     q = outputs.q.reshape(rows, -1)
     errors = outputs.errors.reshape(rows, -1, 2)
     codes, steps, searches = (x.reshape(rows) for x in (outputs.codes, outputs.steps, outputs.searches))
     for row in range(rows):
         start = starts.read_row(row)
         try:
+            solver = find_solver(row)
             answer = solver.solve(start, {part.name: part.read_row(row) for part in targets})
         except (InvalidValue, ShapeMismatch):
             q[row] = start if np.isfinite(start).all() else np.nan
@@ -65,7 +66,7 @@ def round_answer(
 
 
 def explore_rowwise(
-    explorer: Explorer,
+    find_explorer: Callable[[int], Explorer],
     targets: Sequence[BatchRows],
     starts: BatchRows,
     rows: int,
@@ -82,6 +83,7 @@ def explore_rowwise(
         start = starts.read_row(row)
         try:
             wanted = {part.name: part.read_row(row) for part in targets}
+            explorer = find_explorer(row)
             found = explorer.find(start, wanted, count)
         except (InvalidValue, ShapeMismatch):
             q[row, 0] = start if np.isfinite(start).all() else np.nan

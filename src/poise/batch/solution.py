@@ -27,7 +27,8 @@ class BatchSolution:
         model: The body.
         q: (B, [k,] nq): the best configurations, inside the limits. NaN for an invalid start, and for rows with fewer
             than k answers.
-        reached: (B, [k]): whether every goal is within its tolerance, by a float64 FK of `q`.
+        reached: (B, [k]): whether every goal is within its tolerance and every limit is kept, by a float64 check of
+            `q`.
         errors: The remaining error of each goal: {name: (B, [k,] 2)}, metres and radians.
         steps: (B,): number of steps, over all searches.
         searches: (B,): number of searches.

@@ -13,8 +13,9 @@ import numpy as np
 from poise.batch.arrays import BatchRows, find_lead, name_targets, read_starts, read_targets
 from poise.batch.completeness import CompletenessQuery
 from poise.batch.device import DeviceBatch, is_on_device
+from poise.batch.fixed_parts import find_blocked_bases
 from poise.batch.guesses import search_rows_further
-from poise.batch.obstacles import PlacedRegion, move_targets, place_regions, read_base
+from poise.batch.obstacles import PlacedRegion, move_targets, move_world, place_regions, read_base
 from poise.batch.outputs import Outputs
 from poise.batch.rowwise import explore_rowwise, prove_rowwise, solve_rowwise
 from poise.batch.solution import BatchSolution
@@ -117,15 +118,16 @@ class BatchSolver:
                 array}; more leading axes, and broadcasting between goals and starts, as in numpy. A row that is not a
                 valid target (NaN, not a rotation) becomes INVALID; the other rows are not affected.
             starts: (B, nq) or (nq,), a Pose or a Motion (default: the rest pose).
-            places: {region name: (B, 4, 4)}: transforms that place regions of a `Clearance`, applied to their own
-                geometry. A region without a name is called by its kind: "box", "box#2".
-            base: (B, 4, 4): the place of the body's base; targets and regions are in the world.
+            places: {region name: (B, 4, 4)}: transforms of regions of a `Clearance`, applied after their own placement.
+                Regions of one name move together; one without a name is called by its kind: "box", "box#2".
+            base: (B, 4, 4): the place of the body's base; targets and regions are in the world. A row whose base itself
+                is in collision is IN_COLLISION; regions that do not rise above its origin do not count.
             out: Arrays to fill: one for `q`, {field: array}, or a BatchSolution to reuse. They must match exactly.
             progress: A function called with (rows done, rows) at intervals, and at the end.
         """
         given = name_targets(targets, self.rows)
         if any(is_on_device(x) for x in given.values()):
-            refuse_places("arrays on a GPU", places, base)
+            refuse_on_device(places=places, base=base)
             return self._find_device().solve(given, None if self._repeatable else starts, out, progress)
         parts = [read_targets(name, x, self.rows[name]) for name, x in given.items()]
         begin = read_starts(self.model, None if self._repeatable else starts)
@@ -137,6 +139,8 @@ class BatchSolver:
         if progress is not None and not callable(progress):
             raise InvalidValue(f"progress is {progress!r}; it must be a function of (rows done, rows).")
         self._run(parts, begin, regions, lead, outputs, progress)
+        if from_world is not None and regions:
+            outputs.block(find_blocked_bases(self.model, self.solver.options.limits, regions, lead))
         np.equal(outputs.codes, 0, out=outputs.reached)
         complete = self._make_completion(parts, begin, outputs, out)
         return outputs.make_solution(self.model, tuple(self.rows), None, complete)
@@ -180,12 +184,7 @@ class BatchSolver:
     ) -> None:
         native = self.solver.problem
         if self._explorer is not None or not isinstance(native, core.Solver) or not core.threads_serve(native):
-            refuse_places("a batch that runs row by row in Python", regions, None)
-            wide = [part.widen(lead) for part in (*parts, begin)]
-            if self._explorer is not None:
-                explore_rowwise(self._explorer, wide[:-1], wide[-1], prod(lead), outputs, progress)
-            else:
-                solve_rowwise(self.solver, wide[:-1], wide[-1], prod(lead), outputs, progress)
+            self._run_rowwise(parts, begin, regions, lead, outputs, progress)
             return
         start, start_stride = begin.spread(lead)
         spread = [(part.name, *part.spread(lead), part.raw) for part in parts]
@@ -203,13 +202,37 @@ class BatchSolver:
             "searches": outputs.searches,
         }
         core.solve_batch(native, table, self.threads, None if progress is None else hold_last(progress))
-        if not regions:
-            search_rows_further(self, parts, begin, lead, outputs)
+        search_rows_further(self, parts, begin, regions, lead, outputs)
         if not may_move(self.model, self.solver.options.joints).all():
             wide = [part.widen(lead) for part in (*parts, begin)]
             prove_rowwise(self.solver, wide[:-1], wide[-1], prod(lead), outputs)
         if progress is not None:
             progress(prod(lead), prod(lead))
+
+    def _run_rowwise(
+        self,
+        parts: list[BatchRows],
+        begin: BatchRows,
+        regions: list[PlacedRegion],
+        lead: tuple[int, ...],
+        outputs: Outputs,
+        progress: Progress | None,
+    ) -> None:
+        wide = [part.widen(lead) for part in (*parts, begin)]
+        placed = [replace(region, rows=region.rows.widen(lead)) for region in regions]
+        explorer = self._explorer
+
+        def find_solver(row: int) -> Solver:
+            return move_world(self.solver, placed, row) if placed else self.solver
+
+        if explorer is None:
+            solve_rowwise(find_solver, wide[:-1], wide[-1], prod(lead), outputs, progress)
+            return
+
+        def find_explorer(row: int) -> Explorer:
+            return Explorer(find_solver(row), explorer.turns) if placed else explorer
+
+        explore_rowwise(find_explorer, wide[:-1], wide[-1], prod(lead), outputs, progress)
 
     def _find_device(self) -> DeviceBatch:
         if self._device is None:
@@ -235,10 +258,11 @@ class BatchSolver:
         return f"<BatchSolver of {self.model.name!r}: {', '.join(self.rows)}; {self.dtype}, {self.threads} threads>"
 
 
-def refuse_places(what: str, places: Any, base: Any) -> None:
-    """Raise InvalidValue if obstacles or the base are placed row by row where that is not supported."""
-    if places or base is not None:
-        raise InvalidValue(f"places= and base= are not supported by {what}; solve each world separately.")
+def refuse_on_device(**given: Any) -> None:
+    """Raise InvalidValue for an argument that arrays on a GPU do not support."""
+    for name, value in given.items():
+        if value is not None:
+            raise InvalidValue(f"{name}= is not supported on a GPU; give numpy arrays, which run on the CPU.")
 
 
 def shift_progress(progress: Progress, before: int) -> Progress:
@@ -320,9 +344,10 @@ def solve_batch(
         solutions: Up to this many distinct answers per row, nearest to its start first; arrays become (B, k, ...).
         turns: With `solutions`: count poses that differ by whole turns as different answers; otherwise only the one
             nearest to the start is returned. Such batches run row by row in Python.
-        places: {region name: (B, 4, 4)}: transforms that place regions of a `Clearance`, applied to their own geometry.
-            A region without a name is called by its kind: "box", "box#2".
-        base: (B, 4, 4): the place of the body's base; targets and regions are in the world.
+        places: {region name: (B, 4, 4)}: transforms of regions of a `Clearance`, applied after their own placement.
+            Regions of one name move together; one without a name is called by its kind: "box", "box#2".
+        base: (B, 4, 4): the place of the body's base; targets and regions are in the world. A row whose base itself is
+            in collision is IN_COLLISION; regions that do not rise above its origin do not count.
         out: Arrays to fill: one for `q`, {field: array}, or a BatchSolution to reuse.
         progress: A function called with (rows done, rows) at intervals, and at the end.
         method: A name from `poise.methods.names()`, or a method with settings.

@@ -50,7 +50,8 @@ class Voxel(NamedTuple):
 class ReachMap:
     """The positions that a frame can reach, and the fraction of orientations. Made by `poise.reach_map`.
 
-    Every voxel is a cube, tested at its centre.
+    Every voxel is a cube, tested at its centre. In a map by `poise.base_map`, a map of bases, a voxel is a place of the
+    body's base, and the shares are those of the given poses.
 
     Attributes:
         model: The body; None for a map from a file whose body is not built in.
@@ -62,10 +63,11 @@ class ReachMap:
         proved: Fraction of orientations that are proved out of reach, likewise.
         undecided: Fraction of orientations that are neither, likewise.
         directions: The directions of the frame's axis, (n, 3); empty for a map of positions only.
-        turns: The number of rotations about that axis for each direction.
-        axis: The axis of the frame that points along the directions, in the frame, (3,).
+        turns: The number of rotations about that axis for each direction; the yaws of the base in a map of bases.
+        axis: The frame's axis that points along the directions, in the frame, (3,); the vertical in a map of bases.
         whole: Whether everything outside the map is out of reach; False if a box was given.
         manipulability: The best manipulability found in each voxel [m/rad], float32; None unless requested.
+        transforms: The given poses of a map of bases, (n, 4, 4); otherwise None.
     """
 
     model: Model | None
@@ -81,6 +83,7 @@ class ReachMap:
     axis: Floats
     whole: bool = True
     manipulability: Shares | None = None
+    transforms: Floats | None = None
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -90,8 +93,8 @@ class ReachMap:
 
     @property
     def orientations(self) -> int:
-        """The number of orientations tested in each voxel; 1 for a map of positions only."""
-        return max(1, len(self.directions) * self.turns)
+        """The number of poses tested in each voxel: orientations, or given poses and yaws; 1 for positions only."""
+        return max(1, len(self.directions if self.transforms is None else self.transforms) * self.turns)
 
     @property
     def poses(self) -> int:
@@ -124,8 +127,8 @@ class ReachMap:
 
     @property
     def pose(self) -> Pose | None:
-        """The rest pose of the body, with which the map is drawn; None without a body."""
-        return None if self.model is None else Pose(self.model)
+        """The rest pose of the body, with which the map is drawn; None without a body, and for a map of bases."""
+        return None if self.model is None or self.transforms is not None else Pose(self.model)
 
     def at(self, point: ArrayLike) -> Voxel:
         """Return the record of the voxel that contains a point.
@@ -164,7 +167,7 @@ class ReachMap:
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return all fields as arrays, by name, for an NPZ file."""
-        best = {} if self.manipulability is None else {"manipulability": self.manipulability}
+        optional = {"manipulability": self.manipulability, "transforms": self.transforms}
         return {
             "kind": np.array(KIND),
             "model": np.array(self.name),
@@ -176,7 +179,7 @@ class ReachMap:
             "turns": np.array(self.turns),
             "axis": self.axis,
             "whole": np.array(self.whole),
-            **best,
+            **{name: array for name, array in optional.items() if array is not None},
         }
 
     @classmethod
@@ -221,8 +224,15 @@ class ReachMap:
             )
         return lines
 
+    def _describe(self) -> str:
+        what = "Reach" if self.transforms is None else "Bases for reach"
+        return f"{what} of {self.frame!r} of {self.name!r}: {self._describe_size()}"
+
     def _describe_size(self) -> str:
         nx, ny, nz = self.shape
+        if self.transforms is not None:
+            poses = f"{len(self.transforms)} poses x {self.turns} yaws"
+            return f"{nx} x {ny} x {nz} places of the base, {100 * self.spacing:g} cm apart, {poses}"
         asked = f"{len(self.directions)} directions x {self.turns} turns" if len(self.directions) else "places alone"
         return f"{nx} x {ny} x {nz} voxels of {100 * self.spacing:g} cm, {asked}"
 
@@ -230,7 +240,7 @@ class ReachMap:
         return f"<ReachMap of {self.frame!r} of {self.name!r}: {self._describe_size()}>"
 
     def __str__(self) -> str:
-        lines = [f"Reach of {self.frame!r} of {self.name!r}: {self._describe_size()}"]
+        lines = [self._describe()]
         lines.append(f"{'':10}{'voxels':>12}{'of all poses':>14}")
         lines += [f"{name:10}{voxels:>12}{share:>14}" for name, voxels, share in self.list_lines()]
         lines.append(self._describe_best())
@@ -241,14 +251,13 @@ class ReachMap:
             return "nothing is reached"
         index = np.unravel_index(int(np.argmax(self.reached)), self.shape)
         x, y, z = self.origin + self.spacing * np.array(index)
-        return (
-            f"{self.volume:.2f} m3 reached; the most, {100 * self.reached[index]:.0f} %, at ({x:.2f}, {y:.2f}, {z:.2f})"
-        )
+        most = f"the most, {100 * self.reached[index]:.0f} %, at ({x:.2f}, {y:.2f}, {z:.2f})"
+        return f"{self.volume:.2f} m3 reached; {most}" if self.transforms is None else most
 
     def _repr_html_(self) -> str:
         head = "<tr><th></th><th>voxels</th><th>of all poses</th></tr>"
         rows = "".join(f"<tr><td>{n}</td><td>{v}</td><td>{s}</td></tr>" for n, v, s in self.list_lines())
-        title = html.escape(f"Reach of {self.frame!r} of {self.name!r}: {self._describe_size()}")
+        title = html.escape(self._describe())
         return f"<p>{title}</p><table>{head}{rows}</table><p>{html.escape(self._describe_best())}</p>"
 
 
@@ -259,7 +268,7 @@ def read_map(arrays: Mapping[str, NDArray[Any]], model: Model | None) -> ReachMa
         raise ValueError("its shares have different shapes")
     name = str(arrays["model"])
     body = models.build(name) if model is None and name in models.names() else model
-    best = arrays.get("manipulability")
+    best, poses = arrays.get("manipulability"), arrays.get("transforms")
     return ReachMap(
         body,
         name,
@@ -274,4 +283,5 @@ def read_map(arrays: Mapping[str, NDArray[Any]], model: Model | None) -> ReachMa
         np.asarray(arrays["axis"], dtype=np.float64).reshape(3),
         bool(arrays["whole"]),
         None if best is None else np.asarray(best, dtype=np.float32).reshape(reached.shape),
+        None if poses is None else np.asarray(poses, dtype=np.float64).reshape(-1, 4, 4),
     )

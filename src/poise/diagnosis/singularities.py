@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.arrays import Floats
+from poise.diagnosis.words import say_count
 from poise.errors import InvalidValue
 from poise.model import Frame, Joint, Model
 
@@ -103,7 +104,8 @@ class Singularities(Sequence[SingularFamily]):
         return iter(self.families)
 
     def __str__(self) -> str:
-        head = f"{len(self)} singular families of {self.frame!r} on {self.model.name!r}; rank {self.rank} elsewhere"
+        found = say_count(len(self), "singular family", "singular families")
+        head = f"{found} of {self.frame!r} on {self.model.name!r}; rank {self.rank} elsewhere"
         return "\n".join(
             [head, *(f"  rank {each.rank}, dimension {each.dimension}: {each.condition}" for each in self)]
         )

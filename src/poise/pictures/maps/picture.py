@@ -20,8 +20,9 @@ LIGHT = 0.35  # relative darkening of faces that are turned away
 def draw_map(found: ReachMap, look: dict[str, Any]) -> Any:
     """Draw the map around its body, next to the section through its middle."""
     made, (left, right) = make_figure(9.6, 4.7, panels=2, widths=(1.15, 1.0))
-    flat = found.model is not None and is_planar(found.model)
-    camera = look["camera"] or (Camera.look_down() if flat else Camera())
+    planar = found.model is not None and is_planar(found.model)
+    flat = planar or found.transforms is not None
+    camera = look["camera"] or (Camera.look_down() if planar else Camera())
     camera = camera.on(found.model) if found.model is not None else camera
     height = "xyz".index(camera.up or "z")
     cut = None if flat else choose_cut(camera, height)
@@ -31,7 +32,8 @@ def draw_map(found: ReachMap, look: dict[str, Any]) -> Any:
     left.set_aspect("equal")
     left.autoscale_view()
     left.set_axis_off()
-    left.set_title(f"{found.frame} of {found.name}", loc="left", fontsize=11)
+    bases = "" if found.transforms is None else f"bases for {len(found.transforms)} poses: "
+    left.set_title(f"{bases}{found.frame} of {found.name}", loc="left", fontsize=11)
     across = height if flat else (cut or (0, 0))[0]
     draw_section(made, right, found, across, height)
     return made
@@ -65,7 +67,7 @@ def draw_faces(axes: Any, faces: VoxelFaces, camera: Camera) -> None:
 def draw_section(made: Any, axes: Any, found: ReachMap, across: int, height: int) -> None:
     """Draw the middle layer of voxels across an axis, coloured by the share of orientations reached."""
     level = next(k for k in range(3) if k not in (across, height))
-    x, y = (0, 1) if across == height else (level, height)
+    x, y = [k for k in range(3) if k != across] if across == height else (level, height)
     layer = found.shape[across] // 2
     share = np.take(found.reached, layer, axis=across)
     share = share if x < y else share.T
@@ -75,4 +77,7 @@ def draw_section(made: Any, axes: Any, found: ReachMap, across: int, height: int
     axes.set_aspect("equal")
     axes.set(xlabel=f"{'xyz'[x]} [m]", ylabel=f"{'xyz'[y]} [m]")
     axes.set_title(f"section at {'xyz'[across]} = {place:.2g} m", loc="left", fontsize=9, color="#666666")
-    made.colorbar(tones, ax=axes, label="share of orientations reached", shrink=0.8)
+    if found.transforms is not None:
+        axes.plot(found.transforms[:, x, 3], found.transforms[:, y, 3], ".", color="#cc3311", markersize=4)
+    what = "orientations" if found.transforms is None else "poses"
+    made.colorbar(tones, ax=axes, label=f"share of {what} reached", shrink=0.8)
