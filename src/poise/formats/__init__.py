@@ -176,6 +176,7 @@ def save(
     text = convert_path(path)
     verb, value = choose_writer(thing, text)
     if style is not None:
+        value = thing.motion if verb == "write_track" else value
         with replace_file(text, overwrite=overwrite) as temporary:
             write_style(value, temporary, text, style)
         return Path(text)
@@ -224,16 +225,21 @@ def choose_writer(thing: Any, path: str) -> tuple[str, Any]:
     if isinstance(thing, Pose):
         return "write_pose", thing
     if isinstance(getattr(thing, "motion", None), Motion):
-        return "write_motion", thing.motion
+        labelled = hasattr(thing, "label_frames") and is_written_by("write_track", path)
+        return ("write_track", thing) if labelled else ("write_motion", thing.motion)
     if isinstance(getattr(thing, "pose", None), Pose):
-        wanted = registry.find_suffix(path)
-        whole = any(wanted in m.SUFFIXES and hasattr(m, "write_solution") for m in registry.list_formats())
-        return ("write_solution", thing) if whole else ("write_pose", thing.pose)
+        return ("write_solution", thing) if is_written_by("write_solution", path) else ("write_pose", thing.pose)
     if hasattr(thing, "plain_values"):
         return "write_values", thing
     raise InvalidValue(
         f"only a Model, Motion, Pose, Solution, Track, Contacts or ReachMap can be saved, not {type(thing).__name__}."
     )
+
+
+def is_written_by(verb: str, path: str) -> bool:
+    """Return whether the format of a path has a writer function."""
+    wanted = registry.find_suffix(path)
+    return any(wanted in module.SUFFIXES and hasattr(module, verb) for module in registry.list_formats())
 
 
 def check_options(options: ReadOptions) -> ReadOptions:

@@ -19,10 +19,13 @@ from collections.abc import Sequence
 
 from poise.model import Joint, Model
 
-__all__ = ["RESERVED", "make_unique", "name_columns"]
+__all__ = ["LABELS", "RESERVED", "make_unique", "name_columns", "name_velocities"]
 
 RESERVED = ("time", "fps", "reached", "status", "steps", "searches", "seconds")
 """Columns that are not joints."""
+
+LABELS = ("error.", "contact.", "velocity.", "balance.")
+"""Beginnings of the names of further columns that are not joints."""
 
 _QUATERNION = ("qw", "qx", "qy", "qz")
 
@@ -30,6 +33,15 @@ _QUATERNION = ("qw", "qx", "qy", "qz")
 def name_columns(model: Model) -> list[str]:
     """Return one name for each number of q, in order."""
     return make_unique([name for joint in model.joints if joint.nq for name in name_joint_columns(joint)], RESERVED)
+
+
+def name_velocities(model: Model) -> list[str]:
+    """Return the name of every velocity: that of its joint, numbered if the joint has several."""
+    names = [""] * model.nv
+    for joint in model.joints:
+        for k in range(joint.nv if not joint.mimic else 0):
+            names[joint.v.start + k] = joint.name if joint.nv == 1 else f"{joint.name}.{k + 1}"
+    return names
 
 
 def name_joint_columns(joint: Joint) -> list[str]:

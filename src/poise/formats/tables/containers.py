@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from poise.errors import FormatError, MissingExtra
 from poise.formats.source import Source, quote, quote_names
-from poise.formats.tables.columns import RESERVED
+from poise.formats.tables.columns import LABELS, RESERVED
 from poise.formats.tables.npz import list_members, read_arrays
 
 __all__ = ["WRITERS", "choose_reader"]
@@ -156,6 +156,9 @@ def read_block(source: Source, names: list[str], block: tuple[int, list[list[str
     out: list[Column] = []
     for i, name in enumerate(names):
         cells = [row[i].strip() for row in rows]
+        label = name.startswith(LABELS)  # may be undefined in some rows
+        if label:
+            cells = [cell or "nan" for cell in cells]
         try:
             values = np.array([float(cell) for cell in cells])
         except ValueError:
@@ -163,7 +166,7 @@ def read_block(source: Source, names: list[str], block: tuple[int, list[list[str
             out.append(np.array(list(map(remove_guard, cells))) if None in flags else np.array(flags, np.bool_))
             continue
         odd = next((k for k, cell in enumerate(cells) if "_" in cell or not cell.isascii()), None)
-        if odd is not None or not np.isfinite(values).all():
+        if odd is not None or not (label or np.isfinite(values).all()):
             at = odd if odd is not None else int(np.argmax(~np.isfinite(values)))
             raise source.make_error(f"{quote(cells[at])} in column {quote(name)} is not a number.", first + at)
         out.append(values)
@@ -195,7 +198,7 @@ def write_npz(columns: Columns, facts: str, target: Path) -> None:
 
 def is_fact(name: str) -> bool:
     """Return whether a column is not a joint coordinate."""
-    return name in RESERVED or name.startswith("error.")
+    return name in RESERVED or name.startswith(LABELS)
 
 
 def read_npz(source: Source) -> tuple[Columns, str]:

@@ -1,7 +1,8 @@
 """Motions, poses and solutions as tables: CSV, NPZ, Parquet. One row per frame, one column per number of q.
 
 `poise.formats.tables.columns` names the columns. A motion has ``time`` [s] first; a solution has its results after the
-pose: ``reached status steps searches seconds``, and ``error.<goal>.m`` and ``error.<goal>.rad``. Nothing is rounded.
+pose: ``reached status steps searches seconds``, and ``error.<goal>.m`` and ``error.<goal>.rad``; a solved clip has its
+labels, ``contact.<point>``, ``velocity.<joint>`` and ``balance.m``. Nothing is rounded.
 NPZ and Parquet include the model, as JSON (`poise.formats.plain_values`); for CSV it must be given
 (``load_motion(path, model=model)``), unless the columns match a built-in body. On reading, columns may be in any
 order.
@@ -15,6 +16,7 @@ same text as metadata under the key ``poise``. Rows without names are read in th
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,7 +29,7 @@ from poise.errors import FormatError, PoiseError
 from poise.formats.plain_values import dump_model, parse_model
 from poise.formats.source import ReadOptions, Source, quote, quote_names
 from poise.formats.tables import containers, robot_csv
-from poise.formats.tables.columns import RESERVED, name_columns
+from poise.formats.tables.columns import LABELS, RESERVED, name_columns
 from poise.kinematics import Motion, Pose
 from poise.model import Model
 
@@ -41,6 +43,7 @@ __all__ = [
     "write_motion",
     "write_pose",
     "write_solution",
+    "write_track",
 ]
 
 NAME = "table"
@@ -79,12 +82,17 @@ def looks_like(head: bytes) -> bool:
 # ------------------------------------------------------------------------------------------------ writing
 
 
-def write_motion(motion: Motion, target: Path) -> None:
+def write_track(track: Any, target: Path) -> None:
+    """Write a solved clip: its motion, and its labels for training (`track.label_frames()`) as further columns."""
+    write_motion(track.motion, target, track.label_frames())
+
+
+def write_motion(motion: Motion, target: Path, labels: Mapping[str, Column] | None = None) -> None:
     """Write every frame of a motion as a row."""
     columns: dict[str, Column] = {"time": motion.times}
     if target.suffix.lower() == ".csv" and find_rate(motion.times) != motion.fps:
         columns["fps"] = np.full(len(motion), motion.fps)
-    columns |= make_q_columns(motion.model, motion.q)
+    columns |= make_q_columns(motion.model, motion.q) | dict(labels or {})
     write(Table(columns, {"kind": "motion", "fps": motion.fps, "model": dump_model(motion.model)}), target)
 
 
@@ -209,7 +217,7 @@ def with_names(source: Source, table: Table, model: Model) -> Table:
 
 def is_known(name: str) -> bool:
     """Return whether a column is not a joint coordinate."""
-    return not name or name in RESERVED or name.startswith("error.")
+    return not name or name in RESERVED or name.startswith(LABELS)
 
 
 def read_numbers(source: Source, table: Table, name: str) -> NDArray[np.float64]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from poise.arrays import Floats
 from poise.kinematics import Motion
 from poise.limits import Limit
 from poise.model import Joint
+from poise.motion.clips.labels import label_frames
 from poise.motion.clips.quality import Quality, quality
 from poise.motion.contact.body_heights import measure_body
 from poise.motion.contact.detector import find_runs
@@ -90,6 +92,10 @@ class Track:
         """The quality of the clip, measured at all contacts, released ones too; see `poise.motion.quality`."""
         ledger = self.contacts if self.demanded is None else self.demanded
         return quality(self.motion, self.source, contacts=ledger)
+
+    def label_frames(self) -> dict[str, NDArray[Any]]:
+        """Return labels for training by name, each (frames,): contacts, velocities, and balance if it has mass."""
+        return label_frames(self.motion, self.contacts)
 
     def why(self) -> str:
         """Return a text on missed goals, released contacts, planted soles that roll sideways, and the floor."""
