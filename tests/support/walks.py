@@ -18,17 +18,22 @@ PHASES = {"l": 0.0, "r": 0.5}
 
 
 def place_foot(
-    phase: float, start: NDArray[np.float64], forward: NDArray[np.float64], up: NDArray[np.float64]
+    phase: float,
+    start: NDArray[np.float64],
+    forward: NDArray[np.float64],
+    up: NDArray[np.float64],
+    rise: float = 0.0,
 ) -> NDArray[np.float64]:
-    """Return the position of a foot: still in its stance, then on a smooth arc to the next place."""
+    """Return the position of a foot: still in its stance, then on a smooth arc to the next place, `rise` higher."""
     step, u = np.floor(phase), phase - np.floor(phase)
     T = start.copy()
     if u < STANCE:
-        T[:3, 3] += forward * STRIDE * step
+        T[:3, 3] += forward * STRIDE * step + up * rise * step
         return T
     v = (u - STANCE) / (1.0 - STANCE)
     along = v * v * v * (10.0 + v * (6.0 * v - 15.0))
-    T[:3, 3] += forward * STRIDE * (step + along) + up * LIFT * np.sin(np.pi * v) ** 2
+    arc = (LIFT + 0.5 * rise) * np.sin(np.pi * v) ** 2
+    T[:3, 3] += forward * STRIDE * (step + along) + up * (rise * (step + along) + arc)
     return T
 
 
@@ -40,8 +45,8 @@ def stands(side: str, frames: int, fps: float) -> NDArray[np.bool_]:
 
 
 @lru_cache
-def make_walk(frames: int = 120, fps: float = 30.0) -> Motion:
-    """Return a walk of the built-in humanoid, with flat feet during stance."""
+def make_walk(frames: int = 120, fps: float = 30.0, rise: float = 0.0) -> Motion:
+    """Return a walk of the built-in humanoid, with flat feet during stance; up stairs of height `rise`, STRIDE deep."""
     model = poise.load("humanoid")
     up, forward = model.up_direction, np.array([0.0, 0.0, 1.0])
     feet = {side: model.fk(model.rest, f"foot_{side}") for side in PHASES}
@@ -51,8 +56,10 @@ def make_walk(frames: int = 120, fps: float = 30.0) -> Motion:
     solver = Solver(model, [*goals, Orient("pelvis", pelvis[:3, :3], name="upright", priority=1)])
     q, out = model.rest, []
     for t in np.arange(frames) / fps:
-        targets = {side: place_foot(t / PERIOD + phase, feet[side], forward, up) for side, phase in PHASES.items()}
-        targets["pelvis"] = pelvis[:3, 3] + forward * STRIDE * (t / PERIOD - 0.06) - 0.06 * up
+        targets = {
+            side: place_foot(t / PERIOD + phase, feet[side], forward, up, rise) for side, phase in PHASES.items()
+        }
+        targets["pelvis"] = pelvis[:3, 3] + (forward * STRIDE + up * rise) * (t / PERIOD - 0.06) - 0.06 * up
         q = solver.solve(q, targets).q
         out.append(q)
     return Motion(model, np.array(out), fps)

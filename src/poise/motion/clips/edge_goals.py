@@ -52,7 +52,7 @@ def list_edge_goals(
             front = edge.name.startswith("toe")  # if both edges stand, the front one is enough
             alone = ~np.isnan(own) & (front | np.isnan(others[0]) if others else True)
             if alone.any():
-                out.append(lay_edge(clip, edge, own, alone, up))
+                out.append(lay_edge(clip, ledger, edge, alone))
             floor = np.full(len(clip), np.nanmin(own))
             out += raise_corners(clip, edge, floor, np.isnan(own), NEAR_FLOOR_M * size)
         for edge in (edge for edge in find_edges(clip.model, side) if edge.name in (floors or {})):
@@ -95,10 +95,15 @@ def raise_corner(
     return ClipGoal(goal, targets if len(regions) > 1 else None, low.astype(np.float64), hard=True)
 
 
-def lay_edge(clip: Motion, edge: Edge, levels: Floats, stands: NDArray[np.bool_], up: Floats) -> ClipGoal:
+def lay_edge(clip: Motion, ledger: Contacts, edge: Edge, stands: NDArray[np.bool_]) -> ClipGoal:
     """Return the goal that lays an edge flat: one of its corners is at its flat height while the middle stands."""
-    corner, rise = edge.corners[0], edge.rises[0]
+    corner, rise, up = edge.corners[0], edge.rises[0], clip.model.up_direction
     goal = OnPlane(corner.frame, np.zeros(3), up, at=corner.point, name=f"{edge.name} lies flat")
     targets = np.tile(pack_axis((0.0, 0.0, 0.0), tuple(up.tolist())), (len(clip), 1))
-    targets[:, 9:] = np.outer(np.where(stands, levels, 0.0) + rise, up)
+    targets[:, 9:] = rise * up
+    for contact in ledger:
+        if contact.name == edge.name and contact.place is not None:
+            normal = up if contact.normal is None else np.array(contact.normal)
+            at = (np.array(contact.place) @ normal + rise) * normal
+            targets[contact.start : contact.end] = pack_axis(tuple(at.tolist()), tuple(normal.tolist()))
     return ClipGoal(goal, targets, stands.astype(np.float64), hard=True)

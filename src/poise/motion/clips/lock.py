@@ -89,7 +89,8 @@ class LockOptions:
     """The options of `lock`, and the cost of a root translation relative to a rotation (`slide`).
 
     `tips` means that places are on the floor itself, so feet that cannot be laid flat are raised above it. `size`, that
-    of a giant relative to a person, scales all tolerances.
+    of a giant relative to a person, scales all tolerances. `extra` are goals in addition to those of the
+    contacts, and `start` the initial configurations.
     """
 
     smooth: float
@@ -100,12 +101,14 @@ class LockOptions:
     slide: float = 1.0
     tips: bool = False
     size: float = 1.0
+    extra: tuple[ClipGoal, ...] = ()
+    start: Floats | None = None
 
     def solve(self, clip: Motion, goals: list[ClipGoal], start: Floats) -> ClipAnswer:
         """Return the clip nearest to `clip` that satisfies the goals."""
         return solve_whole(
             clip,
-            goals,
+            [*goals, *self.extra],
             start=start,
             slide=self.slide,
             smooth=self.smooth,
@@ -127,21 +130,21 @@ def lock_places(clip: Motion, ledger: Contacts, options: LockOptions) -> Track:
 def hold_contacts(clip: Motion, ledger: Contacts, options: LockOptions) -> Track:
     """Return the clip with its contacts held; contacts that do not hold are released, in rounds.
 
-    Contacts that miss by less than `MOST_RELEASE_ERROR` are reported but stay held: a point that is free for one frame
-    jumps.
+    Contacts that miss by less than `MOST_RELEASE_ERROR` are reported but stay held, also while others are released: a
+    point that is free for one frame jumps.
     """
     released: list[Released] = []
-    q: Floats | None = None
+    q = options.start
     tipping = TiltedSoles(clip.model, ledger) if options.tips else None
-    for _ in range(RELEASE_ROUNDS):
+    for left in reversed(range(RELEASE_ROUNDS)):
         ledger, q, errors, broken = shift_places(clip, ledger, q, options, tipping)
-        kept, let_go = part_held(Motion(clip.model, q, clip.fps), ledger, errors, options)
-        if not let_go:
-            break
-        far = max(errors[c.frame, c.point][c.start : c.end, 0].max() for c in ledger)
+        far = max((errors[c.frame, c.point][c.start : c.end, 0].max() for c in ledger), default=0.0)
+        last = not left or far <= MOST_RELEASE_ERROR * options.size
+        most = HOLD_ERROR if last else MOST_RELEASE_ERROR
+        kept, let_go = part_held(Motion(clip.model, q, clip.fps), ledger, errors, options, most * options.size)
         released += let_go
         ledger = replace(ledger, intervals=tuple(kept))
-        if far <= MOST_RELEASE_ERROR * options.size:
+        if last:
             break
     assert q is not None
     names = {contact.name: errors.get((contact.frame, contact.point)) for contact in ledger}
@@ -178,7 +181,7 @@ def shift_places(
     exact = options.size * (0.5 * HOLD_ERROR if options.limits else EXACT_HOLD)
     for round_ in range(SHIFT_ROUNDS):
         goals = list_goals(clip, ledger, tipping, options.size)
-        if not goals and not options.limits:
+        if not goals and not options.limits and not options.extra:
             return ledger, q, {}, broken
         answer = options.solve(clip, goals, q)
         q, broken = answer.q, answer.broken
@@ -208,7 +211,8 @@ def recentre(moved: Motion, contact: Contact) -> Contact:
     up = moved.model.up_direction
     path = moved[contact.start : contact.end].positions(contact.frame, contact.point)
     shift = path.mean(axis=0) - np.array(contact.place)
-    shift -= (shift @ up) * up
+    normal = up if contact.normal is None else np.array(contact.normal)
+    shift -= (shift @ normal) * normal
     if np.linalg.norm(shift) > MAX_PLACE_SHIFT * moved.model.length:
         return contact
     place = np.array(contact.place) + shift
@@ -278,15 +282,15 @@ def raise_point(frame: str, point: Place, region: HalfSpace, near: NDArray[np.bo
 
 
 def part_held(
-    moved: Motion, ledger: Contacts, errors: dict[Key, Floats], options: LockOptions
+    moved: Motion, ledger: Contacts, errors: dict[Key, Floats], options: LockOptions, most: float
 ) -> tuple[list[Contact], list[Released]]:
-    """Split contacts into ranges of frames that hold, and released ranges with their reasons."""
+    """Split contacts into ranges of frames that hold to within `most` [m], and released ranges with their reasons."""
     kept: list[Contact] = []
     let_go: list[Released] = []
     shortest = max(2, round(0.1 * moved.fps))
     for contact in ledger:
         far = errors[contact.frame, contact.point][contact.start : contact.end, 0]
-        holds = far <= HOLD_ERROR * options.size
+        holds = far <= most
         for a, b in find_runs(holds):
             if b - a >= shortest or (b - a) == len(contact):
                 kept.append(replace(contact, start=contact.start + a, end=contact.start + b))

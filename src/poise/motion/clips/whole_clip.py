@@ -251,6 +251,7 @@ class Window:
         fps: Frames per second.
         joints: The only joints that may move.
         limits: Limits in addition to the joint ranges, without rate limits.
+        guard: Limits that hold only in frames that ask for them.
     """
 
     def __init__(
@@ -263,9 +264,12 @@ class Window:
         fps: float,
         joints: Sequence[str] | None,
         limits: Sequence[Limit] = (),
+        guard: Sequence[Limit] = (),
     ) -> None:
         solver = Solver(model, list(goals), joints=joints, limits=list(limits))
         self.model, self.problem = model, solver.problem
+        guarded = Solver(model, list(goals), joints=joints, limits=[*limits, *guard]) if guard else solver
+        self.guarded_problem = guarded.problem
         self.limited = bool(limits)
         self.fenced = bool(np.isfinite([model.lower[model.slides], model.upper[model.slides]]).any())
         names, first, self.own = core.goals_of_clip(self.problem)
@@ -288,15 +292,18 @@ class Window:
         self.displacement: Floats | None = None
         self.speed = np.zeros(self.model.nv)
 
-    def solve(self, start: Floats, guide: Floats, asked: AskedOfFrame, steps: int) -> tuple[Floats, Floats]:
-        """Solve the newest frame; return it and its errors by goal, (goals, 2)."""
+    def solve(
+        self, start: Floats, guide: Floats, asked: AskedOfFrame, steps: int, *, guarded: bool = False
+    ) -> tuple[Floats, Floats]:
+        """Solve the newest frame, with `guard` if `guarded`; return it and its errors by goal, (goals, 2)."""
         whole = self.displacement is not None
         moved = guide
         if self.displacement is not None:
             moved = self.model.integrate(guide, self.share * (self.displacement + self.speed))
         self.numbers[0, self.columns[: asked.numbers.size]] = asked.numbers.ravel()
         self.counts[0, self.order], self.hard[self.order] = asked.weights, asked.hard
-        out = self.make_problem(moved, self.frozen, self.gains[whole], steps).solve(self.problem, start[None])
+        problem = self.guarded_problem if guarded else self.problem
+        out = self.make_problem(moved, self.frozen, self.gains[whole], steps).solve(problem, start[None])
         return out.q[0], out.errors[0, self.order]
 
     def make_problem(self, guide: Floats, frozen: Floats, hold: Floats, steps: int) -> core.ClipProblem:

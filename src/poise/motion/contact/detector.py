@@ -6,11 +6,15 @@ A contact begins when a point is slow and low for a while, and continues while i
     continues speed < 0.2 m/s  and height < floor + 0.05 m,
 
 on a body of 1.75 m; thresholds scale with the body. Heels and toes stand only while the sole is level (`level_soles`).
-The speed in a clip is the larger of the two one-sided differences, and a contact starts at the first frame that
-satisfies the second rule; a stream has backward differences only, over one frame and over 1/30 s (frames of fast
-recordings are noisy), and its contacts start when they are detected. The floor of a clip is the 2nd percentile of the
-heights of all points; if heels and toes stand at different heights, each has its own floor by the same rule, up to
-0.02 m higher.
+The speed in a clip is the larger of the two one-sided differences over 1/30 s, relative to the world or to the drift of
+the whole body, whichever is slower (`noise`), and a contact starts at the first frame that satisfies the second rule; a
+stream has backward differences only, over one frame and over 1/30 s (frames of fast recordings are noisy), and its
+contacts start when they are detected. The floor of a clip is the 2nd percentile of the heights of all points; if heels
+and toes stand at different heights, each has its own floor by the same rule, up to 0.02 m higher. Where all points stay
+higher for a second, the floor is locally higher, up to 0.05 m.
+
+A point that does not move at all for most of a contact, as after `lock`, is in contact in exactly those frames: so a
+clip that is locked again does not change.
 """
 
 from __future__ import annotations
@@ -29,15 +33,22 @@ from poise.errors import InvalidValue
 from poise.kinematics import Motion
 from poise.motion.contact.ledger import Contact, Contacts, find_kind, find_usual_heights, move_contact
 from poise.motion.contact.level_soles import flag_level_soles
+from poise.motion.contact.noise import find_local_floor, measure_drift, remove_jitter
 from poise.motion.contact.soles import SolePoint, find_soles, measure_size
 
 __all__ = ["FOOT_RULE", "HAND_RULE", "ContactDetector", "ContactRule", "contacts", "find_runs", "measure_floor"]
 
 Flags = NDArray[np.bool_]
-MEAN_SPEED_S = 1 / 30  # window of the mean speed in a stream: at 120 fps a millimetre of noise is 0.12 m/s
+Interval = tuple[int, int]
+MEAN_SPEED_S = 1 / 30  # window of a mean speed: at 120 fps a millimetre of noise is 0.12 m/s
 MEAN_SPEED_WEIGHT = 1.5  # factor on the mean speed; the smaller of the result and the speed of one frame counts
 FLOOR_PERCENTILE = 2.0  # of the heights of points that may stand
 KIND_FLOOR_RISE_M = 0.02  # largest height of the floor of heels, or of toes, above the floor of all points
+LOCAL_FLOOR_RISE_M = 0.05  # largest height of the local floor above the floor: many recordings rise and sink
+EXACT_STEP_M = 1e-5  # per frame: a point that moves by less is held
+SHORTEST_S = 0.1  # shortest time for which a point is held
+EXACT_SHARE = 0.5  # of a contact's frames: if more of them are exact, the others are not in contact
+LOCKED_SHARE = 0.7  # of the frames of all contacts: if more of them are exact, the clip is locked
 SAME_FLOOR_M = 0.03  # contacts whose heights differ by more stand on different floors
 
 
@@ -67,9 +78,14 @@ class ContactRule:
         flags: Flags = (speeds < self.stay_speed_m_s * size) & (heights < self.height_m * size)
         return flags
 
-    def find_intervals(self, path: Floats, heights: Floats, fps: float, size: float) -> list[tuple[int, int]]:
-        """List the contacts of one point over a clip: (first frame, one past the last)."""
-        speeds = measure_speed(path, fps)
+    def find_intervals(
+        self, path: Floats, heights: Floats, fps: float, size: float, drift: Floats | float = 0.0
+    ) -> list[tuple[int, int]]:
+        """List the contacts of one point over a clip: (first frame, one past the last).
+
+        `drift` is the displacement of the whole body by noise, (frames, 3) [m].
+        """
+        speeds = np.minimum(measure_speed(path, fps), measure_speed(path - drift, fps))
         begins, out = self.begins(speeds, heights, size), list[tuple[int, int]]()
         for start, end in find_runs(self.stays(speeds, heights, size)):
             longest = max((b - a for a, b in find_runs(begins[start:end])), default=0)
@@ -144,20 +160,59 @@ def contacts(clip: Motion, points: Iterable[str] | str | None = None, *, floor: 
         return Contacts((), 0, clip.fps, floor)
     size, up = measure_size(clip), clip.model.up_direction
     paths = {sole.name: clip.positions(sole.frame, sole.point) for sole in soles}
-    ground = measure_floor([path @ up for path in paths.values()]) if floor is None else float(floor)
-    floors = find_floors(paths, up, ground, 0.0 if floor is not None else KIND_FLOOR_RISE_M * size)
+    steady = dict(zip(paths, remove_jitter(np.stack(list(paths.values())), clip.fps, size), strict=True))
+    ground = measure_floor([path @ up for path in steady.values()]) if floor is None else float(floor)
+    floors = find_floors(steady, up, ground, 0.0 if floor is not None else KIND_FLOOR_RISE_M * size)
     level = flag_level_soles(clip) if points is None else {}
+    heights = np.stack([np.where(level.get(n, True), path @ up - floors[n], np.inf) for n, path in steady.items()])
+    heights -= find_local_floor(heights, clip.fps, LOCAL_FLOOR_RISE_M * size)
+    near = heights < FOOT_RULE.height_m * size
+    # one point alone does not show whether it drifts or slides
+    drift = measure_drift(np.stack(list(steady.values())), near, clip.fps, size) if len(soles) > 1 else 0.0
+    ruled = [
+        FOOT_RULE.find_intervals(steady[sole.name], height, clip.fps, size, drift)
+        for sole, height in zip(soles, heights, strict=True)
+    ]
+    exact = [find_exact(paths[sole.name], low, clip.fps, size) for sole, low in zip(soles, near, strict=True)]
     found = [
         make_contact(sole, paths[sole.name], start, end)
-        for sole in soles
-        for start, end in FOOT_RULE.find_intervals(
-            paths[sole.name],
-            np.where(level.get(sole.name, True), paths[sole.name] @ up - floors[sole.name], np.inf),
-            clip.fps,
-            size,
-        )
+        for sole, intervals in zip(soles, prefer_exact(ruled, exact, find_moving(clip)), strict=True)
+        for start, end in intervals
     ]
     return Contacts(tuple(level_contacts(found, up, SAME_FLOOR_M * size)), len(clip), clip.fps, ground)
+
+
+def find_exact(path: Floats, near: Flags, fps: float, size: float) -> list[Interval]:
+    """List the intervals in which a point near the floor does not move at all, as after `lock`."""
+    still = (np.linalg.norm(np.diff(path, axis=0), axis=1) < EXACT_STEP_M * size) & near[1:] & near[:-1]
+    return [(a, b + 1) for a, b in find_runs(still) if b + 1 - a >= max(2, round(SHORTEST_S * fps))]
+
+
+def find_moving(clip: Motion) -> Flags:
+    """Flag the frames in which the body moves: a pose held before a recording shows nothing about its contacts."""
+    moves = (np.diff(clip.q, axis=0) != 0.0).any(axis=1)
+    out: Flags = np.append(moves, False) | np.append(False, moves)
+    return out
+
+
+def prefer_exact(ruled: list[list[Interval]], exact: list[list[Interval]], moving: Flags) -> list[list[Interval]]:
+    """Replace the contacts of each point that are mostly exact.
+
+    If most contacts of the clip are exact while the body is `moving`, use only the exact ones.
+    """
+
+    def count(intervals: list[Interval]) -> int:
+        return sum(int(moving[start:end].sum()) for start, end in intervals)
+
+    if sum(map(count, exact)) >= LOCKED_SHARE * sum(map(count, ruled)) > 0.0:
+        return exact
+    out = []
+    for intervals, still in zip(ruled, exact, strict=True):
+        own = {each: [run for run in still if run[0] < each[1] and run[1] > each[0]] for each in intervals}
+        held = {each: count(runs) > EXACT_SHARE * count([each]) for each, runs in own.items()}
+        exact_runs = [run for each in intervals if held[each] for run in own[each]]
+        out.append(sorted({each for each in intervals if not held[each]} | set(exact_runs)))
+    return out
 
 
 def measure_floor(heights: list[Floats]) -> float:
@@ -188,11 +243,14 @@ def level_contacts(found: list[Contact], up: Floats, most: float) -> list[Contac
 
 
 def measure_speed(path: Floats, fps: float) -> Floats:
-    """Return the speed of a point at each frame [m/s]: the larger of the two one-sided differences."""
-    if len(path) == 1:
+    """Return the speed of a point at each frame [m/s]: the larger of the two one-sided differences over 1/30 s."""
+    reach = min(max(1, round(MEAN_SPEED_S * fps)), len(path) - 1)
+    if not reach:
         return np.zeros(1)
-    steps = np.linalg.norm(np.diff(path, axis=0), axis=1) * fps
-    fastest: Floats = np.maximum(np.concatenate([steps[:1], steps]), np.concatenate([steps, steps[-1:]]))
+    steps = np.linalg.norm(path[reach:] - path[:-reach], axis=1) * fps / reach
+    before = np.concatenate([np.full(reach, steps[0]), steps])
+    after = np.concatenate([steps, np.full(reach, steps[-1])])
+    fastest: Floats = np.maximum(before, after)
     return fastest
 
 

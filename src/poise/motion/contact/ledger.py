@@ -34,6 +34,7 @@ class Contact:
         place: The place of the point in the world [m]; None for the mean of its path.
         point: The point in the axes of the frame [m].
         name: The name of the point: "heel_l", "toe_r", or the frame's name.
+        normal: The normal of the surface that the point stands on; None for a level one.
     """
 
     frame: str
@@ -43,6 +44,7 @@ class Contact:
     place: Place | None = None
     point: Place = (0.0, 0.0, 0.0)
     name: str = ""
+    normal: Place | None = None
 
     def __post_init__(self) -> None:
         for what in ("start", "end"):
@@ -53,6 +55,8 @@ class Contact:
         object.__setattr__(self, "point", read_place(self.point, "point"))
         if self.place is not None:
             object.__setattr__(self, "place", read_place(self.place, "place"))
+        if self.normal is not None:
+            object.__setattr__(self, "normal", read_place(self.normal, "normal"))
         if not self.name:
             object.__setattr__(self, "name", self.frame)
 

@@ -3,10 +3,11 @@
 With h, t and a the heel, the toe and the ankle of a foot, and u up:
 
     along = (t - h) / |t - h|        normal = a - h, without its part along the foot        across = normal x along
-    pitch = asin(along . u)          roll = atan2(across . u, normal . u)
+    pitch = asin(along . u)          lean = asin(across . u)          faces = normal . u
 
-A heel stands up to a pitch of 38 degrees and a toe down to -75, both up to a roll of 38 degrees: walking feet stay far
-inside, while the heel of a person who lies on the back, and the toes of one who lies face down, stay outside.
+A heel stands up to a pitch of 38 degrees and a toe down to -84, both up to a lean of 38 degrees while the sole does not
+face up: walking feet stay far inside, and so do the toes of a person who kneels. The heel of a person who lies on the
+back, and the toes of one who lies face down, stay outside.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ from poise.kinematics import Motion
 __all__ = ["flag_level", "flag_level_soles"]
 
 Flags = NDArray[np.bool_]
-MOST_ROLL = np.radians(38.0)
-MOST_HEEL_PITCH, LEAST_TOE_PITCH = np.sin(np.radians(38.0)), np.sin(np.radians(-75.0))
-LEAST_HEIGHT = 0.05  # of an ankle above its sole, relative to the sole's length: a lower ankle does not show the roll
+MOST_LEAN = np.sin(np.radians(38.0))
+MOST_HEEL_PITCH, LEAST_TOE_PITCH = np.sin(np.radians(38.0)), np.sin(np.radians(-84.0))
+LEAST_FACING = -0.05  # sine: soles of upright feet face the horizon, and their normal is a few degrees off
+LEAST_HEIGHT = 0.05  # of an ankle above its sole, relative to the sole's length: a lower ankle does not show the lean
 
 
 def flag_level_soles(clip: Motion) -> dict[str, Flags]:
@@ -43,7 +45,9 @@ def flag_level(heel: Floats, toe: Floats, ankle: Floats, up: Floats) -> tuple[Fl
     length = np.maximum(np.linalg.norm(along, axis=-1), 1e-12)
     along = along / length[..., None]
     normal = above - (above * along).sum(axis=-1)[..., None] * along
-    roll = np.abs(np.arctan2(np.cross(normal, along) @ up, normal @ up))
-    faces: Flags = (roll <= MOST_ROLL) | (np.linalg.norm(normal, axis=-1) < LEAST_HEIGHT * length)
+    height = np.linalg.norm(normal, axis=-1)
+    lean, facing = np.abs(np.cross(normal, along) @ up), normal @ up
+    level = (lean <= MOST_LEAN * height) & (facing >= LEAST_FACING * height)
+    faces: Flags = level | (height < LEAST_HEIGHT * length)
     pitch = along @ up
     return faces & (pitch <= MOST_HEEL_PITCH), faces & (pitch >= LEAST_TOE_PITCH)
