@@ -111,6 +111,17 @@ def test_a_mapping_is_read_corrected_and_kept(walk, carried, small, tmp_path):
             Mapping.load(tmp_path / "bad.json")
 
 
+@pytest.mark.parametrize("mode", ["clip", "online"])
+def test_a_body_without_legs_takes_the_upper_body(walk, mode):
+    torso = poise.load("humanoid").subtree("chest")
+    result = retarget(walk, torso, mode=mode)
+    assert result.mapping.upper
+    assert "hip_l" in result.mapping.missing
+    assert np.degrees(result.bone_errors.max()) < 1.0
+    assert np.ptp(result.motion.positions("hand_l"), axis=0).max() > 0.01  # the arms swing
+    assert np.abs(result.motion.positions("head") - torso.fk(torso.rest, "head")[:3, 3]).max() < 0.2
+
+
 def test_bodies_that_cannot_be_retargeted_are_rejected_by_name(walk, small):
     for body, words in (("panda", "two legs"), ("quadruped", "quadruped"), ("hand", "two legs")):
         with pytest.raises(InvalidValue, match=words):

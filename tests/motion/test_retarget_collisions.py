@@ -9,7 +9,10 @@ import poise
 from poise import Motion
 from poise.goals import Reach
 from poise.limits import Clearance
+from poise.limits.capsules import capsule_distances
+from poise.limits.near_pairs import find_near_pairs
 from poise.motion import quality, retarget
+from poise.motion.clips import clear_lock
 from walks import make_walk
 
 
@@ -59,3 +62,21 @@ def test_what_why_advises_helps():
     kept = retarget(walk, poise.load("humanoid", scale=0.6), limits=[Clearance()])
     assert kept.quality.collision_max == pytest.approx(0.0, abs=1e-3)
     assert "collides with itself" not in kept.why()
+
+
+def test_pairs_that_stay_far_apart_are_left_out():
+    clip, limit = fold(make_walk(24), 1.0), Clearance()
+    model = clip.model
+    every = limit.index_pairs(model)
+    near = find_near_pairs(model, limit, clip.q, 0.02)
+    assert 0 < len(near) < 0.5 * len(every)
+    gaps = capsule_distances(model, limit.capsules(model), every, clip.q).min(axis=0)
+    assert sorted(map(tuple, near.tolist())) == sorted(map(tuple, every[gaps < 0.02].tolist()))
+
+
+def test_a_pair_that_meets_only_after_the_lock_is_found(monkeypatch):
+    """With no margin, the first round knows only the pairs that overlap already."""
+    monkeypatch.setattr(clear_lock, "NEAR_SHARE", 0.0)
+    kept = retarget(fold(make_walk(16), 1.0), poise.load("humanoid", scale=0.6), limits=[Clearance()])
+    assert kept.quality.collision_max < 1e-3
+    assert kept.track.limits == (Clearance(),)

@@ -270,12 +270,10 @@ def test_numbers_that_are_none_never_come_in(walk, small, wrong):
 
 
 @pytest.mark.slow
-def test_a_body_without_legs_is_rejected_by_what_it_lacks(walk, small):
-    human = poise.load("humanoid")
-    trunk = human.subtree("chest")
-    for source, target in ((walk, trunk), (Motion(trunk, trunk.rest[None]), small)):
-        with pytest.raises(InvalidValue, match="it has two arms and no legs"):
-            retarget(source, target)
+def test_a_clip_of_a_body_without_legs_is_rejected_by_what_it_lacks(small):
+    trunk = poise.load("humanoid").subtree("chest")
+    with pytest.raises(InvalidValue, match="it has two arms and no legs"):
+        retarget(Motion(trunk, trunk.rest[None]), small)
 
 
 @pytest.mark.slow

@@ -162,9 +162,18 @@ def test_a_mapping_is_the_same_when_it_is_read_again(walk, tmp_path, body, chang
     assert str(again) == str(kept)
 
 
-def test_a_body_of_two_arms_is_rejected_in_words(walk):
+def test_a_clip_of_two_arms_is_rejected_in_words(walk):
+    cart = make_cart()
+    clip = poise.Motion(cart, np.tile(cart.rest, (4, 1)), 30.0)
     with pytest.raises(InvalidValue, match="has no two known legs: it has two arms and no legs"):
-        retarget(walk, make_cart())
+        retarget(clip, walk.model)
+
+
+def test_a_mapping_of_two_arms_needs_both(walk):
+    found = retarget(walk, make_cart()).mapping
+    assert found.upper
+    with pytest.raises(InvalidValue, match=r"has no 'elbow_r': retargeting needs .* or a chest and two arms"):
+        retarget(walk, make_cart(), found.remove("elbow_r"))
 
 
 LEG, ARM = ("UpperLeg", "LowerLeg", "Foot"), ("UpperArm", "LowerArm", "Hand")

@@ -31,7 +31,7 @@ REFUSED = {
     "a path": (lambda walk, _: (walk, "g1.xml", {}), r"poise\.load\('g1\.xml'\)"),
     "a dog": (
         lambda _, body: (make_dog(), body, {}),
-        "two legs, and 'quadruped' has no two known legs: it is a quadruped",
+        "two legs, or a target with two arms, and 'quadruped' has no two known legs: it is a quadruped",
     ),
     "onto a dog": (lambda walk, _: (walk, poise.load("quadruped"), {}), "it is a quadruped"),
     "onto an arm": (lambda walk, _: (walk, poise.load("panda"), {}), "'panda' has no two known legs: it has no pelvis"),

@@ -1,11 +1,18 @@
 """The whole body and the floor: its depth below it, and bodies that lie on it."""
 
+from dataclasses import replace
+
 import numpy as np
 
 import poise
+from dirt import move_root
 from falls import fall
-from poise.motion import Track, contacts, quality, retarget
+from poise import Motion
+from poise.motion import Contact, Contacts, Track, contacts, quality, retarget
+from poise.motion.clips.lock import LockOptions, lock_places
+from poise.motion.contact.body_heights import measure_heights
 from poise.motion.retargeting.body_floor import spread_peaks
+from poise.motion.retargeting.offline import hold_above_floor
 from walks import make_walk
 
 
@@ -33,6 +40,22 @@ def test_a_body_that_lies_down_stays_above_the_floor():
     assert "below the floor" not in carried.why()
 
 
+def test_a_stream_that_lies_down_stays_above_the_floor():
+    carried = retarget(fall(depth=0.0), poise.load("humanoid", scale=0.6), mode="online")
+    assert carried.quality.sink_max < 5.0
+    assert carried.quality.step_max < 0.5
+
+
+def test_a_stream_that_begins_with_a_pose_elsewhere_does_not_float():
+    """Many recordings begin with a T-pose, whose feet may be far below the floor."""
+    walk, model = make_walk(40), poise.load("humanoid", scale=0.6)
+    q = np.array(walk.q)
+    q[0, 1] -= 0.6
+    plain, cut = (retarget(Motion(walk.model, each, walk.fps), model, mode="online") for each in (walk.q, q))
+    heights = [each.motion.positions("pelvis")[10:, 1] for each in (plain, cut)]
+    assert np.abs(heights[1] - heights[0]).max() < 0.02
+
+
 def test_a_lift_is_smooth_and_nowhere_lower_than_the_depth():
     depths = np.zeros(60)
     depths[20:30] = 0.1
@@ -40,3 +63,23 @@ def test_a_lift_is_smooth_and_nowhere_lower_than_the_depth():
     assert (lift >= depths - 1e-15).all()
     assert np.abs(np.diff(lift)).max() < 0.06
     assert not lift[:10].any()
+
+
+def test_contacts_do_not_pull_a_lying_body_into_the_floor():
+    """Its heels are to stand 5 cm deeper: the hips would follow them."""
+    clip = fall(depth=0.0)
+    heights = measure_heights(clip)
+    assert heights is not None
+    up = clip.model.up_direction
+    clip = move_root(clip, np.tile(max(float(heights.depths.max()), 0.0) * up, (len(clip), 1)))
+    last = len(clip)
+    heels = [Contact(f"heel_{side}", last - 12, last) for side in "lr"]
+    deep = [replace(c, place=tuple(clip.positions(c.frame)[-12:].mean(axis=0) - 0.05 * up)) for c in heels]
+    ledger = Contacts(tuple(deep), last, clip.fps, 0.0)
+    options = LockOptions(1.0, None, (), None)
+    track = hold_above_floor(clip, ledger, options, lies=True)
+    for motion, deepest in ((track.motion, (-1.0, 2e-3)), (lock_places(clip, ledger, options).motion, (0.02, 1.0))):
+        found = measure_heights(motion)
+        assert found is not None
+        assert deepest[0] < found.depths.max() < deepest[1]
+    assert not track.limits

@@ -66,7 +66,7 @@ def track(
             transforms (frames, 4, 4), or points (frames, 3). `Grasp(hand, object)` follows the path of its object.
             Postures (`Rest`, `Style`, ...) shape the remaining freedom.
         fps: Frames per second of the targets. With grasps the default is the rate of the objects or of the start clip,
-        or 30.
+            or 30.
         targets: Targets over time by the name of a goal, (frames, ...), as in `solve_batch`.
         start: The pose from which the search of every frame starts, or the first frame in online mode; by default the
             rest pose. With grasps also a clip, whose frames the body stays near to.

@@ -74,8 +74,11 @@ def find_left(model: Model, names: Names[str, str], limb: str) -> Floats | None:
 def list_ways_up(model: Model, names: Names[str, str], hips: Floats) -> list[Floats]:
     """List the up directions that the rest pose suggests, best first.
 
-    This is the direction from hips to shoulders; without shoulders, hips to neck and ankles to hips.
+    This is the direction from hips to shoulders; without shoulders, hips to neck and ankles to hips; without hips,
+    that of the model.
     """
+    if "hip_l" not in names:
+        return [model.up_direction]
     pairs = dict[str, Floats]()
     for part in ("shoulder", "ankle"):
         if f"{part}_l" in names and f"{part}_r" in names:
@@ -97,7 +100,7 @@ def find_axes(model: Model, names: Names[str, str], part: str) -> Floats | None:
     """
     if part not in names:
         return None
-    left = find_left(model, names, "hip" if part == "pelvis" else "shoulder")
+    left = find_left(model, names, "hip" if part == "pelvis" and "hip_l" in names else "shoulder")
     T = model.fk(model.rest, names[part])
     base = place_of(model, names["pelvis"]) + model.fk(model.rest, names["pelvis"])[:3, :3] @ find_middle(model, names)
     ways = [T[:3, :3].T @ way for way in list_ways_up(model, names, base)]

@@ -109,6 +109,8 @@ class CarryOver:
         self.roles: tuple[Roles, Roles] = find_roles(model), find_roles(source)
         self.theirs = {**self.roles[1], **{pair.role: pair.source for pair in parts}}
         self.ours = {**self.roles[0], **{pair.role: pair.target for pair in parts}}
+        if parts.upper:  # the motion is relative to the trunk that both bodies have
+            self.theirs["pelvis"], self.ours["pelvis"] = parts.trunk.source, parts.trunk.target
         self.turn = Rotation.between(source.up_direction, model.up_direction).matrix
         self.scales = read_scales(scale, source, self.theirs, model, self.ours)
         self.at = {name: i for i, name in enumerate(source.frames)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import Any
@@ -19,6 +19,7 @@ __all__ = ["Mapping", "Pair", "find_mapping"]
 
 KIND = "poise mapping"
 ARM = ("shoulder", "elbow", "wrist")
+UPPER = ("chest", "shoulder_l", "shoulder_r", "elbow_l", "elbow_r")  # needed of bodies without legs
 KINDS = {"quadruped": "it is a quadruped", "many legs": "it has many legs", "two arms": "it has two arms and no legs"}
 MAPPED = (
     *("pelvis", "spine_1", "chest", "neck", "head"),
@@ -90,6 +91,16 @@ class Mapping:
                 raise InvalidValue(f"{what} is of type {type(body).__name__}; it must be a poise.Model.")
         return find_mapping(source, target) if person is None else find_mapping(*choose_person(source, target, person))
 
+    @property
+    def trunk(self) -> Pair:
+        """The pair of the trunk: the pelvis, or the chest for bodies without legs."""
+        return self.find("pelvis" if "pelvis" in self else "chest")
+
+    @property
+    def upper(self) -> bool:
+        """Whether it maps the upper body only, because the target has no legs."""
+        return "pelvis" not in self
+
     def find(self, role: str) -> Pair:
         """Return the pair of a role.
 
@@ -142,9 +153,11 @@ class Mapping:
             seen.add(pair.role)
             self._check_frame(source, pair.role, pair.source)
             self._check_frame(target, pair.role, pair.target)
-        for role in NEEDED:
+        for role in UPPER if self.upper else NEEDED:
             if role not in self:
-                raise InvalidValue(f"the mapping has no {role!r}: retargeting needs a pelvis and two legs.")
+                raise InvalidValue(
+                    f"the mapping has no {role!r}: retargeting needs a pelvis and two legs, or a chest and two arms."
+                )
         check_parts(source, {pair.role: pair.source for pair in self.pairs}, "source")
         check_parts(target, {pair.role: pair.target for pair in self.pairs}, "target")
 
@@ -190,25 +203,33 @@ class Mapping:
 
 
 def find_mapping(moving: Model, model: Model) -> Mapping:
-    """Return the mapping from a moving body to a model, by the roles of both.
+    """Return the mapping from a moving body to a model, by the roles of both; of the upper body if it has no legs.
 
     Raises:
-        InvalidValue: A body does not have two known legs, or contains several people.
+        InvalidValue: A body has neither two known legs nor, as a target, two arms, or contains several people.
     """
     source, target = find_roles(moving), find_roles(model)
     for body in (moving, model):
         refuse_crowds(body)
+    if target.kind in KINDS and all(role in roles for role in UPPER for roles in (source, target)):
+        return pair_roles(moving, model, (role for role in MAPPED if role not in NEEDED))
     for body, roles in ((moving, source), (model, target)):
         arms = {roles[f"{part}_{side}"] for part in ARM for side in "lr" if f"{part}_{side}" in roles}
         lacking = [role for role in NEEDED if role not in roles or roles[role] in arms]
         if roles.kind in ("quadruped", "many legs") or lacking:
             what = KINDS.get(roles.kind, f"it has no {', '.join(lacking)}")
             raise InvalidValue(
-                f"retargeting needs bodies with two legs, and {body.name!r} has no two known legs: "
-                f"{what}. Give its roles with model.with_roles, or a mapping."
+                f"retargeting needs bodies with two legs, or a target with two arms, and {body.name!r} has no two "
+                f"known legs: {what}. Give its roles with model.with_roles, or a mapping."
             )
+    return pair_roles(moving, model, MAPPED)
+
+
+def pair_roles(moving: Model, model: Model, roles: Iterable[str]) -> Mapping:
+    """Return the mapping of some roles; those that only one body has are missing."""
+    source, target, wanted = find_roles(moving), find_roles(model), list(roles)
     theirs, ours = (list_apart(roles) for roles in (source, target))
-    both = [role for role in MAPPED if role in theirs and role in ours]
+    both = [role for role in wanted if role in theirs and role in ours]
     missing = tuple(role for role in MAPPED if (role in theirs) != (role in ours))
     pairs = tuple(Pair(role, source[role], target[role]) for role in both)
     return Mapping(moving.name, model.name, pairs, missing, (moving, model))

@@ -49,7 +49,7 @@ def find_wrong(model: Model, names: dict[str, str]) -> Iterator[tuple[str, str]]
     hips, shoulders = find_left(model, names, "hip"), find_left(model, names, "shoulder")
     if hips is not None and shoulders is not None and float(hips @ shoulders) < SWAPPED_COSINE:
         yield "shoulder_l", f"on the other side than {names['hip_l']!r}, its 'hip_l': left and right are swapped."
-    if measure_legs(model, names) <= 1e-6 * model.length:
+    if "knee_l" in names and measure_legs(model, names) <= 1e-6 * model.length:
         yield "knee_l", "and its legs have zero length in the rest pose."
 
 
@@ -76,7 +76,7 @@ def find_disorder(model: Model, names: dict[str, str]) -> Iterator[tuple[str, st
 
 def find_turned_trunk(model: Model, names: dict[str, str]) -> Iterator[tuple[str, str]]:
     """Yield a chest or pelvis that is further from its limbs than the other is, or a frame wrongly used for both."""
-    if "chest" not in names:
+    if "chest" not in names or "pelvis" not in names:
         return
     pelvis, chest = names["pelvis"], names["chest"]
     arms = [names[role] for role in ("shoulder_l", "shoulder_r") if role in names]

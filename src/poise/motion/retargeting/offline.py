@@ -6,7 +6,8 @@
 3. All frames are solved at once: every bone of the target has the direction of the source's bone.
 4. If a part other than a foot is below the floor, the hips are lifted and the motion is solved again with the whole
    body above it (`body_floor`).
-5. Points that stand still in the source stand exactly still in the result (`lock`).
+5. Points that stand still in the source stand exactly still in the result (`lock`), with the whole body above the floor
+   if it lies on it or would sink into it, or on the surfaces of a scene if one is given (`lock_in_scene`).
 """
 
 from __future__ import annotations
@@ -17,15 +18,20 @@ from dataclasses import replace
 import numpy as np
 
 from poise.deprecation import accept_former
+from poise.errors import InvalidValue
 from poise.goals import Reach
 from poise.kinematics import Motion
 from poise.limits import Limit
 from poise.model import Model
+from poise.motion.clips.clear_lock import is_of_itself, lock_clear
 from poise.motion.clips.clip_limits import read_floor, read_limits, read_number
 from poise.motion.clips.lock import LockOptions, lock_places, read_contacts
-from poise.motion.clips.result import Released
-from poise.motion.clips.whole_clip import ClipGoal, Kernel, Progress, solve_whole
-from poise.motion.contact.ledger import Contacts
+from poise.motion.clips.result import Released, Track
+from poise.motion.clips.whole_clip import ClipAnswer, ClipGoal, Kernel, Progress, solve_whole
+from poise.motion.contact.floors import STAIR_DEPTH_M, list_swinging
+from poise.motion.contact.ledger import Contact, Contacts
+from poise.motion.contact.region_shapes import Obstacle
+from poise.motion.contact.scene import Scene, read_scene
 from poise.motion.contact.soles import measure_size
 from poise.motion.retargeting.body_floor import find_lift, make_floor_limits
 from poise.motion.retargeting.branch_joiner import BranchJoiner
@@ -36,11 +42,13 @@ from poise.motion.retargeting.online import Retargeter, carry_online
 from poise.motion.retargeting.options import check_clip, check_contacts, check_progress
 from poise.motion.retargeting.result import HOLD_WEIGHT, Retargeted, make_result, prepare
 from poise.motion.retargeting.transfer import carry_contacts, find_air, find_holds, measure_standing_ankle
+from poise.motion.scenes.scene_contacts import SceneSource, find_scene_contacts
+from poise.motion.scenes.scene_lock import lock_in_scene
 
 __all__ = ["Retargeted", "prepare", "retarget"]
 
 FREE_SMOOTHNESS = 1.7  # factor on `smooth` before contacts are held
-FREE_STEPS, LOCK_STEPS = 8, 8
+FREE_STEPS, LOCK_STEPS, CLEAR_STEPS = 8, 8, 4  # without contacts, with them, and with self-clearance
 SLIDE_COST = 5.0  # of a translation relative to a rotation while contacts are held: the hips move all other parts
 
 
@@ -60,12 +68,15 @@ def retarget(
     mode: str = "clip",
     progress: Progress | None = None,
     floor: float | None = None,
+    scene: Iterable[Obstacle] | Obstacle = (),
 ) -> Retargeted:
-    """Retarget a motion to another body with two legs.
+    """Retarget a motion to another body with two legs, or that of its upper body to one with two arms only.
 
     Args:
         clip: The motion.
         model: The target body; its root must be free, as for characters and robots loaded with `base="free"`.
+            The trunk of a body without two legs stays in place: its arms and head follow, relative to the direction
+            that the source's chest faces.
         mapping: The frames that are the same part; by default found from the roles of both bodies.
         contacts: The contacts of the source; "auto" detects them.
         scale: The scale of the path; "auto" is the ratio of the leg lengths. `{"legs": 0.8, "arms": 0.7}` sets both:
@@ -79,35 +90,66 @@ def retarget(
         mode: "clip" solves all frames at once; "online" one after the other, without look-ahead.
         progress: Called with the number of frames done and the total.
         floor: The height of the source's floor, in its own unit; estimated by default.
+        scene: Boxes, HeightMaps and other regions that the body stands on and stays out of, in metres of the target;
+            places of the source are multiplied by `scale` about the origin. A floor at height 0 is always included. For
+            whole clips only.
 
     Raises:
-        InvalidValue: A body does not have two known legs, or its root is not free; an option is unknown.
+        InvalidValue: A body has neither two known legs nor, as a target, two arms; its root is not free; an option is
+            unknown.
         NameNotFound: The mapping belongs to other bodies.
     """
     check_clip(clip, mode)
     check_contacts(contacts, mode)
     check_progress(progress)
     if mode == "online":
+        if read_scene(scene, model) is not None:
+            raise InvalidValue("scene= is for whole clips, mode='clip'; a stream stays above a level floor.")
         live = Retargeter(clip.model, model, mapping, scale, joints, limits, smooth, clip.fps, floor)
         return carry_online(live, clip, progress)
     rules, smooth = read_limits(limits), read_number(smooth, "smooth", 0.0)
     carrying = prepare(clip.model, model, mapping, scale, joints)
     one = clip if carrying.source is clip.model else Motion(carrying.source, clip.q, clip.fps)  # one of several people
-    ground = read_floor(floor)
-    ledger = read_contacts(one, contacts) if isinstance(contacts, Contacts) else find_holds(one, carrying, ground)
+    ground, world = read_floor(floor), read_scene(scene, carrying.model)
+    known = find_feet(one, carrying, world, ground) if contacts == "auto" else None
+    rises = None if known is None else known.rises
+    ledger = (
+        read_contacts(one, contacts)
+        if isinstance(contacts, Contacts)
+        else find_holds(one, carrying, ground, None if known is None else known.ledger)
+    )
     if isinstance(contacts, Contacts) and ground is not None:
         ledger = replace(ledger, floor=ground)
     free, lies = solve_without_contacts(
-        one, carrying, ledger, smooth, progress, 0.0 if ground is None else find_air(one, ledger)
+        one, carrying, ledger, smooth, progress, 0.0 if ground is None else find_air(one, ledger), rises
     )
-    held = carry_contacts(carrying, ledger, free, measure_size(one))
+    held = carry_contacts(carrying, ledger, free, measure_size(one), rises)
     held, dropped = drop_palms(held) if lies else (held, ())
-    options = LockOptions(
-        smooth, carrying.joints, rules, progress, None if rules else LOCK_STEPS, SLIDE_COST, tips=True
-    )
-    track = lock_places(free, held, options)
+    options = LockOptions(smooth, carrying.joints, rules, progress, count_steps(rules), SLIDE_COST, tips=True)
+
+    def lock_all(kept: tuple[Limit, ...]) -> Track:
+        chosen = replace(options, limits=kept)
+        if world is None:
+            return hold_above_floor(free, held, chosen, lies)
+        return lock_in_scene(world, free, held, chosen, carrying.root if carrying.moves else None)
+
+    track = lock_clear(free, rules, lock_all)
     track = replace(track, released=(*track.released, *dropped)) if dropped else track
-    return make_result(carrying, model, track, clip)
+    return make_result(carrying, model, track, clip, world)
+
+
+def count_steps(limits: Sequence[Limit]) -> int | None:
+    """Return the most steps of a lock, or None for the default of clips with limits."""
+    if not limits:
+        return LOCK_STEPS
+    return CLEAR_STEPS if all(map(is_of_itself, limits)) else None
+
+
+def find_feet(clip: Motion, carrying: CarryOver, scene: Scene | None, floor: float | None) -> SceneSource | None:
+    """Find the foot contacts of a source that follows a scene; None without a scene, or on a level floor."""
+    if scene is None:
+        return None
+    return find_scene_contacts(clip, scene, carrying.scales.path, carrying.turn, floor)
 
 
 def solve_without_contacts(
@@ -117,29 +159,22 @@ def solve_without_contacts(
     smooth: float,
     progress: Progress | None,
     air: float = 0.0,
+    rises: dict[Contact, float] | None = None,
 ) -> tuple[Motion, bool]:
     """Solve the motion from bones and parts alone; return it, and whether parts other than feet rest on the floor.
 
-    `air` is the height of its lowest sole above the floor [m].
+    `air` is the height of its lowest sole above the floor [m], and `rises` the known heights of contacts above it.
     """
     carrying.forget()
     T = carrying.watch(clip.q)
     floor = 0.0 if ledger.floor is None else ledger.floor
-    targets = carrying.targets.make(T, Ground(floor, measure_standing_ankle(carrying, T, ledger) - floor - air))
+    targets = carrying.targets.make(T, Ground(floor, measure_standing_ankle(carrying, T, ledger, rises) - floor - air))
     guide = Motion(carrying.model, carrying.initial.make(T, targets), clip.fps)
     wanted = [
         ClipGoal(goal, targets[:, i], np.full(len(clip), weight))
         for i, (goal, weight) in enumerate(zip(carrying.goals, carrying.targets.weights, strict=True))
     ]
-    answer = solve_whole(
-        guide,
-        wanted,
-        hold=HOLD_WEIGHT,
-        smooth=FREE_SMOOTHNESS * smooth,
-        joints=carrying.joints,
-        steps=FREE_STEPS,
-        progress=progress,
-    )
+    answer = solve_bones(guide, carrying, wanted, smooth, progress=progress)
     kernel = Kernel(guide, wanted, HOLD_WEIGHT, 1.0, FREE_SMOOTHNESS * smooth, carrying.joints, (), FREE_STEPS)
     free = Motion(carrying.model, BranchJoiner(kernel, carrying.model, carrying.root).join(answer.q), clip.fps)
     if ledger.floor is None or carrying.root is None or not carrying.moves:
@@ -161,16 +196,46 @@ def keep_above_floor(free: Motion, carrying: CarryOver, wanted: list[ClipGoal], 
     for each in wanted:
         if each.targets is not None and isinstance(each.goal, Reach):
             each.targets[:, 9:] += rise
-    answer = solve_whole(
-        lifted,
+    answer = solve_bones(lifted, carrying, wanted, smooth, limits=make_floor_limits(lifted, size))
+    return Motion(free.model, answer.q, free.fps), True
+
+
+def hold_above_floor(free: Motion, held: Contacts, options: LockOptions, lies: bool) -> Track:
+    """Hold the contacts of a motion; the whole body stays above the floor if it lies on it, or would sink into it.
+
+    If feet stand on stairs below the floor, nothing is known of the ground under the body.
+    """
+    size, (_, lowest) = measure_size(free), list_swinging(free.model, held)
+    if not lies or lowest < -STAIR_DEPTH_M * size:
+        track = lock_places(free, held, options)
+        if held.floor is None or lowest < -STAIR_DEPTH_M * size or find_lift(track.motion, size) is None:
+            return track
+    floor = make_floor_limits(free, size)
+    # a few steps do not find poses with contacts and the floor
+    track = lock_places(free, held, replace(options, limits=(*options.limits, *floor), max_steps=None))
+    return replace(track, limits=options.limits)
+
+
+def solve_bones(
+    guide: Motion,
+    carrying: CarryOver,
+    wanted: list[ClipGoal],
+    smooth: float,
+    *,
+    limits: tuple[Limit, ...] = (),
+    progress: Progress | None = None,
+) -> ClipAnswer:
+    """Solve all frames for the targets of bones and parts, before contacts are held."""
+    return solve_whole(
+        guide,
         wanted,
         hold=HOLD_WEIGHT,
         smooth=FREE_SMOOTHNESS * smooth,
         joints=carrying.joints,
-        limits=make_floor_limits(lifted, size),
+        limits=limits,
         steps=FREE_STEPS,
+        progress=progress,
     )
-    return Motion(free.model, answer.q, free.fps), True
 
 
 def drop_palms(held: Contacts) -> tuple[Contacts, tuple[Released, ...]]:

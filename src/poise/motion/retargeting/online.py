@@ -23,6 +23,7 @@ from poise.motion.clips.result import Track
 from poise.motion.clips.whole_clip import Progress, Window
 from poise.motion.contact.detector import find_runs
 from poise.motion.contact.ledger import Contact, Contacts
+from poise.motion.contact.stream_floor import StreamFloor
 from poise.motion.retargeting.correspondence import CarryOver
 from poise.motion.retargeting.footholds import StreamFoothold
 from poise.motion.retargeting.frame_targets import FrameTargets
@@ -34,11 +35,13 @@ from poise.motion.retargeting.stream_ground import StreamGround
 
 __all__ = ["Retargeter", "carry_online"]
 
-FRAME_STEPS = 4
+FRAME_STEPS, LOW_STEPS = 4, 8  # of a frame, and of one with a part near the floor
 MORE_STEPS = 40  # of the first frame, which has no previous frame, and if a contact is missed
 NEAR_MISS_M = 1e-4  # a contact with a larger error gets more steps,
 OUT_OF_REACH_M = 2e-3  # and a contact with a larger error after them is released
 SIDE_TURN_RAD_S = 2.0  # of an elbow or knee that turns out to bend to the other side
+SUNK_M = 2e-3  # depth of a part that lifts the whole body
+LIFT_M_S = 2.0  # largest speed at which a part below the floor lifts the body
 STILL_M, TIPPED_STILL_M = 1e-4, 1e-3  # horizontal travel of a sole that stands still, and of one on a corner
 
 
@@ -81,6 +84,8 @@ class Retargeter:
         soles = [hold.source for hold in self.contacts.holds]
         self.ground = StreamGround(self.carrying, soles, self.fps, read_floor(floor))
         self.targets = FrameTargets(self.carrying, self.contacts)
+        top = self.carrying.ours["pelvis"] if self.carrying.root is None else self.carrying.root.frame
+        self.body = StreamFloor(self.carrying.model, top)
         joints = self.carrying.joints
         self.window = Window(
             self.carrying.model,
@@ -90,6 +95,7 @@ class Retargeter:
             fps=self.fps,
             joints=joints,
             limits=lasting,
+            guard=self.body.limits,
         )
         self.reset()
 
@@ -103,6 +109,7 @@ class Retargeter:
         self.frames = 0
         self.q: Floats | None = None
         self.guide: Floats | None = None
+        self.low = False  # whether a part other than a foot was near the floor in the newest pose
         self.window.forget()
         self.carrying.forget(SIDE_TURN_RAD_S / self.fps)
         self.ground.forget()
@@ -119,6 +126,9 @@ class Retargeter:
         q = read_frame(frame, self.source)
         T = self.carrying.watch(q[None])
         targets = self.carrying.targets.make(T, self.ground.watch(q, T[0]))
+        if self.ground.cut:
+            self.window.forget()
+            self.contacts.forget()
         self.contacts.watch(self.ground, self.q, targets[0])
         self.guide = self.carrying.initial.make(T, targets, self.guide)[0]
         self.q = self._solve(targets[0], self.guide)
@@ -127,17 +137,17 @@ class Retargeter:
 
     def _solve(self, targets: Floats, guide: Floats) -> Floats:
         """Solve the next frame, with more steps if a contact is missed, and finally without contacts out of reach."""
-        start, steps = (guide, MORE_STEPS) if self.q is None else (self.q, FRAME_STEPS)
+        start, steps = (guide, MORE_STEPS) if self.q is None else (self.q, LOW_STEPS if self.low else FRAME_STEPS)
         self.targets.write(targets)
-        q, errors = self.window.solve(start, guide, self.targets, steps)
+        q, errors = self.window.solve(start, guide, self.targets, steps, guarded=self.low)
         if self._list_missed(errors, NEAR_MISS_M):
-            q, errors = self.window.solve(start, guide, self.targets, MORE_STEPS)
+            q, errors = self.window.solve(start, guide, self.targets, MORE_STEPS, guarded=self.low)
             far = self._list_missed(errors, OUT_OF_REACH_M)
             for hold in far:
                 self.contacts.release(hold, self.q)
             if far:
                 self.targets.write()
-                q, _ = self.window.solve(start, guide, self.targets, MORE_STEPS)
+                q, _ = self.window.solve(start, guide, self.targets, MORE_STEPS, guarded=self.low)
         q = self._stay_above(q, start, guide, steps)
         self.window.keep(q, guide)
         return q
@@ -149,16 +159,22 @@ class Retargeter:
         return [hold for hold, off in pairs if hold.place is not None and off > most]
 
     def _stay_above(self, q: Floats, start: Floats, guide: Floats, steps: int) -> Floats:
-        """Return a pose with no sole below the floor: raise standing points, then the whole body.
+        """Return a pose with no part below the floor: raise standing points, then the whole body.
 
         Limits have priority: a body that they prevent from rising stays where it is.
         """
-        if self.contacts.raise_standing(q):
+        lowest = self.body.find_lowest(q) if self.carrying.moves else self.body.near
+        falls, self.low = lowest < 0.0 and not self.low, lowest < self.body.near
+        if self.contacts.raise_standing(q) or falls:
             self.targets.write()
-            q, _ = self.window.solve(start, guide, self.targets, steps)
+            q, _ = self.window.solve(start, guide, self.targets, steps, guarded=self.low)
             self.contacts.look(q)
+            lowest = self.body.find_lowest(q) if self.low else lowest
         assert self.contacts.soles is not None
         deepest = float(self.contacts.soles.depths.max(initial=0.0))
+        if -lowest > SUNK_M * self.contacts.giant:
+            most = np.inf if self.q is None else LIFT_M_S * self.contacts.giant / self.fps
+            deepest = max(deepest, min(-lowest, most))
         if deepest > 0.0 and self.carrying.root is not None and self.carrying.moves:
             lifted = lift_root(self.carrying.root, q, deepest * self.up)
             if self.window.keeps_limits(lifted):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from poise.anatomy.people import single_out
 from poise.arrays import Floats
@@ -15,17 +17,22 @@ from poise.kinematics.carriers import Root, find_root
 from poise.limits import Clearance
 from poise.model import Model
 from poise.motion.clips.collisions import find_collisions
+from poise.motion.clips.labels import label_frames
 from poise.motion.clips.quality import Quality, quality
 from poise.motion.clips.result import Track, tell_runs
 from poise.motion.contact.detector import find_runs
 from poise.motion.contact.ledger import Contacts
+from poise.motion.contact.scene import Scene
 from poise.motion.retargeting.correspondence import CarryOver, Scales
 from poise.motion.retargeting.mapping import Mapping, find_mapping
 from poise.motion.retargeting.options import check_bodies, read_joints
+from poise.motion.scenes.scene_goals import measure_depths
 
 __all__ = ["HOLD_WEIGHT", "Retargeted", "make_result", "prepare"]
 
 HOLD_WEIGHT = 1e-3  # of a displacement from the initial pose, relative to the direction of a bone
+TRAVELLING = ("free", "planar", "translation3")  # kinds of joints that carry a whole body through the world
+SCENE_DEPTH_M = 1e-3  # a part that is less deep is on a surface of the scene
 TOUCH_DEPTH_M = 5e-5  # a shallower collision is only a touch: `quality` prints 0.0 mm
 
 
@@ -41,6 +48,7 @@ class Retargeted:
         track: The solved track, with the contacts that were released.
         source: The clip that it was made from.
         bone_errors: The angles between the bones of limbs and those of the source, (bones, frames) [rad].
+        scene: The scene that it stands on, or None for a level floor.
     """
 
     motion: Motion
@@ -50,6 +58,7 @@ class Retargeted:
     track: Track
     source: Motion
     bone_errors: Floats
+    scene: Scene | None = None
 
     @property
     def scale(self) -> float:
@@ -58,16 +67,28 @@ class Retargeted:
 
     @property
     def quality(self) -> Quality:
-        """The quality of the motion, measured at its contacts, and compared with the bones of the source."""
+        """The quality of the motion, measured at its contacts, and compared with the bones of the source.
+
+        With a scene, `sink_max` and `sink_share` are about the depth inside it.
+        """
         found = quality(self.track.motion, contacts=self.track.contacts)
+        if self.scene is not None:
+            depths = self.track.motion.model.metres_per_unit * measure_depths(self.scene, self.track.motion).depths
+            found = replace(found, sink_max=1e3 * float(depths.max()), sink_share=float((depths > 1e-3).mean()))
         if not self.bone_errors.size:
             return found
         p95 = float(np.percentile(self.bone_errors, 95.0))
         return replace(found, bones_mean=float(self.bone_errors.mean()), bones_p95=p95)
 
+    def label_frames(self) -> dict[str, NDArray[Any]]:
+        """Return labels for training by name, each (frames,): contacts, velocities, and balance if it has mass."""
+        return label_frames(self.motion, self.contacts)
+
     def why(self) -> str:
-        """Return a text on released contacts, self-collisions and missing parts."""
+        """Return a text on released contacts, self-collisions, parts inside the scene, and missing parts."""
         lines = [self.track.why(), *describe_collisions(self.track)]
+        if self.scene is not None:
+            lines += describe_depths(self.scene, self.track.motion)
         if self.mapping.missing:
             lines.append(f"Only one of both bodies has: {', '.join(self.mapping.missing)}.")
         return "\n".join(lines)
@@ -99,6 +120,17 @@ def describe_collisions(track: Track) -> list[str]:
     ]
 
 
+def describe_depths(scene: Scene, motion: Motion) -> list[str]:
+    """Describe in words where a body is inside a scene; empty if it is not."""
+    found, metres = measure_depths(scene, motion), motion.model.metres_per_unit
+    if not (inside := metres * found.depths > SCENE_DEPTH_M).any():
+        return []
+    worst, runs = int(np.argmax(found.depths)), tell_runs(find_runs(inside))
+    deep = f"{found.part!r} in {found.region!r} by {1e3 * metres * float(found.depths[worst]):.2g} mm"
+    where = f"in {int(inside.sum())} of {len(inside)} frames ({runs})"
+    return [f"The body is inside the scene {where}, most at frame {worst} ({worst / motion.fps:.2f} s), {deep}."]
+
+
 def prepare(
     source: Model,
     model: Model,
@@ -117,19 +149,29 @@ def prepare(
         )
     parts.check(source, model)
     parts = replace(parts, bodies=(source, model))
-    source, model = single_out(source, parts.find("pelvis").source), single_out(model, parts.find("pelvis").target)
-    root = find_root(model, parts.find("pelvis").target)
+    source, model = single_out(source, parts.trunk.source), single_out(model, parts.trunk.target)
+    root = None if parts.upper else find_root(model, parts.trunk.target)
+    if parts.upper:
+        joints = list_upper_joints(model, parts) if joints is None else joints
     if root is None and joints is None:
         raise InvalidValue(f"model {model.name!r} is fixed to the world: load it with base='free'.")
     return CarryOver(source, model, parts, scale, root, choose_joints(model, root) if joints is None else joints)
 
 
-def make_result(carrying: CarryOver, model: Model, track: Track, clip: Motion) -> Retargeted:
+def list_upper_joints(model: Model, parts: Mapping) -> list[str]:
+    """List the joints that move a mapped part of a body without legs, except those that move it through the world."""
+    ways = {joint.name: joint for pair in parts for joint in model.joints_above(pair.target) if joint.nv}
+    return [name for name, joint in ways.items() if joint.kind not in TRAVELLING]
+
+
+def make_result(
+    carrying: CarryOver, model: Model, track: Track, clip: Motion, scene: Scene | None = None
+) -> Retargeted:
     """Return the result as a motion of the given model; the track may be of a single person in it."""
     motion = track.motion
     motion = motion if carrying.model is model else Motion(model, motion.q, motion.fps)
     errors = carrying.compare_bones(clip.q, track.motion.q)
-    return Retargeted(motion, carrying.parts, track.contacts, carrying.scales, track, clip, errors)
+    return Retargeted(motion, carrying.parts, track.contacts, carrying.scales, track, clip, errors, scene)
 
 
 def choose_joints(model: Model, root: Root | None) -> list[str] | None:

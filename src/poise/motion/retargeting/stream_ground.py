@@ -1,10 +1,12 @@
 """The floor below the source of a stream, estimated from the frames so far.
 
 The first frame gives a guess: the floor is at height 0 if a foot is near it, otherwise at the lowest foot, and the
-ankle height is that of this frame. Two rules correct it:
+ankle height is that of this frame. Three rules correct it:
 
 - A stream that begins above height 0 may begin in the air: its floor and standing ankles are the lowest heights of
   soles and ankles since then.
+- If the speed of the lowest sole changes faster than a person can change it, the stream was cut, as after the T-pose
+  that many recordings begin with: the floor is estimated again.
 - If the soles of the last second were at another height than in the first frame, as after a T-pose or on a floor that
   is not level, the floor moves there at a walking foot's pace, at most 0.1 m up.
 """
@@ -30,6 +32,7 @@ __all__ = ["StreamGround"]
 NEAR_FLOOR_M = 0.1  # a first frame that is nearer to a floor stands on it
 ABOVE_ZERO_M = 0.02  # a first frame that is less above height 0 stands on a floor at 0
 OFF_LEVEL_M = 0.02  # soles that are off by less do not move the floor
+CUT_SPEED_M_S = 8.0  # change of the vertical speed of the lowest sole in a frame that only a cut explains
 LEVEL_SPEED_M_S = 0.2  # of the floor on its way to the soles
 WINDOW_S, LEAST_S = 1.0, 0.1  # window over which soles are observed, and time after which they count
 WINDOW_SHARE = 0.1  # share of the frames in the window that may be lower than the floor
@@ -44,6 +47,7 @@ class StreamGround:
         ankle: The height of standing ankles [m].
         size: The size of the source relative to a person.
         soles: The positions of the source's soles in the newest frame, (points, 3) [m].
+        cut: Whether the stream was cut before the newest frame.
         faces_floor: Whether the foot of each sole is level enough to stand on it, (points,).
 
     Args:
@@ -71,6 +75,9 @@ class StreamGround:
         """Reset to the state before the first frame."""
         self.floor, self.level, self.ankle, self.size, self.first = 0.0, 0.0, 0.0, 1.0, 0.0
         self.begun, self.in_air, self.moving = False, False, False
+        self.lowest: float | None = None
+        self.step: float | None = None
+        self.cut = False
         self.recent, self.ordered = deque[float](), list[float]()
         self.soles: Floats = np.zeros((len(self.points), 3))
         self.faces_floor = np.ones(len(self.points), dtype=bool)
@@ -89,15 +96,29 @@ class StreamGround:
             self.faces_floor[heel], self.faces_floor[toe] = ends
         lowest = min((self.soles @ self.up).tolist(), default=0.0)
         ankle = min((T[self.ankles, :3, 3] @ self.up).tolist(), default=0.0)
-        if not self.begun:
+        self.cut = self._is_cut(lowest)
+        if self.cut:  # nothing before it says where the floor is
+            self.recent.clear()
+            self.ordered.clear()
+            self.moving, self.step = False, None
+        if self.cut or not self.begun:
             self._begin(q, lowest, ankle)
         elif self.given is None:
             self._follow(lowest, ankle)
         return Ground(self.floor, self.ankle - self.floor)
 
+    def _is_cut(self, lowest: float) -> bool:
+        """Return whether the speed of the lowest sole changed more than a person can change it."""
+        step = None if self.lowest is None else lowest - self.lowest
+        last, self.step, self.lowest = self.step, step, lowest
+        if self.given is not None or step is None or last is None:
+            return False
+        return abs(step - last) * self.fps > CUT_SPEED_M_S * self.size
+
     def _begin(self, q: Floats, lowest: float, ankle: float) -> None:
         """Estimate the floor from the first frame."""
-        self.begun, self.size = True, measure_size(Motion(self.carrying.source, q[None], self.fps))
+        size = measure_size(Motion(self.carrying.source, q[None], self.fps))
+        self.begun, self.size = True, max(self.size, size) if self.begun else size  # a body may lie after a cut
         at_zero = -NEAR_FLOOR_M < lowest / self.size < ABOVE_ZERO_M  # a foot below 0 is weaker evidence than one above
         self.floor = (0.0 if at_zero else lowest) if self.given is None else self.given
         stands = abs(lowest - self.floor) < NEAR_FLOOR_M * self.size

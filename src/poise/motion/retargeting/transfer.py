@@ -6,6 +6,7 @@ the hips move on, because it then holds a rail, a table or a wall.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -30,13 +31,15 @@ HIP_TRAVEL_M = 0.2  # of the hips while a hand stays: if they move further, the 
 STANDING_PERCENTILE = 20.0  # of the heights of ankles in contact
 
 
-def find_holds(clip: Motion, carrying: CarryOver, floor: float | None = None) -> Contacts:
+def find_holds(
+    clip: Motion, carrying: CarryOver, floor: float | None = None, known: Contacts | None = None
+) -> Contacts:
     """Detect the contacts of the feet and hands of a clip; only of the hands if its body has no feet.
 
-    `floor` is the height of the floor [m]; estimated by default.
+    `floor` is the height of the floor [m]; estimated by default. `known` are foot contacts that were found before.
     """
     try:
-        feet = find_contacts(clip, floor=floor)
+        feet = find_contacts(clip, floor=floor) if known is None else known
     except InvalidValue:
         feet = Contacts((), len(clip), clip.fps, floor)
     hands = [contact for side in "lr" for contact in find_hand_holds(clip, carrying, f"wrist_{side}", feet.floor)]
@@ -67,15 +70,20 @@ def find_hand_holds(clip: Motion, carrying: CarryOver, role: str, floor: float |
     return out
 
 
-def carry_contacts(carrying: CarryOver, ledger: Contacts, moved: Motion, size: float) -> Contacts:
+def carry_contacts(
+    carrying: CarryOver, ledger: Contacts, moved: Motion, size: float, rises: Mapping[Contact, float] | None = None
+) -> Contacts:
     """Return the contacts of the source as contacts of the target, on a floor at height 0, at the places of `moved`.
 
-    `size` is the size of the source relative to a person, in the unit of its file.
+    `size` is the size of the source relative to a person, in the unit of its file. `rises` are the known heights of
+    contacts above the source's floor.
     """
     up = carrying.model.up_direction
     found, stands = [], {edge.name: edge.stands for side in "lr" for edge in find_edges(carrying.model, side)}
     for contact in ledger:
         height = find_height(carrying, ledger, contact, size)
+        if rises is not None and contact in rises:
+            height = carrying.scales.path * rises[contact]
         point = find_point(carrying, contact, height is not None)
         if point is None or not can_hold(carrying, point[0]):
             continue
@@ -153,17 +161,22 @@ def find_height(carrying: CarryOver, ledger: Contacts, contact: Contact, size: f
     return carrying.scales.path * (own - usual) if abs(own - usual) > SAME_FLOOR_M * size and not lies_on_floor else 0.0
 
 
-def measure_standing_ankle(carrying: CarryOver, T: Floats, ledger: Contacts) -> float:
+def measure_standing_ankle(
+    carrying: CarryOver, T: Floats, ledger: Contacts, rises: Mapping[Contact, float] | None = None
+) -> float:
     """Return the height of the standing ankles of a clip [m]: the 20th percentile of their heights in contact.
 
-    Without contacts it is the 2nd percentile of all heights, as for the floor.
+    Without contacts it is the 2nd percentile of all heights, as for the floor. `rises` are known heights of contacts
+    above the floor, which are subtracted.
     """
+    known: Mapping[Contact, float] = {} if rises is None else rises
     up, heights, stands = carrying.model.up_direction, [], False
     for side in "lr":
         if f"ankle_{side}" not in carrying.theirs:
             continue
         path = T[:, carrying.at[carrying.theirs[f"ankle_{side}"]], :3, 3] @ up
-        own = [path[c.start : c.end] for c in ledger if c.name.endswith(f"_{side}") and not c.name.startswith("palm")]
+        feet = [c for c in ledger if c.name.endswith(f"_{side}") and not c.name.startswith("palm")]
+        own = [path[c.start : c.end] - known.get(c, 0.0) for c in feet]
         stands = stands or bool(own)
         heights += own or [path]
     if not heights:
