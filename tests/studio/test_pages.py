@@ -15,7 +15,9 @@ import poise
 from poise.errors import InvalidValue
 from poise.goals import Balance, LookAt, Reach, Rest
 from poise.model.geometry.shapes import Box, Cylinder
-from poise.pages import Page
+from poise.pages import Page, scenes
+from poise.pages.page import write_html
+from poise.pages.scenes import LONGEST, thin_out
 from poise.solvers import race
 
 HUMANOID = poise.load("humanoid")
@@ -175,3 +177,24 @@ def test_a_notebook_says_a_model_in_words_where_nothing_can_be_drawn(monkeypatch
     told = poise.load("planar3").with_frame("there", "tip", np.eye(4))._repr_html_()
     assert "<td>joint_1</td>" in told
     assert "<img" not in told
+
+
+def test_long_clips_are_thinned_out_and_keep_their_ends() -> None:
+    assert thin_out(10).tolist() == list(range(10))
+    many = thin_out(28884)
+    assert len(many) == LONGEST
+    assert many[0] == 0
+    assert many[-1] == 28883
+
+
+def test_a_search_and_its_curves_have_the_same_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scenes, "LONGEST", 5)
+    model = poise.load("planar3")
+    solution = poise.solve(model, [Reach("tip", (1.2, 1.5))], method="gradient", record=True)
+    found = scenes.show_solution(solution)
+    assert {len(curve["values"]) for curve in found.curves} == {found.frames} == {5}
+
+
+def test_numbers_that_are_not_finite_are_rejected() -> None:
+    with pytest.raises(InvalidValue, match="not finite"):
+        write_html({"x": float("inf")})

@@ -22,7 +22,7 @@ class Puppet {
 
   constructor(player, data, body, catalogue, poses) {
     Object.assign(this, {player, data, body, catalogue, poses});
-    this.problems = new Map(); this.handles = data.handles; this.done = []; this.undone = []; this.dragged = null; this.chosen = null; this.times = [];
+    this.problems = new Map(); this.handles = data.handles; this.done = []; this.undone = []; this.dragged = null; this.times = [];
     this.counts = ["goals", "points", "limits"].map((what) => catalogue.count(what));
     this.frames = new Map(data.tracks); this.held = new Map(); this.errors = []; this.looking = true; this.selected = null;
     this.begin(0);
@@ -47,10 +47,18 @@ class Puppet {
   // shows the handles at a frame of the motion
   follow(frame) { if (this.frame !== frame) { this.frame = frame; this.q = this.poses.slice(this.data.nq * frame, this.data.nq * (frame + 1)); this.places = this.body.fk(this.q).slice(); } }
 
-  snapshot() { return {q: this.q, watched: this.watched, held: new Map(this.held), targets: this.catalogue.targets.slice()}; }
+  // leaves the motion for the pose of its frame, from which Reset starts again
+  enter() {
+    const player = this.player;
+    if (this.live || this.poses.length === this.data.nq) return;
+    player.play(false); player.seek(Math.round(player.time)); this.begin(player.time); this.first = this.snapshot();
+  }
+
+  snapshot() { return {frame: this.frame, q: this.q, watched: this.watched, held: new Map(this.held), targets: this.catalogue.targets.slice()}; }
 
   restore(state) {
-    this.q = state.q; this.watched = state.watched; this.held = new Map(state.held); this.catalogue.targets.set(state.targets); this.dragged = null;
+    if (this.poses.length > this.data.nq && state.frame !== this.player.time) { this.player.play(false); this.player.seek(state.frame); }
+    this.frame = state.frame; this.q = state.q; this.watched = state.watched; this.held = new Map(state.held); this.catalogue.targets.set(state.targets); this.dragged = null;
     this.live = true; this.moving = true; this.show();
   }
 
@@ -60,13 +68,13 @@ class Puppet {
 
   redo() { if (this.undone.length) { this.done.push(this.snapshot()); this.restore(this.undone.pop()); } }
 
-  reset() { this.remember(); this.restore(this.first); }
+  reset() { this.enter(); this.remember(); this.restore(this.first); }
 
   holdHere(handle, role) { for (const goal of handle.goals[role]) if (!handle.loose.includes(goal)) this.catalogue.hold(goal, this.q); }
 
   // pins or plants a handle where it is, or releases it
   toggle(handle) {
-    this.remember();
+    this.enter(); this.remember();
     const role = handle.stands ? "plant" : "pin";
     if (this.held.get(handle.name) === role) this.held.delete(handle.name);
     else { this.held.set(handle.name, role); this.holdHere(handle, role); }
@@ -76,7 +84,7 @@ class Puppet {
   // swaps left and right: the pose, pins, planted feet and targets, which then are where the handles are
   mirror() {
     const {entries, shift} = this.data.mirror, q = Float64Array.from(shift), held = new Map();
-    this.remember();
+    this.enter(); this.remember();
     for (const [row, column, factor] of entries) q[row] += factor * this.q[column];
     for (const handle of this.handles) if (this.held.has(handle.name)) held.set(handle.mirror || handle.name, this.held.get(handle.name));
     this.q = q; this.held = held; this.places = this.body.fk(q).slice();
@@ -89,9 +97,7 @@ class Puppet {
   // ---------------------------------------------------------------------------------------------- dragging
 
   grab(handle) {
-    const player = this.player;
-    if (!this.live && this.poses.length > this.data.nq) { player.play(false); player.seek(Math.round(player.time)); this.begin(player.time); }
-    this.remember(); this.dragged = handle; this.holdHere(handle, "drag"); this.live = true; this.select(handle);
+    this.enter(); this.remember(); this.dragged = handle; this.holdHere(handle, "drag"); this.live = true; this.select(handle);
   }
 
   pull(point) {
@@ -147,7 +153,7 @@ class Puppet {
       const from = performance.now(), found = problem.solve(this.q);
       this.times.push(performance.now() - from);
       moved = found.q.reduce((most, x, i) => Math.max(most, Math.abs(x - this.q[i])), 0);
-      this.q = found.q; this.outcome = found.outcome;
+      this.q = found.q;
       this.errors = list.map((goal, i) => ({goal, metres: found.errors[2 * i], radians: found.errors[2 * i + 1]}));
     }
     if (this.times.length > 4000) this.times.splice(0, 2000);
@@ -211,9 +217,10 @@ class Puppet {
       if (!this.dragged) {
         this.grab(handle);
         const camera = this.player.camera(), at = this.position(handle);
-        depth = camera.project(at)[2]; offset = V.sub(at, this.aim(from, depth, at));
+        depth = camera.project(at)[2]; offset = V.sub(at, this.aim(from, depth, at) || at);
       }
-      this.pull(V.add(this.aim([now.clientX, now.clientY], depth, this.position(handle)), offset));
+      const point = this.aim([now.clientX, now.clientY], depth, this.position(handle));
+      if (point) this.pull(V.add(point, offset));
     };
     const end = () => {
       for (const [kind, call] of [["pointermove", move], ["pointerup", end], ["pointercancel", end]]) handle.knob.removeEventListener(kind, call);
@@ -222,14 +229,14 @@ class Puppet {
     for (const [kind, call] of [["pointermove", move], ["pointerup", end], ["pointercancel", end]]) handle.knob.addEventListener(kind, call);
   }
 
-  // the point under the pointer: at a depth, or for a planar body in its plane
+  // the point under the pointer: at a depth, or for a planar body in its plane; null if it is not in front of the camera
   aim([x, y], depth, at) {
     const camera = this.player.camera(), box = this.player.canvas.getBoundingClientRect();
     const seen = [(2 * (x - box.left)) / box.width - 1, 1 - (2 * (y - box.top)) / box.height];
     const far = camera.unproject(...seen, depth);
     if (!this.data.planar) return far;
     const ray = V.sub(far, camera.eye), share = (at[2] - camera.eye[2]) / ray[2];
-    return V.add(camera.eye, V.times(ray, share));
+    return share > 0 && Number.isFinite(share) ? V.add(camera.eye, V.times(ray, share)) : null;
   }
 
   type(e, handle) {
@@ -287,7 +294,7 @@ class Puppet {
   say(missed) {
     if (!missed.length) return this.errors.length ? "" : this.player.scene.words || "Drag a handle. Double-click or Enter pins it; arrow keys move it.";
     const ends = this.data.ranges.filter(([, at, low, high]) => this.q[at] <= low + 1e-6 || this.q[at] >= high - 1e-6).map(([name]) => name);
-    const far = missed.map(({goal, metres, radians}) => `${this.data.goals[goal].label} by ${metres > 0 ? `${(1000 * metres).toFixed(0)} mm` : `${(57.3 * radians).toFixed(1)} degrees`}`);
+    const far = missed.map(({goal, metres, radians}) => `${this.data.goals[goal].label} by ${metres > this.data.goals[goal].near[0] ? `${(1000 * metres).toFixed(0)} mm` : `${(57.3 * radians).toFixed(1)} degrees`}`);
     return `Missed: ${far.join(", ")}.` + (ends.length ? `\nAt the end of their range: ${ends.slice(0, 6).join(", ")}${ends.length > 6 ? " and others" : ""}.` : "");
   }
 }

@@ -55,7 +55,7 @@ def make_rig(thing: Any) -> Rig:
 
 
 def take_targets(rig: Rig, solution: Solution) -> None:
-    """Make the points and transforms of a solution's Reach goals targets of handles."""
+    """Make the positions of a solution's Reach goals targets of handles; goals with point= are left out."""
     known = {handle.frame: name for name, handle in rig.handles.items()}
     for name, goal in solution.solver.goals.items():
         if not isinstance(goal, Reach) or goal.relative_to is not None or goal.point is not None:

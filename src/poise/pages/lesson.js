@@ -30,8 +30,8 @@ class Lesson {
     const {data, puppet} = this, n = data.joints.length, J = puppet.body.jacobian(this.handle.frame, puppet.q, n), target = this.target();
     const rows = [...Array(data.rows).keys()].map((r) => J.subarray(n * r, n * r + n)), write = (x) => x.toFixed(3);
     const sigma = this.kernels.singularValues(J.slice(0, n * data.rows), data.rows).sort((a, b) => b - a);
-    this.table("jacobian", ["J", ...data.joints], rows.map((row, r) => [`${"xyz"[r]} [m/rad]`, ...Array.from(row, write)]));
-    find("sigma").textContent = `Singular values of J: ${sigma.map(write).join(", ")} m/rad`;
+    this.table("jacobian", ["J", ...data.joints], rows.map((row, r) => [`${"xyz"[r]} [${data.unit}]`, ...Array.from(row, write)]));
+    find("sigma").textContent = `Singular values of J: ${sigma.map(write).join(", ")} ${data.unit}`;
     this.table("steps", ["first step", ...data.joints], this.problems.map(([method, problem]) => [method, ...this.step(problem, target).map(write)]));
   }
 

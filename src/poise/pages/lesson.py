@@ -37,4 +37,5 @@ def pack_lesson(rig: Rig) -> dict[str, Any] | None:
         problem.restart(rig.q, {"end": place})
         problems[method] = base64.b64encode(core.write_problem(problem)).decode("ascii")
     joints = [f"{joint.name}.{k}" if joint.nv > 1 else joint.name for joint in model.joints for k in range(joint.nv)]
-    return {"handle": ends[0].name, "rows": rows, "joints": joints, "problems": problems}
+    unit = "m/rad" if not model.slides.any() else "m per rad or m"
+    return {"handle": ends[0].name, "rows": rows, "joints": joints, "unit": unit, "problems": problems}

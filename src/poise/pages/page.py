@@ -13,6 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from poise.errors import InvalidValue
 from poise.formats.target import replace_file
 from poise.pages.scenes import make_dragged_scene, make_scene
 from poise.pictures.body.stick import Camera
@@ -64,8 +65,8 @@ def show(
 
     Args:
         thing: A `Solution` (with record=True its search plays), a list of solutions (they play one after the other,
-            with their targets), a `Pose`, a `Model`, a `Rig`, a `Motion`, or a `Race`, which plays all methods side by
-            side.
+            with their targets), a `Pose`, a `Model`, a `Rig`, a `Motion`, `Track` or `Retargeted`, a `ReachMap`, a
+            `LoopTrace`, or a `Race`, which plays all methods side by side.
         path: The file to write. Without it, a temporary file is written if a browser is to be opened.
         title: The page's title; by default the body's name.
         note: The line below the title.
@@ -103,7 +104,12 @@ def write_html(data: dict[str, Any]) -> str:
 
     Every < in the data is escaped, so text cannot close the script element.
     """
-    text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    try:
+        text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    except ValueError:
+        raise InvalidValue(
+            "a pose or an error is not finite, as in a diverged loop; show the part before it."
+        ) from None
     names = ("viewer.js", "meshes.js", "player.js", *(("kernels.js", "lesson.js", "drag.js") if "drag" in data else ()))
     script = "\n".join((HERE / name).read_text("utf-8") for name in names)
     page = (HERE / "page.html").read_text("utf-8")

@@ -24,7 +24,7 @@ class Player {
     if (this.painter.bodies) { this.solids = this.solids.filter((solid) => !solid.standIn); document.body.dataset.meshes = scene.meshes.length; }
     this.playing = scene.frames > 1; this.last = null;
     this.listen(); this.fillPanels();
-    new ResizeObserver(() => this.resize()).observe(canvas); this.resize();
+    new ResizeObserver(() => this.resize()).observe(this.canvas); this.resize();
     requestAnimationFrame((now) => this.tick(now));
   }
 
@@ -167,7 +167,8 @@ class Player {
     const pen = chart.getContext("2d"), ink = getComputedStyle(document.body).getPropertyValue("--soft");
     pen.setTransform(dots, 0, 0, dots, 0, 0); pen.clearRect(0, 0, w, h);
     const positive = curves.flatMap((c) => c.values).filter((v) => v > 1e-12);
-    const low = Math.floor(Math.log10(Math.max(1e-9, Math.min(...positive)))), high = Math.ceil(Math.log10(Math.max(...positive)) + 1e-9);
+    if (!positive.length) return;
+    const low = Math.floor(Math.log10(Math.max(1e-9, positive.reduce((a, b) => Math.min(a, b))))), high = Math.ceil(Math.log10(positive.reduce((a, b) => Math.max(a, b))) + 1e-9);
     const longest = Math.max(...curves.map((c) => c.values.length), 2) - 1, left = 34, bottom = h - 16;
     const x = (k) => left + (k / longest) * (w - left - 4), y = (v) => 6 + ((high - Math.log10(Math.max(v, 10 ** (low - 1)))) / (high - low)) * (bottom - 6);
     pen.font = "10px system-ui, sans-serif"; pen.fillStyle = ink; pen.strokeStyle = ink; pen.lineWidth = 0.4;
@@ -239,7 +240,7 @@ class Player {
     find("speed").addEventListener("change", (e) => { this.speed = Number(e.target.value); });
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { this.dirty = true; });
     document.addEventListener("keydown", (e) => {
-      if (e.target.tagName === "SELECT" || e.ctrlKey || e.metaKey) return;
+      if (e.target.tagName === "SELECT" || e.ctrlKey || e.metaKey || (e.key === " " && e.target.closest("button, input, summary"))) return;
       const jump = {ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity}[e.key];
       if (e.key === " ") { e.preventDefault(); this.play(!this.playing); }
       else if (jump) { e.preventDefault(); this.play(false); this.seek(Math.round(this.time) + jump); }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from poise.arrays import Floats
 from poise.batch import ReachMap
@@ -117,13 +118,14 @@ def show_track(track: Track) -> PageScene:
 
 
 def show_map(found: ReachMap) -> PageScene:
-    """Show a reach map, cut open, around its body."""
-    up = "z" if found.model is None else found.model.up
-    scene = PageScene(up, title=f"Reach of {found.frame}", note=str(found).splitlines()[0])
-    if found.model is not None:
+    """Show a reach map, cut open, around its body; a map of bases alone."""
+    up, alone = "z" if found.model is None else found.model.up, found.transforms is not None
+    title = f"Bases for {found.frame}" if alone else f"Reach of {found.frame}"
+    scene = PageScene(up, title=title, note=str(found).splitlines()[0])
+    if found.model is not None and not alone:
         scene.add_body(found.model, np.array(found.model.rest)[None])
     height = "xyz".index(up)
-    faces = find_faces(found, cut=((height + 2) % 3, -1))
+    faces = find_faces(found, cut=None if alone else ((height + 2) % 3, -1))
     if not len(faces.shares):
         return scene
     still = scene.add_track(np.eye(4)[None])
@@ -152,7 +154,8 @@ def show_solution(solution: Solution) -> PageScene:
     scene.words = "" if solution.reached else solution.why()
     if recorded:
         scene.fps = max(6.0, len(q) / 6.0)
-        scene.curves = [make_curve(name, values, k) for k, (name, values) in enumerate(trace_goals(solution))]
+        curves = enumerate(trace_goals(solution))
+        scene.curves = [make_curve(name, values[thin_out(len(values))], k) for k, (name, values) in curves]
     return scene
 
 
@@ -165,12 +168,13 @@ def show_answers(solutions: list[Solution]) -> PageScene:
     last = solutions[-1]
     if any(part.model != last.model or list(part.errors) != list(last.errors) for part in solutions):
         raise InvalidValue("the solutions are of different bodies or goals; show them one by one.")
-    q = np.array([part.q for part in solutions])[:LONGEST]
+    shown = [solutions[k] for k in thin_out(len(solutions))]
+    q = np.array([part.q for part in shown])
     middle = 1e6 * float(np.median([part.seconds for part in solutions]))
     note = f"{len(solutions)} frames, solved one after the other, {middle:.0f} us each (median)"
     scene = PageScene(last.model.up, len(q), 30.0, title=last.model.name, note=note)
     scene.add_body(last.model, q)
-    add_goals(scene, solutions[:LONGEST], q)
+    add_goals(scene, shown, q)
     scene.table = {"head": list(HEAD), "rows": [list(row) for row in list_rows(last)]}
     return scene
 
@@ -191,7 +195,12 @@ def trace_search(solution: Solution) -> Floats:
     """Return every pose of the search, and the solution; long searches are decimated."""
     assert solution.history is not None
     path = solution.history.end_at(solution.q)
-    return path[:: -(-len(path) // LONGEST)]
+    return path[thin_out(len(path))]
+
+
+def thin_out(count: int) -> NDArray[np.int64]:
+    """Return the frames that a page shows of a clip: all, or at most LONGEST at even distances, with the last one."""
+    return np.unique(np.linspace(0, count - 1, min(count, LONGEST)).astype(np.int64))
 
 
 def make_curve(name: str, values: Floats, k: int) -> dict[str, Any]:
