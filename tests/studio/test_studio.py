@@ -11,6 +11,7 @@ import pytest
 
 import poise
 from poise.errors import FormatError, InvalidValue
+from poise.formats.tables.columns import name_velocities
 from poise.goals import Balance
 from poise.methods import find_method, names
 from poise.pictures.body.flesh import find_flesh
@@ -190,7 +191,7 @@ def test_arrows_are_columns_of_the_jacobian():
     J = model.jacobian(q, "panda_hand_tcp")[:3]
     lengths = np.linalg.norm(drawn.points[:, 1] - drawn.points[:, 0], axis=1)
     assert lengths.max() == pytest.approx(0.3, rel=1e-5)
-    column = lesson.name_velocities(model).index(drawn.names[0])
+    column = name_velocities(model).index(drawn.names[0])
     along = drawn.points[0, 1] - drawn.points[0, 0]
     assert np.linalg.norm(np.cross(along, J[:, column])) < 1e-6
     assert len(drawn.colors) == len(drawn.names) == len(drawn.points)

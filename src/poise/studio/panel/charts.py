@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.arrays import Floats
+from poise.formats.tables.columns import name_velocities
 from poise.model import Model
-from poise.studio.panel.lesson import OneStep, name_velocities
+from poise.studio.panel.lesson import OneStep
 
 __all__ = ["describe_step", "draw_bars", "draw_errors", "make_table"]
 

@@ -47,8 +47,8 @@ class LearnTab:
         self.live = gui.add_checkbox("Singular values", True, hint="Compared with the damping of the steps")
         self.bars = gui.add_html("")
         with gui.add_folder("Null space"):
-            self.free = gui.add_html(ITALIC.format("Choose a direction."))
-            self.mode = gui.add_slider("Direction", 1, 40, 1, 1)
+            self.free = gui.add_html("")
+            self.mode = gui.add_slider("Direction", 1, 2, 1, 1)
             self.along = gui.add_slider("Move", -1.0, 1.0, 0.02, 0.0, hint="The body moves, the handle and pins do not")
         with gui.add_folder("One iteration"):
             self.mark = gui.add_button("Begin at the rest pose", hint="Targets stay")
@@ -56,6 +56,7 @@ class LearnTab:
             self.words = gui.add_html("")
             self.curve = gui.add_html("")
         self.wanderer: Wanderer | None = None
+        self.count_modes()
         self.start: Floats | None = None
         self._looked = 0.0
         self._arrows: Any = None
@@ -78,7 +79,7 @@ class LearnTab:
         if name != self.handle:
             self.handle = name
             self.title.content = name_handle(name)
-            self.wanderer = None
+            self.count_modes()
         self.session.touch()
 
     def show(self, frame: FrameResult, T: Floats) -> None:
@@ -174,6 +175,11 @@ class LearnTab:
         self.along.value = 0.0
         self.show_modes()
 
+    def count_modes(self) -> None:
+        """Show the free directions of another handle; the next move along one starts from the pose at that time."""
+        self.begin_walk()
+        self.wanderer = None
+
     def show_modes(self) -> None:
         """Show the number of free directions and the goals they keep."""
         walk = self.wanderer
@@ -239,7 +245,8 @@ class LearnTab:
         self.handle = next(iter(self.session.grips.frames))
         self.title.content = name_handle(self.handle)
         self.words.content = self.curve.content = ""
-        self.wanderer = self.start = self._busy = self._before = None
+        self.count_modes()
+        self.start = self._busy = self._before = None
         self._used = (None, None)
         for thing in (self._arrows, self._ball):
             if thing is not None:

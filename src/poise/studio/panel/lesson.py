@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.arrays import Floats
+from poise.formats.tables.columns import name_velocities
 from poise.goals import Reach
 from poise.kinematics import manipulability
 from poise.model import Model
@@ -32,7 +33,6 @@ __all__ = [
     "find_ellipsoid",
     "find_limited",
     "find_moving_rows",
-    "name_velocities",
     "take_step",
     "trace_error",
 ]
@@ -56,15 +56,6 @@ class Arrows:
     points: NDArray[np.float32]
     colors: NDArray[np.uint8]
     names: tuple[str, ...]
-
-
-def name_velocities(model: Model) -> list[str]:
-    """Return the name of every velocity: that of its joint, numbered if the joint has several."""
-    names = [""] * model.nv
-    for joint in model.joints:
-        for k in range(joint.nv if not joint.mimic else 0):
-            names[joint.v.start + k] = joint.name if joint.nv == 1 else f"{joint.name}.{k + 1}"
-    return names
 
 
 def find_arrows(model: Model, q: Floats, frame: str, size: float) -> Arrows:

@@ -18,8 +18,8 @@ __all__ = ["CarryFolder"]
 
 CHOOSE = "choose …"
 BUILT_IN = {"humanoid": 1.0, "humanoid as a child": 0.6, "humanoid as a giant": 1.5}
-NO_CLIP = "Open a clip first: it can then be carried to any body on two legs."
-HOW = "The same motion on another body: parts, size, floor and contacts are found. It must have two legs."
+NO_CLIP = "Open a clip first: it can then be carried to any body with two legs or two arms."
+HOW = "The same motion on another body: parts, size, floor and contacts are found. It must have two legs, or two arms."
 
 
 class CarryFolder:
