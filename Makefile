@@ -122,7 +122,7 @@ studio: $(STAMPS)/studio
 
 docs: $(STAMPS)/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
-	@echo "Open site/index.html; with a search box: $(BIN)/python -m http.server --directory site"
+	@echo "Open site/index.html."
 
 .PHONY: gallery
 gallery: $(STAMPS)/studio

@@ -151,7 +151,11 @@ def install_packages(site: Path, python: str, machine: str, packages: Sequence[o
 
 
 def copy_package(site: Path, module: Path) -> None:
-    """Copy the package and one native module into a site."""
+    """Copy the package and one native module into a site, with the metadata of an installation."""
     shutil.rmtree(site / "poise", ignore_errors=True)
     shutil.copytree(ROOT / "src" / "poise", site / "poise", ignore=shutil.ignore_patterns("__pycache__", "*.so"))
     shutil.copy(module, site / "poise" / "native")
+    version = re.findall(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text("utf-8"), re.MULTILINE)[0]
+    facts = site / f"poise-{version}.dist-info"
+    facts.mkdir(exist_ok=True)
+    (facts / "METADATA").write_text(f"Metadata-Version: 2.1\nName: poise\nVersion: {version}\n", "utf-8")

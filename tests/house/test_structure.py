@@ -72,3 +72,15 @@ def test_modules_keep_no_results() -> None:
             ):
                 found.add(f"{file.relative_to(SOURCES).as_posix()}: {ast.unparse(node)}")
     assert found == {"hooks.py: _linkers: list[Callable[[], None]] = []", "scale/worker.py: __all__: list[str] = []"}
+
+
+def test_entries_of_argument_lists_have_a_name_and_a_description() -> None:
+    wrong = []
+    for file in sorted(SOURCES.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                lists = re.findall(r"^Args:\n((?:    .*\n|\n)*)", (ast.get_docstring(node) or "") + "\n", re.MULTILINE)
+                entries = [line for text in lists for line in re.findall(r"^    (\S.*)", text, re.MULTILINE)]
+                unnamed = [line for line in entries if not re.match(r"\*{0,2}\w+: ", line)]
+                wrong += [f"{file.name}: {node.name}: {line}" for line in unnamed]
+    assert not wrong
