@@ -259,12 +259,12 @@ def test_a_start_in_collision_never_gets_deeper_and_comes_out(figure: poise.Mode
     limit, place = in_the_way(kind)
     options: dict[str, Any] = {"joints": arm_only(figure), "restarts": 0}
     start = poise.solve(figure, Reach("hand_l", place), **options).q
-    deep = np.array(list(clearance_gaps(figure, limit, start))) / figure.length
+    deep = clearance_gaps(figure, limit, start) / figure.length
     assert deep.min() < -1e-3
     goal = Reach("hand_l", place + 0.02)
     solution = poise.solve(figure, goal, start, limits=[limit], record=True, **options)
     for q in first_search(solution):
-        before, deep = deep, np.array(list(clearance_gaps(figure, limit, q))) / figure.length
+        before, deep = deep, clearance_gaps(figure, limit, q) / figure.length
         assert (deep >= np.minimum(before, 0.0) - ROUNDING).all()
     assert deep.min() >= -ROUNDING
 

@@ -5,7 +5,7 @@ Positive numbers are violations (radians; metres over the body's length); zero o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import lru_cache, partial
 from typing import Any
 
@@ -91,25 +91,27 @@ def cylinder_distance(cylinder: Cylinder, points: Floats) -> Floats:
     return np.asarray(np.linalg.norm(np.maximum(over, 0.0), axis=-1) + np.minimum(over.max(axis=-1), 0.0))
 
 
-def least_along(a: Floats, b: Floats, distance: Callable[[Floats], Floats]) -> float:
-    """Return the minimum of a convex function of points along a segment, by refining a grid."""
-    low, high = 0.0, 1.0
-    value = np.inf
+def least_along(a: Floats, b: Floats, distance: Callable[[Floats], Floats]) -> Floats:
+    """Return the minima of a convex function of points along segments (n, 3), by refining a grid on each.
+
+    `distance` takes points (n, k, 3), k on each segment.
+    """
+    rows, grid = np.arange(len(a)), np.linspace(0.0, 1.0, 41)
+    low, high, value = np.zeros(len(a)), np.ones(len(a)), np.full(len(a), np.inf)
     for _ in range(12):
-        s = np.linspace(low, high, 41)
-        values = distance(a + s[:, None] * (b - a))
-        k = int(values.argmin())
-        value = min(value, float(values[k]))
-        low, high = s[max(k - 1, 0)], s[min(k + 1, 40)]
+        s = low[:, None] + (high - low)[:, None] * grid
+        values = distance(a[:, None] + s[..., None] * (b - a)[:, None])
+        k = values.argmin(axis=1)
+        value = np.minimum(value, values[rows, k])
+        low, high = s[rows, np.maximum(k - 1, 0)], s[rows, np.minimum(k + 1, 40)]
     return value
 
 
 def from_segment(start: Floats, end: Floats, points: Floats) -> Floats:
-    """Return the distances of points from a segment."""
-    along = end - start
-    size = float(along @ along)
-    s = np.clip((points - start) @ along / size, 0.0, 1.0) if size > 0 else np.zeros(len(points))
-    return np.asarray(np.linalg.norm(points - start - s[:, None] * along, axis=-1))
+    """Return the distances of points (..., 3) from a segment, or from segments of the same shape."""
+    along, away = end - start, points - start
+    s = np.clip((away * along).sum(axis=-1) / np.maximum((along * along).sum(axis=-1), 1e-300), 0.0, 1.0)
+    return np.asarray(np.linalg.norm(away - s[..., None] * along, axis=-1))
 
 
 @lru_cache(maxsize=16)
@@ -121,62 +123,52 @@ def make_hull(vertices: bytes) -> Any:
 
 
 def hull_distance(vertices: Floats, points: Floats) -> Floats:
-    """Return the signed distances of points (n, 3) from the convex hull of vertices, by SciPy's Qhull."""
+    """Return the signed distances of points (..., 3) from the convex hull of vertices, by SciPy's Qhull."""
     hull = make_hull(vertices.tobytes())
     heights = points @ hull.equations[:, :3].T + hull.equations[:, 3]
-    feet = points[:, None] - heights[..., None] * hull.equations[:, :3]
+    feet = points[..., None, :] - heights[..., None] * hull.equations[:, :3]
     a, b, c = (vertices[hull.simplices[:, k]] for k in range(3))
     # the foot is in a triangle if the three that it makes with the sides have the same area together
     parts = [np.linalg.norm(np.cross(p - feet, q - feet), axis=-1) for p, q in ((a, b), (b, c), (c, a))]
     inside = sum(parts) <= np.linalg.norm(np.cross(b - a, c - a), axis=-1) * (1.0 + 1e-9)
-    edges = [from_segments(p, q, points) for p, q in ((a, b), (b, c), (c, a))]
-    outside = np.min([np.where(inside, np.abs(heights), np.inf), *edges], axis=(0, 2))
-    return np.asarray(np.where(heights.max(axis=1) > 0.0, outside, heights.max(axis=1)))
+    edges = [from_segment(p, q, points[..., None, :]) for p, q in ((a, b), (b, c), (c, a))]
+    outside = np.min([np.where(inside, np.abs(heights), np.inf), *edges], axis=(0, -1))
+    return np.asarray(np.where(heights.max(axis=-1) > 0.0, outside, heights.max(axis=-1)))
 
 
-def from_segments(start: Floats, end: Floats, points: Floats) -> Floats:
-    """Return the distances of points (n, 3) from segments (m, 3), (n, m)."""
-    along, away = end - start, points[:, None] - start
-    s = np.clip((away * along).sum(axis=-1) / np.maximum((along * along).sum(axis=-1), 1e-300), 0.0, 1.0)
-    return np.asarray(np.linalg.norm(away - s[..., None] * along, axis=-1))
-
-
-def region_distance(region: object, a: Floats, b: Floats) -> float:
-    """Return the distance of a segment from a region of the world."""
+def region_distance(region: object, a: Floats, b: Floats) -> Floats:
+    """Return the distances of segments (n, 3) from a region of the world."""
     if isinstance(region, HalfSpace):
-        return float(min(np.dot(region.normal, p) - np.dot(region.normal, region.point) for p in (a, b)))
+        return np.minimum(a @ region.normal, b @ region.normal) - np.dot(region.normal, region.point)
     if isinstance(region, Sphere):
-        return float(from_segment(a, b, np.array([region.center]))[0]) - region.radius
+        return from_segment(a, b, np.array(region.center)) - region.radius
     if isinstance(region, Box):
-        return least_along(a, b, lambda p: box_distance(region, p))
+        return least_along(a, b, partial(box_distance, region))
     if isinstance(region, Cylinder):
-        return least_along(a, b, lambda p: cylinder_distance(region, p))
+        return least_along(a, b, partial(cylinder_distance, region))
     if isinstance(region, ConvexMesh):
-        return least_along(a, b, lambda p: hull_distance(region.vertices, p))
+        return least_along(a, b, partial(hull_distance, region.vertices))
     if isinstance(region, PointCloud):
-        return min(float(from_segment(a, b, point[None])[0]) for point in region.points) - region.radius
+        return from_segment(a[:, None], b[:, None], region.points).min(axis=1) - region.radius
     assert isinstance(region, Capsule)
-    start, end = np.array(region.start), np.array(region.end)
-    return least_along(a, b, lambda p: from_segment(start, end, p)) - region.radius
+    return least_along(a, b, partial(from_segment, np.array(region.start), np.array(region.end))) - region.radius
 
 
-def clearance_gaps(model: poise.Model, limit: Clearance, q: Floats) -> Iterator[float]:
+def clearance_gaps(model: poise.Model, limit: Clearance, q: Floats) -> Floats:
     """Return the gaps of pairs, and of moving capsules and regions [m], minus the required distance."""
     capsules = limit.capsules(model)
-    placed = []
-    for capsule in capsules:
-        T = model.fk(q, capsule.frame)
-        placed.append([T[:3, :3] @ np.array(end) + T[:3, 3] for end in (capsule.a, capsule.b)])
-    for i, j in limit.index_pairs(model):
-        start, end = placed[j]
-        apart = least_along(placed[i][0], placed[i][1], partial(from_segment, start, end))
-        yield apart - capsules[i].radius - capsules[j].radius - limit.distance
+    T = np.array([model.fk(q, capsule.frame) for capsule in capsules]).reshape(-1, 4, 4)
+    a, b = (
+        np.einsum("nij,nj->ni", T[:, :3, :3], np.array(ends).reshape(-1, 3)) + T[:, :3, 3]
+        for ends in ([capsule.a for capsule in capsules], [capsule.b for capsule in capsules])
+    )
+    radius = np.array([capsule.radius for capsule in capsules])
+    i, j = np.array(list(limit.index_pairs(model)), int).reshape(-1, 2).T
+    apart = least_along(a[i], b[i], partial(from_segment, a[j][:, None], b[j][:, None]))
     still = {frame for frame, part in poise.kinematics.parts.find_rigid_parts(model).items() if part is None}
-    for capsule, ends in zip(capsules, placed, strict=True):
-        if model.frame(capsule.frame).name in still:
-            continue
-        for region in limit.world:
-            yield region_distance(region, *ends) - capsule.radius - limit.distance
+    moving = np.array([model.frame(capsule.frame).name not in still for capsule in capsules], bool)
+    free = [region_distance(region, a[moving], b[moving]) - radius[moving] for region in limit.world]
+    return np.concatenate([apart - radius[i] - radius[j], *free]) - limit.distance
 
 
 def loop_broken(model: poise.Model, limit: Closed, q: Floats) -> tuple[float, float]:
