@@ -133,6 +133,8 @@ def random_level(
         others = [frame for frame in moving if parts[frame] != parts[one]]
         body = Body(model, rng, one, str(rng.choice(others)), (None, elsewhere, start)[rng.integers(3)])
         kind = str(rng.choice(list(kinds)))
+        if kind == "custom_differences" and model.nv > 8:  # differences take two residuals for each velocity
+            kind = "custom"
         goal, _ = CASES[kind](body)
         weight = goal.weight * 10 ** rng.uniform(-1, 1) if np.ndim(goal.weight) == 0 else goal.weight
         goals.append(replace(goal, name=f"{level}.{k} {kind}", priority=level, weight=weight))
