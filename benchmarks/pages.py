@@ -81,7 +81,7 @@ def compare_solves(count: int) -> None:
     ours = [solver.problem.solve(start, {"hand": T}) for T in targets]
     native = (time.perf_counter() - begun) / count
     pairs = list(zip(ours, theirs, strict=True))
-    same = sum(OUTCOMES[a.outcome] == b["outcome"] and a.unreachable == b["proved"] for a, b in pairs)
+    same = sum(a.unreachable == b["proved"] and (b["proved"] or OUTCOMES[a.outcome] == b["outcome"]) for a, b in pairs)
     apart = [k for k, (a, b) in enumerate(pairs) if np.abs(a.q - b["q"]).max() > AGREED]
     off = [float(np.abs(a.errors - np.reshape(b["errors"], (-1, 2))).max()) for a, b in pairs]
     ties = [k for k in apart if ours[k].unreachable and off[k] < AGREED]

@@ -20,6 +20,7 @@ Kernels.load(readFileSync(module_)).then((kernels) => {
     if (request.targets) problem.targets.set(request.targets);
     if (request.masks) problem = problem.choose(...request.masks.map((mask) => new Uint8Array(mask)));
     if (request.phases) out.searches = lists(problem.search(new Float64Array(request.start), request.phases));
+    if (request.trace) out.trace = problem.trace(new Float64Array(request.trace)).path.map(({errors, q}) => ({errors, q: Array.from(q)}));
     out.solves = (request.solves || []).map(({start, targets}) => {
       if (targets) problem.targets.set(targets);
       const begun = performance.now(), found = problem.solve(new Float64Array(start));

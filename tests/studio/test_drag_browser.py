@@ -13,8 +13,10 @@ import pytest
 import poise
 from hostile_names import make_body
 from opened_page import Opened
+from poise.goals import Reach
 from poise.kinematics import Mirror
 from poise.native import read_wasm
+from poise.solvers import race
 
 pytestmark = pytest.mark.browser
 
@@ -183,6 +185,53 @@ def test_a_small_arm_shows_its_jacobian_and_the_first_steps(browser: Any, tmp_pa
     for step in steps.values():
         after = model.fk(start + step, "tip")[:3, 3]
         assert np.linalg.norm(after - target) < np.linalg.norm(before - target)
+    opened.close()
+
+
+def test_a_race_runs_again_where_its_target_is_dragged(browser: Any, tmp_path: Path) -> None:
+    model, methods = poise.load("planar3"), ["dls", "lm", "ccd"]
+    first = race(model, methods=methods, problems=1)
+    opened = Dragged(browser, first, tmp_path, OUTLINES)
+    assert {name: int(row[1]) for name, row in opened.rows().items()} == {r.method: int(r.steps) for r in first.racers}
+    opened.until("player.time > 1")
+    before = opened.tab.evaluate("player.puppet.handles[0].race.target")
+    x, y = opened.find("lm")
+    opened.tab.mouse.move(x, y)
+    opened.tab.mouse.down()
+    opened.tab.mouse.move(x - 30, y + 20, steps=4)
+    opened.settle()
+    assert opened.tab.evaluate("player.scene.frames") == 1, "the poses that the methods end in"
+    opened.tab.mouse.up()
+    opened.settle()
+    target = np.array(opened.tab.evaluate("player.puppet.handles[0].race.target"))
+    assert 0.1 < np.linalg.norm(target - before) < 2.0
+    ends = opened.tab.evaluate("player.puppet.handles.map(({path}) => Array.from(path.at(-1).q))")
+    for method, q in zip(methods, ends, strict=True):
+        own = poise.solve(model, Reach("tip", target), method=method, restarts=0, max_steps=1000)
+        assert np.abs(own.q - q).max() < 1e-5
+        assert opened.rows()[method][1:] == [str(own.steps), opened.rows()[method][2], "yes"]
+    assert (
+        opened.tab.evaluate("player.playing && player.end")
+        == max(opened.tab.evaluate("player.puppet.handles.map(({path}) => path.length)")) - 1
+    )
+    opened.tab.locator("#reset").click()
+    opened.settle()
+    assert opened.tab.evaluate("player.puppet.handles[0].race.target") == before
+    opened.close()
+
+
+def test_a_race_of_two_bodies_moves_only_the_dragged_one(browser: Any, tmp_path: Path) -> None:
+    races = [race(poise.load(name), methods=["dls", "lm"], problems=1) for name in ("panda", "planar3")]
+    opened = Dragged(browser, races, tmp_path, OUTLINES, **PHONE)
+    targets = "player.puppet.data.races.map(({target}) => target)"
+    before = np.array(opened.tab.evaluate(targets))
+    opened.tab.locator('.handle[title="planar3 lm"]').focus()
+    opened.tab.keyboard.press("Shift+ArrowUp")
+    opened.settle()
+    moved = np.array(opened.tab.evaluate(targets)) - before
+    assert np.abs(moved[0]).max() == 0.0
+    assert moved[1] == pytest.approx([0.0, moved[1, 1], 0.0], abs=1e-9), "up in its plane"
+    assert moved[1, 1] > 0.05
     opened.close()
 
 

@@ -16,6 +16,7 @@ from poise.goals import Reach
 from poise.kinematics import Mirror
 from poise.motion import Contact, Contacts
 from poise.pages import drag
+from poise.solvers import race
 
 HUMANOID = poise.load("humanoid")
 
@@ -114,6 +115,30 @@ def test_small_arms_have_a_lesson() -> None:
     assert (lesson["rows"], len(lesson["joints"])) == (2, 3)
     assert {"transpose", "pseudoinverse", "dls", "lm", "ccd"} <= set(lesson["problems"])
     assert read(HUMANOID)["lesson"] is None
+
+
+@pytest.mark.usefixtures("module")
+def test_a_race_has_the_problem_of_each_method_in_the_kernels() -> None:
+    data = read(race(poise.load("panda"), methods=["lm", "sequential", "ccd", "inverse"], problems=2))
+    (found,) = data["races"]
+    assert [racer["name"] for racer in found["racers"]] == ["lm", "ccd"]
+    with pytest.raises(InvalidValue, match="in Python"):
+        read(race(poise.load("panda"), methods=["sequential"], problems=1))
+
+
+@pytest.mark.usefixtures("module")
+def test_races_of_several_bodies_stand_in_rows_at_one_size() -> None:
+    names = ("panda", "planar3", "hand")
+    races = [race(poise.load(name), methods=["dls", "lm"], problems=1) for name in names]
+    data = read(races)["races"]
+    offsets = np.array([[racer["offset"] for racer in found["racers"]] for found in data])
+    assert np.ptp([found["length"] for found in data]) < 1e-9
+    across, ahead = np.diff(offsets, axis=1)[..., 0, 1], np.diff(offsets, axis=0)[:, 0, 0]
+    assert np.ptp(across) < 1e-9, "a column for each method"
+    assert across.min() > 0.2
+    assert ahead.max() < -0.2, "one row behind the other"
+    assert np.allclose(np.reshape(data[1]["turn"], (3, 3)), [[0, 0, 1], [1, 0, 0], [0, 1, 0]]), "it stands upright"
+    assert [racer["name"] for racer in data[2]["racers"]] == ["hand dls", "hand lm"]
 
 
 @pytest.mark.usefixtures("module")

@@ -15,9 +15,9 @@ import poise
 from poise.errors import InvalidValue
 from poise.goals import Balance, LookAt, Reach, Rest
 from poise.model.geometry.shapes import Box, Cylinder
-from poise.pages import Page, scenes
+from poise.pages import Page, searches
 from poise.pages.page import write_html
-from poise.pages.scenes import LONGEST, thin_out
+from poise.pages.searches import LONGEST, thin_out
 from poise.solvers import race
 
 HUMANOID = poise.load("humanoid")
@@ -188,10 +188,10 @@ def test_long_clips_are_thinned_out_and_keep_their_ends() -> None:
 
 
 def test_a_search_and_its_curves_have_the_same_frames(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scenes, "LONGEST", 5)
+    monkeypatch.setattr(searches, "LONGEST", 5)
     model = poise.load("planar3")
     solution = poise.solve(model, [Reach("tip", (1.2, 1.5))], method="gradient", record=True)
-    found = scenes.show_solution(solution)
+    found = searches.show_solution(solution)
     assert {len(curve["values"]) for curve in found.curves} == {found.frames} == {5}
 
 

@@ -12,6 +12,7 @@ from rich.table import Table
 
 import poise
 from poise.cli.console import Body, complete_method, report_errors, report_written, show_progress
+from poise.errors import InvalidValue
 from poise.methods import names
 from poise.pages import show
 from poise.pictures import plot
@@ -35,17 +36,20 @@ def race_command(
     out: Annotated[
         Path | None, typer.Option(help="Write the error curves (png, pdf, svg), or a page that plays the race (html).")
     ] = None,
+    drag: Annotated[bool, typer.Option("--drag", help="On the page, targets can be dragged; it solves again.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
 ) -> None:
     """Compare all methods on one problem set: success, steps, microseconds, arithmetic per step."""
     with report_errors("race"):
+        if drag and not (out is not None and is_page(out)):
+            raise InvalidValue("--drag needs a page to write, such as --out race.html.")
         body = poise.load(model)
         options = {"problems": problems, "rotation": rotation, "max_steps": max_steps, "restarts": restarts}
         result = race_all(
             body, frame, method or [name for name in names() if name != "auto"], {**options, "seed": seed}
         )
         if out is not None:
-            write(result, out)
+            write(result, out, drag)
     if as_json:
         typer.echo(json.dumps(list_figures(result), indent=2))
         return
@@ -67,10 +71,15 @@ def race_all(model: poise.Model, frame: str | None, methods: list[str], options:
     return Race(runs[0].model, runs[0].frame, runs[0].problems, tuple(racer for run in runs for racer in run.racers))
 
 
-def write(result: Race, out: Path) -> None:
+def is_page(out: Path) -> bool:
+    """Return whether the file is a page rather than a picture."""
+    return out.suffix.lower() in (".html", ".htm")
+
+
+def write(result: Race, out: Path, drag: bool) -> None:
     """Write the race as a page (.html) or a picture."""
-    if out.suffix.lower() in (".html", ".htm"):
-        show(result, out)
+    if is_page(out):
+        show(result, out, drag=drag)
     else:
         plot(result, out)
     report_written(out)

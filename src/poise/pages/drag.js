@@ -5,15 +5,9 @@
 
 const SETTLED = 1e-5;  // a frame in which no coordinate moves more has settled
 const FRAME_BUDGET = 4;  // milliseconds of solving in a frame: a distant target takes several solves
-const MOST_UNDO = 200, MOST_PROBLEMS = 12, PULL_STEP = 0.01;  // the last one relative to the body's length, for arrow keys
-const WITHOUT = "This browser has no WebAssembly SIMD, so the body cannot be dragged here. It needs Chrome 91, Firefox 89, Safari 16.4 or later.";
+const MOST_UNDO = 200, MOST_PROBLEMS = 12;
 
-async function unpack(text) {
-  const packed = new Blob([bytesOf(text)]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Uint8Array(await new Response(packed).arrayBuffer());
-}
-
-class Puppet {
+class Puppet extends HandleLayer {
   static async open(player, data) {
     const parts = await Promise.all([data.module, data.body, data.problem, data.q].map(unpack));
     const kernels = await Kernels.load(parts[0]);
@@ -21,8 +15,9 @@ class Puppet {
   }
 
   constructor(player, data, body, catalogue, poses) {
-    Object.assign(this, {player, data, body, catalogue, poses});
-    this.problems = new Map(); this.handles = data.handles; this.done = []; this.undone = []; this.dragged = null; this.times = [];
+    super(player, data.handles.map((handle) => Object.assign(handle, {length: data.length, normal: data.planar ? [0, 0, 1] : null})));
+    Object.assign(this, {data, body, catalogue, poses});
+    this.problems = new Map(); this.done = []; this.undone = []; this.times = [];
     this.counts = ["goals", "points", "limits"].map((what) => catalogue.count(what));
     this.frames = new Map(data.tracks); this.held = new Map(); this.errors = []; this.looking = true; this.selected = null;
     this.begin(0);
@@ -180,15 +175,7 @@ class Puppet {
   // ---------------------------------------------------------------------------------------------- handles
 
   buildHandles() {
-    for (const handle of this.handles) {
-      const knob = document.createElement("span");
-      knob.className = `handle ${handle.kind}`; knob.tabIndex = 0; knob.setAttribute("role", "button"); knob.title = handle.name;
-      handle.knob = knob; find("handles").append(knob);
-      knob.addEventListener("pointerdown", (e) => this.press(e, handle));
-      knob.addEventListener("dblclick", (e) => { e.preventDefault(); this.toggle(handle); });
-      knob.addEventListener("keydown", (e) => this.type(e, handle));
-      knob.addEventListener("focus", () => this.select(handle));
-    }
+    for (const handle of this.handles) this.addKnob(handle).addEventListener("focus", () => this.select(handle));
     this.markHandles();
   }
 
@@ -206,56 +193,6 @@ class Puppet {
   }
 
   select(handle) { this.selected = handle; for (const other of this.handles) other.knob.classList.toggle("selected", other === handle); this.markHandles(); }
-
-  press(e, handle) {
-    if (e.button > 0 || this.dragged) return;
-    e.preventDefault(); e.stopPropagation(); handle.knob.focus({preventScroll: true}); handle.knob.setPointerCapture(e.pointerId);
-    const from = [e.clientX, e.clientY];
-    let depth = null, offset = null;
-    const move = (now) => {
-      if (!this.dragged && Math.hypot(now.clientX - from[0], now.clientY - from[1]) < 3) return;
-      if (!this.dragged) {
-        this.grab(handle);
-        const camera = this.player.camera(), at = this.position(handle);
-        depth = camera.project(at)[2]; offset = V.sub(at, this.aim(from, depth, at) || at);
-      }
-      const point = this.aim([now.clientX, now.clientY], depth, this.position(handle));
-      if (point) this.pull(V.add(point, offset));
-    };
-    const end = () => {
-      for (const [kind, call] of [["pointermove", move], ["pointerup", end], ["pointercancel", end]]) handle.knob.removeEventListener(kind, call);
-      if (this.dragged) this.drop();
-    };
-    for (const [kind, call] of [["pointermove", move], ["pointerup", end], ["pointercancel", end]]) handle.knob.addEventListener(kind, call);
-  }
-
-  // the point under the pointer: at a depth, or for a planar body in its plane; null if it is not in front of the camera
-  aim([x, y], depth, at) {
-    const camera = this.player.camera(), box = this.player.canvas.getBoundingClientRect();
-    const seen = [(2 * (x - box.left)) / box.width - 1, 1 - (2 * (y - box.top)) / box.height];
-    const far = camera.unproject(...seen, depth);
-    if (!this.data.planar) return far;
-    const ray = V.sub(far, camera.eye), share = (at[2] - camera.eye[2]) / ray[2];
-    return share > 0 && Number.isFinite(share) ? V.add(camera.eye, V.times(ray, share)) : null;
-  }
-
-  type(e, handle) {
-    const camera = this.player.camera(), step = PULL_STEP * this.data.length * (e.shiftKey ? 5 : 1);
-    const way = {ArrowLeft: V.times(camera.side, -1), ArrowRight: camera.side, ArrowUp: camera.above, ArrowDown: V.times(camera.above, -1)}[e.key];
-    if (way) {
-      this.grab(handle); this.pull(V.add(this.position(handle), V.times(way, step))); this.step(); this.drop();
-    } else if (e.key === "Enter" || e.key === "p") this.toggle(handle);
-    else return;
-    e.preventDefault(); e.stopPropagation();
-  }
-
-  place(camera, width, height) {
-    for (const handle of this.handles) {
-      const [x, y, w] = camera.project(this.position(handle));
-      handle.knob.style.transform = `translate(-50%, -50%) translate(${((x + 1) / 2) * width}px, ${((1 - y) / 2) * height}px)`;
-      handle.knob.style.display = w > 0 ? "" : "none";
-    }
-  }
 
   // ---------------------------------------------------------------------------------------------- panels
 
@@ -299,18 +236,4 @@ class Puppet {
   }
 }
 
-// a module with one SIMD instruction: i32x4.splat
-const SIMD = new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 8, 1, 6, 0, 65, 0, 253, 17, 11]);
-
-async function startDragging(player, data) {
-  const able = typeof WebAssembly === "object" && WebAssembly.validate(SIMD) && typeof DecompressionStream === "function";
-  try {
-    if (!able) throw new Error(WITHOUT);
-    player.puppet = await Puppet.open(player, data);
-    player.draw(); document.body.dataset.drag = "ready";  // with the handles in place
-  } catch (problem) {
-    find("panel").hidden = false; find("words").textContent = problem.message; document.body.dataset.drag = "failed";
-  }
-}
-
-if (window.player.scene.drag) startDragging(window.player, window.player.scene.drag);
+if (window.player.scene.drag) startDragging(window.player, Puppet);

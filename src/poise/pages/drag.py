@@ -24,7 +24,7 @@ from poise.rig import GROUND_LAYER, GoalCatalogue, Handle, HandleRoles, Rig, has
 from poise.solvers.proofs import find_tolerances
 from poise.solvers.solution import Solution
 
-__all__ = ["make_rig", "pack_drag"]
+__all__ = ["make_rig", "pack", "pack_drag", "pack_module"]
 
 MOST_BYTES = 20_000_000  # of a body and its goals
 
@@ -46,7 +46,7 @@ def make_rig(thing: Any) -> Rig:
     elif isinstance(thing, (Pose, Solution)):
         rig = Rig(thing.model, thing.q)
     else:
-        kinds = "Model, Pose, Solution, Motion, Track, Retargeted, Rig"
+        kinds = "Model, Pose, Solution, Motion, Track, Retargeted, Rig, Race, a list of races"
         raise InvalidValue(f"drag=True needs one body, not {thing!r}; it takes: {kinds}.")
     if isinstance(thing, Solution):
         take_targets(rig, thing)
@@ -83,16 +83,14 @@ def pack_drag(
         MissingExtra: The kernels were not compiled to WebAssembly.
         InvalidValue: The body is too large for a page.
     """
-    module = read_wasm()
-    if module is None:
-        raise MissingExtra("drag=True needs the kernels in WebAssembly. In a checkout of Poise, type: make wasm")
+    module = pack_module()
     model, catalogue = rig.model, rig.solvers.make_catalogue()
     body, problem = core.write_body(model.native_body), core.write_problem(catalogue.solver.problem)
     if len(body) + len(problem) > MOST_BYTES:
         raise InvalidValue(f"{model.name!r} has {len(model.frames)} frames, too many for a page that solves.")
     goals = list_goals(catalogue)
     return {
-        "module": pack(module),
+        "module": module,
         "body": pack(body),
         "problem": pack(problem),
         "q": pack(np.ascontiguousarray(q, dtype="<f8").tobytes()),
@@ -116,6 +114,18 @@ def pack_drag(
 def pack(data: bytes) -> str:
     """Return bytes compressed, as base64."""
     return base64.b64encode(gzip.compress(data, 9, mtime=0)).decode("ascii")
+
+
+def pack_module() -> str:
+    """Return the kernels in WebAssembly, compressed.
+
+    Raises:
+        MissingExtra: They were not compiled.
+    """
+    module = read_wasm()
+    if module is None:
+        raise MissingExtra("drag=True needs the kernels in WebAssembly. In a checkout of Poise, type: make wasm")
+    return pack(module)
 
 
 def list_goals(catalogue: GoalCatalogue) -> list[str]:

@@ -1,8 +1,9 @@
 // The kernels of Poise in WebAssembly: bodies, problems and solves, by the functions of native/wasm/interface.cpp.
 "use strict";
 
-const COUNTS = {q: 0, v: 1, rows: 2, goals: 3, points: 4, limits: 5, targets: 6, steps: 7, searches: 8, proved: 9};
-const NUMBERS = {start: 0, targets: 1, q: 2, errors: 3, searchQ: 4, searchRows: 5, searchStep: 6, searchErrors: 7};
+const COUNTS = {q: 0, v: 1, rows: 2, goals: 3, points: 4, limits: 5, targets: 6, steps: 7, searches: 8, proved: 9, history: 10};
+const NUMBERS = {start: 0, targets: 1, q: 2, errors: 3, searchQ: 4, searchRows: 5, searchStep: 6, searchErrors: 7, history: 8};
+const HISTORY_HEAD = 3;  // search, cost, damping; then come the errors of each goal, then q (run/history.h)
 const OUTCOMES = ["running", "reached", "stalled", "out of steps"];
 
 class Kernels {
@@ -110,6 +111,17 @@ class KernelProblem {
     this.kernels.calls.poise_restart(this.at);
     for (let k = 0; k < phases; k++) { this.kernels.calls.poise_advance(this.at); out.push(this.numbers("searchQ", q.length).slice()); }
     return out;
+  }
+
+  // solves, and lists the errors of the last goal [m, rad] and the pose at every step, repeated poses left out
+  trace(q) {
+    this.kernels.calls.poise_record(this.at);
+    const found = this.solve(q), goals = this.count("goals"), first = HISTORY_HEAD + 2 * goals, wide = first + q.length;
+    const rows = this.numbers("history", this.count("history")), path = [];
+    const add = (errors, pose) => { if (!path.length || pose.some((x, k) => x !== path.at(-1).q[k])) path.push({errors: [...errors], q: pose.slice()}); };
+    for (let at = 0; at < rows.length; at += wide) add(rows.subarray(at + first - 2, at + first), rows.subarray(at + first, at + wide));
+    add(found.errors.slice(-2), found.q);
+    return {...found, path};
   }
 
   release() { this.kernels.calls.poise_release_problem(this.at); }

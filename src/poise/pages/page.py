@@ -66,13 +66,14 @@ def show(
     Args:
         thing: A `Solution` (with record=True its search plays), a list of solutions (they play one after the other,
             with their targets), a `Pose`, a `Model`, a `Rig`, a `Motion`, `Track` or `Retargeted`, a `ReachMap`, a
-            `LoopTrace`, or a `Race`, which plays all methods side by side.
+            `LoopTrace`, or a `Race`, which plays all methods side by side; a list of races has a row for each body.
         path: The file to write. Without it, a temporary file is written if a browser is to be opened.
         title: The page's title; by default the body's name.
         note: The line below the title.
         camera: The initial view: its azimuth and elevation.
         drag: Whether the body can be dragged by its handles. The page then contains the kernels and solves by itself;
-            feet on the ground are planted, limits hold, and a motion is solved again at the frame shown.
+            feet on the ground are planted, limits hold, and a motion is solved again at the frame shown. In a race
+            the targets can be dragged, and all methods solve again.
         browser: Whether to open the page. By default only without a `path`, outside notebooks, and if a display is
             available.
 
@@ -110,7 +111,9 @@ def write_html(data: dict[str, Any]) -> str:
         raise InvalidValue(
             "a pose or an error is not finite, as in a diverged loop; show the part before it."
         ) from None
-    names = ("viewer.js", "meshes.js", "player.js", *(("kernels.js", "lesson.js", "drag.js") if "drag" in data else ()))
+    names = ["viewer.js", "meshes.js", "player.js"]
+    if "drag" in data:
+        names += ["kernels.js", "handles.js", *(["race.js"] if "races" in data["drag"] else ["lesson.js", "drag.js"])]
     script = "\n".join((HERE / name).read_text("utf-8") for name in names)
     page = (HERE / "page.html").read_text("utf-8")
     return page.replace("/*SCRIPT*/", script).replace("/*SCENE*/", text)

@@ -21,7 +21,7 @@ from poise.pictures.bounds import sample_outline
 from poise.pictures.front import find_turn
 from poise.spatial import Rotation
 
-__all__ = ["BODY", "PageScene"]
+__all__ = ["BODY", "LOOK_DOWN", "PageScene"]
 
 Color = tuple[float, float, float]
 

@@ -18,8 +18,20 @@ const ListOps& list_ops() { return page::list_table; }
 
 namespace {
 
-enum Count : int { N_Q, N_V, N_ROWS, N_GOALS, N_POINTS, N_LIMITS, N_TARGETS, N_STEPS, N_SEARCHES, IS_PROVED };
-enum Numbers : int { START, TARGETS, BEST_Q, BEST_ERRORS, SEARCH_Q, SEARCH_ROWS, SEARCH_DQ, SEARCH_ERRORS };
+enum Count : int {
+  N_Q,
+  N_V,
+  N_ROWS,
+  N_GOALS,
+  N_POINTS,
+  N_LIMITS,
+  N_TARGETS,
+  N_STEPS,
+  N_SEARCHES,
+  IS_PROVED,
+  N_HISTORY
+};
+enum Numbers : int { START, TARGETS, BEST_Q, BEST_ERRORS, SEARCH_Q, SEARCH_ROWS, SEARCH_DQ, SEARCH_ERRORS, HISTORY };
 
 std::unique_ptr<PageProblem> read_problem(ByteReader& in) {
   auto out = std::make_unique<PageProblem>();
@@ -120,6 +132,8 @@ POISE_EXPORT(poise_count) int poise_count(const PageProblem* problem, int what) 
       return d.total_searches;
     case IS_PROVED:
       return d.proved_unreachable;
+    case N_HISTORY:
+      return static_cast<int>(d.history.size());
   }
   return -1;
 }
@@ -143,6 +157,8 @@ POISE_EXPORT(poise_numbers) double* poise_numbers(PageProblem* problem, int what
       return d.state.dq;
     case SEARCH_ERRORS:
       return d.state.errors;
+    case HISTORY:
+      return d.history.data();
   }
   return nullptr;
 }
@@ -155,6 +171,9 @@ POISE_EXPORT(poise_find_target) int poise_find_target(const PageProblem* problem
 POISE_EXPORT(poise_hold) void poise_hold(PageProblem* problem, int goal, const double* q) {
   hold(problem->data, goal, q);
 }
+
+// keeps every evaluated pose of the next solves in HISTORY (run/history.h has the layout)
+POISE_EXPORT(poise_record) void poise_record(PageProblem* problem) { problem->data.record = true; }
 
 // solves from START to BEST_Q; returns the Outcome
 POISE_EXPORT(poise_solve) int poise_solve(PageProblem* problem) {
