@@ -1,17 +1,22 @@
 """MkDocs hooks: create the embedded pages of `poise.show`, site/live/*.html, and keep the search on this machine.
 
-They are created with the site, so they always match the code. If Poise is not built, a page shows a picture instead;
-the rest of the site needs only the sources.
+They are created with the site, so they always match the code. Each has a picture, site/live/*.png, for browsers without
+scripts. If Poise or a robot's files are missing, a page shows a picture too; the rest of the site needs only the
+sources.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+import runpy
+import shutil
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
+LIVE = re.compile(r'<iframe class="live" src="((?:\.\./)*live/\w+)\.html".*?title="(.*?)"></iframe>')
 REMOTE_SCRIPT = "https://unpkg.com/iframe-worker/shim"
 
 
@@ -91,32 +96,68 @@ def bend_snake() -> Any:
     return poise.solve(poise.load("snake100"), Reach("tip", (2.0, 1.5, 2.5)), record=True)
 
 
-def race_methods() -> Any:
+def race_methods(body: str, *methods: str) -> Any:
     """Run several methods on the same targets."""
     import poise
     from poise.solvers import race
 
-    return race(poise.load("panda"), problems=8, methods=("transpose", "dls", "sdls", "lm", "ccd", "fabrik"))
+    return race(poise.load(body), problems=8, methods=methods)
 
 
-BODIES = ("humanoid", "quadruped", "hand", "panda", "ur5e", "iiwa14", "snake100", "tree30", "planar2", "planar3")
-DRAGGED = frozenset({"missed", *BODIES})  # can be dragged if the kernels were compiled by `make wasm`
-PAGES: dict[str, tuple[Callable[[], Any], str]] = {
-    **{name: (partial(load_body, name), "hero.png") for name in BODIES},
-    "missed": (reach_too_far, "unreachable.png"),
-    "follow": (follow_ball, "hero.png"),
-    "search": (search_ball, "demo.png"),
-    "path": (follow_path, "hero.png"),
-    "crouch": (crouch, "hero.png"),
-    "snake": (bend_snake, "hero.png"),
-    "race": (race_methods, "race.png"),
+def race_bodies() -> Any:
+    """Run the same methods on three bodies."""
+    return [race_methods(body, "transpose", "dls", "lm", "ccd") for body in ("panda", "iiwa14", "planar3")]
+
+
+def pin_tip(links: int) -> Any:
+    """Pin the tip of a planar arm of two, three or four links, with handles at its other joints."""
+    import poise
+
+    builder, parent = poise.ModelBuilder(f"planar{links}"), None
+    for k, angle in enumerate((0.3, 1.2, 1.0, 0.8)[:links]):
+        builder.add_joint(f"joint_{k + 1}", parent, "revolute", offset=(1.0 if k else 0.0, 0, 0), rest=angle)
+        parent = f"joint_{k + 1}"
+    rig = poise.Rig(builder.add_frame("tip", parent, (1, 0, 0)).build())
+    for k in range(2, links + 1):
+        rig.handles.add(f"joint_{k}", f"joint_{k}", "end")
+    rig.pin("tip")
+    return rig
+
+
+def make_body(name: str, *given: str) -> Any:
+    """Make a body of docs/live_bodies.py."""
+    return runpy.run_path(str(HERE / "live_bodies.py"))[name](*given)
+
+
+MENAGERIE = {"so101": "robotstudio_so101/so101.xml", "g1": "unitree_g1/g1.xml"}
+DRAGGED: Mapping[str, Callable[[], Any]] = {
+    **{name: partial(load_body, name) for name in ("humanoid", "quadruped", "hand", "panda", "snake100")},
+    **{name: partial(load_body, name) for name in ("planar2", "planar3")},
+    **{name: partial(make_body, "load_menagerie", path) for name, path in MENAGERIE.items()},
+    "character": partial(make_body, "make_character"),
+    "spider": partial(make_body, "make_spider"),
+    "missed": reach_too_far,
+    "null_space": partial(pin_tip, 4),
+    "priorities": partial(pin_tip, 3),
+    "race": partial(race_methods, "panda", "transpose", "dls", "sdls", "lm", "ccd", "fabrik"),
+    "race_bodies": race_bodies,
+    "steps": partial(race_methods, "planar3", "transpose", "pseudoinverse", "dls"),
+    "sweeps": partial(race_methods, "planar3", "ccd", "fabrik", "lm"),
+}  # can be dragged if the kernels were compiled by `make wasm`
+PLAYED: Mapping[str, Callable[[], Any]] = {
+    "follow": follow_ball,
+    "search": search_ball,
+    "path": follow_path,
+    "crouch": crouch,
+    "snake": bend_snake,
 }
 
 
 def on_post_page(output: str, page: Any, **_: Any) -> str:
-    """Replace the script that the theme requests from the network, for the search from disk, by our own."""
+    """Add the pictures of embedded pages, and replace the script that the theme requests from the network."""
     from mkdocs.utils import get_relative_url
 
+    output = LIVE.sub(r'\g<0><noscript><img src="\1.png" alt="\2"></noscript>', output)
     return output.replace(REMOTE_SCRIPT, get_relative_url("worker_from_disk.js", page.url))
 
 
@@ -126,18 +167,37 @@ def on_post_template(output: str, **_: Any) -> str:
 
 
 def on_post_build(config: Any) -> None:
-    """Create every page."""
+    """Create every page and its picture."""
     folder = Path(config["site_dir"]) / "live"
     folder.mkdir(parents=True, exist_ok=True)
-    for name, (make, picture) in PAGES.items():
-        (folder / f"{name}.html").write_text(make_page(make, picture, name in DRAGGED), "utf-8")
+    for name, make in {**DRAGGED, **PLAYED}.items():
+        write_page(folder, name, make)
 
 
-def make_page(make: Callable[[], Any], picture: str, drag: bool = False) -> str:
-    """Return the page, or a picture if Poise is not built."""
+def write_page(folder: Path, name: str, make: Callable[[], Any]) -> None:
+    """Write a page and its picture, or if Poise or a file is missing, a page that shows a picture."""
     try:
         import poise
         from poise.native import read_wasm
-    except ImportError:
-        return f'<!doctype html><title>Poise</title><img src="../pictures/{picture}" alt="" style="width: 100%">'
-    return poise.show(make(), drag=drag and read_wasm() is not None, browser=False).html
+
+        thing = make()
+    except (ImportError, FileNotFoundError):
+        picture = HERE / "pictures" / f"{name}.png"
+        shutil.copy(picture if picture.exists() else HERE / "pictures" / "hero.png", folder / f"{name}.png")
+        style = "width: 100%; height: 100%; object-fit: contain"
+        page = f'<!doctype html><title>{name}</title><img src="{name}.png" alt="{name}" style="{style}">'
+        (folder / f"{name}.html").write_text(page, "utf-8")
+        return
+    poise.show(thing, folder / f"{name}.html", drag=name in DRAGGED and read_wasm() is not None)
+    draw_picture(thing, folder / f"{name}.png")
+
+
+def draw_picture(thing: Any, path: Path) -> None:
+    """Draw the last pose of a body, or the curves of a race."""
+    import poise
+
+    try:
+        last = thing[-1] if isinstance(thing, (list, poise.Motion)) else thing
+        poise.plot(getattr(last, "pose", last), path)
+    except poise.PoiseError:  # matplotlib is missing
+        shutil.copy(HERE / "pictures" / "hero.png", path)

@@ -17,11 +17,12 @@ COURSE = Path(__file__).parents[1] / "docs" / "course"
 SECTION = re.compile(r"^## (?P<number>\d+)\. (?P<title>.*)$", re.MULTILINE)
 BLOCK = re.compile(r"^```python\n(.*?)\n```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[([^\]]+)\]\((?!http)[^)]+\)")  # links to pages that are not next to a student's notebook
+FIGURE = re.compile(r"^<figure>.*?</figure>\n\n", re.MULTILINE | re.DOTALL)  # pages that are not there either
 
 
 def make_notebooks() -> dict[str, str]:
     """Return the text of every notebook by file name."""
-    page = (COURSE / "exercises.md").read_text("utf-8")
+    page = FIGURE.sub("", (COURSE / "exercises.md").read_text("utf-8"))
     starts = list(SECTION.finditer(page))
     ends = [start.start() for start in starts[1:]] + [len(page)]
     return {
