@@ -98,7 +98,7 @@ def show_races(races: Sequence[Race], *, drag: bool = False) -> PageScene:
     balls = [add_lane(scene, lane) for lanes in rows for lane in lanes]
     if drag:  # a page that cannot solve shows the last poses
         scene.corners += [lane.trace() + lane.offset for lanes in rows for lane in lanes]
-    scene.azimuth, scene.elevation = LOOK_DOWN if is_planar(first) else (0.0, 0.5)
+    scene.azimuth, scene.elevation = LOOK_DOWN if is_planar(first) else (0.0, 0.5 if len(rows) == 1 else 0.65)
     scene.table = tabulate(races)
     if drag:
         scene.drag = pack_races(scene, rows, balls)
@@ -157,7 +157,7 @@ def stand(rows: list[list[Lane]], first: Model, columns: int) -> None:
             lane.offset[aside] = (lane.column - (columns - 1) / 2) * wide - (low + high)[aside] / 2
             lane.offset[ahead] = back - high[ahead]
             lane.offset[up] = 0.0 if flat else -low[up]
-        back -= float((high - low)[ahead]) + gap + (0.0 if flat else 0.3 * first.length)
+        back -= float((high - low)[ahead]) + (gap if flat else 0.9 * first.length)
 
 
 def find_turn(model: Model, first: Model) -> Floats:
@@ -205,7 +205,7 @@ def add_lane(scene: PageScene, lane: Lane) -> int:
     if is_planar(model):
         base[down] = offset[down] + float(lane.trace()[:, down].min())
     base[down] -= 0.10 * length
-    scene.labels.append({"text": lane.name, "track": -1, "at": base.tolist(), "color": ""})
+    scene.labels.append({"text": lane.method, "track": -1, "at": base.tolist(), "color": ""})
     assert lane.solution.history is not None
     errors = lane.solution.history.errors.max(axis=(1, 2))[:MOST_FRAMES]
     scene.curves.append(make_curve(lane.name, errors, lane.column))
