@@ -149,7 +149,7 @@ sanitize:
 # compiles its C++ library, which takes less than a minute on two cores. Wheels contain the module.
 WASM := src/poise/native/wasm/kernels.wasm
 WASM_PARTS := $(patsubst %,src/poise/native/%.cpp,run/solve memory/solver_data)
-WASM_FLAGS := -std=c++20 -O2 -fno-unroll-loops -mllvm -inline-threshold=40 -g0 -msimd128 -fno-exceptions -fno-rtti -fno-math-errno \
+WASM_FLAGS := -std=c++20 -O2 -fno-unroll-loops -mllvm -inline-threshold=20 -g0 -msimd128 -fno-exceptions -fno-rtti -fno-math-errno \
               -fno-trapping-math -Wall -Wextra -Werror -Wno-pass-failed -DPOISE_LEVEL=page -Isrc/poise/native
 wasm: $(WASM)
 $(WASM): src/poise/native/wasm/interface.cpp $(WASM_PARTS) $(filter %.h,$(NATIVE)) | $(STAMPS)/wasm

@@ -45,8 +45,8 @@ def make_spider() -> Any:
         for joint, end in ((f"{leg}_knee", parts[2][1]), (parent, 0.17 * out + (0, 0, -0.26))):
             builder.add_shape(joint, Capsule((0, 0, 0), end, 0.014), color=(0.55, 0.46, 0.42))
     rig = poise.Rig(builder.build())
-    for foot in feet:
-        rig.pin(next(name for name, handle in rig.handles.items() if handle.frame == foot))
+    for handle in [handle for handle in rig.handles.values() if handle.frame in feet]:
+        rig.pin(handle.name, rig.pose.position(handle.frame))
     return rig
 
 

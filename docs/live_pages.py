@@ -120,7 +120,7 @@ def pin_tip(links: int) -> Any:
     rig = poise.Rig(builder.add_frame("tip", parent, (1, 0, 0)).build())
     for k in range(2, links + 1):
         rig.handles.add(f"joint_{k}", f"joint_{k}", "end")
-    rig.pin("tip")
+    rig.pin("tip", rig.pose.position("tip"))
     return rig
 
 

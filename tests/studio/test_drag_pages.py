@@ -78,6 +78,15 @@ def test_a_rig_keeps_its_pins_and_a_solution_its_targets() -> None:
     assert held["hand_r"] == held["hip_l"] == "reach"
 
 
+def test_a_pin_at_a_point_leaves_the_rotation_free() -> None:
+    rig = poise.Rig(HUMANOID)
+    rig.pin("hand_l")
+    rig.pin("hand_r", rig.pose.position("hand_r"))
+    goals = rig.solvers.make_catalogue().solver.goals
+    ops = [goals[name].rows(HUMANOID).op.name for name in ("pin hand_l", "pin hand_r")]
+    assert ops == ["POSE", "POSITION"]
+
+
 @pytest.mark.usefixtures("module")
 def test_a_motion_lists_the_feet_that_stand() -> None:
     q = np.repeat(np.array(HUMANOID.rest)[None], 3, axis=0)

@@ -87,7 +87,7 @@ def make_catalogue(problems: Problems, state: Snapshot) -> GoalCatalogue:
     goals: dict[str, Goal] = {}
     roles, above, supports = [], list[tuple[Place, float]](), list[Any]()
     for name in problems.handles:
-        own = {role: name_goals(role, found) for role, found in list_roles(problems, name).items()}
+        own = {role: name_goals(role, found) for role, found in list_roles(problems, name, state).items()}
         goals |= {goal.name: goal for found in own.values() for goal in found if goal.name is not None}
         roles.append(HandleRoles(problems.handles[name], {role: list_names(found) for role, found in own.items()}))
         roles[-1] = stand(problems, roles[-1], state, above, supports)
@@ -116,16 +116,17 @@ def make_problem(problems: Problems, goals: list[Goal], above: Sequence[Any], st
     return RigProblem(problems.model, (*goals, *posture), all_limits, state.frozen, stiffness=problems.stiffness)
 
 
-def list_roles(problems: Problems, name: str) -> dict[str, list[Goal]]:
-    """Return the goals of a handle in each role."""
-    handle = problems.handles[name]
+def list_roles(problems: Problems, name: str, state: Snapshot) -> dict[str, list[Goal]]:
+    """Return the goals of a handle in each role; a pin at a point leaves the rotation free."""
+    handle, now = problems.handles[name], state.places.get(name)
+    pinned = now.target.ndim if now is not None and now.kind == "pin" else 2
     free = POLES if handle.kind == "pole" else DRAGGED
     kept, ndim = handle.tool, 2 if handle.tool else 1
     kind = "plant" if handle.stands else "reach"
     places = {
         "drag": PlacedHandle(name, free, ndim, 1.0, kind, kept=kept),
         "reach": PlacedHandle(name, POLES if free == POLES else REACHES, ndim, 1.0, "reach"),
-        "pin": PlacedHandle(name, PINS, 2, 1.0, "pin"),
+        "pin": PlacedHandle(name, PINS, pinned, 1.0, "pin"),
     }
     if handle.stands:
         places["plant"] = PlacedHandle(name, PINS, 2, 1.0, "plant", ground=0.0)
