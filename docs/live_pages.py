@@ -157,8 +157,12 @@ def on_post_page(output: str, page: Any, **_: Any) -> str:
     """Add the pictures of embedded pages, and replace the script that the theme requests from the network."""
     from mkdocs.utils import get_relative_url
 
-    output = LIVE.sub(r'\g<0><noscript><img src="\1.png" alt="\2"></noscript>', output)
-    return output.replace(REMOTE_SCRIPT, get_relative_url("worker_from_disk.js", page.url))
+    return add_pictures(output).replace(REMOTE_SCRIPT, get_relative_url("worker_from_disk.js", page.url))
+
+
+def add_pictures(text: str) -> str:
+    """Add a picture to each embedded page, for browsers without scripts."""
+    return LIVE.sub(r'\g<0><noscript><img src="\1.png" alt="\2"></noscript>', text)
 
 
 def on_post_template(output: str, **_: Any) -> str:

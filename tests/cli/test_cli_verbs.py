@@ -186,6 +186,17 @@ def test_race_writes_a_page(tmp_path: Path) -> None:
     assert '"lm"' in path.read_text("utf-8")
 
 
+def test_a_race_to_drag_needs_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    few = ("race", "planar3", "--problems", "2", "--method", "lm", "--drag")
+    for wrong in ((), ("--out", str(tmp_path / "race.png"))):
+        shown = typed(*few, *wrong)
+        assert shown.exit_code == 2
+        assert "--out race.html" in shown.output
+    monkeypatch.setattr("poise.pages.drag.read_wasm", lambda: b"module")
+    assert typed(*few, "--out", str(tmp_path / "race.html")).exit_code == 0
+    assert '"races":' in (tmp_path / "race.html").read_text("utf-8")
+
+
 @pytest.mark.slow
 def test_bench_keeps_and_compares(tmp_path: Path) -> None:
     path = tmp_path / "before.json"

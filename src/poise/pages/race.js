@@ -4,7 +4,7 @@
 "use strict";
 
 const SOLVE_BUDGET = 8;  // milliseconds of solving in a frame while a target is dragged; the other racers follow in the next one
-const TIMED = 2;  // milliseconds over which the solves of a racer are timed
+const TIMED = 6;  // milliseconds over which the solves of a racer are timed: the clock of some browsers counts whole ones
 
 // the rotation of a 4x4 matrix, row by row, as a quaternion wxyz: the largest component first
 function quaternionOf(m) {
@@ -73,7 +73,7 @@ class LiveRace extends HandleLayer {
       for (let k = 0; k < batch; k++) racer.problem.solve(racer.start);
       const took = performance.now() - begun;
       spent += took;
-      if (took < TIMED / 4) batch *= 2; else racer.microseconds = Math.min(racer.microseconds, (1000 * took) / batch);
+      if (took < TIMED / 2) batch *= 2; else racer.microseconds = Math.min(racer.microseconds, (1000 * took) / batch);
     }
   }
 
