@@ -157,7 +157,7 @@ def stand(rows: list[list[Lane]], first: Model, columns: int) -> None:
             lane.offset[aside] = (lane.column - (columns - 1) / 2) * wide - (low + high)[aside] / 2
             lane.offset[ahead] = back - high[ahead]
             lane.offset[up] = 0.0 if flat else -low[up]
-        back -= float((high - low)[ahead]) + (gap if flat else 0.9 * first.length)
+        back -= float((high - low)[ahead]) + (gap if flat else 1.3 * first.length)
 
 
 def find_turn(model: Model, first: Model) -> Floats:
