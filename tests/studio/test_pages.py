@@ -17,7 +17,8 @@ from poise.goals import Balance, LookAt, Reach, Rest
 from poise.model.geometry.shapes import Box, Cylinder
 from poise.pages import Page, searches
 from poise.pages.page import write_html
-from poise.pages.searches import LONGEST, thin_out
+from poise.pages.scene import LONGEST
+from poise.pages.searches import thin_out
 from poise.solvers import race
 
 HUMANOID = poise.load("humanoid")

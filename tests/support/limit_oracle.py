@@ -139,7 +139,8 @@ def hull_distance(vertices: Floats, points: Floats) -> Floats:
 def region_distance(region: object, a: Floats, b: Floats) -> Floats:
     """Return the distances of segments (n, 3) from a region of the world."""
     if isinstance(region, HalfSpace):
-        return np.minimum(a @ region.normal, b @ region.normal) - np.dot(region.normal, region.point)
+        normal = np.array(region.normal, np.float64)
+        return np.minimum(a @ normal, b @ normal) - float(normal @ region.point)
     if isinstance(region, Sphere):
         return from_segment(a, b, np.array(region.center)) - region.radius
     if isinstance(region, Box):
@@ -149,7 +150,7 @@ def region_distance(region: object, a: Floats, b: Floats) -> Floats:
     if isinstance(region, ConvexMesh):
         return least_along(a, b, partial(hull_distance, region.vertices))
     if isinstance(region, PointCloud):
-        return from_segment(a[:, None], b[:, None], region.points).min(axis=1) - region.radius
+        return np.asarray(from_segment(a[:, None], b[:, None], region.points).min(axis=1) - region.radius)
     assert isinstance(region, Capsule)
     return least_along(a, b, partial(from_segment, np.array(region.start), np.array(region.end))) - region.radius
 

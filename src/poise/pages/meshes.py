@@ -23,7 +23,7 @@ from poise.pictures.textures import PLAIN, shrink_texture
 __all__ = ["MeshShelf", "fit_pieces"]
 
 MOST_TRIANGLES = 100_000
-"""Triangles of a body on a page, which is mailed around."""
+"""Largest number of triangles of a body on a page, which people send by mail."""
 
 
 @dataclass

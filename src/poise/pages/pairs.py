@@ -8,12 +8,11 @@ from poise.arrays import Floats
 from poise.formats.units import scale_motion
 from poise.kinematics import Motion
 from poise.motion import Retargeted
-from poise.pages.scene import Color, PageScene
+from poise.pages.scene import LONGEST, Color, PageScene
 from poise.spatial import Rotation
 
 __all__ = ["show_both"]
 
-LONGEST = 4000  # frames of a page at most
 SOURCE: Color = (0.80, 0.72, 0.60)
 
 
@@ -30,10 +29,10 @@ def show_both(carried: Retargeted) -> PageScene:
     scene = PageScene(model.up, len(motion.q[::every]), motion.fps / every, title=title, note=str(carried.scales))
     turn = Rotation.between(source.model.up_direction, model.up_direction).matrix
     paths = find_places(source[::every]) @ turn.T, find_places(motion[::every])
-    offset = set_beside(paths[0], paths[1], model.up_axis, 0.3 * model.length)
+    offset = find_offset(paths[0], paths[1], model.up_axis, 0.3 * model.length)
     scene.add_body(source.model, source.q[::every], color=SOURCE, offset=offset, turn=turn)
     scene.add_body(model, motion.q[::every])
-    go_along(scene, np.concatenate([paths[0] + offset, paths[1]], axis=1), model.up_axis, 0.1 * model.length)
+    follow_bodies(scene, np.concatenate([paths[0] + offset, paths[1]], axis=1), model.up_axis, 0.1 * model.length)
     scene.words = carried.why()
     return scene
 
@@ -45,7 +44,7 @@ def find_places(clip: Motion) -> Floats:
     return places
 
 
-def set_beside(source: Floats, result: Floats, up: int, gap: float) -> Floats:
+def find_offset(source: Floats, result: Floats, up: int, gap: float) -> Floats:
     """Return the translation that places the source next to the result, at least `gap` apart [m]."""
     ahead, aside = (up + 1) % 3, (up + 2) % 3
     offset = np.zeros(3)
@@ -55,7 +54,7 @@ def set_beside(source: Floats, result: Floats, up: int, gap: float) -> Floats:
     return offset
 
 
-def go_along(scene: PageScene, places: Floats, up: int, edge: float) -> None:
+def follow_bodies(scene: PageScene, places: Floats, up: int, edge: float) -> None:
     """Move the camera along the ground with both bodies, (frames, points, 3), smoothed over a second."""
     middles = places.mean(axis=1)
     middles[:, up] = 0.0

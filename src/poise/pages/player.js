@@ -4,11 +4,7 @@
 const KINDS = ["capsule", "cylinder", "box"];
 const find = (id) => document.getElementById(id);
 
-function floats(text) {
-  const raw = atob(text), bytes = new Uint8Array(raw.length);
-  for (let k = 0; k < raw.length; k++) bytes[k] = raw.charCodeAt(k);
-  return new Float32Array(bytes.buffer);
-}
+const floats = (text) => new Float32Array(bytesOf(text));
 
 class Player {
   constructor(scene, canvas) {

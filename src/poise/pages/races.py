@@ -20,8 +20,8 @@ from poise.model import Model
 from poise.model.plane import is_planar
 from poise.native import core
 from poise.pages.drag import pack, pack_module
-from poise.pages.scene import BODY, LOOK_DOWN, Color, PageScene
-from poise.pages.searches import LONGEST, MANY, add_ball, find_up, make_curve, read_color, trace_search
+from poise.pages.scene import BODY, LONGEST, LOOK_DOWN, Color, PageScene
+from poise.pages.searches import MANY, add_ball, find_up, make_curve, read_color, trace_search
 from poise.pictures.body.flesh import PLANAR_RADIUS
 from poise.solvers.race import Race, Racer
 from poise.solvers.solution import Solution

@@ -15,15 +15,16 @@ from poise.arrays import Floats
 from poise.model import Model
 from poise.model.plane import is_planar
 from poise.pages.meshes import MeshShelf, fit_pieces
-from poise.pictures.body.pieces import tell_missing
+from poise.pictures.body.pieces import report_missing
 from poise.pictures.body.solids import Solid, find_overlays, find_solids
 from poise.pictures.bounds import sample_outline
 from poise.pictures.front import find_turn
 from poise.spatial import Rotation
 
-__all__ = ["BODY", "LOOK_DOWN", "PageScene"]
+__all__ = ["BODY", "LONGEST", "LOOK_DOWN", "PageScene"]
 
 Color = tuple[float, float, float]
+LONGEST = 4000  # frames of a page at most
 
 KINDS = ("capsule", "cylinder", "box")
 BODY: Color = (0.68, 0.76, 0.85)
@@ -127,7 +128,7 @@ class PageScene:
                 numbers[name] = self.add_track(places[:, model.frames.index(name)])
             return numbers[name]
 
-        tell_missing(model)
+        report_missing(model)
         pieces = fit_pieces(model)
         for piece in pieces:
             frames = (piece.frame,) if piece.skin is None else piece.skin.frames

@@ -16,8 +16,8 @@ from poise.motion import Retargeted, Track
 from poise.pages.drag import make_rig, pack_drag
 from poise.pages.pairs import show_both
 from poise.pages.races import list_races, show_races
-from poise.pages.scene import PageScene
-from poise.pages.searches import LONGEST, add_ball, make_curve, read_color, show_answers, show_solution
+from poise.pages.scene import LONGEST, PageScene
+from poise.pages.searches import add_ball, make_curve, read_color, show_answers, show_solution
 from poise.pictures.body.solids import place_object
 from poise.pictures.loop_plots import read_frames
 from poise.pictures.maps.faces import find_faces, group_faces

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from poise.arrays import Floats
 from poise.errors import InvalidValue
-from poise.pages.scene import Color, PageScene
+from poise.pages.scene import LONGEST, Color, PageScene
 from poise.pictures.body.solids import make_capsule
 from poise.pictures.marks import GoalMark, find_marks
 from poise.pictures.plots import COLORS, trace_goals
@@ -17,7 +17,6 @@ from poise.solvers.report.show import HEAD, list_rows, write_headline
 from poise.solvers.solution import Solution
 
 __all__ = [
-    "LONGEST",
     "MANY",
     "add_ball",
     "find_up",
@@ -29,7 +28,6 @@ __all__ = [
     "trace_search",
 ]
 
-LONGEST = 4000  # frames of a page at most
 MANY = (*COLORS, "#882255", "#44AA99", "#AA4499", "#117733", "#DDCC77", "#332288", "#661100", "#6699CC")
 AXES: tuple[Color, ...] = ((0.86, 0.30, 0.24), (0.25, 0.66, 0.32), (0.22, 0.46, 0.86))
 

@@ -20,7 +20,7 @@ from poise.model.geometry.looks import Piece
 from poise.model.plane import is_planar
 from poise.pictures.body.clay import BODY, GHOST, draw_clay, draw_marks
 from poise.pictures.body.flesh import find_flesh
-from poise.pictures.body.pieces import find_pieces, make_piece, tell_missing
+from poise.pictures.body.pieces import find_pieces, make_piece, report_missing
 from poise.pictures.body.solids import Solid, find_solids
 from poise.pictures.body.stick import Camera, draw_labels, draw_pose, draw_targets
 from poise.pictures.bounds import find_floor
@@ -184,7 +184,7 @@ def draw_body(
     pixel: float = 0.0,
 ) -> None:
     """Draw a pose with the meshes of its file if it has any, otherwise as clay."""
-    tell_missing(pose.model)
+    report_missing(pose.model)
     pieces = find_pieces(pose.model)
     bare = bool(beside) and not pieces  # only an image can draw objects in front of some parts and behind others
     if bare:

@@ -283,9 +283,9 @@ class Session:
         if not self.look_notes:
             self.look_notes = find_look(model).notes
             for client in self.server.get_clients().values():
-                self._tell_missing(client)
+                self._report_missing(client)
 
-    def _tell_missing(self, client: Any) -> None:
+    def _report_missing(self, client: Any) -> None:
         """Notify a viewer about missing meshes of the body."""
         for note in self.look_notes:
             client.add_notification("Not all of the body can be drawn", say_plainly(note), auto_close_seconds=20.0)
@@ -295,7 +295,7 @@ class Session:
         with self.lock:
             if client.client_id not in self.server.get_clients():
                 return  # already disconnected
-            self._tell_missing(client)
+            self._report_missing(client)
             self.scenery.welcome(client)
             if self.watcher is not None:
                 self.watcher.join(client)

@@ -213,7 +213,7 @@ def measure_units(model: Model) -> Floats:
     return out
 
 
-class AskedOfFrame(Protocol):
+class FrameGoals(Protocol):
     """The goals of a frame.
 
     Attributes:
@@ -293,7 +293,7 @@ class Window:
         self.speed = np.zeros(self.model.nv)
 
     def solve(
-        self, start: Floats, guide: Floats, asked: AskedOfFrame, steps: int, *, guarded: bool = False
+        self, start: Floats, guide: Floats, asked: FrameGoals, steps: int, *, guarded: bool = False
     ) -> tuple[Floats, Floats]:
         """Solve the newest frame, with `guard` if `guarded`; return it and its errors by goal, (goals, 2)."""
         whole = self.displacement is not None

@@ -23,7 +23,7 @@ from poise.model.memo import MemoSlot, keep_with_model
 from poise.pictures.body.surface import Surface, mesh_solid
 from poise.pictures.textures import PLAIN
 
-__all__ = ["find_pieces", "sample_extremes", "tell_missing"]
+__all__ = ["find_pieces", "report_missing", "sample_extremes"]
 
 
 DIRECTIONS = np.array([[x, y, z] for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (-1, 0, 1) if (x, y, z) != (0, 0, 0)])
@@ -47,7 +47,7 @@ def find_pieces(model: Model) -> tuple[Piece, ...]:
     return (*look.pieces, *solids, *grow_pieces(model, (look.bare - drawn) | unseen))
 
 
-def tell_missing(model: Model) -> None:
+def report_missing(model: Model) -> None:
     """Warn once per model about missing mesh files and about assumptions."""
     notes = (*find_look(model).notes, *find_look(model).assumed)
     warned = model.memo.get(WARNED, set)
