@@ -1,7 +1,7 @@
 """Names of body parts: their words and their side.
 
 LeftHand, hand.L, l_hand     words hand and a side, "l"
-toe_fl                       front left: its other side is toe_fr
+toe_fl, LF_toe               front left: its other side is toe_fr, RF_toe
 r2/left_hand, r1_l_hand      left: r2 is a robot. Words take precedence over letters, letters over those with a number
 """
 
@@ -14,9 +14,9 @@ __all__ = ["find_other_side", "find_side", "split_side", "split_words", "swap_si
 
 SIDES = {"l": "l", "left": "l", "lft": "l", "lf": "l", "r": "r", "right": "r", "rgt": "r", "rt": "r"}
 
-_PAIRS = {"l": "r", "left": "right", "fl": "fr", "hl": "hr", "bl": "br", "rl": "rr"}
+_PAIRS = {"l": "r", "left": "right", "fl": "fr", "hl": "hr", "bl": "br", "rl": "rr", "lf": "rf", "lh": "rh"}
 _SWAP = _PAIRS | {right: left for left, right in _PAIRS.items()}
-_SIDE = re.compile(r"left|right|(?<![a-z])[fhbr]?[lr](?![a-z])", re.IGNORECASE)
+_SIDE = re.compile(r"left|right|(?<![a-z])([fhbr]?[lr]|[lr][fh])(?![a-z])", re.IGNORECASE)
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 

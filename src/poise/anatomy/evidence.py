@@ -27,6 +27,8 @@ LIMBS = {
     "arm": ("clavicle", "shoulder", "elbow", "wrist", "hand"),
     "leg": ("hip", "knee", "ankle", "foot", "ball", "toe"),
 }
+SIDES = ("l", "r", "fl", "fr", "hl", "hr")
+OPPOSITE = str.maketrans("lrfh", "rlhf")
 LEAST_WORD_CONFIDENCE = 0.28  # lower confidences are ignored
 Claims = dict[str, dict[str, tuple[float, str]]]
 
@@ -148,8 +150,9 @@ def follow_sides(shape: BodyShape, out: RoleDecisions) -> BodyShape:
 
 
 def swap_role(role: str) -> str:
-    """Return the role on the other side."""
-    return role[:-1] + {"l": "r", "r": "l"}[role[-1]] if role[-1] in "lr" and "_" in role else role
+    """Return the role on the other side; of four legs at the other end too, because the body faces the other way."""
+    part, _, side = role.rpartition("_")
+    return f"{part}_{side.translate(OPPOSITE)}" if part and side in SIDES else role
 
 
 @dataclass

@@ -14,8 +14,14 @@ from poise.anatomy.parts import Body
 from poise.anatomy.stance import BodyStance
 from poise.anatomy.symmetry import BodySymmetry
 from poise.arrays import Floats
+from poise.names import split_words
 
 __all__ = ["Facing", "find_facing"]
+
+FORE = ("front", "fore", "vorder", "vorn")  # first letters of words for fore legs
+HIND = ("hind", "rear", "back", "hinter", "hinten")
+FORE_SIDES, HIND_SIDES = {"fl", "fr", "lf", "rf"}, {"hl", "hr", "rl", "rr", "bl", "br", "lh", "rh"}
+TAIL = {"tail", "schwanz"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +44,7 @@ def find_facing(body: Body, symmetry: BodySymmetry, stance: BodyStance) -> Facin
     if two:
         votes += [(3.0 * vote_by_feet(body, legs, ahead), "feet"), (2.0 * vote_by_bends(body, legs, ahead, 1), "knees")]
     elif legs:
+        votes.append((4.0 * vote_by_names(body, stance, ahead), "names of legs"))
         votes.append((2.0 * vote_by_head(body, symmetry, stance, ahead), "head"))
     if stance.arms is not None:
         arms = [stance.arms.first, stance.arms.second]
@@ -111,12 +118,26 @@ def vote_by_bends(body: Body, limbs: list[LimbChain], ahead: Floats, sign: int) 
     return float(np.clip(np.mean(votes), -1.0, 1.0)) if votes else 0.0
 
 
+def vote_by_names(body: Body, stance: BodyStance, ahead: Floats) -> float:
+    """Return a vote by names of fore and hind legs, such as FL_thigh and hind_left_knee: -1, 0 or 1."""
+    places, ends = [], []
+    for limbs in stance.legs:
+        parts = [body.parts[k] for limb in (limbs.first, limbs.second) for k in limb.chain]
+        words = [word for part in parts for word in split_words(part.frame)]
+        fore = sum(word.startswith(FORE) or word in FORE_SIDES for word in words)
+        hind = sum(word.startswith(HIND) or word in HIND_SIDES for word in words)
+        places.append(float(body.parts[limbs.pair.first].place @ ahead))
+        ends.append(fore - hind)
+    return float(np.sign(np.dot(np.array(places) - np.mean(places), np.sign(ends))))
+
+
 def vote_by_head(body: Body, symmetry: BodySymmetry, stance: BodyStance, ahead: Floats) -> float:
     """Return a vote by the position of a quadruped's head (its highest middle part) relative to its legs, -1 to 1."""
     legs = np.array([body.parts[limb.pair.first].place for limb in stance.legs])
     center = legs.mean(axis=0)
     carriers = {k for limb in stance.legs for k in body.list_above(limb.pair.trunk)}
-    places = [body.parts[k].ends.mean(axis=0) for k in symmetry.trunk if k not in carriers]
+    parts = [body.parts[k] for k in symmetry.trunk if k not in carriers]
+    places = [part.ends.mean(axis=0) for part in parts if not TAIL & set(split_words(part.frame))]
     if not places:
         return 0.0
     high = max(places, key=body.height)

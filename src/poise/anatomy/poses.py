@@ -18,6 +18,7 @@ __all__ = ["read_best_shape"]
 
 CLIP_FRAMES = 6  # frames of a clip that are read
 KIND_SCORES = {"biped": 3.0, "quadruped": 3.0, "many legs": 2.5, "two arms": 1.5, "": 0.0}
+LEAST_LEG_JOINTS = 8  # hinges of a robot on four legs
 CLEAR_LIKENESS = 0.95  # likeness of two sides at which no other pose is tried
 
 
@@ -41,7 +42,20 @@ def read_best_shape(model: Model, frames: Floats | None = None) -> BodyShape:
             best, most = shape, worth
         if most >= CLEAR_LIKENESS * KIND_SCORES["biped"]:
             break
-    return best
+    return best if best.kind else read_middle_shape(model, best)
+
+
+def read_middle_shape(model: Model, other: BodyShape) -> BodyShape:
+    """Read the shape of a robot on four legs that are folded in its rest pose, from the middle of its joint ranges."""
+    ranged = [joint for joint in model.joints if joint.kind == "revolute" and joint.nv and not joint.mimic]
+    q = np.array(model.rest)
+    for joint in ranged:
+        low, high = float(model.lower[joint.v][0]), float(model.upper[joint.v][0])
+        q[joint.q] = 0.5 * (low + high) if np.isfinite(low + high) else q[joint.q]
+    if len(ranged) < LEAST_LEG_JOINTS:
+        return other
+    shape = PoseReader(model, [q]).read(0, model.up_direction)
+    return shape if shape.kind == "quadruped" else other
 
 
 class PoseReader:

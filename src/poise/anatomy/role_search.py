@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from poise.anatomy.bone_names.matcher import find_roles
+from poise.anatomy.bone_names.matcher import RoleReport, find_roles
 from poise.anatomy.evidence import weigh_evidence
+from poise.anatomy.four_legs import NamedQuadruped, read_named_quadruped
 from poise.anatomy.poses import read_best_shape
 from poise.anatomy.report import Role, Roles, find_table_place
 from poise.anatomy.shape import NO_LEGS, BodyShape
@@ -50,7 +51,11 @@ def roles(model: Model, clip: Motion | None = None) -> Roles:
 
 def search_roles(model: Model, frames: Floats | None) -> Roles:
     """Find the roles by names and by shape, in the rest pose or in frames of a clip, (frames, nq)."""
-    names, shape = find_roles(model), read_best_shape(model, frames)
+    names = find_roles(model)
+    animal = read_named_quadruped(model, names, frames)
+    if animal is not None:
+        return describe_animal(model, names, animal)
+    shape = read_best_shape(model, frames)
     weighed, shape = weigh_evidence(model, names, shape)
     found = keep_stated(model, weighed.found)
     shape = correct_kind(shape, {role.role: role.frame for role in found})
@@ -64,6 +69,17 @@ def search_roles(model: Model, frames: Floats | None) -> Roles:
         facing=find_look_direction(shape, weighed.turned),
         _seen=(model, shape.body),
     )
+
+
+def describe_animal(model: Model, names: RoleReport, animal: NamedQuadruped) -> Roles:
+    """Return the roles of a quadruped whose bones have the names of a person's."""
+    x, y, z = (float(value) for value in animal.forward)
+    kept = [  # readers of files state the roles of people by the same names
+        role for role in keep_stated(model, animal.found) if role in animal.found or names.roles.get(role.role) != role.frame
+    ]
+    found = sorted(kept, key=lambda role: find_table_place(role.role))
+    scheme = names.scheme if names.is_known else "words"
+    return Roles(model.name, "quadruped", scheme, tuple(found), facing=(x, y, z), _seen=(model, animal.body))
 
 
 def keep_stated(model: Model, found: list[Role]) -> list[Role]:

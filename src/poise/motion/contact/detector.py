@@ -5,7 +5,8 @@ A contact begins when a point is slow and low for a while, and continues while i
     begins    speed < 0.15 m/s and height < floor + 0.05 m,
     continues speed < 0.2 m/s  and height < floor + 0.05 m,
 
-on a body of 1.75 m; thresholds scale with the body. Heels and toes stand only while the sole is level (`level_soles`).
+on a body of 1.75 m; thresholds scale with the body. Animals on four legs have larger speeds and shorter stances: paws
+yield, and a gallop stands for less than 0.1 s. Heels and toes stand only while the sole is level (`level_soles`).
 The speed in a clip is the larger of the two one-sided differences over 1/30 s, relative to the world or to the drift of
 the whole body, whichever is slower (`noise`), and a contact starts at the first frame that satisfies the second rule; a
 stream has backward differences only, over one frame and over 1/30 s (frames of fast recordings are noisy), and its
@@ -27,6 +28,7 @@ from numbers import Real
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.anatomy import roles as find_roles
 from poise.arrays import Floats
 from poise.deprecation import accept_former
 from poise.errors import InvalidValue
@@ -49,6 +51,7 @@ EXACT_STEP_M = 1e-5  # per frame: a point that moves by less is held
 SHORTEST_S = 0.1  # shortest time for which a point is held
 EXACT_SHARE = 0.5  # of a contact's frames: if more of them are exact, the others are not in contact
 LOCKED_SHARE = 0.7  # of the frames of all contacts: if more of them are exact, the clip is locked
+PAW_SPEED_SHARE = 0.15  # of the pelvis' speed: a paw may be as much faster while it stands
 SAME_FLOOR_M = 0.03  # contacts whose heights differ by more stand on different floors
 
 
@@ -79,13 +82,19 @@ class ContactRule:
         return flags
 
     def find_intervals(
-        self, path: Floats, heights: Floats, fps: float, size: float, drift: Floats | float = 0.0
+        self,
+        path: Floats,
+        heights: Floats,
+        fps: float,
+        size: float,
+        drift: Floats | float = 0.0,
+        slack: Floats | float = 0.0,
     ) -> list[tuple[int, int]]:
         """List the contacts of one point over a clip: (first frame, one past the last).
 
-        `drift` is the displacement of the whole body by noise, (frames, 3) [m].
+        `drift` is the displacement of the whole body by noise, (frames, 3) [m]. Speeds are reduced by `slack` [m/s].
         """
-        speeds = np.minimum(measure_speed(path, fps), measure_speed(path - drift, fps))
+        speeds = np.minimum(measure_speed(path, fps), measure_speed(path - drift, fps)) - slack
         begins, out = self.begins(speeds, heights, size), list[tuple[int, int]]()
         for start, end in find_runs(self.stays(speeds, heights, size)):
             longest = max((b - a for a, b in find_runs(begins[start:end])), default=0)
@@ -95,6 +104,7 @@ class ContactRule:
 
 
 FOOT_RULE = ContactRule(begin_speed_m_s=0.15, stay_speed_m_s=0.2, height_m=0.05, shortest_s=0.13)
+PAW_RULE = ContactRule(begin_speed_m_s=0.3, stay_speed_m_s=0.4, height_m=0.05, shortest_s=0.05)
 HAND_RULE = ContactRule(begin_speed_m_s=0.1, stay_speed_m_s=0.1, height_m=np.inf, shortest_s=0.3)
 
 
@@ -166,11 +176,12 @@ def contacts(clip: Motion, points: Iterable[str] | str | None = None, *, floor: 
     level = flag_level_soles(clip) if points is None else {}
     heights = np.stack([np.where(level.get(n, True), path @ up - floors[n], np.inf) for n, path in steady.items()])
     heights -= find_local_floor(heights, clip.fps, LOCAL_FLOOR_RISE_M * size)
-    near = heights < FOOT_RULE.height_m * size
+    rule, slack = choose_rule(clip) if points is None else (FOOT_RULE, 0.0)
+    near = heights < rule.height_m * size
     # one point alone does not show whether it drifts or slides
     drift = measure_drift(np.stack(list(steady.values())), near, clip.fps, size) if len(soles) > 1 else 0.0
     ruled = [
-        FOOT_RULE.find_intervals(steady[sole.name], height, clip.fps, size, drift)
+        rule.find_intervals(steady[sole.name], height, clip.fps, size, drift, slack)
         for sole, height in zip(soles, heights, strict=True)
     ]
     exact = [find_exact(paths[sole.name], low, clip.fps, size) for sole, low in zip(soles, near, strict=True)]
@@ -180,6 +191,17 @@ def contacts(clip: Motion, points: Iterable[str] | str | None = None, *, floor: 
         for start, end in intervals
     ]
     return Contacts(tuple(level_contacts(found, up, SAME_FLOOR_M * size)), len(clip), clip.fps, ground)
+
+
+def choose_rule(clip: Motion) -> tuple[ContactRule, Floats | float]:
+    """Return the rule for the feet of a body, and the speed by which a standing foot may be faster in each frame [m/s].
+
+    Paws yield, the more the faster an animal runs: a standing paw is slow compared with the pelvis.
+    """
+    roles = find_roles(clip.model)
+    if roles.kind != "quadruped" or "pelvis" not in roles:
+        return FOOT_RULE, 0.0
+    return PAW_RULE, PAW_SPEED_SHARE * measure_speed(clip.positions(roles["pelvis"]), clip.fps)
 
 
 def find_exact(path: Floats, near: Flags, fps: float, size: float) -> list[Interval]:

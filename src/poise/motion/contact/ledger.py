@@ -164,8 +164,9 @@ def move_contact(contact: Contact, place: Floats) -> Contact:
 
 
 def find_kind(name: str) -> str:
-    """Return the name of a point without its side: "heel" for "heel_l"."""
-    return name.rpartition("_")[0] or name
+    """Return the name of a point without its side: "heel" for "heel_l", and "toe_f" for "toe_fl"."""
+    part, _, side = name.rpartition("_")
+    return f"{part}_{side[0]}" if part and side in ("fl", "fr", "hl", "hr") else part or name
 
 
 def find_usual_heights(found: Iterable[Contact], up: Floats) -> dict[str, float]:

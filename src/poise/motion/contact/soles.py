@@ -50,6 +50,8 @@ def find_soles(model: Model, given: object = None) -> list[SolePoint]:
     found = []
     for side in ("l", "r", "fl", "fr", "hl", "hr"):
         names = [name for name in (f"heel_{side}", f"toe_{side}") if name in roles.contacts] or [f"sole_1_{side}"]
+        if len(side) > 1 and len(names) > 1 and roles.contacts[names[1]].evidence in ("bones", "frame"):
+            del names[0]  # an animal of bones stands on its toes
         found += [choose_point(roles, name) for name in names if name in roles.contacts]
     if not found:
         raise InvalidValue(
@@ -75,8 +77,11 @@ def measure_size(clip: Motion) -> float:
     """
     model = clip.model
     frames, length = find_own(model)
-    heights = model.fk(clip.q[:: max(1, len(clip) // 100)])[:, :, :3, 3][:, frames] @ model.up_direction
+    places = model.fk(clip.q[:: max(1, len(clip) // 100)])[:, :, :3, 3][:, frames]
+    heights = places @ model.up_direction
     tall = float(np.percentile(np.ptp(heights, axis=1), 90.0)) if heights.size else 0.0
+    if find_roles(model).kind == "quadruped":  # as long as a person of its size is tall
+        tall = float(np.percentile(np.linalg.norm(np.ptp(places, axis=1), axis=1), 90.0)) if heights.size else 0.0
     return max(tall, 0.5 * length, 1e-9) / 1.6
 
 

@@ -31,6 +31,7 @@ from poise.motion.retargeting.bones import (
     measure_legs,
     place_of,
 )
+from poise.motion.retargeting.four_legs import Leg
 from poise.motion.retargeting.goal_targets import GoalTargets
 from poise.motion.retargeting.initial_poses import InitialPoses, find_free
 from poise.motion.retargeting.mapping import Mapping
@@ -91,7 +92,8 @@ def read_scales(given: object, source: Model, theirs: Names[str, str], model: Mo
 class CarryOver:
     """A retargeting between two bodies: their parts, scales and goals.
 
-    `goals` apply in every frame; `targets` computes their targets, and `initial` the poses to start from.
+    `goals` apply in every frame; `targets` computes their targets, and `initial` the poses to start from. `tips` are the
+    legs of a quadruped, by their sides, whose ends stand.
     """
 
     def __init__(
@@ -107,12 +109,12 @@ class CarryOver:
         self.source, self.model, self.parts, self.root, self.moves = source, model, parts, root, moves
         self.joints = joints
         self.roles: tuple[Roles, Roles] = find_roles(model), find_roles(source)
-        self.theirs = {**self.roles[1], **{pair.role: pair.source for pair in parts}}
-        self.ours = {**self.roles[0], **{pair.role: pair.target for pair in parts}}
+        self.tips: dict[str, Leg] = {}
+        self._name_parts()
         if parts.upper:  # the motion is relative to the trunk that both bodies have
             self.theirs["pelvis"], self.ours["pelvis"] = parts.trunk.source, parts.trunk.target
         self.turn = Rotation.between(source.up_direction, model.up_direction).matrix
-        self.scales = read_scales(scale, source, self.theirs, model, self.ours)
+        self.scales = self._read_scales(scale)
         self.at = {name: i for i, name in enumerate(source.frames)}
         in_places = self.scales.arms is not None  # then frames themselves are scaled, not the midpoints of the hips
         self.middle = np.zeros(3) if in_places else find_middle(source, self.theirs)
@@ -132,9 +134,22 @@ class CarryOver:
         self._add_stumps()
         self._add_ends()
         self.goals: list[Goal] = [goal for goal, _, _ in self.goal_rows]
-        self.targets = GoalTargets(self)
-        self.initial = InitialPoses(self)
+        self.targets = self._make_targets()
+        self.initial = self._make_initial()
         self._renew()
+
+    def _name_parts(self) -> None:
+        self.theirs = {**self.roles[1], **{pair.role: pair.source for pair in self.parts}}
+        self.ours = {**self.roles[0], **{pair.role: pair.target for pair in self.parts}}
+
+    def _read_scales(self, scale: object) -> Scales:
+        return read_scales(scale, self.source, self.theirs, self.model, self.ours)
+
+    def _make_targets(self) -> GoalTargets:
+        return GoalTargets(self)
+
+    def _make_initial(self) -> InitialPoses:
+        return InitialPoses(self)
 
     def forget(self, turn_step: float | None = None) -> None:
         """Forget the bend axes of the source's limbs; `turn_step` as in `Bends.forget`."""

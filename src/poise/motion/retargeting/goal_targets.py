@@ -29,6 +29,7 @@ GOAL_WEIGHTS = {
     "head": 0.3,
     "hand": 0.2,
     "reach": 3.0,
+    "paw": 3.0,
 }
 LIMB_ENDS = {"hand": "wrist_{}", "foot": "foot_{}"}
 IDENTITY = np.array([1.0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0])

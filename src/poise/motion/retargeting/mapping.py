@@ -26,6 +26,11 @@ MAPPED = (
     *(f"{part}_{side}" for part in ("clavicle", *ARM) for side in "lr"),
     *(f"{part}_{side}" for part in ("hip", "knee", "ankle", "foot") for side in "lr"),
 )
+FOUR_NEEDED = ("pelvis", *(f"{part}_{side}" for part in ("hip", "knee") for side in ("fl", "fr", "hl", "hr")))
+FOUR_MAPPED = (
+    *("pelvis", "spine_1", "chest", "neck", "head"),
+    *(f"{part}_{side}" for part in ("hip", "knee", "ankle", "foot") for side in ("fl", "fr", "hl", "hr")),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +106,11 @@ class Mapping:
         """Whether it maps the upper body only, because the target has no legs."""
         return "pelvis" not in self
 
+    @property
+    def four(self) -> bool:
+        """Whether it maps a quadruped to another one."""
+        return "hip_fl" in self
+
     def find(self, role: str) -> Pair:
         """Return the pair of a role.
 
@@ -146,17 +156,18 @@ class Mapping:
         """Raise if the mapping does not fit the bodies or its parts are invalid; the error names the wrong frame."""
         seen: set[str] = set()
         for pair in self.pairs:
-            if pair.role not in MAPPED:
-                raise name_not_found("role", pair.role, MAPPED)
+            if pair.role not in (FOUR_MAPPED if self.four else MAPPED):
+                raise name_not_found("role", pair.role, FOUR_MAPPED if self.four else MAPPED)
             if pair.role in seen:
                 raise InvalidValue(f"the mapping has two pairs for {pair.role!r}; leave one.")
             seen.add(pair.role)
             self._check_frame(source, pair.role, pair.source)
             self._check_frame(target, pair.role, pair.target)
-        for role in UPPER if self.upper else NEEDED:
+        for role in FOUR_NEEDED if self.four else UPPER if self.upper else NEEDED:
             if role not in self:
                 raise InvalidValue(
-                    f"the mapping has no {role!r}: retargeting needs a pelvis and two legs, or a chest and two arms."
+                    f"the mapping has no {role!r}: retargeting needs a pelvis and two or four legs, or a chest and two "
+                    "arms."
                 )
         check_parts(source, {pair.role: pair.source for pair in self.pairs}, "source")
         check_parts(target, {pair.role: pair.target for pair in self.pairs}, "target")
@@ -211,6 +222,8 @@ def find_mapping(moving: Model, model: Model) -> Mapping:
     source, target = find_roles(moving), find_roles(model)
     for body in (moving, model):
         refuse_crowds(body)
+    if source.kind == target.kind == "quadruped":
+        return pair_four_legs(moving, model)
     if target.kind in KINDS and all(role in roles for role in UPPER for roles in (source, target)):
         return pair_roles(moving, model, (role for role in MAPPED if role not in NEEDED))
     for body, roles in ((moving, source), (model, target)):
@@ -218,6 +231,12 @@ def find_mapping(moving: Model, model: Model) -> Mapping:
         lacking = [role for role in NEEDED if role not in roles or roles[role] in arms]
         if roles.kind in ("quadruped", "many legs") or lacking:
             what = KINDS.get(roles.kind, f"it has no {', '.join(lacking)}")
+            if target.kind == "quadruped":
+                body, what = moving, KINDS.get(source.kind, "it has two legs" if "hip_l" in source else "it has none")
+                raise InvalidValue(
+                    f"{model.name!r} has four legs, and {body.name!r} has no four known legs: {what}. A quadruped takes "
+                    "the motion of another quadruped: give the roles hip_fl, knee_fl, ... with model.with_roles."
+                )
             raise InvalidValue(
                 f"retargeting needs bodies with two legs, or a target with two arms, and {body.name!r} has no two "
                 f"known legs: {what}. Give its roles with model.with_roles, or a mapping."
@@ -225,12 +244,29 @@ def find_mapping(moving: Model, model: Model) -> Mapping:
     return pair_roles(moving, model, MAPPED)
 
 
+def pair_four_legs(moving: Model, model: Model) -> Mapping:
+    """Return the mapping between two quadrupeds.
+
+    Raises:
+        InvalidValue: A leg has no knee.
+    """
+    for body in (moving, model):
+        lacking = [role for role in FOUR_NEEDED if role not in find_roles(body)]
+        if lacking:
+            raise InvalidValue(
+                f"retargeting to four legs needs all hips and knees, and {body.name!r} has no {', '.join(lacking)}. Give "
+                "its roles with model.with_roles, or a mapping."
+            )
+    return pair_roles(moving, model, FOUR_MAPPED)
+
+
 def pair_roles(moving: Model, model: Model, roles: Iterable[str]) -> Mapping:
     """Return the mapping of some roles; those that only one body has are missing."""
     source, target, wanted = find_roles(moving), find_roles(model), list(roles)
     theirs, ours = (list_apart(roles) for roles in (source, target))
     both = [role for role in wanted if role in theirs and role in ours]
-    missing = tuple(role for role in MAPPED if (role in theirs) != (role in ours))
+    known = FOUR_MAPPED if "hip_fl" in both else MAPPED
+    missing = tuple(role for role in known if (role in theirs) != (role in ours))
     pairs = tuple(Pair(role, source[role], target[role]) for role in both)
     return Mapping(moving.name, model.name, pairs, missing, (moving, model))
 

@@ -59,15 +59,15 @@ def find_shared(names: dict[str, str]) -> Iterator[tuple[str, str]]:
     for role, frame in names.items():
         other = seen.setdefault(frame, role)
         pair = {other, role}
-        foot = {part.rpartition("_")[0] for part in pair} == {"ankle", "foot"} and other[-1] == role[-1]
-        if other != role and not foot and any(part[-2:] in ("_l", "_r") for part in pair):
+        foot = {part.rpartition("_")[0] for part in pair} == {"ankle", "foot"} and other[-2:] == role[-2:]
+        if other != role and not foot and any(part[-1:] in ("l", "r") and "_" in part for part in pair):
             yield role, f"which is its {other!r} too."
 
 
 def find_disorder(model: Model, names: dict[str, str]) -> Iterator[tuple[str, str]]:
     """Yield parts of limbs that are not descendants of the part before them."""
     for chain in CHAINS:
-        for side in "lr":
+        for side in ("l", "r", "fl", "fr", "hl", "hr"):
             limb = [f"{part}_{side}" for part in chain if f"{part}_{side}" in names]
             for upper, lower in pairwise(limb):
                 if names[upper] not in (names[lower], *model.ancestors(names[lower])):
@@ -76,7 +76,7 @@ def find_disorder(model: Model, names: dict[str, str]) -> Iterator[tuple[str, st
 
 def find_turned_trunk(model: Model, names: dict[str, str]) -> Iterator[tuple[str, str]]:
     """Yield a chest or pelvis that is further from its limbs than the other is, or a frame wrongly used for both."""
-    if "chest" not in names or "pelvis" not in names:
+    if "chest" not in names or "pelvis" not in names or "hip_l" not in names:
         return
     pelvis, chest = names["pelvis"], names["chest"]
     arms = [names[role] for role in ("shoulder_l", "shoulder_r") if role in names]

@@ -24,6 +24,7 @@ from poise.motion.contact.detector import find_runs
 from poise.motion.contact.ledger import Contacts
 from poise.motion.contact.scene import Scene
 from poise.motion.retargeting.correspondence import CarryOver, Scales
+from poise.motion.retargeting.four_leg_goals import FourLeggedCarryOver
 from poise.motion.retargeting.mapping import Mapping, find_mapping
 from poise.motion.retargeting.options import check_bodies, read_joints
 from poise.motion.scenes.scene_goals import measure_depths
@@ -155,7 +156,8 @@ def prepare(
         joints = list_upper_joints(model, parts) if joints is None else joints
     if root is None and joints is None:
         raise InvalidValue(f"model {model.name!r} is fixed to the world: load it with base='free'.")
-    return CarryOver(source, model, parts, scale, root, choose_joints(model, root) if joints is None else joints)
+    kind = FourLeggedCarryOver if parts.four else CarryOver
+    return kind(source, model, parts, scale, root, choose_joints(model, root) if joints is None else joints)
 
 
 def list_upper_joints(model: Model, parts: Mapping) -> list[str]:

@@ -91,6 +91,8 @@ def carry_contacts(
         place = resting.positions(*point).mean(axis=0)
         if height is not None:
             above = stands.get(contact.name, 0.0) if is_of_foot(contact) else measure_thickness(resting, *point)
+            leg = carrying.tips.get(contact.name.rpartition("_")[2])
+            above = above if leg is None else leg.radius
             place = place + (height + above - place @ up) * up
         found.append(
             Contact(
@@ -124,7 +126,9 @@ def find_point(carrying: CarryOver, contact: Contact, low: bool) -> tuple[str, P
 
     A hand that is `low` has its palm on the floor; a hand that holds something is held at the wrist.
     """
-    known = carrying.roles[0].contacts
+    known, leg = carrying.roles[0].contacts, carrying.tips.get(contact.name.rpartition("_")[2])
+    if leg is not None:
+        return leg.frame, leg.point
     if low and contact.name in known:
         return known[contact.name].frame, known[contact.name].point
     if is_of_foot(contact):

@@ -1,0 +1,158 @@
+"""Four legs onto four legs: the legs of both bodies, their ends, and a pose in which the target stands.
+
+The hind legs take the place of a person's legs and the fore legs that of the arms, so a quadruped is carried over as a
+person on hands and feet would be. The legs of robots bend in their own way, so their feet follow the places of the
+source's feet relative to the hips, scaled by the lengths of the legs, and not the directions of bones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as Names
+from dataclasses import dataclass
+
+import numpy as np
+
+from poise.anatomy import Roles
+from poise.arrays import Floats
+from poise.model import Capsule, Joint, Model, Sphere
+from poise.motion.retargeting.bones import cross, find_bone_start, place_of, unit
+
+__all__ = ["ALIASES", "FOUR_SIDES", "Leg", "alias_names", "find_legs", "find_stance_pose"]
+
+FOUR_SIDES = ("fl", "fr", "hl", "hr")
+ALIASES = {f"{part}_h{side}": f"{part}_{side}" for part in ("hip", "knee", "ankle", "foot") for side in "lr"} | {
+    f"{part}_f{side}": f"{arm}_{side}"
+    for part, arm in (("hip", "shoulder"), ("knee", "elbow"), ("ankle", "wrist"), ("foot", "hand"))
+    for side in "lr"
+}
+SOLE_LAYER = 0.01  # relative to the body's height: a ball whose lowest point is as near to the sole is the foot
+MOST_RADIUS = 0.15  # of a round foot, relative to its leg
+BENT_SINE = 0.3  # of a knee that shows the side to which it bends
+STANCE_BEND = 1.2  # rad: bend of knees in a stance that no pose of the file shows
+ONE_SIDED_SHARE = 0.5  # ratio of the ranges of a knee to both sides: below it the larger one is the natural side
+
+
+@dataclass(frozen=True, eq=False)
+class Leg:
+    """A leg from the trunk to the ground.
+
+    Attributes:
+        side: "fl", "fr", "hl" or "hr".
+        start: The frame at which it leaves the trunk.
+        knee: The frame of its knee.
+        frame: The frame that its end is fixed to.
+        point: The end in the axes of that frame [m]: the middle of a round foot, otherwise a point of the sole.
+        radius: The height of the end above the ground while it stands [m].
+        length: The length along its bones, to the ground [m].
+    """
+
+    side: str
+    start: str
+    knee: str
+    frame: str
+    point: tuple[float, float, float]
+    radius: float
+    length: float
+
+
+def alias_names(names: Names[str, str]) -> dict[str, str]:
+    """Return the roles of a quadruped as those of a person: hind legs are legs, and fore legs arms."""
+    return {ALIASES.get(role, role): frame for role, frame in names.items()}
+
+
+def find_legs(model: Model, names: Names[str, str], roles: Roles) -> list[Leg]:
+    """Find the four legs of a body, in the order of FOUR_SIDES."""
+    out = []
+    for side in FOUR_SIDES:
+        end = side[0]
+        pair = {f"{part}_{s}": names[f"{part}_{end}{s}"] for part in ("hip", "knee") for s in "lr"}
+        start = find_bone_start(model, {"pelvis": names["pelvis"], **pair}, f"hip_{side[1]}")
+        knee = names[f"knee_{side}"]
+        frame, point, radius = find_end(model, roles, side, knee)
+        T = model.fk(model.rest, frame)
+        joints = [start, knee, *(names[role] for role in (f"ankle_{side}",) if role in names)]
+        path = [*(place_of(model, each) for each in joints), T[:3, :3] @ np.array(point) + T[:3, 3]]
+        length = float(np.linalg.norm(np.diff(path, axis=0), axis=1).sum()) + radius
+        out.append(Leg(side, start, knee, frame, point, radius, length))
+    return out
+
+
+def find_end(model: Model, roles: Roles, side: str, knee: str) -> tuple[str, tuple[float, float, float], float]:
+    """Return the frame, point and radius of the end of a leg.
+
+    A round foot is held at its middle: its lowest point is another one at every angle of the leg.
+    """
+    known = [roles.contacts[name] for name in (f"toe_{side}", f"heel_{side}", f"sole_1_{side}") if name in roles.contacts]
+    if not known:
+        return roles.get(f"foot_{side}", knee), (0.0, 0.0, 0.0), 0.0
+    first = known[0]
+    if first.evidence in ("bones", "frame"):
+        return first.frame, first.point, 0.0
+    body = roles.stand_on(first.frame)
+    T = body.places[first.frame]
+    low = min(body.height(T[:3, :3] @ np.array(each.point) + T[:3, 3]) for each in known if each.frame == first.frame)
+    part = next(part for part in body.parts if first.frame in part.frames)
+    for shape in model.shapes:
+        if shape.frame in part.frames and isinstance(shape.shape, (Sphere, Capsule)) and shape.use != "visual":
+            S = body.places[shape.frame] @ shape.offset.matrix
+            bar = 0.5 * shape.shape.length if isinstance(shape.shape, Capsule) else 0.0
+            middle = min((S[:3, 3] + sign * bar * S[:3, 2] for sign in (-1.0, 1.0)), key=body.height)
+            if abs(body.height(middle) - shape.shape.radius - low) < SOLE_LAYER * body.tall:
+                x, y, z = (T[:3, :3].T @ (middle - T[:3, 3])).tolist()
+                return first.frame, (x, y, z), float(shape.shape.radius)
+    foot = roles.get(f"foot_{side}")
+    if foot is not None and foot in part.frames:
+        radius = body.height(body.places[foot][:3, 3]) - low
+        if 0.0 <= radius < MOST_RADIUS * body.tall:
+            return foot, (0.0, 0.0, 0.0), float(radius)
+    return first.frame, first.point, 0.0
+
+
+def find_stance_pose(model: Model, legs: list[Leg]) -> Floats:
+    """Return a pose in which all knees are bent to their natural side: a named pose, or the rest pose with bent knees.
+
+    Knees that bend equally far to both sides bend as a dog's: the hind ones point forward and the elbows backward.
+    """
+    for q in (*model.poses.values(), model.rest):
+        if all(np.linalg.norm(measure_bend(model, np.asarray(q), leg)) > BENT_SINE for leg in legs):
+            return np.array(q)
+    q = np.array(model.rest)
+    starts = np.array([place_of(model, leg.start) for leg in legs])
+    ahead = starts[:2].mean(axis=0) - starts[2:].mean(axis=0)
+    for leg in legs:
+        if np.linalg.norm(measure_bend(model, q, leg)) <= BENT_SINE:
+            bend_knee(model, q, leg, cross(model.up_direction, ahead) * (1.0 if leg.side[0] == "h" else -1.0))
+    return np.array(model.clamp(q))
+
+
+def measure_bend(model: Model, q: Floats, leg: Leg) -> Floats:
+    """Return the cross product of the directions above and below a knee."""
+    T = model.fk(q, leg.frame)
+    start, knee = (model.fk(q, frame)[:3, 3] for frame in (leg.start, leg.knee))
+    return cross(unit(knee - start), unit(T[:3, :3] @ np.array(leg.point) + T[:3, 3] - knee))
+
+
+def bend_knee(model: Model, q: Floats, leg: Leg, custom: Floats) -> None:
+    """Bend a straight knee to the side of its larger range, otherwise about the axis `custom`; the hip turns half."""
+    hinges = [joint for joint in model.joints_above(leg.knee) if joint.nv == 1 and joint.kind == "revolute"]
+    if not hinges:
+        return
+    knee = hinges[0]
+    axis = find_axis(model, q, knee)
+    at, low, high = float(q[knee.q][0]), float(model.lower[knee.v][0]), float(model.upper[knee.v][0])
+    less, more = sorted((min(at - low, np.pi), min(high - at, np.pi)))
+    sign = np.sign(custom @ axis) or 1.0
+    if less < ONE_SIDED_SHARE * more:
+        sign = 1.0 if high - at > at - low else -1.0
+    q[knee.q] = np.clip(at + sign * STANCE_BEND, low, high)
+    for hip in hinges[1:]:
+        along = float(find_axis(model, q, hip) @ axis)
+        if abs(along) > 0.9:
+            q[hip.q] = float(q[hip.q][0]) - np.sign(along) * 0.5 * (float(q[knee.q][0]) - at)
+            break
+
+
+def find_axis(model: Model, q: Floats, joint: Joint) -> Floats:
+    """Return the axis of a hinge in the world."""
+    axis: Floats = model.fk(q, joint.frame)[:3, :3] @ np.asarray(joint.axis)
+    return axis
