@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from poise.anatomy import roles as find_roles
 from poise.arrays import Floats, Triple
@@ -24,6 +25,7 @@ from poise.motion.contact.ledger import Contacts
 __all__ = ["BodyHeights", "list_body_points", "list_near", "measure_body", "measure_heights", "measure_thickness"]
 
 SOLE_SHARE = 0.25  # of the height of a foot in the rest pose: its points below belong to the sole
+PAW_SHARE = 0.2  # of the length of a shin: points that are nearer to its end belong to the foot
 SOLE_SLACK = 3e-3  # of the body's length: depth at which the limit of a foot begins
 BLOCK_FRAMES = 512  # frames whose transforms are computed at once
 
@@ -118,6 +120,7 @@ def list_body_points(model: Model) -> tuple[SupportPoints, ...]:
             places = part.points @ T[:3, :3].T + T[:3, 3]
             for ankle in ankles:
                 kept &= np.linalg.norm(places - ankle, axis=1) > part.radius
+        kept &= ~flag_paw(model, part)
         if kept.any():
             out.append(SupportPoints(part.frame, part.points[kept], part.radius[kept], part.solid))
     return tuple(out)
@@ -126,8 +129,38 @@ def list_body_points(model: Model) -> tuple[SupportPoints, ...]:
 def list_slack_soles(model: Model, slack: float) -> list[SupportPoints]:
     """Return the points of feet with shapes, all raised by `slack` [m]."""
     tops = list_ankles(model)
-    feet = [part for part in find_support_points(model) if part.solid and tops & set(model.ancestors(part.frame))]
-    return [SupportPoints(part.frame, part.points, part.radius - slack, solid=True) for part in feet]
+    out = []
+    for part in find_support_points(model):
+        own = np.full(len(part.points), not tops.isdisjoint(model.ancestors(part.frame))) | flag_paw(model, part)
+        if part.solid and own.any():
+            out.append(SupportPoints(part.frame, part.points[own], part.radius[own] - slack, solid=True))
+    return out
+
+
+def flag_paw(model: Model, part: SupportPoints) -> NDArray[np.bool_]:
+    """Flag the points at the end of a leg of four that has no ankle: its round foot belongs to the shin."""
+    roles, near = find_roles(model), np.zeros(len(part.points), dtype=bool)
+    if roles.kind != "quadruped":
+        return near
+    T = model.fk(model.rest, part.frame)
+    places = part.points @ T[:3, :3].T + T[:3, 3]
+    for name, contact in roles.contacts.items():
+        knee = roles.get(f"knee_{name.rpartition('_')[2]}")
+        if knee is not None and part.frame in (contact.frame, knee, *list_fixed(model, knee)):
+            at = model.fk(model.rest, [contact.frame, knee])
+            end = at[0, :3, :3] @ np.array(contact.point) + at[0, :3, 3]
+            near |= np.linalg.norm(places - end, axis=1) < PAW_SHARE * np.linalg.norm(end - at[1, :3, 3])
+    return near
+
+
+def list_fixed(model: Model, frame: str) -> list[str]:
+    """List the frames that no joint moves relative to a frame that carries them."""
+    moving = [joint.name for joint in model.joints_above(frame) if joint.nv]
+    return [
+        each
+        for each in model.frames
+        if frame in model.ancestors(each) and [j.name for j in model.joints_above(each) if j.nv] == moving
+    ]
 
 
 def list_ankles(model: Model) -> set[str]:

@@ -39,10 +39,15 @@ def list_swinging(model: Model, ledger: Contacts, *, carried: bool = False) -> t
     up = model.up_direction
     places = [float(np.array(contact.place) @ up) for contact in feet if contact.place is not None]
     names, points = {c.name for c in ledger}, {(c.frame, c.point) for c in ledger}
+    paws = {c.name.rpartition("_")[2] for c in ledger} & {"fl", "fr", "hl", "hr"}  # a paw stands on one point
     soles, known = list_soles(model), find_roles(model).contacts
     if carried:
         soles = [SolePoint(s.name, known[s.name].frame, known[s.name].point) for s in soles]
-    free = [sole for sole in soles if sole.name not in names and (sole.frame, sole.point) not in points]
+    free = [
+        sole
+        for sole in soles
+        if sole.name not in names and (sole.frame, sole.point) not in points and sole.name.rpartition("_")[2] not in paws
+    ]
     return free, min([ledger.floor, *places])
 
 

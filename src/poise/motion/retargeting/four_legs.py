@@ -14,6 +14,7 @@ import numpy as np
 
 from poise.anatomy import Roles
 from poise.arrays import Floats
+from poise.limits.support_points import find_support_points
 from poise.model import Capsule, Joint, Model, Sphere
 from poise.motion.retargeting.bones import cross, find_bone_start, place_of, unit
 
@@ -26,7 +27,10 @@ ALIASES = {f"{part}_h{side}": f"{part}_{side}" for part in ("hip", "knee", "ankl
     for side in "lr"
 }
 SOLE_LAYER = 0.01  # relative to the body's height: a ball whose lowest point is as near to the sole is the foot
-MOST_RADIUS = 0.15  # of a round foot, relative to its leg
+PAW_SHARE = 0.2  # of the length of a shin: points that are nearer to its end belong to the foot
+MOST_RADIUS = 0.2  # of a round foot, relative to its shin
+ROUND_SHARE = 0.35  # largest spread of the distances of a round foot's points from its middle, relative to the largest
+LEAST_BALL_POINTS = 6
 BENT_SINE = 0.3  # of a knee that shows the side to which it bends
 STANCE_BEND = 1.2  # rad: bend of knees in a stance that no pose of the file shows
 ONE_SIDED_SHARE = 0.5  # ratio of the ranges of a knee to both sides: below it the larger one is the natural side
@@ -100,12 +104,36 @@ def find_end(model: Model, roles: Roles, side: str, knee: str) -> tuple[str, tup
             if abs(body.height(middle) - shape.shape.radius - low) < SOLE_LAYER * body.tall:
                 x, y, z = (T[:3, :3].T @ (middle - T[:3, 3])).tolist()
                 return first.frame, (x, y, z), float(shape.shape.radius)
-    foot = roles.get(f"foot_{side}")
-    if foot is not None and foot in part.frames:
-        radius = body.height(body.places[foot][:3, 3]) - low
-        if 0.0 <= radius < MOST_RADIUS * body.tall:
-            return foot, (0.0, 0.0, 0.0), float(radius)
-    return first.frame, first.point, 0.0
+    found = fit_ball(model, list(part.frames), first.frame, np.array(first.point), knee)
+    return (first.frame, first.point, 0.0) if found is None else (first.frame, *found)
+
+
+def fit_ball(
+    model: Model, frames: list[str], frame: str, point: Floats, knee: str
+) -> tuple[tuple[float, float, float], float] | None:
+    """Fit a ball to the mesh around the end of a leg; return its middle in the axes of a frame and its radius [m].
+
+    The radius is the largest distance of points beyond the middle, so no angle of the leg is below the ground.
+    """
+    T, shin = model.fk(model.rest, [frame, knee])
+    end, found = T[:3, :3] @ point + T[:3, 3], []
+    for each in find_support_points(model):
+        if each.frame in frames and each.solid:
+            S = model.fk(model.rest, each.frame)
+            found.append(each.points @ S[:3, :3].T + S[:3, 3])
+    far = float(np.linalg.norm(end - shin[:3, 3]))
+    places = np.concatenate([np.zeros((0, 3)), *found])
+    places = places[np.linalg.norm(places - end, axis=1) < PAW_SHARE * far]
+    if len(places) < LEAST_BALL_POINTS:
+        return None
+    local = places - end
+    fit = np.linalg.lstsq(np.c_[2.0 * local, np.ones(len(local))], (local**2).sum(axis=1), rcond=1e-6)[0][:3]
+    along = unit(end - shin[:3, 3])
+    beyond = np.linalg.norm((local - fit)[(local - fit) @ along > 0.0], axis=1)
+    if not len(beyond) or beyond.max() > MOST_RADIUS * far or np.ptp(beyond) > ROUND_SHARE * beyond.max():
+        return None
+    x, y, z = (T[:3, :3].T @ (end + fit - T[:3, 3])).tolist()
+    return (x, y, z), float(beyond.max())
 
 
 def find_stance_pose(model: Model, legs: list[Leg]) -> Floats:
