@@ -6,6 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
+import poise
+from poise.model.geometry.shapes import Box, Sphere
+
 TRUNK = {"Hips": "", "Spine": "Hips", "Spine1": "Spine", "Neck": "Spine1", "Head": "Neck", "Tail": "Hips"}
 LEGS = {"f": ("Spine1", "Arm", "ForeArm", "Hand", "HandEnd"), "h": ("Hips", "UpLeg", "Leg", "Foot", "FootEnd")}
 PLACES = {  # cm, y up, facing z: of the trunk, and of the legs at rest
@@ -18,7 +21,10 @@ PLACES = {  # cm, y up, facing z: of the trunk, and of the legs at rest
     "Tail": (0.0, 45.0, -8.0),
     "TailEnd": (0.0, 38.0, -24.0),
 }
-REST = {"f": ((38.0, 38.0), (23.0, 30.0), (7.0, 36.0), (0.0, 39.0)), "h": ((40.0, -4.0), (26.0, 4.0), (11.0, -6.0), (0.0, -3.0))}
+REST = {
+    "f": ((38.0, 38.0), (23.0, 30.0), (7.0, 36.0), (0.0, 39.0)),
+    "h": ((40.0, -4.0), (26.0, 4.0), (11.0, -6.0), (0.0, -3.0)),
+}
 WIDE = {"f": 6.0, "h": 5.0}
 PERIOD_S, STRIDE_CM, LIFT_CM, DUTY = 0.5, 30.0, 6.0, 0.55
 OTHERS = {
@@ -27,7 +33,9 @@ OTHERS = {
 }
 
 
-def write_dog(path: Path, names: str = "people", *, along_x: bool = False, frames: int = 120, scale: float = 1.0) -> Path:
+def write_dog(
+    path: Path, names: str = "people", *, along_x: bool = False, frames: int = 120, scale: float = 1.0
+) -> Path:
     """Write a dog that trots along z at 60 frames per second.
 
     Args:
@@ -71,6 +79,42 @@ def write_dog(path: Path, names: str = "people", *, along_x: bool = False, frame
         lines.append(" ".join(f"{value:.6f}" for value in row))
     path.write_text("\n".join(lines) + "\n")
     return path
+
+
+def make_robot_dog(
+    *, wide: bool = False, scrambled: bool = False, names: str = "{end}{side}_{part}", reverse: bool = False
+) -> poise.Model:
+    """Return a robot on four legs of three hinges and round feet, z up, whose knees all point backward.
+
+    Args:
+        wide: Whether knees bend as far to both sides, and are straight in the rest pose.
+        scrambled: Whether all names are meaningless.
+        names: The pattern of the names of links.
+        reverse: Whether it faces -x in the file.
+    """
+    builder = poise.ModelBuilder("robot_dog")
+    builder.up = "z"
+    builder.add_joint("base", None, "free", rest=(0.0, 0.0, 0.4, 1.0, 0.0, 0.0, 0.0), mass=6.0)
+    builder.add_shape("base", Box((0.4, 0.2, 0.1)))
+    ahead, count = -1.0 if reverse else 1.0, 0
+
+    def hinge(own: str, parent: str, offset: tuple[float, float, float], axis: str, low: float, high: float) -> None:
+        ways = {"x": (1.0, 0.0, 0.0), "y": (0.0, ahead, 0.0)}
+        rest = min(max(0.0, low), high)
+        builder.add_joint(
+            own, parent, "revolute", offset=offset, axis=ways[axis], lower=low, upper=high, rest=rest, mass=0.5
+        )
+
+    for end, x in (("F", 0.19), ("R", -0.19)):
+        for side, y in (("L", 1.0), ("R", -1.0)):
+            links = [names.format(end=end, side=side, part=part) for part in ("hip", "thigh", "calf")]
+            if scrambled:
+                links, count = [f"q{17 * (count + k) % 23}v" for k in range(3)], count + 3
+            hinge(links[0], "base", (ahead * x, ahead * y * 0.05, 0.0), "x", -1.0, 1.0)
+            hinge(links[1], links[0], (0.0, ahead * y * 0.09, 0.0), "y", -1.5, 3.4)
+            hinge(links[2], links[1], (0.0, 0.0, -0.21), "y", -2.7, 2.7 if wide else -0.8)
+            builder.add_shape(links[2], Sphere(0.022), offset=(0.0, 0.0, -0.21))
+    return builder.build()
 
 
 def list_bones() -> tuple[list[str], dict[str, str], dict[str, np.ndarray]]:

@@ -27,8 +27,7 @@ LIMBS = {
     "arm": ("clavicle", "shoulder", "elbow", "wrist", "hand"),
     "leg": ("hip", "knee", "ankle", "foot", "ball", "toe"),
 }
-SIDES = ("l", "r", "fl", "fr", "hl", "hr")
-OPPOSITE = str.maketrans("lrfh", "rlhf")
+OPPOSITE_ENDS = {"f": "h", "h": "f"}
 LEAST_WORD_CONFIDENCE = 0.28  # lower confidences are ignored
 Claims = dict[str, dict[str, tuple[float, str]]]
 
@@ -145,14 +144,19 @@ def follow_sides(shape: BodyShape, out: RoleDecisions) -> BodyShape:
     out.turned = True
     why = "" if shape.facing is None else f", by {shape.facing.why}"
     out.disagreements.append(f"sides called left by name are right by shape{why}; the names were followed")
-    roles = {swap_role(role): replace(guess, certainty=0.8 * guess.certainty) for role, guess in shape.roles.items()}
-    return replace(shape, roles=roles, limbs={swap_role(name): limb for name, limb in shape.limbs.items()})
+    roles = {turn_role(role): replace(guess, certainty=0.8 * guess.certainty) for role, guess in shape.roles.items()}
+    return replace(shape, roles=roles, limbs={turn_role(name): limb for name, limb in shape.limbs.items()})
 
 
 def swap_role(role: str) -> str:
-    """Return the role on the other side; of four legs at the other end too, because the body faces the other way."""
-    part, _, side = role.rpartition("_")
-    return f"{part}_{side.translate(OPPOSITE)}" if part and side in SIDES else role
+    """Return the role on the other side."""
+    return role[:-1] + {"l": "r", "r": "l"}[role[-1]] if role[-1] in "lr" and "_" in role else role
+
+
+def turn_role(role: str) -> str:
+    """Return the role of a body that faces the other way: on the other side, and of four legs at the other end."""
+    part, _, side = swap_role(role).rpartition("_")
+    return f"{part}_{OPPOSITE_ENDS[side[0]]}{side[1]}" if side in ("fl", "fr", "hl", "hr") else swap_role(role)
 
 
 @dataclass

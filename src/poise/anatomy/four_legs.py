@@ -53,14 +53,16 @@ def read_named_quadruped(model: Model, names: RoleReport, frames: Floats | None)
     chains = {side: [at[str(frame)] for frame in limb] for side, limb in limbs.items()}
     rest = model.fk(model.rest)[:, :3, 3]
     bones = {side: np.linalg.norm(np.diff(rest[chain], axis=0), axis=1).sum() for side, chain in chains.items()}
-    if bones["fl"] + bones["fr"] < LEAST_FORE_SHARE * (bones["hl"] + bones["hr"]):
+    if min(bones.values()) <= 0.0 or bones["fl"] + bones["fr"] < LEAST_FORE_SHARE * (bones["hl"] + bones["hr"]):
         return None
     poses = list_poses(model, frames)
     best = find_stance(model, poses, chains, bones)
     if best is None:
         return None
     body = list_parts(model, poses[best], model.up_direction)
-    ahead = sum(sign * body.places[str(limbs[side][0])][:3, 3] for side, sign in (("fl", 1), ("fr", 1), ("hl", -1), ("hr", -1)))
+    ahead = sum(
+        sign * body.places[str(limbs[side][0])][:3, 3] for side, sign in (("fl", 1), ("fr", 1), ("hl", -1), ("hr", -1))
+    )
     ahead = ahead - (ahead @ body.up) * body.up
     return NamedQuadruped(rename(names, body), body, ahead / max(float(np.linalg.norm(ahead)), 1e-12))
 

@@ -18,7 +18,7 @@ __all__ = ["read_best_shape"]
 
 CLIP_FRAMES = 6  # frames of a clip that are read
 KIND_SCORES = {"biped": 3.0, "quadruped": 3.0, "many legs": 2.5, "two arms": 1.5, "": 0.0}
-LEAST_LEG_JOINTS = 8  # hinges of a robot on four legs
+LEG_JOINTS = range(8, 41)  # numbers of hinges of a robot on four legs, with or without an arm
 CLEAR_LIKENESS = 0.95  # likeness of two sides at which no other pose is tried
 
 
@@ -52,7 +52,7 @@ def read_middle_shape(model: Model, other: BodyShape) -> BodyShape:
     for joint in ranged:
         low, high = float(model.lower[joint.v][0]), float(model.upper[joint.v][0])
         q[joint.q] = 0.5 * (low + high) if np.isfinite(low + high) else q[joint.q]
-    if len(ranged) < LEAST_LEG_JOINTS:
+    if len(ranged) not in LEG_JOINTS or np.array_equal(q, model.rest):
         return other
     shape = PoseReader(model, [q]).read(0, model.up_direction)
     return shape if shape.kind == "quadruped" else other

@@ -75,7 +75,9 @@ def describe_animal(model: Model, names: RoleReport, animal: NamedQuadruped) -> 
     """Return the roles of a quadruped whose bones have the names of a person's."""
     x, y, z = (float(value) for value in animal.forward)
     kept = [  # readers of files state the roles of people by the same names
-        role for role in keep_stated(model, animal.found) if role in animal.found or names.roles.get(role.role) != role.frame
+        role
+        for role in keep_stated(model, animal.found)
+        if role in animal.found or names.roles.get(role.role) != role.frame
     ]
     found = sorted(kept, key=lambda role: find_table_place(role.role))
     scheme = names.scheme if names.is_known else "words"

@@ -38,7 +38,16 @@ from poise.motion.contact.level_soles import flag_level_soles
 from poise.motion.contact.noise import find_local_floor, measure_drift, remove_jitter
 from poise.motion.contact.soles import SolePoint, find_soles, measure_size
 
-__all__ = ["FOOT_RULE", "HAND_RULE", "ContactDetector", "ContactRule", "contacts", "find_runs", "measure_floor"]
+__all__ = [
+    "FOOT_RULE",
+    "HAND_RULE",
+    "PAW_RULE",
+    "ContactDetector",
+    "ContactRule",
+    "contacts",
+    "find_runs",
+    "measure_floor",
+]
 
 Flags = NDArray[np.bool_]
 Interval = tuple[int, int]
@@ -109,10 +118,10 @@ HAND_RULE = ContactRule(begin_speed_m_s=0.1, stay_speed_m_s=0.1, height_m=np.inf
 
 
 class ContactDetector:
-    """Detects the foot contacts of a stream; a contact begins after `needed` slow frames."""
+    """Detects the foot contacts of a stream by a rule; a contact begins after `needed` slow frames."""
 
-    def __init__(self, points: int, fps: float, needed: int = 1) -> None:
-        self.fps, self.needed = fps, needed
+    def __init__(self, points: int, fps: float, needed: int = 1, rule: ContactRule = FOOT_RULE) -> None:
+        self.fps, self.needed, self.rule = fps, needed, rule
         self.recent = deque[Floats](maxlen=max(1, round(min(MEAN_SPEED_S * fps, 1000.0))))
         self.standing, self.slow = np.zeros(points, dtype=bool), np.zeros(points, dtype=np.int64)
 
@@ -138,8 +147,8 @@ class ContactDetector:
             moved = places - self.recent[0]
             mean = self.fps / len(self.recent) * np.sqrt((moved * moved).sum(axis=1))
             speeds = np.minimum(speeds, MEAN_SPEED_WEIGHT * mean)
-        self.slow = (self.slow + 1) * FOOT_RULE.begins(speeds, heights, size)
-        stays = FOOT_RULE.stays(speeds, heights, size)
+        self.slow = (self.slow + 1) * self.rule.begins(speeds, heights, size)
+        stays = self.rule.stays(speeds, heights, size)
         self.standing = allowed & np.where(self.standing, stays, self.slow >= self.needed)
         self.recent.append(places)
         return self.standing

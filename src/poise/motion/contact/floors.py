@@ -46,7 +46,9 @@ def list_swinging(model: Model, ledger: Contacts, *, carried: bool = False) -> t
     free = [
         sole
         for sole in soles
-        if sole.name not in names and (sole.frame, sole.point) not in points and sole.name.rpartition("_")[2] not in paws
+        if sole.name not in names
+        and (sole.frame, sole.point) not in points
+        and sole.name.rpartition("_")[2] not in paws
     ]
     return free, min([ledger.floor, *places])
 

@@ -86,6 +86,8 @@ class StreamFoothold:
 
 def list_footholds(carrying: CarryOver) -> list[StreamFoothold]:
     """List the points of the target that correspond to the source's soles, each once."""
+    if carrying.tips:
+        return list_paws(carrying)
     known, holds = carrying.roles[0].contacts, list[StreamFoothold]()
     edges = {edge.name: edge for side in "lr" for edge in find_edges(carrying.model, side)}
     for sole in list_soles(carrying.source):
@@ -97,6 +99,17 @@ def list_footholds(carrying: CarryOver) -> list[StreamFoothold]:
         foot, leg = carrying.ours.get(f"foot_{side}", own.frame), find_leg(carrying, side, own.frame, own.point)
         holds.append(StreamFoothold(sole.name, sole, own.frame, own.point, foot, leg, edge, stands, tips))
     return holds
+
+
+def list_paws(carrying: CarryOver) -> list[StreamFoothold]:
+    """List the ends of the legs of a quadruped, each with the first point of the source's foot."""
+    holds = dict[str, StreamFoothold]()
+    for sole in list_soles(carrying.source):
+        leg = carrying.tips.get(sole.name.rpartition("_")[2])
+        if leg is not None:
+            hold = StreamFoothold(sole.name, sole, leg.frame, leg.point, leg.frame, stands=leg.radius)
+            holds.setdefault(leg.side, hold)
+    return list(holds.values())
 
 
 def find_leg(carrying: CarryOver, side: str, frame: str, point: tuple[float, float, float]) -> Leg | None:

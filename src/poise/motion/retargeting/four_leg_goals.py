@@ -21,6 +21,8 @@ from poise.motion.retargeting.mapping import Mapping, Pair
 
 __all__ = ["FourLeggedCarryOver"]
 
+PLACE_WEIGHT = 3.0  # of places, relative to the length of a leg: a leg that turns by 1 rad moves its foot by a length
+
 
 class FourLeggedCarryOver(CarryOver):
     """A retargeting between two quadrupeds.
@@ -92,18 +94,26 @@ class FourLeggedCarryOver(CarryOver):
             T, tip = self.model.fk(self.model.rest, [self.ours[ankle], own.frame])
             way = T[:3, :3].T @ (tip[:3, :3] @ np.array(own.point) + tip[:3, 3] - T[:3, 3])
             if np.linalg.norm(way) > 0.0 and other.point == (0.0, 0.0, 0.0) and other.frame != self.theirs[ankle]:
-                goal = Align(self.ours[ankle], unit(way), (0.0, 0.0, 1.0), name=f"ankle_{own.side} to toe")
-                self.goal_rows.append((goal, "bone", (self.theirs[ankle], other.frame)))
+                bone = Align(self.ours[ankle], unit(way), (0.0, 0.0, 1.0), name=f"ankle_{own.side} to toe")
+                self.goal_rows.append((bone, "bone", (self.theirs[ankle], other.frame)))
 
     def _add_ends(self) -> None:
         if self.limber:
             super()._add_ends()
 
     def _make_targets(self) -> GoalTargets:
-        return GoalTargets(self) if self.limber else PawTargets(self)
+        return LevelTargets(self) if self.limber else PawTargets(self)
 
     def _make_initial(self) -> InitialPoses:
         return InitialPoses(self) if self.limber else StandingPoses(self)
+
+
+class LevelTargets(GoalTargets):
+    """The targets of a target with bones as the source's, with heights above the floor instead of standing ankles."""
+
+    def make(self, T: Floats, ground: Ground) -> Floats:
+        """Return the targets of all goals, (frames, goals, 12), for source transforms `T`, (frames, parts, 4, 4)."""
+        return super().make(T, Ground(ground.floor, 0.0))
 
 
 class PawTargets(GoalTargets):
@@ -119,10 +129,13 @@ class PawTargets(GoalTargets):
         self.points = np.array([leg.point for leg in other])
         self.radii = np.array([leg.radius for leg in own])
         self.own_radii = np.array([leg.radius for leg in other])
-        self.ratios = np.array([a.length / b.length for a, b in zip(own, other, strict=True)])
+        long = float(np.mean([leg.length for leg in own]))
+        self.weights[self.paws] *= PLACE_WEIGHT / long
+        if self.hips is not None:
+            self.weights[self.hips] *= PLACE_WEIGHT / long
         axes = find_axes(carrying.model, carrying.ours, "pelvis")
         self.axes = np.eye(3) if axes is None else axes
-        self.level = find_level(carrying.source, carrying.roles[1], other)
+        self.level = find_level(carrying.roles[1], other)
 
     def make(self, T: Floats, ground: Ground) -> Floats:
         """Return the targets of all goals, (frames, goals, 12), for source transforms `T`, (frames, parts, 4, 4)."""
@@ -137,8 +150,8 @@ class PawTargets(GoalTargets):
         if self.hips is not None:
             out[:, self.hips, 9:] = hips
         out[:, self.pelvis, :9] = turns.reshape(len(T), 9)
-        away = (tips - begins) * self.ratios[:, None]
-        places = hips[:, None] + (self.four.starts - self.four.own_middle) @ np.swapaxes(turns, 1, 2) + away
+        begun = hips[:, None] + (self.four.starts - self.four.own_middle) @ np.swapaxes(turns, 1, 2)
+        places = begun + scale * (tips - begins)  # with the scale of the path: other ones would let standing feet slide
         heights = scale * (tips @ up - ground.floor - self.own_radii) + self.radii
         out[:, self.paws, 9:] = places + (heights - places @ up)[..., None] * up
         return out
@@ -168,7 +181,7 @@ def lay_trunk(begins: Floats) -> Floats:
     return make_axes(left, begins[:, :2].mean(axis=1) - begins[:, 2:].mean(axis=1))
 
 
-def find_level(model: Model, roles: Roles, legs: list[Leg]) -> Floats:
+def find_level(roles: Roles, legs: list[Leg]) -> Floats:
     """Return the rotation from the axes of a trunk to level ones while the body stands; shoulders may be higher."""
     body = roles.stand_on(legs[0].frame)
     starts = np.array([body.places[leg.start][:3, 3] for leg in legs])

@@ -86,7 +86,9 @@ def find_end(model: Model, roles: Roles, side: str, knee: str) -> tuple[str, tup
 
     A round foot is held at its middle: its lowest point is another one at every angle of the leg.
     """
-    known = [roles.contacts[name] for name in (f"toe_{side}", f"heel_{side}", f"sole_1_{side}") if name in roles.contacts]
+    known = [
+        roles.contacts[name] for name in (f"toe_{side}", f"heel_{side}", f"sole_1_{side}") if name in roles.contacts
+    ]
     if not known:
         return roles.get(f"foot_{side}", knee), (0.0, 0.0, 0.0), 0.0
     first = known[0]

@@ -254,8 +254,8 @@ def pair_four_legs(moving: Model, model: Model) -> Mapping:
         lacking = [role for role in FOUR_NEEDED if role not in find_roles(body)]
         if lacking:
             raise InvalidValue(
-                f"retargeting to four legs needs all hips and knees, and {body.name!r} has no {', '.join(lacking)}. Give "
-                "its roles with model.with_roles, or a mapping."
+                f"retargeting to four legs needs all hips and knees, and {body.name!r} has no {', '.join(lacking)}. "
+                "Give its roles with model.with_roles, or a mapping."
             )
     return pair_roles(moving, model, FOUR_MAPPED)
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.kinematics import Motion
-from poise.motion.contact.detector import FOOT_RULE, ContactDetector
+from poise.motion.contact.detector import FOOT_RULE, PAW_RULE, ContactDetector
 from poise.motion.contact.soles import measure_giant
 from poise.motion.retargeting.correspondence import CarryOver
 from poise.motion.retargeting.footholds import Leg, StreamFoothold, list_footholds, measure_apart
@@ -70,7 +70,7 @@ class StreamContacts:
         self.holds = list_footholds(carrying) if carrying.moves else []
         self.giant = measure_giant(Motion(self.model, self.model.rest[None], fps))
         self.apart = measure_apart(self.holds)
-        self.detector = ContactDetector(len(self.holds), fps)
+        self.detector = ContactDetector(len(self.holds), fps, rule=PAW_RULE if carrying.tips else FOOT_RULE)
         self.fade_frames = max(1, round(FADE_S * fps))
         self._lay_out()
         self.forget()
