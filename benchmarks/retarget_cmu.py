@@ -45,7 +45,8 @@ LONGEST_S = 10.0
 METRES_PER_UNIT = 0.0254 / 0.45  # of these files
 DEEP_M = 5e-3
 TOES = {"left": "LeftToeBase", "right": "RightToeBase"}
-HEAD = f"{'':<11}{'clip':<8}{'frames':>7}{'p99':>8}{'worst':>8}{'deep':>8}{'self':>8}{'slip':>8}{'step':>7}{'limbs':>7}{'fps':>6}"
+COLUMNS = {"frames": 7, "p99": 8, "worst": 8, "deep": 8, "self": 8, "slip": 8, "step": 7, "limbs": 7, "fps": 6}
+HEAD = f"{'':<11}{'clip':<8}" + "".join(f"{name:>{width}}" for name, width in COLUMNS.items())
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from poise.model import Model
 __all__ = ["NamedQuadruped", "read_named_quadruped"]
 
 HIND = {part: part for part in ("hip", "knee", "ankle", "foot", "ball", "toe")}
-FORE = {"shoulder": "hip", "elbow": "knee", "wrist": "ankle", "hand": "foot"}
+FORE = {"clavicle": "clavicle", "shoulder": "hip", "elbow": "knee", "wrist": "ankle", "hand": "foot"}
 LEGS = {"f": ("shoulder", "elbow", "wrist"), "h": ("hip", "knee", "ankle")}
 LEAST_FORE_SHARE = 0.75  # length of the fore limbs relative to the hind limbs; arms of people have 0.65 of their legs
 LEVEL_COSINE = 0.5  # between a level trunk and up

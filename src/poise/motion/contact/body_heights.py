@@ -22,9 +22,19 @@ from poise.model.memo import keep_with_model
 from poise.motion.contact.floors import is_of_foot, list_swinging
 from poise.motion.contact.ledger import Contacts
 
-__all__ = ["BodyHeights", "list_body_points", "list_near", "measure_body", "measure_heights", "measure_thickness"]
+__all__ = [
+    "FOUR_SIDES",
+    "BodyHeights",
+    "flag_paw",
+    "list_body_points",
+    "list_near",
+    "measure_body",
+    "measure_heights",
+    "measure_thickness",
+]
 
 SOLE_SHARE = 0.25  # of the height of a foot in the rest pose: its points below belong to the sole
+FOUR_SIDES = ("fl", "fr", "hl", "hr")
 PAW_SHARE = 0.2  # of the length of a shin: points that are nearer to its end belong to the foot
 SOLE_SLACK = 3e-3  # of the body's length: depth at which the limit of a foot begins
 BLOCK_FRAMES = 512  # frames whose transforms are computed at once
@@ -137,30 +147,18 @@ def list_slack_soles(model: Model, slack: float) -> list[SupportPoints]:
     return out
 
 
-def flag_paw(model: Model, part: SupportPoints) -> NDArray[np.bool_]:
-    """Flag the points at the end of a leg of four that has no ankle: its round foot belongs to the shin."""
+def flag_paw(model: Model, part: SupportPoints, sides: Sequence[str] = FOUR_SIDES) -> NDArray[np.bool_]:
+    """Flag the points at the ends of four legs: without an ankle, a round foot belongs to the shin."""
     roles, near = find_roles(model), np.zeros(len(part.points), dtype=bool)
-    if roles.kind != "quadruped":
-        return near
-    T = model.fk(model.rest, part.frame)
-    places = part.points @ T[:3, :3].T + T[:3, 3]
-    for name, contact in roles.contacts.items():
-        knee = roles.get(f"knee_{name.rpartition('_')[2]}")
-        if knee is not None and part.frame in (contact.frame, knee, *list_fixed(model, knee)):
-            at = model.fk(model.rest, [contact.frame, knee])
-            end = at[0, :3, :3] @ np.array(contact.point) + at[0, :3, 3]
-            near |= np.linalg.norm(places - end, axis=1) < PAW_SHARE * np.linalg.norm(end - at[1, :3, 3])
+    for side in sides:
+        name = next((f"{kind}_{side}" for kind in ("toe", "sole_1") if f"{kind}_{side}" in roles.contacts), None)
+        knee = roles.get(f"knee_{side}")
+        if name is not None and knee in (part.frame, *model.ancestors(part.frame)):
+            own, foot, shin = model.fk(model.rest, [part.frame, roles.contacts[name].frame, knee])
+            end = foot[:3, :3] @ np.array(roles.contacts[name].point) + foot[:3, 3]
+            places = part.points @ own[:3, :3].T + own[:3, 3]
+            near |= np.linalg.norm(places - end, axis=1) < PAW_SHARE * np.linalg.norm(end - shin[:3, 3])
     return near
-
-
-def list_fixed(model: Model, frame: str) -> list[str]:
-    """List the frames that no joint moves relative to a frame that carries them."""
-    moving = [joint.name for joint in model.joints_above(frame) if joint.nv]
-    return [
-        each
-        for each in model.frames
-        if frame in model.ancestors(each) and [j.name for j in model.joints_above(each) if j.nv] == moving
-    ]
 
 
 def list_ankles(model: Model) -> set[str]:

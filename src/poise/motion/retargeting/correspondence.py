@@ -92,8 +92,8 @@ def read_scales(given: object, source: Model, theirs: Names[str, str], model: Mo
 class CarryOver:
     """A retargeting between two bodies: their parts, scales and goals.
 
-    `goals` apply in every frame; `targets` computes their targets, and `initial` the poses to start from. `tips` are the
-    legs of a quadruped, by their sides, whose ends stand.
+    `goals` apply in every frame; `targets` computes their targets, and `initial` the poses to start from. `tips` are
+    the legs of a quadruped, by their sides, whose ends stand.
     """
 
     def __init__(

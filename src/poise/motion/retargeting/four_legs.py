@@ -15,20 +15,17 @@ import numpy as np
 from poise.anatomy import Roles
 from poise.arrays import Floats
 from poise.limits.support_points import find_support_points
-from poise.model import Capsule, Joint, Model, Sphere
+from poise.model import Joint, Model
+from poise.motion.contact.body_heights import FOUR_SIDES, flag_paw
 from poise.motion.retargeting.bones import cross, find_bone_start, place_of, unit
 
 __all__ = ["ALIASES", "FOUR_SIDES", "Leg", "alias_names", "find_legs", "find_stance_pose"]
 
-FOUR_SIDES = ("fl", "fr", "hl", "hr")
 ALIASES = {f"{part}_h{side}": f"{part}_{side}" for part in ("hip", "knee", "ankle", "foot") for side in "lr"} | {
     f"{part}_f{side}": f"{arm}_{side}"
-    for part, arm in (("hip", "shoulder"), ("knee", "elbow"), ("ankle", "wrist"), ("foot", "hand"))
+    for part, arm in (("clavicle", "clavicle"), ("hip", "shoulder"), ("knee", "elbow"), ("ankle", "wrist"))
     for side in "lr"
 }
-SOLE_LAYER = 0.01  # relative to the body's height: a ball whose lowest point is as near to the sole is the foot
-PAW_SHARE = 0.2  # of the length of a shin: points that are nearer to its end belong to the foot
-MOST_RADIUS = 0.2  # of a round foot, relative to its shin
 ROUND_SHARE = 0.35  # largest spread of the distances of a round foot's points from its middle, relative to the largest
 LEAST_BALL_POINTS = 6
 BENT_SINE = 0.3  # of a knee that shows the side to which it bends
@@ -86,56 +83,41 @@ def find_end(model: Model, roles: Roles, side: str, knee: str) -> tuple[str, tup
 
     A round foot is held at its middle: its lowest point is another one at every angle of the leg.
     """
-    known = [
-        roles.contacts[name] for name in (f"toe_{side}", f"heel_{side}", f"sole_1_{side}") if name in roles.contacts
-    ]
-    if not known:
+    names = [name for name in (f"toe_{side}", f"sole_1_{side}") if name in roles.contacts]
+    if not names:
         return roles.get(f"foot_{side}", knee), (0.0, 0.0, 0.0), 0.0
-    first = known[0]
-    if first.evidence in ("bones", "frame"):
-        return first.frame, first.point, 0.0
-    body = roles.stand_on(first.frame)
-    T = body.places[first.frame]
-    low = min(body.height(T[:3, :3] @ np.array(each.point) + T[:3, 3]) for each in known if each.frame == first.frame)
-    part = next(part for part in body.parts if first.frame in part.frames)
-    for shape in model.shapes:
-        if shape.frame in part.frames and isinstance(shape.shape, (Sphere, Capsule)) and shape.use != "visual":
-            S = body.places[shape.frame] @ shape.offset.matrix
-            bar = 0.5 * shape.shape.length if isinstance(shape.shape, Capsule) else 0.0
-            middle = min((S[:3, 3] + sign * bar * S[:3, 2] for sign in (-1.0, 1.0)), key=body.height)
-            if abs(body.height(middle) - shape.shape.radius - low) < SOLE_LAYER * body.tall:
-                x, y, z = (T[:3, :3].T @ (middle - T[:3, 3])).tolist()
-                return first.frame, (x, y, z), float(shape.shape.radius)
-    found = fit_ball(model, list(part.frames), first.frame, np.array(first.point), knee)
-    return (first.frame, first.point, 0.0) if found is None else (first.frame, *found)
+    end = roles.contacts[names[0]]
+    ball = None if end.evidence in ("bones", "frame") else fit_ball(model, side, knee)
+    if ball is None:
+        return end.frame, end.point, 0.0
+    T = model.fk(model.rest, end.frame)
+    x, y, z = (T[:3, :3].T @ (ball[0] - T[:3, 3])).tolist()
+    return end.frame, (x, y, z), ball[1]
 
 
-def fit_ball(
-    model: Model, frames: list[str], frame: str, point: Floats, knee: str
-) -> tuple[tuple[float, float, float], float] | None:
-    """Fit a ball to the mesh around the end of a leg; return its middle in the axes of a frame and its radius [m].
+def fit_ball(model: Model, side: str, knee: str) -> tuple[Floats, float] | None:
+    """Return the middle in the rest pose and the radius of a round foot [m]: a ball of the file, or one fit to a mesh.
 
     The radius is the largest distance of points beyond the middle, so no angle of the leg is below the ground.
     """
-    T, shin = model.fk(model.rest, [frame, knee])
-    end, found = T[:3, :3] @ point + T[:3, 3], []
-    for each in find_support_points(model):
-        if each.frame in frames and each.solid:
-            S = model.fk(model.rest, each.frame)
-            found.append(each.points @ S[:3, :3].T + S[:3, 3])
-    far = float(np.linalg.norm(end - shin[:3, 3]))
-    places = np.concatenate([np.zeros((0, 3)), *found])
-    places = places[np.linalg.norm(places - end, axis=1) < PAW_SHARE * far]
+    parts = [part for part in find_support_points(model) if part.solid]
+    found = [np.zeros((0, 4))]
+    for part in parts:
+        T, near = model.fk(model.rest, part.frame), flag_paw(model, part, (side,))
+        found.append(np.c_[part.points @ T[:3, :3].T + T[:3, 3], part.radius][near])
+    points = np.concatenate(found)
+    places, radii, shin = points[:, :3], points[:, 3], place_of(model, knee)
+    if (radii > 0.0).any():
+        last = int(np.argmax(np.where(radii > 0.0, np.linalg.norm(places - shin, axis=1) + radii, -np.inf)))
+        return places[last], float(radii[last])
     if len(places) < LEAST_BALL_POINTS:
         return None
-    local = places - end
+    local = places - places.mean(axis=0)
     fit = np.linalg.lstsq(np.c_[2.0 * local, np.ones(len(local))], (local**2).sum(axis=1), rcond=1e-6)[0][:3]
-    along = unit(end - shin[:3, 3])
-    beyond = np.linalg.norm((local - fit)[(local - fit) @ along > 0.0], axis=1)
-    if not len(beyond) or beyond.max() > MOST_RADIUS * far or np.ptp(beyond) > ROUND_SHARE * beyond.max():
-        return None
-    x, y, z = (T[:3, :3].T @ (end + fit - T[:3, 3])).tolist()
-    return (x, y, z), float(beyond.max())
+    middle = places.mean(axis=0) + fit
+    beyond = np.linalg.norm(local - fit, axis=1)[(places - middle) @ (middle - shin) > 0.0]
+    round_ = len(beyond) > 0 and np.ptp(beyond) < ROUND_SHARE * beyond.max() < np.linalg.norm(middle - shin)
+    return (middle, float(beyond.max())) if round_ else None
 
 
 def find_stance_pose(model: Model, legs: list[Leg]) -> Floats:
@@ -144,22 +126,25 @@ def find_stance_pose(model: Model, legs: list[Leg]) -> Floats:
     Knees that bend equally far to both sides bend as a dog's: the hind ones point forward and the elbows backward.
     """
     for q in (*model.poses.values(), model.rest):
-        if all(np.linalg.norm(measure_bend(model, np.asarray(q), leg)) > BENT_SINE for leg in legs):
+        if all(is_bent(model, np.asarray(q), leg) for leg in legs):
             return np.array(q)
     q = np.array(model.rest)
     starts = np.array([place_of(model, leg.start) for leg in legs])
     ahead = starts[:2].mean(axis=0) - starts[2:].mean(axis=0)
     for leg in legs:
-        if np.linalg.norm(measure_bend(model, q, leg)) <= BENT_SINE:
+        if not is_bent(model, q, leg):
             bend_knee(model, q, leg, cross(model.up_direction, ahead) * (1.0 if leg.side[0] == "h" else -1.0))
     return np.array(model.clamp(q))
 
 
-def measure_bend(model: Model, q: Floats, leg: Leg) -> Floats:
-    """Return the cross product of the directions above and below a knee."""
+def is_bent(model: Model, q: Floats, leg: Leg) -> bool:
+    """Return whether a knee is bent in a pose, about its hinge if it has one."""
     T = model.fk(q, leg.frame)
     start, knee = (model.fk(q, frame)[:3, 3] for frame in (leg.start, leg.knee))
-    return cross(unit(knee - start), unit(T[:3, :3] @ np.array(leg.point) + T[:3, 3] - knee))
+    bend = cross(unit(knee - start), unit(T[:3, :3] @ np.array(leg.point) + T[:3, 3] - knee))
+    joint = next(joint for joint in model.joints_above(leg.knee) if joint.nv)
+    sine = bend @ find_axis(model, q, joint) if joint.kind == "revolute" else np.linalg.norm(bend)
+    return bool(abs(sine) > BENT_SINE)
 
 
 def bend_knee(model: Model, q: Floats, leg: Leg, custom: Floats) -> None:

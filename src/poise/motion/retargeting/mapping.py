@@ -28,7 +28,7 @@ MAPPED = (
 )
 FOUR_NEEDED = ("pelvis", *(f"{part}_{side}" for part in ("hip", "knee") for side in ("fl", "fr", "hl", "hr")))
 FOUR_MAPPED = (
-    *("pelvis", "spine_1", "chest", "neck", "head"),
+    *("pelvis", "spine_1", "chest", "neck", "head", "clavicle_fl", "clavicle_fr"),
     *(f"{part}_{side}" for part in ("hip", "knee", "ankle", "foot") for side in ("fl", "fr", "hl", "hr")),
 )
 

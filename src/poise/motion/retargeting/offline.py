@@ -49,6 +49,7 @@ __all__ = ["Retargeted", "prepare", "retarget"]
 
 FREE_SMOOTHNESS = 1.7  # factor on `smooth` before contacts are held
 FREE_STEPS, LOCK_STEPS, CLEAR_STEPS = 8, 8, 4  # without contacts, with them, and with self-clearance
+FLOOR_ROUNDS = 2  # of the parts that are kept above the floor
 SLIDE_COST = 5.0  # of a translation relative to a rotation while contacts are held: the hips move all other parts
 
 
@@ -70,7 +71,7 @@ def retarget(
     floor: float | None = None,
     scene: Iterable[Obstacle] | Obstacle = (),
 ) -> Retargeted:
-    """Retarget a motion to another body with two legs, or that of its upper body to one with two arms only.
+    """Retarget a motion to another body with as many legs, two or four, or of its upper body to one with two arms only.
 
     Args:
         clip: The motion.
@@ -95,8 +96,8 @@ def retarget(
             whole clips only.
 
     Raises:
-        InvalidValue: A body has neither two known legs nor, as a target, two arms; its root is not free; an option is
-            unknown.
+        InvalidValue: A body has neither two or four known legs as the other one nor, as a target, two arms; its root is
+            not free; an option is unknown.
         NameNotFound: The mapping belongs to other bodies.
     """
     check_clip(clip, mode)
@@ -210,9 +211,14 @@ def hold_above_floor(free: Motion, held: Contacts, options: LockOptions, lies: b
         track = lock_places(free, held, options)
         if held.floor is None or lowest < -STAIR_DEPTH_M * size or find_lift(track.motion, size) is None:
             return track
-    floor = make_floor_limits(free, size)
-    # a few steps do not find poses with contacts and the floor
-    track = lock_places(free, held, replace(options, limits=(*options.limits, *floor), max_steps=None))
+    near = free
+    for _ in range(FLOOR_ROUNDS):  # contacts may move other parts to the floor
+        floor = make_floor_limits(near, size)
+        # a few steps do not find poses with contacts and the floor
+        track = lock_places(free, held, replace(options, limits=(*options.limits, *floor), max_steps=None))
+        if find_lift(track.motion, size) is None:
+            break
+        near = Motion(near.model, np.concatenate([near.q, track.motion.q]), near.fps)
     return replace(track, limits=options.limits)
 
 
