@@ -82,7 +82,12 @@ def write_dog(
 
 
 def make_robot_dog(
-    *, wide: bool = False, scrambled: bool = False, names: str = "{end}{side}_{part}", reverse: bool = False
+    *,
+    wide: bool = False,
+    scrambled: bool = False,
+    names: str = "{end}{side}_{part}",
+    hind: str = "R",
+    reverse: bool = False,
 ) -> poise.Model:
     """Return a robot on four legs of three hinges and round feet, z up, whose knees all point backward.
 
@@ -90,6 +95,7 @@ def make_robot_dog(
         wide: Whether knees bend as far to both sides, and are straight in the rest pose.
         scrambled: Whether all names are meaningless.
         names: The pattern of the names of links.
+        hind: The letter of hind legs in them.
         reverse: Whether it faces -x in the file.
     """
     builder = poise.ModelBuilder("robot_dog")
@@ -105,7 +111,7 @@ def make_robot_dog(
             own, parent, "revolute", offset=offset, axis=ways[axis], lower=low, upper=high, rest=rest, mass=0.5
         )
 
-    for end, x in (("F", 0.19), ("R", -0.19)):
+    for end, x in (("F", 0.19), (hind, -0.19)):
         for side, y in (("L", 1.0), ("R", -1.0)):
             links = [names.format(end=end, side=side, part=part) for part in ("hip", "thigh", "calf")]
             if scrambled:
