@@ -7,8 +7,6 @@ its file the trunk is level above four limbs that reach the ground.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from poise.anatomy.bone_names.matcher import RoleReport
@@ -17,7 +15,7 @@ from poise.anatomy.report import Role
 from poise.arrays import Floats
 from poise.model import Model
 
-__all__ = ["NamedQuadruped", "read_named_quadruped"]
+__all__ = ["read_named_quadruped"]
 
 HIND = {part: part for part in ("hip", "knee", "ankle", "foot", "ball", "toe")}
 FORE = {"clavicle": "clavicle", "shoulder": "hip", "elbow": "knee", "wrist": "ankle", "hand": "foot"}
@@ -28,17 +26,10 @@ SAME_GROUND = 0.3  # relative to a limb's length: largest height of a foot on th
 LEAST_RISE = 0.45  # relative to a limb's length: least height of its start above its end
 
 
-@dataclass(frozen=True, eq=False)
-class NamedQuadruped:
-    """A quadruped by its names: its roles, its parts in a pose in which it stands, and its forward direction."""
-
-    found: list[Role]
-    body: Body
-    forward: Floats
-
-
-def read_named_quadruped(model: Model, names: RoleReport, frames: Floats | None) -> NamedQuadruped | None:
-    """Return the roles of a quadruped with the names of a person, or None.
+def read_named_quadruped(
+    model: Model, names: RoleReport, frames: Floats | None
+) -> tuple[list[Role], Body, Floats] | None:
+    """Return the roles of a quadruped with a person's names, its parts while it stands, and its facing; None otherwise.
 
     Args:
         model: The body.
@@ -64,7 +55,7 @@ def read_named_quadruped(model: Model, names: RoleReport, frames: Floats | None)
         sign * body.places[str(limbs[side][0])][:3, 3] for side, sign in (("fl", 1), ("fr", 1), ("hl", -1), ("hr", -1))
     )
     ahead = ahead - (ahead @ body.up) * body.up
-    return NamedQuadruped(rename(names, body), body, ahead / max(float(np.linalg.norm(ahead)), 1e-12))
+    return rename(names, body), body, ahead / max(float(np.linalg.norm(ahead)), 1e-12)
 
 
 def list_poses(model: Model, frames: Floats | None) -> Floats:

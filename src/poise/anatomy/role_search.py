@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from poise.anatomy.bone_names.matcher import RoleReport, find_roles
 from poise.anatomy.evidence import weigh_evidence
-from poise.anatomy.four_legs import NamedQuadruped, read_named_quadruped
+from poise.anatomy.four_legs import read_named_quadruped
+from poise.anatomy.parts import Body
 from poise.anatomy.poses import read_best_shape
 from poise.anatomy.report import Role, Roles, find_table_place
 from poise.anatomy.shape import NO_LEGS, BodyShape
@@ -54,7 +55,7 @@ def search_roles(model: Model, frames: Floats | None) -> Roles:
     names = find_roles(model)
     animal = read_named_quadruped(model, names, frames)
     if animal is not None:
-        return describe_animal(model, names, animal)
+        return describe_animal(model, names, *animal)
     shape = read_best_shape(model, frames)
     weighed, shape = weigh_evidence(model, names, shape)
     found = keep_stated(model, weighed.found)
@@ -71,17 +72,13 @@ def search_roles(model: Model, frames: Floats | None) -> Roles:
     )
 
 
-def describe_animal(model: Model, names: RoleReport, animal: NamedQuadruped) -> Roles:
-    """Return the roles of a quadruped whose bones have the names of a person's."""
-    x, y, z = (float(value) for value in animal.forward)
-    kept = [  # readers of files state the roles of people by the same names
-        role
-        for role in keep_stated(model, animal.found)
-        if role in animal.found or names.roles.get(role.role) != role.frame
-    ]
-    found = sorted(kept, key=lambda role: find_table_place(role.role))
+def describe_animal(model: Model, names: RoleReport, own: list[Role], body: Body, ahead: Floats) -> Roles:
+    """Return the roles of a quadruped whose bones have the names of a person's, which readers of files state too."""
+    kept = [role for role in keep_stated(model, own) if role in own or names.roles.get(role.role) != role.frame]
+    found = tuple(sorted(kept, key=lambda role: find_table_place(role.role)))
+    x, y, z = ahead.tolist()
     scheme = names.scheme if names.is_known else "words"
-    return Roles(model.name, "quadruped", scheme, tuple(found), facing=(x, y, z), _seen=(model, animal.body))
+    return Roles(model.name, "quadruped", scheme, found, facing=(x, y, z), _seen=(model, body))
 
 
 def keep_stated(model: Model, found: list[Role]) -> list[Role]:

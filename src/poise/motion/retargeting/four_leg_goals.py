@@ -14,7 +14,7 @@ from poise.kinematics.carriers import Root
 from poise.model import Model
 from poise.motion.retargeting.bones import find_axes, make_axes, place_of, unit
 from poise.motion.retargeting.correspondence import CarryOver, Scales, read_scales
-from poise.motion.retargeting.four_legs import ALIASES, Leg, alias_names, find_legs, find_stance_pose
+from poise.motion.retargeting.four_legs import ALIASES, Leg, find_legs, find_stance_pose
 from poise.motion.retargeting.goal_targets import GoalTargets, Ground
 from poise.motion.retargeting.initial_poses import InitialPoses
 from poise.motion.retargeting.mapping import Mapping, Pair
@@ -52,7 +52,7 @@ class FourLeggedCarryOver(CarryOver):
         """Name the parts of both bodies, and find their legs."""
         own, other = ({**roles, **self._list_given(i)} for i, roles in enumerate(self.roles))
         self.legs = find_legs(self.model, own, self.roles[0]), find_legs(self.source, other, self.roles[1])
-        self.ours, self.theirs = alias_names(own), alias_names(other)
+        self.ours, self.theirs = ({ALIASES.get(role, role): names[role] for role in names} for names in (own, other))
         self.limber = all(f"{part}_{side}" in self.parts for part in ("ankle", "wrist") for side in "lr")
         self.tips = {leg.side: leg for leg in self.legs[0]}
 

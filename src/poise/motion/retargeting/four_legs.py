@@ -19,7 +19,7 @@ from poise.model import Joint, Model
 from poise.motion.contact.body_heights import FOUR_SIDES, flag_paw
 from poise.motion.retargeting.bones import cross, find_bone_start, place_of, unit
 
-__all__ = ["ALIASES", "FOUR_SIDES", "Leg", "alias_names", "find_legs", "find_stance_pose"]
+__all__ = ["ALIASES", "FOUR_SIDES", "Leg", "find_legs", "find_stance_pose"]
 
 ALIASES = {f"{part}_h{side}": f"{part}_{side}" for part in ("hip", "knee", "ankle", "foot") for side in "lr"} | {
     f"{part}_f{side}": f"{arm}_{side}"
@@ -54,11 +54,6 @@ class Leg:
     point: tuple[float, float, float]
     radius: float
     length: float
-
-
-def alias_names(names: Names[str, str]) -> dict[str, str]:
-    """Return the roles of a quadruped as those of a person: hind legs are legs, and fore legs arms."""
-    return {ALIASES.get(role, role): frame for role, frame in names.items()}
 
 
 def find_legs(model: Model, names: Names[str, str], roles: Roles) -> list[Leg]:
@@ -116,8 +111,9 @@ def fit_ball(model: Model, side: str, knee: str) -> tuple[Floats, float] | None:
     fit = np.linalg.lstsq(np.c_[2.0 * local, np.ones(len(local))], (local**2).sum(axis=1), rcond=1e-6)[0][:3]
     middle = places.mean(axis=0) + fit
     beyond = np.linalg.norm(local - fit, axis=1)[(places - middle) @ (middle - shin) > 0.0]
-    round_ = len(beyond) > 0 and np.ptp(beyond) < ROUND_SHARE * beyond.max() < np.linalg.norm(middle - shin)
-    return (middle, float(beyond.max())) if round_ else None
+    most = float(beyond.max(initial=0.0))
+    is_round = len(beyond) > 0 and float(np.ptp(beyond)) < ROUND_SHARE * most
+    return (middle, most) if is_round else None
 
 
 def find_stance_pose(model: Model, legs: list[Leg]) -> Floats:
@@ -143,8 +139,8 @@ def is_bent(model: Model, q: Floats, leg: Leg) -> bool:
     start, knee = (model.fk(q, frame)[:3, 3] for frame in (leg.start, leg.knee))
     bend = cross(unit(knee - start), unit(T[:3, :3] @ np.array(leg.point) + T[:3, 3] - knee))
     joint = next(joint for joint in model.joints_above(leg.knee) if joint.nv)
-    sine = bend @ find_axis(model, q, joint) if joint.kind == "revolute" else np.linalg.norm(bend)
-    return bool(abs(sine) > BENT_SINE)
+    hinge = joint.kind == "revolute"
+    return float(abs(bend @ find_axis(model, q, joint)) if hinge else np.linalg.norm(bend)) > BENT_SINE
 
 
 def bend_knee(model: Model, q: Floats, leg: Leg, custom: Floats) -> None:
@@ -155,7 +151,7 @@ def bend_knee(model: Model, q: Floats, leg: Leg, custom: Floats) -> None:
     knee = hinges[0]
     axis = find_axis(model, q, knee)
     at, low, high = float(q[knee.q][0]), float(model.lower[knee.v][0]), float(model.upper[knee.v][0])
-    less, more = sorted((min(at - low, np.pi), min(high - at, np.pi)))
+    less, more = sorted(float(np.clip(far, 0.0, np.pi)) for far in (at - low, high - at))
     sign = np.sign(custom @ axis) or 1.0
     if less < ONE_SIDED_SHARE * more:
         sign = 1.0 if high - at > at - low else -1.0
