@@ -31,10 +31,10 @@ from poise.motion.retargeting.bones import (
     measure_legs,
     place_of,
 )
-from poise.motion.retargeting.four_legs import Leg
 from poise.motion.retargeting.goal_targets import GoalTargets
 from poise.motion.retargeting.initial_poses import InitialPoses, find_free
 from poise.motion.retargeting.mapping import Mapping
+from poise.motion.retargeting.quadrupeds.legs import QuadrupedLeg
 from poise.motion.retargeting.trunks import find_head_axes, has_one_piece, list_tops
 from poise.spatial import Rotation
 
@@ -109,7 +109,7 @@ class CarryOver:
         self.source, self.model, self.parts, self.root, self.moves = source, model, parts, root, moves
         self.joints = joints
         self.roles: tuple[Roles, Roles] = find_roles(model), find_roles(source)
-        self.tips: dict[str, Leg] = {}
+        self.tips: dict[str, QuadrupedLeg] = {}
         self._name_parts()
         if parts.upper:  # the motion is relative to the trunk that both bodies have
             self.theirs["pelvis"], self.ours["pelvis"] = parts.trunk.source, parts.trunk.target

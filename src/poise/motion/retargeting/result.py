@@ -24,9 +24,9 @@ from poise.motion.contact.detector import find_runs
 from poise.motion.contact.ledger import Contacts
 from poise.motion.contact.scene import Scene
 from poise.motion.retargeting.correspondence import CarryOver, Scales
-from poise.motion.retargeting.four_leg_goals import FourLeggedCarryOver
 from poise.motion.retargeting.mapping import Mapping, find_mapping
 from poise.motion.retargeting.options import check_bodies, read_joints
+from poise.motion.retargeting.quadrupeds.goals import FourLeggedCarryOver
 from poise.motion.scenes.scene_goals import measure_depths
 
 __all__ = ["HOLD_WEIGHT", "Retargeted", "make_result", "prepare"]

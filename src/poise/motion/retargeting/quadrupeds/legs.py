@@ -19,7 +19,7 @@ from poise.model import Joint, Model
 from poise.motion.contact.body_heights import FOUR_SIDES, flag_paw
 from poise.motion.retargeting.bones import cross, find_bone_start, place_of, unit
 
-__all__ = ["ALIASES", "FOUR_SIDES", "Leg", "find_legs", "find_stance_pose"]
+__all__ = ["ALIASES", "FOUR_SIDES", "QuadrupedLeg", "find_legs", "find_stance_pose"]
 
 ALIASES = {f"{part}_h{side}": f"{part}_{side}" for part in ("hip", "knee", "ankle", "foot") for side in "lr"} | {
     f"{part}_f{side}": f"{arm}_{side}"
@@ -34,7 +34,7 @@ ONE_SIDED_SHARE = 0.5  # ratio of the ranges of a knee to both sides: below it t
 
 
 @dataclass(frozen=True, eq=False)
-class Leg:
+class QuadrupedLeg:
     """A leg from the trunk to the ground.
 
     Attributes:
@@ -56,7 +56,7 @@ class Leg:
     length: float
 
 
-def find_legs(model: Model, names: Names[str, str], roles: Roles) -> list[Leg]:
+def find_legs(model: Model, names: Names[str, str], roles: Roles) -> list[QuadrupedLeg]:
     """Find the four legs of a body, in the order of FOUR_SIDES."""
     out = []
     for side in FOUR_SIDES:
@@ -69,7 +69,7 @@ def find_legs(model: Model, names: Names[str, str], roles: Roles) -> list[Leg]:
         joints = [start, knee, *(names[role] for role in (f"ankle_{side}",) if role in names)]
         path = [*(place_of(model, each) for each in joints), T[:3, :3] @ np.array(point) + T[:3, 3]]
         length = float(np.linalg.norm(np.diff(path, axis=0), axis=1).sum()) + radius
-        out.append(Leg(side, start, knee, frame, point, radius, length))
+        out.append(QuadrupedLeg(side, start, knee, frame, point, radius, length))
     return out
 
 
@@ -116,7 +116,7 @@ def fit_ball(model: Model, side: str, knee: str) -> tuple[Floats, float] | None:
     return (middle, most) if is_round else None
 
 
-def find_stance_pose(model: Model, legs: list[Leg]) -> Floats:
+def find_stance_pose(model: Model, legs: list[QuadrupedLeg]) -> Floats:
     """Return a pose in which all knees are bent to their natural side: a named pose, or the rest pose with bent knees.
 
     Knees that bend equally far to both sides bend as a dog's: the hind ones point forward and the elbows backward.
@@ -133,7 +133,7 @@ def find_stance_pose(model: Model, legs: list[Leg]) -> Floats:
     return np.array(model.clamp(q))
 
 
-def is_bent(model: Model, q: Floats, leg: Leg) -> bool:
+def is_bent(model: Model, q: Floats, leg: QuadrupedLeg) -> bool:
     """Return whether a knee is bent in a pose, about its hinge if it has one."""
     T = model.fk(q, leg.frame)
     start, knee = (model.fk(q, frame)[:3, 3] for frame in (leg.start, leg.knee))
@@ -143,7 +143,7 @@ def is_bent(model: Model, q: Floats, leg: Leg) -> bool:
     return float(abs(bend @ find_axis(model, q, joint)) if hinge else np.linalg.norm(bend)) > BENT_SINE
 
 
-def bend_knee(model: Model, q: Floats, leg: Leg, custom: Floats) -> None:
+def bend_knee(model: Model, q: Floats, leg: QuadrupedLeg, custom: Floats) -> None:
     """Bend a straight knee to the side of its larger range, otherwise about the axis `custom`; the hip turns half."""
     hinges = [joint for joint in model.joints_above(leg.knee) if joint.nv == 1 and joint.kind == "revolute"]
     if not hinges:

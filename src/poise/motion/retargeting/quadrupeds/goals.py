@@ -1,4 +1,4 @@
-"""The goals that transfer the motion of a quadruped to another one (`four_legs`)."""
+"""The goals that transfer the motion of a quadruped to another one (`legs`)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from poise.kinematics.carriers import Root
 from poise.model import Model
 from poise.motion.retargeting.bones import find_axes, make_axes, place_of, unit
 from poise.motion.retargeting.correspondence import CarryOver, Scales, read_scales
-from poise.motion.retargeting.four_legs import ALIASES, Leg, find_legs, find_stance_pose
 from poise.motion.retargeting.goal_targets import GoalTargets, Ground
 from poise.motion.retargeting.initial_poses import InitialPoses
 from poise.motion.retargeting.mapping import Mapping, Pair
+from poise.motion.retargeting.quadrupeds.legs import ALIASES, QuadrupedLeg, find_legs, find_stance_pose
 
 __all__ = ["FourLeggedCarryOver"]
 
@@ -32,7 +32,7 @@ class FourLeggedCarryOver(CarryOver):
         limber: Whether the target's legs have as many bones as the source's, which then keep their directions.
     """
 
-    legs: tuple[list[Leg], list[Leg]]
+    legs: tuple[list[QuadrupedLeg], list[QuadrupedLeg]]
     limber: bool
 
     def __init__(
@@ -181,7 +181,7 @@ def lay_trunk(begins: Floats) -> Floats:
     return make_axes(left, begins[:, :2].mean(axis=1) - begins[:, 2:].mean(axis=1))
 
 
-def find_level(roles: Roles, legs: list[Leg]) -> Floats:
+def find_level(roles: Roles, legs: list[QuadrupedLeg]) -> Floats:
     """Return the rotation from the axes of a trunk to level ones while the body stands; shoulders may be higher."""
     body = roles.stand_on(legs[0].frame)
     starts = np.array([body.places[leg.start][:3, 3] for leg in legs])
