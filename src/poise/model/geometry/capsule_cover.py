@@ -152,7 +152,8 @@ def find_circles(points: Floats) -> Floats:
     columns = np.arange(points.shape[1])
     centers = 0.5 * (points.min(axis=0) + points.max(axis=0))
     for k in range(2, STEPS):
-        farthest = ((points - centers) ** 2).sum(axis=2).argmax(axis=0)
+        off = points - centers
+        farthest = np.einsum("nmi,nmi->nm", off, off).argmax(axis=0)
         centers = centers + (points[farthest, columns] - centers) / k
     return np.asarray(centers)
 
@@ -175,6 +176,7 @@ def measure_excess(triangles: Floats, capsules: list[CoverCapsule], edge: float)
     if not len(order):
         return float(slack)
     points = triangles[:: 1 + len(triangles) // MOST_POINTS, 0]
-    squares = [((points - center) ** 2).sum(axis=1).min() for center in centers[order[:WORST]]]
+    offs = (points - center for center in centers[order[:WORST]])
+    squares = [np.einsum("ni,ni->n", off, off).min() for off in offs]
     rest = far[order[WORST:]].max(initial=0.0) + 2.0 * slack
     return max(float(np.sqrt(max(squares))), float(rest)) + float(slack)

@@ -6,7 +6,8 @@
 3. All frames are solved at once: every bone of the target has the direction of the source's bone.
 4. If a part other than a foot is below the floor, the hips are lifted and the motion is solved again with the whole
    body above it (`body_floor`).
-5. Points that stand still in the source stand exactly still in the result (`lock`), with the whole body above the floor
+5. Hands that touch other parts of the body in the source touch them in the result (`touch`).
+6. Points that stand still in the source stand exactly still in the result (`lock`), with the whole body above the floor
    if it lies on it or would sink into it, or on the surfaces of a scene if one is given (`lock_in_scene`).
 """
 
@@ -17,12 +18,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from poise.arrays import Floats
 from poise.deprecation import accept_former
 from poise.errors import InvalidValue
 from poise.goals import Reach
 from poise.kinematics import Motion
-from poise.limits import Limit
+from poise.limits import Clearance, Limit
 from poise.model import Model
+from poise.model.geometry.shapes import Mesh
 from poise.motion.clips.clear_lock import is_of_itself, lock_clear
 from poise.motion.clips.clip_limits import read_floor, read_limits, read_number
 from poise.motion.clips.lock import LockOptions, lock_places, read_contacts
@@ -39,8 +42,9 @@ from poise.motion.retargeting.correspondence import CarryOver
 from poise.motion.retargeting.goal_targets import Ground
 from poise.motion.retargeting.mapping import Mapping
 from poise.motion.retargeting.online import Retargeter, carry_online
-from poise.motion.retargeting.options import check_clip, check_contacts, check_progress
+from poise.motion.retargeting.options import check_clip, check_contacts, check_progress, check_switch
 from poise.motion.retargeting.result import HOLD_WEIGHT, Retargeted, make_result, prepare
+from poise.motion.retargeting.touch.keeper import STILL_M, TouchKeeper, list_arm_joints
 from poise.motion.retargeting.transfer import carry_contacts, find_air, find_holds, measure_standing_ankle
 from poise.motion.scenes.scene_contacts import SceneSource, find_scene_contacts
 from poise.motion.scenes.scene_lock import lock_in_scene
@@ -48,7 +52,8 @@ from poise.motion.scenes.scene_lock import lock_in_scene
 __all__ = ["Retargeted", "prepare", "retarget"]
 
 FREE_SMOOTHNESS = 1.7  # factor on `smooth` before contacts are held
-FREE_STEPS, LOCK_STEPS, CLEAR_STEPS = 8, 8, 4  # without contacts, with them, and with self-clearance
+FREE_STEPS, LOCK_STEPS = 8, 8  # without contacts, and with them
+TOUCH_ROUNDS, TOUCH_STEPS = 2, 4  # corrections of touch, and the steps of each
 FLOOR_ROUNDS = 2  # of the parts that are kept above the floor
 SLIDE_COST = 5.0  # of a translation relative to a rotation while contacts are held: the hips move all other parts
 
@@ -70,6 +75,8 @@ def retarget(
     progress: Progress | None = None,
     floor: float | None = None,
     scene: Iterable[Obstacle] | Obstacle = (),
+    touch: bool = True,
+    clearance: bool = True,
 ) -> Retargeted:
     """Retarget a motion to another body with as many legs, two or four, or of its upper body to one with two arms only.
 
@@ -85,8 +92,8 @@ def retarget(
             ("reach" uses the scale of the path).
         joints: The only joints that may move, such as those of the upper body: the others stay in the rest pose, and
             the motion is relative to the direction that the pelvis faces.
-        limits: Limits in addition to the joint ranges, such as `Speed(8.0)` and `Clearance()`; rate limits for whole
-            clips only.
+        limits: Limits in addition to the joint ranges, such as `Speed(8.0)` and `Clearance(distance=0.01)`; rate limits
+            for whole clips only.
         smooth: The spread of changes in time; 1 is 0.1 s.
         mode: "clip" solves all frames at once; "online" one after the other, without look-ahead.
         progress: Called with the number of frames done and the total.
@@ -94,6 +101,10 @@ def retarget(
         scene: Boxes, HeightMaps and other regions that the body stands on and stays out of, in metres of the target;
             places of the source are multiplied by `scale` about the origin. A floor at height 0 is always included. For
             whole clips only.
+        touch: Whether hands that touch the other hand, the head, the trunk, a leg or the other arm keep doing so. For
+            whole clips only.
+        clearance: Whether to avoid self-collisions with `Clearance()`, unless `limits` has one. Only for whole clips,
+            and for bodies whose collision shapes are not meshes: others need `limits=[Clearance()]`.
 
     Raises:
         InvalidValue: A body has neither two or four known legs as the other one nor, as a target, two arms; its root is
@@ -103,6 +114,8 @@ def retarget(
     check_clip(clip, mode)
     check_contacts(contacts, mode)
     check_progress(progress)
+    check_switch(touch, "touch")
+    check_switch(clearance, "clearance")
     if mode == "online":
         if read_scene(scene, model) is not None:
             raise InvalidValue("scene= is for whole clips, mode='clip'; a stream stays above a level floor.")
@@ -110,6 +123,7 @@ def retarget(
         return carry_online(live, clip, progress)
     rules, smooth = read_limits(limits), read_number(smooth, "smooth", 0.0)
     carrying = prepare(clip.model, model, mapping, scale, joints)
+    rules = add_clearance(rules, carrying.model) if clearance else rules
     one = clip if carrying.source is clip.model else Motion(carrying.source, clip.q, clip.fps)  # one of several people
     ground, world = read_floor(floor), read_scene(scene, carrying.model)
     known = find_feet(one, carrying, world, ground) if contacts == "auto" else None
@@ -121,12 +135,12 @@ def retarget(
     )
     if isinstance(contacts, Contacts) and ground is not None:
         ledger = replace(ledger, floor=ground)
-    free, lies = solve_without_contacts(
-        one, carrying, ledger, smooth, progress, 0.0 if ground is None else find_air(one, ledger), rises
-    )
+    air = 0.0 if ground is None else find_air(one, ledger)
+    free, lies, keeper = solve_without_contacts(one, carrying, ledger, smooth, progress, air, rises, touch)
     held = carry_contacts(carrying, ledger, free, measure_size(one), rises)
     held, dropped = drop_palms(held) if lies else (held, ())
     options = LockOptions(smooth, carrying.joints, rules, progress, count_steps(rules), SLIDE_COST, tips=True)
+    options = options if keeper is None else replace(options, extra=tuple(keeper.make_goals(free, locked=True)[0]))
 
     def lock_all(kept: tuple[Limit, ...]) -> Track:
         chosen = replace(options, limits=kept)
@@ -136,14 +150,24 @@ def retarget(
 
     track = lock_clear(free, rules, lock_all)
     track = replace(track, released=(*track.released, *dropped)) if dropped else track
-    return make_result(carrying, model, track, clip, world)
+    return make_result(carrying, model, track, clip, world, () if keeper is None else keeper.list_kept(track.motion))
+
+
+def add_clearance(limits: tuple[Limit, ...], model: Model) -> tuple[Limit, ...]:
+    """Return the limits with a `Clearance` of the body's parts, unless there is one or its thickness is not exact.
+
+    Capsules that replace meshes stand out by centimetres and would push arms away from the trunk; those of bodies
+    without collision shapes are a guess.
+    """
+    solids = [shape.shape for shape in model.shapes if shape.use != "visual"]
+    if not solids or any(isinstance(each, Mesh) for each in solids) or any(isinstance(x, Clearance) for x in limits):
+        return limits
+    return *limits, Clearance()
 
 
 def count_steps(limits: Sequence[Limit]) -> int | None:
     """Return the most steps of a lock, or None for the default of clips with limits."""
-    if not limits:
-        return LOCK_STEPS
-    return CLEAR_STEPS if all(map(is_of_itself, limits)) else None
+    return LOCK_STEPS if all(map(is_of_itself, limits)) else None
 
 
 def find_feet(clip: Motion, carrying: CarryOver, scene: Scene | None, floor: float | None) -> SceneSource | None:
@@ -161,8 +185,9 @@ def solve_without_contacts(
     progress: Progress | None,
     air: float = 0.0,
     rises: dict[Contact, float] | None = None,
-) -> tuple[Motion, bool]:
-    """Solve the motion from bones and parts alone; return it, and whether parts other than feet rest on the floor.
+    touch: bool = True,
+) -> tuple[Motion, bool, TouchKeeper | None]:
+    """Solve the motion from bones, parts and touch; return it, whether parts other than feet rest on the floor, touch.
 
     `air` is the height of its lowest sole above the floor [m], and `rises` the known heights of contacts above it.
     """
@@ -178,9 +203,27 @@ def solve_without_contacts(
     answer = solve_bones(guide, carrying, wanted, smooth, progress=progress)
     kernel = Kernel(guide, wanted, HOLD_WEIGHT, 1.0, FREE_SMOOTHNESS * smooth, carrying.joints, (), FREE_STEPS)
     free = Motion(carrying.model, BranchJoiner(kernel, carrying.model, carrying.root).join(answer.q), clip.fps)
-    if ledger.floor is None or carrying.root is None or not carrying.moves:
-        return free, False
-    return keep_above_floor(free, carrying, wanted, smooth)
+    lies = False
+    if ledger.floor is not None and carrying.root is not None and carrying.moves:
+        free, lies = keep_above_floor(free, carrying, wanted, smooth)
+    keeper = TouchKeeper(carrying, clip, T, free) if touch else None
+    if keeper is None or not keeper.touches:
+        return free, lies, None
+    return free if lies else keep_touch(free, guide, carrying, wanted, keeper, smooth), lies, keeper
+
+
+def keep_touch(
+    free: Motion, guide: Motion, carrying: CarryOver, wanted: list[ClipGoal], keeper: TouchKeeper, smooth: float
+) -> Motion:
+    """Solve a motion again with its hands as near to other parts as in the source."""
+    arms = list_arm_joints(carrying)
+    for _ in range(TOUCH_ROUNDS):
+        near, most = keeper.make_goals(free)
+        if most < STILL_M * keeper.size:
+            break
+        answer = solve_bones(guide, carrying, [*wanted, *near], smooth, arms, start=free.q, steps=TOUCH_STEPS)
+        free = Motion(free.model, answer.q, free.fps)
+    return free
 
 
 def keep_above_floor(free: Motion, carrying: CarryOver, wanted: list[ClipGoal], smooth: float) -> tuple[Motion, bool]:
@@ -227,7 +270,10 @@ def solve_bones(
     carrying: CarryOver,
     wanted: list[ClipGoal],
     smooth: float,
+    joints: Sequence[str] | None = None,
     *,
+    start: Floats | None = None,
+    steps: int = FREE_STEPS,
     limits: tuple[Limit, ...] = (),
     progress: Progress | None = None,
 ) -> ClipAnswer:
@@ -235,11 +281,12 @@ def solve_bones(
     return solve_whole(
         guide,
         wanted,
+        start=start,
         hold=HOLD_WEIGHT,
         smooth=FREE_SMOOTHNESS * smooth,
-        joints=carrying.joints,
+        joints=carrying.joints if joints is None else joints,
         limits=limits,
-        steps=FREE_STEPS,
+        steps=steps,
         progress=progress,
     )
 

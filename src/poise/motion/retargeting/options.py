@@ -14,7 +14,15 @@ from poise.model import Joint, Model
 from poise.motion.contact.ledger import Contacts
 from poise.spatial.arrays import read_reals
 
-__all__ = ["check_bodies", "check_clip", "check_contacts", "check_progress", "read_frame", "read_joints"]
+__all__ = [
+    "check_bodies",
+    "check_clip",
+    "check_contacts",
+    "check_progress",
+    "check_switch",
+    "read_frame",
+    "read_joints",
+]
 
 LARGEST_NUMBER = 1e9  # m, rad: largest number of a pose; beyond it positions are not exact to a millimetre
 
@@ -54,6 +62,12 @@ def check_progress(given: object) -> None:
         raise InvalidValue(
             f"progress is {show_value(given)}; it must be a function of the frames that are done, and all."
         )
+
+
+def check_switch(given: object, what: str) -> None:
+    """Raise unless an option is True or False."""
+    if not isinstance(given, bool):
+        raise InvalidValue(f"{what} is {show_value(given)}; it must be True or False.")
 
 
 def read_joints(given: Any) -> list[str] | None:

@@ -27,6 +27,7 @@ from poise.motion.retargeting.correspondence import CarryOver, Scales
 from poise.motion.retargeting.mapping import Mapping, find_mapping
 from poise.motion.retargeting.options import check_bodies, read_joints
 from poise.motion.retargeting.quadrupeds.goals import FourLeggedCarryOver
+from poise.motion.retargeting.touch.keeper import KeptTouch, describe_touches
 from poise.motion.scenes.scene_goals import measure_depths
 
 __all__ = ["HOLD_WEIGHT", "Retargeted", "make_result", "prepare"]
@@ -50,6 +51,7 @@ class Retargeted:
         source: The clip that it was made from.
         bone_errors: The angles between the bones of limbs and those of the source, (bones, frames) [rad].
         scene: The scene that it stands on, or None for a level floor.
+        touches: The hands that touch other parts, and how well the gaps of the source are kept.
     """
 
     motion: Motion
@@ -60,6 +62,7 @@ class Retargeted:
     source: Motion
     bone_errors: Floats
     scene: Scene | None = None
+    touches: tuple[KeptTouch, ...] = ()
 
     @property
     def scale(self) -> float:
@@ -86,8 +89,10 @@ class Retargeted:
         return label_frames(self.motion, self.contacts)
 
     def why(self) -> str:
-        """Return a text on released contacts, self-collisions, parts inside the scene, and missing parts."""
+        """Return a text on released contacts, self-collisions, touch, parts inside the scene, and missing parts."""
+        metres = self.motion.model.metres_per_unit
         lines = [self.track.why(), *describe_collisions(self.track)]
+        lines += describe_touches(self.touches, self.motion.fps, metres)
         if self.scene is not None:
             lines += describe_depths(self.scene, self.track.motion)
         if self.mapping.missing:
@@ -167,13 +172,18 @@ def list_upper_joints(model: Model, parts: Mapping) -> list[str]:
 
 
 def make_result(
-    carrying: CarryOver, model: Model, track: Track, clip: Motion, scene: Scene | None = None
+    carrying: CarryOver,
+    model: Model,
+    track: Track,
+    clip: Motion,
+    scene: Scene | None = None,
+    touches: tuple[KeptTouch, ...] = (),
 ) -> Retargeted:
     """Return the result as a motion of the given model; the track may be of a single person in it."""
     motion = track.motion
     motion = motion if carrying.model is model else Motion(model, motion.q, motion.fps)
     errors = carrying.compare_bones(clip.q, track.motion.q)
-    return Retargeted(motion, carrying.parts, track.contacts, carrying.scales, track, clip, errors, scene)
+    return Retargeted(motion, carrying.parts, track.contacts, carrying.scales, track, clip, errors, scene, touches)
 
 
 def choose_joints(model: Model, root: Root | None) -> list[str] | None:

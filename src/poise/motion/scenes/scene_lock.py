@@ -54,7 +54,7 @@ def lock_in_scene(scene: Scene, free: Motion, ledger: Contacts, options: LockOpt
     best: tuple[float, Track] | None = None
     for _ in range(ROUNDS):
         goals = list_scene_goals(scene, moved, placed.ledger)
-        track = lock_places(lifted, placed.ledger, replace(options, extra=tuple(goals), start=moved.q))
+        track = lock_places(lifted, placed.ledger, replace(options, extra=(*options.extra, *goals), start=moved.q))
         moved = track.motion
         deepest = float(measure_depths(scene, moved).depths.max())
         gains = best is None or deepest < LEAST_GAIN * best[0] or deepest > SHALLOW_M

@@ -1,0 +1,1 @@
+"""Touch between parts of the body in retargeted motions."""

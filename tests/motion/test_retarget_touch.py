@@ -1,0 +1,133 @@
+"""Hands that touch other parts of the body in the source also do so in the result, and not more deeply."""
+
+from functools import lru_cache
+
+import numpy as np
+import pytest
+
+import poise
+import walkers
+from poise import Motion
+from poise.errors import InvalidValue
+from poise.goals import Reach, Rest
+from poise.limits import Clearance
+from poise.motion import retarget
+from poise.motion.retargeting.touch.keeper import KeptTouch, describe_touches, shrink
+from poise.motion.retargeting.touch.parts import find_parts, measure_gaps
+
+ARMS = [f"{part}_{side}" for part in ("clavicle", "shoulder", "elbow", "wrist") for side in "lr"]
+
+
+def raise_arms(targets, frames=40):
+    """The humanoid stands, moves its hands to places given by (frame, offset), and back."""
+    model = poise.load("humanoid")
+    goals = [
+        Reach(hand, model.fk(model.rest, part)[:3, 3] + np.array(offset), name=hand)
+        for hand, (part, offset) in targets.items()
+    ]
+    arms = [joint.name for joint in model.joints if joint.nv and joint.name in ARMS]
+    there = poise.solve(model, [*goals, Rest(weight=1e-3)], joints=arms).q
+    share = np.clip(1.6 * np.sin(np.linspace(0.0, np.pi, frames)), 0.0, 1.0)[:, None]
+    return Motion(model, model.integrate(model.rest, share * model.difference(model.rest, there)), 30.0)
+
+
+@lru_cache
+def make_child():
+    """A smaller humanoid; its pairs of parts are found once."""
+    return poise.load("humanoid", scale=0.6)
+
+
+CLAP = {"hand_l": ("chest", (0.035, -0.05, 0.3)), "hand_r": ("chest", (-0.035, -0.05, 0.3))}
+POSES = {
+    "clap": (CLAP, ("hand_l", "hand_r")),
+    "head": ({"hand_l": ("head", (0.12, 0.05, 0.03))}, ("hand_l", "head")),
+    "hip": ({"hand_r": ("pelvis", (-0.2, 0.05, 0.0))}, ("hand_r", "pelvis")),
+}
+
+
+@pytest.mark.parametrize("pose", POSES)
+def test_hands_touch_as_in_the_source(pose):
+    targets, pair = POSES[pose]
+    clip, body = raise_arms(targets), walkers.make_character()
+    without, kept = retarget(clip, body, touch=False), retarget(clip, body)
+    touch = next(each for each in kept.touches if (each.hand, each.other) == pair)
+    assert touch.touching.sum() > 5
+    assert touch.error < 0.01
+    assert measure_pair(without, pair)[touch.touching].max() > 0.05  # it is lost otherwise
+    assert not without.touches
+    assert f"{pair[0]} and {pair[1]} within" in kept.why()
+    assert kept.quality.step_max < 1.25 * without.quality.step_max
+
+
+def measure_pair(carried, pair):
+    """The gap between two parts of the result."""
+    model = carried.motion.model
+    parts = find_parts(model, dict(poise.roles(model)), 1.0)
+    at = {name: i for i, name in enumerate(model.frames)}
+    return measure_gaps(parts[pair[0]].capsules, parts[pair[1]].around, at, np.array(model.fk(carried.motion.q)))
+
+
+def test_clips_without_touch_are_the_same():
+    """Arms that are stretched out to the sides are near nothing."""
+    clip = raise_arms({"hand_l": ("chest", (0.7, 0.2, 0.1)), "hand_r": ("chest", (-0.7, 0.2, 0.1))})[10:30]
+    body = walkers.make_character()
+    assert np.array_equal(retarget(clip, body).motion.q, retarget(clip, body, touch=False).motion.q)
+    assert not retarget(clip, body).touches
+
+
+def test_hands_that_overlap_in_the_source_do_not_in_the_result():
+    clip, body = raise_arms(CLAP), make_child()
+    kept = retarget(clip, body, limits=[Clearance()])
+    assert measure_depth(retarget(clip, body, touch=False)) > 20.0
+    assert measure_depth(kept) == pytest.approx(0.0, abs=1e-3)
+    assert kept.touches[0].error < 0.01
+
+
+def measure_depth(carried):
+    """The depth of the deepest self-collision [mm]."""
+    return carried.quality.collision_max
+
+
+def test_clearance_is_kept_by_default_where_the_thickness_is_known():
+    clip, body = raise_arms(CLAP, frames=4), walkers.make_machine()
+    assert retarget(clip, body).track.limits == (Clearance(),)
+    assert retarget(clip, body, clearance=False).track.limits == ()
+    own = Clearance(distance=0.01)
+    assert retarget(clip, body, limits=[own]).track.limits == (own,)
+    for bare in (walkers.make_character(), make_child()):  # the thickness is a guess
+        assert retarget(clip, bare).track.limits == ()
+
+
+@pytest.mark.parametrize("option", ["touch", "clearance"])
+def test_switches_are_true_or_false(option):
+    clip = raise_arms(CLAP, frames=4)
+    with pytest.raises(InvalidValue, match=option):
+        retarget(clip, clip.model, **{option: "yes"})
+
+
+def test_parts_of_a_bare_skeleton_have_the_flesh_of_a_person():
+    model = walkers.make_character()
+    parts = find_parts(model, dict(poise.roles(model)), 1.0)
+    assert {"hand_l", "hand_r", "head", "chest", "pelvis", "thigh_l", "shin_r", "forearm_l", "upper_arm_r"} <= set(
+        parts
+    )
+    radii = {name: part.capsules[0].radius for name, part in parts.items()}
+    assert radii["hand_l"] < radii["thigh_l"] < radii["pelvis"]
+    doubled = find_parts(model, dict(poise.roles(model)), 2.0)
+    assert doubled["head"].capsules[0].radius == pytest.approx(2.0 * radii["head"])
+
+
+def test_small_differences_are_tolerated():
+    x = np.array([[3.0, 4.0], [0.0, 1.0], [0.0, 0.0]])
+    assert shrink(x, np.array([2.5, 2.0, 1.0])) == pytest.approx(np.array([[1.5, 2.0], [0.0, 0.0], [0.0, 0.0]]))
+
+
+def test_the_worst_touch_is_named_first():
+    flags, errors = np.array([True, True, False]), np.array([0.001, -0.004, 0.9])
+    one, other = KeptTouch("hand_l", "head", flags, errors), KeptTouch("hand_r", "chest", flags, 2.0 * errors)
+    assert one.worst == 1
+    assert one.error == pytest.approx(0.004)
+    (told,) = describe_touches([one, other], 10.0, 1.0)
+    assert told.index("hand_r and chest within 8 mm") < told.index("hand_l and head within 4 mm")
+    assert "worst at frame 1, 0.10 s" in told
+    assert describe_touches([], 10.0, 1.0) == []
