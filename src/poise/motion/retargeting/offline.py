@@ -36,6 +36,8 @@ from poise.motion.contact.ledger import Contact, Contacts
 from poise.motion.contact.region_shapes import Obstacle
 from poise.motion.contact.scene import Scene, read_scene
 from poise.motion.contact.soles import measure_size
+from poise.motion.retargeting.arms.branches import find_wrong_arms, leave_out, make_reachable, solve_arms
+from poise.motion.retargeting.arms.hinges import limit_speed
 from poise.motion.retargeting.body_floor import find_lift, make_floor_limits
 from poise.motion.retargeting.branch_joiner import BranchJoiner
 from poise.motion.retargeting.correspondence import CarryOver
@@ -201,8 +203,18 @@ def solve_without_contacts(
         for i, (goal, weight) in enumerate(zip(carrying.goals, carrying.targets.weights, strict=True))
     ]
     answer = solve_bones(guide, carrying, wanted, smooth, progress=progress)
-    kernel = Kernel(guide, wanted, HOLD_WEIGHT, 1.0, FREE_SMOOTHNESS * smooth, carrying.joints, (), FREE_STEPS)
+    arms = find_wrong_arms(carrying, answer, clip.fps)
+    trunk = leave_out(wanted, arms)
+    if arms:  # they are solved after the trunk, which they must not move
+        answer = solve_bones(guide, carrying, trunk, smooth)
+    kernel = Kernel(guide, trunk, HOLD_WEIGHT, 1.0, FREE_SMOOTHNESS * smooth, carrying.joints, (), FREE_STEPS)
     free = Motion(carrying.model, BranchJoiner(kernel, carrying.model, carrying.root).join(answer.q), clip.fps)
+    if arms:
+        hinges = [joint for arm in arms for joint in arm.joints]
+        free = limit_speed(solve_arms(free, arms, wanted, FREE_SMOOTHNESS * smooth), hinges)
+        wanted = make_reachable(carrying.model, arms, wanted, free.q)
+        answer = solve_bones(guide, carrying, wanted, smooth, start=free.q)
+        free = limit_speed(Motion(carrying.model, answer.q, clip.fps), hinges)
     lies = False
     if ledger.floor is not None and carrying.root is not None and carrying.moves:
         free, lies = keep_above_floor(free, carrying, wanted, smooth)

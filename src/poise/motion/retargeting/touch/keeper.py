@@ -25,7 +25,7 @@ from poise.motion.contact.soles import measure_size
 from poise.motion.retargeting.body_floor import spread_peaks
 from poise.motion.retargeting.bones import find_limb_start, unit
 from poise.motion.retargeting.correspondence import CarryOver
-from poise.motion.retargeting.touch.parts import BodyPart, find_parts, measure_gaps, place_line
+from poise.motion.retargeting.touch.parts import TouchPart, find_parts, measure_gaps, place_line
 
 __all__ = ["STILL_M", "KeptTouch", "Touch", "TouchKeeper", "describe_touches", "list_arm_joints"]
 
@@ -146,7 +146,7 @@ class TouchKeeper:
             goals.append(ClipGoal(goal, targets, weights))
         return goals, most
 
-    def _find_shift(self, touch: Touch, hand: BodyPart, other: BodyPart, T: Floats, place: Floats) -> Floats:
+    def _find_shift(self, touch: Touch, hand: TouchPart, other: TouchPart, T: Floats, place: Floats) -> Floats:
         """Return the displacement of the hand that restores a touch, (frames, 3) [m]."""
         line = place_line(other, T[:, self.at[other.frame]])
         axis = line[:, 1] - line[:, 0]
@@ -213,7 +213,7 @@ def list_pairs() -> list[tuple[str, str]]:
 def find_touch(
     hand: str,
     other: str,
-    parts: dict[str, BodyPart],
+    parts: dict[str, TouchPart],
     at: dict[str, int],
     T: Floats,
     size: float,

@@ -19,7 +19,7 @@ from poise.motion.retargeting.bones import find_axes, find_bone_start, place_of
 from poise.motion.retargeting.trunks import find_head_axes
 from poise.native import core
 
-__all__ = ["BodyPart", "find_parts", "measure_gaps", "place_line"]
+__all__ = ["TouchPart", "find_parts", "measure_gaps", "place_line"]
 
 # radii of a person of 1.75 m [m]
 FLESH = {"hand": 0.03, "forearm": 0.035, "upper_arm": 0.045, "thigh": 0.075, "shin": 0.055, "head": 0.09, "trunk": 0.1}
@@ -38,7 +38,7 @@ Capsules = tuple[BodyCapsule, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class BodyPart:
+class TouchPart:
     """A part of a body that others may touch.
 
     Attributes:
@@ -54,7 +54,7 @@ class BodyPart:
     around: Capsules
 
 
-def find_parts(model: Model, names: Names[str, str], size: float) -> dict[str, BodyPart]:
+def find_parts(model: Model, names: Names[str, str], size: float) -> dict[str, TouchPart]:
     """Return the parts of a body that may touch each other, by name: "hand_l", "head", "thigh_r".
 
     Args:
@@ -66,7 +66,7 @@ def find_parts(model: Model, names: Names[str, str], size: float) -> dict[str, B
 
 
 @keep_with_model
-def read_parts(model: Model, roles: tuple[tuple[str, str], ...], size: float) -> dict[str, BodyPart]:
+def read_parts(model: Model, roles: tuple[tuple[str, str], ...], size: float) -> dict[str, TouchPart]:
     """Return the parts of `find_parts`, kept with the model; `roles` are pairs of roles and frames."""
     names = dict(roles)
     lines = find_lines(model, names, size)
@@ -91,7 +91,7 @@ def has_thickness(model: Model) -> bool:
 
 def join_lines(
     model: Model, names: Names[str, str], lines: dict[str, tuple[str, Floats]], own: Names[str, list[BodyCapsule]]
-) -> dict[str, BodyPart]:
+) -> dict[str, TouchPart]:
     """Return the parts that have capsules; those of heads and hands determine their lines."""
     out = {}
     for part, capsules in own.items():
@@ -110,10 +110,10 @@ def join_lines(
     return out
 
 
-def make_part(name: str, frame: str, line: Floats, own: Names[str, list[BodyCapsule]]) -> BodyPart:
+def make_part(name: str, frame: str, line: Floats, own: Names[str, list[BodyCapsule]]) -> TouchPart:
     """Return a part with its capsules."""
     near = ("pelvis", "chest") if name in ("pelvis", "chest") else (name,)
-    return BodyPart(frame, line, tuple(own[name]), tuple(c for each in near for c in own.get(each, ())))
+    return TouchPart(frame, line, tuple(own[name]), tuple(c for each in near for c in own.get(each, ())))
 
 
 def find_lines(model: Model, names: Names[str, str], size: float) -> dict[str, tuple[str, Floats]]:
@@ -194,7 +194,7 @@ def find_owner(model: Model, names: Names[str, str], frame: str) -> str:
     return ""
 
 
-def place_line(part: BodyPart, T: Floats) -> Floats:
+def place_line(part: TouchPart, T: Floats) -> Floats:
     """Return the ends of a part's line in the world, (frames, 2, 3), for transforms of its frame (frames, 4, 4)."""
     ends: Floats = part.line @ np.swapaxes(T[:, :3, :3], 1, 2) + T[:, None, :3, 3]
     return ends

@@ -1,0 +1,1 @@
+"""Arms of robots in retargeted clips: their branches and the speed of their hinges."""
