@@ -7,7 +7,7 @@ import pytest
 
 import poise
 from poise import Motion
-from poise.formats.tables.motions import read_table
+from poise.formats.tables.motions import read_table, write_motion
 from poise.motion import Contact, Contacts, lock
 from poise.motion.clips.labels import label_frames, measure_inside
 from walks import make_walk
@@ -31,7 +31,7 @@ def test_labels_of_a_stance():
     labels = label_frames(standing, Contacts(tuple(feet), 4, 30.0))
     assert labels["contact.heel_l"].tolist() == [True, True, True, False]
     assert np.isnan(labels["balance.m"]).tolist() == [False, False, False, True]
-    assert (labels["balance.m"][:3] > -0.1).all()
+    assert labels["balance.m"][:3] == pytest.approx(0.092, abs=0.005)
     assert all((labels[name] == 0.0).all() for name in labels if name.startswith("velocity."))
 
 
@@ -68,3 +68,28 @@ def test_a_clip_that_leaves_the_floor_is_read_again(tmp_path, suffix):
 def test_a_clip_without_contacts_has_no_balance():
     arm = poise.load("panda")
     assert "balance.m" not in label_frames(Motion(arm, np.tile(arm.rest, (3, 1)), 30.0), Contacts((), 3, 30.0))
+
+
+def test_the_balance_is_in_metres_in_every_unit():
+    found = []
+    for units, length in (("m", 1.0), ("cm", 100.0)):
+        builder = poise.ModelBuilder("stool")
+        builder.units = units
+        builder.add_joint("base", None, "free", mass=1.0)
+        for k, place in enumerate([(1, 0), (-1, 1), (-1, -1)]):
+            builder.add_frame(f"foot_{k}", "base", (*(length * np.array(place)), 0.0))
+        model = builder.build()
+        feet = tuple(Contact(f"foot_{k}", 0, 2, point=(0.0, 0.0, 0.0), name=f"foot_{k}") for k in range(3))
+        motion = Motion(model, np.tile(model.rest, (2, 1)), 30.0)
+        found.append(label_frames(motion, Contacts(feet, 2, 30.0))["balance.m"])
+    assert found[0] == pytest.approx(1.0 / np.sqrt(5.0))  # the sides y = (1 - x) / 2 and x = -1
+    assert found[1] == pytest.approx(found[0])
+
+
+def test_a_joint_named_like_a_label_keeps_its_column(tmp_path):
+    builder = poise.ModelBuilder("odd")
+    for name in ("a", "velocity.a"):
+        builder.add_joint(name, None if name == "a" else "a", "revolute", axis=(0, 0, 1))
+    motion = Motion(builder.build(), [[0.1, 0.2], [0.3, 0.5]], 30.0)
+    write_motion(motion, tmp_path / "odd.csv", label_frames(motion, Contacts((), 2, 30.0)))
+    np.testing.assert_array_equal(poise.load_motion(tmp_path / "odd.csv", model=motion.model).q, motion.q)

@@ -29,7 +29,7 @@ from poise.errors import FormatError, PoiseError
 from poise.formats.plain_values import dump_model, parse_model
 from poise.formats.source import ReadOptions, Source, quote, quote_names
 from poise.formats.tables import containers, robot_csv
-from poise.formats.tables.columns import LABELS, RESERVED, name_columns
+from poise.formats.tables.columns import LABELS, RESERVED, make_unique, name_columns
 from poise.kinematics import Motion, Pose
 from poise.model import Model
 
@@ -92,7 +92,9 @@ def write_motion(motion: Motion, target: Path, labels: Mapping[str, Column] | No
     columns: dict[str, Column] = {"time": motion.times}
     if target.suffix.lower() == ".csv" and find_rate(motion.times) != motion.fps:
         columns["fps"] = np.full(len(motion), motion.fps)
-    columns |= make_q_columns(motion.model, motion.q) | dict(labels or {})
+    columns |= make_q_columns(motion.model, motion.q)
+    given = dict(labels or {})
+    columns |= dict(zip(make_unique(list(given), tuple(columns)), given.values(), strict=True))
     write(Table(columns, {"kind": "motion", "fps": motion.fps, "model": dump_model(motion.model)}), target)
 
 

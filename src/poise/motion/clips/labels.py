@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.arrays import Floats
-from poise.formats.tables.columns import name_velocities
+from poise.formats.tables.columns import make_unique, name_velocities
 from poise.kinematics import Motion
 from poise.motion.contact.ledger import Contacts
 
@@ -27,14 +27,14 @@ __all__ = ["label_frames"]
 def label_frames(motion: Motion, contacts: Contacts) -> dict[str, NDArray[Any]]:
     """Return columns by name, each (frames,).
 
-    Columns are `contact.<point>` (whether it is in contact), `velocity.<joint>` [rad/s or m/s], and, if the body has
-    mass and touches something, `balance.m` [m], NaN in frames without contacts.
+    Columns are `contact.<point>` (whether it is in contact), `velocity.<joint>` (rad/s, or lengths of the body's unit
+    per second), and, if the body has mass and touches something, `balance.m` [m], NaN in frames without contacts.
     """
     out: dict[str, NDArray[Any]] = {}
     for contact in contacts:
         flags = out.setdefault(f"contact.{contact.name}", np.zeros(len(motion), dtype=bool))
         flags[contact.start : contact.end] = True
-    names, speeds = name_velocities(motion.model), motion.velocities()
+    names, speeds = make_unique(name_velocities(motion.model)), motion.velocities()
     out |= {f"velocity.{name}": speeds[:, k] for k, name in enumerate(names)}
     if motion.model.mass > 0.0 and len(contacts):
         out["balance.m"] = measure_balance(motion, contacts)
@@ -46,15 +46,18 @@ def measure_balance(motion: Motion, contacts: Contacts) -> Floats:
     up = motion.model.up_direction
     across = np.linalg.svd(up[None])[2][1:]  # two directions of the floor
     middle = np.asarray(motion.model.center_of_mass(motion.q), np.float64) @ across.T
-    paths = [motion.positions(contact.frame, contact.point) @ across.T for contact in contacts]
-    active = [tuple(k for k, c in enumerate(contacts) if c.start <= frame < c.end) for frame in range(len(motion))]
+    paths = {point: motion.positions(*point) @ across.T for point in {(c.frame, c.point) for c in contacts}}
+    active: list[list[Any]] = [[] for _ in range(len(motion))]
+    for contact in contacts:
+        for standing in active[contact.start : contact.end]:
+            standing.append((contact.frame, contact.point))
     out = np.full(len(motion), np.nan)
     for standing, run in groupby(range(len(motion)), key=active.__getitem__):
         frames = list(run)
         if standing:
-            points = np.stack([paths[k][frames] for k in standing], axis=1)
+            points = np.stack([paths[point][frames] for point in standing], axis=1)
             out[frames] = measure_inside(points, middle[frames])
-    return out
+    return out * motion.model.metres_per_unit
 
 
 def measure_inside(points: Floats, middle: Floats) -> Floats:
