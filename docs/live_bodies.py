@@ -18,8 +18,8 @@ from poise.model.geometry.looks import LookSource
 from poise.pictures.body.solids import find_solids
 
 CELL = 0.02  # m, of the grid that the skin is cut from
-BLEND = 0.008  # m, over which limbs run into each other
-SOFT = 0.02  # m, over which their weights do
+BLEND = 0.008  # m, distance over which limbs blend into each other
+SOFT = 0.02  # m, distance over which skin weights blend
 SKIN = (0.38, 0.58, 0.66, 1.0)
 
 

@@ -192,6 +192,11 @@ def test_a_race_to_drag_needs_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyP
         shown = typed(*few, *wrong)
         assert shown.exit_code == 2
         assert "--out race.html" in shown.output
+    monkeypatch.setattr("poise.pages.drag.read_wasm", lambda: None)
+    shown = typed(*few, "--out", str(tmp_path / "race.html"))
+    assert shown.exit_code == 2
+    assert "make wasm" in shown.output
+    assert "targets for" not in shown.output, "before the race is run"
     monkeypatch.setattr("poise.pages.drag.read_wasm", lambda: b"module")
     assert typed(*few, "--out", str(tmp_path / "race.html")).exit_code == 0
     assert '"races":' in (tmp_path / "race.html").read_text("utf-8")

@@ -131,8 +131,18 @@ def test_a_race_has_the_problem_of_each_method_in_the_kernels() -> None:
     data = read(race(poise.load("panda"), methods=["lm", "sequential", "ccd", "inverse"], problems=2))
     (found,) = data["races"]
     assert [racer["name"] for racer in found["racers"]] == ["lm", "ccd"]
-    with pytest.raises(InvalidValue, match="in Python"):
+    with pytest.raises(InvalidValue, match="the methods of this race run in Python, which a page cannot do"):
         read(race(poise.load("panda"), methods=["sequential"], problems=1))
+
+
+@pytest.mark.usefixtures("module")
+def test_two_racers_of_one_method_have_their_own_place() -> None:
+    methods = [poise.methods.DLS(), poise.methods.DLS(damping=0.5)]
+    races = [race(poise.load(name), methods=methods, problems=1) for name in ("panda", "planar3")]
+    racers = read(races)["races"][0]["racers"]
+    assert [racer["name"] for racer in racers] == ["panda dls", "panda dls 2"]
+    assert racers[0]["color"] != racers[1]["color"]
+    assert not np.allclose(racers[0]["offset"], racers[1]["offset"])
 
 
 @pytest.mark.usefixtures("module")

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 import poise
@@ -15,6 +16,7 @@ from poise.cli.console import Body, complete_method, report_errors, report_writt
 from poise.errors import InvalidValue
 from poise.methods import names
 from poise.pages import show
+from poise.pages.drag import pack_module
 from poise.pictures import plot
 from poise.solvers.race import Race, race
 
@@ -43,21 +45,29 @@ def race_command(
     with report_errors("race"):
         if drag and not (out is not None and is_page(out)):
             raise InvalidValue("--drag needs a page to write, such as --out race.html.")
+        if drag:
+            pack_module()  # raises if the kernels are missing, before the race is run
         body = poise.load(model)
         options = {"problems": problems, "rotation": rotation, "max_steps": max_steps, "restarts": restarts}
         result = race_all(
             body, frame, method or [name for name in names() if name != "auto"], {**options, "seed": seed}
         )
-        if out is not None:
-            write(result, out, drag)
     if as_json:
         typer.echo(json.dumps(list_figures(result), indent=2))
-        return
+    else:
+        print_race(result)
+    if out is not None:
+        with report_errors("race"):
+            write(result, out, drag)
+
+
+def print_race(result: Race) -> None:
+    """Print the table, and the methods that do not support the problem."""
     console = Console()
     console.print(make_table(result))
     for racer in result.racers:
         if racer.refused:
-            line = f"[bold]{racer.method}[/bold] is not supported: {racer.refused}"
+            line = f"[bold]{racer.method}[/bold] is not supported: {escape(racer.refused)}"
             console.print(line, highlight=False, soft_wrap=True)
 
 
@@ -94,7 +104,7 @@ def list_figures(result: Race) -> dict[str, Any]:
 
 def make_table(result: Race) -> Table:
     """Return the race as a table for the terminal."""
-    table = Table(title=f"{result.problems} targets for {result.frame} of {result.model}", title_justify="left")
+    table = Table(title=escape(f"{result.problems} targets for {result.frame} of {result.model}"), title_justify="left")
     table.add_column("method", style="bold")
     for column in ("reached", "steps", "searches", "us", "mult/step"):
         table.add_column(column, justify="right")

@@ -220,7 +220,7 @@ class Puppet extends HandleLayer {
     write(table.rows[0], ["goal", "mm", "degrees", "reached"]);
     shown.forEach((error, k) => {
       const yes = !this.isMissed(error), row = table.rows[k + 1];
-      write(row, [this.data.goals[error.goal].label, (1000 * error.metres).toFixed(1), (57.29578 * error.radians).toFixed(1), yes ? "yes" : "no"]);
+      write(row, [this.data.goals[error.goal].label, (1000 * this.data.metres * error.metres).toFixed(1), (57.29578 * error.radians).toFixed(1), yes ? "yes" : "no"]);
       row.cells[3].className = yes ? "yes" : "no";
     });
     if (this.lesson) this.lesson.fill();
@@ -231,7 +231,7 @@ class Puppet extends HandleLayer {
   say(missed) {
     if (!missed.length) return this.errors.length ? "" : this.player.scene.words || "Drag a handle. Double-click or Enter pins it; arrow keys move it.";
     const ends = this.data.ranges.filter(([, at, low, high]) => this.q[at] <= low + 1e-6 || this.q[at] >= high - 1e-6).map(([name]) => name);
-    const far = missed.map(({goal, metres, radians}) => `${this.data.goals[goal].label} by ${metres > this.data.goals[goal].near[0] ? `${(1000 * metres).toFixed(0)} mm` : `${(57.3 * radians).toFixed(1)} degrees`}`);
+    const far = missed.map(({goal, metres, radians}) => `${this.data.goals[goal].label} by ${metres > this.data.goals[goal].near[0] ? `${(1000 * this.data.metres * metres).toFixed(0)} mm` : `${(57.3 * radians).toFixed(1)} degrees`}`);
     return `Missed: ${far.join(", ")}.` + (ends.length ? `\nAt the end of their range: ${ends.slice(0, 6).join(", ")}${ends.length > 6 ? " and others" : ""}.` : "");
   }
 }

@@ -91,6 +91,7 @@ def pack_drag(
     goals = list_goals(catalogue)
     return {
         "module": module,
+        "metres": model.metres_per_unit,
         "body": pack(body),
         "problem": pack(problem),
         "q": pack(np.ascontiguousarray(q, dtype="<f8").tobytes()),

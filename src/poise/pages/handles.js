@@ -30,6 +30,7 @@ class HandleLayer {
     const from = [e.clientX, e.clientY];
     let depth = null, offset = null;
     const move = (now) => {
+      if (this.dragged && this.dragged !== handle) return;  // another finger
       if (!this.dragged && Math.hypot(now.clientX - from[0], now.clientY - from[1]) < 3) return;
       if (!this.dragged) {
         this.grab(handle);
@@ -41,7 +42,7 @@ class HandleLayer {
     };
     const end = () => {
       for (const [kind, call] of [["pointermove", move], ["pointerup", end], ["pointercancel", end]]) handle.knob.removeEventListener(kind, call);
-      if (this.dragged) this.drop();
+      if (this.dragged === handle) this.drop();
     };
     for (const [kind, call] of [["pointermove", move], ["pointerup", end], ["pointercancel", end]]) handle.knob.addEventListener(kind, call);
   }
@@ -60,7 +61,7 @@ class HandleLayer {
     const camera = this.player.camera(), step = PULL_STEP * handle.length * (e.shiftKey ? 5 : 1);
     const way = {ArrowLeft: V.times(camera.side, -1), ArrowRight: camera.side, ArrowUp: camera.above, ArrowDown: V.times(camera.above, -1)}[e.key];
     if (way) {
-      this.grab(handle); this.pull(V.add(this.position(handle), V.times(way, step))); this.step(); this.drop();
+      this.grab(handle); this.pull(V.add(this.position(handle), V.times(way, step))); this.step(); this.drop(true);
     } else if (this.toggle && (e.key === "Enter" || e.key === "p")) this.toggle(handle);
     else return;
     e.preventDefault(); e.stopPropagation();

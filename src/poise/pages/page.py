@@ -81,7 +81,7 @@ def show(
         The page: `.save(path)`, `.html`, and an interactive frame in a notebook.
 
     Raises:
-        InvalidValue: `thing` cannot be shown, or with `drag` has no single body.
+        InvalidValue: `thing` cannot be shown, or with `drag` is neither one body nor races.
         MissingExtra: `drag` needs the kernels in WebAssembly, which `make wasm` builds and wheels contain.
     """
     scene = make_dragged_scene(thing) if drag else make_scene(thing)

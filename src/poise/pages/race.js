@@ -4,6 +4,7 @@
 "use strict";
 
 const SOLVE_BUDGET = 8;  // milliseconds of solving in a frame while a target is dragged; the other racers follow in the next one
+const KEY_PAUSE = 300;  // milliseconds after the last arrow key
 const TIMED = 6;  // milliseconds over which the solves of a racer are timed: the clock of some browsers counts whole ones
 
 // the rotation of a 4x4 matrix, row by row, as a quaternion wxyz: the largest component first
@@ -27,7 +28,8 @@ class LiveRace extends HandleLayer {
 
   constructor(player, data, racers) {
     super(player, racers);
-    this.data = data; this.stale = new Set();
+    this.data = data; this.stale = new Set(); this.waiting = 0;
+    find("handles").setAttribute("aria-label", "Targets: drag them, or move them with arrow keys");
     for (const racer of racers) this.addKnob(racer).setAttribute("aria-label", `target of ${racer.name}`);
     find("bar").hidden = false; find("bar").append(find("reset"));
     find("reset").addEventListener("click", () => { for (const race of data.races) race.target = [...race.first]; this.run(); });
@@ -52,7 +54,11 @@ class LiveRace extends HandleLayer {
     this.player.dirty = true;
   }
 
-  drop() { this.dragged = null; this.stale.clear(); this.run(); }
+  // a held arrow key would run the searches many times a second
+  drop(byKey) {
+    this.dragged = null; clearTimeout(this.waiting);
+    if (byKey) this.waiting = setTimeout(() => this.run(), KEY_PAUSE); else this.run();
+  }
 
   // solves for this frame
   step() {
@@ -68,7 +74,7 @@ class LiveRace extends HandleLayer {
   // the time of a solve: the shortest mean of a batch that the clock can measure
   time(racer) {
     racer.microseconds = Infinity;
-    for (let spent = 0, batch = 1; spent < TIMED; ) {
+    for (let spent = 0, batch = 1; spent < TIMED || racer.microseconds === Infinity; ) {
       const begun = performance.now();
       for (let k = 0; k < batch; k++) racer.problem.solve(racer.start);
       const took = performance.now() - begun;
@@ -79,6 +85,7 @@ class LiveRace extends HandleLayer {
 
   // runs all searches, times them, and plays them
   run() {
+    this.stale.clear(); clearTimeout(this.waiting);
     for (const racer of this.handles) { this.solve(racer); this.time(racer); this.fillRow(racer); }
     const frames = Math.min(this.data.most, Math.max(2, ...this.handles.map(({path}) => path.length)));
     this.show(frames, this.handles.map(({path}) => path.slice(0, frames).map(({q}) => q)));
@@ -122,7 +129,7 @@ class LiveRace extends HandleLayer {
 
   fillRow(racer) {
     const [, error, steps, time, reached] = racer.row.cells, yes = racer.outcome === "reached", {errors} = racer.path.at(-1);
-    error.textContent = `${(1000 * errors[0]).toFixed(1)} mm` + (errors[1] ? `, ${(57.29578 * errors[1]).toFixed(1)}°` : "");
+    error.textContent = `${(1000 * racer.race.metres * errors[0]).toFixed(1)} mm` + (errors[1] ? `, ${(57.29578 * errors[1]).toFixed(1)}°` : "");
     steps.textContent = racer.steps; time.textContent = racer.microseconds.toFixed(0);
     reached.textContent = yes ? "yes" : "no"; reached.className = yes ? "yes" : "no";
   }

@@ -6,6 +6,7 @@ solve again, from the same start.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,7 +21,7 @@ from poise.model import Model
 from poise.model.plane import is_planar
 from poise.native import core
 from poise.pages.drag import pack, pack_module
-from poise.pages.scene import BODY, LONGEST, LOOK_DOWN, Color, PageScene
+from poise.pages.scene import BODY, Color, PageScene, find_planar_view
 from poise.pages.searches import MANY, add_ball, find_up, make_curve, read_color, trace_search
 from poise.pictures.body.flesh import PLANAR_RADIUS
 from poise.solvers.race import Race, Racer
@@ -83,8 +84,9 @@ def show_races(races: Sequence[Race], *, drag: bool = False) -> PageScene:
     """
     rows = [lanes for lanes in (list_lanes(race, len(races) > 1, drag) for race in races) if lanes]
     if not rows:
-        why = "every method runs in Python" if drag and any(list_lanes(race) for race in races) else "no method"
-        raise InvalidValue(f"the race has nothing to show: {why} supports it, or it was run with recorded=0.")
+        if drag and any(list_lanes(race) for race in races):
+            raise InvalidValue("the methods of this race run in Python, which a page cannot do; leave out drag=True.")
+        raise InvalidValue("the race has nothing to show: no method was recorded. Run it with recorded=1.")
     models = [lanes[0].model for lanes in rows]
     first = next((model for model in models if not is_planar(model)), models[0])
     frames = 1 if drag else min(max(len(lane.path) for lanes in rows for lane in lanes), MOST_FRAMES)
@@ -98,7 +100,9 @@ def show_races(races: Sequence[Race], *, drag: bool = False) -> PageScene:
     balls = [add_lane(scene, lane) for lanes in rows for lane in lanes]
     if drag:  # a page that cannot solve shows the last poses
         scene.corners += [lane.trace() + lane.offset for lanes in rows for lane in lanes]
-    scene.azimuth, scene.elevation = LOOK_DOWN if is_planar(first) else (0.0, 0.5 if len(rows) == 1 else 0.65)
+    scene.azimuth, scene.elevation = (
+        find_planar_view(first.up) if is_planar(first) else (0.0, 0.5 if len(rows) == 1 else 0.65)
+    )
     scene.table = tabulate(races)
     if drag:
         scene.drag = pack_races(scene, rows, balls)
@@ -107,14 +111,15 @@ def show_races(races: Sequence[Race], *, drag: bool = False) -> PageScene:
 
 def list_lanes(race: Race, several: bool = False, drag: bool = False) -> list[Lane]:
     """Return the recorded racers; with `drag`, those whose method runs in the kernels."""
-    lanes = []
+    lanes, seen = [], Counter[str]()
     for racer in race.racers:
         solution = racer.watched
         if solution is None or (drag and not isinstance(solution.solver.problem, core.Solver)):
             continue
-        name = f"{race.model} {racer.method}" if several else racer.method
-        path = trace_search(solution)[:LONGEST][:MOST_FRAMES]
-        lanes.append(Lane(name, racer.method, solution, path))
+        seen[racer.method] += 1
+        method = racer.method if seen[racer.method] == 1 else f"{racer.method} {seen[racer.method]}"
+        name = f"{race.model} {method}" if several else method
+        lanes.append(Lane(name, method, solution, trace_search(solution)[:MOST_FRAMES]))
     return lanes
 
 
@@ -240,6 +245,7 @@ def pack_races(scene: PageScene, rows: list[list[Lane]], balls: list[int]) -> di
                 "turn": lanes[0].turn.ravel().tolist(),
                 "scale": lanes[0].scale,
                 "planar": is_planar(model),
+                "metres": model.metres_per_unit,
                 "length": lanes[0].scale * model.length,
                 "racers": [pack_lane(lane, next(tracks), next(tracked)) for lane in lanes],
             }

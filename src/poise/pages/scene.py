@@ -21,7 +21,7 @@ from poise.pictures.bounds import sample_outline
 from poise.pictures.front import find_turn
 from poise.spatial import Rotation
 
-__all__ = ["BODY", "LONGEST", "LOOK_DOWN", "PageScene"]
+__all__ = ["BODY", "LONGEST", "PageScene", "find_planar_view"]
 
 Color = tuple[float, float, float]
 LONGEST = 4000  # frames of a page at most
@@ -30,8 +30,12 @@ KINDS = ("capsule", "cylinder", "box")
 BODY: Color = (0.68, 0.76, 0.85)
 LEAST_RADIUS = 1e-6
 LEVEL = 4e-3  # relative to the radius: a lowest point this close to height 0 counts as 0
-LOOK_DOWN = (-0.5 * np.pi, 1.5)  # [rad]: azimuth and elevation for planar bodies, x to the right and y up
 MOST_OUTLINES = 400  # frames at most whose mesh outlines are measured
+
+
+def find_planar_view(up: str) -> tuple[float, float]:
+    """Return azimuth and elevation [rad] for planar bodies: x to the right and y up on the screen."""
+    return (0.0, 0.0) if up == "y" else (-0.5 * np.pi, 1.5)
 
 
 @dataclass
@@ -117,7 +121,7 @@ class PageScene:
         places[:, :, :3, :] = whole @ places[:, :, :3, :]
         places[:, :, :3, 3] += shift
         if is_planar(model):
-            self.azimuth, self.elevation = LOOK_DOWN
+            self.azimuth, self.elevation = find_planar_view(self.up)
         elif not self.tracks:
             self.azimuth += find_turn(model)
         numbers: dict[str, int] = {}
