@@ -37,7 +37,7 @@ def measure_turn(motion, frame):
 
 @pytest.mark.slow
 def test_arms_that_swing_out_of_range_neither_jump_nor_turn_the_trunk(machine):
-    made = retarget(swing((1.0, 0.0, 0.0), 1.0), machine).motion
+    made = retarget(swing((1.0, 0.0, 0.0), 1.0), machine, touch=False).motion
     assert np.abs(np.diff(made.q[:, 7:], axis=0)).max() <= MOST_STEP
     assert measure_turn(made, "pelvis").max() < 10.0
     assert measure_turn(made, "torso").max() < 45.0

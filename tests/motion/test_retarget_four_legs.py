@@ -6,6 +6,7 @@ import pytest
 import poise
 from dogs import make_robot_dog, write_dog
 from poise.errors import InvalidValue
+from poise.formats.units import scale_model
 from poise.motion import Mapping, retarget
 from walks import make_walk
 
@@ -148,3 +149,20 @@ def test_a_source_with_three_legs_is_refused():
     clip = poise.Motion(tripod, np.tile(tripod.rest, (4, 1)), 30.0)
     with pytest.raises(InvalidValue, match="'tripod' has no four known legs"):
         retarget(clip, make_robot_dog())
+
+
+def test_a_robot_of_any_size_moves_alike(trot):
+    """And its paws are not hands that touch each other."""
+    robot = make_robot_dog()
+    one, large = (retarget(trot[:20], each) for each in (robot, scale_model(robot, 100.0)))
+    np.testing.assert_allclose(one.motion.q[:, 7:], large.motion.q[:, 7:], atol=1e-2)
+    assert one.touches == ()
+
+
+def test_legs_of_a_robot_that_stands_still_follow(trot):
+    robot = make_robot_dog()
+    hinges = [joint.name for joint in robot.joints if joint.kind == "revolute"]
+    out = retarget(trot, robot, joints=hinges).motion
+    start = robot.fk(robot.rest, "FL_thigh")[:3, 3]
+    ahead = out.positions("FL_calf", (0.0, 0.0, -0.21)) - start
+    assert np.abs(ahead[:, :2]).max() < 0.25

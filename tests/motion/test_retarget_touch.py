@@ -10,7 +10,6 @@ import walkers
 from poise import Motion
 from poise.errors import InvalidValue
 from poise.goals import Reach, Rest
-from poise.limits import Clearance
 from poise.motion import retarget
 from poise.motion.retargeting.touch.keeper import KeptTouch, describe_touches, shrink
 from poise.motion.retargeting.touch.parts import find_parts, measure_gaps
@@ -41,7 +40,7 @@ CLAP = {"hand_l": ("chest", (0.035, -0.05, 0.3)), "hand_r": ("chest", (-0.035, -
 POSES = {
     "clap": (CLAP, ("hand_l", "hand_r")),
     "head": ({"hand_l": ("head", (0.12, 0.05, 0.03))}, ("hand_l", "head")),
-    "hip": ({"hand_r": ("pelvis", (-0.2, 0.05, 0.0))}, ("hand_r", "pelvis")),
+    "hip": ({"hand_r": ("pelvis", (-0.17, 0.05, 0.0))}, ("hand_r", "pelvis")),
 }
 
 
@@ -53,9 +52,9 @@ def test_hands_touch_as_in_the_source(pose):
     touch = next(each for each in kept.touches if (each.hand, each.other) == pair)
     assert touch.touching.sum() > 5
     assert touch.error < 0.01
-    assert measure_pair(without, pair)[touch.touching].max() > 0.05  # it is lost otherwise
+    assert measure_pair(without, pair)[touch.touching].max() > 0.04  # it is lost otherwise
     assert not without.touches
-    assert f"{pair[0]} and {pair[1]} within" in kept.why()
+    assert f"{pair[0]} and {pair[1]} by up to" in kept.why()
     assert kept.quality.step_max < 1.25 * without.quality.step_max
 
 
@@ -76,33 +75,32 @@ def test_clips_without_touch_are_the_same():
 
 
 def test_hands_that_overlap_in_the_source_do_not_in_the_result():
-    clip, body = raise_arms(CLAP), make_child()
-    kept = retarget(clip, body, limits=[Clearance()])
-    assert measure_depth(retarget(clip, body, touch=False)) > 20.0
-    assert measure_depth(kept) == pytest.approx(0.0, abs=1e-3)
-    assert kept.touches[0].error < 0.01
+    near = {hand: (part, (0.5 * x, y, z)) for hand, (part, (x, y, z)) in CLAP.items()}
+    clip, body = raise_arms(near), walkers.make_character()
+    without, kept = retarget(clip, body, touch=False), retarget(clip, body)
+    touching = kept.touches[0].touching
+    assert np.abs(measure_pair(without, ("hand_l", "hand_r"))[touching]).max() > 0.03
+    assert np.abs(measure_pair(kept, ("hand_l", "hand_r"))[touching]).max() < 0.012
 
 
-def measure_depth(carried):
-    """The depth of the deepest self-collision [mm]."""
-    return carried.quality.collision_max
-
-
-def test_clearance_is_kept_by_default_where_the_thickness_is_known():
-    clip, body = raise_arms(CLAP, frames=4), walkers.make_machine()
-    assert retarget(clip, body).track.limits == (Clearance(),)
-    assert retarget(clip, body, clearance=False).track.limits == ()
-    own = Clearance(distance=0.01)
-    assert retarget(clip, body, limits=[own]).track.limits == (own,)
-    for bare in (walkers.make_character(), make_child()):  # the thickness is a guess
-        assert retarget(clip, bare).track.limits == ()
-
-
-@pytest.mark.parametrize("option", ["touch", "clearance"])
-def test_switches_are_true_or_false(option):
+def test_touch_is_true_or_false():
     clip = raise_arms(CLAP, frames=4)
-    with pytest.raises(InvalidValue, match=option):
-        retarget(clip, clip.model, **{option: "yes"})
+    with pytest.raises(InvalidValue, match="touch"):
+        retarget(clip, clip.model, touch="yes")
+    retarget(clip, clip.model, touch=np.False_)
+
+
+def test_touch_is_the_same_in_every_unit():
+    clip = raise_arms(CLAP, frames=8)
+    child = poise.load("humanoid", scale=0.8)
+    one, other = (retarget(clip, each).motion.q[:, 7:] for each in (child, poise.load("humanoid", scale=80.0)))
+    np.testing.assert_allclose(one, other, atol=1e-3)
+
+
+def test_parts_without_shapes_have_the_thickness_of_a_person():
+    """Robots often have shapes on some parts only, such as the feet."""
+    kept = retarget(raise_arms(CLAP, frames=8), walkers.make_machine())
+    assert {(touch.hand, touch.other) for touch in kept.touches} == {("hand_l", "hand_r")}
 
 
 def test_parts_of_a_bare_skeleton_have_the_flesh_of_a_person():
@@ -128,6 +126,6 @@ def test_the_worst_touch_is_named_first():
     assert one.worst == 1
     assert one.error == pytest.approx(0.004)
     (told,) = describe_touches([one, other], 10.0, 1.0)
-    assert told.index("hand_r and chest within 8 mm") < told.index("hand_l and head within 4 mm")
+    assert told.index("hand_r and chest by up to 8.0 mm") < told.index("hand_l and head by up to 4.0 mm")
     assert "worst at frame 1, 0.10 s" in told
     assert describe_touches([], 10.0, 1.0) == []

@@ -46,6 +46,7 @@ def find_lift(free: Motion, size: float) -> Floats | None:
 
 def spread_peaks(heights: Floats, radius: int) -> Floats:
     """Return a smooth curve that is nowhere lower: the largest value within `radius` frames, averaged over as many."""
+    radius = min(radius, len(heights))  # at very high frame rates
     wide = np.pad(heights, 2 * radius, mode="edge")
     top = np.lib.stride_tricks.sliding_window_view(wide, 2 * radius + 1).max(axis=1)
     weights = np.hanning(2 * radius + 3)[1:-1]

@@ -16,6 +16,7 @@ from poise.model import Model
 
 __all__ = [
     "BONES",
+    "HINGES",
     "PARALLEL_SINE",
     "SHORT_BONE",
     "cross",
@@ -34,6 +35,7 @@ __all__ = [
 ]
 
 BONES = (("hip", "knee"), ("knee", "ankle"), ("shoulder", "elbow"), ("elbow", "wrist"), ("clavicle", "shoulder"))
+HINGES = ("revolute", "continuous")  # kinds of joints
 ACROSS_SINE = 0.1  # between the left and up directions: below it they define no axes
 ASIDE_SHARE = 0.25  # share of the distance between two limbs: a frame farther from the other limb is on its own side
 ABOVE_KNEE_SHARE = 0.05  # share of a thigh's length: a hip farther to the side of its knee than others is not above it

@@ -23,9 +23,8 @@ from poise.deprecation import accept_former
 from poise.errors import InvalidValue
 from poise.goals import Reach
 from poise.kinematics import Motion
-from poise.limits import Clearance, Limit
+from poise.limits import Limit
 from poise.model import Model
-from poise.model.geometry.shapes import Mesh
 from poise.motion.clips.clear_lock import is_of_itself, lock_clear
 from poise.motion.clips.clip_limits import read_floor, read_limits, read_number
 from poise.motion.clips.lock import LockOptions, lock_places, read_contacts
@@ -78,7 +77,6 @@ def retarget(
     floor: float | None = None,
     scene: Iterable[Obstacle] | Obstacle = (),
     touch: bool = True,
-    clearance: bool = True,
 ) -> Retargeted:
     """Retarget a motion to another body with as many legs, two or four, or of its upper body to one with two arms only.
 
@@ -105,8 +103,6 @@ def retarget(
             whole clips only.
         touch: Whether hands that touch the other hand, the head, the trunk, a leg or the other arm keep doing so. For
             whole clips only.
-        clearance: Whether to avoid self-collisions with `Clearance()`, unless `limits` has one. Only for whole clips,
-            and for bodies whose collision shapes are not meshes: others need `limits=[Clearance()]`.
 
     Raises:
         InvalidValue: A body has neither two or four known legs as the other one nor, as a target, two arms; its root is
@@ -117,7 +113,6 @@ def retarget(
     check_contacts(contacts, mode)
     check_progress(progress)
     check_switch(touch, "touch")
-    check_switch(clearance, "clearance")
     if mode == "online":
         if read_scene(scene, model) is not None:
             raise InvalidValue("scene= is for whole clips, mode='clip'; a stream stays above a level floor.")
@@ -125,7 +120,6 @@ def retarget(
         return carry_online(live, clip, progress)
     rules, smooth = read_limits(limits), read_number(smooth, "smooth", 0.0)
     carrying = prepare(clip.model, model, mapping, scale, joints)
-    rules = add_clearance(rules, carrying.model) if clearance else rules
     one = clip if carrying.source is clip.model else Motion(carrying.source, clip.q, clip.fps)  # one of several people
     ground, world = read_floor(floor), read_scene(scene, carrying.model)
     known = find_feet(one, carrying, world, ground) if contacts == "auto" else None
@@ -153,18 +147,6 @@ def retarget(
     track = lock_clear(free, rules, lock_all)
     track = replace(track, released=(*track.released, *dropped)) if dropped else track
     return make_result(carrying, model, track, clip, world, () if keeper is None else keeper.list_kept(track.motion))
-
-
-def add_clearance(limits: tuple[Limit, ...], model: Model) -> tuple[Limit, ...]:
-    """Return the limits with a `Clearance` of the body's parts, unless there is one or its thickness is not exact.
-
-    Capsules that replace meshes stand out by centimetres and would push arms away from the trunk; those of bodies
-    without collision shapes are a guess.
-    """
-    solids = [shape.shape for shape in model.shapes if shape.use != "visual"]
-    if not solids or any(isinstance(each, Mesh) for each in solids) or any(isinstance(x, Clearance) for x in limits):
-        return limits
-    return *limits, Clearance()
 
 
 def count_steps(limits: Sequence[Limit]) -> int | None:
@@ -218,7 +200,7 @@ def solve_without_contacts(
     lies = False
     if ledger.floor is not None and carrying.root is not None and carrying.moves:
         free, lies = keep_above_floor(free, carrying, wanted, smooth)
-    keeper = TouchKeeper(carrying, clip, T, free) if touch else None
+    keeper = TouchKeeper(carrying, clip, T, free) if touch and not carrying.tips else None  # quadrupeds have no hands
     if keeper is None or not keeper.touches:
         return free, lies, None
     return free if lies else keep_touch(free, guide, carrying, wanted, keeper, smooth), lies, keeper

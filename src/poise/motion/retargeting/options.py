@@ -66,7 +66,7 @@ def check_progress(given: object) -> None:
 
 def check_switch(given: object, what: str) -> None:
     """Raise unless an option is True or False."""
-    if not isinstance(given, bool):
+    if not isinstance(given, (bool, np.bool_)):
         raise InvalidValue(f"{what} is {show_value(given)}; it must be True or False.")
 
 

@@ -22,7 +22,8 @@ from poise.goals import Align, Orient
 from poise.kinematics import Motion
 from poise.model import Joint, Model
 from poise.motion.clips.whole_clip import ClipAnswer, ClipGoal, Kernel, cut_windows, solve_whole
-from poise.motion.retargeting.arms.hinges import HINGES, find_leader
+from poise.motion.retargeting.arms.hinges import find_leader
+from poise.motion.retargeting.bones import HINGES
 from poise.motion.retargeting.correspondence import CarryOver
 from poise.motion.retargeting.result import HOLD_WEIGHT
 from poise.spatial import Rotation
@@ -41,7 +42,7 @@ __all__ = [
 ]
 
 JUMP_RAD, MISSED_RAD = 0.4, 0.15  # a larger step at 30 frames per second, or a larger error, may be a wrong branch
-SHARED_RAD = 0.15  # of the error of an arm: the largest part that the trunk is asked to share
+SHARED_RAD = 0.15  # of the error of an arm: the largest part that the trunk shares
 FULL_TURN = 2.0 * np.pi
 SEEDS = 12  # poses from which every frame is solved
 ARM_STEPS, SEED_STEPS = 12, 16  # of a whole clip, and of its frames from one of these poses
@@ -283,6 +284,6 @@ def approach_rotations(reached: Floats, wanted: Floats) -> Floats:
 
 
 def share(angle: Floats) -> Floats:
-    """Return the part of an error that the trunk is asked to share: all of a small one, nothing of a large one."""
+    """Return the part of an error that the trunk shares: all of a small one, nothing of a large one."""
     shared: Floats = np.clip(2.0 * SHARED_RAD - angle, 0.0, angle)
     return shared

@@ -9,11 +9,11 @@ import numpy as np
 from poise.arrays import Floats
 from poise.kinematics import Motion
 from poise.model import Joint, Model
+from poise.motion.retargeting.bones import HINGES
 
-__all__ = ["HINGES", "find_leader", "limit_speed"]
+__all__ = ["find_leader", "limit_speed"]
 
 FASTEST_RAD_S = 14.0  # motors of humanoids turn by 8 to 30 rad/s
-HINGES = ("revolute", "continuous")
 
 
 def find_leader(model: Model, joint: Joint) -> Joint:

@@ -21,7 +21,7 @@ from poise.motion.retargeting.quadrupeds.legs import ALIASES, QuadrupedLeg, find
 
 __all__ = ["FourLeggedCarryOver"]
 
-PLACE_WEIGHT = 3.0  # of places, relative to the length of a leg: a leg that turns by 1 rad moves its foot by a length
+PLACE_WEIGHT = 6.0  # of a foot that is off by the length of a leg, relative to a rotation that is off by 1 rad
 
 
 class FourLeggedCarryOver(CarryOver):
@@ -127,9 +127,10 @@ class PawTargets(GoalTargets):
         self.begins = np.array([at[leg.start] for leg in other])
         self.tips = np.array([at[leg.frame] for leg in other])
         self.points = np.array([leg.point for leg in other])
+        self.rest_starts = np.array([place_of(carrying.model, leg.start) for leg in own])
         self.radii = np.array([leg.radius for leg in own])
         self.own_radii = np.array([leg.radius for leg in other])
-        long = float(np.mean([leg.length for leg in own]))
+        long = float(np.mean([leg.length for leg in own])) / carrying.model.length  # places are relative to the body
         self.weights[self.paws] *= PLACE_WEIGHT / long
         if self.hips is not None:
             self.weights[self.hips] *= PLACE_WEIGHT / long
@@ -150,6 +151,9 @@ class PawTargets(GoalTargets):
         if self.hips is not None:
             out[:, self.hips, 9:] = hips
         out[:, self.pelvis, :9] = turns.reshape(len(T), 9)
+        if not self.four.moves:  # the trunk stays where it is
+            out[:, self.paws, 9:] = self.rest_starts + scale * (tips - begins)
+            return out
         begun = hips[:, None] + (self.four.starts - self.four.own_middle) @ np.swapaxes(turns, 1, 2)
         places = begun + scale * (tips - begins)  # with the scale of the path: other ones would let standing feet slide
         heights = scale * (tips @ up - ground.floor - self.own_radii) + self.radii

@@ -17,7 +17,7 @@ from poise.arrays import Floats
 from poise.limits.support_points import find_support_points
 from poise.model import Joint, Model
 from poise.motion.contact.body_heights import FOUR_SIDES, flag_paw
-from poise.motion.retargeting.bones import cross, find_bone_start, place_of, unit
+from poise.motion.retargeting.bones import HINGES, cross, find_bone_start, place_of, unit
 
 __all__ = ["ALIASES", "FOUR_SIDES", "QuadrupedLeg", "find_legs", "find_stance_pose"]
 
@@ -139,13 +139,13 @@ def is_bent(model: Model, q: Floats, leg: QuadrupedLeg) -> bool:
     start, knee = (model.fk(q, frame)[:3, 3] for frame in (leg.start, leg.knee))
     bend = cross(unit(knee - start), unit(T[:3, :3] @ np.array(leg.point) + T[:3, 3] - knee))
     joint = next(joint for joint in model.joints_above(leg.knee) if joint.nv)
-    hinge = joint.kind == "revolute"
+    hinge = joint.kind in HINGES
     return float(abs(bend @ find_axis(model, q, joint)) if hinge else np.linalg.norm(bend)) > BENT_SINE
 
 
 def bend_knee(model: Model, q: Floats, leg: QuadrupedLeg, custom: Floats) -> None:
     """Bend a straight knee to the side of its larger range, otherwise about the axis `custom`; the hip turns half."""
-    hinges = [joint for joint in model.joints_above(leg.knee) if joint.nv == 1 and joint.kind == "revolute"]
+    hinges = [joint for joint in model.joints_above(leg.knee) if joint.nv == 1 and joint.kind in HINGES]
     if not hinges:
         return
     knee = hinges[0]

@@ -40,6 +40,7 @@ GESTURE_PLACE_M, PLACE_M = 0.015, 0.06  # tolerance of the place on a hand or th
 ALONG_TOLERANCE = 0.5  # and along them, relative to their length
 DEEP_M = (-0.06, -0.02)  # gaps of the source from which its directions are not used, and used fully
 MOST_SHIFT_M = 0.08  # of a hand in one round
+MOST_ERROR_M = 0.25  # of a gap: a hand farther off is out of reach
 TOUCH_WEIGHT, LOCK_WEIGHT = 20.0, 10.0  # of a place [1 / L], relative to the direction of a bone; while locked
 MOST_NAMED = 4  # pairs in a report
 STILL_M = 1e-3  # a smaller correction of all touches is not made
@@ -78,7 +79,7 @@ class KeptTouch:
         hand: The name of the hand: "hand_l".
         other: The name of the other part: "head", "thigh_r".
         touching: The frames in which they touch in the source, or nearly so, (frames,).
-        errors: The gap between their surfaces minus that of the source, scaled, (frames,) [m].
+        errors: The gap between their surfaces minus that of the source, scaled, (frames,), in the body's unit.
     """
 
     hand: str
@@ -120,6 +121,9 @@ class TouchKeeper:
         # the surfaces of robots are computed from meshes, which takes seconds: only if something touches
         self.parts = find_parts(self.model, carrying.ours, self.size) if any(near) else {}
         self.touches = [touch for touch in near if touch and touch.hand in self.parts and touch.other in self.parts]
+        most, reached = MOST_ERROR_M * self.size, self.list_kept(moved) if self.touches else ()
+        out_of_reach = {(kept.hand, kept.other) for kept in reached if kept.error > most}
+        self.active = [touch for touch in self.touches if (touch.hand, touch.other) not in out_of_reach]
 
     def make_goals(self, moved: Motion, *, locked: bool = False) -> tuple[list[ClipGoal], float]:
         """Return the goals that correct a motion, and the length of the largest correction [m].
@@ -127,7 +131,7 @@ class TouchKeeper:
         While contacts are held (`locked`), goals of parts that do not touch are weaker, because legs move.
         """
         T, goals, most = np.array(self.model.fk(moved.q)), [], 0.0
-        for touch in self.touches:
+        for touch in self.active:
             hand, other = self.parts[touch.hand], self.parts[touch.other]
             place, base = place_line(hand, T[:, self.at[hand.frame]])[:, 0], T[:, self.at[other.frame]]
             shift = touch.weights[:, None] * self._find_shift(touch, hand, other, T, place)
@@ -185,10 +189,10 @@ def describe_touches(touches: Sequence[KeptTouch], fps: float, metres: float) ->
     if not touches:
         return []
     ordered = sorted(touches, key=lambda touch: -touch.error)
-    pairs = [f"{t.hand} and {t.other} within {1e3 * metres * t.error:.2g} mm" for t in ordered]
+    pairs = [f"{t.hand} and {t.other} by up to {1e3 * metres * t.error:.1f} mm" for t in ordered]
     more = f" and {len(pairs) - MOST_NAMED} other pairs" if len(pairs) > MOST_NAMED else ""
     frames, worst = int(np.any([t.touching for t in ordered], axis=0).sum()), ordered[0].worst
-    kept = f"gaps of the source are kept: {', '.join(pairs[:MOST_NAMED])}{more}"
+    kept = f"the gaps differ from those of the source: {', '.join(pairs[:MOST_NAMED])}{more}"
     return [f"Hands touch other parts in {frames} frames; {kept} (worst at frame {worst}, {worst / fps:.2f} s)."]
 
 
@@ -197,7 +201,11 @@ def list_arm_joints(carrying: CarryOver) -> list[str]:
     model, names, joints = carrying.model, carrying.ours, carrying.joints
     sides = [side for side in "lr" if f"shoulder_{side}" in names]
     arms = {find_limb_start(model, names.get("chest", names["pelvis"]), names[f"shoulder_{side}"]) for side in sides}
-    moving = [joint for joint in model.joints if joint.nv and (joints is None or joint.name in joints)]
+    moving = [
+        joint
+        for joint in model.joints
+        if joint.nv and (joints is None or joint.name in joints or joint.frame in joints)
+    ]
     return [joint.name for joint in moving if arms & set(model.ancestors(joint.frame))]
 
 

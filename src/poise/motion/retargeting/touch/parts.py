@@ -1,7 +1,8 @@
 """The parts of a body that may touch each other: a centre line, and the capsules around it.
 
-Parts are named by roles, so that those of two bodies correspond. A body with shapes or masses has the capsules of
-`Clearance`. A bare skeleton, such as a BVH recording, has the flesh of a person of its size.
+Parts are named by roles, so that those of two bodies correspond. Parts with collision shapes have the capsules of
+`Clearance`, where there are any. Other parts, and all of a bare skeleton such as a BVH recording, have the thickness of
+a person of its size.
 """
 
 from __future__ import annotations
@@ -71,22 +72,21 @@ def read_parts(model: Model, roles: tuple[tuple[str, str], ...], size: float) ->
     names = dict(roles)
     lines = find_lines(model, names, size)
     own: dict[str, list[BodyCapsule]] = {}
-    if not has_thickness(model):
-        own = {part: flesh(model, names, part, lines, size) for part in lines}
-        return {part: make_part(part, *lines[part], own) for part in lines}
     axes = None if "head" in lines or "chest" not in lines else find_axes(model, names, "chest")
-    for capsule in body_capsules(model):
+    for capsule in body_capsules(model) if has_solids(model) else ():
         part = find_owner(model, names, capsule.frame)
         if part == "chest" and axes is not None and capsule.frame == names["chest"]:
             low = min(float(np.array(end) @ axes[:, 1]) for end in (capsule.a, capsule.b))
             part = "head" if low > lines["chest"][1][1] @ axes[:, 1] + ABOVE_SHOULDERS_M * size else part
         own.setdefault(part, []).append(capsule)
-    return join_lines(model, names, lines, own)
+    solid = join_lines(model, names, lines, own)
+    own |= {part: flesh(model, names, part, lines, size) for part in lines if part not in own}
+    return solid | {part: make_part(part, *lines[part], own) for part in lines if part not in solid}
 
 
-def has_thickness(model: Model) -> bool:
-    """Return whether the thickness of a body is known from its shapes or masses."""
-    return any(shape.use != "visual" for shape in model.shapes) or any(model.frame(f).mass > 0.0 for f in model.frames)
+def has_solids(model: Model) -> bool:
+    """Return whether a body has collision shapes."""
+    return any(shape.use != "visual" for shape in model.shapes)
 
 
 def join_lines(
