@@ -109,8 +109,8 @@ def refine(part: CoverPart) -> CoverCapsule:
 
 def find_outer(points: Floats) -> Floats:
     """Return the farthest points in some directions."""
-    heights = points @ spread_directions(2 * DIRECTIONS).T
-    return np.asarray(points[np.unique([heights.argmax(axis=0), heights.argmin(axis=0)])])
+    heights = spread_directions(2 * DIRECTIONS) @ points.T
+    return np.asarray(points[np.unique([heights.argmax(axis=1), heights.argmin(axis=1)])])
 
 
 def spread_directions(count: int) -> Floats:
@@ -126,13 +126,13 @@ def fit_capsule(points: Floats, directions: Floats) -> tuple[CoverCapsule, float
     The excess is that over the convex hull: the largest difference of the support functions h(u) = max u . x.
     """
     units = directions / np.linalg.norm(directions, axis=1, keepdims=True)
-    heights = points @ units.T  # (n, m)
-    flat = points[:, None] - heights[..., None] * units  # (n, m, 3), across each direction
+    heights = units @ points.T  # (m, n)
+    flat = points - heights[..., None] * units[:, None]  # (m, n, 3), across each direction
     centers = find_circles(flat)
-    far = np.linalg.norm(flat - centers, axis=2)
-    radii = RADII[:, None] * far.max(axis=0)
-    reach = np.sqrt(np.maximum(radii[:, None] ** 2 - far**2, 0.0))  # (k, n, m)
-    a, b = (heights + reach).min(axis=1), (heights - reach).max(axis=1)
+    far = np.linalg.norm(flat - centers[:, None], axis=2)
+    radii = RADII[:, None] * far.max(axis=1)
+    reach = np.sqrt(np.maximum(radii[..., None] ** 2 - far**2, 0.0))  # (k, m, n)
+    a, b = (heights + reach).min(axis=2), (heights - reach).max(axis=2)
     a, b = np.minimum(a, 0.5 * (a + b)), np.maximum(b, 0.5 * (a + b))
     around = spread_directions(DIRECTIONS)
     around = np.concatenate([around, -around])
@@ -145,16 +145,15 @@ def fit_capsule(points: Floats, directions: Floats) -> tuple[CoverCapsule, float
 
 
 def find_circles(points: Floats) -> Floats:
-    """Return the centres (m, 3) of nearly smallest circles around the sets of points (n, m, 3).
+    """Return the centres (m, 3) of nearly smallest circles around the sets of points (m, n, 3).
 
     Source: M. Badoiu and K. Clarkson, Smaller core-sets for balls, 2003: a step of 1 / k towards the farthest point.
     """
-    columns = np.arange(points.shape[1])
-    centers = 0.5 * (points.min(axis=0) + points.max(axis=0))
+    rows, squares = np.arange(len(points)), (points * points).sum(axis=2)
+    centers = 0.5 * (points.min(axis=1) + points.max(axis=1))
     for k in range(2, STEPS):
-        off = points - centers
-        farthest = np.einsum("nmi,nmi->nm", off, off).argmax(axis=0)
-        centers = centers + (points[farthest, columns] - centers) / k
+        farthest = (squares - 2.0 * (points @ centers[..., None])[..., 0]).argmax(axis=1)
+        centers = centers + (points[rows, farthest] - centers) / k
     return np.asarray(centers)
 
 
@@ -175,8 +174,8 @@ def measure_excess(triangles: Floats, capsules: list[CoverCapsule], edge: float)
     order = np.flatnonzero(covered)[np.argsort(far[covered])[::-1]]
     if not len(order):
         return float(slack)
-    points = triangles[:: 1 + len(triangles) // MOST_POINTS, 0]
-    offs = (points - center for center in centers[order[:WORST]])
-    squares = [np.einsum("ni,ni->n", off, off).min() for off in offs]
+    points, worst = triangles[:: 1 + len(triangles) // MOST_POINTS, 0], centers[order[:WORST]]
+    nearest = points[((points * points).sum(axis=1) - 2.0 * worst @ points.T).argmin(axis=1)]
+    farthest = float(np.linalg.norm(worst - nearest, axis=1).max())
     rest = far[order[WORST:]].max(initial=0.0) + 2.0 * slack
-    return max(float(np.sqrt(max(squares))), float(rest)) + float(slack)
+    return max(farthest, float(rest)) + float(slack)
