@@ -232,10 +232,10 @@ def find_mapping(moving: Model, model: Model) -> Mapping:
         if roles.kind in ("quadruped", "many legs") or lacking:
             what = KINDS.get(roles.kind, f"it has no {', '.join(lacking)}")
             if target.kind == "quadruped":
-                what = KINDS.get(source.kind, "it has two" if "hip_l" in source else "it has none")
+                what = KINDS.get(source.kind, "it has two legs" if "hip_l" in source else "it has no known legs")
                 raise InvalidValue(
-                    f"{model.name!r} only takes the motion of four legs, it is a quadruped, and {moving.name!r} has no "
-                    f"four known legs: {what}. Give its roles hip_fl, knee_fl, ... with model.with_roles, or a mapping."
+                    f"{model.name!r} is a quadruped, and {moving.name!r} has no four known legs: {what}. Choose a body "
+                    "with as many legs, or give the roles hip_fl, knee_fl, ... with model.with_roles, or a mapping."
                 )
             raise InvalidValue(
                 f"retargeting needs bodies with two legs, or a target with two arms, and {body.name!r} has no two "
