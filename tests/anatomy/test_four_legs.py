@@ -1,6 +1,8 @@
 """Which legs of a quadruped are fore and hind, and animals whose bones have the names of a person's."""
 
-import numpy as np
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 import poise
@@ -17,7 +19,7 @@ from dogs import make_robot_dog, write_dog
         ("{end}{side}{part}", "Back"),
     ],
 )
-def test_names_of_fore_and_hind_legs_decide_the_facing(names, hind, reverse):
+def test_names_of_fore_and_hind_legs_decide_the_facing(names: str, hind: str, reverse: bool) -> None:
     found = poise.roles(make_robot_dog(names=names, hind=hind, reverse=reverse))
     assert found.kind == "quadruped"
     assert found["hip_fl"] == names.format(end="F", side="L", part="thigh")
@@ -26,7 +28,7 @@ def test_names_of_fore_and_hind_legs_decide_the_facing(names, hind, reverse):
 
 
 @pytest.mark.parametrize("along_x", [False, True])
-def test_arms_that_stand_are_fore_legs(tmp_path, along_x):
+def test_arms_that_stand_are_fore_legs(tmp_path: Path, along_x: bool) -> None:
     found = poise.roles(poise.load(write_dog(tmp_path / "dog.bvh", along_x=along_x)))
     assert found.kind == "quadruped"
     legs = {"hip_fl": "LeftArm", "knee_fr": "RightForeArm", "ankle_hl": "LeftFoot", "toe_hr": "RightFoot_end"}
@@ -35,17 +37,17 @@ def test_arms_that_stand_are_fore_legs(tmp_path, along_x):
     assert found.facing == pytest.approx((0.0, 0.0, 1.0), abs=1e-6)
 
 
-def test_roles_that_are_given_are_kept(tmp_path):
+def test_roles_that_are_given_are_kept(tmp_path: Path) -> None:
     dog = poise.load(write_dog(tmp_path / "dog.bvh")).with_roles({"head": "Neck", "neck": None})
     assert poise.roles(dog)["head"] == "Neck"
     assert "neck" not in poise.roles(dog)
 
 
-def test_a_robot_with_folded_legs_is_read_in_the_middle_of_its_ranges():
+def test_a_robot_with_folded_legs_is_read_in_the_middle_of_its_ranges() -> None:
     builder = poise.ModelBuilder("folded")
     builder.up = "z"
     builder.add_joint("base", None, "free")
-    pitch = {"kind": "revolute", "axis": (0.0, 1.0, 0.0)}
+    pitch: dict[str, Any] = {"kind": "revolute", "axis": (0.0, 1.0, 0.0)}
     for end, x in (("front", 0.2), ("hind", -0.2)):
         for side, y in (("left", 0.1), ("right", -0.1)):
             hip, upper, lower = (f"{part}_{end}_{side}" for part in ("leg", "upper", "lower"))
@@ -56,4 +58,4 @@ def test_a_robot_with_folded_legs_is_read_in_the_middle_of_its_ranges():
     found = poise.roles(builder.build())
     assert found.kind == "quadruped"
     assert found["knee_fl"] == "lower_front_left"
-    assert np.allclose(found.facing, (1.0, 0.0, 0.0))
+    assert found.facing == pytest.approx((1.0, 0.0, 0.0))
