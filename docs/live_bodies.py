@@ -54,7 +54,7 @@ def load_menagerie(path: str) -> Any:
     """Load a robot from a checkout of MuJoCo Menagerie, whose folder the variable MENAGERIE names.
 
     Raises:
-        FileNotFoundError: There is no such checkout.
+        FileNotFoundError: The checkout is missing.
     """
     folder = os.environ.get("MENAGERIE")
     if not folder or not (Path(folder) / path).exists():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -79,7 +80,8 @@ def test_bodies_with_y_up_stand_on_their_floor() -> None:
 def test_a_map_of_bases_is_saved_and_shown(tmp_path: Path) -> None:
     found = poise.base_map(UR5E, "tool0", GRASPS, spacing=0.5, yaws=1)
     again = poise.ReachMap.load(poise.save(found, tmp_path / "bases.npz"))
-    np.testing.assert_array_equal(again.transforms, GRASPS)  # type: ignore[arg-type]
+    assert again.transforms is not None
+    np.testing.assert_array_equal(again.transforms, GRASPS)
     np.testing.assert_array_equal(again.reached, found.reached)
     assert str(again) == str(found)
     assert str(found).startswith("Bases for reach of 'tool0' of 'ur5e': 5 x 7 x 1 places of the base, 50 cm apart")
@@ -95,6 +97,7 @@ def test_wrong_arguments_are_named() -> None:
         poise.base_map(UR5E, "tool0", np.zeros((0, 4, 4)))
     with pytest.raises(ShapeMismatch, match="transforms"):
         poise.base_map(UR5E, "tool0", np.zeros((3, 3)))
-    for name in ("spacing", "yaws"):
-        with pytest.raises(InvalidValue, match=name):
-            poise.base_map(UR5E, "tool0", GRASPS, **{name: 0})  # type: ignore[arg-type]
+    wrong: list[dict[str, Any]] = [{"spacing": 0}, {"yaws": 0}]
+    for options in wrong:
+        with pytest.raises(InvalidValue, match=next(iter(options))):
+            poise.base_map(UR5E, "tool0", GRASPS, **options)
