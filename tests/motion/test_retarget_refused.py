@@ -33,7 +33,10 @@ REFUSED = {
         lambda _, body: (make_dog(), body, {}),
         "two legs, or a target with two arms, and 'quadruped' has no two known legs: it is a quadruped",
     ),
-    "onto a dog": (lambda walk, _: (walk, poise.load("quadruped"), {}), "it is a quadruped"),
+    "onto a dog": (
+        lambda walk, _: (walk, poise.load("quadruped"), {}),
+        "'quadruped' is a quadruped, and 'humanoid' has no four known legs: it has two legs",
+    ),
     "onto an arm": (lambda walk, _: (walk, poise.load("panda"), {}), "'panda' has no two known legs: it has no pelvis"),
     "another mapping": (
         lambda walk, body: (walk, body, {"mapping": make_other_mapping()}),
