@@ -157,18 +157,36 @@ def run_peers(arm: Arm, count: int) -> None:
         print(f"{line}{100 * verify(arm, q, targets).mean():>12.3f}", flush=True)
 
 
-def run_body(name: str, model: poise.Model, ends: tuple[str, ...], start: Any, count: int) -> None:
-    """Print the row of a body with four pose goals; targets are from the stance with every joint turned a little."""
+def draw_near(model: poise.Model, start: Any, count: int) -> Any:
+    """Return configurations near `start`: every joint is turned a little."""
+    turns = np.random.default_rng(1).normal(scale=SPREAD, size=(count, model.nv))
+    return model.clamp(model.integrate(start, turns))
+
+
+def run_body(
+    name: str, model: poise.Model, ends: tuple[str, ...], start: Any, q: Any, tolerance: Any = WHOLE_TOLERANCE
+) -> None:
+    """Print the row of a body with pose goals; targets are those of the configurations `q`."""
     import cupy as cp
 
-    turns = np.random.default_rng(1).normal(scale=SPREAD, size=(count, model.nv))
-    q = model.clamp(model.integrate(start, turns))
-    goals = [Reach(end, np.eye(4), tolerance=WHOLE_TOLERANCE) for end in ends]
+    count = len(q)
+    goals = [Reach(end, np.eye(4), tolerance=tolerance) for end in ends]
     targets = {end: cp.asarray(model.fk(q, end), dtype=cp.float32) for end in ends}
     solver, starts = BatchSolver(model, goals), cp.asarray(start)
     kernels, call, batch = timed(lambda: solver.solve(targets, starts), 3)
     line = f"{name:16}{count:>9}{kernels:>12.3f}{call:>10.3f}{count / kernels / 1e3:>11.2f}"
     print(f"{line}{100 * float(batch.reached.mean()):>12.3f}{'':7}{float(batch.steps.mean()):>8.2f}", flush=True)
+
+
+def chain(joints: int) -> poise.Model:
+    """Return an arm of hinges about x, y and z in turn, 5 cm apart."""
+    builder, parent = poise.ModelBuilder("chain"), None
+    for i in range(joints):
+        axis = np.eye(3)[i % 3]
+        builder.add_joint(f"joint{i}", parent, "revolute", offset=(0.05, 0, 0), axis=axis, lower=-2.0, upper=2.0)
+        parent = f"joint{i}"
+    builder.add_frame("tool", parent, (0.05, 0, 0))
+    return builder.build()
 
 
 def g1(path: str) -> tuple[poise.Model, Any]:
@@ -204,10 +222,14 @@ def main() -> None:
     if options.bodies:
         humanoid = poise.load("humanoid")
         ends = ("hand_l", "hand_r", "foot_l", "foot_r")
-        run_body("humanoid", humanoid, ends, np.array(humanoid.rest), options.bodies)
+        start = np.array(humanoid.rest)
+        run_body("humanoid", humanoid, ends, start, draw_near(humanoid, start, options.bodies))
+        arm, rng = chain(24), np.random.default_rng(3)
+        run_body("24 joints", arm, ("tool",), np.array(arm.rest), arm.random(rng, options.bodies), TOLERANCE)
     if options.bodies and options.g1:
         model, start = g1(options.g1)
-        run_body("Unitree G1", model, ENDS, start, options.bodies)
+        run_body("Unitree G1", model, ENDS, start, draw_near(model, start, options.bodies))
+        run_body("G1, random", model, ENDS, start, model.random(np.random.default_rng(2), options.bodies))
 
 
 if __name__ == "__main__":

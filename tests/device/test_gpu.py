@@ -11,7 +11,7 @@ import poise
 from poise import Status
 from poise.batch import BatchSolver
 from poise.errors import InvalidValue, ShapeMismatch
-from poise.goals import Orient, Reach, Rest
+from poise.goals import Align, CenterOfMass, LookAt, Orient, Reach, Rest
 
 cp = pytest.importorskip("cupy")
 try:
@@ -178,3 +178,45 @@ def test_a_whole_body_and_a_posture() -> None:
     assert float(rested.reached.mean()) >= 0.999
     apart, wanted = (np.linalg.norm(q - panda.rest, axis=1) for q in (rested.q.get(), alone.q))
     assert np.median(apart / wanted) < 1.05  # about as near to rest as the strict solver of the CPU brings it
+
+
+def test_teams_give_the_same_bits_every_time_and_a_posture_below_the_goals() -> None:
+    model, names = poise.load("humanoid"), ("hand_l", "hand_r")
+    rng = np.random.default_rng(2)
+    targets = {
+        name: cp.asarray(model.fk(model.random(rng, 3000), name)) for name in names
+    }  # some need several searches
+    solver = BatchSolver(model, [*(Reach(name, np.eye(4)) for name in names), Rest()], restarts=20)
+    first, again = solver.solve(targets), solver.solve(targets)
+    for x, y in ((first.q, again.q), (first.steps, again.steps), (first.searches, again.searches)):
+        np.testing.assert_array_equal(x.get(), y.get())
+    free = poise.solve_batch(model, [Reach(name, np.eye(4)) for name in names], targets, restarts=20)
+    assert float(first.reached.mean()) >= float(free.reached.mean()) - 0.01
+    apart, without = (np.abs(model.difference(model.rest, x.q.get().astype(float))).mean() for x in (first, free))
+    assert apart < 0.9 * without
+
+
+def test_a_gaze_and_a_lean() -> None:
+    model = poise.load("humanoid")
+    bodies = model.integrate(model.rest, np.random.default_rng(4).uniform(-0.2, 0.2, (500, model.nv)))
+    eyes, chest = model.fk(bodies, "eyes"), model.fk(bodies, "chest")
+    goals = [Reach("hand_l", np.zeros(3)), LookAt("eyes", np.zeros(3)), Align("chest", "y", (0, 1, 0), name="lean")]
+    targets = {
+        "hand_l": model.fk(bodies, "hand_l")[:, :3, 3].copy(),
+        "eyes": eyes[:, :3, 3] + 2.0 * eyes[:, :3, 2],
+        "lean": 3.0 * chest[:, :3, 1],
+    }
+    device = {name: cp.asarray(x) for name, x in targets.items()}
+    device["lean"][3] = 0.0
+    batch = poise.solve_batch(model, goals, device)
+    reached = batch.reached.get()
+    assert list(np.flatnonzero(~reached)) == [3]
+    assert batch.status[3] is Status.INVALID
+    seen = model.fk(batch.q.get().astype(float)[reached], "eyes")
+    way = targets["eyes"][reached] - seen[:, :3, 3]
+    angles = np.arccos(np.clip(np.einsum("bi,bi->b", seen[:, :3, 2], way) / np.linalg.norm(way, axis=1), -1, 1))
+    assert angles.max() < 1.1e-3
+    fixed = poise.solve_batch(model, goals, {"hand_l": device["hand_l"]})  # the others keep their own targets
+    assert float(fixed.reached.mean()) > 0.95
+    with pytest.raises(InvalidValue, match="'com' is a CenterOfMass"):
+        poise.solve_batch(model, [*goals, CenterOfMass((0, 0, 1), name="com")], device)

@@ -1,6 +1,7 @@
 // gpu_entry.cpp: the passes of a GPU batch on the CPU, for the problem in given.h, which the test writes. Reads rows from a
 // file (targets, then a start each), writes what the passes wrote. A team that searches has one thread here, one that decides 32.
 #include "kernels/loop/gpu_branches.h"
+#include "kernels/loop/gpu_searches.h"
 
 #include <algorithm>
 #include <atomic>
@@ -17,12 +18,18 @@ using namespace poise;
 namespace {
 
 struct Alone {
-  int size() const { return 1; }
+  static constexpr int size() { return 1; }
   int rank() const { return 0; }
   int lowest(bool x) const { return x ? 0 : -1; }
   int least(float, float) const { return 0; }
-  float from(float x, int) const { return x; }
+  template <class X> X from(X x, int) const { return x; }
   int sum(int x) const { return x; }
+  bool any(bool x) const { return x; }
+  float total(float x) const { return x; }
+  float most(float x) const { return x; }
+  SearchKey read(const SearchKey* at) const { return *at; }
+  void lower(SearchKey* at, SearchKey x) const { *at = x < *at ? x : *at; }
+  void wait() const {}
 };
 
 // threads that share memory and wait for each other, as those of a warp do
@@ -71,6 +78,31 @@ template <class Io> std::vector<int> decide(const Io& io, const std::vector<int>
 constexpr int M = f32::n_rows <= 10 ? f32::n_rows : 0;
 constexpr int first_round = 4;
 
+// a large body, as the teams of a device search it; the number of rows that their first searches missed
+template <class P, class Io> std::size_t search_by_teams(const P& problem, const Io& io, int early, int searches) {
+  TeamMemory<P, float> memory{};
+  const f32::Rest rest;
+  const auto settings = f32::settings();
+  const auto posture = rest.posture();
+  TeamSearch<P, float, Alone> search{problem, settings, posture, memory};
+  std::vector<SearchKey> keys(static_cast<std::size_t>(io.rows));
+  std::vector<int> hard;
+  int next = 0;
+  const auto count = [&next] { return next++; };
+  EarlySearches first{io, keys.data(), early, searches, count, [&hard](int row) { hard.push_back(row); }};
+  run_searches(search, first, Alone{});
+  const int missed = static_cast<int>(hard.size());
+  next = 0;
+  LateSearches late{io, keys.data(), hard.data(), missed, early, searches, count};
+  run_searches(search, late, Alone{});
+  next = 0;
+  RepeatedSearches again{io, keys.data(), hard.data(), missed, searches, count};
+  run_searches(search, again, Alone{});
+  return hard.size();
+}
+
+template <class P> constexpr bool has_teams = requires { P::n_levels; };
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -117,12 +149,16 @@ int main(int argc, char** argv) {
 
   const f32::Rest rest;
   int next = 0;
+  if constexpr (has_teams<f32::Problem>) {
+    std::printf("hard %zu\n", search_by_teams(problem, io, early < 1 ? 1 : early, searches));
+  }
   SearchMemory<f32::Problem, float> memory;
   LaneState<float> state = memory.state();
   const auto search = [&](int row, int from, int to) {
     search_row_together<M>(problem, f32::settings(), rest.posture(), io, from, to, row, Alone{}, memory, state);
   };
-  if constexpr (f32::begins_at_branch) {
+  if constexpr (has_teams<f32::Problem>) {
+  } else if constexpr (f32::begins_at_branch) {
     for (int row = 0; row < rows; ++row) {
       if (place_row(problem, f32::settings(), io, row)) hard.push_back(row);
     }

@@ -14,10 +14,19 @@ import pytest
 import nvrtc
 import poise
 from native_programs import compile_program
-from poise.goals import Goal, Orient, Reach, Rest
+from poise.goals import Align, Goal, LookAt, Orient, Reach, Rest
 from poise.native import core
 from poise.native.gpu.device import OPTIONS, DeviceProblem
-from poise.native.gpu.source import DECIDING, PLACING, SEARCHING, coarsen, list_kernels, list_places, write_problem
+from poise.native.gpu.source import (
+    DECIDING,
+    PLACING,
+    SEARCHING,
+    TEAM_KERNELS,
+    coarsen,
+    list_kernels,
+    list_places,
+    write_problem,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -73,7 +82,27 @@ def turned() -> tuple[poise.Model, list[Goal], dict[str, Any]]:
     return model, [Orient(tool, np.eye(3), axes="xz"), Rest()], {tool: targets}
 
 
-PROBLEMS = {"panda": panda, "mixed": mixed, "six": six, "humanoid": humanoid, "turned": turned}
+def gazing() -> tuple[poise.Model, list[Goal], dict[str, Any]]:
+    """A figure that looks, leans and reaches, also in the coordinates of its own chest."""
+    model = poise.load("humanoid")
+    bodies = model.integrate(model.rest, np.random.default_rng(4).uniform(-0.2, 0.2, (ROWS, model.nv)))
+    chest, hand, eyes = (model.fk(bodies, name) for name in ("chest", "hand_r", "eyes"))
+    targets = {
+        "hand_l": model.fk(bodies, "hand_l")[:, :3, 3],
+        "hand_r": np.linalg.inv(chest) @ hand,
+        "eyes": eyes[:, :3, 3] + 2.0 * eyes[:, :3, 2],
+        "lean": 3.0 * chest[:, :3, 1],  # of any length
+    }
+    goals = [
+        Reach("hand_l", np.zeros(3)),
+        Reach("hand_r", np.eye(4), relative_to="chest"),
+        LookAt("eyes", np.zeros(3), axis="z"),
+        Align("chest", "y", (0, 1, 0), name="lean"),
+    ]
+    return model, goals, targets
+
+
+PROBLEMS = {"panda": panda, "mixed": mixed, "six": six, "humanoid": humanoid, "turned": turned, "gazing": gazing}
 
 
 def prepare(model: poise.Model, goals: list[Goal], **options: Any) -> poise.Solver:
@@ -206,6 +235,31 @@ def test_double_refines_beyond_the_precision_of_float(name: str, build: Build) -
     assert (judged.steps == 0).all()
 
 
+def test_a_team_keeps_a_first_priority_while_a_second_one_misses(build: Build) -> None:
+    model = poise.load("humanoid")
+    feet, hands = ("foot_l", "foot_r"), ("hand_l", "hand_r")
+    goals: list[Goal] = [Reach(name, np.zeros(3), priority=2, name=name) for name in hands]
+    goals += [Reach(name, np.eye(4), priority=1) for name in feet]
+    rng = np.random.default_rng(6)
+    bodies = model.integrate(model.rest, rng.uniform(-0.1, 0.1, (ROWS, model.nv)))
+    targets = {name: model.fk(bodies, name) for name in feet}
+    targets |= {name: model.fk(bodies, name)[:, :3, 3].copy() for name in hands}
+    targets["hand_l"][20:, 0] += rng.uniform(1.5, 3.0, ROWS - 20)  # out of reach for feet that stay
+    solver = prepare(model, goals, restarts=12)
+    device = run(build(solver, False), solver, targets, np.tile(model.rest, (ROWS, 1)), 2, finish=False)
+    assert device.reached[:20].mean() > 0.9
+    assert not device.reached[20:].any()
+    errors = {name: device.errors[:, 2 * k : 2 * k + 2] for k, name in enumerate(solver.row_names)}
+    for name in feet:
+        assert np.quantile(errors[name][:, 0], 0.95) < 1e-4
+        assert np.quantile(errors[name][:, 1], 0.95) < 1e-3
+    cpu = poise.solve_batch(model, goals, {name: x[20:30] for name, x in targets.items()}, restarts=12)
+    missed, wanted = (
+        sum(x[name][:, 0] ** 2 for name in hands) for x in ({k: v[20:30] for k, v in errors.items()}, cpu.errors)
+    )
+    assert np.median(missed / wanted) < 1.1
+
+
 def compile_kernels(problem: DeviceProblem, goals: int, names: list[str], *options: str) -> dict[str, nvrtc.Resources]:
     source = problem.source((False,) * (goals + 1), tuple(names))
     compiled = nvrtc.compile(source, {}, "sm_90", options=[*(x for x in OPTIONS if "std" not in x), *options])
@@ -241,3 +295,13 @@ def test_it_compiles_for_a_gpu(name: str, closing_table: Callable[[str, str], No
     for used in searching.values():
         assert used.registers <= (168 if name == "panda" else 255)
         assert used.local_bytes <= 96
+
+
+@pytest.mark.nvrtc
+def test_teams_compile_for_a_gpu() -> None:
+    model, goals, _ = gazing()
+    problem = DeviceProblem(prepare(model, goals).problem)
+    assert list_kernels(problem.tables[0]) == TEAM_KERNELS
+    used = compile_kernels(problem, len(goals), ["search_bodies"])["search_bodies"]
+    assert used.spill_bytes == 0
+    assert used.registers <= 128

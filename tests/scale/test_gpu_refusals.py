@@ -12,7 +12,7 @@ import poise
 from poise import Solver
 from poise.batch.device import REFUSALS, check_served
 from poise.errors import InvalidValue
-from poise.goals import Custom, LookAt, Orient, Range, Reach, Rest
+from poise.goals import Custom, Distance, LookAt, Orient, Range, Reach, Rest
 from poise.limits import Clearance, Closed, Cone
 from poise.native import core
 
@@ -47,12 +47,12 @@ def panda(goals: Any, **options: Any) -> Solver:
 
 
 REFUSED: dict[str, tuple[Callable[[], Solver], str]] = {
-    "a look": (lambda: panda([REACH, LookAt(TOOL, (1, 0, 0), name="eyes")]), "goal 'eyes' is a LookAt"),
+    "a distance": (lambda: panda([REACH, Distance(TOOL, (1, 0, 0), 0.5, name="far")]), "goal 'far' is a Distance"),
     "a function": (lambda: panda([REACH, Custom(lambda q: q[:1], size=1, name="mine")]), "goal 'mine' is a Custom"),
     "a range": (lambda: panda(Reach(TOOL, (0.4, Range(-1, 1), 0.4))), f"goal '{TOOL}' is a Reach with a Range"),
     "priorities": (
-        lambda: panda([REACH, Orient(TOOL, np.eye(3), priority=1, name="turn")]),
-        f"goal 'turn' is a Orient of another priority than goal '{TOOL}'",
+        lambda: panda([REACH, *(Orient(TOOL, np.eye(3), priority=k, name=f"turn{k}") for k in (1, 2))]),
+        "goal 'turn2' is a Orient of a third priority",
     ),
     "a method": (lambda: panda(REACH, method="dls"), "method 'dls'"),
     "a driver": (lambda: panda(REACH, method="sequential"), "method 'sequential'"),
@@ -86,6 +86,8 @@ SERVED: dict[str, Callable[[], Solver]] = {
     "a pose and rest": lambda: panda([Reach(TOOL, np.eye(4)), Rest()]),
     "slides and a ball": lambda: Solver(ball_arm(cone=False), Reach("tip", (0, 1, 0))),
     "off": lambda: panda(REACH, limit_handling="off"),
+    "a look": lambda: panda([REACH, LookAt(TOOL, (1, 0, 0), name="eyes")]),
+    "two priorities": lambda: panda([Orient(TOOL, np.eye(3), priority=3, name="turn"), REACH]),
 }
 
 

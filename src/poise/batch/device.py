@@ -13,7 +13,7 @@ from poise.batch.arrays import TAILS, WORDS, BatchRows, fill_pairs, find_lead
 from poise.batch.outputs import SMALL, Block, Outputs
 from poise.batch.solution import BatchSolution
 from poise.errors import InvalidValue, ShapeMismatch
-from poise.goals.goal import GoalRows
+from poise.goals.goal import ALIGN, LOOK, GoalRows
 from poise.native import core
 from poise.native.gpu import DeviceProblem, is_on_device, load_cupy
 from poise.solvers import Solver
@@ -21,11 +21,13 @@ from poise.solvers import Solver
 __all__ = ["DeviceBatch", "is_on_device"]
 
 METHOD = 5
+DEVICE_TAILS = {**TAILS, ALIGN: (3,), LOOK: (3,)}
+DEVICE_WORDS = {**WORDS, ALIGN: "directions", LOOK: "points"}
 REFUSALS = {  # by the value of `Refusal` in native/run/batch/batch.h
     1: "closed loops are not supported on a GPU",
-    2: "{goal}, and a GPU supports only Reach and Orient",
+    2: "{goal}, and a GPU supports only Reach, Orient, Align and LookAt",
     3: "{goal} with a Range, which has no kernel on a GPU",
-    4: "{goal} of another priority than goal {first}, and a GPU supports only one priority",
+    4: "{goal} of a third priority, and a GPU supports only two",
     METHOD: "method {method} is not supported on a GPU; use the default method",
     6: "limit_handling={handling} is not supported on a GPU; use 'active', 'clamp' or 'off'",
     7: "joint {joint} has a cone; a GPU supports only joint ranges",
@@ -49,6 +51,8 @@ class DeviceBatch:
         self.rows = dict(rows)
         self.dtype = np.dtype(np.float32) if dtype is None else dtype
         self.problem = DeviceProblem(solver.problem, finish=self.dtype.itemsize == 8)
+        if self.problem.finish and self.problem.priorities > 1:
+            raise InvalidValue("dtype='float64' with two priorities runs on the CPU only; give numpy arrays.")
         self._rest: Any = None
         self._own: dict[str, Any] = {}
 
@@ -96,12 +100,12 @@ class DeviceBatch:
         self.problem.solve(spread[:-1], spread[-1], rows, places)
 
     def _read_targets(self, name: str, value: Any) -> BatchRows:
-        tail = TAILS[self.rows[name].op]
+        tail = DEVICE_TAILS[self.rows[name].op]
         array = fill_pairs(view_on_device(value, f"targets[{name!r}]"), self.rows[name], load_cupy())
         if array.ndim < len(tail) or array.shape[array.ndim - len(tail) :] != tail:
             wanted = ", ".join(map(str, tail))
             raise ShapeMismatch(
-                f"targets[{name!r}] has shape {array.shape}; the goal was made for {WORDS[self.rows[name].op]}: "
+                f"targets[{name!r}] has shape {array.shape}; the goal was made for {DEVICE_WORDS[self.rows[name].op]}: "
                 f"(..., {wanted})."
             )
         return BatchRows(name, array, array.shape[: array.ndim - len(tail)], prod(tail))
@@ -113,8 +117,8 @@ class DeviceBatch:
             R, p = row.target[:9].reshape(3, 3), row.target[9:]
             T = np.eye(4)
             T[:3, :3], T[:3, 3] = R, p
-            self._own[name] = load_cupy().asarray({3: p, 9: R, 16: T}[prod(TAILS[row.op])])
-        return BatchRows(name, self._own[name], (), prod(TAILS[self.rows[name].op]))
+            self._own[name] = load_cupy().asarray({3: p, 9: R, 16: T}[prod(DEVICE_TAILS[row.op])])
+        return BatchRows(name, self._own[name], (), prod(DEVICE_TAILS[self.rows[name].op]))
 
     def _read_starts(self, starts: Any) -> BatchRows:
         if starts is None:

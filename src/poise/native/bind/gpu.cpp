@@ -65,7 +65,8 @@ template <class T> nb::dict frame_in(const FrameData<T>& x) {
 
 template <class T> nb::dict goal_in(const GoalSpec<T>& x) {
   return members(MEMBER(x, op), MEMBER(x, frame), MEMBER(x, base), MEMBER(x, first_row), MEMBER(x, target),
-                 MEMBER(x, exact), ARRAY(x, weight, 6), ARRAY(x, tolerance, 2), MEMBER(x, local));
+                 MEMBER(x, exact), ARRAY(x, weight, 6), ARRAY(x, tolerance, 2), MEMBER(x, level), MEMBER(x, local),
+                 ARRAY(x, axis, 3));
 }
 
 template <class T> nb::dict freedom_in(const Freedom<T>& x) {

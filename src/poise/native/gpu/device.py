@@ -18,11 +18,20 @@ import numpy as np
 
 from poise.errors import InvalidValue, MissingExtra
 from poise.native import core
-from poise.native.gpu.source import inline_headers, list_kernels, list_places, write_source
+from poise.native.gpu.source import (
+    TEAM_KERNELS,
+    count_priorities,
+    inline_headers,
+    is_small,
+    list_kernels,
+    list_places,
+    write_source,
+)
 
 __all__ = ["DeviceProblem", "is_on_device", "load_cupy"]
 
 BLOCK = 128
+WARP = 32
 EARLY = (
     (200_000, 4),
     (1_000_000, 8),
@@ -36,11 +45,12 @@ TEAM_ROWS = 4096  # rows: up to this number, one warp per row from the start
 CHUNK = 1 << 23  # rows in one launch: bounds the scratch memory, and the delay of Ctrl-C
 MOST_GOALS = 16
 FEW = ("search_few", "settle_few")
+EARLY_OF_TEAMS = 4  # searches per team before other teams take over
 MANY = ("place_rows", "search_rows", "search_again", "decide_rows", "search_hard", "end_rows")
 FIRST_ROUND = 64  # searches of a warp before a closed form is used
 COUNTERS = 8
 NOTICE_AFTER = 1.0  # s
-NOTICE = "Compiling GPU kernels for this problem takes about 10 s; later runs read them from CuPy's cache."
+NOTICE = "Compiling GPU kernels for this problem takes up to 15 s; later runs read them from CuPy's cache."
 OUTPUTS = ("q", "errors", "reached", "codes", "steps", "searches")
 
 
@@ -94,6 +104,11 @@ class DeviceProblem:
     def decides(self) -> bool:
         """Whether a goal has a closed form, which decides rows that a few searches missed."""
         return bool(self.tables[0]["closed"])
+
+    @cached_property
+    def priorities(self) -> int:
+        """The number of different priorities."""
+        return count_priorities(self.tables[0])
 
     @cached_property
     def seeds(self) -> Any:
@@ -177,6 +192,9 @@ class DeviceProblem:
 
     def _launch(self, single: tuple[bool, ...], call: Any) -> None:
         rows = int(call["rows"][0])
+        if not is_small(self.tables[0]):
+            self._launch_teams(single, call)
+            return
         if rows <= TEAM_ROWS:
             self._launch_few(single, call)
             return
@@ -196,6 +214,17 @@ class DeviceProblem:
         if self.most > early or "place_rows" in kernels.functions:
             kernels.functions["search_hard"]((kernels.wave("search_hard"),), (BLOCK,), (given,))
         kernels.functions["end_rows"]((blocks,), (BLOCK,), (given,))
+
+    def _launch_teams(self, single: tuple[bool, ...], call: Any) -> None:
+        kernels, rows = self.kernels(single, TEAM_KERNELS), int(call["rows"][0])
+        early = 1 if rows <= TEAM_ROWS else EARLY_OF_TEAMS
+        given = limit_searches(call, min(early, self.most), self.most)
+        counters, stream = int(call["counters"][0]), load_cupy().cuda.get_current_stream().ptr
+        load_cupy().cuda.runtime.memsetAsync(counters, 0, 4 * COUNTERS, stream)
+        for name in TEAM_KERNELS[: 3 if self.most > early else 1]:
+            blocks, shared = kernels.wave_of_teams(name)
+            kernels.functions[name]((blocks,), (WARP,), (given,), shared_mem=shared)
+        kernels.functions["end_rows"](((rows + BLOCK - 1) // BLOCK,), (BLOCK,), (given,))
 
     def _launch_few(self, single: tuple[bool, ...], call: Any) -> None:
         kernels, rows = self.kernels(single, FEW), int(call["rows"][0])
@@ -242,11 +271,14 @@ class Kernels:
 
     def __init__(self, sources: Mapping[str, str]) -> None:
         device = load_cupy().cuda.Device()
+        self._modules: dict[str, Any] = {}
+        self._waves: dict[str, int] = {}
+        self._teams: dict[str, tuple[int, int]] = {}
 
         def load(name: str) -> Any:
             with load_cupy().cuda.Device(device.id):
-                module = load_cupy().RawModule(code=sources[name], backend="nvrtc", options=OPTIONS)
-                return module.get_function(name)
+                self._modules[name] = load_cupy().RawModule(code=sources[name], backend="nvrtc", options=OPTIONS)
+                return self._modules[name].get_function(name)
 
         notice = Timer(NOTICE_AFTER, print, (NOTICE,), {"file": sys.stderr, "flush": True})
         notice.start()
@@ -255,7 +287,6 @@ class Kernels:
                 self.functions = dict(zip(sources, pool.map(load, sources), strict=True))
         finally:
             notice.cancel()
-        self._waves: dict[str, int] = {}
 
     def wave(self, name: str) -> int:
         """Return the number of blocks of a kernel that run at once on the whole device."""
@@ -265,3 +296,24 @@ class Kernels:
             each = min(attributes["MaxRegistersPerMultiprocessor"] // (registers * BLOCK), 2048 // BLOCK)
             self._waves[name] = max(1, each) * attributes["MultiProcessorCount"]
         return self._waves[name]
+
+    def wave_of_teams(self, name: str) -> tuple[int, int]:
+        """Return the number of blocks of one warp that run at once, and the bytes of shared memory of each."""
+        if name not in self._teams:
+            xp, attributes = load_cupy(), load_cupy().cuda.Device().attributes
+            shared = int(xp.ndarray((1,), np.int32, self._modules[name].get_global("team_bytes"))[0])
+            most = int(attributes["MaxSharedMemoryPerBlockOptin"])
+            if shared > most:
+                raise InvalidValue(
+                    f"one row of this problem needs {shared} bytes of the GPU's shared memory, which has {most}; "
+                    "give numpy arrays, which run on the CPU."
+                )
+            self.functions[name].max_dynamic_shared_size_bytes = shared
+            registers = max(16, 8 * ((self.functions[name].num_regs + 7) // 8))
+            each = min(
+                attributes["MaxRegistersPerMultiprocessor"] // (registers * WARP),
+                attributes["MaxSharedMemoryPerMultiprocessor"] // (shared + 1024),
+                attributes["MaxBlocksPerMultiprocessor"],
+            )
+            self._teams[name] = max(1, each) * attributes["MultiProcessorCount"], shared
+        return self._teams[name]

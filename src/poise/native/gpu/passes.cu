@@ -1,6 +1,7 @@
 // passes.cu: the kernels of a batch. source.py fills in the problem and the arguments that depend on it.
 #include "kernels/loop/gpu_branches.h"
 #include "kernels/loop/gpu_call.h"
+#include "kernels/loop/gpu_searches.h"
 
 /*PROBLEMS*/
 
@@ -117,6 +118,46 @@ POISE_FN int take_together(const Warp& team, int* counter) {
   int k = 0;
   if (team.rank() == 0) k = atomicAdd(counter, 1);
   return __shfl_sync(everyone, k, 0);
+}
+
+// a team of threads in a warp
+template <int N> struct Group {
+  static POISE_FN constexpr int size() { return N; }
+  POISE_FN int rank() const { return threadIdx.x & (N - 1); }
+  POISE_FN unsigned members() const { return N == 32 ? everyone : ((1u << N) - 1) << (threadIdx.x & 31 & ~(N - 1)); }
+  POISE_FN void wait() const { __syncwarp(members()); }
+  template <class X> POISE_FN X from(X x, int who) const { return __shfl_sync(members(), x, who, N); }
+  POISE_FN bool any(bool x) const { return __any_sync(members(), x); }
+  POISE_FN float total(float x) const {
+    for (int k = N / 2; k > 0; k /= 2) x += __shfl_xor_sync(members(), x, k, N);
+    return x;
+  }
+  POISE_FN float most(float x) const {
+    for (int k = N / 2; k > 0; k /= 2) x = maximum(x, __shfl_xor_sync(members(), x, k, N));
+    return x;
+  }
+  // memory that other teams write
+  POISE_FN SearchKey read(const SearchKey* at) const {
+    return from(rank() == 0 ? *static_cast<const volatile SearchKey*>(at) : 0, 0);
+  }
+  POISE_FN void lower(SearchKey* at, SearchKey x) const { atomicMin(at, x); }
+};
+
+// the memory of a warp's teams, which the host allots
+using Team = Group</*TEAM*/>;
+using Numbers = TeamMemory<f32::Problem, float>;
+extern __shared__ Numbers team_numbers[];
+extern "C" __device__ int team_bytes = sizeof(Numbers) * (32 / Team::size());
+
+POISE_FN SearchKey* keys_of(const Given& given) { return reinterpret_cast<SearchKey*>(given.best); }
+
+template <class Work> POISE_FN void search_by_teams(Work& work) {
+  const f32::Problem problem;
+  const f32::Rest rest;
+  const Settings<float> settings = f32::settings();
+  const Posture<float> posture = rest.posture();
+  TeamSearch<f32::Problem, float, Team> search{problem, settings, posture, team_numbers[threadIdx.x / Team::size()]};
+  run_searches(search, work, Group<32>{});
 }
 
 // kernel search_few: a small batch; one warp per row, all in one launch
@@ -241,6 +282,36 @@ extern "C" __global__ void __launch_bounds__(128) search_hard(const Given given)
     search_row_together<M>(problem, f32::settings(), rest.posture(), io, io.searches[row], given.most, row, team,
                            memory, state);
   }
+}
+
+// kernel search_bodies: a large body; a team of threads per row, until none are left
+extern "C" __global__ void __launch_bounds__(32) search_bodies(const Given given) {
+  const auto io = rows_of(given);
+  EarlySearches work{io,
+                     keys_of(given),
+                     given.early,
+                     given.most,
+                     [=] { return atomicAdd(given.counters + NEXT_ROW, 1); },
+                     [=](int row) { RowList{given.hard, given.counters + HARD}.add(row); }};
+  search_by_teams(work);
+}
+
+// kernel search_late: further searches of the rows that missed, one team each
+extern "C" __global__ void __launch_bounds__(32) search_late(const Given given) {
+  const auto io = rows_of(given);
+  LateSearches work{io, keys_of(given), given.hard, given.counters[HARD], given.early, given.most, [=] {
+                      return atomicAdd(given.counters + NEXT_HARD, 1);
+                    }};
+  search_by_teams(work);
+}
+
+// kernel store_late: the poses that they found
+extern "C" __global__ void __launch_bounds__(32) store_late(const Given given) {
+  const auto io = rows_of(given);
+  RepeatedSearches work{io,         keys_of(given),
+                        given.hard, given.counters[HARD],
+                        given.most, [=] { return atomicAdd(given.counters + NEXT_AGAIN, 1); }};
+  search_by_teams(work);
 }
 
 // kernel end_rows: refines or checks every pose

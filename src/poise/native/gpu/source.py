@@ -1,26 +1,40 @@
 """Write the source for a device: a prepared problem as C++ types with constant sizes and, if small, constant numbers.
 
-A body of a few joints becomes constants in the instructions, so that a search fits into registers. A large one keeps
-its numbers in constant memory and its loops as loops. The same kernels read both (`kernels/loop/gpu_entry.h`).
+A body of a few joints becomes constants in the instructions, so that a search fits into the registers of one thread
+(`kernels/loop/gpu_entry.h`). A large one keeps its numbers in memory and its loops as loops, and a team of threads
+searches (`kernels/loop/gpu_team.h`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from poise.native import _core as core
+from poise.native.gpu.teams import divide
 
-__all__ = ["KERNEL_NAMES", "ROOT", "inline_headers", "is_small", "list_kernels", "write_problem", "write_source"]
+__all__ = [
+    "ROOT",
+    "TEAM_KERNELS",
+    "count_priorities",
+    "inline_headers",
+    "is_small",
+    "list_kernels",
+    "list_places",
+    "write_problem",
+    "write_source",
+]
 
 ROOT = Path(__file__).parents[1]  # root of all include paths
 SMALL = 10  # primitives, and rows: up to this number everything is unrolled
+TEAM_OF_8_ROWS = 12  # rows of residuals: up to this number, eight threads are enough
 ARM = 7  # primitives, and velocities, of an arm
 NONE = core.OPEN
+PATIENCE = {"stall_ratio": 0.999}  # a missed second priority makes up most of the cost, and hides progress
 FLOAT_TELLS = 3e-5  # L or rad: errors that a search in float reliably reaches
-KERNEL_NAMES = (
+ARM_KERNELS = (
     "search_few",
     "settle_few",
     "place_rows",
@@ -30,6 +44,7 @@ KERNEL_NAMES = (
     "search_hard",
     "end_rows",
 )
+TEAM_KERNELS = ("search_bodies", "search_late", "store_late", "end_rows")  # of a large body, in order
 DECIDING = ("settle_few", "search_again", "decide_rows")  # only if a goal has a closed form
 PLACING, SEARCHING = ("place_rows",), ("search_rows",)  # if a row begins at a branch, and if it does not
 
@@ -37,14 +52,21 @@ Table = Mapping[str, Any]
 
 
 def is_small(table: Table) -> bool:
-    """Return whether the body fits into registers."""
-    return len(table["primitives"]) <= SMALL and int(table["n_rows"]) <= SMALL
+    """Return whether the body fits into registers; one with two priorities has a team."""
+    return len(table["primitives"]) <= SMALL and int(table["n_rows"]) <= SMALL and count_priorities(table) == 1
+
+
+def count_priorities(table: Table) -> int:
+    """Return the number of different priorities."""
+    return len({goal["level"] for goal in table["goals"]})
 
 
 def list_kernels(table: Table) -> tuple[str, ...]:
     """Return the names of the problem's kernels."""
+    if not is_small(table):
+        return TEAM_KERNELS
     unused = {*(SEARCHING if begins_at_branch(table) else PLACING), *(() if table["closed"] else DECIDING)}
-    return tuple(name for name in KERNEL_NAMES if name not in unused)
+    return tuple(name for name in ARM_KERNELS if name not in unused)
 
 
 def begins_at_branch(table: Table) -> bool:
@@ -53,16 +75,24 @@ def begins_at_branch(table: Table) -> bool:
     return form is not None and list_places(table) == form["q_index"][: form["joints"]]
 
 
+def has_relations(table: Table) -> bool:
+    """Return whether a goal is a direction."""
+    return any(goal["op"] in (core.GoalOp.ALIGN, core.GoalOp.LOOK) for goal in table["goals"])
+
+
 def choose_blocks(table: Table) -> int:
     """Return the number of blocks of 128 threads per multiprocessor, which bounds the registers of a search.
 
-    Six leave 80 registers, four 128.
-
-    Measured for the Panda: 600 million rows per second with four blocks and a few spilled registers, 576 with three and
-    none. For the Unitree G1, with its numbers in memory: 3.6 million with six blocks, 3.0 with five, 3.5 with eight.
+    Measured for the Panda: 600 million rows per second with four blocks (128 registers, of which a few spill), 576 with
+    three.
     """
     arm = max(len(table["primitives"]), int(table["n_v"])) <= ARM and int(table["n_rows"]) <= 6
-    return 4 if arm else 2 if is_small(table) else 6
+    return 4 if arm else 2
+
+
+def choose_team(table: Table) -> int:
+    """Return the number of threads on one row of a large body."""
+    return 32 if int(table["n_rows"]) > TEAM_OF_8_ROWS else 8
 
 
 def write_number(x: Any, real: str) -> str:
@@ -95,7 +125,7 @@ class Arrays:
         """Add an array, and return the body of its accessor by index."""
         filled = list(rows) or [{}]
         text = ",\n      ".join(write_braces(row, self.real) for row in filled)
-        memory = "POISE_KNOWN" if self.small else "POISE_CONSTANT"
+        memory = "POISE_KNOWN" if self.small else "POISE_TABLE"
         self.data.append(f"{memory} {kind} {self.space}_{name}[{len(filled)}] = {{\n      {text}}};")
         return f"return {self.space}_{name}[i];"
 
@@ -139,6 +169,8 @@ def write_problem(table: Table, space: str, real: str) -> str:
     where = {place: k for k, place in enumerate(places)}
     small = is_small(table)
     shelf = Arrays(space, real, small)
+    first = min(goal["level"] for goal in table["goals"])
+    goals = [{**goal, "level": int(goal["level"] > first)} for goal in table["goals"]]
     primitives = [{**p, "q_index": where[p["q_index"]]} for p in table["primitives"]]
     freedoms = [{**f, "q_index": where.get(f["q_index"], -1)} for f in table["freedoms"]]
     coordinates = [{**c, "q_index": where[c["q_index"]]} for c in table["coordinates"]]
@@ -159,7 +191,7 @@ def write_problem(table: Table, space: str, real: str) -> str:
     parts = {
         "Body": ("Primitive", "primitives", primitives, "count", "n_primitives"),
         "Frames": ("FrameData", "frames", table["frames"], "", ""),
-        "Goals": ("GoalSpec", "goals", table["goals"], "count", "n_goals"),
+        "Goals": ("GoalSpec", "goals", goals, "count", "n_goals"),
         "Freedoms": ("Freedom", "freedoms", freedoms, "", ""),
     }
     text = [f"namespace {space} {{", "using namespace poise;", f"using T = {real};"]
@@ -181,7 +213,7 @@ def write_problem(table: Table, space: str, real: str) -> str:
     structs.append("struct Coordinates {")
     structs.append(f"  POISE_FN const Coordinate& operator[](int i) const {{\n    {index}\n  }}\n}};")
     structs += write_problem_struct(table, places, small, shelf, real)
-    structs += write_posture_struct(wanted, gain, real)
+    structs += write_posture_struct(wanted, gain, small, shelf)
     return "\n".join([*text, *shelf.data, *structs, f"}}  // namespace {space}", ""])
 
 
@@ -196,14 +228,16 @@ def write_problem_struct(table: Table, places: Sequence[int], small: bool, shelf
     def lookup(kind: str, name: str, rows: Sequence[Any], precision: str = real) -> str:
         filled = list(rows) or [0]
         values = ", ".join(write_braces(x, precision) for x in filled)
-        memory = "POISE_KNOWN" if small else "POISE_CONSTANT"
+        memory = "POISE_KNOWN" if small else "POISE_TABLE"
         shelf.data.append(f"{memory} {kind} {shelf.space}_{name}[{len(filled)}] = {{{values}}};")
         return f"return {shelf.space}_{name}[i];"
 
-    settings = write_braces({**table["settings"], "options": []}, real)
+    patience = PATIENCE if count_priorities(table) > 1 else {}
+    settings = write_braces({**table["settings"], **patience, "options": []}, real)
     bounded = table["settings"]["limits"] != core.LimitHandling.OFF
     reachable, idle = table["reachable"] or [{}], list_idle(table, places) or [{}]
     sizes = ("n_q", "n_v", "n_rows", "n_goals", "n_primitives", "n_coordinates", "n_reachable", "n_idle", "n_closed")
+    teams = [] if small else write_teams(table, lookup)
     kind, closed = f"ClosedForm<{real}>", []
     if table["closed"]:
         forms = shelf.element(kind, "closed", table["closed"])
@@ -222,6 +256,7 @@ def write_problem_struct(table: Table, places: Sequence[int], small: bool, shelf
         *(f"  static constexpr int {name} = {shelf.space}::{name};" for name in (*sizes, "model_q")),
         f"  static constexpr T scale = {write_number(float(table['scale']), real)};",
         f"  static constexpr bool begins_at_branch = {shelf.space}::begins_at_branch;",
+        f"  static constexpr bool has_relations = {write_number(has_relations(table), real)};",
         f"  static constexpr bool bounded = {write_number(bounded, real)};",
         f"  static POISE_FN constexpr T fraction() {{ return {write_number(float(table['fraction']), real)}; }}",
         write_static("int", "place", lookup("int", "places", places)),
@@ -230,23 +265,48 @@ def write_problem_struct(table: Table, places: Sequence[int], small: bool, shelf
         write_static("Idle", "idle", lookup("Idle", "idle", idle, "double")),
         write_static("Reachable<T>", "reachable", lookup("Reachable<T>", "reachable", reachable)),
         *closed,
+        *teams,
         "};",
         f"POISE_FN Settings<T> settings() {{ return {settings}; }}",
     ]
 
 
-def write_posture_struct(wanted: Sequence[float], gain: Sequence[float], real: str) -> list[str]:
-    """Return the source of the posture: arrays for one thread, or null pointers without one."""
+def write_teams(table: Table, lookup: Callable[[str, str, Sequence[Any]], str]) -> list[str]:
+    """Return the source of the tables with which a team divides its work."""
+    division = divide(table)
+    counts = {
+        "n_levels": len(division.levels) - 1,
+        "n_strips": len(division.strips),
+        "n_priorities": count_priorities(table),
+    }
+    return [
+        *(f"  static constexpr int {name} = {value};" for name, value in counts.items()),
+        write_static("int", "priority", lookup("int", "priorities", division.priorities)),
+        write_static("int", "by_depth", lookup("int", "by_depth", division.by_depth)),
+        write_static("int", "level", lookup("int", "levels", division.levels)),
+        write_static("ColumnSource", "source", lookup("ColumnSource", "sources", division.sources)),
+        write_static("int", "first_source", lookup("int", "first_sources", division.first_sources)),
+        write_static("NormalStrip", "strip", lookup("NormalStrip", "strips", division.strips)),
+        write_static("Run", "run", lookup("Run", "runs", division.runs or [{}])),
+    ]
+
+
+def write_posture_struct(wanted: Sequence[float], gain: Sequence[float], small: bool, shelf: Arrays) -> list[str]:
+    """Return the source of the posture: arrays of one thread, or of the device for a large body, or null pointers."""
     if not gain:
         return ["struct Rest {\n  POISE_FN Posture<T> posture() const { return {nullptr, nullptr}; }\n};"]
-    values = (
-        ", ".join(write_number(float(x), real) for x in wanted),
-        ", ".join(write_number(float(x), real) for x in gain),
-    )
+    parts = {
+        name: (len(row), ", ".join(write_number(float(x), shelf.real) for x in row))
+        for name, row in (("wanted", wanted), ("gain", gain))
+    }
+    if not small:
+        names = {name: f"{shelf.space}_rest_{name}" for name in parts}
+        shelf.data += [f"POISE_TABLE T {names[name]}[{n}] = {{{row}}};" for name, (n, row) in parts.items()]
+        given = ", ".join(names.values())
+        return [f"struct Rest {{\n  POISE_FN Posture<T> posture() const {{ return {{{given}}}; }}\n}};"]
     return [
         "struct Rest {",
-        f"  T wanted[{len(wanted)}] = {{{values[0]}}};",
-        f"  T gain[{len(gain)}] = {{{values[1]}}};",
+        *(f"  T {name}[{n}] = {{{row}}};" for name, (n, row) in parts.items()),
         "  POISE_FN Posture<T> posture() const { return {wanted, gain}; }",
         "};",
     ]
@@ -262,7 +322,7 @@ def coarsen(table: Table) -> Table:
 
 
 def write_source(
-    f32: Table, f64: Table, single: Sequence[bool], kernels: Sequence[str] = KERNEL_NAMES, *, finish: bool = False
+    f32: Table, f64: Table, single: Sequence[bool], kernels: Sequence[str] | None = None, *, finish: bool = False
 ) -> str:
     """Return the translation unit for a device, with `#include`s.
 
@@ -270,7 +330,7 @@ def write_source(
         f32: The problem in float.
         f64: The problem in double.
         single: Whether each of the targets, and last the starts, is float.
-        kernels: The names of the kernels to include.
+        kernels: The names of the kernels to include; None for all.
         finish: Whether poses are refined in double.
     """
     filled = {
@@ -278,13 +338,14 @@ def write_source(
         "START_SINGLE": write_number(single[-1], ""),
         "ROWS": f"f32::n_rows <= {SMALL} ? f32::n_rows : 0",
         "BLOCKS": str(choose_blocks(f32)),
+        "TEAM": str(choose_team(f32)),
         "FINISH": write_number(finish, ""),
         "PROBLEMS": write_problem(coarsen(f32) if finish else f32, "f32", "float")
         + write_problem(f64, "f64", "double"),
     }
     text = (Path(__file__).parent / "passes.cu").read_text("utf-8")
     shared, *each = re.split(r"^// kernel (?=\w+:)", text, flags=re.MULTILINE)
-    wanted = set(kernels) & set(list_kernels(f32))
+    wanted = {name for name in list_kernels(f32) if kernels is None or name in kernels}
     text = shared + "".join(f"// {part}" for part in each if part.partition(":")[0] in wanted)
     for mark, words in filled.items():
         text = text.replace(f"/*{mark}*/", words)

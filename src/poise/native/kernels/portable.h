@@ -8,8 +8,8 @@
 // POISE_UNROLL_BODY precedes loops over joints, velocities and goals, POISE_UNROLL_ROWS those over rows of residuals:
 // their number may be a compile-time constant.
 // POISE_ROLLED precedes loops with a large body: on the device they stay loops, or one kernel takes minutes to compile.
-// POISE_CONSTANT is an array of constants: constant memory on the device. POISE_KNOWN is one whose numbers become part
-// of the instructions.
+// POISE_TABLE is an array of constants, in memory where threads of a device may read different elements at once. POISE_KNOWN is one
+// whose numbers become part of the instructions.
 //
 // Everything else in kernels/ is ordinary C++20 for both CPU compilers and NVRTC. This file has their differences:
 // function qualifiers, loop unrolling, the C library, and the SIMD pack.
@@ -25,7 +25,7 @@
 #define POISE_CALLED_FN __host__ __device__ __noinline__
 #define POISE_UNROLL _Pragma("unroll")
 #define POISE_ROLLED _Pragma("unroll 1")
-#define POISE_CONSTANT __constant__
+#define POISE_TABLE static __device__ const
 #define POISE_KNOWN static __device__ constexpr
 #define POISE_ON_DEVICE 1
 #elif defined(_MSC_VER) && !defined(__clang__)
@@ -34,7 +34,7 @@
 #define POISE_CALLED_FN __forceinline
 #define POISE_UNROLL
 #define POISE_ROLLED
-#define POISE_CONSTANT static const
+#define POISE_TABLE static const
 #define POISE_KNOWN static constexpr
 #define POISE_ON_DEVICE 0
 #elif defined(__clang__)
@@ -43,7 +43,7 @@
 #define POISE_CALLED_FN inline __attribute__((always_inline))
 #define POISE_UNROLL _Pragma("unroll")
 #define POISE_ROLLED
-#define POISE_CONSTANT static const
+#define POISE_TABLE static const
 #define POISE_KNOWN static constexpr
 #define POISE_ON_DEVICE 0
 #else
@@ -52,7 +52,7 @@
 #define POISE_CALLED_FN inline __attribute__((always_inline))
 #define POISE_UNROLL _Pragma("GCC unroll 24")
 #define POISE_ROLLED
-#define POISE_CONSTANT static const
+#define POISE_TABLE static const
 #define POISE_KNOWN static constexpr
 #define POISE_ON_DEVICE 0
 #endif
@@ -387,6 +387,12 @@ template <class T, int N> POISE_FN Pack<T, N> signed_by(Pack<T, N> x, Pack<T, N>
   for (int i = 0; i < N; ++i) x.v[i] = signed_by(x.v[i], shifted.v[i], more);
 #endif
   return x;
+}
+#else
+POISE_FN int bits_of(float x) {
+  int bits;
+  memcpy(&bits, &x, sizeof(bits));
+  return bits;
 }
 #endif
 

@@ -23,8 +23,10 @@ template <class X, class S> POISE_FN bool read_rotation(const X* R, int stride, 
   return good;
 }
 
-// the size of a goal's target: a point, a rotation matrix, a transform
-POISE_FN constexpr int target_width(int op) { return op == GOAL_POSITION ? 3 : op == GOAL_ROTATION ? 9 : 16; }
+// the size of a goal's target: a point or direction, a rotation matrix, a transform
+POISE_FN constexpr int target_width(int op) {
+  return op == GOAL_POSITION || is_direction(op) ? 3 : op == GOAL_ROTATION ? 9 : 16;
+}
 
 // whether lengths are measured from the world's origin
 struct WorldOrigin {
@@ -35,7 +37,11 @@ struct WorldOrigin {
 // Positions are relative to `origin`, which is subtracted in double.
 template <class X, class S, class Origin = WorldOrigin>
 POISE_FN bool read_target(int op, const X* x, S* to, Origin origin = {}) {
-  if (op == GOAL_POSITION) {
+  if (op == GOAL_ALIGN) {
+    const double length = square_root(double(x[0]) * x[0] + double(x[1]) * x[1] + double(x[2]) * x[2]);
+    POISE_UNROLL
+    for (int k = 0; k < 3; ++k) to[9 + k] = S(double(x[k]) / length);
+  } else if (op == GOAL_POSITION || op == GOAL_LOOK) {
     POISE_UNROLL
     for (int k = 0; k < 3; ++k) to[9 + k] = S(double(x[k]) - origin(k));
   } else if (op == GOAL_ROTATION) {

@@ -90,20 +90,30 @@ template <class Io> POISE_FN double start_of(const Io& io, int row, int place) {
   return io.start_single ? double(static_cast<const float*>(io.starts)[at]) : static_cast<const double*>(io.starts)[at];
 }
 
+// the target of goal g; false if it is invalid
+template <class P, class T, class Io> POISE_FN bool load_target(const P& problem, const Io& io, int row, int g, T* to) {
+  const auto& goal = problem.goals[g];
+  T* t = to + goal.target;
+  POISE_UNROLL
+  for (int k = 0; k < 12; ++k) t[k] = T(k % 4 == 0 && k < 9);
+  const auto origin = [&](int k) { return goal.base < 0 ? problem.origin(k) : 0.0; };
+  const long long at = row * io.target_stride[g];
+  return io.single[g] ? read_target(goal.op, static_cast<const float*>(io.targets[g]) + at, t, origin)
+                      : read_target(goal.op, static_cast<const double*>(io.targets[g]) + at, t, origin);
+}
+
 template <class P, class T, class Io> POISE_FN bool load_targets(const P& problem, const Io& io, int row, T* to) {
   bool good = true;
   POISE_UNROLL_BODY
-  for (int g = 0; g < P::n_goals; ++g) {
-    const auto& goal = problem.goals[g];
-    T* t = to + goal.target;
-    POISE_UNROLL
-    for (int k = 0; k < 12; ++k) t[k] = T(k % 4 == 0 && k < 9);
-    const auto origin = [&](int k) { return goal.base < 0 ? problem.origin(k) : 0.0; };
-    const long long at = row * io.target_stride[g];
-    good = good && (io.single[g] ? read_target(goal.op, static_cast<const float*>(io.targets[g]) + at, t, origin)
-                                 : read_target(goal.op, static_cast<const double*>(io.targets[g]) + at, t, origin));
-  }
+  for (int g = 0; g < P::n_goals; ++g) good = good && load_target(problem, io, row, g, to);
   return good;
+}
+
+// normalises a quaternion; false if it has no direction
+template <class T> POISE_FN bool load_quaternion(T* w) {
+  const T n2 = w[0] * w[0] + w[1] * w[1] + w[2] * w[2] + w[3] * w[3];
+  quaternion_normalize(w);
+  return n2 > T(1e-12) && n2 < T(1e12);
 }
 
 // the row's own start; quaternions are normalised
@@ -119,11 +129,7 @@ POISE_FN bool load_start(const P& problem, const DeviceRows<T, P::n_goals>& io, 
   POISE_UNROLL_BODY
   for (int i = 0; i < problem.n_coordinates; ++i) {
     const Coordinate c = problem.coordinates[i];
-    if (!c.quaternion) continue;
-    T* w = q + c.q_index;
-    const T n2 = w[0] * w[0] + w[1] * w[1] + w[2] * w[2] + w[3] * w[3];
-    good = good && n2 > T(1e-12) && n2 < T(1e12);
-    quaternion_normalize(w);
+    if (c.quaternion) good = load_quaternion(q + c.q_index) && good;
   }
   return good;
 }
@@ -164,15 +170,17 @@ template <class T> POISE_FN T kept_inside(double x, const Idle& idle) {
   return at > idle.upper ? T(at - digit) : at < idle.lower ? T(at + digit) : stored;
 }
 
-// copies the coordinates outside the problem; false if a number is not finite
-template <class P, class T> POISE_FN bool store_idle(const P&, const DeviceRows<T, P::n_goals>& io, int row) {
+// copies coordinate k of those outside the problem; false if it is not finite
+template <class P, class T> POISE_FN bool store_idle(const P&, const DeviceRows<T, P::n_goals>& io, int row, int k) {
+  const Idle idle = P::idle(k);
+  const double x = start_of(io, row, idle.place);
+  io.q[static_cast<long long>(row) * P::model_q + idle.place] = kept_inside<T>(x, idle);
+  return x - x == 0.0;
+}
+
+template <class P, class T> POISE_FN bool store_idle(const P& problem, const DeviceRows<T, P::n_goals>& io, int row) {
   bool good = true;
-  for (int k = 0; k < P::n_idle; ++k) {
-    const Idle idle = P::idle(k);
-    const double x = start_of(io, row, idle.place);
-    good = good && x - x == 0.0;
-    io.q[static_cast<long long>(row) * P::model_q + idle.place] = kept_inside<T>(x, idle);
-  }
+  for (int k = 0; k < P::n_idle; ++k) good = store_idle(problem, io, row, k) && good;
   return good;
 }
 

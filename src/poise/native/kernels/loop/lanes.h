@@ -38,17 +38,18 @@ template <class S> POISE_FN void begin_lane(LaneState<S>& state, int lane) {
   set_lane(state.at.best_outside, lane, T(1e30));
 }
 
-// keep_best of search.h; returns the lanes with real progress
-template <class S, class P> POISE_FN mask_t<S> keep_best_lanes(const P& problem, const Settings<real_t<S>>& settings,
-                                                               const Posture<S>& posture, real_t<S> fraction,
-                                                               LaneState<S>& state) {
+// the lanes whose pose is the best so far, and those with real progress
+template <class S> struct Progress { mask_t<S> better, real; };
+
+// The decision of keep_best of search.h, from a pose's distance outside the ranges, whether its goals are within their
+// tolerances, and the cost of its posture. The pose itself is not kept.
+template <class S> POISE_FN Progress<S> weigh_lanes(const Settings<real_t<S>>& settings, bool posture, S outside,
+                                                    mask_t<S> within, S asked, LaneState<S>& state) {
   using T = real_t<S>;
   SearchState<S>& at = state.at;
-  const S outside = outside_of(problem, settings, at.q);
   const mask_t<S> held = outside <= at.best_outside, closer = outside < at.best_outside;
-  const mask_t<S> reached = within_tolerance(problem, at.errors, fraction) & (outside <= S(T(0)));
+  const mask_t<S> reached = within & (outside <= S(T(0)));
   const mask_t<S> before_reached = is_set(state.reached);
-  const S asked = posture_cost(problem, at.q, posture, at.work.b);
   const mask_t<S> first = held & (closer | (reached & !before_reached));
   const mask_t<S> improved = choose<S>(reached, asked < at.best_posture,
                                        (!before_reached) & (at.cost < at.best_cost * S(less_by_more_than_rounding<T>)));
@@ -56,7 +57,7 @@ template <class S, class P> POISE_FN mask_t<S> keep_best_lanes(const P& problem,
   const S before = select(reached, at.best_posture, at.best_cost), now = select(reached, asked, at.cost);
   const S enough = select(reached, S(T(0.999)), S(settings.stall_ratio));
   const mask_t<S> progress = first | (better & (now < before * enough));
-  if (posture.gain) {
+  if (posture) {
     const S bolder = minimum(state.strength * S(T(4)), S(T(1000)));
     const S milder = maximum(state.strength * S(T(0.25)), S(T(0.01)));
     state.strength = select(held & reached & before_reached, select(better, bolder, milder), state.strength);
@@ -66,25 +67,35 @@ template <class S, class P> POISE_FN mask_t<S> keep_best_lanes(const P& problem,
   at.best_cost = select(better, at.cost, at.best_cost);
   at.best_posture = select(better, asked, at.best_posture);
   state.reached = select(better, as_flag<S>(reached), state.reached);
-  POISE_UNROLL_BODY
-  for (int k = 0; k < problem.n_q; ++k) at.best_q[k] = select(better, at.q[k], at.best_q[k]);
-  POISE_UNROLL_BODY
-  for (int k = 0; k < 2 * problem.goals.count(); ++k) {
-    at.best_errors[k] = select(better, at.errors[k], at.best_errors[k]);
-  }
-  return progress;
+  return {better, progress};
 }
 
-// judge of search.h: returns the finished lanes
-template <class S, class P> POISE_FN mask_t<S> judge_lanes(const P& problem, const Settings<real_t<S>>& settings,
-                                                           const Posture<S>& posture, real_t<S> fraction,
-                                                           LaneState<S>& state) {
+// keep_best of search.h; returns the lanes with real progress
+template <class S, class P> POISE_FN mask_t<S> keep_best_lanes(const P& problem, const Settings<real_t<S>>& settings,
+                                                               const Posture<S>& posture, real_t<S> fraction,
+                                                               LaneState<S>& state) {
+  SearchState<S>& at = state.at;
+  const S outside = outside_of(problem, settings, at.q);
+  const mask_t<S> within = within_tolerance(problem, at.errors, fraction);
+  const S asked = posture_cost(problem, at.q, posture, at.work.b);
+  const Progress<S> made = weigh_lanes(settings, posture.gain != nullptr, outside, within, asked, state);
+  POISE_UNROLL_BODY
+  for (int k = 0; k < problem.n_q; ++k) at.best_q[k] = select(made.better, at.q[k], at.best_q[k]);
+  POISE_UNROLL_BODY
+  for (int k = 0; k < 2 * problem.goals.count(); ++k) {
+    at.best_errors[k] = select(made.better, at.errors[k], at.best_errors[k]);
+  }
+  return made.real;
+}
+
+// judge of search.h, after keep_best: returns the finished lanes
+template <class S> POISE_FN mask_t<S> judge_lanes(const Settings<real_t<S>>& settings, bool posture, mask_t<S> progress,
+                                                  LaneState<S>& state) {
   using T = real_t<S>;
-  const mask_t<S> progress = keep_best_lanes(problem, settings, posture, fraction, state);
   state.idle = select(progress, S(T(0)), state.idle + S(T(1)));
   state.nudges = select(progress, S(T(0)), state.nudges);
   mask_t<S> settled = is_set(state.reached);
-  if (posture.gain) {
+  if (posture) {
     const T patience = T(settings.stall_steps > 5 ? settings.stall_steps : 5);
     settled = settled & ((state.idle > S(patience)) | (state.at.best_posture < S(T(1e-12))));
   }
@@ -104,14 +115,7 @@ POISE_FN void nudge_lanes(const P& problem, const Settings<real_t<S>>& settings,
   find_room(problem, settings, state.at);
   POISE_UNROLL_BODY
   for (int c = 0; c < problem.n_v; ++c) {
-    T turn[2];
-    POISE_UNROLL_BODY
-    for (int k = 0; k < 2; ++k) {
-      const T spread = T((c + 1) * (k + 1)) * T(0.6180339887498949);
-      const T size = T(0.03) + T(0.04) * (spread - T(static_cast<int>(spread)));
-      turn[k] = (problem.freedoms[c].angular ? size : size * problem.scale) * (c % 2 ? T(-1) : T(1));
-    }
-    const S wanted = select(state.nudges < S(T(1.5)), S(turn[0]), S(turn[1]));
+    const S wanted = select(state.nudges < S(T(1.5)), S(nudge_of(problem, c, 1)), S(nudge_of(problem, c, 2)));
     const S turned = nudged(wanted, state.at.work.low[c], state.at.work.high[c]);
     state.at.dq[c] = select(stuck, turned, state.at.dq[c]);
   }
@@ -139,7 +143,8 @@ POISE_FN mask_t<S> advance_lanes(const P& problem, const Settings<real_t<S>>& se
   state.at.cost = evaluate(problem, state.at.q, targets, state.at.placements, state.at.rows, state.at.errors);
   state.steps = select(fresh, state.steps, state.steps + S(T(1)));
   state.fresh = zero;
-  return judge_lanes(problem, settings, posture, fraction, state);
+  const mask_t<S> progress = keep_best_lanes(problem, settings, posture, fraction, state);
+  return judge_lanes<S>(settings, posture.gain != nullptr, progress, state);
 }
 
 }  // namespace poise

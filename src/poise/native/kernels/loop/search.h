@@ -61,17 +61,19 @@ template <class S, class P> POISE_FN void copy_configuration(const P& problem, c
   for (int k = 0; k < problem.n_q; ++k) to[k] = from[k];
 }
 
+// the cost of one velocity, `apart` from the posture
+template <class S, class P> POISE_FN S posture_cost_of(const P& problem, int c, const Posture<S>& posture, S apart) {
+  const S square = apart * apart * S(real_t<S>(1) / problem.freedoms[c].unit2);
+  return posture.gain[c] * square * steepness(posture, square);
+}
+
 // sum of gain (q - wanted)^2: the remaining cost of the posture
 template <class S, class P> POISE_FN S posture_cost(const P& problem, const S* q, const Posture<S>& posture, S* work) {
-  using T = real_t<S>;
-  S cost = S(T(0));
+  S cost = S(real_t<S>(0));
   if (!posture.gain) return cost;
   difference(problem.coordinates, problem.n_coordinates, q, posture.wanted, work);
   POISE_UNROLL_BODY
-  for (int c = 0; c < problem.n_v; ++c) {
-    const S square = work[c] * work[c] * S(T(1) / problem.freedoms[c].unit2);
-    cost += posture.gain[c] * square * steepness(posture, square);
-  }
+  for (int c = 0; c < problem.n_v; ++c) cost += posture_cost_of(problem, c, posture, work[c]);
   return cost;
 }
 
@@ -92,20 +94,23 @@ template <class S, class P> POISE_FN void begin_search(const P&, SearchState<S>&
   state.damping = S(T(0));
 }
 
+// the distance of velocity c outside its range; 0 or less inside, or without one
+template <class S, class P> POISE_FN S outside_at(const P& problem, int c, const S* q) {
+  using T = real_t<S>;
+  const auto& f = problem.freedoms[c];
+  if (f.q_index < 0) return S(T(0));
+  const S out = maximum(S(f.lower) - q[f.q_index], q[f.q_index] - S(f.upper));
+  return f.angular ? out : out * S(T(1) / problem.scale);
+}
+
 // the largest distance of a joint outside its range [rad, or relative to the scale]; allowed for a start, but not for
 // an answer if it can return
 template <class S, class P> POISE_FN S outside_of(const P& problem, const Settings<real_t<S>>& settings, const S* q) {
   using T = real_t<S>;
   S worst = S(T(0));
   if (settings.limits == LIMITS_OFF) return worst;
-  const T per_scale = T(1) / problem.scale;
   POISE_UNROLL_BODY
-  for (int c = 0; c < problem.n_v; ++c) {
-    const auto& f = problem.freedoms[c];
-    if (f.q_index < 0) continue;
-    const S out = maximum(S(f.lower) - q[f.q_index], q[f.q_index] - S(f.upper));
-    worst = maximum(worst, f.angular ? out : out * S(per_scale));
-  }
+  for (int c = 0; c < problem.n_v; ++c) worst = maximum(worst, outside_at(problem, c, q));
   if constexpr (any_goal<P>) {
     for (int i = 0; i < problem.n_cones; ++i)
       worst = maximum(worst, S(T(0)) - least_gap(problem.cones[i], q + problem.cones[i].q_index));
@@ -348,24 +353,29 @@ template <class S, class P> POISE_LARGE_FN bool stands_still(const P& problem, c
   return true;
 }
 
+// the rotation of velocity c by nudge 1, 2, ...: golden-ratio steps, so that no two joints rotate equally, and the same
+// every time
+template <class P> POISE_FN typename P::Real nudge_of(const P& problem, int c, int nudge) {
+  using T = typename P::Real;
+  const T spread = T((c + 1) * nudge) * T(0.6180339887498949);
+  const T size = T(0.03) + T(0.04) * (spread - T(static_cast<int>(spread)));
+  const T turn = problem.freedoms[c].angular ? size : size * problem.scale;
+  return c % 2 ? T(0) - turn : turn;
+}
+
 // A missed goal and a zero step: the pose is stationary, such as a straight arm with a goal on its own line. Rotates
 // every joint a little, each by a different amount, so that the next step finds a descent; a true minimum returns to
 // itself. A joint at the end of its range rotates the other way: a knee bends to one side only. `state.work` is the
 // workspace.
 template <class S, class P>
 POISE_FN void nudge_if_stuck(const P& problem, const Settings<real_t<S>>& settings, SearchState<S>& state) {
-  using T = real_t<S>;
   if (state.best_reached || state.nudges >= 2) return;
   if (longest_of(problem, state.dq) > step_of_nothing(state.cost)) return;
   ++state.nudges;
   find_room(problem, settings, state);
   POISE_UNROLL_BODY
   for (int c = 0; c < problem.n_v; ++c) {
-    // golden-ratio steps: no two joints rotate equally, and the same every time
-    const T spread = T((c + 1) * state.nudges) * T(0.6180339887498949);
-    const T size = T(0.03) + T(0.04) * (spread - T(static_cast<int>(spread)));
-    const T turn = problem.freedoms[c].angular ? size : size * problem.scale;
-    state.dq[c] = nudged(S(c % 2 ? T(0) - turn : turn), state.work.low[c], state.work.high[c]);
+    state.dq[c] = nudged(S(nudge_of(problem, c, state.nudges)), state.work.low[c], state.work.high[c]);
   }
 }
 

@@ -48,23 +48,27 @@ template <class S> struct StepWorkspace {
   S* held = nullptr;  // n_v: the former inverse_D of a joint fixed in this step; otherwise 0
 };
 
-// the room of each velocity: to its bounds, or back to them from outside, and at most `reach`
+// the room of a velocity: to its bounds, or back to them from outside, and at most `reach`
+template <class S, class P>
+POISE_FN void room_of_velocity(const P& problem, int c, const S* q, bool bounded, S reach, S& low, S& high) {
+  using T = real_t<S>;
+  const auto& f = problem.freedoms[c];
+  const S most = reach * S(f.angular ? T(1) : problem.scale);
+  low = S(T(0)) - most;
+  high = most;
+  if (bounded && f.q_index >= 0) {
+    const S x = q[f.q_index];
+    // outside the range: it may only return, by at most `reach` per step
+    low = minimum(maximum(S(f.lower) - x, low), most);
+    high = maximum(minimum(S(f.upper) - x, high), S(T(0)) - most);
+  }
+}
+
+// the room of each velocity
 template <class S, class P>
 POISE_FN void room_to_move(const P& problem, const S* q, bool bounded, S reach, StepWorkspace<S>& w) {
-  using T = real_t<S>;
   POISE_UNROLL_BODY
-  for (int c = 0; c < problem.n_v; ++c) {
-    const auto& f = problem.freedoms[c];
-    const S most = reach * S(f.angular ? T(1) : problem.scale);
-    w.low[c] = S(T(0)) - most;
-    w.high[c] = most;
-    if (bounded && f.q_index >= 0) {
-      const S x = q[f.q_index];
-      // outside the range: it may only return, by at most `reach` per step
-      w.low[c] = minimum(maximum(S(f.lower) - x, w.low[c]), most);
-      w.high[c] = maximum(minimum(S(f.upper) - x, w.high[c]), S(T(0)) - most);
-    }
-  }
+  for (int c = 0; c < problem.n_v; ++c) room_of_velocity(problem, c, q, bounded, reach, w.low[c], w.high[c]);
 }
 
 // triangle += scale * column column^T
@@ -190,14 +194,15 @@ template <class S> POISE_FN S step_of_nothing(S cost) {
 }
 
 // the largest velocity of a step: radians, or metres over the scale
-template <class S, class P> POISE_FN S longest_of(const P& problem, const S* dq) {
+template <class S, class P> POISE_FN S length_of(const P& problem, int c, S dq) {
   using T = real_t<S>;
-  S largest = S(T(0));
+  return absolute(dq) * S(problem.freedoms[c].angular ? T(1) : T(1) / problem.scale);
+}
+
+template <class S, class P> POISE_FN S longest_of(const P& problem, const S* dq) {
+  S largest = S(real_t<S>(0));
   POISE_UNROLL_BODY
-  for (int c = 0; c < problem.n_v; ++c) {
-    const S per_unit = S(problem.freedoms[c].angular ? T(1) : T(1) / problem.scale);
-    largest = maximum(largest, absolute(dq[c]) * per_unit);
-  }
+  for (int c = 0; c < problem.n_v; ++c) largest = maximum(largest, length_of(problem, c, dq[c]));
   return largest;
 }
 
@@ -239,6 +244,17 @@ POISE_LARGE_FN int let_go(const P& problem, const S* J, const S* r, StepWorkspac
 // which recomputes A.
 template <class T> POISE_FN constexpr bool exact_downdate() { return sizeof(T) == 8; }
 
+// adds the posture to a velocity's term `b`, given its distance from the posture, and to its weight
+template <class S, class P>
+POISE_FN void add_posture(const P& problem, int c, const Posture<S>& posture, S& b, S& inverse_D) {
+  using T = real_t<S>;
+  const auto& f = problem.freedoms[c];
+  S gain = posture.strength * posture.gain[c];
+  if (posture.power > 2) gain *= S(T(posture.power) / T(2)) * steepness(posture, b * b * S(T(1) / f.unit2));
+  b *= gain * S(T(1) / f.unit2);
+  inverse_D = S(f.unit2) / (S(f.weight) + gain);
+}
+
 // The step. `posture.gain` may be null. `rounds`: how often joints are fixed and the step solved again; the rest is
 // clamped at the bound.
 template <int M, class S, class P> POISE_LARGE_FN void bounded_step(const P& problem, const S* q, const S* J,
@@ -254,14 +270,7 @@ template <int M, class S, class P> POISE_LARGE_FN void bounded_step(const P& pro
   if (posture.gain) {
     difference(problem.coordinates, problem.n_coordinates, q, posture.wanted, w.b);
     POISE_UNROLL_BODY
-    for (int c = 0; c < problem.n_v; ++c) {
-      const auto& f = problem.freedoms[c];
-      S gain = posture.strength * posture.gain[c];
-      if (posture.power > 2)
-        gain *= S(T(posture.power) / T(2)) * steepness(posture, w.b[c] * w.b[c] * S(T(1) / f.unit2));
-      w.b[c] *= gain * S(T(1) / f.unit2);
-      w.inverse_D[c] = S(f.unit2) / (S(f.weight) + gain);
-    }
+    for (int c = 0; c < problem.n_v; ++c) add_posture(problem, c, posture, w.b[c], w.inverse_D[c]);
   }
   const int m = M > 0 ? M : problem.n_rows;
   POISE_UNROLL_ROWS
@@ -356,28 +365,32 @@ POISE_LARGE_FN void keep_in_cone(const P& problem, int q_index, const S* before,
   }
 }
 
+// coordinate i of take_step
+template <class S, class P>
+POISE_FN void step_coordinate(const P& problem, int i, const S* q, const S* dq, bool bounded, S* out) {
+  const Coordinate at = problem.coordinates[i];
+  S before[4] = {q[at.q_index]};
+  if (at.quaternion) {
+    POISE_UNROLL
+    for (int k = 1; k < 4; ++k) before[k] = q[at.q_index + k];
+  }
+  const Coordinate one[1] = {at};
+  integrate(one, 1, q, dq, out);
+  if (!bounded) return;
+  if (at.quaternion) {
+    if constexpr (any_goal<P>) keep_in_cone(problem, at.q_index, before, out + at.q_index);
+    return;
+  }
+  const auto& f = problem.freedoms[at.v_index];
+  const S low = minimum(before[0], S(f.lower)), high = maximum(before[0], S(f.upper));
+  out[at.q_index] = minimum(maximum(out[at.q_index], low), high);
+}
+
 // out <- q (+) dq, exactly on the bound if the step reaches it, and never farther out than before. Only movable
 // coordinates are written. out may be q.
 template <class S, class P> POISE_FN void take_step(const P& problem, const S* q, const S* dq, bool bounded, S* out) {
   POISE_UNROLL_BODY
-  for (int i = 0; i < problem.n_coordinates; ++i) {
-    const Coordinate at = problem.coordinates[i];
-    S before[4] = {q[at.q_index]};
-    if (at.quaternion) {
-      POISE_UNROLL
-      for (int k = 1; k < 4; ++k) before[k] = q[at.q_index + k];
-    }
-    const Coordinate one[1] = {at};
-    integrate(one, 1, q, dq, out);
-    if (!bounded) continue;
-    if (at.quaternion) {
-      if constexpr (any_goal<P>) keep_in_cone(problem, at.q_index, before, out + at.q_index);
-      continue;
-    }
-    const auto& f = problem.freedoms[at.v_index];
-    const S low = minimum(before[0], S(f.lower)), high = maximum(before[0], S(f.upper));
-    out[at.q_index] = minimum(maximum(out[at.q_index], low), high);
-  }
+  for (int i = 0; i < problem.n_coordinates; ++i) step_coordinate(problem, i, q, dq, bounded, out);
 }
 
 }  // namespace poise

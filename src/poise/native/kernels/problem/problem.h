@@ -50,6 +50,15 @@ template <class T> struct GoalList {
 // `points`.
 template <class P> constexpr bool any_goal = requires(const P& problem) { problem.goals.points(); };
 
+// whether goals may be relations (relations.h); a problem for a device knows it
+template <class P> POISE_FN constexpr bool may_relate() {
+  if constexpr (requires { P::has_relations; }) {
+    return P::has_relations;
+  } else {
+    return any_goal<P>;
+  }
+}
+
 // the run-time posture: D and g of the design; null without one
 template <class S> struct Posture {
   const S* wanted;               // n_q: the configuration to rest in
@@ -74,6 +83,19 @@ POISE_FN constexpr Freedom<T> freedom(int q_index, bool angular, T lower, T uppe
 // the data of a problem for a pose, in numbers: 12 for each primitive and, if goals need the mass, 4 more and 4
 POISE_FN constexpr int size_of_placements(int n_primitives) { return 16 * n_primitives + 4; }
 
+// the rows of one goal on a frame, after place_goal
+template <class S, class P, class Goal> POISE_FN void residual_at(const P&, const Goal& goal, const GoalPlace<S>& at,
+                                                                  const S* targets, real_t<S> per_scale, S* rows,
+                                                                  S* errors, S* room) {
+  if constexpr (may_relate<P>()) {
+    if (is_relation(goal.op)) {
+      relation_residual(goal, at, targets + goal.target, per_scale, rows, errors, room);
+      return;
+    }
+  }
+  goal_residual(goal, at, per_scale, rows, errors, targets + goal.target + 12, room);
+}
+
 // the rows of one goal; `room` as in note_room, or null
 template <class S, class P, class Goal>
 POISE_FN void residual_of_goal(const P& problem, const Goal& goal, const S* placements, const S* targets,
@@ -87,13 +109,21 @@ POISE_FN void residual_of_goal(const P& problem, const Goal& goal, const S* plac
   }
   GoalPlace<S> at;
   place_goal(goal, problem.goals.frames(), placements, targets, at);
-  if constexpr (any_goal<P>) {
-    if (is_relation(goal.op)) {
-      relation_residual(goal, at, targets + goal.target, per_scale, rows, errors, room);
-      return;
-    }
-  }
-  goal_residual(goal, at, per_scale, rows, errors, targets + goal.target + 12, room);
+  residual_at(problem, goal, at, targets, per_scale, rows, errors, room);
+}
+
+// adds sign * (rows of a relation) of primitive i's velocity k to column `out`
+template <class S, class P, class Goal> POISE_FN void add_relation_of(const P& problem, const Goal& goal, int i, int k,
+                                                                      int sign, const S* q, const S* placements,
+                                                                      const S* target_p, const GoalWrench<S>& wrench,
+                                                                      const S* targets, S* out) {
+  using T = real_t<S>;
+  S linear[3], angular[3];
+  // the target of a gaze moves as a point of the base; all others act at the goal's own point
+  const bool aimed_at = goal.op == GOAL_LOOK && sign < 0;
+  goal_column(problem, goal, i, k, sign, q, placements, aimed_at ? target_p : wrench.point, linear, angular);
+  if (aimed_at) angular[0] = angular[1] = angular[2] = S(T(0));
+  add_relation_column(goal, wrench, targets + goal.target, T(1) / problem.scale, linear, angular, T(sign), out);
 }
 
 // Residuals at q: rows (weighted, lengths in units of the scale), errors (metres, radians for each goal), placements;
@@ -178,15 +208,11 @@ template <class S, class P, class Goal> POISE_FN void assemble_goal(const P& pro
   GoalPlace<S> at;
   GoalWrench<S> wrench;
   place_goal(goal, problem.goals.frames(), placements, targets, at);
-  if constexpr (any_goal<P>) {
+  if constexpr (may_relate<P>()) {
     if (is_relation(goal.op)) {
       relation_wrench(goal, at, targets + goal.target, per_scale, wrench);
       for_each_column(problem, goal, J, [&](int i, int k, int sign, S* out) {
-        // the target of a gaze moves as a point of the base; all others act at the goal's own point
-        const bool aimed_at = goal.op == GOAL_LOOK && sign < 0;
-        goal_column(problem, goal, i, k, sign, q, placements, aimed_at ? at.target_p : wrench.point, linear, angular);
-        if (aimed_at) angular[0] = angular[1] = angular[2] = S(T(0));
-        add_relation_column(goal, wrench, targets + goal.target, per_scale, linear, angular, T(sign), out);
+        add_relation_of(problem, goal, i, k, sign, q, placements, at.target_p, wrench, targets, out);
       });
       return;
     }

@@ -26,6 +26,7 @@ template <class T> FrameData<T> cast(const FrameData<double>& f, const double* o
 template <class T> GoalSpec<T> cast(const GoalSpec<double>& g, int target) {
   GoalSpec<T> to{};
   to.op = g.op;
+  to.level = g.level;
   to.frame = g.frame;
   to.base = g.base;
   to.first_row = g.first_row;
@@ -34,6 +35,7 @@ template <class T> GoalSpec<T> cast(const GoalSpec<double>& g, int target) {
   to.exact = g.exact;
   for (int k = 0; k < 6; ++k) to.weight[k] = T(g.weight[k]);
   for (int k = 0; k < 2; ++k) to.tolerance[k] = T(g.tolerance[k]);
+  for (int k = 0; k < 3; ++k) to.axis[k] = T(g.axis[k]);
   return to;
 }
 
@@ -94,14 +96,18 @@ bool threads_serve(const SolverData& solver) {
 
 namespace {
 
-Refused refused_by_lanes(const SolverData& solver) {
+// `device`: a GPU also supports directions and a second priority
+Refused refused_by_kernels(const SolverData& solver, bool device) {
+  int other = solver.goals.empty() ? 0 : solver.goals[0].level;
   for (std::size_t g = 0; g < solver.goals.size(); ++g) {
     const auto& goal = solver.goals[g];
     const int at = static_cast<int>(g);
     if (goal.level < 0) return {Refusal::LOOP, at};
-    if (!is_plain(goal.op)) return {Refusal::GOAL_KIND, at};
+    if (!is_plain(goal.op) && !(device && is_direction(goal.op))) return {Refusal::GOAL_KIND, at};
     if (goal.ranged) return {Refusal::GOAL_RANGE, at};
-    if (goal.level != solver.goals[0].level) return {Refusal::GOAL_LEVEL, at};
+    if (goal.level != solver.goals[0].level && (!device || (other != solver.goals[0].level && goal.level != other)))
+      return {Refusal::GOAL_LEVEL, at};
+    if (goal.level != solver.goals[0].level) other = goal.level;
   }
   if (solver.settings.method != METHOD_LM) return {Refusal::METHOD};
   if (workspace_of_method(solver.settings.method, solver.settings.limits, 1, 1) != 0) return {Refusal::HANDLING};
@@ -118,7 +124,7 @@ Refused refused_by_lanes(const SolverData& solver) {
 }  // namespace
 
 Refused refused_by_device(const SolverData& solver) {
-  const Refused refused = refused_by_lanes(solver);
+  const Refused refused = refused_by_kernels(solver, true);
   if (refused.cause != Refusal::NONE) return refused;
   for (const Primitive<double>& b : solver.primitives) {
     if (is_path(b)) return {Refusal::PATH_JOINT, -1, b.q_index};
@@ -129,7 +135,9 @@ Refused refused_by_device(const SolverData& solver) {
 
 bool device_serves(const SolverData& solver) { return refused_by_device(solver).cause == Refusal::NONE; }
 
-bool lanes_serve(const SolverData& solver) { return refused_by_lanes(solver).cause == Refusal::NONE && !solver.strict; }
+bool lanes_serve(const SolverData& solver) {
+  return refused_by_kernels(solver, false).cause == Refusal::NONE && !solver.strict;
+}
 
 bool limited_lanes_serve(const SolverData& solver) {
   const SolverData* free = solver.first;
