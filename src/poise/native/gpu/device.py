@@ -50,7 +50,7 @@ MANY = ("place_rows", "search_rows", "search_again", "decide_rows", "search_hard
 FIRST_ROUND = 64  # searches of a warp before a closed form is used
 COUNTERS = 8
 NOTICE_AFTER = 1.0  # s
-NOTICE = "Compiling GPU kernels for this problem takes up to 15 s; later runs read them from CuPy's cache."
+NOTICE = "Compiling GPU kernels for this problem takes a few seconds; later runs read them from CuPy's cache."
 OUTPUTS = ("q", "errors", "reached", "codes", "steps", "searches")
 
 

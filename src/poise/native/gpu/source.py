@@ -349,7 +349,15 @@ def write_source(
     text = shared + "".join(f"// {part}" for part in each if part.partition(":")[0] in wanted)
     for mark, words in filled.items():
         text = text.replace(f"/*{mark}*/", words)
-    return f"#define POISE_SMALL_BODY\n{text}" if is_small(f32) else text
+    small = "#define POISE_SMALL_BODY\n" if is_small(f32) else ""
+    return write_plan(f32) + small + text
+
+
+def write_plan(table: Table) -> str:
+    """Return the definition of the plan of all closed forms, if there is only one."""
+    forms = [*table["closed"], *([table["branch"]] if begins_at_branch(table) else [])]
+    plans = {form["spec"]["chain"]["plan"] for form in forms}
+    return f"#define POISE_PLAN {plans.pop()}\n" if len(plans) == 1 else ""
 
 
 def inline_headers(source: str, folder: Path = ROOT) -> str:

@@ -104,6 +104,14 @@ namespace poise {
 
 constexpr bool on_device = POISE_ON_DEVICE != 0;
 
+// The plan of all closed forms in this source, if it is known (gpu/source.py); otherwise -1. The code of other plans is
+// left out: a compiler that inlines everything would take most of its time with it.
+#if defined(POISE_PLAN)
+constexpr int only_plan = POISE_PLAN;
+#else
+constexpr int only_plan = -1;
+#endif
+
 // ---------------------------------------------------------------------------------------------- the pack
 
 #if !POISE_ON_DEVICE

@@ -208,22 +208,25 @@ template <class K, class F> POISE_LARGE_FN bool walk_plan_with(FamilyWalk<K>& wa
   walk.leaf.branch = 0;
   walk.leaf.certain = T(0) <= T(0);
   const auto at = asked_place(walk.asked, K::point(chain.center));
-  switch (chain.plan) {
-    case PLAN_PARALLEL_LAST:
-      return walk_parallel_last(walk, at, visit);
-    case PLAN_MEET_FIRST:
-      return walk_meet_first(walk, at, visit);
-    case PLAN_MEET_LAST:
-      return walk_meet_last(walk, at, visit);
-    case PLAN_PARALLEL_FIRST:
-      return walk_parallel_first(walk, at, visit);
-    case PLAN_GANTRY:
-      return walk_gantry(walk, at, visit);
-    case PLAN_PLANAR:
-      return walk_planar(walk, at, visit);
-    default:
-      return true;  // undetermined, so nothing is excluded
+  if constexpr (may_have_plan(PLAN_PARALLEL_LAST)) {
+    if (chain.plan == PLAN_PARALLEL_LAST) return walk_parallel_last(walk, at, visit);
   }
+  if constexpr (may_have_plan(PLAN_MEET_FIRST)) {
+    if (chain.plan == PLAN_MEET_FIRST) return walk_meet_first(walk, at, visit);
+  }
+  if constexpr (may_have_plan(PLAN_MEET_LAST)) {
+    if (chain.plan == PLAN_MEET_LAST) return walk_meet_last(walk, at, visit);
+  }
+  if constexpr (may_have_plan(PLAN_PARALLEL_FIRST)) {
+    if (chain.plan == PLAN_PARALLEL_FIRST) return walk_parallel_first(walk, at, visit);
+  }
+  if constexpr (may_have_plan(PLAN_GANTRY)) {
+    if (chain.plan == PLAN_GANTRY) return walk_gantry(walk, at, visit);
+  }
+  if constexpr (may_have_plan(PLAN_PLANAR)) {
+    if (chain.plan == PLAN_PLANAR) return walk_planar(walk, at, visit);
+  }
+  return true;  // undetermined, so nothing is excluded
 }
 
 // The same through a reference to `visit` on the CPU, where a call is cheap compared with a branch; on the device it

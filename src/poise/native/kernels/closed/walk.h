@@ -14,6 +14,8 @@ enum FamilyPlan : int {
   PLAN_PLANAR,          // 2, 3 and 4 are parallel, 5 and 6 meet
 };
 
+POISE_FN constexpr bool may_have_plan(FamilyPlan plan) { return only_plan < 0 || only_plan == plan; }
+
 template <class T> struct FamilyAxis {
   T h[3], p[3];    // unit direction, a point on it
   T middle, half;  // of the range
