@@ -87,7 +87,7 @@ template <class T> POISE_FN Flow<T> square_of(const Flow<T>& a) {
 
 // The square root of q, which has an additional error of at most `error`: within `slack` of it. If it may be 0, only
 // its bounds are set.
-template <class T> POISE_FN Flow<T> root_of(const Flow<T>& q, T error, T& slack, bool& smooth) {
+template <class T> POISE_LARGE_FN Flow<T> root_of(const Flow<T>& q, T error, T& slack, bool& smooth) {
   const T moved = absolute(q.rate) + q.off, least = q.at - moved - error, at = square_root(maximum(q.at, T(0)));
   smooth = least > T(0.1) * q.at && q.at > T(0);
   if (smooth) {
@@ -155,7 +155,7 @@ template <class T> POISE_FN Flow<T> square_length(const FlowPoint<T>& x) {
 constexpr double most_moved = 0.9;  // of its length; beyond it there is no bound
 template <class T> POISE_FN T bend_of(T share) { return T(0.5) * share * share / (T(1) - share); }
 
-template <class T> POISE_FN Flow<T> length(const FlowPoint<T>& x) {
+template <class T> POISE_LARGE_FN Flow<T> length(const FlowPoint<T>& x) {
   const T size = norm(x.at), moved = norm(x.rate) + x.off;
   if (!(moved <= T(most_moved) * size) || !(size > T(0))) return {size, T(0), moved};
   const T inverse = T(1) / size;
@@ -174,7 +174,7 @@ template <class T> POISE_FN void turn_rest(const T* h, T rate, T off, FlowPoint<
   for (int i = 0; i < 3; ++i) x.rate[i] += rate * middle[i];
 }
 template <class T>
-POISE_FN FlowPoint<T> turned(const T* h, T sign, T s, T c, const FlowKnown<T>& by, const FlowPoint<T>& x) {
+POISE_LARGE_FN FlowPoint<T> turned(const T* h, T sign, T s, T c, const FlowKnown<T>& by, const FlowPoint<T>& x) {
   FlowPoint<T> out;
   turn_with(h, sign * s, c, x.at, out.at);
   turn_with(h, sign * s, c, x.rate, out.rate);
@@ -183,7 +183,7 @@ POISE_FN FlowPoint<T> turned(const T* h, T sign, T s, T c, const FlowKnown<T>& b
   return out;
 }
 
-template <class T> POISE_FN FlowPoint<T> asked_turn(const FlowAsked<T>& asked, const FlowPoint<T>& x) {
+template <class T> POISE_LARGE_FN FlowPoint<T> asked_turn(const FlowAsked<T>& asked, const FlowPoint<T>& x) {
   FlowPoint<T> out;
   rotate(asked.R, x.at, out.at);
   rotate(asked.R, x.rate, out.rate);
@@ -191,14 +191,14 @@ template <class T> POISE_FN FlowPoint<T> asked_turn(const FlowAsked<T>& asked, c
   if (!asked.slides) turn_rest(asked.h, asked.sway, T(0), out);
   return out;
 }
-template <class T> POISE_FN FlowPoint<T> asked_turn_back(const FlowAsked<T>& asked, const FlowPoint<T>& x) {
+template <class T> POISE_LARGE_FN FlowPoint<T> asked_turn_back(const FlowAsked<T>& asked, const FlowPoint<T>& x) {
   FlowPoint<T> out = x;
   if (!asked.slides) turn_rest(asked.h, -asked.sway, T(0), out);
   rotate_back(asked.R, out.at, out.at);
   rotate_back(asked.R, out.rate, out.rate);
   return out;
 }
-template <class T> POISE_FN FlowPoint<T> asked_place(const FlowAsked<T>& asked, const FlowPoint<T>& x) {
+template <class T> POISE_LARGE_FN FlowPoint<T> asked_place(const FlowAsked<T>& asked, const FlowPoint<T>& x) {
   FlowPoint<T> out;
   rotate(asked.R, x.at, out.at);
   rotate(asked.R, x.rate, out.rate);

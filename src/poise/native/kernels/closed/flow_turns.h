@@ -12,8 +12,8 @@ constexpr double shortest = 1e-7;
 
 template <class T> POISE_FN T sum_of(const T* x) { return absolute(x[0]) + absolute(x[1]) + absolute(x[2]); }
 
-template <class T>
-POISE_FN FlowEquation<T> equation_of(const Flow<T>& a, const Flow<T>& b, const Flow<T>& c, T under, T over, T scale) {
+template <class T> POISE_LARGE_FN FlowEquation<T> equation_of(const Flow<T>& a, const Flow<T>& b, const Flow<T>& c,
+                                                              T under, T over, T scale) {
   FlowEquation<T> out{a.at, b.at, T(0), T(one_pi), {T(0), T(0), T(9)}, T(9), T(9), true, false};
   const T size = square_root(a.at * a.at + b.at * b.at), off = a.off + b.off;
   const T moved = square_root(a.rate * a.rate + b.rate * b.rate) + off, least = size - moved;
@@ -38,7 +38,7 @@ template <class T> POISE_FN FlowExists<T> exists_of(const FlowEquation<T>& line)
 
 // The arc cosine of a line, with an additional error of at most `slack`. Near -1 and 1 only its bounds are set, as for
 // a constant line.
-template <class T> POISE_FN Flow<T> arc_of(const FlowEquation<T>& line, T& slack, bool& smooth) {
+template <class T> POISE_LARGE_FN Flow<T> arc_of(const FlowEquation<T>& line, T& slack, bool& smooth) {
   const Flow<T>& x = line.cosine;
   const T low = x.at - absolute(x.rate) - x.off - line.under, high = x.at + absolute(x.rate) + x.off + line.over;
   const T farthest = maximum(high, -low), at = arc_cosine(x.at);
@@ -61,7 +61,7 @@ template <class T> POISE_FN Flow<T> arc_of(const FlowEquation<T>& line, T& slack
   return {at, T(0), T(0)};
 }
 
-template <class T> POISE_FN FlowPair<T> turns_of(const FlowEquation<T>& line) {
+template <class T> POISE_LARGE_FN FlowPair<T> turns_of(const FlowEquation<T>& line) {
   T slack;
   bool smooth;
   const Flow<T> half = arc_of(line, slack, smooth), middle{arc_tangent(line.b, line.a), line.rate, line.off};
@@ -81,7 +81,7 @@ template <class T> POISE_FN FlowEquation<T> height_of(const T* h, const T* k, co
 constexpr double lost_part = 1e-14;
 
 template <class T>
-POISE_FN FlowEquation<T> distance_of(const T* k, const FlowPoint<T>& p, const T* q, const Flow<T>& d, T error) {
+POISE_LARGE_FN FlowEquation<T> distance_of(const T* k, const FlowPoint<T>& p, const T* q, const Flow<T>& d, T error) {
   const Flow<T> rest = dot(q, k) * along(k, p), sum = square_length(p) - square_of(d) + dot(q, q);
   const T far = most(d), size = most(square_length(p)) + dot(q, q);
   const T under = error * (far + T(0.5) * error) + T(lost_part) * size;
@@ -93,7 +93,7 @@ template <class T> POISE_FN FlowEquation<T> distance_of(const T* k, const FlowPo
 }
 
 // The slides along k that bring x to the distance d from the origin, with an error of at most `error`.
-template <class T> POISE_FN FlowPair<T> slides_of(const T* k, const FlowPoint<T>& x, const Flow<T>& d, T error) {
+template <class T> POISE_LARGE_FN FlowPair<T> slides_of(const T* k, const FlowPoint<T>& x, const Flow<T>& d, T error) {
   const Flow<T> q = square_of(d) - square_length(flat(k, x)), middle = T(-1) * along(k, x);
   const T far = most(d), wide = error * (T(2) * far + error) + T(lost_part) * (far * far + dot(x.at, x.at));
   T slack;
@@ -135,7 +135,7 @@ template <class T> POISE_FN FlowDirection<T> direction_of(const T* k, const Flow
 }
 
 template <class T>
-POISE_FN FlowKnown<T> onto(const T* k, const FlowPoint<T>& p, const FlowPoint<T>& q, T p_error, T q_error) {
+POISE_LARGE_FN FlowKnown<T> onto(const T* k, const FlowPoint<T>& p, const FlowPoint<T>& q, T p_error, T q_error) {
   const FlowPoint<T> a = flat(k, p), b = flat(k, q);
   const FlowDirection<T> from = direction_of(k, a), to = direction_of(k, b);
   T n[3];
@@ -185,7 +185,7 @@ template <class T> POISE_FN bool reaches(FlowSpan<T>& span, const Flow<T>& x, T 
 }
 
 // shortens a span to the part in which an equation has solutions; false if it is empty
-template <class T> POISE_FN bool admits(FlowSpan<T>& span, const FlowExists<T>& x) {
+template <class T> POISE_LARGE_FN bool admits(FlowSpan<T>& span, const FlowExists<T>& x) {
   keep_below(x.at - x.under - T(1), x.rate, span.low, span.high);
   keep_below(-x.at - x.over - T(1), -x.rate, span.low, span.high);
   keep_below(x.at + x.over - T(1), x.rate, span.from, span.to);

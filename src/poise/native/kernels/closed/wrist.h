@@ -26,7 +26,7 @@ template <class K> POISE_FN typename K::Real height_error(const FamilyWalk<K>& w
 }
 
 // the last three joints of the wrist, once the first three are known: R4 R5 R6 = (R1 R2 R3)^T R
-template <class K, class F> POISE_FN bool walk_wrist(FamilyWalk<K>& walk, F&& visit) {
+template <class K, class F> POISE_LARGE_FN bool walk_wrist(FamilyWalk<K>& walk, F&& visit) {
   using T = typename K::Real;
   using Point = typename K::Point;
   const FamilyChain<T>& chain = walk.chain;
@@ -69,9 +69,9 @@ template <class K, class F> POISE_FN bool walk_wrist(FamilyWalk<K>& walk, F&& vi
 // Two rotations about axes through `meet` that bring the point `from` to `to`, then the wrist. Both rotations have
 // their own equations (subproblems.h); the one of the first is used if its bound is tighter and the answers of both
 // stay apart.
-template <class K, class F> POISE_FN bool walk_pair(FamilyWalk<K>& walk, int first, const typename K::Point& from,
-                                                    const typename K::Point& to, typename K::Real from_error,
-                                                    typename K::Real to_error, F&& visit) {
+template <class K, class F> POISE_LARGE_FN bool walk_pair(FamilyWalk<K>& walk, int first, const typename K::Point& from,
+                                                          const typename K::Point& to, typename K::Real from_error,
+                                                          typename K::Real to_error, F&& visit) {
   using T = typename K::Real;
   const FamilyChain<T>& chain = walk.chain;
   const auto p = away_from(from, chain.meet), q = away_from(to, chain.meet);
