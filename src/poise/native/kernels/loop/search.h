@@ -320,11 +320,29 @@ template <int M, class S, class P> POISE_FN void step_lm(const P& problem, const
   bounded_step<M>(problem, state.q, state.J, state.rows, state.damping, wish, rounds, state.work, state.dq);
 }
 
+// the default, with compile-time sizes for common problems
+template <class S, class P> POISE_LARGE_FN void step_default(const P& problem, const Settings<real_t<S>>& settings,
+                                                             const Posture<S>& posture, SearchState<S>& state) {
+  if (problem.n_rows == 6) {
+    step_lm<6>(problem, settings, posture, state);
+  } else if (problem.n_rows == 3) {
+    step_lm<3>(problem, settings, posture, state);
+  } else {
+    step_lm<0>(problem, settings, posture, state);
+  }
+}
+
+constexpr int any_rows = -1;  // in place of M: chosen in every step
+
 template <int M, class S, class P> POISE_FN void propose_lm(const P& problem, const Settings<real_t<S>>& settings,
                                                             const Posture<S>& posture, const S* targets,
                                                             SearchState<S>& state) {
   assemble(problem, state.q, state.placements, targets, state.J, state.room);
-  step_lm<M>(problem, settings, posture, state);
+  if constexpr (M == any_rows) {
+    step_default(problem, settings, posture, state);
+  } else {
+    step_lm<M>(problem, settings, posture, state);
+  }
 }
 
 // a rotation by `wanted`, or in the opposite direction if there is little room for it

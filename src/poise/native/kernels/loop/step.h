@@ -139,17 +139,20 @@ template <class S, class P> POISE_FN void solve_primal(const P& problem, S dampi
   solve_blocks(n, w.A, w.pivots, w.L, T(1e-30), w.y);
 }
 
+// Whether a step may be solved in blocks: any number of rows, and not in lanes, which have no memory for them.
+template <int M, class S> constexpr bool may_block = M == 0 && ScalarTraits<S>::lanes == 1;
+
 // y = A^-1 rhs
 template <int M, class S, class P> POISE_FN void solve_normal(const P& problem, S damping, StepWorkspace<S>& w) {
   using T = real_t<S>;
   const int m = M > 0 ? M : problem.n_rows;
-  if constexpr (M == 0 && any_goal<P>) {
+  if constexpr (may_block<M, S> && any_goal<P>) {
     if (w.row_runs) {
       solve_primal(problem, damping, w);
       return;
     }
   }
-  if (M == 0 && w.packed) {
+  if (may_block<M, S> && w.packed) {
     sum_blocks(w.packed, w.inverse_D, w.runs, problem.n_v, m, damping, w.rhs, w.A);
     solve_blocks(m, w.A, w.pivots, w.L, T(1e-30), w.y);
     return;
@@ -178,8 +181,9 @@ template <int M, class S, class P> POISE_FN void solve_normal(const P& problem, 
 template <int M, class S, class P>
 POISE_FN S free_step(const P& problem, const S* J, const StepWorkspace<S>& w, int c) {
   const int m = M > 0 ? M : problem.n_rows;
-  if (M == 0 && w.row_runs) return w.inverse_D[c] * w.b[c] + w.y[c];
-  if (M == 0 && w.packed) return w.inverse_D[c] * (w.b[c] + dot_run(w.packed + c * stride_of<S>(m), w.y, w.runs[c]));
+  if (may_block<M, S> && w.row_runs) return w.inverse_D[c] * w.b[c] + w.y[c];
+  if (may_block<M, S> && w.packed)
+    return w.inverse_D[c] * (w.b[c] + dot_run(w.packed + c * stride_of<S>(m), w.y, w.runs[c]));
   const S* column = J + c * m;
   S x = w.b[c];
   POISE_UNROLL_ROWS
@@ -289,7 +293,7 @@ template <int M, class S, class P> POISE_LARGE_FN void bounded_step(const P& pro
       take_out<M>(m, J + c * m, dq[c], w.rhs);
     }
   }
-  const bool blocked = M == 0 && w.packed, primal = blocked && w.row_runs;
+  const bool blocked = may_block<M, S> && w.packed, primal = blocked && w.row_runs;
   if (primal) {
     pack_rows(J, w.inverse_D, problem.n_v, m, w.packed);
   } else if (blocked) {

@@ -87,18 +87,6 @@ template <class S> POISE_LARGE_FN S damping_of_step(const Settings<real_t<S>>& s
   }
 }
 
-// the default, with compile-time sizes for common problems
-template <class S, class P> POISE_LARGE_FN void step_default(const P& problem, const Settings<real_t<S>>& settings,
-                                                             const Posture<S>& posture, SearchState<S>& state) {
-  if (problem.n_rows == 6) {
-    step_lm<6>(problem, settings, posture, state);
-  } else if (problem.n_rows == 3) {
-    step_lm<3>(problem, settings, posture, state);
-  } else {
-    step_lm<0>(problem, settings, posture, state);
-  }
-}
-
 // proposes state.dq for the last evaluated pose; state.J is up to date
 template <class S, class P> POISE_LARGE_FN void propose(const P& problem, const Settings<real_t<S>>& settings,
                                                         const Posture<S>& posture, const S* targets,

@@ -116,12 +116,8 @@ template <class T> void run(Worker& worker, const LaneProblem<T>& lanes) {
     run_rows<6>(worker, lanes, as_chain<7>(lanes.view));
   } else if (is_chain<6>(lanes.view)) {
     run_rows<6>(worker, lanes, as_chain<6>(lanes.view));
-  } else if (lanes.view.n_rows == 6) {
-    run_rows<6>(worker, lanes, lanes.view);
-  } else if (lanes.view.n_rows == 3) {
-    run_rows<3>(worker, lanes, lanes.view);
   } else {
-    run_rows<0>(worker, lanes, lanes.view);
+    run_rows<any_rows>(worker, lanes, lanes.view);
   }
 }
 
