@@ -66,20 +66,24 @@ template <class T, int n_in, class Kernel> void run_packs(const Rows<const T> (&
 
 constexpr std::size_t few = 4;  // below this number, packs are not worthwhile
 
-// Runs `kernel(in, out, work)` for every row: a few one by one, directly on the caller's memory; many in packs.
-template <class T, int n_in, class Kernel> void for_each_problem(const Rows<const T> (&in)[n_in], const Rows<T>& out,
-                                                                 int work, std::size_t batch, Scratch& scratch,
-                                                                 const Kernel& kernel) {
-  if (batch >= few) {
-    run_packs(in, out, batch, scratch.reserve(pack_room(in, out, work)), kernel);
-    return;
-  }
+// Runs `kernel(in, out, work)` one by one, directly on the caller's memory.
+template <class T, int n_in, class Kernel> void run_singly(const Rows<const T> (&in)[n_in], const Rows<T>& out,
+                                                           int work, std::size_t batch, Scratch& scratch,
+                                                           const Kernel& kernel) {
   T* workspace = static_cast<T*>(scratch.reserve(sizeof(T) * static_cast<std::size_t>(work + 1)));
   for (std::size_t b = 0; b < batch; ++b) {
     const T* rows[n_in];
     for (int k = 0; k < n_in; ++k) rows[k] = in[k].row(b);
     kernel(rows, out.row(b), workspace);
   }
+}
+
+// Runs `kernel(in, out, work)` for every row: a few one by one, many in packs.
+template <class T, int n_in, class Kernel> void for_each_problem(const Rows<const T> (&in)[n_in], const Rows<T>& out,
+                                                                 int work, std::size_t batch, Scratch& scratch,
+                                                                 const Kernel& kernel) {
+  if (batch < few) return run_singly(in, out, work, batch, scratch, kernel);
+  run_packs(in, out, batch, scratch.reserve(pack_room(in, out, work)), kernel);
 }
 
 // ---------------------------------------------------------------------------------------------- the way to one frame
@@ -165,7 +169,7 @@ template <class T> void frame_fk_rows(const BodyView<T>& body, const FrameData<T
   };
   if (batch < few) {
     const Rows<const T> in[] = {{q, body.n_q, body.n_q}};
-    for_each_problem<T>(in, result, 0, batch, s, kernel(body, frame));
+    run_singly<T>(in, result, 0, batch, s, kernel(body, frame));
     return;
   }
   const std::size_t room = (path_room(body) + 63) / 64 * 64;
@@ -195,13 +199,13 @@ template <class T> void all_fk_rows(const BodyView<T>& body, const FrameData<T>*
 // Jacobian-like results: (6, n_v) per row, of which only the columns on the path to the frame are not zero
 template <class T, int n_in, class Kernel> void on_path_rows(const BodyView<T>& body, const FrameData<T>& frame,
                                                              const T* const (&data)[n_in], std::size_t batch, T* out,
-                                                             Scratch& s, const Kernel& kernel) {
+                                                             Scratch& s, const Kernel& kernel, bool singly = false) {
   const int widths[] = {body.n_q, body.n_v};
   Rows<const T> in[n_in];
   for (int k = 0; k < n_in; ++k) in[k] = {data[k], widths[k], widths[k]};
   Rows<T> result{out, 6 * body.n_v, 6 * body.n_v};
-  if (batch < few) {
-    for_each_problem<T>(in, result, 0, batch, s, kernel(body, frame));
+  if (batch < few || singly) {
+    run_singly<T>(in, result, 0, batch, s, kernel(body, frame));
     return;
   }
   const std::size_t room = (path_room(body) + 6 * static_cast<std::size_t>(body.n_v) * sizeof(int) + 63) / 64 * 64;
@@ -233,11 +237,12 @@ template <class T> void jacobian_dot_rows(const BodyView<T>& body, const FrameDa
                                           int reference, const T* q, const T* v, std::size_t batch, T* out,
                                           Scratch& s) {
   const T* const data[] = {q, v};
-  on_path_rows(body, frame, data, batch, out, s, [&](const BodyView<T>& on, const FrameData<T>& at) {
+  const auto kernel = [&](const BodyView<T>& on, const FrameData<T>& at) {
     return [&, point, reference](auto rows, auto* J_dot, auto*) {
       frame_jacobian_dot(on, at, point, reference, rows[0], rows[1], on.n_v, J_dot);
     };
-  });
+  };
+  on_path_rows(body, frame, data, batch, out, s, kernel, is_scaled(frame));
 }
 
 // always one by one: the result is quadratic in the joints, and packs of it would not fit a cache

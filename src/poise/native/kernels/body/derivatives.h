@@ -106,7 +106,9 @@ template <class S, class Body, class F> POISE_FN void frame_jacobian_dot(const B
                                                                          const S* q, const S* v, int n_v, S* J_dot) {
   using T = real_t<S>;
   for (int k = 0; k < 6 * n_v; ++k) J_dot[k] = S(T(0));
-  if (is_scaled(frame)) return scaled_jacobian_dot(body, frame, point, reference, q, v, n_v, J_dot);
+  if constexpr (ScalarTraits<S>::lanes == 1) {  // scales are rare: packs do without them
+    if (is_scaled(frame)) return scaled_jacobian_dot(body, frame, point, reference, q, v, n_v, J_dot);
+  }
   S R[9], p[3], carried[6], distal[6], columns[18];
 
   // the rate of the reference, in the frame's axes
