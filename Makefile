@@ -14,7 +14,8 @@ STAMPS := $(VENV)/stamps
 comma  := ,
 
 # Poise is installed in place: an edited Python file needs nothing, an edited native file an incremental build.
-BUILD = $(INSTALL) --no-build-isolation --editable '$(1)' --config-settings=build-dir=build/$(2)
+BUILD = $(INSTALL) --no-build-isolation --editable '$(1)' --config-settings=build-dir=build/$(2) \
+        --config-settings=cmake.define.POISE_LEVELS=$(or $(3),own)
 NATIVE := $(shell find src/poise/native -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.in')
 SOURCES := $(STAMPS)/build pyproject.toml CMakeLists.txt $(NATIVE)
 CXX_FILES := $(filter-out %.in,$(NATIVE)) $(wildcard tests/native/*.h tests/native/*.cpp tests/native/*.cu)
@@ -206,9 +207,10 @@ $(STAMPS)/poise: $(SOURCES)
 	@cp build/release/_core.pyi src/poise/native/
 	@touch $@
 
+# The first build for a demo has the best instruction level alone: the baseline, for tests, takes as long again.
 $(STAMPS)/studio: $(SOURCES)
 	@echo "Compiling the C++ kernels, once: about two minutes on two cores."
-	$(call BUILD,.[cli$(comma)studio],release)
+	$(call BUILD,.[cli$(comma)studio],release,$(if $(wildcard $(STAMPS)/poise),own,best))
 	@cp build/release/_core.pyi src/poise/native/
 	@touch $(STAMPS)/poise $@
 

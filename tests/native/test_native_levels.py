@@ -121,3 +121,9 @@ def test_a_level_that_the_machine_does_not_run_is_an_error_at_import() -> None:
     done = import_at("abacus")
     assert done.returncode == 1
     assert "POISE_LEVEL is 'abacus'; this machine supports baseline" in done.stderr
+
+
+def test_a_build_for_another_processor_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "levels", list)
+    with pytest.raises(ImportError, match="compiled for another processor"):
+        native.choose_level_from_environment()

@@ -21,8 +21,11 @@ def choose_level_from_environment() -> None:
     """Select the instruction level named in the environment variable `POISE_LEVEL`; without it, keep the best one.
 
     Raises:
+        ImportError: This machine supports no level of this build.
         InvalidValue: This machine does not support the level.
     """
+    if not levels():
+        raise ImportError("Poise was compiled for another processor. Compile it here: pip install --no-cache-dir poise")
     wanted = os.environ.get("POISE_LEVEL")
     if not wanted:
         return
