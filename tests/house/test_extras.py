@@ -25,6 +25,7 @@ from poise.scale.on_ray import load_ray
 from poise.studio import downloads
 from poise.studio.web.gate import Gate
 from poise.studio.web.viser_server import start_server
+from source_trees import read_nodes
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -167,7 +168,7 @@ def test_no_answer_depends_on_which_extras_are_installed() -> None:
 def imported_roots(path: Path) -> set[str]:
     """The packages that a file imports, anywhere in it."""
     roots = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in read_nodes()[path]:
         if isinstance(node, ast.Import):
             roots |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:

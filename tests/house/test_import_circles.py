@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from paths import ROOT, SOURCES
+from source_trees import read_nodes
 
 LONGEST = 3
 
@@ -25,11 +26,12 @@ FILES = {
 @cache
 def read_imports(path: Path) -> tuple[tuple[str, bool], ...]:
     """Return the files of the package that a file imports, each with whether only type checkers read that."""
-    tree = ast.parse(path.read_text("utf-8"))
-    guards = (node for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test))
+    guards = (
+        node for node in read_nodes()[path] if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+    )
     typed = {id(inner) for guard in guards for inner in ast.walk(guard)}
     found: list[tuple[str, bool]] = []
-    for node in ast.walk(tree):
+    for node in read_nodes()[path]:
         if isinstance(node, ast.Import):
             found.extend((alias.name, id(node) in typed) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

@@ -14,14 +14,13 @@ import ast
 import importlib
 import inspect
 from collections.abc import Iterator
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-import poise
+from paths import SOURCES
+from source_trees import read_trees
 
-SOURCE = Path(poise.__file__).parent
 MOST = 20
 
 # Names that the contract fixes: edits of a motion and of a model that return another one.
@@ -85,9 +84,9 @@ def list_functions(tree: ast.AST, inside: str = "") -> Iterator[str]:
 def find_all() -> list[str]:
     """Return every function of the sources whose name is not a verb, as `room/file.py Class.name`."""
     return [
-        f"{path.relative_to(SOURCE)} {name}"
-        for path in sorted(SOURCE.rglob("*.py"))
-        for name in list_functions(ast.parse(path.read_text()))
+        f"{path.relative_to(SOURCES)} {name}"
+        for path, tree in read_trees().items()
+        for name in list_functions(tree)
         if is_no_verb(name.split(".")[-1]) and name.split(".")[-1] not in CONTRACT
     ]
 
@@ -105,7 +104,7 @@ def list_public(module: ModuleType) -> Iterator[str]:
                     yield f"{module.__name__}.{name}.{attribute}"
 
 
-ROOMS = sorted(path.parent.name for path in SOURCE.glob("*/__init__.py") if path.parent.name not in ("native", "cli"))
+ROOMS = sorted(path.parent.name for path in SOURCES.glob("*/__init__.py") if path.parent.name not in ("native", "cli"))
 
 
 @pytest.mark.parametrize("room", ["", *ROOMS])

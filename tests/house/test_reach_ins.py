@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from paths import SOURCES
+from source_trees import read_nodes
 
 FOREIGN = {  # private members of other libraries, and names that Python reserves
     "_exit",  # os
@@ -32,12 +33,6 @@ def is_own(value: ast.expr) -> bool:
     return isinstance(value, ast.Name) and value.id in ("self", "cls")
 
 
-@cache
-def read_modules() -> dict[Path, list[ast.AST]]:
-    """Return the nodes of every module."""
-    return {path: list(ast.walk(ast.parse(path.read_text("utf-8")))) for path in sorted(SOURCES.rglob("*.py"))}
-
-
 def list_members(nodes: list[ast.AST]) -> Iterator[str]:
     """Yield the names that a module defines: functions, variables, attributes of classes and of self."""
     for node in nodes:
@@ -49,19 +44,21 @@ def list_members(nodes: list[ast.AST]) -> Iterator[str]:
             yield node.attr
 
 
-def list_private_uses() -> Iterator[tuple[str, str, str]]:
-    """Yield every use of a private member of anything but `self` and `cls`: the package, the member, the place."""
-    for path, nodes in read_modules().items():
-        for node in nodes:
-            if isinstance(node, ast.Attribute) and re.match("_[^_]", node.attr) and not is_own(node.value):
-                place = f"{path.relative_to(SOURCES)}:{node.lineno}: {ast.unparse(node)}"
-                yield find_package(path), node.attr, place
+@cache
+def list_private_uses() -> list[tuple[str, str, str]]:
+    """Return every use of a private member of anything but `self` and `cls`: the package, the member, the place."""
+    return [
+        (find_package(path), node.attr, f"{path.relative_to(SOURCES)}:{node.lineno}: {ast.unparse(node)}")
+        for path, nodes in read_nodes().items()
+        for node in nodes
+        if isinstance(node, ast.Attribute) and re.match("_[^_]", node.attr) and not is_own(node.value)
+    ]
 
 
 def list_reach_ins() -> Iterator[tuple[str, str]]:
     """Yield the private members that are used in a package which does not define them, each with the place."""
     own: dict[str, set[str]] = {}
-    for path, nodes in read_modules().items():
+    for path, nodes in read_nodes().items():
         own.setdefault(find_package(path), set()).update(list_members(nodes))
     return ((name, place) for package, name, place in list_private_uses() if name not in own[package])
 

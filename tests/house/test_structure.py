@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 
 from paths import SOURCES
+from source_trees import read_nodes, read_trees
 
 MOST_FILES = 20  # of a package, without its subpackages
 SHELVES = {"goals", "methods", "textbook", "cli"}  # one entry a file
@@ -21,8 +22,8 @@ def test_no_package_has_too_many_files() -> None:
 
 def test_every_class_has_its_own_name() -> None:
     homes = defaultdict(list)
-    for file in sorted(SOURCES.rglob("*.py")):
-        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+    for file, nodes in read_nodes().items():
+        for node in nodes:
             if isinstance(node, ast.ClassDef):
                 homes[node.name].append(file.relative_to(SOURCES).as_posix())
     assert not {name: files for name, files in homes.items() if len(files) > 1}
@@ -45,8 +46,8 @@ def test_module_caches_are_keyed_by_plain_values() -> None:
     """A cache of a module keeps its keys alive: values of a model belong into its memo (`keep_with_model`)."""
     plain = re.compile(r"(str|bytes|int|bool|float|tuple|None|[\[\], .|])+")
     found = []
-    for file in sorted(SOURCES.rglob("*.py")):
-        for node in ast.parse(file.read_text("utf-8")).body:
+    for file, tree in read_trees().items():
+        for node in tree.body:
             if not isinstance(node, ast.FunctionDef) or not any(map(is_cache, node.decorator_list)):
                 continue
             given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
@@ -64,8 +65,8 @@ def is_cache(decorator: ast.expr) -> bool:
 def test_modules_keep_no_results() -> None:
     """A container that a module fills later is hidden state. Allowed: the functions that connect hooks."""
     found = set()
-    for file in SOURCES.rglob("*.py"):
-        for node in ast.parse(file.read_text("utf-8")).body:
+    for file, tree in read_trees().items():
+        for node in tree.body:
             value = node.value if isinstance(node, (ast.Assign, ast.AnnAssign)) else None
             if value is not None and re.fullmatch(
                 r"\{\}|\[\]|(\w+\.)?(dict|list|set|\w*Dict|\w*dict|WeakSet)(\[.*\])?\(\)", ast.unparse(value)
@@ -76,8 +77,8 @@ def test_modules_keep_no_results() -> None:
 
 def test_entries_of_argument_lists_have_a_name_and_a_description() -> None:
     wrong = []
-    for file in sorted(SOURCES.rglob("*.py")):
-        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+    for file, nodes in read_nodes().items():
+        for node in nodes:
             if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
                 lists = re.findall(r"^Args:\n((?:    .*\n|\n)*)", (ast.get_docstring(node) or "") + "\n", re.MULTILINE)
                 entries = [line for text in lists for line in re.findall(r"^    (\S.*)", text, re.MULTILINE)]

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from paths import ROOT
+from paths import SOURCES
+from source_trees import read_trees
 
-SOURCE = ROOT / "src" / "poise"
 ROOMS = ("studio", "pages")
 OWN = ("self", "cls")
 
@@ -26,8 +26,7 @@ OF_VISER = {
 def read_rooms() -> Iterator[tuple[Path, ast.Module]]:
     """Yield every file of the rooms, parsed."""
     for room in ROOMS:
-        for path in sorted((SOURCE / room).rglob("*.py")):
-            yield path, ast.parse(path.read_text("utf-8"))
+        yield from ((path, tree) for path, tree in read_trees().items() if path.is_relative_to(SOURCES / room))
 
 
 def is_private(name: str) -> bool:
