@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 from collections.abc import Callable, Generator, Iterator
@@ -25,6 +26,7 @@ settings.load_profile("poise")
 
 SLOW_KINDS = ("browser", "nvrtc")
 LONG_FOLDERS = ("native", "scale", "house", "cli")  # their tests compile or start processes
+STARTS = frozenset({"subprocess.Popen", "os.fork", "os.posix_spawn", "os.system"})  # audit events of a new process
 _tables = pytest.StashKey[dict[str, str]]()
 _started: list[str] = []  # the processes that the running test has started
 
@@ -69,6 +71,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: (bool(item.get_closest_marker("browser")), item.path.parent.name not in LONG_FOLDERS))
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, Any, Any]:
+    """Keep the garbage collector from looking through thousands of tests again and again: they stay to the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     """One browser for all tests: for its first window it compiles shaders for ten seconds, for others hardly."""
@@ -84,8 +97,7 @@ def _note_process(event: str, arguments: tuple[Any, ...]) -> None:
 
     Matplotlib lists the fonts of a machine once, in whichever test comes first.
     """
-    fonts = bool(arguments) and arguments[0] == "fc-list"
-    if event in ("subprocess.Popen", "os.fork", "os.posix_spawn", "os.system") and not fonts:
+    if event in STARTS and not (arguments and arguments[0] == "fc-list"):
         _started.append(f"{event} {arguments[0] if arguments else ''}")
 
 
