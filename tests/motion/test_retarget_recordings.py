@@ -54,6 +54,10 @@ def test_feet_of_a_recording_that_begins_in_the_air_stand_in_the_result(striding
     assert not carried.track.released
 
 
+def list_contacts(carried):
+    return [(c.name, c.start, c.end, c.point) for c in carried.contacts]
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::poise.errors.FormatWarning")
 def test_one_of_two_people_has_the_feet_that_it_has_alone_though_nobody_stands_in_the_rest_pose(striding, tmp_path):
@@ -65,22 +69,17 @@ def test_one_of_two_people_has_the_feet_that_it_has_alone_though_nobody_stands_i
     two = tmp_path / "two.bvh"
     two.write_text("HIERARCHY\n" + bones + other + "MOTION\n" + "\n".join([*rows[:2], *both]) + "\n")
     clips, child = [poise.load_motion(path, scale=0.01) for path in (one, two)], poise.load("humanoid", scale=0.6)
-    for person in ("", "B_"):
-        onto = Mapping.between(clips[1].model, child, person=f"{person}Hips")
-        back = Mapping.between(child, clips[1].model, person=f"{person}Hips")
-        for mode in ("clip", "online"):
-            alone, chosen = retarget(clips[0], child, mode=mode), retarget(clips[1], child, onto, mode=mode)
-            assert [(c.name, c.start, c.end) for c in chosen.contacts] == [
-                (c.name, c.start, c.end) for c in alone.contacts
-            ]
-            assert {c.name for c in chosen.contacts} == {"heel_l", "heel_r", "toe_l", "toe_r"}
+    for mode in ("clip", "online"):
+        alone = retarget(clips[0], child, mode=mode)
+        assert {c.name for c in alone.contacts} == {"heel_l", "heel_r", "toe_l", "toe_r"}
+        again = retarget(alone.motion, clips[0].model, mode=mode)
+        for person in ("", "B_"):
+            onto = Mapping.between(clips[1].model, child, person=f"{person}Hips")
+            back = Mapping.between(child, clips[1].model, person=f"{person}Hips")
+            chosen = retarget(clips[1], child, onto, mode=mode)
+            assert [c[:3] for c in list_contacts(chosen)] == [c[:3] for c in list_contacts(alone)]
             np.testing.assert_allclose(chosen.motion.q, alone.motion.q, atol=1e-6)
-            again = [
-                retarget(chosen.motion, clips[0].model, mode=mode),
-                retarget(chosen.motion, clips[1].model, back, mode=mode),
-            ]
-            told = [[(c.name, c.start, c.end, c.point) for c in each.contacts] for each in again]
-            assert told[0] == told[1]
+            assert list_contacts(retarget(alone.motion, clips[1].model, back, mode=mode)) == list_contacts(again)
 
 
 @pytest.mark.slow
