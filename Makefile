@@ -75,11 +75,12 @@ quick: $(STAMPS)/peers $(STAMPS)/test
 # Both tiers. A browser on busy cores runs into its own timeouts, so its tests run last and separately, even after a
 # failure. If ARGS selects no test of one tier, pytest exits with 5. The summary comes last.
 COLOR = $(if $(MAKE_TERMOUT),--color=yes)
+IN_BROWSER = $(or $(ARGS),$(shell grep -rl --include='test_*.py' 'mark\.browser' tests | sort))  # collecting all would take long
 test: SHELL := /bin/bash
 test: $(STAMPS)/peers $(STAMPS)/test $(STAMPS)/chromium
 	@set -o pipefail; failed=0; \
 	$(PARALLEL) $(COLOR) -m "not timing and not browser" $(ARGS) 2>&1 | tee build/test.log || test $$? -eq 5 || failed=1; \
-	$(BIN)/python -m pytest $(COLOR) -m "browser and not timing" $(ARGS) 2>&1 | tee build/browser.log || test $$? -eq 5 || failed=1; \
+	$(BIN)/python -m pytest $(COLOR) -m "browser and not timing" $(IN_BROWSER) 2>&1 | tee build/browser.log || test $$? -eq 5 || failed=1; \
 	echo; grep -hE '^[^a-zA-Z]*(FAILED|ERROR) ' build/test.log build/browser.log; \
 	echo "Tests:            $$(tail -n 1 build/test.log)"; echo "Tests in a browser: $$(tail -n 1 build/browser.log)"; exit $$failed
 
