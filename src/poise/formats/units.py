@@ -15,6 +15,7 @@ from poise.model.attachments import UNITS, Attachments
 from poise.model.joints.joint import Mimic
 from poise.model.joints.kinds import KINDS
 from poise.model.layout import Layout
+from poise.model.memo import keep_with_model
 from poise.model.spec import FrameSpec, JointSpec, freeze
 from poise.spatial import Rotation, Transform
 
@@ -77,6 +78,7 @@ def warn_of_units(model: Model, format_name: str) -> str:
 # ------------------------------------------------------------------------------------------------ scale
 
 
+@keep_with_model
 def scale_model(model: Model, factor: float) -> Model:
     """Return the same body with every length multiplied by `factor`."""
     layout = model.layout

@@ -31,9 +31,9 @@ class MeshShelf:
     """The meshes collected for a page.
 
     Attributes:
-        patches: The packed patches, one of each.
+        patches: The packed patches; equal ones, as of several copies of a body, are stored once.
         instances: The patch, tracks and look of each drawn mesh.
-        images: Data URIs.
+        images: Data URIs, one of each.
     """
 
     patches: list[dict[str, Any]] = field(default_factory=list)
@@ -72,20 +72,26 @@ class MeshShelf:
 
     def _number(self, piece: Piece) -> int:
         if id(piece.patch) not in self._known:
-            self.patches.append(pack_patch(piece))
-            self._known[id(piece.patch)] = piece.patch, len(self.patches) - 1
+            self._known[id(piece.patch)] = piece.patch, keep_once(self.patches, pack_patch(piece))
         return self._known[id(piece.patch)][1]
 
     def _image(self, texture: Texture) -> int:
         if id(texture) not in self._known:
             small = shrink_texture(texture)
-            self.images.append(f"data:{small.kind};base64,{base64.b64encode(small.data).decode('ascii')}")
-            self._known[id(texture)] = texture, len(self.images) - 1
+            uri = f"data:{small.kind};base64,{base64.b64encode(small.data).decode('ascii')}"
+            self._known[id(texture)] = texture, keep_once(self.images, uri)
         return self._known[id(texture)][1]
 
     def to_data(self) -> dict[str, Any]:
         """Return the meshes as JSON-compatible values."""
         return {"patches": self.patches, "meshes": self.instances, "images": self.images}
+
+
+def keep_once(shelf: list[Any], item: Any) -> int:
+    """Return the index of an item on a shelf, where it is added unless an equal one is there."""
+    if item not in shelf:
+        shelf.append(item)
+    return shelf.index(item)
 
 
 @keep_with_model
