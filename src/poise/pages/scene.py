@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from poise.arrays import Floats
+from poise.formats.meshes.looks import find_look
 from poise.model import Model
 from poise.model.plane import is_planar
 from poise.pages.meshes import MeshShelf, fit_pieces
@@ -30,6 +31,7 @@ KINDS = ("capsule", "cylinder", "box")
 BODY: Color = (0.68, 0.76, 0.85)
 LEAST_RADIUS = 1e-6
 LEVEL = 4e-3  # relative to the radius: a lowest point this close to height 0 counts as 0
+MISSING_MESHES = "Some meshes were not found; these parts are drawn as limbs."
 MOST_OUTLINES = 400  # frames at most whose mesh outlines are measured
 
 
@@ -73,6 +75,7 @@ class PageScene:
     near: tuple[Floats, Floats] | None = None
     bodies: list[dict[str, int]] = field(default_factory=list)
     drag: dict[str, Any] | None = None
+    lacks_meshes: bool = False
 
     def follow_path(self, path: Floats, low: Floats, high: Floats) -> None:
         """Move the camera along a path, (frames, 3), showing a box from `low` to `high` around it."""
@@ -133,6 +136,7 @@ class PageScene:
             return numbers[name]
 
         report_missing(model)
+        self.lacks_meshes |= bool(find_look(model).notes)
         pieces = fit_pieces(model)
         for piece in pieces:
             frames = (piece.frame,) if piece.skin is None else piece.skin.frames
@@ -155,7 +159,8 @@ class PageScene:
         height = "xyz".index(self.up)
         radius = 0.5 * float(np.linalg.norm(high - low)) or 1.0
         return {
-            **{name: getattr(self, name) for name in ("up", "frames", "title", "note", "stepwise", "words")},
+            **{name: getattr(self, name) for name in ("up", "frames", "title", "stepwise", "words")},
+            "note": "\n".join(filter(None, [self.note, MISSING_MESHES * self.lacks_meshes])),
             **{name: getattr(self, name) for name in ("table", "curves", "labels", "solids")},
             **self.meshes.to_data(),
             "fps": self.fps,

@@ -8,7 +8,6 @@ import numpy as np
 
 from poise.batch import ReachMap
 from poise.errors import InvalidValue
-from poise.formats.meshes.looks import find_look
 from poise.kinematics import Motion, Pose
 from poise.model import Model
 from poise.model.geometry.looks import Patch, Piece
@@ -28,9 +27,6 @@ from poise.solvers.solution import Solution
 from poise.textbook import LoopTrace
 
 __all__ = ["make_dragged_scene", "make_scene"]
-
-
-MISSING_MESHES = "Some meshes of this body were not found; these parts are drawn as limbs."
 
 
 def make_scene(thing: Any) -> PageScene:
@@ -71,7 +67,7 @@ def make_dragged_scene(thing: Any) -> PageScene:
     clip = thing if isinstance(thing, Motion) else getattr(thing, "motion", None)
     if clip is None:
         scene = show_pose(rig.pose)
-        scene.note = MISSING_MESHES if find_look(rig.model).notes else ""
+        scene.note = ""
         q = rig.q[None]
     else:
         scene = make_scene(thing)
