@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import poise
-from hostile_names import make_body
+from hostile_names import ATTACKS, make_body, make_clip
 from opened_page import Opened
 from poise.goals import Reach
 from poise.kinematics import Mirror
@@ -26,7 +26,12 @@ HTMLCanvasElement.prototype.getContext = function (kind, ...rest) {
   return kind === "2d" ? real.call(this, kind, ...rest) : null;
 };
 """  # drawing without WebGL is cheaper where there is no graphics card
-WITHOUT_SIMD = "WebAssembly.validate = () => false;"
+LACKS = {
+    "SIMD": "WebAssembly.validate = () => false;",
+    "WebAssembly": "delete window.WebAssembly;",
+    "DecompressionStream": "delete window.DecompressionStream;",
+    "memory": "WebAssembly.instantiate = () => Promise.reject(new RangeError('out of memory'));",
+}
 PHONE = {"viewport": {"width": 390, "height": 780}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
 
 
@@ -130,7 +135,7 @@ def test_a_far_target_is_missed_in_words_and_the_range_is_kept(browser: Any, tmp
 
 
 def test_a_phone_drags_by_touch_and_a_keyboard_pins(browser: Any, tmp_path: Path) -> None:
-    opened = Dragged(browser, poise.load("humanoid"), tmp_path, **PHONE)
+    opened = Dragged(browser, poise.load("humanoid"), tmp_path, OUTLINES, **PHONE)
     before = opened.q()
     x, y = opened.find("hand_r")
     touch = opened.context.new_cdp_session(opened.tab)
@@ -157,7 +162,7 @@ def test_a_phone_drags_by_touch_and_a_keyboard_pins(browser: Any, tmp_path: Path
 def test_a_paused_motion_is_solved_again_at_its_frame(browser: Any, tmp_path: Path) -> None:
     model = poise.load("panda")
     q = np.linspace(model.rest, model.rest + 0.4 * (model.upper - model.rest), 30)
-    opened = Dragged(browser, poise.Motion(model, q, 30), tmp_path)
+    opened = Dragged(browser, poise.Motion(model, q, 30), tmp_path, OUTLINES)
     opened.tab.evaluate("player.play(false); player.seek(10)")
     opened.settle()
     opened.drag("panda_hand_tcp", 0, -40)
@@ -235,16 +240,68 @@ def test_a_race_of_two_bodies_moves_only_the_dragged_one(browser: Any, tmp_path:
     opened.close()
 
 
-def test_a_browser_without_simd_says_so(browser: Any, tmp_path: Path) -> None:
-    opened = Dragged(browser, poise.load("planar3"), tmp_path, WITHOUT_SIMD)
-    assert "no WebAssembly SIMD" in opened.tab.locator("#words").inner_text()
+@pytest.mark.parametrize("missing", LACKS)
+def test_a_browser_that_cannot_solve_says_so_and_shows_the_body(browser: Any, tmp_path: Path, missing: str) -> None:
+    opened = Dragged(browser, poise.load("planar3"), tmp_path, OUTLINES + LACKS[missing])
+    said = "cannot be dragged here: out of memory." if missing == "memory" else "no WebAssembly SIMD or no Decompr"
+    for place in ("#words", "#said"):
+        assert said in opened.tab.locator(place).inner_text()
     assert opened.tab.locator(".handle").count() == 0
+    assert (np.ptp(opened.pixels(), axis=-1) > 30).sum() > 500
+    opened.close()
+
+
+def test_screen_readers_find_every_control_and_hear_results(browser: Any, tmp_path: Path) -> None:
+    opened = Dragged(browser, poise.load("humanoid"), tmp_path, OUTLINES)
+    tree = opened.tab.locator("body").aria_snapshot()
+    names = opened.tab.evaluate("player.puppet.handles.map(({name}) => name)")
+    for name in names:
+        role = "planted" if name.startswith("foot") else "free"
+        assert f'button "{name}, {role}"' in tree
+    for control in ('group "Handles: drag', 'application "A body in three', 'button "Mirror"', 'checkbox "gaze"'):
+        assert control in tree
+    assert opened.tab.locator("#said").inner_text() == "", "nothing has happened yet"
+    opened.tab.locator("#view").focus()
+    for name in names:
+        opened.tab.keyboard.press("Tab")
+        assert opened.tab.evaluate("document.activeElement.title") == name
+        outline = opened.tab.evaluate("getComputedStyle(document.activeElement, '::before').outlineStyle")
+        assert outline == "solid", "the focus is visible"
+    opened.tab.locator('.handle[title="hand_l"]').focus()
+    place = "player.puppet.position(player.puppet.selected)"
+    for key in ("ArrowUp", "ArrowRight", "PageUp", "PageDown"):
+        before = np.array(opened.tab.evaluate(place))
+        opened.tab.keyboard.press(f"Shift+{key}")
+        opened.rest()
+        assert np.linalg.norm(np.array(opened.tab.evaluate(place)) - before) > 0.01
+    opened.until("document.getElementById('said').textContent.startsWith('hand_l at ')")
+    opened.until("document.getElementById('said').textContent.endsWith(' m. All goals are reached.')")
+    opened.tab.locator("#view").focus()
+    turned = opened.tab.evaluate("[player.azimuth, player.zoom]")
+    opened.tab.keyboard.press("ArrowLeft")
+    opened.tab.keyboard.press("+")
+    assert (np.array(opened.tab.evaluate("[player.azimuth, player.zoom]")) < turned).all()
+    opened.tab.keyboard.press("0")
+    assert opened.tab.evaluate("[player.azimuth, player.zoom]") == turned
     opened.close()
 
 
 def test_hostile_names_are_text(browser: Any, tmp_path: Path) -> None:
-    opened = Dragged(browser, make_body(), tmp_path)
-    assert opened.tab.evaluate("document.body.dataset.drag") == "ready"
-    assert opened.tab.evaluate("() => window.ran") is None
-    assert opened.tab.locator("iframe, [onerror], [onload], [onmouseover]").count() == 0
-    opened.close()
+    """Of handles, of goals that are missed, of joints at the end of their range, of a motion and of a race."""
+    model = make_body()
+    clip, races = make_clip(model), [race(model, methods=["lm", "dls"], problems=1)] * 2
+    for thing in (model, clip, races):
+        opened = Dragged(browser, thing, tmp_path, OUTLINES)
+        assert opened.tab.evaluate("document.body.dataset.drag") == "ready"
+        assert opened.tab.locator("#title").inner_text() in f"{model.name} A race: {model.name}"
+        handle = opened.tab.locator(".handle").first
+        handle.focus()
+        for _ in range(12):
+            opened.tab.keyboard.press("Shift+ArrowRight")
+        opened.until("document.getElementById('said').textContent.includes('Missed: ')")
+        shown = opened.tab.locator("#table").inner_text() + opened.tab.locator("#words").inner_text()
+        assert any(attack in shown for attack in ATTACKS)
+        assert any(attack in handle.get_attribute("aria-label") for attack in ATTACKS)
+        assert opened.tab.evaluate("() => window.ran") is None
+        assert opened.tab.locator("iframe, img, svg, b, [onerror], [onload], [onmouseover]").count() == 0
+        opened.close()

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import looks_files
 import poise
 from poise.errors import FormatWarning, InvalidValue, MissingExtra
 from poise.goals import Reach
@@ -27,12 +28,17 @@ def module(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drag, "read_wasm", lambda: b"module")
 
 
-def read(thing: Any) -> dict[str, Any]:
-    """The data of the page."""
+def read_scene(thing: Any) -> dict[str, Any]:
+    """The scene of the page."""
     html = poise.show(thing, drag=True, browser=False).html
     (text,) = re.findall(r'<script type="application/json" id="scene">(.*?)</script>', html, re.DOTALL)
-    data: dict[str, Any] = json.loads(text)["drag"]
-    return data
+    scene: dict[str, Any] = json.loads(text)
+    return scene
+
+
+def read(thing: Any) -> Any:
+    """The part of the scene that the page solves with."""
+    return read_scene(thing)["drag"]
 
 
 def list_held(data: dict[str, Any]) -> dict[str, str]:
@@ -161,6 +167,26 @@ def test_races_of_several_bodies_stand_in_rows_at_one_size() -> None:
 
 
 @pytest.mark.usefixtures("module")
+def test_races_store_each_mesh_once(tmp_path: Path) -> None:
+    """Of every method, and of every race: the bodies of a list of races are scaled copies."""
+    path, where = looks_files.robot(tmp_path), [tmp_path / "elsewhere"]
+    own = [poise.load(path, package_path=where) for _ in range(2)]
+    one = read_scene(own[0])
+    races = [race(body, methods=["lm", "dls", "ccd"], problems=1) for body in (poise.load("panda"), *own)]
+    several = read_scene(races)
+    assert len(several["patches"]) == len(one["patches"])
+    assert len(several["images"]) == len(one["images"])
+    assert len(several["meshes"]) == 6 * len(one["meshes"])
+
+
+@pytest.mark.usefixtures("module")
+def test_a_body_too_large_for_a_page_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drag, "MOST_BYTES", 1000)
+    with pytest.raises(InvalidValue, match=r"'humanoid' has .* frames, too many for a page that solves"):
+        read(HUMANOID)
+
+
+@pytest.mark.usefixtures("module")
 def test_a_missing_mesh_is_a_sentence_on_the_page(tmp_path: Path) -> None:
     path = tmp_path / "arm.urdf"
     links = "".join(
@@ -173,10 +199,12 @@ def test_a_missing_mesh_is_a_sentence_on_the_page(tmp_path: Path) -> None:
         for a, b in (("base", "arm"), ("arm", "hand"))
     )
     path.write_text(f'<robot name="arm">{links}{joints}</robot>')
+    model = poise.load(path)
+    things = [model, poise.Motion(model, np.zeros((2, 2)), 30), race(model, methods=["lm"], problems=1)]
     with pytest.warns(FormatWarning, match="stl"):
-        html = poise.show(poise.load(path), drag=True, browser=False).html
-    assert "Some meshes of this body were not found" in html
-    assert "not found" not in poise.show(HUMANOID, drag=True, browser=False).html
+        notes = [read_scene(thing)["note"] for thing in things]
+    assert all(note.endswith("Some meshes were not found; these parts are drawn as limbs.") for note in notes)
+    assert "not found" not in read_scene(HUMANOID)["note"]
 
 
 @pytest.mark.usefixtures("module")

@@ -4,7 +4,7 @@
 "use strict";
 
 const SETTLED = 1e-5;  // a frame in which no coordinate moves more has settled
-const FRAME_BUDGET = 4;  // milliseconds of solving in a frame: a distant target takes several solves
+const FRAME_BUDGET = 2.5;  // milliseconds of solving in a frame: a distant target takes several solves
 const MOST_UNDO = 200, MOST_PROBLEMS = 12;
 
 class Puppet extends HandleLayer {
@@ -224,7 +224,14 @@ class Puppet extends HandleLayer {
       row.cells[3].className = yes ? "yes" : "no";
     });
     if (this.lesson) this.lesson.fill();
-    table.hidden = !shown.length; find("panel").hidden = false; find("words").textContent = this.say(shown.filter((error) => this.isMissed(error)));
+    const words = this.say(shown.filter((error) => this.isMissed(error)));
+    table.hidden = !shown.length; find("panel").hidden = false; if (find("words").textContent !== words) find("words").textContent = words;
+    this.announce();
+  }
+
+  summarize() {
+    const chosen = this.selected, at = chosen && this.position(chosen).map((x) => (this.data.metres * x).toFixed(3)).join(", ");
+    return (chosen ? `${chosen.name} at ${at} m. ` : "") + (this.errors.length ? find("words").textContent || "All goals are reached." : "");
   }
 
   // why goals are missed, in short

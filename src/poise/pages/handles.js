@@ -2,7 +2,8 @@
 "use strict";
 
 const PULL_STEP = 0.01;  // of an arrow key, relative to the body's length
-const WITHOUT = "This browser has no WebAssembly SIMD, so the body cannot be dragged here. It needs Chrome 91, Firefox 89, Safari 16.4 or later.";
+const SPEECH_PAUSE = 1000;  // milliseconds between results for screen readers
+const WITHOUT = "This browser has no WebAssembly SIMD or no DecompressionStream, so the body cannot be dragged here. It needs Chrome 91, Firefox 113, Safari 16.4 or later.";
 
 async function unpack(text) {
   const packed = new Blob([bytesOf(text)]).stream().pipeThrough(new DecompressionStream("gzip"));
@@ -10,7 +11,7 @@ async function unpack(text) {
 }
 
 // A handle has a name, a kind, the length of its body, and the normal of its plane if the body is planar. A subclass has position,
-// grab, pull, drop and step, and toggle if handles can be pinned.
+// grab, pull, drop, step and summarize, and toggle if handles can be pinned.
 class HandleLayer {
   constructor(player, handles) { Object.assign(this, {player, handles, dragged: null}); }
 
@@ -59,13 +60,16 @@ class HandleLayer {
 
   type(e, handle) {
     const camera = this.player.camera(), step = PULL_STEP * handle.length * (e.shiftKey ? 5 : 1);
-    const way = {ArrowLeft: V.times(camera.side, -1), ArrowRight: camera.side, ArrowUp: camera.above, ArrowDown: V.times(camera.above, -1)}[e.key];
+    const way = {ArrowLeft: V.times(camera.side, -1), ArrowRight: camera.side, ArrowUp: camera.above, ArrowDown: V.times(camera.above, -1), ...(handle.normal ? {} : {PageUp: V.cross(camera.above, camera.side), PageDown: V.cross(camera.side, camera.above)})}[e.key];
     if (way) {
       this.grab(handle); this.pull(V.add(this.position(handle), V.times(way, step))); this.step(); this.drop(true);
-    } else if (this.toggle && (e.key === "Enter" || e.key === "p")) this.toggle(handle);
+    } else if (this.toggle && ["Enter", " ", "p"].includes(e.key)) this.toggle(handle);
     else return;
     e.preventDefault(); e.stopPropagation();
   }
+
+  // tells screen readers the results, the latest ones if they change often
+  announce() { this.telling = this.telling || setTimeout(() => { this.telling = 0; find("said").textContent = this.summarize(); }, SPEECH_PAUSE); }
 
   place(camera, width, height) {
     for (const handle of this.handles) {
@@ -82,10 +86,10 @@ const SIMD = new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123
 async function startDragging(player, Layer) {
   const able = typeof WebAssembly === "object" && WebAssembly.validate(SIMD) && typeof DecompressionStream === "function";
   try {
-    if (!able) throw new Error(WITHOUT);
+    if (!able) throw WITHOUT;
     player.puppet = await Layer.open(player, player.scene.drag);
     player.draw(); document.body.dataset.drag = "ready";  // with the handles in place
   } catch (problem) {
-    find("panel").hidden = false; find("words").textContent = problem.message; document.body.dataset.drag = "failed";
+    find("panel").hidden = false; find("words").textContent = find("said").textContent = problem === WITHOUT ? WITHOUT : `The body cannot be dragged here: ${problem.message}.`; document.body.dataset.drag = "failed";
   }
 }

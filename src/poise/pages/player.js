@@ -56,7 +56,7 @@ class Player {
 
   seek(frame) { this.time = Math.max(0, Math.min(this.end, frame)); if (this.puppet) this.puppet.live = this.puppet.moving = false; this.dirty = true; }
 
-  play(yes) { this.playing = yes && this.end > 0; if (this.playing && this.time >= this.end) this.time = 0; if (this.playing && this.puppet) this.puppet.live = this.puppet.moving = false; find("play").dataset.playing = this.playing; this.dirty = true; }
+  play(yes) { this.playing = yes && this.end > 0; if (this.playing && this.time >= this.end) this.time = 0; if (this.playing && this.puppet) this.puppet.live = this.puppet.moving = false; find("play").dataset.playing = this.playing; find("play").ariaLabel = this.playing ? "Pause" : "Play"; this.dirty = true; }
 
   // the transform of a track between two frames: linear positions, rotations along the shorter arc
   transform(track, time) {
@@ -151,7 +151,7 @@ class Player {
     if (this.end < 1) return;
     const s = this.scene;
     find("slider").value = time;
-    find("clock").textContent = s.stepwise ? `step ${Math.floor(time + 1e-6)} of ${this.end}` : `${(time / s.fps).toFixed(2)} / ${(this.end / s.fps).toFixed(2)} s`;
+    find("slider").ariaValueText = find("clock").textContent = s.stepwise ? `step ${Math.floor(time + 1e-6)} of ${this.end}` : `${(time / s.fps).toFixed(2)} / ${(this.end / s.fps).toFixed(2)} s`;
   }
 
   drawCurves(time) {
@@ -206,6 +206,10 @@ class Player {
     find("slider").max = this.end; this.play(this.playing);
   }
 
+  turn(around, higher) { this.azimuth -= around; this.elevation = Math.max(-0.3, Math.min(1.5, this.elevation + higher)); this.dirty = true; }
+
+  approach(share) { this.zoom = Math.min(6, Math.max(0.15, this.zoom * share)); this.dirty = true; }
+
   listen() {
     const c = this.canvas, pointers = new Map();
     let gap = 0;
@@ -218,18 +222,22 @@ class Player {
       pointers.set(e.pointerId, [e.clientX, e.clientY]);
       if (pointers.size > 1) {
         const [a, b] = [...pointers.values()], now = Math.hypot(a[0] - b[0], a[1] - b[1]);
-        if (gap) this.zoom = Math.min(6, Math.max(0.15, (this.zoom * gap) / now));
+        if (gap) this.approach(gap / now);
         gap = now;
       } else if (e.shiftKey || e.buttons & 6) {
         const view = this.camera(), scale = (2 * view.far * Math.tan(0.26)) / c.clientHeight;
         this.middle = V.add(this.middle, V.add(V.times(view.side, -dx * scale), V.times(view.above, dy * scale)));
-      } else {
-        this.azimuth -= dx * 0.008; this.elevation = Math.max(-0.3, Math.min(1.5, this.elevation + dy * 0.006));
-      }
+      } else this.turn(dx * 0.008, dy * 0.006);
       this.dirty = true;
     });
     c.addEventListener("contextmenu", (e) => e.preventDefault());
-    c.addEventListener("wheel", (e) => { e.preventDefault(); this.zoom = Math.min(6, Math.max(0.15, this.zoom * Math.exp(e.deltaY * 0.0012))); this.dirty = true; }, {passive: false});
+    c.addEventListener("wheel", (e) => { e.preventDefault(); this.approach(Math.exp(e.deltaY * 0.0012)); }, {passive: false});
+    c.addEventListener("keydown", (e) => {
+      const turn = {ArrowLeft: [0.1, 0], ArrowRight: [-0.1, 0], ArrowUp: [0, 0.1], ArrowDown: [0, -0.1]}[e.key], share = {"+": 0.9, "=": 0.9, "-": 1.1}[e.key];
+      if (e.ctrlKey || e.metaKey || !(turn || share || e.key === "0")) return;
+      e.preventDefault(); e.stopPropagation();
+      if (turn) this.turn(...turn); else if (share) this.approach(share); else { this.home(); this.dirty = true; }
+    });
     c.addEventListener("dblclick", () => { this.home(); this.dirty = true; });
     find("play").addEventListener("click", () => this.play(!this.playing));
     find("slider").addEventListener("input", (e) => { this.play(false); this.seek(Number(e.target.value)); });
