@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "bind/bindings.h"
+#include "bind/parallel.h"
 #include "bind/prepared.h"
 #include "run/batch/rows.h"
 
@@ -125,10 +126,11 @@ void solve_batch(const PreparedSolver& solver, const AnyDict& table, std::size_t
   const Use use(solver);
   BatchJob job;
   describe(job, solver, table);
-  job.asks = job.rows <= rows_without_threads ? hear_signals : is_stopped;
+  const bool alone = !has_threads || job.rows <= rows_without_threads;
+  job.asks = alone ? hear_signals : is_stopped;
   const std::size_t useful = (job.rows + rows_without_threads - 1) / rows_without_threads;
   Crew crew(job, threads < useful ? threads : useful ? useful : 1);
-  if (job.rows <= rows_without_threads) {
+  if (alone) {
     nb::gil_scoped_release release;
     crew.work(0);
   } else {

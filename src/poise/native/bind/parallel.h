@@ -10,6 +10,11 @@
 
 namespace poise {
 
+#ifdef __EMSCRIPTEN__
+constexpr bool has_threads = false;  // Pyodide cannot start any
+#else
+constexpr bool has_threads = true;
+#endif
 constexpr std::size_t rows_worth_releasing = 64;   // from this number on the lock is released
 constexpr std::size_t rows_worth_a_thread = 2048;  // least number per thread
 constexpr std::size_t row_grain = 64;  // threads split at multiples of this: packs are the same for any number
@@ -22,6 +27,7 @@ inline std::size_t& thread_limit() {
 inline void set_threads(int count) { thread_limit() = count > 0 ? static_cast<std::size_t>(count) : 0; }
 
 inline std::size_t threads_for(std::size_t rows) {
+  if (!has_threads) return 1;
   const std::size_t cores = thread_limit() ? thread_limit() : std::max(1u, std::thread::hardware_concurrency());
   return std::clamp<std::size_t>(rows / rows_worth_a_thread, 1, cores);
 }
