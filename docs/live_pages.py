@@ -17,6 +17,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 LIVE = re.compile(r'<iframe class="live" src="((?:\.\./)*live/\w+)\.html".*?title="(.*?)"></iframe>')
+UNABLE = "These pages were built without `make wasm`, so the body cannot be dragged."
 REMOTE_SCRIPT = "https://unpkg.com/iframe-worker/shim"
 
 
@@ -192,7 +193,8 @@ def write_page(folder: Path, name: str, make: Callable[[], Any]) -> None:
         page = f'<!doctype html><title>{name}</title><img src="{name}.png" alt="{name}" style="{style}">'
         (folder / f"{name}.html").write_text(page, "utf-8")
         return
-    poise.show(thing, folder / f"{name}.html", drag=name in DRAGGED and read_wasm() is not None)
+    drag = name in DRAGGED and read_wasm() is not None
+    poise.show(thing, folder / f"{name}.html", drag=drag, note=UNABLE if name in DRAGGED and not drag else None)
     draw_picture(thing, folder / f"{name}.png")
 
 
