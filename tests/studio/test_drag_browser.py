@@ -131,6 +131,11 @@ def test_a_far_target_is_missed_in_words_and_the_range_is_kept(browser: Any, tmp
     assert (q <= model.upper).all()
     assert opened.rows()["panda_hand_tcp"][2] == "no"
     assert "Missed: panda_hand_tcp by" in opened.tab.locator("#words").inner_text()
+    assert opened.tab.locator("#short").inner_text() == "1 of 1 missed"
+    assert opened.tab.locator(".target").is_visible()
+    opened.tab.locator("#undo").click()
+    opened.rest()
+    assert not opened.tab.locator(".target").is_visible()
     opened.close()
 
 
@@ -173,11 +178,29 @@ def test_a_paused_motion_is_solved_again_at_its_frame(browser: Any, tmp_path: Pa
     opened.close()
 
 
+def test_the_handles_of_a_motion_show_its_contacts(browser: Any, tmp_path: Path) -> None:
+    model = poise.load("humanoid")
+    q = np.repeat(np.array(model.rest)[None], 6, axis=0)
+    q[3:, 1] += 0.5  # a jump
+    opened = Dragged(browser, poise.Motion(model, q, 30), tmp_path, OUTLINES)
+    foot = opened.tab.locator('.handle[title="foot_l"]')
+    for frame, held in ((4, "free"), (1, "planted")):
+        opened.still(frame)
+        assert foot.get_attribute("aria-label") == f"foot_l, {held}"
+    opened.drag("hand_l", 30, -30)
+    assert set(opened.rows()) >= {"foot_l", "foot_r", "hand_l"}
+    opened.close()
+
+
 def test_a_small_arm_shows_its_jacobian_and_the_first_steps(browser: Any, tmp_path: Path) -> None:
     model = poise.load("planar3")
     opened = Dragged(browser, model, tmp_path, OUTLINES)
     start = opened.q()
     opened.tab.evaluate("document.getElementById('lesson').open = true")
+    opened.tab.locator(".handle").focus()
+    opened.tab.keyboard.press("ArrowUp")
+    opened.rest()
+    assert opened.rows()["tip"][2] == "yes", "a step within the plane of the arm"
     opened.drag("tip", -40, -60)
     cells = "(id) => Array.from(document.getElementById(id).rows, (r) => Array.from(r.cells, (c) => c.textContent))"
     J = np.array([row[1:] for row in opened.tab.evaluate(cells, "jacobian")[1:]], dtype=float)

@@ -21,8 +21,8 @@ class Puppet extends HandleLayer {
     this.counts = ["goals", "points", "limits"].map((what) => catalogue.count(what));
     this.frames = new Map(data.tracks); this.held = new Map(); this.errors = []; this.looking = true; this.selected = null;
     this.begin(0);
-    for (const handle of this.handles) if (handle.held) this.held.set(handle.name, handle.held);
-    for (const handle of this.handles) if (handle.held && handle.held !== "reach") this.holdHere(handle, handle.held);
+    for (const handle of this.moves ? [] : this.handles) if (handle.held) this.held.set(handle.name, handle.held);
+    for (const handle of this.moves ? [] : this.handles) if (handle.held && handle.held !== "reach") this.holdHere(handle, handle.held);
     this.first = this.snapshot(); this.lesson = data.lesson && new Lesson(this, data.lesson, body.kernels); this.buildHandles(); this.buildTools(); this.fillTable();
   }
 
@@ -32,27 +32,37 @@ class Puppet extends HandleLayer {
   begin(frame) {
     const nq = this.data.nq;
     this.frame = frame; this.q = this.poses.slice(nq * frame, nq * frame + nq); this.live = false; this.moving = false;
-    if (this.poses.length > nq) {
-      this.held.clear(); this.done = []; this.undone = [];
-      for (const handle of this.handles) if (this.data.stands[frame].includes(handle.name)) { const role = handle.stands ? "plant" : "pin"; this.held.set(handle.name, role); this.holdHere(handle, role); }
+    if (this.moves) {
+      this.held = this.listContacts(frame); this.done = []; this.undone = [];
+      for (const handle of this.handles) if (this.held.has(handle.name)) this.holdHere(handle, this.held.get(handle.name));
     }
     this.places = this.body.fk(this.q).slice();
   }
 
+  get moves() { return this.poses.length > this.data.nq; }
+
+  // the handles in contact at a frame of the motion, and their roles
+  listContacts(frame) { return new Map(this.handles.filter(({name}) => this.data.stands[frame].includes(name)).map(({name, stands}) => [name, stands ? "plant" : "pin"])); }
+
   // shows the handles at a frame of the motion
-  follow(frame) { if (this.frame !== frame) { this.frame = frame; this.q = this.poses.slice(this.data.nq * frame, this.data.nq * (frame + 1)); this.places = this.body.fk(this.q).slice(); } }
+  follow(frame) {
+    if (this.frame === frame) return;
+    const held = this.listContacts(frame);
+    this.frame = frame; this.q = this.poses.slice(this.data.nq * frame, this.data.nq * (frame + 1)); this.places = this.body.fk(this.q).slice();
+    if (String([...held]) !== String([...this.held])) { this.held = held; this.markHandles(); }
+  }
 
   // leaves the motion for the pose of its frame, from which Reset starts again
   enter() {
     const player = this.player;
-    if (this.live || this.poses.length === this.data.nq) return;
+    if (this.live || !this.moves) return;
     player.play(false); player.seek(Math.round(player.time)); this.begin(player.time); this.first = this.snapshot();
   }
 
   snapshot() { return {frame: this.frame, q: this.q, watched: this.watched, held: new Map(this.held), targets: this.catalogue.targets.slice()}; }
 
   restore(state) {
-    if (this.poses.length > this.data.nq && state.frame !== this.player.time) { this.player.play(false); this.player.seek(state.frame); }
+    if (this.moves && state.frame !== this.player.time) { this.player.play(false); this.player.seek(state.frame); }
     this.frame = state.frame; this.q = state.q; this.watched = state.watched; this.held = new Map(state.held); this.catalogue.targets.set(state.targets); this.dragged = null;
     this.live = true; this.moving = true; this.show();
   }
@@ -175,8 +185,25 @@ class Puppet extends HandleLayer {
   // ---------------------------------------------------------------------------------------------- handles
 
   buildHandles() {
-    for (const handle of this.handles) this.addKnob(handle).addEventListener("focus", () => this.select(handle));
+    for (const handle of this.handles) {
+      this.addKnob(handle).addEventListener("focus", () => this.select(handle));
+      handle.mark = document.createElement("span"); handle.mark.className = "target"; find("labels").after(handle.mark);
+    }
     this.markHandles();
+  }
+
+  // marks targets that are missed as well
+  place(camera, width, height) {
+    super.place(camera, width, height);
+    for (const handle of this.handles) this.put(handle.mark, this.findMissed(handle), camera, width, height);
+  }
+
+  // the target of a handle that is not there, or null
+  findMissed(handle) {
+    const role = handle === this.dragged ? "drag" : this.held.get(handle.name), goal = ["drag", "reach"].includes(role) && handle.goals[role][0];
+    if (goal === false || (this.moves && !this.live)) return null;
+    const target = [...this.catalogue.point(goal)];
+    return Math.hypot(...V.sub(target, this.position(handle))) > this.data.goals[goal].near[0] ? target : null;
   }
 
   markHandles() {
@@ -224,9 +251,9 @@ class Puppet extends HandleLayer {
       row.cells[3].className = yes ? "yes" : "no";
     });
     if (this.lesson) this.lesson.fill();
-    const words = this.say(shown.filter((error) => this.isMissed(error)));
+    const missed = shown.filter((error) => this.isMissed(error)), words = this.say(missed);
     table.hidden = !shown.length; find("panel").hidden = false; if (find("words").textContent !== words) find("words").textContent = words;
-    this.announce();
+    this.sum(missed.length, shown.length);
   }
 
   summarize() {

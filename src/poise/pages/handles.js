@@ -62,7 +62,8 @@ class HandleLayer {
     const camera = this.player.camera(), step = PULL_STEP * handle.length * (e.shiftKey ? 5 : 1);
     const way = {ArrowLeft: V.times(camera.side, -1), ArrowRight: camera.side, ArrowUp: camera.above, ArrowDown: V.times(camera.above, -1), ...(handle.normal ? {} : {PageUp: V.cross(camera.above, camera.side), PageDown: V.cross(camera.side, camera.above)})}[e.key];
     if (way) {
-      this.grab(handle); this.pull(V.add(this.position(handle), V.times(way, step))); this.step(); this.drop(true);
+      const along = handle.normal ? V.sub(way, V.times(handle.normal, V.dot(way, handle.normal))) : way;  // within the plane of a planar body
+      this.grab(handle); this.pull(V.add(this.position(handle), V.times(along, step))); this.step(); this.drop(true);
     } else if (this.toggle && ["Enter", " ", "p"].includes(e.key)) this.toggle(handle);
     else return;
     e.preventDefault(); e.stopPropagation();
@@ -72,11 +73,20 @@ class HandleLayer {
   announce() { this.telling = this.telling || setTimeout(() => { this.telling = 0; find("said").textContent = this.summarize(); }, SPEECH_PAUSE); }
 
   place(camera, width, height) {
-    for (const handle of this.handles) {
-      const [x, y, w] = camera.project(this.position(handle));
-      handle.knob.style.transform = `translate(-50%, -50%) translate(${((x + 1) / 2) * width}px, ${((1 - y) / 2) * height}px)`;
-      handle.knob.style.display = w > 0 ? "" : "none";
-    }
+    for (const handle of this.handles) this.put(handle.knob, this.position(handle), camera, width, height);
+  }
+
+  // moves an element to a point of the scene, or hides it
+  put(element, point, camera, width, height) {
+    const [x, y, w] = point ? camera.project(point) : [0, 0, 0];
+    element.style.transform = `translate(-50%, -50%) translate(${((x + 1) / 2) * width}px, ${((1 - y) / 2) * height}px)`;
+    element.style.display = w > 0 ? "" : "none";
+  }
+
+  // shows results in short, also where the panel is closed, and tells them to screen readers
+  sum(missed, all) {
+    find("short").textContent = missed ? `${missed} of ${all} missed` : all ? "all reached" : ""; find("short").className = missed ? "no" : "yes";
+    this.announce();
   }
 }
 
@@ -90,6 +100,6 @@ async function startDragging(player, Layer) {
     player.puppet = await Layer.open(player, player.scene.drag);
     player.draw(); document.body.dataset.drag = "ready";  // with the handles in place
   } catch (problem) {
-    find("panel").hidden = false; find("words").textContent = find("said").textContent = problem === WITHOUT ? WITHOUT : `The body cannot be dragged here: ${problem.message}.`; document.body.dataset.drag = "failed";
+    find("panel").hidden = false; find("panel").open = true; find("words").textContent = find("said").textContent = problem === WITHOUT ? WITHOUT : `The body cannot be dragged here: ${problem.message}.`; document.body.dataset.drag = "failed";
   }
 }

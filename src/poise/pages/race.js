@@ -131,7 +131,8 @@ class LiveRace extends HandleLayer {
     const [, error, steps, time, reached] = racer.row.cells, yes = racer.outcome === "reached", {errors} = racer.path.at(-1);
     error.textContent = `${(1000 * racer.race.metres * errors[0]).toFixed(1)} mm` + (errors[1] ? `, ${(57.29578 * errors[1]).toFixed(1)}°` : "");
     steps.textContent = racer.steps; time.textContent = racer.microseconds.toFixed(0);
-    reached.textContent = yes ? "yes" : "no"; reached.className = yes ? "yes" : "no"; this.announce();
+    reached.textContent = yes ? "yes" : "no"; reached.className = yes ? "yes" : "no";
+    this.sum(this.handles.filter(({outcome}) => outcome !== "reached").length, this.handles.length);
   }
 
   summarize() {
