@@ -9,8 +9,9 @@ solves all of them, and its world changes from problem to problem (`Solver.with_
 links that may touch are those of the SRDF files next to the robots.
 
 "false" counts answers that an independent check finds in collision or off their goal: `Judge` reads the URDF
-independently and measures spheres against boxes, cylinders and one another in NumPy. "blocked" are goals whose own
-configuration collides in these spheres.
+independently and measures spheres against boxes, cylinders and one another in NumPy. "coal" counts the answers that
+coal (pip install coal) finds in collision, with the same spheres at the places of `Judge`. "blocked" are goals whose
+own configuration collides in these spheres.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from poise.limits import Box, Clearance, Cylinder
 TIPS = {"panda": "panda_hand", "ur5": "tool0"}
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 TOUCH = 1e-9  # m
+COAL_TOUCH = 1e-6  # m: the tolerance of its distances
 
 
 class Problem(NamedTuple):
@@ -124,14 +126,18 @@ class Judge:
             T = T @ move
         return np.asarray(T)
 
-    def measure(self, angles: dict[str, float], pairs: set[frozenset[str]], problem: Problem) -> float:
-        """Return the smallest gap of a configuration [m]."""
+    def place_spheres(self, angles: dict[str, float]) -> dict[str, tuple[Floats, Floats]]:
+        """Return the centers and radii of the spheres of every link [m]."""
         at: dict[str, tuple[Floats, Floats]] = {}
         for link, spheres in self.spheres.items():
             if spheres:
                 T, centers = self.place(link, angles), np.array([c for c, _ in spheres])
                 at[link] = (centers @ T[:3, :3].T + T[:3, 3], np.array([r for _, r in spheres]))
-        least = np.inf
+        return at
+
+    def measure(self, angles: dict[str, float], pairs: set[frozenset[str]], problem: Problem) -> float:
+        """Return the smallest gap of a configuration [m]."""
+        at, least = self.place_spheres(angles), np.inf
         for one, other in (sorted(pair) for pair in pairs):
             (a, ra), (b, rb) = at[one], at[other]
             apart = np.linalg.norm(a[:, None] - b[None], axis=-1) - ra[:, None] - rb[None]
@@ -141,6 +147,29 @@ class Judge:
                 for solid in problem.solids:
                     least = min(least, float((measure_solid(solid, centers) - radius).min()))
         return least
+
+
+def measure_by_coal(at: dict[str, tuple[Floats, Floats]], pairs: set[frozenset[str]], problem: Problem) -> float | None:
+    """Return the smallest gap between spheres and solids by coal [m]; None if it is not installed."""
+    try:
+        import coal
+    except ImportError:
+        return None
+
+    def gap(one: tuple[Any, Any], other: tuple[Any, Any]) -> float:
+        return float(coal.distance(*one, *other, coal.DistanceRequest(), coal.DistanceResult()))
+
+    links = {
+        link: [(coal.Sphere(r), coal.Transform3s(np.eye(3), c)) for c, r in zip(*spheres, strict=True)]
+        for link, spheres in at.items()
+    }
+    solids = [
+        (coal.Box(*size) if kind == "box" else coal.Cylinder(size[1], size[0]), coal.Transform3s(R, p))
+        for kind, size, R, p in problem.solids
+    ]
+    gaps = [gap(a, b) for pair in pairs for one, other in (sorted(pair),) for a in links[one] for b in links[other]]
+    moving = [sphere for link, spheres in links.items() if any(link in pair for pair in pairs) for sphere in spheres]
+    return min(*gaps, *(gap(sphere, solid) for sphere in moving for solid in solids))
 
 
 def measure_solid(solid: tuple[str, list[float], Floats, Floats], points: Floats) -> Floats:
@@ -199,6 +228,7 @@ def measure_robot(folder: Path, robot: str, each: int, rows: int) -> None:
     solver = poise.Solver(model, Reach(tip, np.eye(4)), limits=[limit])
     solver.solve()  # prepares the closed form
     found = false = blocked = 0
+    by_coal: int | None = 0
     changes, times, worlds = [], [], []
     for problem in read_problems(folder / "problems.tar.bz2", each):
         start, goal = (make_configuration(model, angles) for angles in (problem.start, problem.goal))
@@ -214,11 +244,15 @@ def measure_robot(folder: Path, robot: str, each: int, rows: int) -> None:
         close = np.allclose(judge.place(tip, name_angles(model, answer.q, problem.start)), T, atol=1e-3)
         found += answer.reached
         false += answer.reached and not (clear and close)
+        if answer.reached:
+            spheres = judge.place_spheres(name_angles(model, answer.q, problem.start))
+            gap = measure_by_coal(spheres, pairs, problem)
+            by_coal = None if gap is None or by_coal is None else by_coal + (gap < -COAL_TOUCH)
         own = judge.measure(problem.goal, pairs, problem)
         blocked += own < 0.0
     ms, change = 1e3 * np.array(times), 1e3 * float(np.median(changes))
     p99 = float(np.percentile(ms, 99))
-    counts = "".join(f"{number:>9}" for number in (len(ms), found, blocked, false))
+    counts = "".join(f"{number:>9}" for number in (len(ms), found, blocked, false, "-" if by_coal is None else by_coal))
     spent = "".join(f"{number:>9.3f}" for number in (np.median(ms), p99, ms.max(), change))
     rates = "".join(f"{rate:>9,.0f}" for rate in measure_rates(model, tip, worlds[::each], rows))
     print(f"{robot:8}{counts}{spent}{rates}", flush=True)
@@ -249,7 +283,7 @@ def main() -> None:
     given = parser.parse_args()
     print(f"{platform.machine()}; CPU milliseconds of one goal in a new world, and of the change of world;")
     print("rows per CPU second in batches of targets with a clear pose, and of any configurations' targets")
-    head = ("goals", "found", "blocked", "false", "median", "p99", "worst", "change", "clear/s", "any/s")
+    head = ("goals", "found", "blocked", "false", "coal", "median", "p99", "worst", "change", "clear/s", "any/s")
     print(f"{'robot':8}" + "".join(f"{name:>9}" for name in head))
     for robot in given.robots:
         measure_robot(given.vamp / "resources" / robot, robot, given.each, given.rows)
