@@ -29,6 +29,7 @@ struct Alone {
   float most(float x) const { return x; }
   SearchKey read(const SearchKey* at) const { return *at; }
   void lower(SearchKey* at, SearchKey x) const { *at = x < *at ? x : *at; }
+  void raise(int* at, int x) const { *at = x > *at ? x : *at; }
   void wait() const {}
 };
 
@@ -96,7 +97,7 @@ template <class P, class Io> std::size_t search_by_teams(const P& problem, const
   LateSearches late{io, keys.data(), hard.data(), missed, early, searches, count};
   run_searches(search, late, Alone{});
   next = 0;
-  RepeatedSearches again{io, keys.data(), hard.data(), missed, searches, count};
+  RepeatedSearches again{io, keys.data(), hard.data(), missed, count};
   run_searches(search, again, Alone{});
   return hard.size();
 }

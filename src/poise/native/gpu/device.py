@@ -222,7 +222,8 @@ class DeviceProblem:
         counters, stream = int(call["counters"][0]), load_cupy().cuda.get_current_stream().ptr
         load_cupy().cuda.runtime.memsetAsync(counters, 0, 4 * COUNTERS, stream)
         for name in TEAM_KERNELS[: 3 if self.most > early else 1]:
-            blocks, shared = kernels.wave_of_teams(name)
+            wave, shared = kernels.wave_of_teams(name)
+            blocks = wave if name == "search_late" else min(wave, rows)
             kernels.functions[name]((blocks,), (WARP,), (given,), shared_mem=shared)
         kernels.functions["end_rows"](((rows + BLOCK - 1) // BLOCK,), (BLOCK,), (given,))
 

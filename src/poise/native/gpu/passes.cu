@@ -141,6 +141,7 @@ template <int N> struct Group {
     return from(rank() == 0 ? *static_cast<const volatile SearchKey*>(at) : 0, 0);
   }
   POISE_FN void lower(SearchKey* at, SearchKey x) const { atomicMin(at, x); }
+  POISE_FN void raise(int* at, int x) const { atomicMax(at, x); }
 };
 
 // the memory of a warp's teams, which the host allots
@@ -308,9 +309,8 @@ extern "C" __global__ void __launch_bounds__(32) search_late(const Given given) 
 // kernel store_late: the poses that they found
 extern "C" __global__ void __launch_bounds__(32) store_late(const Given given) {
   const auto io = rows_of(given);
-  RepeatedSearches work{io,         keys_of(given),
-                        given.hard, given.counters[HARD],
-                        given.most, [=] { return atomicAdd(given.counters + NEXT_AGAIN, 1); }};
+  RepeatedSearches work{io, keys_of(given), given.hard, given.counters[HARD],
+                        [=] { return atomicAdd(given.counters + NEXT_AGAIN, 1); }};
   search_by_teams(work);
 }
 

@@ -29,7 +29,7 @@ __all__ = [
 
 ROOT = Path(__file__).parents[1]  # root of all include paths
 SMALL = 10  # primitives, and rows: up to this number everything is unrolled
-TEAM_OF_8_ROWS = 12  # rows of residuals: up to this number, eight threads are enough
+TEAM_OF_4_ROWS, TEAM_OF_8_ROWS = 6, 12  # rows of residuals: up to this number, so many threads are enough
 ARM = 7  # primitives, and velocities, of an arm
 NONE = core.OPEN
 PATIENCE = {"stall_ratio": 0.999}  # a missed second priority makes up most of the cost, and hides progress
@@ -92,7 +92,8 @@ def choose_blocks(table: Table) -> int:
 
 def choose_team(table: Table) -> int:
     """Return the number of threads on one row of a large body."""
-    return 32 if int(table["n_rows"]) > TEAM_OF_8_ROWS else 8
+    rows = int(table["n_rows"])
+    return 4 if rows <= TEAM_OF_4_ROWS else 8 if rows <= TEAM_OF_8_ROWS else 32
 
 
 def write_number(x: Any, real: str) -> str:

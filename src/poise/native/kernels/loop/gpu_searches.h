@@ -113,7 +113,10 @@ template <class Io, class Next> struct LateSearches {
   }
 
   template <class Search> POISE_FN void end(Search& search) const {
-    if (search.team.rank() == 0) search.team.lower(keys + row, key_of(search.state, number));
+    if (search.team.rank() == 0) {
+      search.team.lower(keys + row, key_of(search.state, number));
+      search.team.raise(io.searches + row, number + 1);
+    }
     search.team.wait();
   }
 };
@@ -123,7 +126,7 @@ template <class Io, class Next> struct RepeatedSearches {
   const Io& io;
   SearchKey* keys;
   const int* rows;
-  int count, most;
+  int count;
   Next next;
   int row = 0;
 
@@ -134,7 +137,7 @@ template <class Io, class Next> struct RepeatedSearches {
       if (k >= count) return false;
       row = rows[k];
       const SearchKey key = search.team.read(keys + row);
-      if (search.team.rank() == 0) io.searches[row] = is_reached(key) ? search_of(key) + 1 : most;
+      if (search.team.rank() == 0 && is_reached(key)) io.searches[row] = search_of(key) + 1;
       if (search_of(key) != stored_search) return search.begin(io, row, search_of(key));
     }
   }
