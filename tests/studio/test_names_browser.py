@@ -60,7 +60,7 @@ def test_no_tab_runs_a_name(page, studio, tmp_path, which):
 
 def test_no_page_runs_a_name(browser, tmp_path):
     model = make_body()
-    page = browser.new_page()
+    page = browser.new_page(viewport={"width": 400, "height": 300})  # few pixels: clips play
     for thing in (model, make_clip(model), poise.solve(model, poise.goals.Reach(model.frames[-1], (9.0, 9.0, 9.0)))):
         poise.show(thing, tmp_path / "page.html", browser=False)
         page.goto((tmp_path / "page.html").as_uri())
