@@ -6,7 +6,7 @@ import pytest
 
 import poise
 from hostile_names import make_body, make_clip, use_every_tab, write_files
-from studio_page import open_page, until
+from studio_page import PATIENCE, open_page, until
 
 pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
 
@@ -61,6 +61,7 @@ def test_no_tab_runs_a_name(page, studio, tmp_path, which):
 def test_no_page_runs_a_name(browser, tmp_path):
     model = make_body()
     page = browser.new_page(viewport={"width": 400, "height": 300})  # few pixels: clips play
+    page.set_default_timeout(1e3 * PATIENCE)
     for thing in (model, make_clip(model), poise.solve(model, poise.goals.Reach(model.frames[-1], (9.0, 9.0, 9.0)))):
         poise.show(thing, tmp_path / "page.html", browser=False)
         page.goto((tmp_path / "page.html").as_uri())
