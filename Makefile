@@ -210,7 +210,7 @@ $(STAMPS)/poise: $(SOURCES)
 
 # The first build for a demo has the best instruction level alone: the baseline, for tests, takes as long again.
 $(STAMPS)/studio: $(SOURCES)
-	@echo "Compiling the C++ kernels, once: about two minutes on two cores."
+	@echo "Compiling the C++ kernels, once: one to two minutes on two cores."
 	$(call BUILD,.[cli$(comma)studio],release,$(if $(wildcard $(STAMPS)/poise),own,best))
 	@cp build/release/_core.pyi src/poise/native/
 	@touch $(STAMPS)/poise $@
