@@ -44,7 +44,7 @@ ALONG_A_CURVE = """() => {
     const t = k / 30;
     puppet.pull([x + 0.25 * Math.sin(t), y + 0.1 + 0.3 * Math.sin(0.7 * t), z + 0.1 + 0.2 * Math.sin(1.3 * t)]);
     const begun = performance.now();
-    puppet.times.length = 0; puppet.step(); frames.push(performance.now() - begun); solves.push(...puppet.times);
+    puppet.times.length = 0; puppet.step(); player.draw(); frames.push(performance.now() - begun); solves.push(...puppet.times);
   }
   puppet.drop();
   return {solves, frames};
@@ -127,7 +127,7 @@ def measure_page(path: Path, minutes: float) -> None:
 
 
 def measure_frames(tab: Any) -> None:
-    """Drag a hand along a curve, without drawing: the times of solves, and of frames of several solves."""
+    """Drag a hand along a curve: the times of solves, and of whole frames of several solves and the drawing."""
     for name, values in tab.evaluate(ALONG_A_CURVE).items():
         late = np.array(values)[len(values) // 5 :]
         print(f"{name}: {len(late)}, median {np.median(late):.2f} ms, p95 {np.percentile(late, 95):.2f} ms")
