@@ -44,7 +44,8 @@ ALONG_A_CURVE = """() => {
     const t = k / 30;
     puppet.pull([x + 0.25 * Math.sin(t), y + 0.1 + 0.3 * Math.sin(0.7 * t), z + 0.1 + 0.2 * Math.sin(1.3 * t)]);
     const begun = performance.now();
-    puppet.times.length = 0; puppet.step(); player.draw(); frames.push(performance.now() - begun); solves.push(...puppet.times);
+    puppet.times.length = 0; puppet.step(); player.draw();
+    frames.push(performance.now() - begun); solves.push(...puppet.times);
   }
   puppet.drop();
   return {solves, frames};
