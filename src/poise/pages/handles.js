@@ -98,7 +98,7 @@ async function startDragging(player, Layer) {
   try {
     if (!able) throw WITHOUT;
     player.puppet = await Layer.open(player, player.scene.drag);
-    player.draw(); document.body.dataset.drag = "ready";  // with the handles in place
+    player.resize(); player.draw(); document.body.dataset.drag = "ready";  // with the handles in place
   } catch (problem) {
     find("panel").hidden = false; find("panel").open = true; find("words").textContent = find("said").textContent = problem === WITHOUT ? WITHOUT : `The body cannot be dragged here: ${problem.message}.`; document.body.dataset.drag = "failed";
   }

@@ -20,7 +20,7 @@ class Player {
     if (this.painter.bodies) { this.solids = this.solids.filter((solid) => !solid.standIn); document.body.dataset.meshes = scene.meshes.length; }
     this.playing = scene.frames > 1; this.last = null;
     this.listen(); this.fillPanels();
-    new ResizeObserver(() => this.resize()).observe(this.canvas); this.resize();
+    new ResizeObserver(() => this.resize()).observe(this.canvas); new ResizeObserver(() => this.measurePanel()).observe(find("panel")); this.resize();
     requestAnimationFrame((now) => this.tick(now));
   }
 
@@ -74,9 +74,7 @@ class Player {
   // ---------------------------------------------------------------------------------------------- camera
 
   camera() {
-    const {width, height} = this.canvas, fov = 0.52, aspect = width / height, panel = find("panel");
-    // next to the panel, not underneath it
-    const taken = panel.hidden || innerWidth <= 760 ? 0 : (panel.offsetWidth + 16) / this.canvas.clientWidth;
+    const {width, height} = this.canvas, fov = 0.52, aspect = width / height, taken = this.covered / this.wide;
     const far = this.fit(Math.tan(fov / 2), aspect * (1 - taken)) * this.zoom;
     const flat = V.add(V.times(this.ahead, Math.cos(this.azimuth)), V.times(this.aside, Math.sin(this.azimuth)));
     const back = V.add(V.times(flat, Math.cos(this.elevation)), V.times(this.up, Math.sin(this.elevation)));
@@ -113,8 +111,15 @@ class Player {
     return far;
   }
 
+  // the width that the panel covers: bodies are drawn next to it, not underneath
+  measurePanel() {
+    const panel = find("panel"), covered = panel.hidden || innerWidth <= 760 ? 0 : panel.offsetWidth + 16;
+    if (covered !== this.covered) { this.covered = covered; this.dirty = true; }
+  }
+
   resize() {
     const dots = window.devicePixelRatio || 1, box = this.canvas.getBoundingClientRect();
+    this.wide = box.width; this.tall = box.height; this.measurePanel();  // not while drawing: reading sizes after writing styles lays the page out again
     this.canvas.width = Math.max(1, Math.round(box.width * dots)); this.canvas.height = Math.max(1, Math.round(box.height * dots));
     this.dirty = true;
   }
@@ -135,14 +140,14 @@ class Player {
 
   placeHandles(camera, time) {
     if (!this.puppet.live) this.puppet.follow(Math.round(time));
-    this.puppet.place(camera, this.canvas.clientWidth, this.canvas.clientHeight);
+    this.puppet.place(camera, this.wide, this.tall);
   }
 
   placeLabels(camera, time) {
     this.scene.labels.forEach((label, k) => {
       const m = label.track < 0 ? null : this.transform(label.track, time), [x, y, w] = camera.project(m ? M.point(m, label.at) : label.at);
       const node = find("labels").children[k];
-      node.style.transform = `translate(-50%, -50%) translate(${((x + 1) / 2) * this.canvas.clientWidth}px, ${((1 - y) / 2) * this.canvas.clientHeight}px)`;
+      node.style.transform = `translate(-50%, -50%) translate(${((x + 1) / 2) * this.wide}px, ${((1 - y) / 2) * this.tall}px)`;
       node.style.display = w > 0 ? "" : "none";
     });
   }
