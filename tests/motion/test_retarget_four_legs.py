@@ -127,8 +127,22 @@ def test_a_mapping_of_four_legs_can_be_saved_and_corrected(tmp_path, trot):
     swapped = mapping.replace("knee_fl", target="FL_hip")
     with pytest.raises(InvalidValue, match="'knee_fl' of the target 'robot_dog' is 'FL_hip'"):
         retarget(trot, robot, swapped)
-    with pytest.raises(InvalidValue, match=r"has no 'knee_fl'.*two or four legs"):
+    with pytest.raises(InvalidValue, match=r"has no 'knee_fl'.*four legs"):
         retarget(trot, robot, mapping.remove("knee_fl"))
+
+
+@pytest.mark.parametrize("role", ["pelvis", "hip_fl", "knee_hr"])
+def test_a_mapping_without_a_leg_names_it(trot, role):
+    robot = make_robot_dog()
+    less = Mapping.between(trot.model, robot).remove(role)
+    with pytest.raises(InvalidValue, match=rf"no '{role}': .*hips and knees of all four legs"):
+        retarget(trot, robot, less)
+
+
+@pytest.mark.parametrize("mode", ["clip", "online"])
+def test_a_quadruped_has_no_arms_to_scale(trot, mode):
+    with pytest.raises(InvalidValue, match=r"'arms', and a quadruped has none"):
+        retarget(trot, make_robot_dog(), scale={"arms": 0.5}, mode=mode)
 
 
 def test_two_legs_are_not_four(trot):

@@ -109,7 +109,7 @@ class Mapping:
     @property
     def four(self) -> bool:
         """Whether it maps a quadruped to another one."""
-        return "hip_fl" in self
+        return any(pair.role in FOUR_NEEDED[1:] for pair in self)
 
     def find(self, role: str) -> Pair:
         """Return the pair of a role.
@@ -165,9 +165,10 @@ class Mapping:
             self._check_frame(target, pair.role, pair.target)
         for role in FOUR_NEEDED if self.four else UPPER if self.upper else NEEDED:
             if role not in self:
+                needs = "a pelvis and two legs, or a chest and two arms"
                 raise InvalidValue(
-                    f"the mapping has no {role!r}: retargeting needs a pelvis and two or four legs, or a chest and two "
-                    "arms."
+                    f"the mapping has no {role!r}: retargeting needs "
+                    f"{'the pelvis and the hips and knees of all four legs' if self.four else needs}."
                 )
         check_parts(source, {pair.role: pair.source for pair in self.pairs}, "source")
         check_parts(target, {pair.role: pair.target for pair in self.pairs}, "target")

@@ -9,6 +9,7 @@ import numpy as np
 
 from poise.anatomy import Roles
 from poise.arrays import Floats
+from poise.errors import InvalidValue
 from poise.goals import Align, Orient, Reach
 from poise.kinematics.carriers import Root
 from poise.model import Model
@@ -64,6 +65,8 @@ class FourLeggedCarryOver(CarryOver):
     def _read_scales(self, scale: object) -> Scales:
         """Return the scale of the path: the ratio of the lengths of all legs, unless it is given."""
         found = read_scales(scale, self.source, self.theirs, self.model, self.ours)
+        if found.arms is not None:
+            raise InvalidValue("scale has 'arms', and a quadruped has none: give 'legs' or a number.")
         if found.given:
             return found
         own, other = (sum(leg.length for leg in legs) for legs in self.legs)
