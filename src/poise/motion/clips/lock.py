@@ -18,6 +18,7 @@ from poise.arrays import Floats
 from poise.deprecation import accept_former
 from poise.errors import InvalidValue
 from poise.goals import HalfSpace, Inside, Reach
+from poise.goals.inside import pack_region
 from poise.kinematics import Motion
 from poise.kinematics.clip_edits import follow_branches
 from poise.limits import Limit
@@ -25,11 +26,13 @@ from poise.motion.clips.clip_limits import part_limits, read_limits, read_number
 from poise.motion.clips.edge_goals import list_edge_goals
 from poise.motion.clips.result import HOLD_ERROR, Released, Track, list_holding
 from poise.motion.clips.whole_clip import ClipAnswer, ClipGoal, Progress, solve_whole
+from poise.motion.contact.cuts import find_cuts
 from poise.motion.contact.detector import contacts as find_contacts
 from poise.motion.contact.detector import find_runs
 from poise.motion.contact.edges import find_edges
-from poise.motion.contact.floors import list_swinging
-from poise.motion.contact.ledger import Contact, Contacts, Place
+from poise.motion.contact.floor_levels import SAME_FLOOR_M
+from poise.motion.contact.floors import find_heights_below, list_swinging
+from poise.motion.contact.ledger import Contact, Contacts, Place, find_kind
 from poise.motion.contact.rigid_places import MAX_PLACE_SHIFT, fit_places
 from poise.motion.contact.soles import measure_giant
 from poise.motion.contact.tilt import TiltedSoles
@@ -116,6 +119,7 @@ class LockOptions:
             limits=self.limits,
             steps=self.max_steps,
             progress=self.progress,
+            cuts=find_cuts(clip),
         )
 
 
@@ -236,49 +240,74 @@ def list_goals(clip: Motion, ledger: Contacts, tipping: TiltedSoles | None = Non
     """List the goals of the contacts: points at their places, and no sole below the floor."""
     up = clip.model.up_direction
     floors = {} if tipping is None else tipping.list_floors()
+    stood, kin = find_stood(clip, ledger, floors)
     held, above, most = [], [], 0.0
-    for frame, point in list_keys(ledger):
-        path = clip.positions(frame, point)
+    for key, (name, own) in stood.items():
+        path = clip.positions(*key)
         targets, weights = np.zeros((len(clip), 12)), np.zeros(len(clip))
         targets[:, [0, 4, 8]] = 1.0
         targets[:, 9:] = path
-        levels = []
         for contact in ledger:
-            if (contact.frame, contact.point) == (frame, point) and contact.place is not None:
+            if (contact.frame, contact.point) == key and contact.place is not None:
                 targets[contact.start : contact.end, 9:] = contact.place
                 weights[contact.start : contact.end] = 1.0
-                levels.append(floors.get(contact.name, float(np.array(contact.place) @ up)))
-        name = f"{frame} {point}"
-        held.append(ClipGoal(Reach(frame, path[0], point=point, name=name), targets, weights, hard=True))
-        floor = min(levels)
+        goal = Reach(key[0], path[0], point=key[1], name=f"{key[0]} {key[1]}")
+        held.append(ClipGoal(goal, targets, weights, hard=True))
         pull = float(
             np.abs(path @ up - targets[:, 9:] @ up).max()
         )  # a point that is pulled down takes its neighbours along
         most = max(most, pull)
-        above += raise_point(
-            frame,
-            point,
-            HalfSpace(floor * up, -up),
-            (path @ up < floor + FLOOR_DISTANCE * size + pull) & (weights == 0.0),
-        )
+        floor = find_heights_below(own, kin[find_kind(name)])
+        near = (path @ up < floor + FLOOR_DISTANCE * size + pull) & (weights == 0.0)
+        above += raise_point(*key, floor, up, near)
     swinging, ground = list_swinging(clip.model, ledger, carried=tipping is not None)
-    heights = [clip.positions(sole.frame, sole.point) @ up - ground for sole in swinging]
+    below = []
+    for sole in swinging:
+        floor = find_heights_below(kin.get(find_kind(sole.name), np.full(len(clip), np.nan)))
+        below.append(np.where(np.abs(floor - ground) <= SAME_FLOOR_M * size, floor, ground))
+    heights = [clip.positions(sole.frame, sole.point) @ up - b for sole, b in zip(swinging, below, strict=True)]
     edges = {edge.name: edge for side in "lr" for edge in find_edges(clip.model, side)}
     corners = [corner for sole in swinging if sole.name in edges for corner in edges[sole.name].corners]
     lowest = [*heights, *(clip.positions(corner.frame, corner.point) @ up - ground for corner in corners)]
     if not held and all((height >= -SAME_PLACE * size).all() for height in lowest):
         return []  # nothing moves the body
-    for sole, height in zip(swinging, heights, strict=True):
+    for sole, height, floor in zip(swinging, heights, below, strict=True):
         near = height < FLOOR_DISTANCE * size + most
-        above += raise_point(sole.frame, sole.point, HalfSpace(ground * up, -up), near)
+        above += raise_point(sole.frame, sole.point, floor, up, near)
         floors[sole.name] = ground + (edges[sole.name].stands if sole.name in edges else 0.0)
     return held + above + list_edge_goals(clip, ledger, floors, size, None if tipping is None else tipping.levels)
 
 
-def raise_point(frame: str, point: Place, region: HalfSpace, near: NDArray[np.bool_]) -> list[ClipGoal]:
-    """List the goal that keeps a point above the floor in the frames flagged as near it, if any."""
-    goal = Inside(frame, region, point=point, name=f"{frame} {point} above the floor")
-    return [ClipGoal(goal, None, near.astype(np.float64), hard=True)] if near.any() else []
+def find_stood(
+    clip: Motion, ledger: Contacts, floors: dict[str, float]
+) -> tuple[dict[Key, tuple[str, Floats]], dict[str, Floats]]:
+    """Return the name of each point with the heights at which it stands, and these by kind of point, (frames,) [m].
+
+    They are nan while none stands. `floors` are heights that replace those of the places, by name.
+    """
+    stood: dict[Key, tuple[str, Floats]] = {}
+    kin: dict[str, Floats] = {}
+    for contact in ledger:
+        _, own = stood.setdefault((contact.frame, contact.point), (contact.name, np.full(len(clip), np.nan)))
+        if contact.place is not None:
+            own[contact.start : contact.end] = floors.get(
+                contact.name, float(np.array(contact.place) @ clip.model.up_direction)
+            )
+    for name, own in stood.values():
+        kind = find_kind(name)
+        kin[kind] = np.fmin(kin.get(kind, own), own)
+    return stood, kin
+
+
+def raise_point(frame: str, point: Place, floor: Floats, up: Floats, near: NDArray[np.bool_]) -> list[ClipGoal]:
+    """List the goal that keeps a point above floor heights, (frames,), in the frames flagged as near, if any."""
+    if not near.any():
+        return []
+    first = HalfSpace(floor[0] * up, -up)
+    targets = np.tile(pack_region((first,)), (len(floor), 1))
+    targets[:, -1] = -floor
+    goal = Inside(frame, first, point=point, name=f"{frame} {point} above the floor")
+    return [ClipGoal(goal, targets, near.astype(np.float64), hard=True)]
 
 
 def part_held(

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -85,6 +86,7 @@ def solve_whole(
     limits: Sequence[Limit] = (),
     steps: int | None = None,
     progress: Progress | None = None,
+    cuts: Sequence[int] = (),
 ) -> ClipAnswer:
     """Return the clip nearest to its guide that satisfies the goals.
 
@@ -100,12 +102,14 @@ def solve_whole(
         limits: Limits in addition to the joint ranges and cones; rate limits hold from frame to frame.
         steps: The most steps of one window.
         progress: Called with the number of frames done and the total.
+        cuts: Frames before which displacements do not spread; ignored with rate limits.
     """
     kernel = Kernel(guide, wanted, hold, slide, smooth, joints, limits, steps)
+    cuts = cuts if kernel.rates is None else ()
     q = np.array(guide.q if start is None else start)
     still = np.zeros(len(guide), dtype=bool) if frozen is None else frozen
     errors, gaps, most = kernel.make_room(len(guide))
-    for a, b, solved in cut_windows(len(guide)):
+    for a, b, solved in cut_windows(len(guide), cuts):
         fixed = still[a:b].copy()
         fixed[:solved] = True
         q[a:b], errors[a:b], gaps[a:b], count = kernel.solve(q[a:b], a, b, fixed, kernel.steps)
@@ -115,7 +119,7 @@ def solve_whole(
     if find_broken(guide.model, q, gaps, kernel.rates).any():
         repairer = Repair(guide.model, wanted, limits, guide.fps, joints)
         q, changed = repair(q, gaps, repairer, kernel.rates, still)
-        for a, b, _ in cut_windows(len(guide)):
+        for a, b, _ in cut_windows(len(guide), cuts):
             if changed[a:b].any():
                 _, errors[a:b], gaps[a:b], _ = kernel.solve(q[a:b], a, b, np.ones(b - a, dtype=bool), 0)
     broken = find_broken(guide.model, q, np.where(gaps < -ROUNDING, gaps, 0.0), kernel.rates)
@@ -187,16 +191,17 @@ def convert_path(model: Model, goal: Goal, path: Floats) -> Floats:
     return np.stack([np.asarray(convert(target), dtype=np.float64) for target in path])
 
 
-def cut_windows(frames: int) -> list[tuple[int, int, int]]:
-    """List windows (first, one past the last, number of leading frames that are already solved)."""
-    out, a, solved = [], 0, 0
-    # each window starts OVERLAP frames before the end of the previous one
-    while True:
-        b = min(a + WINDOW, frames)
-        out.append((a, b, solved))
-        if b == frames:
-            return out
-        a, solved = b - OVERLAP, OVERLAP // 2
+def cut_windows(frames: int, cuts: Sequence[int] = ()) -> list[tuple[int, int, int]]:
+    """List windows (first, one past the last, number of leading frames that are already solved), parted at cuts."""
+    out = []
+    for first, end in pairwise([0, *cuts, frames]):
+        a, solved = first, 0
+        # each window starts OVERLAP frames before the end of the previous one
+        while a + WINDOW < end:
+            out.append((a, a + WINDOW, solved))
+            a, solved = a + WINDOW - OVERLAP, OVERLAP // 2
+        out.append((a, end, solved))
+    return out
 
 
 def count_frames(smooth: float, fps: float) -> float:

@@ -3,19 +3,20 @@
 A contact begins when a point is slow and low for a while, and continues while it stays almost as slow:
 
     begins    speed < 0.15 m/s and height < floor + 0.05 m,
-    continues speed < 0.2 m/s  and height < floor + 0.05 m,
+    continues speed < 0.2 m/s  and height < floor + 0.06 m,
 
 on a body of 1.75 m; thresholds scale with the body. Animals on four legs have larger speeds and shorter stances: paws
 yield, and a gallop stands for less than 0.1 s. Heels and toes stand only while the sole is level (`level_soles`).
 The speed in a clip is the larger of the two one-sided differences over 1/30 s, relative to the world or to the drift of
 the whole body, whichever is slower (`noise`), and a contact starts at the first frame that satisfies the second rule; a
 stream has backward differences only, over one frame and over 1/30 s (frames of fast recordings are noisy), and its
-contacts start when they are detected. The floor of a clip is the 2nd percentile of the heights of all points; if heels
+contacts start when they are detected. The floor of a clip is the 2nd percentile of the heights of slow points; if heels
 and toes stand at different heights, each has its own floor by the same rule, up to 0.02 m higher. Where all points stay
 higher for a second, the floor is locally higher, up to 0.05 m.
 
-A point that does not move at all for most of a contact, as after `lock`, is in contact in exactly those frames: so a
-clip that is locked again does not change.
+Contacts get the height of the floor that they stand on (`floor_levels`). A point that does not move at all for most of
+a contact, as after `lock`, is in contact in exactly those frames, at its own height: so a clip that is locked again
+does not change.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from numbers import Real
 
 import numpy as np
@@ -33,7 +35,9 @@ from poise.arrays import Floats
 from poise.deprecation import accept_former
 from poise.errors import InvalidValue
 from poise.kinematics import Motion
-from poise.motion.contact.ledger import Contact, Contacts, find_kind, find_usual_heights, move_contact
+from poise.motion.contact.cuts import find_cuts, find_jumps, part_at_cuts
+from poise.motion.contact.floor_levels import level_contacts
+from poise.motion.contact.ledger import Contact, Contacts, find_kind
 from poise.motion.contact.level_soles import flag_level_soles
 from poise.motion.contact.noise import find_local_floor, measure_drift, remove_jitter
 from poise.motion.contact.soles import SolePoint, find_soles, measure_size
@@ -56,12 +60,14 @@ MEAN_SPEED_WEIGHT = 1.5  # factor on the mean speed; the smaller of the result a
 FLOOR_PERCENTILE = 2.0  # of the heights of points that may stand
 KIND_FLOOR_RISE_M = 0.02  # largest height of the floor of heels, or of toes, above the floor of all points
 LOCAL_FLOOR_RISE_M = 0.05  # largest height of the local floor above the floor: many recordings rise and sink
+DIP_SPEED_M_S = 0.4  # a faster point may dip below the floor, and does not show its height
+STAY_HEIGHT = 1.2  # of a point that stays in contact, relative to that of one that begins
 EXACT_STEP_M = 1e-5  # per frame: a point that moves by less is held
 SHORTEST_S = 0.1  # shortest time for which a point is held
 EXACT_SHARE = 0.5  # of a contact's frames: if more of them are exact, the others are not in contact
 LOCKED_SHARE = 0.7  # of the frames of all contacts: if more of them are exact, the clip is locked
 PAW_SPEED_SHARE = 0.15  # of the pelvis' speed: a paw may be as much faster while it stands
-SAME_FLOOR_M = 0.03  # contacts whose heights differ by more stand on different floors
+SLOW_SHARE = 0.1  # of the frames of all points: if fewer are slow, they do not show the floor
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +93,7 @@ class ContactRule:
 
     def stays(self, speeds: Floats, heights: Floats, size: float) -> Flags:
         """Flag the frames in which contacts may continue."""
-        flags: Flags = (speeds < self.stay_speed_m_s * size) & (heights < self.height_m * size)
+        flags: Flags = (speeds < self.stay_speed_m_s * size) & (heights < STAY_HEIGHT * self.height_m * size)
         return flags
 
     def find_intervals(
@@ -177,29 +183,38 @@ def contacts(clip: Motion, points: Iterable[str] | str | None = None, *, floor: 
     soles = find_soles(clip.model, points)
     if not len(clip):
         return Contacts((), 0, clip.fps, floor)
-    size, up = measure_size(clip), clip.model.up_direction
-    paths = {sole.name: clip.positions(sole.frame, sole.point) for sole in soles}
-    steady = dict(zip(paths, remove_jitter(np.stack(list(paths.values())), clip.fps, size), strict=True))
-    ground = measure_floor([path @ up for path in steady.values()]) if floor is None else float(floor)
-    floors = find_floors(steady, up, ground, 0.0 if floor is not None else KIND_FLOOR_RISE_M * size)
+    size, up, cuts = measure_size(clip), clip.model.up_direction, find_cuts(clip)
+    paths = np.stack([clip.positions(sole.frame, sole.point) for sole in soles])
+    jumps = find_jumps(paths, cuts)
+    joined = remove_jitter(paths + jumps, clip.fps, size)
+    slow = np.stack([measure_speed(path, clip.fps) < DIP_SPEED_M_S * size for path in joined])
+    heights = (joined - jumps) @ up
+    ground = find_ground(heights, slow) if floor is None else float(floor)
+    names = [sole.name for sole in soles]
+    heights -= find_floors(names, heights, ground, 0.0 if floor is not None else KIND_FLOOR_RISE_M * size)[:, None]
     level = flag_level_soles(clip) if points is None else {}
-    heights = np.stack([np.where(level.get(n, True), path @ up - floors[n], np.inf) for n, path in steady.items()])
-    heights -= find_local_floor(heights, clip.fps, LOCAL_FLOOR_RISE_M * size)
+    heights = np.stack(
+        [np.where(level.get(name, True), height, np.inf) for name, height in zip(names, heights, strict=True)]
+    )
+    for start, end in pairwise([0, *cuts, len(clip)]):
+        heights[:, start:end] -= find_local_floor(heights[:, start:end], clip.fps, LOCAL_FLOOR_RISE_M * size)
     rule, slack = choose_rule(clip) if points is None else (FOOT_RULE, 0.0)
     near = heights < rule.height_m * size
     # one point alone does not show whether it drifts or slides
-    drift = measure_drift(np.stack(list(steady.values())), near, clip.fps, size) if len(soles) > 1 else 0.0
+    drift = measure_drift(joined, near, clip.fps, size) if len(soles) > 1 else 0.0
+    shortest = max(2, round(rule.shortest_s * clip.fps))
     ruled = [
-        rule.find_intervals(steady[sole.name], height, clip.fps, size, drift, slack)
-        for sole, height in zip(soles, heights, strict=True)
+        part_at_cuts(rule.find_intervals(path, height, clip.fps, size, drift, slack), cuts, shortest)
+        for path, height in zip(joined, heights, strict=True)
     ]
-    exact = [find_exact(paths[sole.name], low, clip.fps, size) for sole, low in zip(soles, near, strict=True)]
-    found = [
-        make_contact(sole, paths[sole.name], start, end)
-        for sole, intervals in zip(soles, prefer_exact(ruled, exact, find_moving(clip)), strict=True)
-        for start, end in intervals
-    ]
-    return Contacts(tuple(level_contacts(found, up, SAME_FLOOR_M * size)), len(clip), clip.fps, ground)
+    exact = [find_exact(path, low, clip.fps, size) for path, low in zip(paths, near, strict=True)]
+    found, held = list[Contact](), list[Contact]()
+    for sole, path, intervals, still in zip(
+        soles, paths, prefer_exact(ruled, exact, find_moving(clip)), exact, strict=True
+    ):
+        for interval in intervals:
+            (held if interval in still else found).append(make_contact(sole, path, *interval))
+    return Contacts((*held, *level_contacts(found, up, clip.fps, size)), len(clip), clip.fps, ground)
 
 
 def choose_rule(clip: Motion) -> tuple[ContactRule, Floats | float]:
@@ -246,31 +261,28 @@ def prefer_exact(ruled: list[list[Interval]], exact: list[list[Interval]], movin
     return out
 
 
-def measure_floor(heights: list[Floats]) -> float:
+def find_ground(heights: Floats, slow: Flags) -> float:
+    """Return the height of the floor from the heights of points in slow frames, (points, frames) [m]."""
+    return measure_floor(heights[slow] if slow.mean() >= SLOW_SHARE else heights)
+
+
+def measure_floor(heights: Floats) -> float:
     """Return the height of the floor under points: the 2nd percentile of all their heights."""
-    return float(np.percentile(np.concatenate(heights), FLOOR_PERCENTILE))
+    return float(np.percentile(heights, FLOOR_PERCENTILE))
 
 
-def find_floors(paths: dict[str, Floats], up: Floats, ground: float, most: float) -> dict[str, float]:
-    """Return the floor height of each point: that of its kind, between `ground` and `ground + most` [m]."""
-    kinds = {name: find_kind(name) for name in paths}
-    own = {kind: measure_floor([paths[n] @ up for n in paths if kinds[n] == kind]) for kind in set(kinds.values())}
-    return {name: min(max(own[kind], ground), ground + most) for name, kind in kinds.items()}
+def find_floors(names: list[str], heights: Floats, ground: float, most: float) -> Floats:
+    """Return the floor height of each point, (points,): that of its kind, between `ground` and `ground + most` [m]."""
+    kinds = np.array([find_kind(name) for name in names])
+    own = np.array([measure_floor(heights[kinds == kind]) for kind in kinds])
+    floors: Floats = np.clip(own, ground, ground + most)
+    return floors
 
 
 def make_contact(sole: SolePoint, path: Floats, start: int, end: int) -> Contact:
     """Return the contact of a point over some frames, at the mean of its path."""
     x, y, z = path[start:end].mean(axis=0).tolist()
     return Contact(sole.frame, start, end, place=(x, y, z), point=sole.point, name=sole.name)
-
-
-def level_contacts(found: list[Contact], up: Floats, most: float) -> list[Contact]:
-    """Return contacts at the median height of their kind of point, except those that differ from it by `most` [m]."""
-    usual, out = find_usual_heights(found, up), []
-    for contact in found:
-        shift = usual[find_kind(contact.name)] - float(np.array(contact.place) @ up)
-        out.append(move_contact(contact, np.array(contact.place) + (shift if abs(shift) < most else 0.0) * up))
-    return out
 
 
 def measure_speed(path: Floats, fps: float) -> Floats:

@@ -1,7 +1,8 @@
 """Floors: the height below every sole of a body, including soles that never stand.
 
-A point that stands is kept above its lowest place. A point that never stands is kept above the floor, if its height is
-known: otherwise a clip without contacts, such as a run, would go through the floor.
+A point is kept above the places at which it, or the same point of the other foot, stands before and after each frame.
+Points of a kind that never stands are kept above the floor, if its height is known: otherwise a clip without contacts,
+such as a run, would go through the floor.
 """
 
 from __future__ import annotations
@@ -9,12 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from poise.anatomy import roles as find_roles
+from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.model import Model
 from poise.motion.contact.ledger import Contact, Contacts
 from poise.motion.contact.soles import SolePoint, find_soles
 
-__all__ = ["STAIR_DEPTH_M", "is_of_foot", "list_soles", "list_swinging"]
+__all__ = ["STAIR_DEPTH_M", "find_heights_below", "is_of_foot", "list_soles", "list_swinging"]
 
 STAIR_DEPTH_M = 0.02  # relative to a person's size: a contact this far below the floor is on a stair and does not sink
 
@@ -56,3 +58,19 @@ def list_swinging(model: Model, ledger: Contacts, *, carried: bool = False) -> t
 def is_of_foot(contact: Contact) -> bool:
     """Return whether a contact belongs to a heel, a toe or a sole."""
     return contact.name.startswith(("heel", "toe", "sole"))
+
+
+def find_heights_below(*stood: Floats) -> Floats:
+    """Return the height of the floor below a point in each frame: the lowest at which points stand before and after it.
+
+    Args:
+        stood: The heights at which points stand in each frame, (frames,) [m]; nan while they do not.
+    """
+    frames, out = np.arange(len(stood[0])), np.full(len(stood[0]), np.nan)
+    for heights in stood:
+        known = np.flatnonzero(~np.isnan(heights))
+        if len(known):
+            after = known[np.minimum(np.searchsorted(known, frames), len(known) - 1)]
+            before = known[np.maximum(np.searchsorted(known, frames, side="right") - 1, 0)]
+            out = np.fmin(out, np.minimum(heights[before], heights[after]))
+    return out

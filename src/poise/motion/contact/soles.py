@@ -73,7 +73,8 @@ def measure_size(clip: Motion) -> float:
     """Return the size of a body relative to a person of 1.75 m, whose frames span 1.6 m; it scales thresholds.
 
     It is measured in the tallest frames of the clip, because many files have a rest pose that lies down, and over the
-    frames that move with the pelvis, because files may also contain cameras, objects and other people.
+    frames that move with the pelvis, because files may also contain cameras, objects and other people; without the
+    arms, which may be raised.
     """
     model = clip.model
     frames, length = find_own(model)
@@ -93,11 +94,13 @@ def measure_giant(clip: Motion) -> float:
 
 @keep_with_model
 def find_own(model: Model) -> tuple[list[int], float]:
-    """Return the indices of the body's own frames, and its length [m]; all frames if the body has no free root."""
-    pelvis = find_roles(model).get("pelvis")
+    """Return the indices of the body's own frames without its arms, and its length [m].
+
+    If the body has no free root, these are all frames but those of its arms.
+    """
+    roles = find_roles(model)
+    pelvis, arms = roles.get("pelvis"), {roles[name] for name in ("shoulder_l", "shoulder_r") if name in roles}
     carrier = None if pelvis is None else find_carrier(model, pelvis)
-    if carrier is None:
-        return list(range(len(model.frames))), model.length
-    carried = list_carried(model, carrier)
-    own = [i for i, frame in enumerate(model.frames) if frame in carried]
-    return own, model.length if len(own) == len(model.frames) else cut_out(model, carrier).length
+    carried = set(model.frames) if carrier is None else set(list_carried(model, carrier))
+    own = [i for i, frame in enumerate(model.frames) if frame in carried and arms.isdisjoint(model.ancestors(frame))]
+    return own, model.length if carrier is None or len(carried) == len(model.frames) else cut_out(model, carrier).length

@@ -15,9 +15,10 @@ from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.kinematics import Motion
 from poise.motion.contact.body_heights import measure_thickness
-from poise.motion.contact.detector import HAND_RULE, SAME_FLOOR_M, measure_floor
+from poise.motion.contact.detector import HAND_RULE, measure_floor
 from poise.motion.contact.detector import contacts as find_contacts
 from poise.motion.contact.edges import find_edges
+from poise.motion.contact.floor_levels import SAME_FLOOR_M
 from poise.motion.contact.floors import STAIR_DEPTH_M, is_of_foot, list_soles
 from poise.motion.contact.ledger import Contact, Contacts, find_kind, find_usual_heights
 from poise.motion.contact.soles import measure_size
@@ -185,4 +186,5 @@ def measure_standing_ankle(
         heights += own or [path]
     if not heights:
         return 0.0
-    return float(np.percentile(np.concatenate(heights), STANDING_PERCENTILE)) if stands else measure_floor(heights)
+    every = np.concatenate(heights)
+    return float(np.percentile(every, STANDING_PERCENTILE)) if stands else measure_floor(every)

@@ -1,0 +1,89 @@
+"""The beginning of a clip is locked alike, whatever follows, and a T-pose before it changes nothing."""
+
+import numpy as np
+import pytest
+
+import poise
+from dirt import add_drift, move_root, stretch_path
+from poise import Motion
+from poise.motion import Contact, contacts, lock
+from poise.motion.contact.cuts import find_cuts
+from poise.motion.contact.floor_levels import level_contacts
+from walks import make_walk, put_skate_in
+
+
+def lift(walk, metres):
+    """A floor that rises over the whole clip."""
+    return move_root(walk, np.outer(np.linspace(0.0, metres, len(walk)), walk.model.up_direction))
+
+
+def begin_with_t_pose(walk):
+    """A first frame that stands lower and elsewhere, as in CMU's recordings."""
+    q = np.array(walk.q)
+    q[0] = walk.model.rest
+    q[0, 1] -= 0.05
+    q[0, 2] -= 0.4
+    return Motion(walk.model, q, walk.fps)
+
+
+def raise_arms(walk):
+    """Arms that are raised at the end make a body taller, but not its feet faster."""
+    q = np.array(walk.q)
+    for side, sign in (("l", 1.0), ("r", -1.0)):
+        q[100:, walk.model.joint(f"shoulder_{side}").q] = walk.model.rest[walk.model.joint(f"shoulder_{side}").q] + sign
+    return Motion(walk.model, q, walk.fps)
+
+
+DIRT = {
+    "rises": lambda walk: lift(walk, 0.08),
+    "sinks": lambda walk: lift(walk, -0.08),
+    "skates": lambda walk: stretch_path(put_skate_in(walk), 0.1),
+    "drifts": lambda walk: add_drift(walk, hz=3.0),
+    "begins with a T-pose": lambda walk: begin_with_t_pose(lift(walk, 0.06)),
+    "raises its arms": raise_arms,
+}
+
+
+def place_feet(clip):
+    known = poise.roles(clip.model).contacts
+    return np.stack([clip.positions(p.frame, p.point) for n, p in known.items() if n.startswith(("heel", "toe"))])
+
+
+@pytest.mark.parametrize("name", list(DIRT))
+def test_the_first_part_of_a_clip_is_locked_as_in_the_whole(name):
+    clip, cut = DIRT[name](make_walk(150)), 90
+    whole, part = (place_feet(lock(each).motion) for each in (clip, clip[:cut]))
+    away = cut - round(clip.fps)
+    assert np.linalg.norm(whole[:, :away] - part[:, :away], axis=2).max() < 5e-3
+
+
+def test_a_floor_that_is_level_stays_level_in_spite_of_noise():
+    clip = add_drift(make_walk(150), size=0.004, hz=3.0)
+    up = clip.model.up_direction
+    for kind in ("heel", "toe"):
+        heights = [np.array(c.place) @ up for c in contacts(clip) if c.name.startswith(kind)]
+        assert len(heights) > 3
+        assert np.ptp(heights) < 1e-9
+
+
+def test_contacts_on_stairs_keep_their_heights_and_those_on_a_slope_follow_it():
+    up = np.array([0.0, 0.0, 1.0])
+
+    def level(heights):
+        found = [Contact("foot", 30 * i, 30 * i + 20, place=(0.0, 0.0, h), name="toe_l") for i, h in enumerate(heights)]
+        return np.array([contact.place for contact in level_contacts(found, up, 30.0, 1.0)]) @ up
+
+    assert level([0.0, 0.004, 0.17, 0.34, 0.172, 0.003]) == pytest.approx([0.002, 0.002, 0.17, 0.34, 0.17, 0.002])
+    slope = np.linspace(0.0, 0.2, 21)
+    assert np.abs(level(slope) - slope).max() < 0.015 + 1e-9
+    assert np.abs(np.diff(level(slope))).max() < 0.01 + 1e-9
+
+
+def test_a_t_pose_is_a_cut_that_displaces_nothing_after_it():
+    walk = make_walk(90)
+    clip = begin_with_t_pose(walk)
+    assert find_cuts(clip) == [1]
+    assert not find_cuts(walk)
+    assert all(contact.start > 0 for contact in contacts(clip))
+    plain, posed = (place_feet(lock(each).motion) for each in (walk, clip))
+    assert np.linalg.norm(plain[:, 1:] - posed[:, 1:], axis=2).max() < 2e-3
