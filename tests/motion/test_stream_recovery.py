@@ -114,3 +114,31 @@ def test_a_limb_that_changes_sides_twice_does_not_jump():
         q[elbow] = angle
         poses.append(live.step(q).q)
     assert np.abs(model.difference(np.array(poses[13:-1]), np.array(poses[14:]))).max() < 0.5
+
+
+def turn_arms(axis, angle, seconds):
+    """A figure whose arms turn about an axis, mirrored, after half a second, and then stay for two seconds."""
+    model, times = make_character(), np.arange(round(30 * (2.5 + seconds))) / 30.0
+    q, turned = np.tile(model.rest, (len(times), 1)), angle * np.clip((times - 0.5) / seconds, 0.0, 1.0)
+    for side, sign in (("l", 1.0), ("r", -1.0)):
+        turn = Rotation.from_vector(np.outer(turned, (sign * axis[0], sign * axis[1], axis[2])))
+        q[:, model.joint(f"shoulder_{side}").q] = (turn @ Rotation.from_vector((-1.2 * sign, 0.0, 0.0))).wxyz
+        q[:, model.joint(f"elbow_{side}").q] = Rotation.from_vector((0.0, 0.0, -0.5 * sign)).wxyz
+    return Motion(model, q, 30.0)
+
+
+@pytest.mark.parametrize("axis", [(1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (1.0, 0.0, 1.0)])
+@pytest.mark.parametrize("angle", [2.0 * np.pi, -2.0 * np.pi])
+def test_arms_beyond_their_ranges_return_to_the_source_within_a_second(axis, angle):
+    clip, model = turn_arms(axis, angle, 0.4), make_machine()
+    stream = retarget(clip, model, mode="online")
+    assert np.degrees(stream.bone_errors[:, -30:]).max() < 18.0
+    assert measure_steps(stream.motion, 0) < 0.6
+
+
+def test_a_stream_that_recovered_is_reset():
+    clip = turn_arms((1.0, 0.0, 0.0), -2.0 * np.pi, 0.4)
+    live = Retargeter(clip.model, make_machine(), fps=clip.fps)
+    first = [live.step(q).q for q in clip.q[:40]]
+    live.reset()
+    assert np.array_equal(first, [live.step(q).q for q in clip.q[:40]])

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from poise.arrays import Floats
 from poise.goals import Goal, HalfSpace, Inside, OnPlane, Reach
 from poise.goals.on_plane import pack_axis
+from poise.motion.retargeting.arms.recovery import ArmRecovery
 from poise.motion.retargeting.correspondence import CarryOver
 from poise.motion.retargeting.footholds import StreamFoothold
 from poise.motion.retargeting.stream_contacts import RELEASE_TURN_WEIGHT, StreamContacts
@@ -33,8 +34,8 @@ class FrameTargets:
         points: The rows of the points that may stand.
     """
 
-    def __init__(self, carrying: CarryOver, contacts: StreamContacts) -> None:
-        self.contacts, self.up = contacts, carrying.model.up_direction
+    def __init__(self, carrying: CarryOver, contacts: StreamContacts, arms: ArmRecovery) -> None:
+        self.contacts, self.arms, self.up = contacts, arms, carrying.model.up_direction
         self.goal_targets, self.own = carrying.targets, np.zeros((len(carrying.goals), 12))
         holds = contacts.holds
         held = [Reach(h.frame, np.zeros(3), point=h.point, name=f"{h.name} stands") for h in holds]
@@ -57,6 +58,7 @@ class FrameTargets:
         if targets is not None:
             self.own = targets
         self.numbers[: self.first], self.weights[: self.first] = self.own, self.goal_targets.weights
+        self.weights[self.arms.left_out] = 0.0
         if self.goal_targets.hips is not None:
             self.numbers[self.goal_targets.hips, 9:] += self.contacts.hip_shift
         stands = np.array([hold.place is not None for hold in self.contacts.holds], dtype=bool)

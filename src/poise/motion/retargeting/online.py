@@ -24,6 +24,7 @@ from poise.motion.clips.whole_clip import Progress, Window
 from poise.motion.contact.detector import find_runs
 from poise.motion.contact.ledger import Contact, Contacts
 from poise.motion.contact.stream_floor import StreamFloor
+from poise.motion.retargeting.arms.recovery import ArmRecovery
 from poise.motion.retargeting.correspondence import CarryOver
 from poise.motion.retargeting.footholds import StreamFoothold
 from poise.motion.retargeting.frame_targets import FrameTargets
@@ -83,7 +84,8 @@ class Retargeter:
         self.contacts = StreamContacts(self.carrying, self.fps)
         soles = [hold.source for hold in self.contacts.holds]
         self.ground = StreamGround(self.carrying, soles, self.fps, read_floor(floor))
-        self.targets = FrameTargets(self.carrying, self.contacts)
+        self.arms = ArmRecovery(self.carrying, self.fps)
+        self.targets = FrameTargets(self.carrying, self.contacts, self.arms)
         top = self.carrying.ours["pelvis"] if self.carrying.root is None else self.carrying.root.frame
         self.body = StreamFloor(self.carrying.model, top)
         joints = self.carrying.joints
@@ -114,6 +116,7 @@ class Retargeter:
         self.carrying.forget(SIDE_TURN_RAD_S / self.fps)
         self.ground.forget()
         self.contacts.forget()
+        self.arms.forget()
 
     def step(self, frame: ArrayLike | Pose) -> Pose:
         """Return the pose of the target for the next frame of the stream.
@@ -147,7 +150,9 @@ class Retargeter:
                 self.contacts.release(hold, self.q)
             if far:
                 self.targets.write()
-                q, _ = self.window.solve(start, guide, self.targets, MORE_STEPS, guarded=self.low)
+                q, errors = self.window.solve(start, guide, self.targets, MORE_STEPS, guarded=self.low)
+        self.arms.watch(q, self.q, targets, errors)
+        q = self.arms.limit(q, self.q)
         q = self._stay_above(q, start, guide, steps)
         self.window.keep(q, guide)
         return q
@@ -168,6 +173,7 @@ class Retargeter:
         if self.contacts.raise_standing(q) or falls:
             self.targets.write()
             q, _ = self.window.solve(start, guide, self.targets, steps, guarded=self.low)
+            q = self.arms.limit(q, self.q)
             self.contacts.look(q)
             lowest = self.body.find_lowest(q) if self.low else lowest
         assert self.contacts.soles is not None

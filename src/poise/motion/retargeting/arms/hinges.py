@@ -11,7 +11,7 @@ from poise.kinematics import Motion
 from poise.model import Joint, Model
 from poise.motion.retargeting.bones import HINGES
 
-__all__ = ["find_leader", "limit_speed"]
+__all__ = ["FASTEST_RAD_S", "find_leader", "limit_speed"]
 
 FASTEST_RAD_S = 14.0  # motors of humanoids turn by 8 to 30 rad/s
 

@@ -1,0 +1,156 @@
+"""Arms of a stream that are in a wrong branch: they return to the source within a second.
+
+A fast motion, such as a cartwheel, may leave an arm made of hinges in a branch whose best pose misses the source, and
+one frame after the other it stays there and drags the trunk along. If an arm misses its bones for `WAIT_S`, the trunk
+is solved without the arms, and the arms are solved from poses spread over their ranges, a few per frame. If one of them
+is much better, the arm moves there no faster than its motors, and meanwhile has no weight.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from poise.arrays import Floats, Ints
+from poise.motion.clips.whole_clip import Window
+from poise.motion.retargeting.arms.branches import RobotArm, find_arms, list_seeds
+from poise.motion.retargeting.arms.hinges import FASTEST_RAD_S
+from poise.motion.retargeting.correspondence import CarryOver
+from poise.motion.retargeting.result import HOLD_WEIGHT
+
+__all__ = ["ArmRecovery"]
+
+WRONG_RAD = 0.35  # error of a bone that may be due to a wrong branch
+WAIT_S = 0.1  # time after which such an error is not a matter of speed
+RETRY_S = 0.5  # time between two searches for the same arm
+SEEDS_PER_FRAME = 2
+SEED_STEPS, FOLLOW_STEPS = 16, 4
+BETTER_COST = 0.4  # of the arm, relative to that of its present branch
+BONE_WEIGHT = 0.5  # goals with less weight, such as the rotation of a hand, do not show a wrong branch
+
+
+@dataclass(eq=False)
+class ArmState:
+    """An arm of a stream.
+
+    Attributes:
+        arm: The arm.
+        seeds: The poses from which it is solved, (seeds, columns).
+        rows: The rows of its goals among those of all arms.
+        missed: The number of frames for which it has missed its bones; negative while it waits.
+        tried: The number of seeds tried in the present search.
+        best: The cost and pose of the best one.
+        aim: The pose of the branch that it moves to; None if it follows the source.
+    """
+
+    arm: RobotArm
+    seeds: Floats
+    rows: Ints
+    missed: int = 0
+    tried: int = 0
+    best: tuple[float, Floats] | None = None
+    aim: Floats | None = None
+
+
+@dataclass(eq=False)
+class ArmGoals:
+    """The targets of the arms in one frame, as the kernel reads them."""
+
+    numbers: Floats
+    weights: Floats
+    hard: Floats
+
+
+class ArmRecovery:
+    """The arms of a stream, which change branches if they miss the source for a while.
+
+    Args:
+        carrying: The two bodies.
+        fps: Frames per second.
+    """
+
+    def __init__(self, carrying: CarryOver, fps: float) -> None:
+        self.carrying, self.fps, self.most = carrying, fps, FASTEST_RAD_S / fps
+        arms = [arm for arm in find_arms(carrying) if arm.hinged]
+        self.rows = np.array([i for arm in arms for i in arm.rows], dtype=np.int64)
+        ends = np.cumsum([0, *(len(arm.rows) for arm in arms)])
+        self.states = [
+            ArmState(arm, list_seeds(carrying.model, arm), np.arange(*ends[k : k + 2])) for k, arm in enumerate(arms)
+        ]
+        if arms:
+            goals = [carrying.goals[i] for i in self.rows]
+            joints = [joint.name for arm in arms for joint in arm.joints]
+            self.window = Window(carrying.model, goals, hold=HOLD_WEIGHT, smooth=0.0, fps=fps, joints=joints)
+
+    def forget(self) -> None:
+        """Reset to the state before the first frame."""
+        for state in self.states:
+            state.missed, state.tried, state.best, state.aim = 0, 0, None, None
+
+    @property
+    def left_out(self) -> Ints:
+        """The rows of goals of arms that have no weight, because they change branches or are about to."""
+        rows = [self.rows[state.rows] for state in self.states if state.aim is not None or state.best is not None]
+        return np.concatenate(rows) if rows else self.rows[:0]
+
+    def watch(self, q: Floats, last: Floats | None, targets: Floats, errors: Floats) -> None:
+        """Process a solved pose: find arms in wrong branches, and the poses that they move to.
+
+        Args:
+            q: The solved pose.
+            last: The pose of the previous frame.
+            targets: The targets of the goals, (goals, 12).
+            errors: The errors of the goals, (goals, 2).
+        """
+        for state in self.states:
+            columns = state.arm.columns
+            if state.aim is not None:
+                state.aim = self._solve(state, q, state.aim, targets, FOLLOW_STEPS)[0]
+                if last is not None and np.abs(state.arm.subtract(state.aim, last[columns])).max() < self.most:
+                    state.aim, state.missed = None, 0
+            elif state.best is not None:
+                self._search(state, q, targets)
+            else:
+                self._count(state, q, errors)
+
+    def limit(self, q: Floats, last: Floats | None) -> Floats:
+        """Return a pose whose arms move to their new branches, no faster than motors turn."""
+        if last is None:
+            return q
+        out = q.copy()
+        for state in self.states:
+            columns = state.arm.columns
+            way = state.arm.subtract(q[columns] if state.aim is None else state.aim, last[columns])
+            out[columns] = last[columns] + np.clip(way, -self.most, self.most)
+        return out
+
+    def _count(self, state: ArmState, q: Floats, errors: Floats) -> None:
+        """Count the frames in which an arm misses its bones, and begin a search after a while."""
+        rows = self.rows[state.rows]
+        off = errors[rows, 1] * (self.carrying.targets.weights[rows] >= BONE_WEIGHT)
+        wrong = float(off.max(initial=0.0)) > WRONG_RAD
+        state.missed = state.missed + 1 if wrong or state.missed < 0 else 0
+        if state.missed >= WAIT_S * self.fps:
+            state.tried, state.best = 0, (np.inf, q[state.arm.columns].copy())
+
+    def _search(self, state: ArmState, q: Floats, targets: Floats) -> None:
+        """Solve an arm from a few more seeds on a trunk that follows the source; decide after the last."""
+        assert state.best is not None
+        _, now = self._solve(state, q, q[state.arm.columns], targets, SEED_STEPS)
+        for seed in state.seeds[state.tried : state.tried + SEEDS_PER_FRAME]:
+            pose, cost = self._solve(state, q, seed, targets, SEED_STEPS)
+            if cost < min(BETTER_COST * now, state.best[0]):
+                state.best = cost, pose
+        state.tried += SEEDS_PER_FRAME
+        if state.tried >= len(state.seeds):
+            state.aim = state.best[1] if np.isfinite(state.best[0]) else None
+            state.best, state.missed = None, -round(RETRY_S * self.fps)
+
+    def _solve(self, state: ArmState, q: Floats, start: Floats, targets: Floats, steps: int) -> tuple[Floats, float]:
+        """Return the columns of an arm solved from a start, and the sum of its squared weighted errors."""
+        pose, weights = q.copy(), self.carrying.targets.weights[self.rows]
+        pose[state.arm.columns] = start
+        asked = ArmGoals(targets[self.rows], weights, np.zeros(len(self.rows)))
+        found, errors = self.window.solve(pose, pose, asked, steps)
+        return found[state.arm.columns], float(((weights * errors[:, 1])[state.rows] ** 2).sum())
