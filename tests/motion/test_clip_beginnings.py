@@ -1,4 +1,4 @@
-"""The beginning of a clip is locked alike, whatever follows, and a T-pose before it changes nothing."""
+"""The beginning of a clip is locked alike, whatever follows; T-poses and contacts just out of reach cause no jump."""
 
 import numpy as np
 import pytest
@@ -87,3 +87,16 @@ def test_a_t_pose_is_a_cut_that_displaces_nothing_after_it():
     assert all(contact.start > 0 for contact in contacts(clip))
     plain, posed = (place_feet(lock(each).motion) for each in (walk, clip))
     assert np.linalg.norm(plain[:, 1:] - posed[:, 1:], axis=2).max() < 2e-3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("legs", [False, True])
+def test_a_contact_that_a_straight_leg_misses_by_a_hair_makes_no_knee_jump(legs):
+    """At 120 frames per second; if the hips may move, they pay, otherwise the places of the feet do."""
+    walk = make_walk(240, fps=120.0).smoothed(3.0)
+    clip = move_root(walk, np.full((len(walk), 1), 0.01) * walk.model.up_direction)
+    joints = [j.name for j in walk.model.joints if j.nv and j.name.startswith(("hip", "knee", "ankle", "toe"))]
+    track = lock(clip, contacts(walk), joints=joints if legs else None)
+    assert bool(track.released) == legs
+    steps = [np.abs(walk.model.difference(m.q[:-1], m.q[1:]))[:, 3:].max() for m in (clip, track.motion)]
+    assert steps[1] < (0.12 if legs else 1.05 * steps[0])
