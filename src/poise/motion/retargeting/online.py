@@ -84,7 +84,7 @@ class Retargeter:
         self.contacts = StreamContacts(self.carrying, self.fps)
         soles = [hold.source for hold in self.contacts.holds]
         self.ground = StreamGround(self.carrying, soles, self.fps, read_floor(floor))
-        self.arms = ArmRecovery(self.carrying, self.fps)
+        self.arms = ArmRecovery(self.carrying, self.fps, bool(lasting))
         self.targets = FrameTargets(self.carrying, self.contacts, self.arms)
         top = self.carrying.ours["pelvis"] if self.carrying.root is None else self.carrying.root.frame
         self.body = StreamFloor(self.carrying.model, top)

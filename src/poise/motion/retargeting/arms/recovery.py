@@ -65,19 +65,26 @@ class ArmGoals:
 class ArmRecovery:
     """The arms of a stream, which change branches if they miss the source for a while.
 
+    Attributes:
+        left_out: The rows of goals of arms without weight, because they change branches or are about to.
+
     Args:
         carrying: The two bodies.
         fps: Frames per second.
+        limited: Whether the stream has limits: then arms stay in their branches, because the way to another one may
+            break the limits.
     """
 
-    def __init__(self, carrying: CarryOver, fps: float) -> None:
+    def __init__(self, carrying: CarryOver, fps: float, limited: bool) -> None:
         self.carrying, self.fps, self.most = carrying, fps, FASTEST_RAD_S / fps
-        arms = [arm for arm in find_arms(carrying) if arm.hinged]
+        arms = [] if limited else [arm for arm in find_arms(carrying) if arm.hinged]
         self.rows = np.array([i for arm in arms for i in arm.rows], dtype=np.int64)
         ends = np.cumsum([0, *(len(arm.rows) for arm in arms)])
         self.states = [
             ArmState(arm, list_seeds(carrying.model, arm), np.arange(*ends[k : k + 2])) for k, arm in enumerate(arms)
         ]
+        self.columns = np.concatenate([arm.columns for arm in arms]) if arms else self.rows
+        self.forget()
         if arms:
             goals = [carrying.goals[i] for i in self.rows]
             joints = [joint.name for arm in arms for joint in arm.joints]
@@ -85,14 +92,9 @@ class ArmRecovery:
 
     def forget(self) -> None:
         """Reset to the state before the first frame."""
+        self.left_out, self.calm = self.rows[:0], True
         for state in self.states:
             state.missed, state.tried, state.best, state.aim = 0, 0, None, None
-
-    @property
-    def left_out(self) -> Ints:
-        """The rows of goals of arms that have no weight, because they change branches or are about to."""
-        rows = [self.rows[state.rows] for state in self.states if state.aim is not None or state.best is not None]
-        return np.concatenate(rows) if rows else self.rows[:0]
 
     def watch(self, q: Floats, last: Floats | None, targets: Floats, errors: Floats) -> None:
         """Process a solved pose: find arms in wrong branches, and the poses that they move to.
@@ -103,6 +105,9 @@ class ArmRecovery:
             targets: The targets of the goals, (goals, 12).
             errors: The errors of the goals, (goals, 2).
         """
+        off = errors[self.rows, 1] * (self.carrying.targets.weights[self.rows] >= BONE_WEIGHT)
+        if self.calm and float(off.max(initial=0.0)) <= WRONG_RAD:
+            return
         for state in self.states:
             columns = state.arm.columns
             if state.aim is not None:
@@ -112,11 +117,14 @@ class ArmRecovery:
             elif state.best is not None:
                 self._search(state, q, targets)
             else:
-                self._count(state, q, errors)
+                self._count(state, q, off[state.rows])
+        away = [state for state in self.states if state.aim is not None or state.best is not None]
+        self.left_out = self.rows[np.concatenate([state.rows for state in away])] if away else self.rows[:0]
+        self.calm = all(state.missed == 0 for state in self.states) and not away
 
     def limit(self, q: Floats, last: Floats | None) -> Floats:
         """Return a pose whose arms move to their new branches, no faster than motors turn."""
-        if last is None:
+        if last is None or (self.calm and (np.abs(q - last)[self.columns] <= self.most).all()):
             return q
         out = q.copy()
         for state in self.states:
@@ -125,10 +133,8 @@ class ArmRecovery:
             out[columns] = last[columns] + np.clip(way, -self.most, self.most)
         return out
 
-    def _count(self, state: ArmState, q: Floats, errors: Floats) -> None:
-        """Count the frames in which an arm misses its bones, and begin a search after a while."""
-        rows = self.rows[state.rows]
-        off = errors[rows, 1] * (self.carrying.targets.weights[rows] >= BONE_WEIGHT)
+    def _count(self, state: ArmState, q: Floats, off: Floats) -> None:
+        """Count the frames in which an arm misses its bones, (goals,) [rad], and begin a search after a while."""
         wrong = float(off.max(initial=0.0)) > WRONG_RAD
         state.missed = state.missed + 1 if wrong or state.missed < 0 else 0
         if state.missed >= WAIT_S * self.fps:
