@@ -188,6 +188,10 @@ def contacts(clip: Motion, points: Iterable[str] | str | None = None, *, floor: 
     jumps = find_jumps(paths, cuts)
     joined = remove_jitter(paths + jumps, clip.fps, size)
     slow = np.stack([measure_speed(path, clip.fps) < DIP_SPEED_M_S * size for path in joined])
+    shots = list(pairwise([0, *cuts, len(clip)]))
+    for start, end in shots:
+        if len(shots) > 1 and end - start < FOOT_RULE.shortest_s * clip.fps:
+            slow[:, start:end] = False  # a T-pose shows no floor
     heights = (joined - jumps) @ up
     ground = find_ground(heights, slow) if floor is None else float(floor)
     names = [sole.name for sole in soles]
@@ -196,7 +200,7 @@ def contacts(clip: Motion, points: Iterable[str] | str | None = None, *, floor: 
     heights = np.stack(
         [np.where(level.get(name, True), height, np.inf) for name, height in zip(names, heights, strict=True)]
     )
-    for start, end in pairwise([0, *cuts, len(clip)]):
+    for start, end in shots:
         heights[:, start:end] -= find_local_floor(heights[:, start:end], clip.fps, LOCAL_FLOOR_RISE_M * size)
     rule, slack = choose_rule(clip) if points is None else (FOOT_RULE, 0.0)
     near = heights < rule.height_m * size
