@@ -1,5 +1,6 @@
 // gpu_entry.cpp: the passes of a GPU batch on the CPU, for the problem in given.h, which the test writes. Reads rows from a
-// file (targets, then a start each), writes what the passes wrote. A team that searches has one thread here, one that decides 32.
+// file (targets, then a start each), writes what the passes wrote. A team that searches has one thread here, or two for a large body
+// without early searches; one that decides has 32.
 #include "kernels/loop/gpu_branches.h"
 #include "kernels/loop/gpu_searches.h"
 
@@ -7,7 +8,9 @@
 #include <atomic>
 #include <barrier>
 #include <cstdio>
+#include <cstring>
 #include <mutex>
+#include <numeric>
 #include <thread>
 #include <vector>
 
@@ -79,26 +82,81 @@ template <class Io> std::vector<int> decide(const Io& io, const std::vector<int>
 constexpr int M = f32::n_rows <= 10 ? f32::n_rows : 0;
 constexpr int first_round = 4;
 
+// threads that share the numbers of a row and wait for each other
+template <int N> struct Pair {
+  struct Shared {
+    std::barrier<> all{N};
+    double slots[N];
+  };
+  Shared* shared;
+  int mine;
+  static constexpr int size() { return N; }
+  int rank() const { return mine; }
+  void wait() const { shared->all.arrive_and_wait(); }
+  // f(the values of all threads), the same in each of them
+  template <class X, class F> X gather(X x, const F& f) const {
+    static_assert(sizeof(X) <= sizeof(double));
+    std::memcpy(&shared->slots[mine], &x, sizeof(X));
+    wait();
+    X all[N];
+    for (int k = 0; k < N; ++k) std::memcpy(&all[k], &shared->slots[k], sizeof(X));
+    wait();
+    return f(all);
+  }
+  template <class X> X from(X x, int who) const {
+    return gather(x, [who](const X* all) { return all[who]; });
+  }
+  template <class X> X total(X x) const {
+    return gather(x, [](const X* all) { return std::accumulate(all, all + N, X{}); });
+  }
+  template <class X> X most(X x) const {
+    return gather(x, [](const X* all) { return *std::max_element(all, all + N); });
+  }
+  bool any(bool x) const { return most(static_cast<int>(x)) != 0; }
+  SearchKey read(const SearchKey* at) const { return from(mine == 0 ? *at : 0, 0); }
+  void lower(SearchKey* at, SearchKey x) const { *at = x < *at ? x : *at; }
+  void raise(int* at, int x) const { *at = x > *at ? x : *at; }
+};
+
+// runs f(team) in every thread of a team
+template <class F> void run_team(bool alone, const F& f) {
+  if (alone) return f(Alone{});
+  Pair<2>::Shared shared;
+  std::thread other([&] { f(Pair<2>{&shared, 1}); });
+  f(Pair<2>{&shared, 0});
+  other.join();
+}
+
 // a large body, as the teams of a device search it; the number of rows that their first searches missed
-template <class P, class Io> std::size_t search_by_teams(const P& problem, const Io& io, int early, int searches) {
-  TeamMemory<P, float> memory{};
+template <class P, class Io>
+std::size_t search_by_teams(const P& problem, const Io& io, int early, int searches, bool alone) {
+  TeamMemory<P, float> memory;
+  std::memset(static_cast<void*>(&memory), 0xff, sizeof(memory));  // NaN: shared memory has no initial values
   const f32::Rest rest;
   const auto settings = f32::settings();
   const auto posture = rest.posture();
-  TeamSearch<P, float, Alone> search{problem, settings, posture, memory};
   std::vector<SearchKey> keys(static_cast<std::size_t>(io.rows));
   std::vector<int> hard;
   int next = 0;
   const auto count = [&next] { return next++; };
-  EarlySearches first{io, keys.data(), early, searches, count, [&hard](int row) { hard.push_back(row); }};
-  run_searches(search, first, Alone{});
+  run_team(alone, [&](auto team) {
+    TeamSearch<P, float, decltype(team)> search{problem, settings, posture, memory, team};
+    EarlySearches first{io, keys.data(), early, searches, count, [&hard](int row) { hard.push_back(row); }};
+    run_searches(search, first, Alone{});
+  });
   const int missed = static_cast<int>(hard.size());
   next = 0;
-  LateSearches late{io, keys.data(), hard.data(), missed, early, searches, count};
-  run_searches(search, late, Alone{});
+  run_team(alone, [&](auto team) {
+    TeamSearch<P, float, decltype(team)> search{problem, settings, posture, memory, team};
+    LateSearches late{io, keys.data(), hard.data(), missed, early, searches, count};
+    run_searches(search, late, Alone{});
+  });
   next = 0;
-  RepeatedSearches again{io, keys.data(), hard.data(), missed, count};
-  run_searches(search, again, Alone{});
+  run_team(alone, [&](auto team) {
+    TeamSearch<P, float, decltype(team)> search{problem, settings, posture, memory, team};
+    RepeatedSearches again{io, keys.data(), hard.data(), missed, count};
+    run_searches(search, again, Alone{});
+  });
   return hard.size();
 }
 
@@ -151,7 +209,7 @@ int main(int argc, char** argv) {
   const f32::Rest rest;
   int next = 0;
   if constexpr (has_teams<f32::Problem>) {
-    std::printf("hard %zu\n", search_by_teams(problem, io, early < 1 ? 1 : early, searches));
+    std::printf("hard %zu\n", search_by_teams(problem, io, early < 1 ? 1 : early, searches, early > 0));
   }
   SearchMemory<f32::Problem, float> memory;
   LaneState<float> state = memory.state();

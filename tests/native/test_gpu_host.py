@@ -291,7 +291,7 @@ def test_it_compiles_for_a_gpu(name: str, closing_table: Callable[[str, str], No
     closing_table(f"batch of {name} for sm_90, NVRTC {nvrtc.version()}", nvrtc.table(searching))
     spills = {kernel: used.spill_bytes for kernel, used in searching.items()}
     assert spills["search_few"] == spills["search_hard"] == spills["end_rows"] == 0
-    assert spills["search_rows"] <= (320 if name == "panda" else 0)  # on purpose, see blocks_wanted
+    assert spills["search_rows"] <= (320 if name == "panda" else 0)  # on purpose, see choose_blocks
     for used in searching.values():
         assert used.registers <= (168 if name == "panda" else 255)
         assert used.local_bytes <= 96

@@ -11,7 +11,7 @@ import pytest
 import poise
 from job_cases import ARM, TOOL, make_job, make_points, read_bytes, write_targets, write_two_files
 from poise.errors import FormatError, InvalidValue, ModelMismatch, PoiseError
-from poise.goals import Custom, LookAt, Reach
+from poise.goals import Custom, Distance, Reach
 from poise.scale import Job
 from poise.scale.folder import read_shard
 
@@ -155,8 +155,8 @@ def test_invalid_options_are_rejected_at_once(options: Any, words: str) -> None:
 def test_values_that_cannot_be_saved_are_rejected_at_once() -> None:
     with pytest.raises(InvalidValue, match=r"Custom.*cannot be saved.*solve_batch"):
         Job(ARM, Custom(lambda q: q[:1], size=1))
-    with pytest.raises(InvalidValue, match="LookAt"):
-        Job("humanoid", LookAt("eyes", (0, 0, 0)), device="gpu")
+    with pytest.raises(InvalidValue, match="Distance"):
+        Job("humanoid", Distance("eyes", (0, 0, 0), 1.0), device="gpu")
     with pytest.raises(InvalidValue, match="'gpu'"):
         Job(ARM, Reach(TOOL, (0, 0, 0)), device="tpu")
 

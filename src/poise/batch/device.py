@@ -139,7 +139,6 @@ def check_served(solver: Solver, solutions: int) -> None:
         options, given = solver.options, solver.goals.get(goal)
         words = {
             "goal": f"goal {goal!r} is a {type(given).__name__}",
-            "first": repr(solver.row_names[0]),
             "method": repr(options.method.name),
             "handling": repr(options.limit_handling),
             "joint": next((repr(j.name) for j in solver.model.joints if j.nq and j.q.start == place), ""),

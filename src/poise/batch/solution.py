@@ -30,7 +30,7 @@ class BatchSolution:
         reached: (B, [k]): whether every goal is within its tolerance and every limit is kept, by a float64 check of
             `q`.
         errors: The remaining error of each goal: {name: (B, [k,] 2)}, metres and radians.
-        steps: (B,): number of steps, over all searches.
+        steps: (B,): number of steps, over all searches; of a large body on a GPU, over those whose pose was kept.
         searches: (B,): number of searches.
         codes: (B, [k]): `status` as integers, indices into `poise.batch.solution.CODES`.
         complete: (B,): whether the row is proved to list every answer; computed on first access. For seven joints:

@@ -25,7 +25,10 @@ def choose_level_from_environment() -> None:
         InvalidValue: This machine does not support the level.
     """
     if not levels():
-        raise ImportError("Poise was compiled for another processor. Compile it here: pip install --no-cache-dir poise")
+        raise ImportError(
+            "Poise was compiled for another processor. Compile it here: pip install --no-cache-dir poise, or make clean "
+            "demo in a checkout"
+        )
     wanted = os.environ.get("POISE_LEVEL")
     if not wanted:
         return

@@ -184,6 +184,9 @@ AnyDict device_call(int goals) {
 
 }  // namespace
 
+#undef MEMBER
+#undef ARRAY
+
 void bind_gpu(nb::module_& m) {
   m.def("problem_of", problem_of, nb::arg("solver"), nb::arg("single"));
   m.def("device_call", device_call, nb::arg("goals"));

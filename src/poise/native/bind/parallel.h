@@ -8,13 +8,10 @@
 #include <thread>
 #include <vector>
 
+#include "kernels/portable.h"
+
 namespace poise {
 
-#ifdef __EMSCRIPTEN__
-constexpr bool has_threads = false;  // Pyodide cannot start any
-#else
-constexpr bool has_threads = true;
-#endif
 constexpr std::size_t rows_worth_releasing = 64;   // from this number on the lock is released
 constexpr std::size_t rows_worth_a_thread = 2048;  // least number per thread
 constexpr std::size_t row_grain = 64;  // threads split at multiples of this: packs are the same for any number

@@ -44,6 +44,8 @@ OPTIONS = (
 TEAM_ROWS = 4096  # rows: up to this number, one warp per row from the start
 CHUNK = 1 << 23  # rows in one launch: bounds the scratch memory, and the delay of Ctrl-C
 MOST_GOALS = 16
+MOST_QUEUED = 1 << 30  # searches in the queue of one launch, which counts them in 32 bits
+MOST_SEARCHES = (1 << 20) - 2  # of a row of a large body: search_bits in gpu_searches.h
 FEW = ("search_few", "settle_few")
 EARLY_OF_TEAMS = 4  # searches per team before other teams take over
 MANY = ("place_rows", "search_rows", "search_again", "decide_rows", "search_hard", "end_rows")
@@ -102,8 +104,8 @@ class DeviceProblem:
 
     @cached_property
     def decides(self) -> bool:
-        """Whether a goal has a closed form, which decides rows that a few searches missed."""
-        return bool(self.tables[0]["closed"])
+        """Whether a goal has a closed form, which decides rows of an arm that a few searches missed."""
+        return bool(self.tables[0]["closed"]) and is_small(self.tables[0])
 
     @cached_property
     def priorities(self) -> int:
@@ -132,7 +134,10 @@ class DeviceProblem:
         found = self._modules.get((single, names))
         if found is None:
             if len(single) - 1 > MOST_GOALS:
-                raise InvalidValue(f"{len(single) - 1} goals are more than the {MOST_GOALS} that a GPU batch serves.")
+                raise InvalidValue(
+                    f"{len(single) - 1} goals are more than the {MOST_GOALS} that a GPU supports; "
+                    "give numpy arrays, which run on the CPU."
+                )
             own = tuple(name for name in names if name in list_kernels(self.tables[0]))
             device = int(load_cupy().cuda.Device().id)
             found = load_kernels(marshal.dumps(self.tables, 2), single, own, self.finish, device)
@@ -168,8 +173,9 @@ class DeviceProblem:
         """Queue a batch. Arrays are (array, stride between rows); `places` are (address, bytes per row)."""
         single = (*(array.dtype.itemsize == 4 for array, _ in targets), starts[0].dtype.itemsize == 4)
         begins = [(array.data.ptr, stride, array.itemsize) for array, stride in (*targets, starts)]
-        for first in range(0, rows, CHUNK):
-            call = self._make_call(begins, places, first, min(CHUNK, rows - first))
+        chunk = min(CHUNK, MOST_QUEUED // self.most)
+        for first in range(0, rows, chunk):
+            call = self._make_call(begins, places, first, min(chunk, rows - first))
             self._launch(single, call)
 
     def _make_call(
@@ -216,6 +222,8 @@ class DeviceProblem:
         kernels.functions["end_rows"]((blocks,), (BLOCK,), (given,))
 
     def _launch_teams(self, single: tuple[bool, ...], call: Any) -> None:
+        if self.most > MOST_SEARCHES:
+            raise InvalidValue(f"restarts= is above {MOST_SEARCHES - 1}, the largest number for this body on a GPU.")
         kernels, rows = self.kernels(single, TEAM_KERNELS), int(call["rows"][0])
         early = 1 if rows <= TEAM_ROWS else EARLY_OF_TEAMS
         given = limit_searches(call, min(early, self.most), self.most)
@@ -306,7 +314,7 @@ class Kernels:
             most = int(attributes["MaxSharedMemoryPerBlockOptin"])
             if shared > most:
                 raise InvalidValue(
-                    f"one row of this problem needs {shared} bytes of the GPU's shared memory, which has {most}; "
+                    f"this problem needs {shared} bytes of a GPU's shared memory, and this one has {most}; "
                     "give numpy arrays, which run on the CPU."
                 )
             self.functions[name].max_dynamic_shared_size_bytes = shared

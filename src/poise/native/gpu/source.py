@@ -30,6 +30,8 @@ __all__ = [
 ROOT = Path(__file__).parents[1]  # root of all include paths
 SMALL = 10  # primitives, and rows: up to this number everything is unrolled
 TEAM_OF_4_ROWS, TEAM_OF_8_ROWS = 6, 12  # rows of residuals: up to this number, so many threads are enough
+WARP = 32
+TEAM_BYTES = 48 << 10  # shared memory of the teams of a warp, of which several fit on a multiprocessor
 ARM = 7  # primitives, and velocities, of an arm
 NONE = core.OPEN
 PATIENCE = {"stall_ratio": 0.999}  # a missed second priority makes up most of the cost, and hides progress
@@ -93,7 +95,16 @@ def choose_blocks(table: Table) -> int:
 def choose_team(table: Table) -> int:
     """Return the number of threads on one row of a large body."""
     rows = int(table["n_rows"])
-    return 4 if rows <= TEAM_OF_4_ROWS else 8 if rows <= TEAM_OF_8_ROWS else 32
+    team = 4 if rows <= TEAM_OF_4_ROWS else 8 if rows <= TEAM_OF_8_ROWS else 32
+    while team < WARP and estimate_bytes(table) * WARP // team > TEAM_BYTES:
+        team *= 2
+    return team
+
+
+def estimate_bytes(table: Table) -> int:
+    """Return about how much shared memory a row of a large body takes (TeamMemory in gpu_team.h)."""
+    m, n, goals = int(table["n_rows"]), int(table["n_v"]), len(table["goals"])
+    return 4 * (m * (n + m + 6) + 12 * len(table["primitives"]) + 8 * n + 2 * int(table["n_q"]) + 40 * goals)
 
 
 def write_number(x: Any, real: str) -> str:
@@ -238,7 +249,7 @@ def write_problem_struct(table: Table, places: Sequence[int], small: bool, shelf
     bounded = table["settings"]["limits"] != core.LimitHandling.OFF
     reachable, idle = table["reachable"] or [{}], list_idle(table, places) or [{}]
     sizes = ("n_q", "n_v", "n_rows", "n_goals", "n_primitives", "n_coordinates", "n_reachable", "n_idle", "n_closed")
-    teams = [] if small else write_teams(table, lookup)
+    teams = [] if small or real != "float" else write_teams(table, lookup)  # searches are in float
     kind, closed = f"ClosedForm<{real}>", []
     if table["closed"]:
         forms = shelf.element(kind, "closed", table["closed"])

@@ -104,6 +104,13 @@ namespace poise {
 
 constexpr bool on_device = POISE_ON_DEVICE != 0;
 
+// Pyodide cannot start threads
+#if defined(__EMSCRIPTEN__)
+constexpr bool has_threads = false;
+#else
+constexpr bool has_threads = true;
+#endif
+
 // The plan of all closed forms in this source, if it is known (gpu/source.py); otherwise -1. The code of other plans is
 // left out: a compiler that inlines everything would take most of its time with it.
 #if defined(POISE_PLAN)

@@ -38,9 +38,15 @@ struct WorldOrigin {
 template <class X, class S, class Origin = WorldOrigin>
 POISE_FN bool read_target(int op, const X* x, S* to, Origin origin = {}) {
   if (op == GOAL_ALIGN) {
-    const double length = square_root(double(x[0]) * x[0] + double(x[1]) * x[1] + double(x[2]) * x[2]);
+    double most = 0.0, d[3];  // squares of very long and very short directions would overflow and vanish
     POISE_UNROLL
-    for (int k = 0; k < 3; ++k) to[9 + k] = S(double(x[k]) / length);
+    for (int k = 0; k < 3; ++k) most = maximum(most, absolute(double(x[k])));
+    if (!(most > 0.0 && most < 1e308)) return false;
+    POISE_UNROLL
+    for (int k = 0; k < 3; ++k) d[k] = double(x[k]) / most;
+    const double length = square_root(dot(d, d));
+    POISE_UNROLL
+    for (int k = 0; k < 3; ++k) to[9 + k] = S(d[k] / length);
   } else if (op == GOAL_POSITION || op == GOAL_LOOK) {
     POISE_UNROLL
     for (int k = 0; k < 3; ++k) to[9 + k] = S(double(x[k]) - origin(k));

@@ -16,7 +16,7 @@ struct DeviceCall {
   const float* seeds;
   int *counters, *hard,
       *open;              // counters; rows abandoned by the first searches; those of them that no closed form decided
-  int rows, early, most;  // searches per row by one thread before a warp takes over, and in all
+  int rows, early, most;  // searches per row by one thread or team before others take over, and in all
 };
 
 template <int GOALS> struct GoalsCall : DeviceCall {

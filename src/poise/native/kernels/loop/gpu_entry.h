@@ -50,7 +50,8 @@ template <class T, int GOALS> struct DeviceRows {
   signed char* codes;
   int* steps;
   int* searches;
-  float* best;     // 2 per row: the distance outside the ranges, and the cost, of the best pose of the searches so far
+  float* best;     // 2 per row: the distance outside the ranges, and the cost, of the best pose of the searches so far;
+                   // or a SearchKey (gpu_searches.h)
   const T* seeds;  // n_q for each search but the first; if P::relative(k), relative to the start
 };
 
@@ -105,7 +106,7 @@ template <class P, class T, class Io> POISE_FN bool load_target(const P& problem
 template <class P, class T, class Io> POISE_FN bool load_targets(const P& problem, const Io& io, int row, T* to) {
   bool good = true;
   POISE_UNROLL_BODY
-  for (int g = 0; g < P::n_goals; ++g) good = good && load_target(problem, io, row, g, to);
+  for (int g = 0; g < P::n_goals; ++g) good = load_target(problem, io, row, g, to) && good;
   return good;
 }
 

@@ -12,14 +12,14 @@ namespace poise {
 // The result of a search as a number: one that reached is less than one that missed; then the lower search, or the pose
 // that is less outside the ranges, or of less cost.
 using SearchKey = unsigned long long;
-constexpr int search_bits = 12;
+constexpr int search_bits = 20;
 constexpr SearchKey stored_search = (SearchKey(1) << search_bits) - 1;  // in place of a search whose pose is stored
 
 template <class T> POISE_FN SearchKey key_of(const LaneState<T>& state, int search) {
   if (is_set(state.reached)) return SearchKey(search);
-  const auto outside = static_cast<SearchKey>(bits_of(float(state.at.best_outside)) >> 6);
-  const auto cost = static_cast<SearchKey>(bits_of(float(state.at.best_cost)) >> 5);
-  return (SearchKey(1) << 63) | (outside << (26 + search_bits)) | (cost << search_bits) | SearchKey(search);
+  const auto outside = static_cast<SearchKey>(bits_of(float(state.at.best_outside)) >> 10);
+  const auto cost = static_cast<SearchKey>(bits_of(float(state.at.best_cost)) >> 9);
+  return (SearchKey(1) << 63) | (outside << (22 + search_bits)) | (cost << search_bits) | SearchKey(search);
 }
 
 POISE_FN constexpr int search_of(SearchKey key) { return int(key & stored_search); }
@@ -57,7 +57,8 @@ template <class Io, class Next, class GiveUp> struct EarlySearches {
       tried = steps = 0;
       best = ~SearchKey(0);
       if (search.begin(io, row, 0)) {
-        last = out_of_reach(search.problem, search.memory.targets) ? Search::hopeless_searches : most;
+        const bool hopeless = out_of_reach(search.problem, search.memory.targets);
+        last = hopeless && Search::hopeless_searches < most ? Search::hopeless_searches : most;
         return true;
       }
       search.refuse(io, row);
@@ -145,6 +146,8 @@ template <class Io, class Next> struct RepeatedSearches {
   template <class Search> POISE_FN bool is_void(const Search&) const { return false; }
 
   template <class Search> POISE_FN void end(Search& search) const {
+    // another kernel may round differently, and miss where the search reached: then the stored pose remains
+    if (is_reached(search.team.read(keys + row)) && !is_set(search.state.reached)) return;
     search.store(io, row);
     if (search.team.rank() != 0) return;
     io.codes[row] = search.code();

@@ -35,7 +35,7 @@ template <class P, class T, class Team> struct TeamSearch {
   LaneState<T> state = {};        // its own pointers are unused
   T first = T(0), second = T(0);  // |rows|^2 of the two priorities
   bool placed = false;            // whether the row's start is valid
-  bool restores = false;          // whether the second priority only holds still, until the first one is reached
+  bool restores = false;          // whether the second priority only holds still, for the rest of the search
 
   static constexpr int m = P::n_rows, n = P::n_v, odd = m | 1;
   static constexpr int hopeless_searches = P::n_priorities > 1 ? 8 : 1;  // of a row that is proved out of reach
@@ -91,8 +91,8 @@ template <class P, class T, class Team> struct TeamSearch {
   // Residuals at q. Returns the cost: with two priorities, that of the first one counts until its goals are reached.
   POISE_FN T evaluate_together() {
     for (int level = 0; level < P::n_levels; ++level) {
-      const int first = P::level(level);
-      share(3 * (P::level(level + 1) - first), [&](int k) { place_row_of(P::by_depth(first + k / 3), k % 3); });
+      const int begin = P::level(level);
+      share(3 * (P::level(level + 1) - begin), [&](int k) { place_row_of(P::by_depth(begin + k / 3), k % 3); });
     }
     const T per_scale = T(1) / problem.scale;
     share(P::n_goals, [&](int g) {
@@ -101,14 +101,13 @@ template <class P, class T, class Team> struct TeamSearch {
       place_goal(goal, problem.goals.frames(), memory.placements, memory.targets, at);
       residual_at(problem, goal, at, memory.targets, per_scale, memory.rows + goal.first_row, memory.errors + 2 * g,
                   static_cast<T*>(nullptr));
+      GoalWrench<T> wrench;  // zero where it is not written, which shared memory is not
       if constexpr (may_relate<P>()) {
         for (int k = 0; k < 3; ++k) memory.aims[3 * g + k] = at.target_p[k];
-        if (is_relation(goal.op)) {
-          relation_wrench(goal, at, memory.targets + goal.target, per_scale, memory.wrenches[g]);
-          return;
-        }
+        if (is_relation(goal.op)) relation_wrench(goal, at, memory.targets + goal.target, per_scale, wrench);
       }
-      goal_wrench(goal, at, per_scale, memory.wrenches[g]);
+      if (is_plain(goal.op)) goal_wrench(goal, at, per_scale, wrench);
+      memory.wrenches[g] = wrench;
     });
     first = second = T(0);
     for (int r = team.rank(); r < m; r += Team::size())
@@ -361,7 +360,7 @@ template <class P, class T, class Team> struct TeamSearch {
     const Progress<T> made = weigh_lanes(settings, posture.gain != nullptr, team.most(outside), within, asked, state);
     if (made.better) share(P::n_q, [&](int k) { memory.best_q[k] = memory.q[k]; });
     const bool finished = judge_lanes<T>(settings, posture.gain != nullptr, made.real, state);
-    if (P::n_priorities == 1 || !finished || restores || is_first_within()) return finished;
+    if (P::n_priorities == 1 || !finished || restores || is_set(state.reached) || is_first_within()) return finished;
     restores = true;
     state.idle = T(0);
     return state.steps >= T(settings.max_steps);

@@ -110,7 +110,9 @@ template <class S, class P> POISE_FN S outside_of(const P& problem, const Settin
   S worst = S(T(0));
   if (settings.limits == LIMITS_OFF) return worst;
   POISE_UNROLL_BODY
-  for (int c = 0; c < problem.n_v; ++c) worst = maximum(worst, outside_at(problem, c, q));
+  for (int c = 0; c < problem.n_v; ++c) {
+    if (problem.freedoms[c].q_index >= 0) worst = maximum(worst, outside_at(problem, c, q));
+  }
   if constexpr (any_goal<P>) {
     for (int i = 0; i < problem.n_cones; ++i)
       worst = maximum(worst, S(T(0)) - least_gap(problem.cones[i], q + problem.cones[i].q_index));

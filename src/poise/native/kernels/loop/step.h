@@ -197,12 +197,13 @@ template <class S> POISE_FN S step_of_nothing(S cost) {
   return minimum(S(T(1e-7)), S(T(1e-3)) * square_root(cost));
 }
 
-// the largest velocity of a step: radians, or metres over the scale
+// the size of a velocity of a step: radians, or metres over the scale
 template <class S, class P> POISE_FN S length_of(const P& problem, int c, S dq) {
   using T = real_t<S>;
   return absolute(dq) * S(problem.freedoms[c].angular ? T(1) : T(1) / problem.scale);
 }
 
+// the largest velocity of a step
 template <class S, class P> POISE_FN S longest_of(const P& problem, const S* dq) {
   S largest = S(real_t<S>(0));
   POISE_UNROLL_BODY
