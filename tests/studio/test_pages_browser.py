@@ -72,6 +72,35 @@ def test_a_motion_plays_by_itself_and_stops(browser: Any, tmp_path: Path) -> Non
     opened.close()
 
 
+def test_arrow_keys_step_after_the_mouse_and_turn_after_tab(browser: Any, tmp_path: Path) -> None:
+    model = poise.load("planar3")
+    motion = poise.Motion(model, np.repeat([model.rest], 9, axis=0), 30)
+    opened = Opened(browser, saved(motion, tmp_path), WITHOUT_WEBGL)
+    play, view = opened.tab.locator("#play"), "[player.time, player.azimuth]"
+    play.click()
+    opened.tab.keyboard.press("Home")
+    for button in ("left", "right"):
+        opened.tab.mouse.move(450, 300)
+        opened.tab.mouse.down(button=button)
+        opened.tab.mouse.move(520, 310, steps=3)
+        opened.tab.mouse.up(button=button)
+    before = opened.tab.evaluate(view)
+    for _ in range(2):
+        opened.tab.keyboard.press("ArrowRight")
+    assert opened.tab.evaluate(view) == [before[0] + 2, before[1]]
+    opened.settle()
+    assert opened.tab.locator("#slider").get_attribute("aria-valuetext") == "0.07 / 0.27 s"
+    assert play.get_attribute("aria-label") == "Play"
+    play.focus()
+    while opened.tab.evaluate("document.activeElement.id") != "view":
+        opened.tab.keyboard.press("Shift+Tab")
+    opened.tab.keyboard.press("ArrowRight")
+    time, azimuth = opened.tab.evaluate(view)
+    assert time == before[0] + 2
+    assert azimuth > before[1]
+    opened.close()
+
+
 def test_a_recorded_search_shows_its_table_and_reason(browser: Any, tmp_path: Path) -> None:
     model = poise.load("panda")
     missed = poise.solve(model, [Reach("panda_hand_tcp", (1.2, 0.0, 0.4)), Rest()], record=True)

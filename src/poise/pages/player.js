@@ -217,7 +217,9 @@ class Player {
 
   listen() {
     const c = this.canvas, pointers = new Map();
-    let gap = 0;
+    let gap = 0, pointed = false;
+    c.addEventListener("mousedown", () => { pointed = true; });  // focused by the mouse: the arrow keys still step through the frames
+    c.addEventListener("blur", () => { pointed = pointed && document.activeElement === c; });  // not if the window loses it
     c.addEventListener("pointerdown", (e) => { c.setPointerCapture(e.pointerId); pointers.set(e.pointerId, [e.clientX, e.clientY]); gap = 0; });
     const lift = (e) => { pointers.delete(e.pointerId); gap = 0; };
     c.addEventListener("pointerup", lift); c.addEventListener("pointercancel", lift);
@@ -239,7 +241,7 @@ class Player {
     c.addEventListener("wheel", (e) => { e.preventDefault(); this.approach(Math.exp(e.deltaY * 0.0012)); }, {passive: false});
     c.addEventListener("keydown", (e) => {
       const turn = {ArrowLeft: [0.1, 0], ArrowRight: [-0.1, 0], ArrowUp: [0, 0.1], ArrowDown: [0, -0.1]}[e.key], share = {"+": 0.9, "=": 0.9, "-": 1.1}[e.key];
-      if (e.ctrlKey || e.metaKey || !(turn || share || e.key === "0")) return;
+      if (e.ctrlKey || e.metaKey || !(turn || share || e.key === "0") || (turn && turn[0] && pointed && this.end > 0)) return;
       e.preventDefault(); e.stopPropagation();
       if (turn) this.turn(...turn); else if (share) this.approach(share); else { this.home(); this.dirty = true; }
     });
