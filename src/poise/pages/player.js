@@ -56,7 +56,7 @@ class Player {
 
   seek(frame) { this.time = Math.max(0, Math.min(this.end, frame)); if (this.puppet) this.puppet.live = this.puppet.moving = false; this.dirty = true; }
 
-  play(yes) { this.playing = yes && this.end > 0; if (this.playing && this.time >= this.end) this.time = 0; if (this.playing && this.puppet) this.puppet.live = this.puppet.moving = false; find("play").dataset.playing = this.playing; find("play").ariaLabel = this.playing ? "Pause" : "Play"; this.dirty = true; }
+  play(yes) { this.playing = yes && this.end > 0; if (this.playing && this.time >= this.end) this.time = 0; if (this.playing && this.puppet) this.puppet.live = this.puppet.moving = false; find("play").dataset.playing = this.playing; find("play").setAttribute("aria-label", this.playing ? "Pause" : "Play"); this.dirty = true; }
 
   // the transform of a track between two frames: linear positions, rotations along the shorter arc
   transform(track, time) {
@@ -156,7 +156,8 @@ class Player {
     if (this.end < 1) return;
     const s = this.scene;
     find("slider").value = time;
-    find("slider").ariaValueText = find("clock").textContent = s.stepwise ? `step ${Math.floor(time + 1e-6)} of ${this.end}` : `${(time / s.fps).toFixed(2)} / ${(this.end / s.fps).toFixed(2)} s`;
+    find("clock").textContent = s.stepwise ? `step ${Math.floor(time + 1e-6)} of ${this.end}` : `${(time / s.fps).toFixed(2)} / ${(this.end / s.fps).toFixed(2)} s`;
+    find("slider").setAttribute("aria-valuetext", find("clock").textContent);
   }
 
   drawCurves(time) {
