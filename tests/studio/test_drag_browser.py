@@ -95,6 +95,8 @@ def test_a_figure_follows_the_mouse_and_its_feet_stay(browser: Any, tmp_path: Pa
     assert np.abs(model.clamp(after) - after).max() < 1e-12
     assert opened.rows()["hand_l"][2] == "yes"
     assert opened.rows()["balance"][2] == "yes"
+    opened.tab.keyboard.press("Home")
+    assert opened.tab.evaluate("player.puppet.live"), "there is no motion to go back to"
     assert (np.abs(opened.pixels() - pixels).max(axis=-1) > 30).sum() > 1000
     opened.tab.locator("#undo").click()
     opened.rest()
@@ -175,6 +177,14 @@ def test_a_paused_motion_is_solved_again_at_its_frame(browser: Any, tmp_path: Pa
     opened.tab.evaluate("player.seek(20)")
     opened.settle()
     assert np.abs(opened.q() - q[20]).max() < 1e-12
+    opened.tab.keyboard.press("Home")
+    opened.settle()
+    place = opened.find("panda_hand_tcp")
+    opened.drag("panda_hand_tcp", 0, -40)
+    opened.tab.keyboard.press("Home")
+    opened.settle()
+    assert np.abs(opened.q() - q[0]).max() < 1e-12, "the frame that was shown already"
+    assert opened.find("panda_hand_tcp") == pytest.approx(place, abs=0.01)
     opened.close()
 
 
@@ -313,10 +323,11 @@ def test_hostile_names_are_text(browser: Any, tmp_path: Path) -> None:
     """Of handles, of goals that are missed, of joints at the end of their range, of a motion and of a race."""
     model = make_body()
     clip, races = make_clip(model), [race(model, methods=["lm", "dls"], problems=1)] * 2
-    for thing in (model, clip, races):
+    titles = (model.name, model.name, f"A race: {model.name}")
+    for thing, title in zip((model, clip, races), titles, strict=True):
         opened = Dragged(browser, thing, tmp_path, OUTLINES)
         assert opened.tab.evaluate("document.body.dataset.drag") == "ready"
-        assert opened.tab.locator("#title").inner_text() in f"{model.name} A race: {model.name}"
+        assert opened.tab.locator("#title").inner_text() == title
         handle = opened.tab.locator(".handle").first
         handle.focus()
         for _ in range(12):

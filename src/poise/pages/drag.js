@@ -59,6 +59,9 @@ class Puppet extends HandleLayer {
     player.play(false); player.seek(Math.round(player.time)); this.begin(player.time); this.first = this.snapshot();
   }
 
+  // goes back to the motion, if there is one, even to the frame it was dragged from
+  leave() { if (!this.moves) return; if (this.live) this.frame = -1; this.live = this.moving = false; }
+
   snapshot() { return {frame: this.frame, q: this.q, watched: this.watched, held: new Map(this.held), targets: this.catalogue.targets.slice()}; }
 
   restore(state) {

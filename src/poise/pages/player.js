@@ -54,9 +54,9 @@ class Player {
     requestAnimationFrame((next) => this.tick(next));
   }
 
-  seek(frame) { this.time = Math.max(0, Math.min(this.end, frame)); if (this.puppet) this.puppet.live = this.puppet.moving = false; this.dirty = true; }
+  seek(frame) { this.time = Math.max(0, Math.min(this.end, frame)); if (this.puppet) this.puppet.leave(); this.dirty = true; }
 
-  play(yes) { this.playing = yes && this.end > 0; if (this.playing && this.time >= this.end) this.time = 0; if (this.playing && this.puppet) this.puppet.live = this.puppet.moving = false; find("play").dataset.playing = this.playing; find("play").setAttribute("aria-label", this.playing ? "Pause" : "Play"); this.dirty = true; }
+  play(yes) { this.playing = yes && this.end > 0; if (this.playing && this.time >= this.end) this.time = 0; if (this.playing && this.puppet) this.puppet.leave(); find("play").dataset.playing = this.playing; find("play").setAttribute("aria-label", this.playing ? "Pause" : "Play"); this.dirty = true; }
 
   // the transform of a track between two frames: linear positions, rotations along the shorter arc
   transform(track, time) {

@@ -143,6 +143,7 @@ class LiveRace extends HandleLayer {
   // the methods that a player calls; the frames of the scene are all that moves
   transform() { return undefined; }
   follow() {}
+  leave() {}
 }
 
 startDragging(window.player, LiveRace);
