@@ -32,6 +32,11 @@ LACKS = {
     "DecompressionStream": "delete window.DecompressionStream;",
     "memory": "WebAssembly.instantiate = () => Promise.reject(new RangeError('out of memory'));",
 }
+COUNT_WRITES = """
+window.writes = 0;
+const look = {attributes: true, childList: true, characterData: true, subtree: true};
+new MutationObserver((seen) => { window.writes += seen.length; }).observe(document.getElementById("short"), look);
+"""
 PHONE = {"viewport": {"width": 390, "height": 780}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
 
 
@@ -135,6 +140,10 @@ def test_a_far_target_is_missed_in_words_and_the_range_is_kept(browser: Any, tmp
     assert "Missed: panda_hand_tcp by" in opened.tab.locator("#words").inner_text()
     assert opened.tab.locator("#short").inner_text() == "1 of 1 missed"
     assert opened.tab.locator(".target").is_visible()
+    opened.tab.evaluate(COUNT_WRITES)
+    opened.tab.evaluate("player.puppet.moving = true")  # another solve
+    opened.rest()
+    assert opened.tab.evaluate("window.writes") == 0, "the same words are not written again"
     opened.tab.locator("#undo").click()
     opened.rest()
     assert not opened.tab.locator(".target").is_visible()

@@ -85,7 +85,8 @@ class HandleLayer {
 
   // shows results in short, also where the panel is closed, and tells them to screen readers
   sum(missed, all) {
-    find("short").textContent = missed ? `${missed} of ${all} missed` : all ? "all reached" : ""; find("short").className = missed ? "no" : "yes";
+    const short = find("short"), words = missed ? `${missed} of ${all} missed` : all ? "all reached" : "";
+    if (short.textContent !== words) { short.textContent = words; short.className = missed ? "no" : "yes"; }
     this.announce();
   }
 }
