@@ -17,7 +17,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 LIVE = re.compile(r'<iframe class="live" src="((?:\.\./)*live/\w+)\.html".*?title="(.*?)"></iframe>')
-UNABLE = "These pages were built without `make wasm`, so the body cannot be dragged."
+UNABLE = "This page was built without kernels, so the body cannot be dragged: run make wasm, then make docs."
 REMOTE_SCRIPT = "https://unpkg.com/iframe-worker/shim"
 
 
