@@ -139,6 +139,50 @@ def test_arms_beyond_their_ranges_return_to_the_source_within_a_second(axis, ang
 def test_a_stream_that_recovered_is_reset():
     clip = turn_arms((1.0, 0.0, 0.0), -2.0 * np.pi, 0.4)
     live = Retargeter(clip.model, make_machine(), fps=clip.fps)
-    first = [live.step(q).q for q in clip.q[:40]]
+    first, moving = [], 0
+    for q in clip.q[:40]:
+        first.append(live.step(q).q)
+        moving += any(state.aim is not None for state in live.arms.states)
+    assert moving
     live.reset()
     assert np.array_equal(first, [live.step(q).q for q in clip.q[:40]])
+
+
+def test_arms_that_cannot_reach_a_still_source_come_to_rest_and_are_not_solved_again(monkeypatch):
+    source, model, solves = make_character(), make_machine(), 0
+    names = [j.name for j in model.joints if not j.name.endswith(("shoulder_roll", "wrist_yaw", "wrist_roll"))]
+    q = np.array(source.rest)
+    for side, sign in (("l", 1.0), ("r", -1.0)):
+        q[source.joint(f"shoulder_{side}").q] = Rotation.from_vector((sign, 0.0, 0.0)).wxyz
+    live = Retargeter(source, model, joints=names, fps=30)
+    solve = live.arms.window.solve
+
+    def count(*args):
+        nonlocal solves
+        solves += 1
+        return solve(*args)
+
+    monkeypatch.setattr(live.arms.window, "solve", count)
+    poses = [live.step(q).q for _ in range(60)]
+    assert solves
+    solves = 0
+    poses += [live.step(q).q for _ in range(60)]
+    assert not solves
+    assert measure_steps(Motion(model, np.array(poses), 30.0), 59) < 1e-3
+
+
+def test_arms_are_free_after_a_cut_of_a_stream():
+    """A cut may turn an arm by any angle in a frame, and what it missed before does not count."""
+    clip = turn_arms((1.0, 0.0, 0.0), -2.0 * np.pi, 0.4)
+    live = Retargeter(clip.model, make_machine(), fps=clip.fps)
+    for q in clip.q[:30]:
+        live.step(q)
+    before, q = np.array(live.q), np.array(clip.model.rest)
+    q[:3] += clip.model.up_direction
+    for side, sign in (("l", 1.0), ("r", -1.0)):
+        q[clip.model.joint(f"shoulder_{side}").q] = Rotation.from_vector((-1.2 * sign, 0.0, 0.0)).wxyz
+    assert any(state.missed for state in live.arms.states)
+    after = live.step(q).q
+    assert live.ground.cut
+    assert np.abs(after - before)[live.arms.columns].max() > 1.0
+    assert not any(state.aim is not None or state.best is not None for state in live.arms.states)

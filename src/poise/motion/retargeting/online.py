@@ -132,6 +132,7 @@ class Retargeter:
         if self.ground.cut:
             self.window.forget()
             self.contacts.forget()
+            self.arms.forget()
         self.contacts.watch(self.ground, self.q, targets[0])
         self.guide = self.carrying.initial.make(T, targets, self.guide)[0]
         self.q = self._solve(targets[0], self.guide)
@@ -151,8 +152,9 @@ class Retargeter:
             if far:
                 self.targets.write()
                 q, errors = self.window.solve(start, guide, self.targets, MORE_STEPS, guarded=self.low)
-        self.arms.watch(q, self.q, targets, errors)
-        q = self.arms.limit(q, self.q)
+        last = None if self.ground.cut else self.q
+        self.arms.watch(q, last, targets, errors)
+        q = self.arms.limit(q, last)
         q = self._stay_above(q, start, guide, steps)
         self.window.keep(q, guide)
         return q
@@ -173,7 +175,7 @@ class Retargeter:
         if self.contacts.raise_standing(q) or falls:
             self.targets.write()
             q, _ = self.window.solve(start, guide, self.targets, steps, guarded=self.low)
-            q = self.arms.limit(q, self.q)
+            q = self.arms.limit(q, None if self.ground.cut else self.q)
             self.contacts.look(q)
             lowest = self.body.find_lowest(q) if self.low else lowest
         assert self.contacts.soles is not None

@@ -1,9 +1,9 @@
-"""Arms of a stream that are in a wrong branch: they return to the source within a second.
+"""Arms of a stream that are in a wrong branch: if another one is in range, they return to the source within a second.
 
 A fast motion, such as a cartwheel, may leave an arm made of hinges in a branch whose best pose misses the source, and
-one frame after the other it stays there and drags the trunk along. If an arm misses its bones for `WAIT_S`, the trunk
-is solved without the arms, and the arms are solved from poses spread over their ranges, a few per frame. If one of them
-is much better, the arm moves there no faster than its motors, and meanwhile has no weight.
+one frame after the other it stays there and drags the trunk along. If an arm misses its bones for `WAIT_S`, it is solved
+from poses spread over its range, a few per frame. If one of them is much better, the arm moves there no faster than its
+motors, and meanwhile has no weight. If none is, its targets are out of range, and it is not solved again until they move.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["ArmRecovery"]
 
 WRONG_RAD = 0.35  # error of a bone that may be due to a wrong branch
 WAIT_S = 0.1  # time after which such an error is not a matter of speed
-RETRY_S = 0.5  # time between two searches for the same arm
+RETRY_S = 0.5  # least time between two searches for the same arm
 SEEDS_PER_FRAME = 2
 SEED_STEPS, FOLLOW_STEPS = 16, 4
 BETTER_COST = 0.4  # of the arm, relative to that of its present branch
@@ -42,6 +42,7 @@ class ArmState:
         tried: The number of seeds tried in the present search.
         best: The cost and pose of the best one.
         aim: The pose of the branch that it moves to; None if it follows the source.
+        searched: The rotations of its targets at the end of the latest search, (goals, 9).
     """
 
     arm: RobotArm
@@ -51,6 +52,7 @@ class ArmState:
     tried: int = 0
     best: tuple[float, Floats] | None = None
     aim: Floats | None = None
+    searched: Floats | None = None
 
 
 @dataclass(eq=False)
@@ -66,7 +68,7 @@ class ArmRecovery:
     """The arms of a stream, which change branches if they miss the source for a while.
 
     Attributes:
-        left_out: The rows of goals of arms without weight, because they change branches or are about to.
+        left_out: The rows of goals of arms without weight, because they change branches.
 
     Args:
         carrying: The two bodies.
@@ -94,7 +96,7 @@ class ArmRecovery:
         """Reset to the state before the first frame."""
         self.left_out, self.calm = self.rows[:0], True
         for state in self.states:
-            state.missed, state.tried, state.best, state.aim = 0, 0, None, None
+            state.missed, state.tried, state.best, state.aim, state.searched = 0, 0, None, None, None
 
     def watch(self, q: Floats, last: Floats | None, targets: Floats, errors: Floats) -> None:
         """Process a solved pose: find arms in wrong branches, and the poses that they move to.
@@ -117,10 +119,10 @@ class ArmRecovery:
             elif state.best is not None:
                 self._search(state, q, targets)
             else:
-                self._count(state, q, off[state.rows])
-        away = [state for state in self.states if state.aim is not None or state.best is not None]
-        self.left_out = self.rows[np.concatenate([state.rows for state in away])] if away else self.rows[:0]
-        self.calm = all(state.missed == 0 for state in self.states) and not away
+                self._count(state, q, off[state.rows], targets)
+        away = [state.rows for state in self.states if state.aim is not None]
+        self.left_out = self.rows[np.concatenate(away)] if away else self.rows[:0]
+        self.calm = not away and all(state.missed == 0 and state.best is None for state in self.states)
 
     def limit(self, q: Floats, last: Floats | None) -> Floats:
         """Return a pose whose arms move to their new branches, no faster than motors turn."""
@@ -133,15 +135,22 @@ class ArmRecovery:
             out[columns] = last[columns] + np.clip(way, -self.most, self.most)
         return out
 
-    def _count(self, state: ArmState, q: Floats, off: Floats) -> None:
+    def _count(self, state: ArmState, q: Floats, off: Floats, targets: Floats) -> None:
         """Count the frames in which an arm misses its bones, (goals,) [rad], and begin a search after a while."""
         wrong = float(off.max(initial=0.0)) > WRONG_RAD
         state.missed = state.missed + 1 if wrong or state.missed < 0 else 0
-        if state.missed >= WAIT_S * self.fps:
+        if state.missed >= WAIT_S * self.fps and self._have_moved(state, targets):
             state.tried, state.best = 0, (np.inf, q[state.arm.columns].copy())
 
+    def _have_moved(self, state: ArmState, targets: Floats) -> bool:
+        """Return whether the targets of an arm have turned since its latest search, so that another one may succeed."""
+        if state.searched is None:
+            return True
+        chords = np.linalg.norm(targets[self.rows[state.rows], :9] - state.searched, axis=1)
+        return bool(chords.max(initial=0.0) > np.sqrt(8.0) * np.sin(0.5 * WRONG_RAD))
+
     def _search(self, state: ArmState, q: Floats, targets: Floats) -> None:
-        """Solve an arm from a few more seeds on a trunk that follows the source; decide after the last."""
+        """Solve an arm from a few more seeds; after the last, decide on the targets of that frame."""
         assert state.best is not None
         _, now = self._solve(state, q, q[state.arm.columns], targets, SEED_STEPS)
         for seed in state.seeds[state.tried : state.tried + SEEDS_PER_FRAME]:
@@ -150,8 +159,11 @@ class ArmRecovery:
                 state.best = cost, pose
         state.tried += SEEDS_PER_FRAME
         if state.tried >= len(state.seeds):
-            state.aim = state.best[1] if np.isfinite(state.best[0]) else None
+            if np.isfinite(state.best[0]):
+                pose, cost = self._solve(state, q, state.best[1], targets, SEED_STEPS)
+                state.aim = pose if cost < BETTER_COST * now else None
             state.best, state.missed = None, -round(RETRY_S * self.fps)
+            state.searched = targets[self.rows[state.rows], :9].copy()
 
     def _solve(self, state: ArmState, q: Floats, start: Floats, targets: Floats, steps: int) -> tuple[Floats, float]:
         """Return the columns of an arm solved from a start, and the sum of its squared weighted errors."""
