@@ -14,7 +14,8 @@ from poise.motion.contact.soles import measure_size
 
 __all__ = ["find_cuts", "find_jumps", "part_at_cuts"]
 
-CUT_M = 0.15  # on a body of 1.75 m: parts that move so much farther in one frame, in the mean, do not move but are cut
+# on a body of 1.75 m: parts that move so much farther in one frame, in the mean, and so much faster, are cut
+CUT_M, CUT_SPEED_M_S = 0.15, 5.0
 
 
 def find_cuts(motion: Motion) -> list[int]:
@@ -25,7 +26,8 @@ def find_cuts(motion: Motion) -> list[int]:
     places = np.asarray(motion.model.fk(motion.q, parts))[:, :, :3, 3]
     steps = np.linalg.norm(np.diff(places, axis=0), axis=2).mean(axis=1)
     around = np.maximum(np.append(0.0, steps[:-1]), np.append(steps[1:], 0.0))
-    return [int(t) + 1 for t in np.flatnonzero(steps - around > CUT_M * measure_size(motion))]
+    least = max(CUT_M, CUT_SPEED_M_S / motion.fps) * measure_size(motion)
+    return [int(t) + 1 for t in np.flatnonzero(steps - around > least)]
 
 
 def find_jumps(paths: Floats, cuts: Sequence[int]) -> Floats:

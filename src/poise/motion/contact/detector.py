@@ -189,20 +189,17 @@ def contacts(clip: Motion, points: Iterable[str] | str | None = None, *, floor: 
     joined = remove_jitter(paths + jumps, clip.fps, size)
     slow = np.stack([measure_speed(path, clip.fps) < DIP_SPEED_M_S * size for path in joined])
     shots = list(pairwise([0, *cuts, len(clip)]))
-    for start, end in shots:
-        if len(shots) > 1 and end - start < FOOT_RULE.shortest_s * clip.fps:
-            slow[:, start:end] = False  # a T-pose shows no floor
-    heights = (joined - jumps) @ up
-    ground = find_ground(heights, slow) if floor is None else float(floor)
-    names = [sole.name for sole in soles]
-    heights -= find_floors(names, heights, ground, 0.0 if floor is not None else KIND_FLOOR_RISE_M * size)[:, None]
+    heights, shown = (joined - jumps) @ up, flag_long_shots(shots, FOOT_RULE.shortest_s * clip.fps)
+    ground = find_ground(heights[:, shown], slow[:, shown]) if floor is None else float(floor)
+    names, rise = [sole.name for sole in soles], 0.0 if floor is not None else KIND_FLOOR_RISE_M * size
+    heights -= find_floors(names, heights[:, shown], ground, rise)[:, None]
     level = flag_level_soles(clip) if points is None else {}
     heights = np.stack(
         [np.where(level.get(name, True), height, np.inf) for name, height in zip(names, heights, strict=True)]
     )
     for start, end in shots:
         heights[:, start:end] -= find_local_floor(heights[:, start:end], clip.fps, LOCAL_FLOOR_RISE_M * size)
-    rule, slack = choose_rule(clip) if points is None else (FOOT_RULE, 0.0)
+    rule, slack = choose_rule(clip, cuts) if points is None else (FOOT_RULE, 0.0)
     near = heights < rule.height_m * size
     # one point alone does not show whether it drifts or slides
     drift = measure_drift(joined, near, clip.fps, size) if len(soles) > 1 else 0.0
@@ -221,7 +218,13 @@ def contacts(clip: Motion, points: Iterable[str] | str | None = None, *, floor: 
     return Contacts((*held, *level_contacts(found, up, clip.fps, size)), len(clip), clip.fps, ground)
 
 
-def choose_rule(clip: Motion) -> tuple[ContactRule, Floats | float]:
+def flag_long_shots(shots: list[Interval], least: float) -> Flags:
+    """Flag the frames of shots of at least some frames, or all frames if there are none: a T-pose shows no floor."""
+    long = np.concatenate([np.full(end - start, end - start >= least) for start, end in shots])
+    return long if long.any() else ~long
+
+
+def choose_rule(clip: Motion, cuts: list[int]) -> tuple[ContactRule, Floats | float]:
     """Return the rule for the feet of a body, and the speed by which a standing foot may be faster in each frame [m/s].
 
     Paws yield, the more the faster an animal runs: a standing paw is slow compared with the pelvis.
@@ -229,7 +232,8 @@ def choose_rule(clip: Motion) -> tuple[ContactRule, Floats | float]:
     roles = find_roles(clip.model)
     if roles.kind != "quadruped" or "pelvis" not in roles:
         return FOOT_RULE, 0.0
-    return PAW_RULE, PAW_SPEED_SHARE * measure_speed(clip.positions(roles["pelvis"]), clip.fps)
+    path = clip.positions(roles["pelvis"])
+    return PAW_RULE, PAW_SPEED_SHARE * measure_speed(path + find_jumps(path[None], cuts)[0], clip.fps)
 
 
 def find_exact(path: Floats, near: Flags, fps: float, size: float) -> list[Interval]:
