@@ -6,7 +6,7 @@ import pytest
 import poise
 from dirt import add_drift, move_root, stretch_path
 from poise import Motion
-from poise.motion import Contact, contacts, lock
+from poise.motion import Contact, Contacts, contacts, lock
 from poise.motion.contact.cuts import find_cuts
 from poise.motion.contact.floor_levels import level_contacts
 from walks import make_walk, put_skate_in
@@ -87,6 +87,38 @@ def test_a_t_pose_is_a_cut_that_displaces_nothing_after_it():
     assert all(contact.start > 0 for contact in contacts(clip))
     plain, posed = (place_feet(lock(each).motion) for each in (walk, clip))
     assert np.linalg.norm(plain[:, 1:] - posed[:, 1:], axis=2).max() < 2e-3
+
+
+def test_a_t_pose_shows_no_floor_even_if_no_foot_is_slow():
+    model = poise.load("humanoid")
+    q = np.tile(model.rest, (40, 1))
+    q[:, 2] += 2.0 * np.arange(40) / 30.0
+    plain = Motion(model, q, 30.0)
+    posed = move_root(plain, -0.5 * np.outer(np.arange(40) == 0, model.up_direction))
+    assert find_cuts(posed) == [1]
+    assert contacts(posed).floor == pytest.approx(contacts(plain).floor, abs=1e-6)
+
+
+def test_a_leap_at_few_frames_per_second_is_no_cut():
+    """0.9 m in 0.35 s: a long step of a person, however few frames it has."""
+    model = poise.load("humanoid")
+    q, times = np.tile(model.rest, (24, 1)), np.arange(24) / 8.0
+    q[:, 2] += 0.45 - 0.45 * np.cos(np.pi * np.clip((times - 1.0625) / 0.35 + 0.5, 0.0, 1.0))
+    assert not find_cuts(Motion(model, q, 8.0))
+
+
+def test_feet_that_leave_a_high_place_between_two_contacts_on_it_are_not_raised():
+    model = poise.load("humanoid")
+    heights = np.interp(np.arange(91), [14, 27, 39, 52, 68], [0.0, 0.5, 0.5, 0.1, 0.5])
+    clip = move_root(Motion(model, np.tile(model.rest, (91, 1)), 30.0), np.outer(heights, model.up_direction))
+    ledger = [
+        Contact(point.frame, start, end, point=point.point, name=name)
+        for name, point in poise.roles(model).contacts.items()
+        for start, end in ((0, 15), (27, 40), (68, 91))
+        if name.startswith(("heel", "toe"))
+    ]
+    locked = lock(clip, Contacts(tuple(ledger), len(clip), clip.fps, 0.0)).motion
+    assert np.abs(place_feet(locked) - place_feet(clip)).max() < 1e-3
 
 
 @pytest.mark.slow

@@ -92,8 +92,8 @@ class LockOptions:
     """The options of `lock`, and the cost of a root translation relative to a rotation (`slide`).
 
     `tips` means that places are on the floor itself, so feet that cannot be laid flat are raised above it. `size`, that
-    of a giant relative to a person, scales all tolerances. `extra` are goals in addition to those of the
-    contacts, and `start` the initial configurations.
+    of a giant relative to a person, scales all tolerances, and no correction spreads over `cuts`. `extra` are goals in
+    addition to those of the contacts, and `start` the initial configurations.
     """
 
     smooth: float
@@ -104,6 +104,7 @@ class LockOptions:
     slide: float = 1.0
     tips: bool = False
     size: float = 1.0
+    cuts: tuple[int, ...] = ()
     extra: tuple[ClipGoal, ...] = ()
     start: Floats | None = None
 
@@ -119,7 +120,7 @@ class LockOptions:
             limits=self.limits,
             steps=self.max_steps,
             progress=self.progress,
-            cuts=find_cuts(clip),
+            cuts=self.cuts,
         )
 
 
@@ -128,7 +129,7 @@ def lock_places(clip: Motion, ledger: Contacts, options: LockOptions) -> Track:
     ledger = fit_places(clip, fill_places(clip, ledger))
     if part_limits(options.limits)[1]:
         clip = Motion(clip.model, follow_branches(clip.model, clip.q), clip.fps)
-    return hold_contacts(clip, ledger, replace(options, size=measure_giant(clip)))
+    return hold_contacts(clip, ledger, replace(options, size=measure_giant(clip), cuts=tuple(find_cuts(clip))))
 
 
 def hold_contacts(clip: Motion, ledger: Contacts, options: LockOptions) -> Track:
@@ -258,13 +259,14 @@ def list_goals(clip: Motion, ledger: Contacts, tipping: TiltedSoles | None = Non
         )  # a point that is pulled down takes its neighbours along
         most = max(most, pull)
         floor = find_heights_below(own, kin[find_kind(name)])
+        floor = keep_near(floor, float(np.nanmin(kin[find_kind(name)])), size)
         near = (path @ up < floor + FLOOR_DISTANCE * size + pull) & (weights == 0.0)
         above += raise_point(*key, floor, up, near)
     swinging, ground = list_swinging(clip.model, ledger, carried=tipping is not None)
     below = []
     for sole in swinging:
         floor = find_heights_below(kin.get(find_kind(sole.name), np.full(len(clip), np.nan)))
-        below.append(np.where(np.abs(floor - ground) <= SAME_FLOOR_M * size, floor, ground))
+        below.append(keep_near(floor, ground, size))
     heights = [clip.positions(sole.frame, sole.point) @ up - b for sole, b in zip(swinging, below, strict=True)]
     edges = {edge.name: edge for side in "lr" for edge in find_edges(clip.model, side)}
     corners = [corner for sole in swinging if sole.name in edges for corner in edges[sole.name].corners]
@@ -276,6 +278,11 @@ def list_goals(clip: Motion, ledger: Contacts, tipping: TiltedSoles | None = Non
         above += raise_point(sole.frame, sole.point, floor, up, near)
         floors[sole.name] = ground + (edges[sole.name].stands if sole.name in edges else 0.0)
     return held + above + list_edge_goals(clip, ledger, floors, size, None if tipping is None else tipping.levels)
+
+
+def keep_near(floor: Floats, lowest: float, size: float) -> Floats:
+    """Return heights of the floor, or the lowest one where they are not near it: a point may leave a high place."""
+    return np.where(np.abs(floor - lowest) <= SAME_FLOOR_M * size, floor, lowest)
 
 
 def find_stood(
