@@ -1,9 +1,10 @@
 """Arms of a stream that are in a wrong branch: if another one is in range, they return to the source within a second.
 
 A fast motion, such as a cartwheel, may leave an arm made of hinges in a branch whose best pose misses the source, and
-one frame after the other it stays there and drags the trunk along. If an arm misses its bones for `WAIT_S`, it is solved
-from poses spread over its range, a few per frame. If one of them is much better, the arm moves there no faster than its
-motors, and meanwhile has no weight. If none is, its targets are out of range, and it is not solved again until they move.
+one frame after the other it stays there and drags the trunk along. If an arm misses its bones for `WAIT_S`, it is
+solved from poses spread over its range, a few per frame. If one of them is much better, the arm moves there no faster
+than its motors, and meanwhile has no weight. It is not solved again until its targets have turned: they may be out of
+range.
 """
 
 from __future__ import annotations
