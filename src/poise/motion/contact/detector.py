@@ -16,7 +16,8 @@ higher for a second, the floor is locally higher, up to 0.05 m.
 
 Contacts get the height of the floor that they stand on (`floor_levels`). A point that does not move at all for most of
 a contact, as after `lock`, is in contact in exactly those frames, at its own height: so a clip that is locked again
-does not change.
+does not change, unless it has only one or two contacts, which do not show the floor well. The beginning of a clip
+depends little on later frames, unless the floor changes by more than a few centimetres.
 """
 
 from __future__ import annotations

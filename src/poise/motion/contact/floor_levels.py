@@ -6,8 +6,9 @@ only as far as needed, like a gear with backlash:
     level <- clip(level, own - SLACK_M, own + SLACK_M),
 
 so a level floor stays level in spite of noise, and a contact that is more than `SAME_FLOOR_M` from all levels, as on a
-stair, begins another one. Contacts are taken in the order of time: so a level depends on the frames before it, and the
-beginning of a clip is the same, whatever follows.
+stair, begins another one. Contacts are taken in the order of time: a level depends on those before it, and the first
+one on those of the first second. So the beginning of a clip depends little on later frames, unless the floor changes by
+more than a few centimetres: then other contacts are found.
 """
 
 from __future__ import annotations
