@@ -26,8 +26,8 @@ def choose_level_from_environment() -> None:
     """
     if not levels():
         raise ImportError(
-            "Poise was compiled for another processor. Compile it here: pip install --no-cache-dir poise, or make clean "
-            "demo in a checkout"
+            "Poise was compiled for another processor. Compile it here: pip install --no-cache-dir poise; "
+            "in a checkout: make clean demo"
         )
     wanted = os.environ.get("POISE_LEVEL")
     if not wanted:
