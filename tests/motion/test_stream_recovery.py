@@ -142,7 +142,7 @@ def test_a_stream_that_recovered_is_reset():
     first, moving = [], 0
     for q in clip.q[:40]:
         first.append(live.step(q).q)
-        moving += any(state.aim is not None for state in live.arms.states)
+        moving += any(state.away for state in live.arms.states)
     assert moving
     live.reset()
     assert np.array_equal(first, [live.step(q).q for q in clip.q[:40]])
@@ -185,4 +185,4 @@ def test_arms_are_free_after_a_cut_of_a_stream():
     after = live.step(q).q
     assert live.ground.cut
     assert np.abs(after - before)[live.arms.columns].max() > 1.0
-    assert not any(state.aim is not None or state.best is not None for state in live.arms.states)
+    assert not any(state.away or state.best is not None for state in live.arms.states)

@@ -153,7 +153,7 @@ class Retargeter:
                 self.targets.write()
                 q, errors = self.window.solve(start, guide, self.targets, MORE_STEPS, guarded=self.low)
         last = None if self.ground.cut else self.q
-        self.arms.watch(q, last, targets, errors)
+        self.arms.watch(q, last, guide, targets, errors)
         q = self.arms.limit(q, last)
         q = self._stay_above(q, start, guide, steps)
         self.window.keep(q, guide)

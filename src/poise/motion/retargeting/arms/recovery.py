@@ -2,9 +2,9 @@
 
 A fast motion, such as a cartwheel, may leave an arm made of hinges in a branch whose best pose misses the source, and
 one frame after the other it stays there and drags the trunk along. If an arm misses its bones for `WAIT_S`, it is
-solved from poses spread over its range, a few per frame. If one of them is much better, the arm moves there no faster
-than its motors, and meanwhile has no weight. It is not solved again until its targets have turned: they may be out of
-range.
+solved from poses spread over its range, a few per frame, on the trunk of the guide, which no arm drags. If one of them
+is much better, the arm moves there no faster than its motors, and meanwhile has no weight. There is no other search
+until its targets have turned: they may be out of range.
 """
 
 from __future__ import annotations
@@ -41,8 +41,9 @@ class ArmState:
         rows: The rows of its goals among those of all arms.
         missed: The number of frames for which it has missed its bones; negative while it waits.
         tried: The number of seeds tried in the present search.
-        best: The cost and pose of the best one.
+        best: The cost and pose of the best one; None if there is no search.
         aim: The pose of the branch that it moves to; None if it follows the source.
+        away: Whether it has not arrived there yet.
         searched: The rotations of its targets at the end of the latest search, (goals, 9).
     """
 
@@ -53,6 +54,7 @@ class ArmState:
     tried: int = 0
     best: tuple[float, Floats] | None = None
     aim: Floats | None = None
+    away: bool = False
     searched: Floats | None = None
 
 
@@ -97,14 +99,16 @@ class ArmRecovery:
         """Reset to the state before the first frame."""
         self.left_out, self.calm = self.rows[:0], True
         for state in self.states:
-            state.missed, state.tried, state.best, state.aim, state.searched = 0, 0, None, None, None
+            state.missed, state.tried, state.away = 0, 0, False
+            state.best = state.aim = state.searched = None
 
-    def watch(self, q: Floats, last: Floats | None, targets: Floats, errors: Floats) -> None:
+    def watch(self, q: Floats, last: Floats | None, guide: Floats, targets: Floats, errors: Floats) -> None:
         """Process a solved pose: find arms in wrong branches, and the poses that they move to.
 
         Args:
             q: The solved pose.
             last: The pose of the previous frame.
+            guide: The guide of this frame.
             targets: The targets of the goals, (goals, 12).
             errors: The errors of the goals, (goals, 2).
         """
@@ -112,18 +116,18 @@ class ArmRecovery:
         if self.calm and float(off.max(initial=0.0)) <= WRONG_RAD:
             return
         for state in self.states:
-            columns = state.arm.columns
-            if state.aim is not None:
+            if state.best is not None:
+                self._search(state, q, guide, targets)
+            elif state.away and state.aim is not None:
                 state.aim = self._solve(state, q, state.aim, targets, FOLLOW_STEPS)[0]
-                if last is not None and np.abs(state.arm.subtract(state.aim, last[columns])).max() < self.most:
-                    state.aim, state.missed = None, 0
-            elif state.best is not None:
-                self._search(state, q, targets)
+                if last is not None and np.abs(state.arm.subtract(state.aim, last[state.arm.columns])).max() < self.most:
+                    state.away, state.missed = False, 0
             else:
+                state.aim = None
                 self._count(state, q, off[state.rows], targets)
-        away = [state.rows for state in self.states if state.aim is not None]
+        away = [state.rows for state in self.states if state.away]
         self.left_out = self.rows[np.concatenate(away)] if away else self.rows[:0]
-        self.calm = not away and all(state.missed == 0 and state.best is None for state in self.states)
+        self.calm = all(state.missed == 0 and state.best is None and state.aim is None for state in self.states)
 
     def limit(self, q: Floats, last: Floats | None) -> Floats:
         """Return a pose whose arms move to their new branches, no faster than motors turn."""
@@ -150,19 +154,20 @@ class ArmRecovery:
         chords = np.linalg.norm(targets[self.rows[state.rows], :9] - state.searched, axis=1)
         return bool(chords.max(initial=0.0) > np.sqrt(8.0) * np.sin(0.5 * WRONG_RAD))
 
-    def _search(self, state: ArmState, q: Floats, targets: Floats) -> None:
-        """Solve an arm from a few more seeds; after the last, decide on the targets of that frame."""
+    def _search(self, state: ArmState, q: Floats, guide: Floats, targets: Floats) -> None:
+        """Solve an arm from a few more seeds on the guide's trunk; after the last, decide on that frame's targets."""
         assert state.best is not None
-        _, now = self._solve(state, q, q[state.arm.columns], targets, SEED_STEPS)
+        _, now = self._solve(state, guide, q[state.arm.columns], targets, SEED_STEPS)
         for seed in state.seeds[state.tried : state.tried + SEEDS_PER_FRAME]:
-            pose, cost = self._solve(state, q, seed, targets, SEED_STEPS)
+            pose, cost = self._solve(state, guide, seed, targets, SEED_STEPS)
             if cost < min(BETTER_COST * now, state.best[0]):
                 state.best = cost, pose
         state.tried += SEEDS_PER_FRAME
         if state.tried >= len(state.seeds):
             if np.isfinite(state.best[0]):
-                pose, cost = self._solve(state, q, state.best[1], targets, SEED_STEPS)
-                state.aim = pose if cost < BETTER_COST * now else None
+                pose, cost = self._solve(state, guide, state.best[1], targets, SEED_STEPS)
+                if cost < BETTER_COST * now:
+                    state.aim, state.away = pose, True
             state.best, state.missed = None, -round(RETRY_S * self.fps)
             state.searched = targets[self.rows[state.rows], :9].copy()
 
