@@ -186,3 +186,16 @@ def test_arms_are_free_after_a_cut_of_a_stream():
     assert live.ground.cut
     assert np.abs(after - before)[live.arms.columns].max() > 1.0
     assert not any(state.away or state.best is not None for state in live.arms.states)
+
+
+def test_a_cartwheel_is_no_cut_of_a_stream():
+    """Feet that are far apart become the lowest ones in turn: one goes down fast, and the other one up."""
+    model = make_character()
+    live, q = Retargeter(model, make_machine(), fps=120.0), np.array(model.rest)
+    for side, sign in (("l", 1.0), ("r", -1.0)):
+        q[model.joint(f"hip_{side}").q] = Rotation.from_vector((sign, 0.0, 0.0)).wxyz
+    q[:3] += model.up_direction
+    for t in range(60):
+        q[3:7] = Rotation.from_vector((9.0 * (t - 30) / 120.0, 0.0, 0.0)).wxyz
+        live.step(q)
+        assert not live.ground.cut

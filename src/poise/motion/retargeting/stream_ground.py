@@ -5,8 +5,9 @@ ankle height is that of this frame. Three rules correct it:
 
 - A stream that begins above height 0 may begin in the air: its floor and standing ankles are the lowest heights of
   soles and ankles since then.
-- If the speed of the lowest sole changes faster than a person can change it, the stream was cut, as after the T-pose
-  that many recordings begin with: the floor is estimated again.
+- If the speed of the lowest height of the soles, and that of a sole itself, change faster than a person can change
+  them, the stream was cut, as after the T-pose that many recordings begin with: the floor is estimated again. (In a
+  cartwheel the first one alone changes, as one foot becomes lower than the other.)
 - If the soles of the last second were at another height than in the first frame, as after a T-pose or on a floor that
   is not level, the floor moves there at a walking foot's pace, at most 0.1 m up.
 """
@@ -75,8 +76,8 @@ class StreamGround:
         """Reset to the state before the first frame."""
         self.floor, self.level, self.ankle, self.size, self.first = 0.0, 0.0, 0.0, 1.0, 0.0
         self.begun, self.in_air, self.moving = False, False, False
-        self.lowest: float | None = None
-        self.step: float | None = None
+        self.heights: Floats | None = None
+        self.steps: Floats | None = None
         self.cut = False
         self.recent, self.ordered = deque[float](), list[float]()
         self.soles: Floats = np.zeros((len(self.points), 3))
@@ -94,26 +95,28 @@ class StreamGround:
         for heel, toe, joint in self.feet:
             ends = flag_level(self.soles[heel], self.soles[toe], T[joint, :3, 3], self.up)
             self.faces_floor[heel], self.faces_floor[toe] = ends
-        lowest = min((self.soles @ self.up).tolist(), default=0.0)
+        heights = self.soles @ self.up
+        lowest = min(heights.tolist(), default=0.0)
         ankle = min((T[self.ankles, :3, 3] @ self.up).tolist(), default=0.0)
-        self.cut = self._is_cut(lowest)
+        self.cut = self._is_cut(np.append(heights, lowest))
         if self.cut:  # nothing before it says where the floor is
             self.recent.clear()
             self.ordered.clear()
-            self.moving, self.step = False, None
+            self.moving, self.steps = False, None
         if self.cut or not self.begun:
             self._begin(q, lowest, ankle)
         elif self.given is None:
             self._follow(lowest, ankle)
         return Ground(self.floor, self.ankle - self.floor)
 
-    def _is_cut(self, lowest: float) -> bool:
-        """Return whether the speed of the lowest sole changed more than a person can change it."""
-        step = None if self.lowest is None else lowest - self.lowest
-        last, self.step, self.lowest = self.step, step, lowest
-        if self.given is not None or step is None or last is None:
+    def _is_cut(self, heights: Floats) -> bool:
+        """Return whether speeds changed more than a person can change them; heights of soles, the last is the lowest."""
+        steps = None if self.heights is None else heights - self.heights
+        last, self.steps, self.heights = self.steps, steps, heights
+        if self.given is not None or steps is None or last is None:
             return False
-        return abs(step - last) * self.fps > CUT_SPEED_M_S * self.size
+        *own, lowest = np.abs(steps - last).tolist()
+        return min(lowest, max(own, default=0.0)) * self.fps > CUT_SPEED_M_S * self.size
 
     def _begin(self, q: Floats, lowest: float, ankle: float) -> None:
         """Estimate the floor from the first frame."""

@@ -120,7 +120,10 @@ class ArmRecovery:
                 self._search(state, q, guide, targets)
             elif state.away and state.aim is not None:
                 state.aim = self._solve(state, q, state.aim, targets, FOLLOW_STEPS)[0]
-                if last is not None and np.abs(state.arm.subtract(state.aim, last[state.arm.columns])).max() < self.most:
+                if (
+                    last is not None
+                    and np.abs(state.arm.subtract(state.aim, last[state.arm.columns])).max() < self.most
+                ):
                     state.away, state.missed = False, 0
             else:
                 state.aim = None
