@@ -110,13 +110,13 @@ class StreamGround:
         return Ground(self.floor, self.ankle - self.floor)
 
     def _is_cut(self, heights: Floats) -> bool:
-        """Return whether speeds changed more than a person can change them; heights of soles, the last is the lowest."""
+        """Return whether speeds changed more than a person can change them; heights of soles, then their lowest one."""
         steps = None if self.heights is None else heights - self.heights
         last, self.steps, self.heights = self.steps, steps, heights
         if self.given is not None or steps is None or last is None:
             return False
-        *own, lowest = np.abs(steps - last).tolist()
-        return min(lowest, max(own, default=0.0)) * self.fps > CUT_SPEED_M_S * self.size
+        changes = np.abs(steps - last) * self.fps > CUT_SPEED_M_S * self.size
+        return bool(changes[-1] and changes[:-1].any())
 
     def _begin(self, q: Floats, lowest: float, ankle: float) -> None:
         """Estimate the floor from the first frame."""
