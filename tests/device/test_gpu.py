@@ -212,14 +212,13 @@ def test_a_gaze_and_a_lean() -> None:
     device["lean"][3] = 0.0
     batch = poise.solve_batch(model, goals, device)
     reached = batch.reached.get()
-    assert reached.mean() > 0.99
-    assert not reached[3]
+    assert list(np.flatnonzero(~reached)) == [3]
     assert batch.status[3] is Status.INVALID
     seen = model.fk(batch.q.get().astype(float)[reached], "eyes")
     way = targets["eyes"][reached] - seen[:, :3, 3]
     angles = np.arccos(np.clip(np.einsum("bi,bi->b", seen[:, :3, 2], way) / np.linalg.norm(way, axis=1), -1, 1))
     assert angles.max() < 1.1e-3
     fixed = poise.solve_batch(model, goals, {"hand_l": device["hand_l"]})  # the others keep their own targets
-    assert float(fixed.reached.mean()) > 0.9
+    assert float(fixed.reached.mean()) > 0.95
     with pytest.raises(InvalidValue, match="'com' is a CenterOfMass"):
         poise.solve_batch(model, [*goals, CenterOfMass((0, 0, 1), name="com")], device)
