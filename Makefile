@@ -217,9 +217,9 @@ $(STAMPS)/poise: $(SOURCES)
 	@cp build/release/_core.pyi src/poise/native/
 	@touch $@
 
-# The first build for a demo has the best instruction level alone: the baseline, for tests, takes as long again.
+# The first build for a demo has the best instruction level alone; the baseline is for tests.
 $(STAMPS)/studio: $(SOURCES)
-	@echo "Compiling the C++ kernels, once: one to two minutes on two cores."
+	@echo "Compiling the C++ kernels, once: about three minutes on two cores."
 	$(call BUILD,.[cli$(comma)studio],release,$(if $(wildcard $(STAMPS)/poise),own,best))
 	@cp build/release/_core.pyi src/poise/native/
 	@touch $(STAMPS)/poise $@
