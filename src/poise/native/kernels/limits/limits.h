@@ -114,9 +114,10 @@ template <class T> POISE_FN T distance_from_solid(int op, const T* p, const T* s
   return op == LIMIT_CYLINDER ? distance_from_cylinder(p, size, normal) : distance_from_box(p, size, normal);
 }
 
-// A segment and a box or a cylinder: the distance is convex along the segment, so ternary search finds its minimum.
-template <class T>
-POISE_LARGE_FN void nearest_to_solid(int op, const T* a, const T* b, const T* solid, Contact<T>& at) {
+// A segment and a box or a cylinder: the distance is convex along the segment, so its slope brackets the minimum. The
+// search ends once the distance is known to be below, or not below, `limit`: then any such number is returned.
+template <class T> POISE_LARGE_FN void nearest_to_solid(int op, const T* a, const T* b, const T* solid, Contact<T>& at,
+                                                        T limit = T(-1e30)) {
   const T *R = solid, *center = solid + 9, *size = solid + 12;
   T ends[2][3], p[3], normal[3];
   for (int i = 0; i < 2; ++i) {
@@ -124,20 +125,27 @@ POISE_LARGE_FN void nearest_to_solid(int op, const T* a, const T* b, const T* so
     for (int k = 0; k < 3; ++k) d[k] = (i ? b : a)[k] - center[k];
     rotate_back(R, d, ends[i]);
   }
+  const T along[3] = {ends[1][0] - ends[0][0], ends[1][1] - ends[0][1], ends[1][2] - ends[0][2]};
   const auto at_share = [&](T s) {
-    for (int k = 0; k < 3; ++k) p[k] = ends[0][k] + s * (ends[1][k] - ends[0][k]);
+    for (int k = 0; k < 3; ++k) p[k] = ends[0][k] + s * along[k];
     return distance_from_solid(op, p, size, normal);
   };
-  T low = T(0), high = T(1);
-  const bool point = ends[0][0] == ends[1][0] && ends[0][1] == ends[1][1] && ends[0][2] == ends[1][2];
-  for (int k = 0; k < 90 && !point;
-       ++k) {  // (2/3)^90 of the segment is below rounding, also if the distance has a corner
-    const T third = (high - low) / T(3), left = at_share(low + third), right = at_share(high - third);
-    if (left <= right) high -= third;
-    if (right <= left) low += third;
+  const T flat = T(1e-14) * square_root(dot(along, along));
+  T low = T(0), high = T(1), s = T(0.5);
+  // ends: after the middle and the lower end, every round halves the bracket, at last to the rounding of s
+  POISE_ROLLED
+  for (int k = 0;; ++k) {
+    at.distance = at_share(s);
+    const T slope = dot(normal, along), reach = k == 1 ? high - low : T(0.5) * (high - low);
+    const bool is_least_end = k == 1 && (s > T(0) ? slope <= T(0) : slope >= T(0));
+    if (is_least_end || absolute(slope) <= flat || k == 56 || at.distance < limit) break;
+    if (limit > T(-1e30) && at.distance - absolute(slope) * reach >= limit) {
+      at.distance -= absolute(slope) * reach;
+      break;
+    }
+    if (k != 1) (slope > T(0) ? high : low) = s;
+    s = k > 0 ? T(0.5) * (low + high) : slope > T(0) ? T(0) : T(1);
   }
-  const T s = T(0.5) * (low + high);
-  at.distance = at_share(s);
   rotate(R, normal, at.normal);
   for (int k = 0; k < 3; ++k) {
     at.on_first[k] = a[k] + s * (b[k] - a[k]);
