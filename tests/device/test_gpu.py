@@ -12,6 +12,7 @@ from poise import Status
 from poise.batch import BatchSolver
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.goals import Align, CenterOfMass, LookAt, Orient, Reach, Rest
+from poise.limits import Box, Capsule, Clearance, Cylinder, HalfSpace, Sphere
 
 cp = pytest.importorskip("cupy")
 try:
@@ -21,6 +22,13 @@ except cp.cuda.runtime.CUDARuntimeError:
 pytestmark = pytest.mark.skipif(COUNT == 0, reason="no CUDA device on this machine")
 
 TOLERANCE = (1e-4, 1e-3)
+OBSTACLES = (
+    HalfSpace((0, 0, -0.05), (0, 0, 1)),
+    Sphere((0.5, 0.3, 0.5), 0.12),
+    Box((0.45, 0.0, 0.2), (0.3, 0.5, 0.04)),
+    Capsule((-0.4, -0.4, 0.0), (-0.4, -0.4, 1.0), 0.06),
+    Cylinder((0.35, -0.45, 0.0), (0.4, -0.4, 0.7), 0.08),
+)
 
 
 def arm(count: int) -> tuple[poise.Model, str, Any]:
@@ -222,3 +230,23 @@ def test_a_gaze_and_a_lean() -> None:
     assert float(fixed.reached.mean()) > 0.95
     with pytest.raises(InvalidValue, match="'com' is a CenterOfMass"):
         poise.solve_batch(model, [*goals, CenterOfMass((0, 0, 1), name="com")], device)
+
+
+@pytest.mark.parametrize("name", ["panda", "ur5e"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("count", [50, 20_000])
+def test_answers_among_obstacles_are_clear(name: str, dtype: str, count: int) -> None:
+    model = poise.load(name)
+    tool, limit = model.frames[-1], Clearance(distance=0.01, world=OBSTACLES)
+    targets = model.fk(model.random(np.random.default_rng(0), count), tool)
+    solver = BatchSolver(model, Reach(tool, np.eye(4), tolerance=TOLERANCE), limits=[limit], dtype=dtype)
+    batch = solver.solve(cp.asarray(targets))
+    q, reached, codes = batch.q.get().astype(np.float64), batch.reached.get(), batch.codes.get()
+    assert (limit.measure_gap(model, q[reached]) > limit.distance).all()
+    assert np.linalg.norm(model.fk(q, tool) - targets, axis=(1, 2))[reached].max() < 0.01
+    away = np.abs(q - model.rest).max(axis=1) > 1e-6
+    assert (limit.measure_gap(model, q[away]) > limit.distance).all()  # others have a clear pose, or their start
+    cpu = solver.solve(targets[:500])
+    assert np.mean(reached[:500][cpu.reached]) > 0.97
+    found = int(cpu.reached[codes[:500] == 6].sum())
+    assert found == 0 if name == "ur5e" else found < 5  # of seven joints, the free one is sampled

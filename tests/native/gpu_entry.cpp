@@ -20,22 +20,6 @@ using namespace poise;
 
 namespace {
 
-struct Alone {
-  static constexpr int size() { return 1; }
-  int rank() const { return 0; }
-  int lowest(bool x) const { return x ? 0 : -1; }
-  int least(float, float) const { return 0; }
-  template <class X> X from(X x, int) const { return x; }
-  int sum(int x) const { return x; }
-  bool any(bool x) const { return x; }
-  float total(float x) const { return x; }
-  float most(float x) const { return x; }
-  SearchKey read(const SearchKey* at) const { return *at; }
-  void lower(SearchKey* at, SearchKey x) const { *at = x < *at ? x : *at; }
-  void raise(int* at, int x) const { *at = x > *at ? x : *at; }
-  void wait() const {}
-};
-
 // threads that share memory and wait for each other, as those of a warp do
 constexpr int crowd = 32;
 struct Crowd {

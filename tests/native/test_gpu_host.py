@@ -17,16 +17,8 @@ from native_programs import compile_program
 from poise.goals import Align, Goal, LookAt, Orient, Reach, Rest
 from poise.native import core
 from poise.native.gpu.device import OPTIONS, DeviceProblem
-from poise.native.gpu.source import (
-    DECIDING,
-    PLACING,
-    SEARCHING,
-    TEAM_KERNELS,
-    coarsen,
-    list_kernels,
-    list_places,
-    write_problem,
-)
+from poise.native.gpu.passes import DECIDING, PLACING, SEARCHING, TEAM_KERNELS, list_kernels, list_places
+from poise.native.gpu.source import coarsen, write_problem
 
 pytestmark = pytest.mark.slow
 

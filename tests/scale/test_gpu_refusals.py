@@ -13,12 +13,13 @@ from poise import Solver
 from poise.batch.device import REFUSALS, check_served
 from poise.errors import InvalidValue
 from poise.goals import Custom, Distance, LookAt, Orient, Range, Reach, Rest
-from poise.limits import Clearance, Closed, Cone
+from poise.limits import Clearance, Closed, Cone, Coupled, PointCloud, Sphere
 from poise.native import core
 
 PANDA = poise.load("panda")
 TOOL = PANDA.frames[-1]
 REACH = Reach(TOOL, (0.4, 0.0, 0.4))
+BALL = Sphere((1, 0, 0), 0.1)
 
 
 def ball_arm(cone: bool = True) -> poise.Model:
@@ -62,9 +63,17 @@ REFUSED: dict[str, tuple[Callable[[], Solver], str]] = {
         lambda: Solver(ball_arm(cone=False), Reach("tip", (0, 1, 0)), limits=[Cone("shoulder", swing=0.3)]),
         "joint 'shoulder' has a cone",
     ),
-    "a clearance": (
-        lambda: Solver(poise.load("humanoid"), Reach("hand_l", (0.3, 1, 0.2)), limits=[Clearance(name="apart")]),
-        "limit 'apart'",
+    "coupled joints": (
+        lambda: panda(REACH, limits=[Coupled({"panda_joint1": 1.0, "panda_joint2": 1.0}, 0.0, 1.0, name="sum")]),
+        "limit 'sum'",
+    ),
+    "two clearances": (
+        lambda: panda(REACH, limits=[Clearance(name="apart"), Clearance([], world=[BALL], name="away")]),
+        "limit 'apart', 'away'",
+    ),
+    "a cloud": (
+        lambda: panda(REACH, limits=[Clearance(world=[BALL, PointCloud([(1, 0, 0)], 0.1, name="scan")])]),
+        "region 'scan'",
     ),
     "a loop": (
         lambda: Solver(
@@ -85,6 +94,7 @@ SERVED: dict[str, Callable[[], Solver]] = {
     "a point": lambda: panda(REACH),
     "a pose and rest": lambda: panda([Reach(TOOL, np.eye(4)), Rest()]),
     "slides and a ball": lambda: Solver(ball_arm(cone=False), Reach("tip", (0, 1, 0))),
+    "a clearance": lambda: panda(REACH, limits=[Clearance(world=[BALL], name="apart")]),
     "off": lambda: panda(REACH, limit_handling="off"),
     "a look": lambda: panda([REACH, LookAt(TOOL, (1, 0, 0), name="eyes")]),
     "two priorities": lambda: panda([Orient(TOOL, np.eye(3), priority=3, name="turn"), REACH]),
@@ -104,8 +114,7 @@ def test_what_is_not_served_is_named(what: str) -> None:
 @pytest.mark.parametrize("what", SERVED)
 def test_supported_problems_are_not_rejected(what: str) -> None:
     solver = SERVED[what]()
-    check_served(solver, 1)
-    assert core.device_serves(solver.problem)
+    assert core.device_serves(check_served(solver, 1).problem)
 
 
 def test_every_cause_has_words_and_a_case() -> None:

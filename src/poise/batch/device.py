@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from math import prod
 from typing import Any, cast
 
@@ -14,8 +15,10 @@ from poise.batch.outputs import SMALL, Block, Outputs
 from poise.batch.solution import BatchSolution
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.goals.goal import ALIGN, LOOK, GoalRows
+from poise.kinematics.point_regions import PointRegion
+from poise.limits import Clearance
 from poise.native import core
-from poise.native.gpu import DeviceProblem, is_on_device, load_cupy
+from poise.native.gpu import DeviceClearance, DeviceProblem, is_on_device, load_cupy
 from poise.solvers import Solver
 
 __all__ = ["DeviceBatch", "is_on_device"]
@@ -31,7 +34,7 @@ REFUSALS = {  # by the value of `Refusal` in native/run/batch/batch.h
     METHOD: "method {method} is not supported on a GPU; use the default method",
     6: "limit_handling={handling} is not supported on a GPU; use 'active', 'clamp' or 'off'",
     7: "joint {joint} has a cone; a GPU supports only joint ranges",
-    8: "limit {limit} is not supported on a GPU; only joint ranges are",
+    8: "limit {limit} is not supported on a GPU; only joint ranges and one Clearance are",
     9: "a posture with a power above 2 is not supported on a GPU",
     10: "mode='continuous' is not supported on a GPU",
     11: "time_limit= is not supported on a GPU, where all rows run at once",
@@ -46,11 +49,12 @@ class DeviceBatch:
     """A prepared problem for batches on the current device."""
 
     def __init__(self, solver: Solver, rows: Mapping[str, GoalRows], solutions: int, dtype: Any) -> None:
-        check_served(solver, solutions)
+        free = check_served(solver, solutions)
         self.model = solver.model
         self.rows = dict(rows)
         self.dtype = np.dtype(np.float32) if dtype is None else dtype
-        self.problem = DeviceProblem(solver.problem, finish=self.dtype.itemsize == 8)
+        clearance = None if free is solver else DeviceClearance(solver.problem)
+        self.problem = DeviceProblem(free.problem, finish=self.dtype.itemsize == 8, clearance=clearance)
         if self.problem.finish and self.problem.priorities > 1:
             raise InvalidValue("dtype='float64' with two priorities runs on the CPU only; give numpy arrays.")
         self._rest: Any = None
@@ -131,9 +135,14 @@ class DeviceBatch:
         return BatchRows("starts", array, array.shape[:-1], self.model.nq)
 
 
-def check_served(solver: Solver, solutions: int) -> None:
-    """Raise InvalidValue for problems that a GPU does not support."""
-    native = solver.problem
+def check_served(solver: Solver, solutions: int) -> Solver:
+    """Return the solver without its clearance, which a GPU checks afterwards.
+
+    Raises:
+        InvalidValue: A GPU does not support the problem.
+    """
+    free = drop_clearance(solver)
+    native = free.problem
     cause, goal, place = core.refused_by_device(native) if isinstance(native, core.Solver) else (METHOD, "", -1)
     if cause:
         options, given = solver.options, solver.goals.get(goal)
@@ -147,6 +156,29 @@ def check_served(solver: Solver, solutions: int) -> None:
         raise InvalidValue(f"{REFUSALS[cause].format(**words)}; give numpy arrays, which run on the CPU.")
     if solutions > 1:
         raise InvalidValue("solutions= above 1 runs on the CPU only; give numpy arrays.")
+    return free
+
+
+def drop_clearance(solver: Solver) -> Solver:
+    """Return a solver without limits if the only one is a Clearance, otherwise the solver itself.
+
+    Raises:
+        InvalidValue: Its world has a region that a GPU does not support.
+    """
+    limits = solver.options.limits
+    if len(limits) != 1 or type(limits[0]) is not Clearance:
+        return solver
+    for region in limits[0].world:
+        if isinstance(region, PointRegion):
+            name = region.name or type(region).__name__
+            raise InvalidValue(
+                f"region {name!r} is not supported on a GPU, where the world has no point clouds or convex meshes; "
+                "give numpy arrays, which run on the CPU."
+            )
+    free = solver.with_options(replace(solver.options, limits=()))
+    if isinstance(free.problem, core.Solver):
+        free.problem.complete_proofs()
+    return free
 
 
 def view_on_device(value: Any, what: str) -> Any:

@@ -4,6 +4,8 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstddef>
+#include <limits>
+#include <utility>
 
 #include "bind/bindings.h"
 #include "bind/layout.h"
@@ -182,6 +184,80 @@ AnyDict device_call(int goals) {
   return layout.for_dtype(sizeof(DeviceCall) + 2 * each);
 }
 
+template <class R> nb::bytes bytes_of(const std::vector<R>& rows) {
+  return nb::bytes(reinterpret_cast<const char*>(rows.data()), rows.size() * sizeof(R));
+}
+
+// a ball around a region of the world: its center and radius, infinite for a half-space
+template <class T> void add_ball(const RegionData<double>& region, std::vector<T>& balls) {
+  const double* x = region.numbers;
+  double center[3], half[3];
+  for (int k = 0; k < 3; ++k) {
+    center[k] = region.op == LIMIT_SEGMENT ? 0.5 * (x[k] + x[3 + k]) : x[9 + k];
+    half[k] = region.op == LIMIT_SEGMENT ? 0.5 * (x[3 + k] - x[k]) : x[12 + k];
+  }
+  const double length = square_root(dot(half, half));  // of a cylinder: radius, half length and zero
+  const double radius = region.op == LIMIT_PLANE ? HUGE_VAL : region.op == LIMIT_SEGMENT ? length + x[6] : length;
+  for (double c : center) balls.push_back(T(c));
+  balls.push_back(T(radius * (1.0 + 16.0 * std::numeric_limits<T>::epsilon())));
+}
+
+template <class T> void convert(const double* from, T* to, int n) {
+  for (int k = 0; k < n; ++k) to[k] = T(from[k]);
+}
+
+// The first clearance of a problem: arrays of bytes in the kernels' layout, and numbers by their names in ClearanceCall.
+// The least gap leaves room for the rounding of placements, or a CPU, which rounds otherwise, might find a collision.
+template <class T> AnyTuple write_clearance(const PreparedSolver& solver) {
+  const SurfaceData& of = solver.data.surfaces.at(0);
+  std::vector<T> balls;
+  std::vector<RegionData<T>> regions;
+  for (const RegionData<double>& region : of.regions) {
+    add_ball(region, balls);
+    regions.push_back({region.op, {}});
+    convert(region.numbers, regions.back().numbers, most_numbers);
+  }
+  std::vector<SurfaceLink<T>> links;
+  for (const SurfaceLink<double>& link : of.links) {
+    links.push_back({link.primitive, link.first, link.last, link.world_row, {}, T(link.radius)});
+    convert(link.center, links.back().center, 3);
+  }
+  std::vector<CapsuleData<T>> capsules;
+  for (const CapsuleData<double>& capsule : solver.data.capsules) {
+    capsules.push_back({capsule.primitive, {}, T(capsule.radius)});
+    for (int i = 0; i < 2; ++i) convert(capsule.ends[i], capsules.back().ends[i], 3);
+  }
+  const AnyDict arrays =
+      members("balls", bytes_of(balls), "links", bytes_of(links), "capsules", bytes_of(capsules), "pairs",
+              bytes_of(of.pairs), "pair_capsules", bytes_of(of.pair_capsules), "regions", bytes_of(regions));
+  const double least = (sizeof(T) == 4 ? 1e-5 : 1e-12) * solver.data.scale;
+  const AnyDict numbers = members(MEMBER(of, distance), "least", least, "n_links", of.links.size(), "n_pairs",
+                                  of.pairs.size(), "n_regions", of.regions.size(), "certain", !solver.data.loose);
+  return nb::make_tuple(arrays, numbers);
+}
+
+AnyTuple clearance_of(const PreparedSolver& solver, bool single) {
+  return single ? write_clearance<float>(solver) : write_clearance<double>(solver);
+}
+
+// the layout of ClearanceCall, for numpy.dtype: addresses, numbers, whole numbers
+template <class T> AnyDict lay_out_clearance() {
+  using Call = ClearanceCall<T>;
+  Layout layout;
+  std::size_t at = 0;
+  for (const char* name : {"links", "capsules", "pairs", "pair_capsules", "regions", "balls", "rows", "counters"})
+    layout.add(name, "u8", std::exchange(at, at + 8));
+  static_assert(offsetof(Call, counters) == 56 && offsetof(Call, distance) == 64);
+  for (const char* name : {"distance", "least", "deep"})
+    layout.add(name, sizeof(T) == 4 ? "f4" : "f8", std::exchange(at, at + sizeof(T)));
+  static_assert(offsetof(Call, n_links) == 64 + 3 * sizeof(T) && offsetof(Call, certain) == 84 + 3 * sizeof(T));
+  for (const char* name : {"n_links", "n_pairs", "n_regions", "goal_primitive", "last", "certain"})
+    layout.add(name, "i4", std::exchange(at, at + 4));
+  return layout.for_dtype(sizeof(Call));
+}
+
+AnyDict clearance_call(bool single) { return single ? lay_out_clearance<float>() : lay_out_clearance<double>(); }
+
 }  // namespace
 
 #undef MEMBER
@@ -190,6 +266,8 @@ AnyDict device_call(int goals) {
 void bind_gpu(nb::module_& m) {
   m.def("problem_of", problem_of, nb::arg("solver"), nb::arg("single"));
   m.def("device_call", device_call, nb::arg("goals"));
+  m.def("clearance_of", clearance_of, nb::arg("solver"), nb::arg("single"));
+  m.def("clearance_call", clearance_call, nb::arg("single"));
   m.def("seeds_of", seeds_of, nb::arg("solver"));
 }
 

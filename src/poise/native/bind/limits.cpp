@@ -65,7 +65,7 @@ SurfaceRules read_surfaces(const Body& body, const nb::dict& table, const std::v
   for (npy_intp i = 0; i < pairs.size(); ++i) rules.pairs.push_back(static_cast<int>(pairs.data<double>()[i]));
   for (npy_intp i = 0; i < regions.dim(0); ++i) {
     const double* x = regions.data<double>() + 17 * i;
-    RegionData region{static_cast<int>(x[0]), {}};
+    RegionData<double> region{static_cast<int>(x[0]), {}};
     std::copy_n(x + 1, most_numbers, region.numbers);
     if (region.op == LIMIT_OBSTACLE) region.numbers[15] += first_obstacle;
     rules.regions.push_back(region);

@@ -18,15 +18,19 @@ import numpy as np
 
 from poise.errors import InvalidValue, MissingExtra
 from poise.native import core
-from poise.native.gpu.source import (
+from poise.native.gpu.clearance import DeviceClearance
+from poise.native.gpu.passes import (
+    BY_TEAMS,
+    CHECKING,
+    LISTING,
     TEAM_KERNELS,
     count_priorities,
-    inline_headers,
     is_small,
     list_kernels,
+    list_passes,
     list_places,
-    write_source,
 )
+from poise.native.gpu.source import inline_headers, write_source
 
 __all__ = ["DeviceProblem", "is_on_device", "load_cupy"]
 
@@ -50,9 +54,10 @@ FEW = ("search_few", "settle_few")
 EARLY_OF_TEAMS = 4  # searches per team before other teams take over
 MANY = ("place_rows", "search_rows", "search_again", "decide_rows", "search_hard", "end_rows")
 FIRST_ROUND = 64  # searches of a warp before a closed form is used
-COUNTERS = 8
+COUNTERS, CLEAR_AT = 10, 8  # in all, and the first one of a clearance
 NOTICE_AFTER = 1.0  # s
 NOTICE = "Compiling GPU kernels for this problem takes a few seconds; later runs read them from CuPy's cache."
+Tables = tuple[dict[str, Any], dict[str, Any], dict[str, Any] | None]
 OUTPUTS = ("q", "errors", "reached", "codes", "steps", "searches")
 
 
@@ -85,17 +90,20 @@ class DeviceProblem:
     Attributes:
         native: The prepared solver.
         finish: Whether poses are refined and returned in double.
+        clearance: The clearance of the answers, which the searches ignore; or None.
     """
 
     native: Any
     finish: bool = False
+    clearance: DeviceClearance | None = None
     _modules: dict[tuple[Any, ...], Any] = field(default_factory=dict)
     _scratch: dict[int, dict[str, Any]] = field(default_factory=dict)
 
     @cached_property
-    def tables(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The problem in float and in double."""
-        return core.problem_of(self.native, True), core.problem_of(self.native, False)
+    def tables(self) -> Tables:
+        """The problem in float and in double, and the body of its clearance."""
+        body = None if self.clearance is None else self.clearance.body
+        return core.problem_of(self.native, True), core.problem_of(self.native, False), body
 
     @cached_property
     def most(self) -> int:
@@ -138,9 +146,10 @@ class DeviceProblem:
                     f"{len(single) - 1} goals are more than the {MOST_GOALS} that a GPU supports; "
                     "give numpy arrays, which run on the CPU."
                 )
-            own = tuple(name for name in names if name in list_kernels(self.tables[0]))
+            tables = self.tables if CHECKING in names else (*self.tables[:2], None)  # shared with unlimited problems
+            own = tuple(name for name in names if name in list_kernels(tables[0], tables[2]))
             device = int(load_cupy().cuda.Device().id)
-            found = load_kernels(marshal.dumps(self.tables, 2), single, own, self.finish, device)
+            found = load_kernels(marshal.dumps(tables, 2), single, own, self.finish, device)
             self._modules[single, names] = found
         return found
 
@@ -198,17 +207,24 @@ class DeviceProblem:
 
     def _launch(self, single: tuple[bool, ...], call: Any) -> None:
         rows = int(call["rows"][0])
-        if not is_small(self.tables[0]):
+        small = is_small(self.tables[0])
+        if rows > TEAM_ROWS or self.clearance is not None or not small:
+            counters, stream = int(call["counters"][0]), load_cupy().cuda.get_current_stream().ptr
+            load_cupy().cuda.runtime.memsetAsync(counters, 0, 4 * COUNTERS, stream)
+        if not small:
             self._launch_teams(single, call)
-            return
-        if rows <= TEAM_ROWS:
+        elif rows <= TEAM_ROWS:
             self._launch_few(single, call)
-            return
+        else:
+            self._launch_many(single, call)
+        if self.clearance is not None:
+            self._launch_clearance(single, call)
+
+    def _launch_many(self, single: tuple[bool, ...], call: Any) -> None:
+        rows = int(call["rows"][0])
         early = next(searches for limit, searches in EARLY if rows <= limit)
         given = limit_searches(call, early, self.most)
         kernels = self.kernels(single, MANY)
-        counters, stream = int(call["counters"][0]), load_cupy().cuda.get_current_stream().ptr
-        load_cupy().cuda.runtime.memsetAsync(counters, 0, 4 * COUNTERS, stream)
         blocks = (rows + BLOCK - 1) // BLOCK
         if "place_rows" in kernels.functions:
             kernels.functions["place_rows"]((blocks,), (BLOCK,), (given,))
@@ -227,8 +243,6 @@ class DeviceProblem:
         kernels, rows = self.kernels(single, TEAM_KERNELS), int(call["rows"][0])
         early = 1 if rows <= TEAM_ROWS else EARLY_OF_TEAMS
         given = limit_searches(call, min(early, self.most), self.most)
-        counters, stream = int(call["counters"][0]), load_cupy().cuda.get_current_stream().ptr
-        load_cupy().cuda.runtime.memsetAsync(counters, 0, 4 * COUNTERS, stream)
         for name in TEAM_KERNELS[: 3 if self.most > early else 1]:
             wave, shared = kernels.wave_of_teams(name)
             blocks = wave if name == "search_late" else min(wave, rows)
@@ -244,6 +258,30 @@ class DeviceProblem:
             given = limit_searches(call, first, self.most)
             kernels.functions["settle_few"]((rows,), (32,), (given,))
 
+    def _launch_clearance(self, single: tuple[bool, ...], call: Any) -> None:
+        assert self.clearance is not None
+        passes = list_passes(self.tables[0])
+        kernels, given = self.kernels(single, passes), limit_searches(call, 0, self.most)
+        rows = int(call["rows"][0])
+        blocks = (rows + BLOCK - 1) // BLOCK
+        for k, name in enumerate((*passes, CHECKING)):
+            clear = self._surfaces[name == LISTING][0].copy()
+            clear["rows"], clear["counters"] = call["hard"], call["counters"] + 4 * CLEAR_AT
+            clear["last"] = k == len(passes)
+            arguments = (given, clear.view(f"V{clear.itemsize}"))
+            if name == BY_TEAMS:
+                wave, shared = kernels.wave_of_teams(name)
+                kernels.functions[name]((min(wave, rows),), (WARP,), arguments, shared_mem=shared)
+            else:
+                most = blocks if name == CHECKING else WARP * blocks  # a thread, or a warp per row
+                kernels.functions[name]((min(kernels.wave(name), most),), (BLOCK,), arguments)
+
+    @cached_property
+    def _surfaces(self) -> tuple[Any, Any]:
+        """The clearance on the device, in double and in float."""
+        assert self.clearance is not None
+        return self.clearance.upload(load_cupy(), False), self.clearance.upload(load_cupy(), True)
+
 
 def limit_searches(call: Any, early: int, most: int) -> Any:
     """Return the kernels' argument with its search limits: one struct is faster to pass than many arguments."""
@@ -252,9 +290,7 @@ def limit_searches(call: Any, early: int, most: int) -> Any:
     return given.view(f"V{given.itemsize}")
 
 
-def write_whole_source(
-    tables: tuple[dict[str, Any], dict[str, Any]], single: tuple[bool, ...], names: tuple[str, ...], finish: bool
-) -> str:
+def write_whole_source(tables: Tables, single: tuple[bool, ...], names: tuple[str, ...], finish: bool) -> str:
     """Return the source of some kernels with its headers, for a problem in float and in double."""
     return inline_headers(write_source(*tables, single, names, finish=finish))
 

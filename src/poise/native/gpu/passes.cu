@@ -1,7 +1,7 @@
 // passes.cu: the kernels of a batch. source.py fills in the problem and the arguments that depend on it.
 #include "kernels/loop/gpu_branches.h"
 #include "kernels/loop/gpu_call.h"
-#include "kernels/loop/gpu_searches.h"
+#include "kernels/loop/gpu_clearance.h"
 
 /*PROBLEMS*/
 
@@ -24,22 +24,31 @@ struct Queue {
   }
 };
 
-struct Warp {
-  POISE_FN int size() const { return 32; }
-  POISE_FN int rank() const { return threadIdx.x & 31; }
-  POISE_FN int lowest(bool x) const { return __ffs(__ballot_sync(everyone, x)) - 1; }
-  POISE_FN float from(float x, int who) const { return __shfl_sync(everyone, x, who); }
-  POISE_FN int sum(int x) const { return __reduce_add_sync(everyone, x); }
-  // operations across the threads of a team: add, minimum, and synchronise
-  POISE_FN int add(int* at, int x) const { return atomicAdd(at, x); }
-  POISE_FN void lower(unsigned* at, unsigned x) const { atomicMin(at, x); }
-  POISE_FN void wait() const { __syncwarp(); }
+// a team of threads in a warp
+template <int N> struct Group {
+  static POISE_FN constexpr int size() { return N; }
+  POISE_FN int rank() const { return threadIdx.x & (N - 1); }
+  POISE_FN int first() const { return threadIdx.x & 31 & ~(N - 1); }
+  POISE_FN unsigned members() const { return N == 32 ? everyone : ((1u << (N & 31)) - 1) << first(); }
+  POISE_FN void wait() const { __syncwarp(members()); }
+  template <class X> POISE_FN X from(X x, int who) const { return __shfl_sync(members(), x, who, N); }
+  POISE_FN bool any(bool x) const { return __any_sync(members(), x); }
+  POISE_FN int lowest(bool x) const { return __ffs(__ballot_sync(members(), x) >> first()) - 1; }
+  POISE_FN int sum(int x) const { return __reduce_add_sync(members(), x); }
+  POISE_FN float total(float x) const {
+    for (int k = N / 2; k > 0; k /= 2) x += __shfl_xor_sync(members(), x, k, N);
+    return x;
+  }
+  POISE_FN float most(float x) const {
+    for (int k = N / 2; k > 0; k /= 2) x = maximum(x, __shfl_xor_sync(members(), x, k, N));
+    return x;
+  }
   // the thread with the smallest (a, b)
   POISE_FN int least(float a, float b) const {
     int who = rank();
-    for (int k = 16; k > 0; k /= 2) {
-      const float other_a = __shfl_xor_sync(everyone, a, k), other_b = __shfl_xor_sync(everyone, b, k);
-      const int other = __shfl_xor_sync(everyone, who, k);
+    for (int k = N / 2; k > 0; k /= 2) {
+      const float other_a = __shfl_xor_sync(members(), a, k, N), other_b = __shfl_xor_sync(members(), b, k, N);
+      const int other = __shfl_xor_sync(members(), who, k, N);
       const bool less = other_a < a || (other_a == a && (other_b < b || (other_b == b && other < who)));
       a = less ? other_a : a;
       b = less ? other_b : b;
@@ -47,7 +56,16 @@ struct Warp {
     }
     return who;
   }
+  // operations across the threads of a team, and of other teams: add, minimum and maximum
+  POISE_FN int add(int* at, int x) const { return atomicAdd(at, x); }
+  template <class X> POISE_FN void lower(X* at, X x) const { atomicMin(at, x); }
+  POISE_FN void raise(int* at, int x) const { atomicMax(at, x); }
+  // memory that other teams write
+  POISE_FN SearchKey read(const SearchKey* at) const {
+    return from(rank() == 0 ? *static_cast<const volatile SearchKey*>(at) : 0, 0);
+  }
 };
+using Warp = Group<32>;
 
 using Given = GoalsCall<f32::n_goals>;
 
@@ -120,30 +138,6 @@ POISE_FN int take_together(const Warp& team, int* counter) {
   return __shfl_sync(everyone, k, 0);
 }
 
-// a team of threads in a warp
-template <int N> struct Group {
-  static POISE_FN constexpr int size() { return N; }
-  POISE_FN int rank() const { return threadIdx.x & (N - 1); }
-  POISE_FN unsigned members() const { return N == 32 ? everyone : ((1u << N) - 1) << (threadIdx.x & 31 & ~(N - 1)); }
-  POISE_FN void wait() const { __syncwarp(members()); }
-  template <class X> POISE_FN X from(X x, int who) const { return __shfl_sync(members(), x, who, N); }
-  POISE_FN bool any(bool x) const { return __any_sync(members(), x); }
-  POISE_FN float total(float x) const {
-    for (int k = N / 2; k > 0; k /= 2) x += __shfl_xor_sync(members(), x, k, N);
-    return x;
-  }
-  POISE_FN float most(float x) const {
-    for (int k = N / 2; k > 0; k /= 2) x = maximum(x, __shfl_xor_sync(members(), x, k, N));
-    return x;
-  }
-  // memory that other teams write
-  POISE_FN SearchKey read(const SearchKey* at) const {
-    return from(rank() == 0 ? *static_cast<const volatile SearchKey*>(at) : 0, 0);
-  }
-  POISE_FN void lower(SearchKey* at, SearchKey x) const { atomicMin(at, x); }
-  POISE_FN void raise(int* at, int x) const { atomicMax(at, x); }
-};
-
 // the memory of a warp's teams, which the host allots
 using Team = Group</*TEAM*/>;
 using Numbers = TeamMemory<f32::Problem, float>;
@@ -158,7 +152,7 @@ template <class Work> POISE_FN void search_by_teams(Work& work) {
   const Settings<float> settings = f32::settings();
   const Posture<float> posture = rest.posture();
   TeamSearch<f32::Problem, float, Team> search{problem, settings, posture, team_numbers[threadIdx.x / Team::size()]};
-  run_searches(search, work, Group<32>{});
+  run_searches(search, work, Warp{});
 }
 
 // kernel search_few: a small batch; one warp per row, all in one launch
@@ -318,4 +312,83 @@ extern "C" __global__ void __launch_bounds__(32) store_late(const Given given) {
 extern "C" __global__ void __launch_bounds__(128) end_rows(const Given given) {
   const int row = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   if (row < given.rows) end_row</*FINISH*/>(rows_of(given), row);
+}
+
+// kernel check_clear: every row, then those that were searched further; one thread for each
+extern "C" __global__ void __launch_bounds__(128) check_clear(const Given given, const ClearanceCall<double> clear) {
+  const auto io = rows_of(given);
+  const f64::Problem exact;
+  const body::Problem moving;
+  const RowList left{clear.rows, clear.counters};
+  const int count = clear.last ? *left.count : given.rows;
+  const int step = static_cast<int>(gridDim.x * blockDim.x);
+  for (int k = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); k < count; k += step) {
+    const int row = clear.last ? left.rows[k] : k;
+    if (clear.last && io.codes[row] != CODE_IN_COLLISION) end_row</*FINISH*/>(io, row);
+    if (check_clear_row(exact, moving, io, clear, row)) left.add(row);
+  }
+}
+
+// kernel gather_clear: one warp per row in collision
+extern "C" __global__ void __launch_bounds__(128) gather_clear(const Given given, const ClearanceCall<double> clear) {
+  const auto io = rows_of(given);
+  const f32::Problem problem;
+  const f32::Rest rest;
+  const body::Problem moving;
+  const Warp team;
+  SearchMemory<f32::Problem, float> memory;
+  LaneState<float> state = memory.state();
+  const int count = clear.counters[0];
+  // ends: every round takes one of the rows
+  for (;;) {
+    const int k = take_together(team, clear.counters + 1);
+    if (k >= count) return;
+    gather_clear_row<M>(problem, f32::settings(), rest.posture(), moving, io, clear, given.most, clear.rows[k], team,
+                        memory, state);
+    __syncwarp();
+  }
+}
+
+// kernel gather_bodies: rows in collision of a large body; one warp per row
+extern "C" __global__ void __launch_bounds__(32) gather_bodies(const Given given, const ClearanceCall<double> clear) {
+  const auto io = rows_of(given);
+  const f32::Problem problem;
+  const f32::Rest rest;
+  const body::Problem moving;
+  const Settings<float> settings = f32::settings();
+  const Posture<float> posture = rest.posture();
+  Suspect suspect;
+  TeamSearch<f32::Problem, float, Warp> search{problem, settings, posture, team_numbers[0]};
+  ClearSearches work{
+      io,
+      clear.rows,
+      clear.counters[0],
+      given.most,
+      [&](int row, const float* q) { return judge_row_gap(problem, moving, io, clear, row, q, suspect) == Gap::CLEAR; },
+      [=] { return atomicAdd(clear.counters + 1, 1); }};
+  run_searches(search, work, Warp{});
+}
+
+// kernel list_clear: rows in collision; one thread per row, or one warp if a joint is free
+extern "C" __global__ void __launch_bounds__(128) list_clear(const Given given, const ClearanceCall<float> clear) {
+  const auto io = rows_of(given);
+  const f32::Problem problem;
+  const f64::Problem exact;
+  const body::Problem moving;
+  const int count = clear.counters[0];
+  if constexpr (begins_at_branch) {
+    const int step = static_cast<int>(gridDim.x * blockDim.x);
+    for (int k = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); k < count; k += step) {
+      list_clear_row(problem, exact, moving, io, clear, clear.rows[k], Alone{});
+    }
+  } else {
+    const Warp team;
+    // ends: every round takes one of the rows
+    for (;;) {
+      const int k = take_together(team, clear.counters + 1);
+      if (k >= count) return;
+      list_clear_row(problem, exact, moving, io, clear, clear.rows[k], team);
+      __syncwarp();
+    }
+  }
 }

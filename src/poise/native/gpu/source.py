@@ -13,22 +13,20 @@ from pathlib import Path
 from typing import Any
 
 from poise.native import _core as core
+from poise.native.gpu.passes import (
+    SMALL,
+    Table,
+    begins_at_branch,
+    count_priorities,
+    is_small,
+    list_kernels,
+    list_places,
+)
 from poise.native.gpu.teams import divide
 
-__all__ = [
-    "ROOT",
-    "TEAM_KERNELS",
-    "count_priorities",
-    "inline_headers",
-    "is_small",
-    "list_kernels",
-    "list_places",
-    "write_problem",
-    "write_source",
-]
+__all__ = ["ROOT", "inline_headers", "write_problem", "write_source"]
 
 ROOT = Path(__file__).parents[1]  # root of all include paths
-SMALL = 10  # primitives, and rows: up to this number everything is unrolled
 TEAM_OF_4_ROWS, TEAM_OF_8_ROWS = 6, 12  # rows of residuals: up to this number, so many threads are enough
 WARP = 32
 TEAM_BYTES = 48 << 10  # shared memory of the teams of a warp, of which several fit on a multiprocessor
@@ -36,45 +34,6 @@ ARM = 7  # primitives, and velocities, of an arm
 NONE = core.OPEN
 PATIENCE = {"stall_ratio": 0.999}  # a missed second priority makes up most of the cost, and hides progress
 FLOAT_TELLS = 3e-5  # L or rad: errors that a search in float reliably reaches
-ARM_KERNELS = (
-    "search_few",
-    "settle_few",
-    "place_rows",
-    "search_rows",
-    "search_again",
-    "decide_rows",
-    "search_hard",
-    "end_rows",
-)
-TEAM_KERNELS = ("search_bodies", "search_late", "store_late", "end_rows")  # of a large body, in order
-DECIDING = ("settle_few", "search_again", "decide_rows")  # only if a goal has a closed form
-PLACING, SEARCHING = ("place_rows",), ("search_rows",)  # if a row begins at a branch, and if it does not
-
-Table = Mapping[str, Any]
-
-
-def is_small(table: Table) -> bool:
-    """Return whether the body fits into registers; one with two priorities has a team."""
-    return len(table["primitives"]) <= SMALL and int(table["n_rows"]) <= SMALL and count_priorities(table) == 1
-
-
-def count_priorities(table: Table) -> int:
-    """Return the number of different priorities."""
-    return len({goal["level"] for goal in table["goals"]})
-
-
-def list_kernels(table: Table) -> tuple[str, ...]:
-    """Return the names of the problem's kernels."""
-    if not is_small(table):
-        return TEAM_KERNELS
-    unused = {*(SEARCHING if begins_at_branch(table) else PLACING), *(() if table["closed"] else DECIDING)}
-    return tuple(name for name in ARM_KERNELS if name not in unused)
-
-
-def begins_at_branch(table: Table) -> bool:
-    """Return whether a row begins at the nearest branch of its closed form, which moves every joint of the problem."""
-    form = table["branch"] if table["closed"] else None
-    return form is not None and list_places(table) == form["q_index"][: form["joints"]]
 
 
 def has_relations(table: Table) -> bool:
@@ -144,17 +103,6 @@ class Arrays:
     def result(self, kind: str) -> str:
         """Return the return type of such an accessor."""
         return f"const {kind}&"
-
-
-def list_places(table: Table) -> list[int]:
-    """Return the indices of the model's coordinates that the problem reads, in order."""
-    used: set[int] = set()
-    sizes = {core.Primitive.BALL: 4, core.Primitive.SLIDE3: 3}
-    for p in table["primitives"]:
-        used.update(range(p["q_index"], p["q_index"] + sizes.get(p["kind"], 1)))
-    for c in table["coordinates"]:
-        used.update(range(c["q_index"], c["q_index"] + (4 if c["quaternion"] else 1)))
-    return sorted(used)
 
 
 def mark_relative(table: Table, places: Sequence[int]) -> list[int]:
@@ -334,13 +282,20 @@ def coarsen(table: Table) -> Table:
 
 
 def write_source(
-    f32: Table, f64: Table, single: Sequence[bool], kernels: Sequence[str] | None = None, *, finish: bool = False
+    f32: Table,
+    f64: Table,
+    body: Table | None,
+    single: Sequence[bool],
+    kernels: Sequence[str] | None = None,
+    *,
+    finish: bool = False,
 ) -> str:
     """Return the translation unit for a device, with `#include`s.
 
     Args:
         f32: The problem in float.
         f64: The problem in double.
+        body: The body of its clearance, in double, or None.
         single: Whether each of the targets, and last the starts, is float.
         kernels: The names of the kernels to include; None for all.
         finish: Whether poses are refined in double.
@@ -353,11 +308,12 @@ def write_source(
         "TEAM": str(choose_team(f32)),
         "FINISH": write_number(finish, ""),
         "PROBLEMS": write_problem(coarsen(f32) if finish else f32, "f32", "float")
-        + write_problem(f64, "f64", "double"),
+        + write_problem(f64, "f64", "double")
+        + (write_problem(body, "body", "double") if body else ""),
     }
     text = (Path(__file__).parent / "passes.cu").read_text("utf-8")
     shared, *each = re.split(r"^// kernel (?=\w+:)", text, flags=re.MULTILINE)
-    wanted = {name for name in list_kernels(f32) if kernels is None or name in kernels}
+    wanted = {name for name in list_kernels(f32, body) if kernels is None or name in kernels}
     text = shared + "".join(f"// {part}" for part in each if part.partition(":")[0] in wanted)
     for mark, words in filled.items():
         text = text.replace(f"/*{mark}*/", words)

@@ -47,7 +47,7 @@ void find_links(SurfaceData& to, const SurfaceRules& rules, const std::vector<Ca
 }
 
 // a box around a solid; one that contains everything for an operation without a case
-void cover_solid(const RegionData& solid, double* box) {
+void cover_solid(const RegionData<double>& solid, double* box) {
   const double* x = solid.numbers;
   const bool boxed = solid.op == LIMIT_BOX || solid.op == LIMIT_OBSTACLE, turned = boxed || solid.op == LIMIT_CYLINDER;
   for (int k = 0; k < 12; ++k) box[k] = turned ? x[k] : k % 4 == 0 && k < 9;
@@ -63,10 +63,10 @@ void cover_solid(const RegionData& solid, double* box) {
 }
 
 // the number of rows of a region and a capsule
-int rows_of_region(const RegionData& region) { return region.op == LIMIT_PLANE ? 2 : 1; }
+int rows_of_region(const RegionData<double>& region) { return region.op == LIMIT_PLANE ? 2 : 1; }
 
 // Writes the cover of a region, or its plane.
-void cover_region(SurfaceData& to, int i, const RegionData& region) {
+void cover_region(SurfaceData& to, int i, const RegionData<double>& region) {
   if (region.op == LIMIT_PLANE) {
     for (int k = 0; k < 4; ++k) to.planes[static_cast<std::size_t>(4 * i + k)] = region.numbers[k];
     return;
@@ -77,7 +77,7 @@ void cover_region(SurfaceData& to, int i, const RegionData& region) {
 }
 
 void cover_world(SurfaceData& to) {
-  for (const RegionData& region : to.regions) to.n_planes += region.op == LIMIT_PLANE;
+  for (const RegionData<double>& region : to.regions) to.n_planes += region.op == LIMIT_PLANE;
   to.n_solids = static_cast<int>(to.regions.size()) - to.n_planes;
   to.stride = (to.n_solids + widest - 1) / widest * widest;
   to.covers.assign(15 * static_cast<std::size_t>(to.stride), 0.0);
@@ -91,8 +91,8 @@ void move_point(const double* T, const double* x, double* out) {
 }
 
 // a region after a rigid motion
-RegionData moved_region(const RegionData& region, const double* T) {
-  RegionData out = region;
+RegionData<double> moved_region(const RegionData<double>& region, const double* T) {
+  RegionData<double> out = region;
   const double *x = region.numbers, R[9] = {T[0], T[1], T[2], T[4], T[5], T[6], T[8], T[9], T[10]};
   if (region.op == LIMIT_PLANE) {
     const double p[3] = {T[3], T[7], T[11]};
@@ -154,7 +154,7 @@ SurfaceData add_surfaces(const SurfaceRules& rules, const std::vector<CapsuleDat
   cover_world(to);
   group_pairs(to, rules);
   to.first_number = static_cast<int>(numbers.size());
-  for (const RegionData& region : rules.regions)
+  for (const RegionData<double>& region : rules.regions)
     numbers.insert(numbers.end(), region.numbers, region.numbers + most_numbers);
   const std::size_t each = rules.regions.size() + static_cast<std::size_t>(to.n_planes);
   limits.reserve(limits.size() + rules.pairs.size() / 2 + each * rules.moving.size());
@@ -167,7 +167,7 @@ SurfaceData add_surfaces(const SurfaceRules& rules, const std::vector<CapsuleDat
     link.world_row = static_cast<int>(limits.size());
     for (int c = link.first; c < link.last; ++c) {
       int at = to.first_number;
-      for (const RegionData& region : rules.regions) {
+      for (const RegionData<double>& region : rules.regions) {
         for (int end = 0; end < rows_of_region(region); ++end)
           limits.push_back({region.op, c, end, at, rules.distance});
         at += most_numbers;
@@ -182,7 +182,7 @@ SurfaceData add_surfaces(const SurfaceRules& rules, const std::vector<CapsuleDat
 }
 
 void move_region(SurfaceData& surfaces, std::vector<double>& numbers, int region, const double* T) {
-  const RegionData placed = moved_region(surfaces.regions[static_cast<std::size_t>(region)], T);
+  const RegionData<double> placed = moved_region(surfaces.regions[static_cast<std::size_t>(region)], T);
   cover_region(surfaces, region, placed);
   std::copy_n(placed.numbers, most_numbers, numbers.begin() + surfaces.first_number + most_numbers * region);
 }

@@ -7,12 +7,6 @@
 
 namespace poise {
 
-// a region of the world: its operation and its numbers
-struct RegionData {
-  int op;
-  double numbers[most_numbers];
-};
-
 struct SurfaceData {
   int first_row = 0, n_rows = 0;  // its rows among the limits
   int n_planes = 0, n_solids = 0, stride = 0;
@@ -22,8 +16,8 @@ struct SurfaceData {
   std::vector<int> pair_rows, pair_capsules;
   std::vector<double> planes, covers, centers, bounds;
   std::vector<char> arrived;
-  std::vector<RegionData> regions;  // as given, half-spaces first
-  int first_number = 0;             // of the regions, among the numbers of the limits
+  std::vector<RegionData<double>> regions;  // as given, half-spaces first
+  int first_number = 0;                     // of the regions, among the numbers of the limits
 
   SurfaceList<double> list() {
     return {links.data(),
@@ -47,9 +41,9 @@ struct SurfaceData {
 // The capsules of a clearance, both in `capsules`: which pairs are kept apart, and which capsules meet the world.
 struct SurfaceRules {
   int first_capsule = 0;
-  std::vector<int> pairs;           // two for each
-  std::vector<char> moving;         // of each capsule
-  std::vector<RegionData> regions;  // half-spaces first
+  std::vector<int> pairs;                   // two for each
+  std::vector<char> moving;                 // of each capsule
+  std::vector<RegionData<double>> regions;  // half-spaces first
   double distance = 0.0;
 };
 

@@ -4,6 +4,12 @@
 
 namespace poise {
 
+// a region of the world: its operation and its numbers
+template <class T> struct RegionData {
+  int op;
+  T numbers[most_numbers];
+};
+
 // consecutive capsules that one primitive carries, and a ball around them in its axes
 template <class T> struct SurfaceLink {
   int primitive, first, last;  // capsules [first, last)

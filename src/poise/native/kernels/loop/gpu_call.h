@@ -1,6 +1,7 @@
-// gpu_call.h: the argument of the kernels of a batch, one block of bytes. bind/gpu.cpp exports the layout, and Python
-// fills it.
+// gpu_call.h: the arguments of the kernels of a batch, each one block of bytes. bind/gpu.cpp exports the layouts, and
+// Python fills them.
 #pragma once
+#include "kernels/limits/surfaces.h"
 
 namespace poise {
 
@@ -22,6 +23,23 @@ struct DeviceCall {
 template <int GOALS> struct GoalsCall : DeviceCall {
   const void* targets[GOALS];
   long long strides[GOALS];
+};
+
+// the second argument of the passes of a clearance (gpu_clearance.h)
+template <class T> struct ClearanceCall {
+  const SurfaceLink<T>* links;
+  const CapsuleData<T>* capsules;
+  const LinkPair* pairs;
+  const int* pair_capsules;
+  const RegionData<T>* regions;
+  const T* balls;        // around each region: center and radius
+  int *rows, *counters;  // rows that reach in collision; their number, and the next one to search
+  T distance, least;     // required clearance, and the smallest gap in addition to it [m]
+  T deep;                // a gap below it is one in every pose that reaches [m]
+  int n_links, n_pairs, n_regions;
+  int goal_primitive;  // which carries the frame of the only goal, a transform; otherwise -1
+  int last;            // whether the remaining rows have been searched further
+  int certain;         // whether listed poses are all that may reach: no tolerance is wide
 };
 
 }  // namespace poise

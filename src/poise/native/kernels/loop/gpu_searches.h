@@ -25,6 +25,24 @@ template <class T> POISE_FN SearchKey key_of(const LaneState<T>& state, int sear
 POISE_FN constexpr int search_of(SearchKey key) { return int(key & stored_search); }
 POISE_FN constexpr bool is_reached(SearchKey key) { return (key >> 63) == 0; }
 
+// a team of one thread
+struct Alone {
+  static POISE_FN constexpr int size() { return 1; }
+  static POISE_FN constexpr int rank() { return 0; }
+  POISE_FN void wait() const {}
+  POISE_FN bool any(bool x) const { return x; }
+  POISE_FN int lowest(bool x) const { return x ? 0 : -1; }
+  POISE_FN int least(float, float) const { return 0; }
+  template <class X> POISE_FN X from(X x, int) const { return x; }
+  POISE_FN int sum(int x) const { return x; }
+  POISE_FN float total(float x) const { return x; }
+  POISE_FN float most(float x) const { return x; }
+  POISE_FN int add(int* at, int x) const { return (*at += x) - x; }
+  template <class X> POISE_FN void lower(X* at, X x) const { *at = x < *at ? x : *at; }
+  POISE_FN void raise(int* at, int x) const { *at = x > *at ? x : *at; }
+  POISE_FN SearchKey read(const SearchKey* at) const { return *at; }
+};
+
 // Runs searches until `work` has none left. Several teams may share a warp (`all`), and take their steps together.
 template <class Search, class Work, class All> POISE_FN void run_searches(Search& search, Work& work, All all) {
   bool busy = work.begin(search);

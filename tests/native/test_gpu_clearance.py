@@ -1,0 +1,163 @@
+"""The clearance of a GPU batch, built for the CPU: verdicts as those of `measure_gap`, and clear answers."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nvrtc
+import poise
+from native_programs import compile_program
+from poise.batch.device import check_served
+from poise.goals import Reach
+from poise.limits import Box, Capsule, Clearance, Cylinder, HalfSpace, Sphere
+from poise.native import core
+from poise.native.gpu import DeviceClearance, DeviceProblem
+from poise.native.gpu.device import OPTIONS
+from poise.native.gpu.passes import list_passes, list_places, lists_all_poses
+from poise.native.gpu.source import write_problem
+from poise.spatial import Rotation
+
+pytestmark = pytest.mark.slow
+
+ROWS, POSES, SEARCHES = 150, 2000, 40
+WORLD = (
+    HalfSpace((0, 0, -0.05), (0, 0, 1)),
+    Sphere((0.5, 0.3, 0.5), 0.12),
+    Box((0.45, 0.0, 0.2), (0.3, 0.5, 0.04), Rotation.from_vector((0.1, 0.2, 0.3))),
+    Capsule((-0.4, -0.4, 0.0), (-0.4, -0.4, 1.0), 0.06),
+    Cylinder((0.35, -0.45, 0.0), (0.4, -0.4, 0.7), 0.08),
+    Box((-0.5, 0.4, 0.4), (0.2, 0.2, 0.8)),
+)
+SHELF = (
+    Box((0.35, 1.0, 0.4), (0.3, 0.04, 0.3)),
+    Sphere((0.3, 1.4, 0.3), 0.1),
+    Capsule((0, 0.9, 0.5), (0.4, 1.2, 0.5), 0.05),
+)
+INVALID, IN_COLLISION = 5, 6
+
+
+@dataclass
+class Answers:
+    """What the program wrote."""
+
+    verdicts: Any
+    q: Any
+    codes: Any
+    reached: Any
+    searches: Any
+
+
+def pack(*arrays: Any) -> bytes:
+    parts = [x if isinstance(x, bytes) else np.ascontiguousarray(x).tobytes() for x in arrays]
+    return b"".join(np.int64(len(part)).tobytes() + part for part in parts)
+
+
+@dataclass
+class Case:
+    """A problem, and what the program answered."""
+
+    goal: Reach
+    limit: Clearance
+    model: poise.Model
+    poses: Any
+    targets: Any
+    starts: Any
+    answers: Answers
+
+
+def run(folder: Path, solver: poise.Solver, poses: Any, targets: Any, starts: Any) -> Answers:
+    free, clearance = check_served(solver, 1), DeviceClearance(solver.problem)
+    f32, f64 = (core.problem_of(free.problem, single) for single in (True, False))
+    given = write_problem(f32, "f32", "float") + write_problem(f64, "f64", "double")
+    given += write_problem(clearance.body, "body", "double")
+    (folder / "given.h").write_text(given + f"constexpr bool lists = {int(lists_all_poses(f32))};\n")
+    compile_program("gpu_clearance", folder, "-fno-math-errno", "-I", str(folder))
+    seeds = core.seeds_of(free.problem)[: SEARCHES - 1, list_places(f32)].astype(np.float32)
+    given = [
+        x for single in (False, True) for call, arrays in [clearance.prepare(single)] for x in (call, *arrays.values())
+    ]
+    (folder / "in").write_bytes(pack(*given, poses, targets, starts, seeds))
+    program = [folder / "gpu_clearance", folder / "in", folder / "out", str(SEARCHES)]
+    subprocess.run(program, check=True, capture_output=True)
+    raw, at, parts, nq = (folder / "out").read_bytes(), 0, [], solver.model.nq
+    sizes = (("i1", len(poses)), ("f4", ROWS * nq), ("f8", ROWS * 2), ("i1", ROWS), ("i1", ROWS), ("i4", ROWS))
+    for dtype, count in sizes:
+        parts.append(np.frombuffer(raw, dtype, count, at))
+        at += parts[-1].nbytes
+    return Answers(parts[0], parts[1].reshape(ROWS, nq), parts[3], parts[4].astype(bool), parts[5])
+
+
+@pytest.fixture(scope="module", params=["panda", "humanoid"])
+def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Case:
+    """An arm whose closed form lists its poses, and a body with joints that the goal does not move."""
+    model, random = poise.load(request.param), np.random.default_rng(4)
+    arm = request.param == "panda"
+    tool = model.frames[-1] if arm else "hand_l"
+    poses, bodies = (move_randomly(model, random, count, 2.0 if arm else 0.5) for count in (POSES, ROWS))
+    targets, starts = model.fk(bodies, tool), np.tile(model.rest, (ROWS, 1))
+    goal, limit = Reach(tool, np.eye(4)), Clearance(distance=0.01, world=WORLD if arm else SHELF)
+    if not arm:
+        goal, targets = Reach(tool, np.zeros(3)), targets[:, :3, 3]
+        clear = poses[limit.measure_gap(model, poses) > limit.distance]
+        starts[ROWS // 2 :] = clear[: ROWS - ROWS // 2]
+    targets[5] = np.nan
+    solver = poise.Solver(model, goal, limits=[limit], restarts=SEARCHES - 1)
+    answers = run(tmp_path_factory.mktemp("program"), solver, poses, targets, starts)
+    return Case(goal, limit, model, poses, targets, starts, answers)
+
+
+@pytest.mark.nvrtc
+@pytest.mark.parametrize("name", ["panda", "ur5e", "humanoid"])
+def test_the_kernels_compile_for_a_gpu(name: str) -> None:
+    model = poise.load(name)
+    arm = name != "humanoid"
+    goal = Reach(model.frames[-1], np.eye(4)) if arm else Reach("hand_l", np.zeros(3))
+    solver = poise.Solver(model, goal, limits=[Clearance()])
+    problem = DeviceProblem(check_served(solver, 1).problem, clearance=DeviceClearance(solver.problem))
+    names = list_passes(problem.tables[0])
+    assert names == ("check_clear", "list_clear" if arm else "gather_bodies")
+    options = [*(x for x in OPTIONS if "std" not in x), "--Ofast-compile=max"]
+    compiled = nvrtc.compile(problem.source((False, False), names), {}, "sm_90", options=options)
+    assert set(compiled.kernels) == set(names)
+
+
+def move_randomly(model: poise.Model, random: np.random.Generator, count: int, size: float) -> Any:
+    """Return poses around the rest pose, inside the ranges."""
+    low, high = np.maximum(model.lower, -size), np.minimum(model.upper, size)
+    return model.integrate(model.rest, random.uniform(np.minimum(low, 0), np.maximum(high, 0), (count, model.nv)))
+
+
+def test_verdicts_are_those_of_the_measured_gap(case: Case) -> None:
+    gaps = case.limit.measure_gap(case.model, case.poses) - case.limit.distance
+    sure = np.abs(gaps) > 1e-9
+    assert 0.1 < np.mean(gaps > 0) < 0.9
+    np.testing.assert_array_equal(case.answers.verdicts[sure] == 0, gaps[sure] > 0)
+
+
+def test_answers_are_clear_and_as_many_as_on_the_cpu(case: Case) -> None:
+    answers, model = case.answers, case.model
+    cpu, free = (
+        poise.solve_batch(model, case.goal, case.targets, case.starts, limits=limits, restarts=SEARCHES - 1)
+        for limits in ([case.limit], [])
+    )
+    valid = answers.codes != INVALID
+    assert valid.sum() == ROWS - 1
+    q, good = answers.q.astype(np.float64), answers.reached
+    gaps = np.full(ROWS, np.nan)
+    gaps[valid] = case.limit.measure_gap(model, q[valid]) - case.limit.distance
+    assert (gaps[good] > 0).all()
+    judged = poise.solve_batch(model, case.goal, case.targets[good], q[good], restarts=0, max_steps=1)
+    assert (judged.steps == 0).all()  # the CPU finds them reached where they stand
+    hidden = case.limit.measure_gap(model, free.q[good]) < case.limit.distance
+    assert hidden.sum() > 5  # found by further searches
+    assert np.mean(good[cpu.reached]) > 0.95
+    assert not cpu.reached[answers.codes == IN_COLLISION].any()
+    # any other row has a clear pose, or its start
+    at_start = np.abs(q - case.starts).max(axis=1) < 1e-6
+    assert (at_start | (gaps > 0))[valid & ~good].all()
