@@ -25,6 +25,7 @@ from robots import ARMS, TOLERANCE, Arm, model_of
 import poise
 from poise.batch import BatchSolver
 from poise.goals import Reach
+from poise.limits import Box, Clearance, Cylinder
 from poise.solvers import Status
 
 SIZES = (100, 1000, 10_000, 100_000, 1_000_000, 4_000_000, 8_000_000)
@@ -143,6 +144,35 @@ def run_mixed(arm: Arm, sizes: tuple[int, ...]) -> None:
     print(f"{arm.name + ', mixed':16}{len(sure):>9} transforms of poses: {false} proved out of reach", flush=True)
 
 
+def scatter(count: int) -> list[Box | Cylinder]:
+    """Return boxes and cylinders around an arm, none of them at its base."""
+    rng, world = np.random.default_rng(5), []
+    while len(world) < count:
+        center = rng.uniform((-0.8, -0.8, 0.0), (0.8, 0.8, 1.0))
+        if np.hypot(*center[:2]) < 0.3:
+            continue
+        up = np.array((0, 0, 0.1))
+        box = len(world) % 2 == 1
+        world.append(Box(center, rng.uniform(0.05, 0.2, 3)) if box else Cylinder(center - up, center + up, 0.05))
+    return world
+
+
+def run_clearance(arm: Arm, count: int) -> None:
+    """Print the rate among 20 obstacles, and the answers that are not clear."""
+    import cupy as cp
+
+    model, tool = model_of(arm)
+    limit = Clearance(distance=0.005, world=scatter(20))
+    solver = BatchSolver(model, Reach(tool, np.eye(4), tolerance=TOLERANCE), limits=[limit])
+    device = cp.asarray(targets_of(arm, count))
+    kernels, call, batch = timed(lambda: solver.solve(device), 3)
+    reached = batch.reached.get()
+    gaps = limit.measure_gap(model, batch.q.get().astype(np.float64)[reached])
+    line = f"{arm.name + ', clear':16}{count:>9}{kernels:>12.3f}{call:>10.3f}{count / kernels / 1e3:>11.2f}"
+    false = int((gaps <= limit.distance).sum())
+    print(f"{line}{100 * reached.mean():>12.3f}  {false} of them in collision", flush=True)
+
+
 def run_peers(arm: Arm, count: int) -> None:
     """Solve the same targets with the installed peers."""
     targets = targets_of(arm, count)
@@ -218,6 +248,7 @@ def main() -> None:
         run_arm(ARMS[arm], tuple(options.sizes))
         run_mixed(ARMS[arm], tuple(size for size in options.sizes if size >= 100_000) or (max(options.sizes),))
         run_fine(ARMS[arm], min(1_000_000, max(options.sizes)))
+        run_clearance(ARMS[arm], min(1_000_000, max(options.sizes)))
         run_peers(ARMS[arm], 1000)
     if options.bodies:
         humanoid = poise.load("humanoid")
