@@ -1,7 +1,7 @@
 """Poses among obstacles: the goals of MotionBenchMaker, 700 problems each for Panda and UR5.
 
     git clone https://github.com/KavrakiLab/vamp
-    python benchmarks/clearance.py --vamp vamp [--robots panda ur5] [--each 100] [--rows 20000]
+    python benchmarks/clearance.py --vamp vamp [--robots panda ur5] [--each 100] [--rows 20000] [--meshes]
 
 The robots are the spherized ones of VAMP (`resources/panda`, `resources/ur5`), the problems its `problems.tar.bz2`. A
 goal is the pose of the tool in the problem's own goal configuration; the start is the problem's. One prepared Solver
@@ -12,6 +12,9 @@ links that may touch are those of the SRDF files next to the robots.
 independently and measures spheres against boxes, cylinders and one another in NumPy. "coal" counts the answers that
 coal (pip install coal) finds in collision, with the same spheres at the places of `Judge`. "blocked" are goals whose
 own configuration collides in these spheres.
+
+With `--meshes` the bodies are those of `poise.fit_spheres` from the URDF files with meshes, and coal judges every
+answer by the meshes themselves, against the obstacles and one another.
 """
 
 from __future__ import annotations
@@ -258,6 +261,87 @@ def measure_robot(folder: Path, robot: str, each: int, rows: int) -> None:
     print(f"{robot:8}{counts}{spent}{rates}", flush=True)
 
 
+class MeshJudge(Judge):
+    """Collision meshes and joints of a URDF, read without Poise."""
+
+    def __init__(self, path: Path) -> None:
+        root = ET.parse(path).getroot()
+        self.joints = {find(joint, "child").get("link"): joint for joint in root.findall("joint")}
+        self.meshes: dict[str, list[tuple[Any, Floats]]] = {}
+        for link in root.iter("link"):
+            for solid in link.findall("collision"):
+                shape = self.read_shape(find(solid, "geometry"), path.parent)
+                self.meshes.setdefault(str(link.get("name")), []).append((shape, read_origin(solid)))
+
+    def read_shape(self, geometry: ET.Element, folder: Path) -> Any:
+        """Return a mesh, box, cylinder or sphere of coal."""
+        import coal
+        import trimesh
+
+        kind, given = geometry[0].tag, geometry[0].attrib
+        if kind == "box":
+            return coal.Box(*(float(x) for x in given["size"].split()))
+        if kind == "cylinder":
+            return coal.Cylinder(float(given["radius"]), float(given["length"]))
+        if kind == "sphere":
+            return coal.Sphere(float(given["radius"]))
+        found = trimesh.load(folder / given["filename"].removeprefix("package://"), force="mesh", process=False)
+        scale = np.array([float(x) for x in given.get("scale", "1 1 1").split()])
+        shape = coal.BVHModelOBBRSS()
+        shape.beginModel(len(found.faces), len(found.vertices))
+        shape.addVertices(np.ascontiguousarray(found.vertices * scale))
+        shape.addTriangles(np.ascontiguousarray(found.faces, dtype=np.int64))
+        shape.endModel()
+        return shape
+
+    def collides(self, angles: dict[str, float], pairs: set[frozenset[str]], problem: Problem) -> bool:
+        """Return whether a mesh of a moving link meets an obstacle or another mesh."""
+        import coal
+
+        def meet(one: tuple[Any, Floats], other: tuple[Any, Floats]) -> bool:
+            places = [coal.Transform3s(T[:3, :3], T[:3, 3]) for _, T in (one, other)]
+            request, result = coal.CollisionRequest(), coal.CollisionResult()
+            return bool(coal.collide(one[0], places[0], other[0], places[1], request, result))
+
+        at = {name: [(shape, self.place(name, angles) @ T) for shape, T in own] for name, own in self.meshes.items()}
+        solids = []
+        for kind, size, R, p in problem.solids:
+            T = np.eye(4)
+            T[:3, :3], T[:3, 3] = R, p
+            solids.append((coal.Box(*size) if kind == "box" else coal.Cylinder(size[1], size[0]), T))
+        moving = [mesh for name, own in at.items() if any(name in pair for pair in pairs) for mesh in own]
+        both = [(a, b) for pair in pairs for one, other in (sorted(pair),) for a in at[one] for b in at[other]]
+        return any(meet(a, b) for a, b in (*both, *((mesh, solid) for mesh in moving for solid in solids)))
+
+
+def measure_meshes(folder: Path, robot: str, each: int) -> None:
+    """Print the figures of a body from `fit_spheres`, judged by its meshes."""
+    urdf, tip = folder / f"{robot}.urdf", TIPS[robot]
+    begun = time.process_time()
+    model = poise.fit_spheres(poise.load(str(urdf), srdf=str(folder / f"{robot}.srdf")), error=0.01)
+    fitted, judge = time.process_time() - begun, MeshJudge(urdf)
+    limit = Clearance(world=[Box((9, 9, 9), (1, 1, 1))])
+    capsules = limit.capsules(model)
+    pairs = {frozenset((capsules[i].frame, capsules[j].frame)) for i, j in limit.index_pairs(model).tolist()}
+    solver = poise.Solver(model, Reach(tip, np.eye(4)), limits=[limit])
+    solver.solve()
+    found = false = blocked = 0
+    times = []
+    for problem in read_problems(folder / "problems.tar.bz2", each):
+        start, goal = (make_configuration(model, angles) for angles in (problem.start, problem.goal))
+        world = [make_region(*solid) for solid in problem.solids]
+        here = solver.with_world(world)
+        begun = time.process_time()
+        answer = here.solve(start, {solver.row_names[0]: model.fk(goal, tip)})
+        times.append(time.process_time() - begun)
+        found += answer.reached
+        false += answer.reached and judge.collides(name_angles(model, answer.q, problem.start), pairs, problem)
+        blocked += Clearance(world=world).measure_gap(model, goal) < 0.0
+    ms = 1e3 * np.array(times)
+    spent = "".join(f"{number:>9.3f}" for number in (np.median(ms), np.percentile(ms, 99), ms.max()))
+    print(f"{robot:8}{len(ms):>9}{found:>9}{blocked:>9}{false:>9}{spent}{fitted:>9.1f}", flush=True)
+
+
 def measure_rates(model: poise.Model, tip: str, worlds: list[Any], rows: int) -> tuple[float, float]:
     """Return the rows per second of one core, for tool poses of clear and of any configurations in several worlds."""
     took, rng, each = np.zeros(2), np.random.default_rng(0), max(1, rows // len(worlds))
@@ -280,7 +364,14 @@ def main() -> None:
     parser.add_argument("--robots", nargs="+", default=list(TIPS), choices=list(TIPS))
     parser.add_argument("--each", type=int, default=100, help="problems of each scene")
     parser.add_argument("--rows", type=int, default=20000, help="rows of the batches")
+    parser.add_argument("--meshes", action="store_true", help="bodies from fit_spheres, judged by their meshes")
     given = parser.parse_args()
+    if given.meshes:
+        head = ("goals", "found", "blocked", "false", "median", "p99", "worst", "fit, s")
+        print(f"{platform.machine()}; CPU milliseconds\n{'robot':8}" + "".join(f"{name:>9}" for name in head))
+        for robot in given.robots:
+            measure_meshes(given.vamp / "resources" / robot, robot, given.each)
+        return
     print(f"{platform.machine()}; CPU milliseconds of one goal in a new world, and of the change of world;")
     print("rows per CPU second in batches of targets with a clear pose, and of any configurations' targets")
     head = ("goals", "found", "blocked", "false", "coal", "median", "p99", "worst", "change", "clear/s", "any/s")
