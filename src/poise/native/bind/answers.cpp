@@ -72,21 +72,38 @@ class Listing {
 
   // Adds a pose of the chain's joints if it is an answer; otherwise returns false. `slacks`: uncertainty of each joint.
   bool take(const double* joints, const double* slacks = nullptr) {
-    std::copy(base_.begin(), base_.end(), data_.start.begin());
-    for (int k = 0; k < joints_; ++k) {
-      const FamilyAxis<double>& axis = axis_of(spec_, k);
-      const double v = minimum(maximum(joints[k], axis.middle - axis.half), axis.middle + axis.half);
-      data_.start[place(k)] = (v - bias(k)) / gain(k);
-    }
-    for (const Freedom<double>& f : data_.freedoms) {  // to the last bit
-      if (f.q_index < 0) continue;
-      double& x = data_.start[static_cast<std::size_t>(f.q_index)];
-      x = minimum(maximum(x, f.lower), f.upper);
-    }
+    place_start(joints);
     if (!search(slacks)) return false;
-    found_.push_back({way_of(found_q_.data()), static_cast<int>(found_.size())});
-    all_.insert(all_.end(), found_q_.begin(), found_q_.end());
+    add();
     return true;
+  }
+
+  // Adds the poses of arcs that are answers; returns whether every arc has one. Most need no search, which one look at
+  // all of them tells.
+  bool take_arcs(std::vector<AlongArc>& arcs) {
+    const auto n = static_cast<std::size_t>(data_.n_q);
+    std::vector<double> poses, errors;
+    for (AlongArc& arc : arcs) {
+      for (const ArcPose& pose : arc.poses()) {
+        place_start(pose.joints);
+        poses.insert(poses.end(), data_.start.begin(), data_.start.end());
+      }
+    }
+    errors.resize(2 * (poses.size() / n));
+    list_ops().judge(data_, data_.targets.data() + data_.goals[0].target, 0, poses.data(),
+                     static_cast<int>(poses.size() / n), scratch_, errors.data());
+    bool complete = true;
+    const double *q = poses.data(), *own = errors.data();
+    for (AlongArc& arc : arcs) {
+      bool any = false;
+      for (const ArcPose& pose : arc.poses()) {
+        any = take_judged(q, own, pose.slacks) || any;
+        q += n;
+        own += 2;
+      }
+      complete = complete && any;
+    }
+    return complete;
   }
 
   // the answers without duplicates
@@ -116,6 +133,37 @@ class Listing {
     double way;
     int at;
   };
+
+  // moves data.start to a pose of the chain's joints, inside their ranges
+  void place_start(const double* joints) {
+    std::copy(base_.begin(), base_.end(), data_.start.begin());
+    for (int k = 0; k < joints_; ++k) {
+      const FamilyAxis<double>& axis = axis_of(spec_, k);
+      const double v = minimum(maximum(joints[k], axis.middle - axis.half), axis.middle + axis.half);
+      data_.start[place(k)] = (v - bias(k)) / gain(k);
+    }
+    for (const Freedom<double>& f : data_.freedoms) {  // to the last bit
+      if (f.q_index < 0) continue;
+      double& x = data_.start[static_cast<std::size_t>(f.q_index)];
+      x = minimum(maximum(x, f.lower), f.upper);
+    }
+  }
+  void add() {
+    found_.push_back({way_of(found_q_.data()), static_cast<int>(found_.size())});
+    all_.insert(all_.end(), found_q_.begin(), found_q_.end());
+  }
+  // takes a pose with known errors, and searches from there unless it is an answer itself
+  bool take_judged(const double* q, const double* errors, const double* slacks) {
+    const auto problem = data_.problem();
+    if (within_tolerance(problem, errors, 1.0) && !(outside_of(problem, data_.settings, q) > 0.0)) {
+      found_q_.assign(q, q + data_.n_q);
+    } else {
+      std::copy_n(q, data_.n_q, data_.start.begin());
+      if (!search(slacks)) return false;
+    }
+    add();
+    return true;
+  }
 
   double unit(bool length) const { return length ? spec_.chain.length : 1.0; }
   std::size_t place(int k) const { return reading_.q[static_cast<std::size_t>(k)]; }
@@ -180,6 +228,7 @@ class Listing {
   std::vector<Found> found_;
   double values_[7] = {}, tolerated_[2] = {};
   bool settled_ = true;
+  Scratch scratch_;
 };
 
 // Whether a branch of six joints is inside the ranges, and whether that, or the branch itself, is uncertain.
@@ -220,14 +269,8 @@ PoseList list_along(PreparedSolver& solver, const Spec& spec, const ChainReading
   const Use use(solver);
   Listing listing(solver, spec, reading, start, targets);
   const Question question = listing.question(spec);
-  AlongArcs along(question, samples, listing.start());
-  bool complete = true;
-  for (const Piece& arc : arcs) {
-    bool any = false;
-    for (const ArcPose& pose : along.sample(arc)) any = listing.take(pose.joints, pose.slacks) || any;
-    complete = complete && any;
-  }
-  return listing.sorted(complete);
+  std::vector<AlongArc> along = sample_arcs(question, arcs, samples, listing.start());
+  return listing.sorted(listing.take_arcs(along));
 }
 
 // an answer of each branch of seven joints that is inside with the free joint at a value

@@ -15,6 +15,11 @@ struct ListedPose {
   double values[7];
 };
 
+// A pose of six joints near a start; `least`: no pose within its uncertainties is nearer.
+struct NearPose {
+  double far, least, slack, values[7];
+};
+
 // A query: the branches of a target within tolerances at a value of the free joint, for a row; `start` has the joints
 // of the chain.
 struct ListAsk {

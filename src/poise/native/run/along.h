@@ -11,69 +11,86 @@
 #include <vector>
 
 #include "run/arcs.h"
-#include "run/listed.h"
 
 namespace poise {
 
-// The start of the distances: the joint values, and the weight of a unit of each.
-struct ListStart { const double *values, *scale; };
-
-// A pose on an arc: the value of the free joint, all joints near the start, their uncertainties, and the largest motion
-// of a joint from the start.
-struct ArcPose { double value, way, joints[7], slacks[7]; };
-
-// Returns whether a branch is inside the ranges at a value, and its pose. With `follow`, a joint that is undetermined
-// at a singular pose is set as near to the start as its bounds and range allow; a search corrects the others.
-inline bool pose_at(const FamilyQuestion<double>& question, int branch, double value, const ListStart& start,
-                    bool follow, ArcPose& out) {
+// Sets a joint that is undetermined at a singular pose as near to the start as its bounds and range allow; a search
+// corrects the others.
+inline void follow_start(const FamilySpec<double>& spec, const ListStart& start, ArcPose& pose) {
   constexpr double undetermined = 0.5;  // [rad]
-  const FamilyAsked<double> asked = ask_of(question, value, 0.0);
-  return walk_branches(question.spec.chain, asked, 1, 1u << branch, [&](const FamilyLeaf<double>& leaf) {
-    FamilyLeaf<double> slack = leaf;
-    for (Known<double>& one : slack.turn) one.at = one.slack;
-    out.value = value;
-    out.way = 0.0;
-    joints_of(question.spec, leaf, value, out.joints);
-    joints_of(question.spec, slack, 0.0, out.slacks);
-    for (int k = 0; k < 7; ++k) {
-      const FamilyAxis<double>& axis = axis_of(question.spec, k);
-      double& joint = out.joints[k];
-      joint = bring_near(axis, joint, start.values[k]);
-      if (follow && !axis.slides && out.slacks[k] > undetermined) {
-        joint = minimum(maximum(start.values[k], joint - out.slacks[k]), joint + out.slacks[k]);
-        joint = minimum(maximum(joint, axis.middle - axis.half), axis.middle + axis.half);
-      }
-      out.way = maximum(out.way, absolute(joint - start.values[k]) * start.scale[k]);
+  pose.way = 0.0;
+  for (int k = 0; k < 7; ++k) {
+    const FamilyAxis<double>& axis = axis_of(spec, k);
+    double& joint = pose.joints[k];
+    if (!axis.slides && pose.slacks[k] > undetermined) {
+      joint = minimum(maximum(start.values[k], joint - pose.slacks[k]), joint + pose.slacks[k]);
+      joint = minimum(maximum(joint, axis.middle - axis.half), axis.middle + axis.half);
     }
-    return true;
-  });
+    pose.way = maximum(pose.way, absolute(joint - start.values[k]) * start.scale[k]);
+  }
 }
 
-// Searches along the arcs of one query, one after the other.
-class AlongArcs {
+// The poses of one arc: some in order, and the best of them.
+class AlongArc {
  public:
-  AlongArcs(const FamilyQuestion<double>& question, int samples, const ListStart& start)
-      : question_(question), samples_(samples), start_(start) {}
+  AlongArc(const Piece& arc, const FamilySpec<double>& spec, const ListStart& start)
+      : arc_(arc), spec_(spec), start_(start) {}
 
-  // the nearest pose of an arc, then poses along it; empty if the arc has none
-  const std::vector<ArcPose>& sample(const Piece& arc) {
-    constexpr int some = 16;
-    arc_ = arc;
-    near_.clear();
-    best_ = 0;
-    poses_.assign(1, {});
-    const double width = arc.high - arc.low, inset = width / 8192.0;
-    if (!look(arc.low)) look(arc.low + inset);
-    for (int k = 0; k < samples_; ++k) {
-      if (look(arc.low + (k + 0.5) / samples_ * width)) poses_.push_back(pose_);
+  // asks for the ends, `samples` values between them, some more if these are few, and the start's own
+  void ask_first(int samples, std::vector<ArcAsk>& asks) const {
+    const double width = arc_.high - arc_.low, inset = width / 8192.0;
+    for (double at : {arc_.low, arc_.low + inset, arc_.high, arc_.high - inset}) ask(at, asks);
+    ask(start_.values[spec_.free_joint == FREE_FIRST ? 0 : 6], asks);
+    for (int k = 0; k < samples; ++k) ask(arc_.low + (k + 0.5) / samples * width, asks);
+    for (int k = 1; k < some && samples < some; ++k) ask(arc_.low + width * k / some, asks);
+  }
+  void take_first(int samples, const std::vector<ArcPose>& found, std::size_t& next) {
+    const ArcPose* pose = found.data() + next;
+    const int more = samples < some ? some - 1 : 0;
+    near_.reserve(static_cast<std::size_t>(samples + more) + 16);
+    poses_.reserve(static_cast<std::size_t>(samples) + 1);
+    poses_.push_back({});
+    if (!add(pose[0])) add(pose[1]);
+    for (int k = 0; k < samples; ++k) {
+      if (add(pose[5 + k])) poses_.push_back(pose[5 + k]);
     }
-    if (!look(arc.high)) look(arc.high - inset);
-    for (int k = 1; k < some && samples_ < some; ++k) look(arc.low + width * k / some);
-    look(start_.values[question_.spec.free_joint == FREE_FIRST ? 0 : 6], true);
+    if (!add(pose[2])) add(pose[3]);
+    for (int k = 0; k < more; ++k) add(pose[5 + samples + k]);
+    ArcPose own = pose[4];
+    if (own.there) follow_start(spec_, start_, own);
+    add(own);
+    next += static_cast<std::size_t>(5 + samples + more);
+    done_ = near_.empty();
+  }
+
+  // Asks for the pose that the parabolas predict to be nearest, if it is nearer, and for the midpoints to both sides of
+  // the best one, in case they are wrong.
+  void ask_nearer(std::vector<ArcAsk>& asks) {
+    done_ = done_ || near_.size() < 3 || !(near_[best_].pose.way > 1e-9);
+    if (done_) return;
+    double turn;
+    predict(std::min(std::max(best_, std::size_t{1}), near_.size() - 2), turn, predicted_);
+    hopes_ = predicted_ < near_[best_].pose.way - little;
+    const double at = near_[best_].turn;
+    first_ = asks.size();
+    if (hopes_) ask_turn(turn, asks);
+    if (best_ > 0) ask_turn(0.5 * (near_[best_ - 1].turn + at), asks);
+    if (best_ + 1 < near_.size()) ask_turn(0.5 * (at + near_[best_ + 1].turn), asks);
+    last_ = asks.size();
+  }
+  void take_nearer(const std::vector<ArcPose>& found) {
+    if (done_) return;
+    const double before = near_[best_].pose.way;
+    for (std::size_t i = first_; i < last_; ++i) add(found[i]);
+    const bool wrong = hopes_ && found[first_].there && absolute(found[first_].way - predicted_) > little;
+    done_ = !wrong && !(near_[best_].pose.way < before - little);
+  }
+
+  // the nearest pose, then those along the arc; empty if the arc has none
+  const std::vector<ArcPose>& poses() {
     if (near_.empty()) {
       poses_.clear();
     } else {
-      refine();
       poses_[0] = near_[best_].pose;
     }
     return poses_;
@@ -86,47 +103,32 @@ class AlongArcs {
   };
   struct Parabola { double at, slope, bend; };
   static constexpr double little = 1e-6;  // a motion that is smaller by less counts as equal
+  static constexpr int some = 16;
 
   double middle() const { return 0.5 * (arc_.low + arc_.high); }
   double half() const { return 0.5 * (arc_.high - arc_.low); }
 
-  // inserts the pose at a value in order; false if there is none
-  bool look(double value, bool follow = false) {
-    const double inside = minimum(maximum(value, arc_.low), arc_.high);
-    if (!pose_at(question_, arc_.branch, inside, start_, follow, pose_)) return false;
-    const double cosine = half() > 0.0 ? (middle() - inside) / half() : 0.0;
-    const Near one{arc_cosine(cosine), pose_};
+  void ask(double value, std::vector<ArcAsk>& asks) const {
+    asks.push_back({minimum(maximum(value, arc_.low), arc_.high), arc_.branch});
+  }
+  void ask_turn(double turn, std::vector<ArcAsk>& asks) const { ask(middle() - half() * std::cos(turn), asks); }
+
+  // inserts a pose in order; false if there is none
+  bool add(const ArcPose& pose) {
+    if (!pose.there) return false;
+    const double cosine = half() > 0.0 ? (middle() - pose.value) / half() : 0.0;
+    const Near one{arc_cosine(cosine), pose};
     std::size_t to = near_.size();
     // ends: at the first
     while (to > 0 && near_[to - 1].turn > one.turn) --to;
     if (to > 0 && one.turn - near_[to - 1].turn < 1e-9) {  // the same pose again
-      if (pose_.way < near_[to - 1].pose.way) near_[--to] = one;
+      if (pose.way < near_[to - 1].pose.way) near_[--to] = one;
     } else {
       near_.insert(near_.begin() + static_cast<std::ptrdiff_t>(to), one);
       if (near_.size() > 1 && to <= best_) ++best_;
     }
     if (to < near_.size() && near_[to].pose.way < near_[best_].pose.way) best_ = to;
     return true;
-  }
-  bool look_at_turn(double turn) { return look(middle() - half() * std::cos(turn)); }
-
-  // Evaluates poses between the neighbours of the best one until they are as near as the parabolas predict; then the
-  // midpoints to both sides, in case the prediction is wrong.
-  void refine() {
-    constexpr int most_rounds = 8;
-    bool probed = false;
-    for (int round = 0; round < most_rounds && near_.size() > 2 && near_[best_].pose.way > 1e-9; ++round) {
-      double turn, way;
-      predict(std::min(std::max(best_, std::size_t{1}), near_.size() - 2), turn, way);
-      const bool looked = way < near_[best_].pose.way - little && look_at_turn(turn);
-      if (looked && absolute(pose_.way - way) > little) continue;
-      if (probed) return;
-      probed = true;
-      const double at = near_[best_].turn, before = near_[best_ > 0 ? best_ - 1 : 0].turn;
-      const double behind = near_[std::min(best_ + 1, near_.size() - 1)].turn;
-      if (before < at) look_at_turn(0.5 * (before + at));
-      if (behind > at) look_at_turn(0.5 * (at + behind));
-    }
   }
 
   // the value between the neighbours of pose i at which the largest motion should be smallest
@@ -139,17 +141,20 @@ class AlongArcs {
       const double bend = (behind - before) / (right - left), scale = start_.scale[k];
       joints[k] = {(b.pose.joints[k] - start_.values[k]) * scale, (before - bend * left) * scale, bend * scale};
     }
-    double best = 0.0, low = left, step = (right - left) / 8.0;
+    constexpr int points = 8;
+    double best = 0.0, low = left, step = (right - left) / points;
     way = b.pose.way;
     for (int round = 0; round < 5; ++round, step *= 0.25) {
-      for (int n = 0; n <= 8; ++n) {
-        const double x = minimum(maximum(low + step * n, left), right);
-        double longest = 0.0;
-        for (const Parabola& one : joints)
-          longest = maximum(longest, absolute(one.at + x * (one.slope + x * one.bend)));
-        if (longest >= way) continue;
-        way = longest;
-        best = x;
+      double x[points + 1], longest[points + 1] = {};
+      for (int n = 0; n <= points; ++n) x[n] = minimum(maximum(low + step * n, left), right);
+      for (const Parabola& one : joints) {
+        for (int n = 0; n <= points; ++n)
+          longest[n] = maximum(longest[n], absolute(one.at + x[n] * (one.slope + x[n] * one.bend)));
+      }
+      for (int n = 0; n <= points; ++n) {
+        if (longest[n] >= way) continue;
+        way = longest[n];
+        best = x[n];
       }
       low = best - step;
     }
@@ -159,17 +164,45 @@ class AlongArcs {
   // the difference of a joint between two poses, by the shorter way round
   double apart(int k, const ArcPose& from, const ArcPose& to) const {
     const double by = to.joints[k] - from.joints[k];
-    return axis_of(question_.spec, k).slides ? by : by - whole_turn * std::round(by / whole_turn);
+    return axis_of(spec_, k).slides ? by : by - whole_turn * std::round(by / whole_turn);
   }
 
-  const FamilyQuestion<double>& question_;
-  int samples_;
+  Piece arc_;
+  const FamilySpec<double>& spec_;
   ListStart start_;
-  Piece arc_{};
-  ArcPose pose_{};          // the last pose evaluated
   std::vector<Near> near_;  // along the arc
   std::vector<ArcPose> poses_;
-  std::size_t best_ = 0;  // index of the best one
+  std::size_t best_ = 0, first_ = 0, last_ = 0;  // index of the best one; of the answers of a round
+  double predicted_ = 0.0;
+  bool hopes_ = false, done_ = false;
 };
+
+// Returns the nearest pose of each arc, and poses along it. The arcs are searched together: many questions are answered
+// at once.
+inline std::vector<AlongArc> sample_arcs(const FamilyQuestion<double>& question, const std::vector<Piece>& arcs,
+                                         int samples, const ListStart& start) {
+  constexpr int most_rounds = 8;
+  std::vector<AlongArc> out;
+  out.reserve(arcs.size());
+  for (const Piece& arc : arcs) out.emplace_back(arc, question.spec, start);
+  std::vector<ArcAsk> asks;
+  std::vector<ArcPose> found;
+  const auto answer = [&] {
+    found.resize(asks.size());
+    list_ops().place(question, start, asks.data(), static_cast<int>(asks.size()), found.data());
+  };
+  for (const AlongArc& one : out) one.ask_first(samples, asks);
+  answer();
+  std::size_t next = 0;
+  for (AlongArc& one : out) one.take_first(samples, found, next);
+  for (int round = 0; round < most_rounds; ++round) {
+    asks.clear();
+    for (AlongArc& one : out) one.ask_nearer(asks);
+    if (asks.empty()) break;
+    answer();
+    for (AlongArc& one : out) one.take_nearer(found);
+  }
+  return out;
+}
 
 }  // namespace poise

@@ -67,4 +67,52 @@ template <class S> POISE_LARGE_FN void list_abreast(const FamilySpec<double>& fo
   }
 }
 
+// One branch per lane; a single lane walks through all of them.
+template <class S> POISE_LARGE_FN int list_near(const BranchStart& own, const FamilyTarget<double>& target,
+                                                const double* start, NearPose* out) {
+  constexpr int lanes = ScalarTraits<S>::lanes;
+  const FamilySpec<S> spec = spread_spec<S>(own.form.spec);
+  const FamilyAsked<double> asked = ask_of(question_of(own.form.spec, target), 0.0, 0.0);
+  FamilyAsked<S> wide;
+  spread_numbers(asked.R, 9, wide.R);
+  spread_numbers(asked.p, 3, wide.p);
+  wide.turn_error = S(asked.turn_error);
+  wide.center_error = S(asked.center_error);
+  wide.distance_error = S(asked.distance_error);
+  S near[7];
+  spread_numbers(start, own.joints.count, near);
+  const int branches = 1 << choices_of(spec.chain);
+  int count = 0, first = 0;
+  auto visit = [&](const FamilyLeaf<S>& leaf) {
+    S values[7], slacks[7], far, slack, least = S(0.0);
+    place_leaf(own.joints, spec, leaf, S(0.0), near, values, far, slack);
+    FamilyLeaf<S> other = leaf;
+    for (Known<S>& one : other.turn) one.at = one.slack;
+    joints_of(spec, other, S(0.0), slacks);
+    for (int k = 0; k < own.joints.count; ++k) {
+      const S moved = absolute(values[k] - near[k]) - slacks[k] / absolute(S(own.joints.gain[k]));
+      least = maximum(least, moved / S(own.joints.unit[k]));
+    }
+    for (int lane = 0; lane < lanes && first + lane < branches && count < 8; ++lane) {
+      if (is_closed(leaf, lane)) continue;
+      NearPose& pose = out[count++];
+      pose.far = lane_of(far, lane);
+      pose.least = lane_of(least, lane);
+      pose.slack = lane_of(slack, lane);
+      for (int k = 0; k < own.joints.count; ++k) pose.values[k] = lane_of(values[k], lane);
+    }
+    return false;
+  };
+  if constexpr (lanes == 1) {
+    walk_branches(spec.chain, wide, 1, all_branches, visit);
+  } else {
+    for (; first < branches; first += lanes) {
+      int own_branch[lanes];
+      for (int lane = 0; lane < lanes; ++lane) own_branch[lane] = first + lane;
+      walk_chosen(spec.chain, wide, sides_of<S>(own_branch), visit);
+    }
+  }
+  return count;
+}
+
 }  // namespace poise

@@ -12,16 +12,13 @@ namespace poise {
 namespace POISE_LEVEL {
 namespace {
 
-constexpr double near_range = 0.5;  // rad or lengths: the motion within which a start close to its target is served
-
 struct NearBranches {
-  ListedPose poses[8];
+  NearPose poses[8];
   int count = 0;
-  S sure = HUGE_VAL;  // the distance of the nearest one that surely exists
 
   // the nearest pose; null if none is left
-  ListedPose* nearest() {
-    ListedPose* best = nullptr;
+  NearPose* nearest() {
+    NearPose* best = nullptr;
     for (int i = 0; i < count; ++i) {
       if (poses[i].far < (best ? best->far : HUGE_VAL)) best = &poses[i];
     }
@@ -29,59 +26,24 @@ struct NearBranches {
   }
 };
 
-// Whether a leaf is a pose for every target within the tolerances.
-bool is_sure(const FamilyChain<S>& chain, const FamilyLeaf<S>& leaf) {
-  bool sure = leaf.certain;
-  for (int j = 0; j < 6; ++j) sure = sure && surely_inside(chain.axes[j], leaf.turn[j]);
-  return sure;
-}
-
-// Whether a joint of a leaf is outside its range for every target within the tolerances.
-bool is_outside(const FamilyChain<S>& chain, const FamilyLeaf<S>& leaf) {
-  for (int j = 0; j < 6; ++j) {
-    if (excess_of_range(chain.axes[j], leaf.turn[j]) > 0.0) return true;
-  }
-  return false;
-}
-
-// Narrows the ranges of a walk to the motion `far` from the start: it drops branches that are farther, whole turns aside.
-void narrow_ranges(const BranchStart& own, const S* start, S far, FamilyChain<S>& chain) {
-  for (int j = 0; j < 6; ++j) {
-    const int k = own.form.spec.backwards ? 5 - j : j;
-    chain.axes[j].middle = own.form.gain[k] * start[k] + own.form.bias[k];
-    chain.axes[j].half = far * own.joints.unit[k] * absolute(own.form.gain[k]);
-  }
-}
-
-// Lists the branches of the only goal up to the distance `most`, within its tolerances if they are all its poses.
-// Branches farther from the start than one that surely exists are left out.
-NearBranches list_branches(const SolverData& solver, S most = HUGE_VAL) {
+// Lists the branches of the only goal, within its tolerances if they are all its poses.
+NearBranches list_branches(const SolverData& solver) {
   const BranchStart& own = *solver.branches;
-  const FamilySpec<S>& spec = own.form.spec;
   const GoalSpec<S>& goal = solver.goals[0];
   constexpr S none[3] = {0.0, 0.0, 0.0};
   const FamilyTarget<S> target =
       target_of<S>(solver.targets.data() + goal.target, none, own.exact ? goal.tolerance : none);
-  const FamilyAsked<S> asked = ask_of(question_of(spec, target), 0.0, 0.0);
   S start[7];
   read_joints(own.joints, solver.start.data(), start);
   NearBranches out;
-  FamilyChain<S> chain = spec.chain;
-  if (most < HUGE_VAL) narrow_ranges(own, start, most, chain);
-  walk_branches(chain, asked, 1, all_branches, [&](const FamilyLeaf<S>& leaf) {
-    if (is_outside(spec.chain, leaf)) return false;
-    ListedPose& pose = out.poses[out.count++];
-    place_leaf(own.joints, spec, leaf, S(0), start, pose.values, pose.far, pose.slack);
-    if (pose.far < out.sure && is_sure(spec.chain, leaf)) narrow_ranges(own, start, out.sure = pose.far, chain);
-    return out.count == 8;
-  });
+  out.count = list_ops().list_near(own, target, start, out.poses);
   return out;
 }
 
 // Writes the start with its joints at the nearest branch to q; false if there is no branch.
 bool place_nearest(const SolverData& solver, S* q) {
   NearBranches list = list_branches(solver);
-  const ListedPose* pose = list.nearest();
+  const NearPose* pose = list.nearest();
   if (pose) place_joints(solver.branches->joints, pose->values, q);
   return pose != nullptr;
 }
@@ -120,16 +82,14 @@ bool search_branches(SolverData& solver, Clock::time_point begun) {
   advance(solver);
   if (s.best_reached) keep(solver, true);
   if (s.best_reached) return true;
-  const bool near = s.errors[0] < near_range * solver.scale && s.errors[1] < near_range;
-  NearBranches list = list_branches(solver, near ? near_range : HUGE_VAL);
-  if (near && !(list.sure < near_range)) list = list_branches(solver);
+  NearBranches list = list_branches(solver);
   S far = HUGE_VAL, open = HUGE_VAL;
   for (int i = 0; i < list.count; ++i) {
-    if (list.poses[i].slack > open_branch) open = minimum(open, list.poses[i].far - list.poses[i].slack);
+    if (list.poses[i].slack > open_branch) open = minimum(open, list.poses[i].least);
   }
   int tried = 0;
   // ends: every round takes a pose from the list
-  for (ListedPose* pose; (pose = list.nearest()) && pose->far < far && !solver.out_of_time; pose->far = HUGE_VAL) {
+  for (NearPose* pose; (pose = list.nearest()) && pose->far < far && !solver.out_of_time; pose->far = HUGE_VAL) {
     solver.total_searches += tried++ > 0;
     copy_configuration(solver.problem(), solver.start.data(), s.q);
     place_joints(solver.branches->joints, pose->values, s.q);

@@ -101,6 +101,32 @@ struct ListedRow {
   int count, room;
 };
 
+// an interval of the free joint in which a branch is, or may be, inside the ranges
+struct Piece {
+  int branch;
+  double low, high;
+};
+
+// takes the pieces of a search: `sure` if the branch is inside, otherwise it may be
+struct PieceSink {
+  void* to;
+  void (*add)(void* to, bool sure, const Piece& piece);
+};
+
+// The start of the distances: the joint values, and the weight of a unit of each.
+struct ListStart { const double *values, *scale; };
+
+// A value of the free joint and a branch. Their pose, if it is inside the ranges: all joints near the start, their
+// uncertainties, and the largest motion of a joint from the start.
+struct ArcAsk {
+  double value;
+  int branch;
+};
+struct ArcPose {
+  bool there;
+  double value, way, joints[7], slacks[7];
+};
+
 // Functions compiled once for each instruction level.
 struct ListOps {
   int lanes;  // queries answered in parallel
@@ -110,6 +136,13 @@ struct ListOps {
   // errors (2 per pose) of consecutive poses of the only goal; its target is `stride` numbers farther for each of them
   void (*judge)(const SolverData& solver, const double* target, int stride, const double* poses, int count,
                 Scratch& scratch, double* errors);
+  // the branches of a target without a free joint, near a start; returns their number, at most 8
+  int (*list_near)(const BranchStart& own, const FamilyTarget<double>& target, const double* start, NearPose* out);
+  // the pieces of all arcs of the free joint (arcs.h); false if more than `most` cells were needed
+  bool (*search_arcs)(const FamilyQuestion<double>& question, double finest, int most, const PieceSink& sink);
+  // the poses at values of the free joint
+  void (*place)(const FamilyQuestion<double>& question, const ListStart& start, const ArcAsk* asks, int count,
+                ArcPose* out);
 };
 const ListOps& list_ops();  // the best level that this machine supports
 

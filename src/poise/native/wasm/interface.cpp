@@ -12,7 +12,8 @@
 namespace poise {
 namespace page {
 extern const SolverOps solver_table;
-const ListOps list_table = {1, list_abreast<double>, nullptr};  // only batches judge
+// only batches judge, and pages list no arcs
+const ListOps list_table = {1, list_abreast<double>, nullptr, list_near<double>, nullptr, nullptr};
 }  // namespace page
 const ListOps& list_ops() { return page::list_table; }
 

@@ -235,15 +235,22 @@ template <class K, class F> POISE_FN bool walk_plan(FamilyWalk<K>& walk, F& visi
   if constexpr (on_device) {
     return walk_plan_with(walk, visit);
   } else {
-    return walk_plan_with(walk, refer_to<FamilyLeaf<typename K::Real, K>>(visit));
+    return walk_plan_with(walk, refer_to<FamilyLeaf<typename K::Real, typename K::Plain>>(visit));
   }
 }
 
 // Calls visit(leaf) for every branch of `wanted` that is not excluded, until it returns true; returns whether it did.
 template <class T, class F> POISE_LARGE_FN bool walk_branches(const FamilyChain<T>& chain, const FamilyAsked<T>& asked,
                                                               int cuts, unsigned wanted, F&& visit) {
-  FamilyWalk<Still<T>> walk{chain, asked, cuts, wanted, chain.plan == PLAN_GANTRY ? 1 : 3, {}};
+  FamilyWalk<Still<T>> walk{chain, asked, cuts, wanted, choices_of(chain), {}, {}};
   return walk_plan(walk, visit);
+}
+
+// Calls visit(leaf) for the branches of `sides`, one per lane, unless all are excluded.
+template <class T, class F> POISE_LARGE_FN void walk_chosen(const FamilyChain<T>& chain, const FamilyAsked<T>& asked,
+                                                            const BranchSides<T, true>& sides, F&& visit) {
+  FamilyWalk<Chosen<Still<T>>> walk{chain, asked, 1, all_branches, choices_of(chain), {}, sides};
+  walk_plan(walk, visit);
 }
 
 }  // namespace poise

@@ -7,6 +7,8 @@
 // by the second-order Taylor remainder, so `off` shrinks with the square of the cell. Tolerances and rounding are not
 // part of them but of the slack of answers, as in still.h: a distance from at + rate t for each t. Nothing is ever NaN:
 // an unbounded angle has an error of half a turn, which excludes nothing.
+//
+// Arithmetic by selects: double and packs, in which every lane is a cell.
 #pragma once
 #include "kernels/closed/still.h"
 
@@ -17,14 +19,14 @@ template <class T> struct FlowPoint { T at[3], rate[3], off; };
 template <class T> struct FlowKnown {
   Flow<T> at;
   T slack;
-  bool smooth;  // at and rate are the value and the slope at the midpoint
+  mask_t<T> smooth;  // at and rate are the value and the slope at the midpoint
 };
 
 // The part of the cell in which a branch may exist inside the ranges (low to high), and in which it certainly does
 // (from, to); in t.
 template <class T> struct FlowSpan {
   T low, high, from, to;
-  bool smooth;  // whether all answers so far are certain too
+  mask_t<T> smooth;  // whether all answers so far are certain too
 };
 
 // A number that must be in [-1, 1] for an equation to have solutions; it is at most `under` below at + rate t and
@@ -37,12 +39,12 @@ template <class T> struct FlowEquation {
   T a, b, rate, off;
   Flow<T> cosine;
   T under, over;
-  bool lost, certain;
+  mask_t<T> lost, certain;
 };
 template <class T> struct FlowPair {
   FlowKnown<T> turn[2];
   FlowExists<T> exists;
-  bool certain;
+  mask_t<T> certain;
 };
 
 // The product A is that of the midpoint, then moved about or along an axis by sway t.
@@ -53,6 +55,7 @@ template <class T> struct FlowAsked : FamilyAsked<T> {
 
 template <class T> struct Flowing {
   using Real = T;
+  using Plain = Flowing<T>;
   using Number = Flow<T>;
   using Point = FlowPoint<T>;
   using Answer = FlowKnown<T>;
@@ -60,7 +63,7 @@ template <class T> struct Flowing {
   using Equation = FlowEquation<T>;
   using Asked = FlowAsked<T>;
   using Span = FlowSpan<T>;
-  static constexpr bool flows = true;
+  static constexpr bool flows = true, chosen = false;
   static POISE_FN Number number(T x) { return {x, T(0), T(0)}; }
   static POISE_FN Point point(const T* x) { return {{x[0], x[1], x[2]}, {T(0), T(0), T(0)}, T(0)}; }
 };
@@ -87,17 +90,15 @@ template <class T> POISE_FN Flow<T> square_of(const Flow<T>& a) {
 
 // The square root of q, which has an additional error of at most `error`: within `slack` of it. If it may be 0, only
 // its bounds are set.
-template <class T> POISE_LARGE_FN Flow<T> root_of(const Flow<T>& q, T error, T& slack, bool& smooth) {
+template <class T> POISE_LARGE_FN Flow<T> root_of(const Flow<T>& q, T error, T& slack, mask_t<T>& smooth) {
   const T moved = absolute(q.rate) + q.off, least = q.at - moved - error, at = square_root(maximum(q.at, T(0)));
-  smooth = least > T(0.1) * q.at && q.at > T(0);
-  if (smooth) {
-    const T low = T(1) / square_root(least);
-    slack = T(0.5) * error * low;
-    return {at, T(0.5) * q.rate / at, T(0.5) * q.off * low + T(0.125) * q.rate * q.rate * low * low * low};
-  }
-  const T high = square_root(maximum(q.at + moved + error, T(0)));
-  slack = maximum(high - at, at - square_root(maximum(least, T(0))));
-  return {at, T(0), T(0)};
+  smooth = (least > T(0.1) * q.at) & (q.at > T(0));
+  const T low = T(1) / square_root(select(smooth, least, T(1))), high = square_root(maximum(q.at + moved + error, T(0)));
+  const T wide = maximum(high - at, at - square_root(maximum(least, T(0))));
+  slack = select(smooth, T(0.5) * error * low, wide);
+  const T rate = T(0.5) * q.rate / select(smooth, at, T(1));
+  const T off = T(0.5) * q.off * low + T(0.125) * q.rate * q.rate * low * low * low;
+  return {at, select(smooth, rate, T(0)), select(smooth, off, T(0))};
 }
 
 // ---------------------------------------------------------------------------------------------- points
@@ -141,11 +142,11 @@ template <class T> POISE_FN Flow<T> along(const T* h, const FlowPoint<T>& x) {
   return {dot(h, x.at), dot(h, x.rate), x.off};
 }
 template <class T> POISE_FN Flow<T> product_of(const T* q, const FlowPoint<T>& x) {
-  return {dot(q, x.at), dot(q, x.rate), x.off > T(0) ? x.off * norm(q) : T(0)};
+  return {dot(q, x.at), dot(q, x.rate), any(x.off > T(0)) ? x.off * norm(q) : T(0)};
 }
 template <class T> POISE_FN T most_length(const FlowPoint<T>& x) { return norm(x.at) + norm(x.rate) + x.off; }
 template <class T> POISE_FN Flow<T> square_length(const FlowPoint<T>& x) {
-  const T rate = norm(x.rate), rest = x.off > T(0) ? x.off * (T(2) * (norm(x.at) + rate) + x.off) : T(0);
+  const T rate = norm(x.rate), rest = any(x.off > T(0)) ? x.off * (T(2) * (norm(x.at) + rate) + x.off) : T(0);
   return {dot(x.at, x.at), T(2) * dot(x.at, x.rate), rate * rate + rest};
 }
 
@@ -157,9 +158,9 @@ template <class T> POISE_FN T bend_of(T share) { return T(0.5) * share * share /
 
 template <class T> POISE_LARGE_FN Flow<T> length(const FlowPoint<T>& x) {
   const T size = norm(x.at), moved = norm(x.rate) + x.off;
-  if (!(moved <= T(most_moved) * size) || !(size > T(0))) return {size, T(0), moved};
-  const T inverse = T(1) / size;
-  return {size, dot(x.at, x.rate) * inverse, x.off + size * bend_of(moved * inverse)};
+  const mask_t<T> known = (moved <= T(most_moved) * size) & (size > T(0));
+  const T inverse = T(1) / select(known, size, T(1)), bend = size * bend_of(select(known, moved * inverse, T(0)));
+  return {size, select(known, dot(x.at, x.rate) * inverse, T(0)), select(known, x.off + bend, moved)};
 }
 
 // A FlowPoint rotated about h. Its midpoint has been rotated; the rest of the rotation is `rate` t, with the error
@@ -180,6 +181,16 @@ POISE_LARGE_FN FlowPoint<T> turned(const T* h, T sign, T s, T c, const FlowKnown
   turn_with(h, sign * s, c, x.rate, out.rate);
   out.off = x.off;
   turn_rest(h, sign * by.at.rate, by.at.off, out);
+  return out;
+}
+
+// the first where the mask is set, otherwise the second
+template <class M, class T>
+POISE_FN FlowKnown<T> choose(const M& first, const FlowKnown<T>& a, const FlowKnown<T>& b) {
+  FlowKnown<T> out;
+  out.at = {select(first, a.at.at, b.at.at), select(first, a.at.rate, b.at.rate), select(first, a.at.off, b.at.off)};
+  out.slack = select(first, a.slack, b.slack);
+  out.smooth = (first & a.smooth) | ((!first) & b.smooth);
   return out;
 }
 

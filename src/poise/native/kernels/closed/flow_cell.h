@@ -8,20 +8,22 @@ namespace poise {
 
 // whether a joint may be inside its range somewhere in the cell; shortens a span to that part
 template <class T> POISE_FN bool stays(FlowSpan<T>& span, const FamilyAxis<T>& axis, const FlowKnown<T>& turn) {
-  span.smooth = span.smooth && turn.smooth;
-  if (!axis.slides && axis.half >= T(one_pi)) return true;
+  span.smooth = span.smooth & turn.smooth;
+  if (!axis.slides && !any(axis.half < T(one_pi))) return true;
   const T at = turns_off(axis, turn.at.at), rate = turn.at.rate, off = turn.at.off + turn.slack;
-  if (!axis.slides &&
-      absolute(at) + absolute(rate) + off >= T(2 * one_pi) - axis.half) {  // it may re-enter from the other end
-    span.to = T(-2);
-    return span.low <= span.high;
-  }
+  const FlowSpan<T> whole = span;
   for (int side = -1; side <= 1; side += 2) {
     const T out = T(side) * at - axis.half, by = T(side) * rate;
     keep_below(out - off - T(family_room), by, span.low, span.high);
     keep_below(out + off + T(3 * family_room), by, span.from, span.to);
   }
-  return span.low <= span.high;
+  if (!axis.slides) {
+    const mask_t<T> round = absolute(at) + absolute(rate) + off >= T(2 * one_pi) - axis.half;
+    span.low = select(round, whole.low, span.low);  // it may re-enter from the other end
+    span.high = select(round, whole.high, span.high);
+    span.to = select(round, T(-2), span.to);
+  }
+  return any(span.low <= span.high);
 }
 
 // The transform of the six joints while the free joint moves through the cell within `half` of `at`, to second order.
@@ -48,9 +50,17 @@ template <class T> POISE_FN FlowAsked<T> flow_of(const FamilyQuestion<T>& questi
 // it did. The span of each leaf is the part of the cell in which it may be inside, and in which it certainly is.
 template <class T, class F>
 POISE_LARGE_FN bool walk_cell(const FamilyChain<T>& chain, const FlowAsked<T>& asked, unsigned wanted, F&& visit) {
-  FamilyWalk<Flowing<T>> walk{chain, asked, 1, wanted, chain.plan == PLAN_GANTRY ? 1 : 3, {}};
-  walk.leaf.span = {T(-1), T(1), T(-1), T(1), true};
+  FamilyWalk<Flowing<T>> walk{chain, asked, 1, wanted, choices_of(chain), {}, {}};
+  walk.leaf.span = {T(-1), T(1), T(-1), T(1), T(0) <= T(0)};
   return walk_plan(walk, visit);
+}
+
+// Calls visit(leaf) for the branches of `sides`, one cell and branch per lane, unless all are excluded.
+template <class T, class F> POISE_LARGE_FN void walk_chosen_cells(const FamilyChain<T>& chain, const FlowAsked<T>& asked,
+                                                                  const BranchSides<T, true>& sides, F&& visit) {
+  FamilyWalk<Chosen<Flowing<T>>> walk{chain, asked, 1, all_branches, choices_of(chain), {}, sides};
+  walk.leaf.span = {T(-1), T(1), T(-1), T(1), T(0) <= T(0)};
+  walk_plan(walk, visit);
 }
 
 }  // namespace poise

@@ -14,21 +14,25 @@ template <class T> POISE_FN T sum_of(const T* x) { return absolute(x[0]) + absol
 
 template <class T> POISE_LARGE_FN FlowEquation<T> equation_of(const Flow<T>& a, const Flow<T>& b, const Flow<T>& c,
                                                               T under, T over, T scale) {
-  FlowEquation<T> out{a.at, b.at, T(0), T(one_pi), {T(0), T(0), T(9)}, T(9), T(9), true, false};
+  FlowEquation<T> out;
   const T size = square_root(a.at * a.at + b.at * b.at), off = a.off + b.off;
-  const T moved = square_root(a.rate * a.rate + b.rate * b.rate) + off, least = size - moved;
-  if (moved > T(most_moved) * size || !(size > T(shortest) * scale)) return out;
-  const T inverse = T(1) / size, last = T(1) / least, bend = bend_of(moved * inverse);
+  const T moved = square_root(a.rate * a.rate + b.rate * b.rate) + off;
+  const mask_t<T> lost = (moved > T(most_moved) * size) | !(size > T(shortest) * scale);
+  const T inverse = T(1) / select(lost, T(1), size), last = T(1) / select(lost, T(1), size - moved);
+  const T bend = bend_of(select(lost, T(0), moved * inverse));
   const T grows = (a.at * a.rate + b.at * b.rate) * inverse, grows_off = off + size * bend;
-  out.rate = (a.at * b.rate - b.at * a.rate) * inverse * inverse;
-  out.off = off * inverse + bend;
   const T x = c.at * inverse, slope = (c.rate - x * grows) * inverse;
-  out.cosine = {x, slope, (c.off + absolute(slope * grows) + (absolute(x) + absolute(slope)) * grows_off) * last};
-  out.under = under * last;
-  out.over = over * last;
-  out.lost = false;
-  const T whole = absolute(slope) + out.cosine.off;
-  out.certain = x - whole - out.under >= T(-1) && x + whole + out.over <= T(1);
+  const T rest = (c.off + absolute(slope * grows) + (absolute(x) + absolute(slope)) * grows_off) * last;
+  out.a = a.at;
+  out.b = b.at;
+  out.rate = select(lost, T(0), (a.at * b.rate - b.at * a.rate) * inverse * inverse);
+  out.off = select(lost, T(one_pi), off * inverse + bend);
+  out.cosine = {select(lost, T(0), x), select(lost, T(0), slope), select(lost, T(9), rest)};
+  out.under = select(lost, T(9), under * last);
+  out.over = select(lost, T(9), over * last);
+  out.lost = lost;
+  const T whole = absolute(slope) + rest;
+  out.certain = (!lost) & (x - whole - out.under >= T(-1)) & (x + whole + out.over <= T(1));
   return out;
 }
 
@@ -38,32 +42,27 @@ template <class T> POISE_FN FlowExists<T> exists_of(const FlowEquation<T>& line)
 
 // The arc cosine of a line, with an additional error of at most `slack`. Near -1 and 1 only its bounds are set, as for
 // a constant line.
-template <class T> POISE_LARGE_FN Flow<T> arc_of(const FlowEquation<T>& line, T& slack, bool& smooth) {
+template <class T> POISE_LARGE_FN Flow<T> arc_of(const FlowEquation<T>& line, T& slack, mask_t<T>& smooth) {
   const Flow<T>& x = line.cosine;
   const T low = x.at - absolute(x.rate) - x.off - line.under, high = x.at + absolute(x.rate) + x.off + line.over;
   const T farthest = maximum(high, -low), at = arc_cosine(x.at);
-  T rate = T(0), off = T(0), total = T(8);
-  slack = T(8);
-  smooth = !line.lost && farthest < T(1);
-  if (smooth) {
-    const T k = T(1) / square_root((T(1) - farthest) * (T(1) + farthest));
-    rate = -x.rate / square_root((T(1) - x.at) * (T(1) + x.at));
-    off = x.off * k + T(0.5) * x.rate * x.rate * farthest * k * k * k;
-    slack = maximum(line.under, line.over) * k;
-    total = absolute(rate) + off + slack;
-  }
-  if (smooth && off <= absolute(rate)) return {at, rate, off};
+  const mask_t<T> inside = (farthest < T(1)) & (!line.lost);
+  const T k = T(1) / square_root(select(inside, (T(1) - farthest) * (T(1) + farthest), T(1)));
+  const T rate = T(0) - x.rate / square_root(select(inside, (T(1) - x.at) * (T(1) + x.at), T(1)));
+  const T off = x.off * k + T(0.5) * x.rate * x.rate * farthest * k * k * k;
+  slack = maximum(line.under, line.over) * k;
+  smooth = inside & (off <= absolute(rate));
+  if (!any(!smooth)) return {at, rate, off};
   const Spread<T> spread = spread_of_cosine(x.at, low, high);
-  const T bound = line.lost ? T(one_pi) : minimum(maximum(spread.below, spread.above), T(one_pi));
-  if (smooth && total <= bound) return {at, rate, off};
-  smooth = false;
-  slack = bound;
-  return {at, T(0), T(0)};
+  const T bound = select(line.lost, T(one_pi), minimum(maximum(spread.below, spread.above), T(one_pi)));
+  smooth = smooth | (inside & (absolute(rate) + off + slack <= bound));
+  slack = select(smooth, slack, bound);
+  return {at, select(smooth, rate, T(0)), select(smooth, off, T(0))};
 }
 
 template <class T> POISE_LARGE_FN FlowPair<T> turns_of(const FlowEquation<T>& line) {
   T slack;
-  bool smooth;
+  mask_t<T> smooth;
   const Flow<T> half = arc_of(line, slack, smooth), middle{arc_tangent(line.b, line.a), line.rate, line.off};
   return {{{middle - half, slack, smooth}, {middle + half, slack, smooth}}, exists_of(line), line.certain};
 }
@@ -97,7 +96,7 @@ template <class T> POISE_LARGE_FN FlowPair<T> slides_of(const T* k, const FlowPo
   const Flow<T> q = square_of(d) - square_length(flat(k, x)), middle = T(-1) * along(k, x);
   const T far = most(d), wide = error * (T(2) * far + error) + T(lost_part) * (far * far + dot(x.at, x.at));
   T slack;
-  bool smooth;
+  mask_t<T> smooth;
   const Flow<T> half = root_of(q, wide, slack, smooth);
   const T whole = far * far + dot(x.at, x.at), scale = T(1) / maximum(whole, T(tiny_length<T>())),
           off = (q.off + wide) * scale;
@@ -109,11 +108,11 @@ template <class T> POISE_FN FlowPair<T> slides_of(const T* k, const FlowPoint<T>
   return slides_of(k, x, Flowing<T>::number(d), error);
 }
 template <class T> POISE_FN FlowKnown<T> slide_by(const Flow<T>& height, T slope, T error) {
-  return {T(1) / slope * height, error / absolute(slope), true};
+  return {T(1) / slope * height, error / absolute(slope), T(0) <= T(0)};
 }
 
 template <class T> POISE_FN Flow<T> leg_of(const FlowPoint<T>& side, T height, T lever, T& off) {
-  bool smooth;
+  mask_t<T> smooth;
   const T far = most_length(side), error = lever * (T(2) * far + lever) + T(lost_part) * far * far;
   return root_of(square_length(side) - height * height, error, off, smooth);
 }
@@ -123,15 +122,15 @@ template <class T> POISE_FN Flow<T> leg_of(const FlowPoint<T>& side, T height, T
 // the rate at which the direction of a vector perpendicular to k rotates about k
 template <class T> struct FlowDirection {
   T rate, off, least;
-  bool lost;
+  mask_t<T> lost;
 };
 template <class T> POISE_FN FlowDirection<T> direction_of(const T* k, const FlowPoint<T>& a) {
   const T size = norm(a.at), moved = norm(a.rate) + a.off;
-  if (moved > T(most_moved) * size || !(size > T(0))) return {T(0), T(one_pi), T(0), true};
+  const mask_t<T> lost = (moved > T(most_moved) * size) | !(size > T(0));
   T n[3];
   cross(a.at, a.rate, n);
-  const T inverse = T(1) / size;
-  return {dot(k, n) * inverse * inverse, a.off * inverse + bend_of(moved * inverse), size - moved, false};
+  const T inverse = T(1) / select(lost, T(1), size), bend = bend_of(select(lost, T(0), moved * inverse));
+  return {dot(k, n) * inverse * inverse, a.off * inverse + bend, select(lost, T(0), size - moved), lost};
 }
 
 template <class T>
@@ -140,22 +139,23 @@ POISE_LARGE_FN FlowKnown<T> onto(const T* k, const FlowPoint<T>& p, const FlowPo
   const FlowDirection<T> from = direction_of(k, a), to = direction_of(k, b);
   T n[3];
   cross(a.at, b.at, n);
-  const bool lost = from.lost || to.lost;
-  const T slack = lost ? T(one_pi) : swing_of(p_error, from.least) + swing_of(q_error, to.least);
-  const Flow<T> at{arc_tangent(dot(k, n), dot(a.at, b.at)), lost ? T(0) : to.rate - from.rate,
-                   lost ? T(0) : from.off + to.off};
+  const mask_t<T> lost = from.lost | to.lost;
+  const T slack = select(lost, T(one_pi), swing_of(p_error, from.least) + swing_of(q_error, to.least));
+  const Flow<T> at{arc_tangent(dot(k, n), dot(a.at, b.at)), select(lost, T(0), to.rate - from.rate),
+                   select(lost, T(0), from.off + to.off)};
   return {at, minimum(slack, T(one_pi)), !lost};
 }
 
 // Both are the same number, so their first-order remainders are equal too, and a bound of one bounds the other.
 template <class T> POISE_FN void keep_root(const FlowSpan<T>& span, const FlowEquation<T>& line, FlowKnown<T>& answer) {
   T slack;
-  bool smooth;
-  if (!span.smooth || !answer.smooth) return;
+  mask_t<T> smooth;
+  mask_t<T> known = span.smooth & answer.smooth;
+  if (!any(known)) return;
   const Flow<T> arc = arc_of(line, slack, smooth);
-  if (!smooth) return;
-  answer.at.off = minimum(answer.at.off, line.off + arc.off);
-  answer.slack = minimum(answer.slack, slack);
+  known = known & smooth;
+  answer.at.off = select(known, minimum(answer.at.off, line.off + arc.off), answer.at.off);
+  answer.slack = select(known, minimum(answer.slack, slack), answer.slack);
 }
 template <class T> POISE_FN T doubt_of(const FlowKnown<T>& answer) { return answer.at.off + answer.slack; }
 template <class T> POISE_FN T middle_of(const FlowKnown<T>& answer) { return answer.at.at; }
@@ -164,15 +164,17 @@ template <class T> POISE_FN T middle_of(const FlowKnown<T>& answer) { return ans
 
 // keeps the part of low to high in which a + b t is not positive
 template <class T> POISE_FN void keep_below(T a, T b, T& low, T& high) {
-  if (a + absolute(b) <= T(0)) return;
-  if (!(a - absolute(b) <= T(0))) {
-    low = T(2);
-    high = T(-2);
-  } else if (b > T(0)) {
-    high = minimum(high, -a / b);
-  } else {
-    low = maximum(low, -a / b);
-  }
+  const mask_t<T> cut = !(a + absolute(b) <= T(0)), none = !(a - absolute(b) <= T(0)), up = b > T(0);
+  if (!any(cut)) return;
+  const mask_t<T> some = cut & !none;
+  const T at = (T(0) - a) / select(some, b, T(1));
+  high = select(none, T(-2), select(some & up, minimum(high, at), high));
+  low = select(none, T(2), select(some & !up, maximum(low, at), low));
+}
+
+template <class T> POISE_FN bool drop_lanes(FlowSpan<T>& span, const mask_t<T>& dropped) {
+  span.low = select(dropped, T(2), span.low);
+  return any(span.low <= span.high);
 }
 
 // shortens a span to the part in which a number with an error of at most `error` may be in [low, high]; false if it is
@@ -181,7 +183,7 @@ template <class T> POISE_FN bool reaches(FlowSpan<T>& span, const Flow<T>& x, T 
   const T off = x.off + error;
   keep_below(x.at - off - high, x.rate, span.low, span.high);
   keep_below(low - x.at - off, -x.rate, span.low, span.high);
-  return span.low <= span.high;
+  return any(span.low <= span.high);
 }
 
 // shortens a span to the part in which an equation has solutions; false if it is empty
@@ -190,7 +192,7 @@ template <class T> POISE_LARGE_FN bool admits(FlowSpan<T>& span, const FlowExist
   keep_below(-x.at - x.over - T(1), -x.rate, span.low, span.high);
   keep_below(x.at + x.over - T(1), x.rate, span.from, span.to);
   keep_below(-x.at + x.under - T(1), -x.rate, span.from, span.to);
-  return span.low <= span.high;
+  return any(span.low <= span.high);
 }
 template <class T> POISE_FN bool admits(FlowSpan<T>& span, const FlowEquation<T>& line) {
   return admits(span, exists_of(line));

@@ -32,6 +32,7 @@ template <class S> struct StillSpan<S, true> { mask_t<S> closed; };
 
 template <class T> struct Still {
   using Real = T;
+  using Plain = Still<T>;
   using Number = T;
   using Point = StillPoint<T>;
   using Answer = Known<T>;
@@ -39,7 +40,7 @@ template <class T> struct Still {
   using Equation = Line<T>;
   using Asked = FamilyAsked<T>;
   using Span = StillSpan<T>;
-  static constexpr bool flows = false;
+  static constexpr bool flows = false, chosen = false;
   static POISE_FN Number number(T x) { return x; }
   static POISE_FN Point point(const T* x) { return {{x[0], x[1], x[2]}}; }
 };
@@ -163,6 +164,11 @@ template <class S> POISE_FN bool keep_lanes(StillSpan<S>& span, const mask_t<S>&
     span.closed = span.closed | !good;
     return any(!span.closed);
   }
+}
+
+// excludes lanes; returns whether any are left
+template <class S> POISE_FN bool drop_lanes(StillSpan<S>& span, const mask_t<S>& dropped) {
+  return keep_lanes<S>(span, !dropped);
 }
 
 // whether a number with an error of at most `error` may be in [low, high]

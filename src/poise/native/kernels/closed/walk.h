@@ -40,6 +40,16 @@ template <class T, class K = Still<T>> struct FamilyLeaf {
   typename K::Span span;
 };
 
+// A kind of numbers whose lanes follow one branch each, so that a walk takes one way alone; the leaf has no number.
+template <class K> struct Chosen : K {
+  static constexpr bool chosen = true;
+};
+template <class T, bool CHOSEN> struct BranchSides {};
+template <class T> struct BranchSides<T, true> { mask_t<T> bit[3]; };  // of the branch of each lane
+
+// the number of choices between two answers
+template <class T> POISE_FN int choices_of(const FamilyChain<T>& chain) { return chain.plan == PLAN_GANTRY ? 1 : 3; }
+
 // A reference to a function of a leaf. On the CPU a walk takes this, so that it is compiled once for all callers.
 template <class Leaf> struct LeafVisitor {
   void* function;
@@ -69,9 +79,9 @@ template <class T> POISE_FN T excess_of_range(const FamilyAxis<T>& axis, const K
 }
 
 // whether it is inside for every value within the slack
-template <class T> POISE_FN bool surely_inside(const FamilyAxis<T>& axis, const Known<T>& turn) {
-  return excess_of_range(axis, Known<T>{turn.at, T(0)}) + turn.slack + T(4 * family_room) <= T(0) ||
-         (!axis.slides && axis.half >= T(one_pi));
+template <class T> POISE_FN mask_t<T> surely_inside(const FamilyAxis<T>& axis, const Known<T>& turn) {
+  const mask_t<T> inside = excess_of_range(axis, Known<T>{turn.at, T(0)}) + turn.slack + T(4 * family_room) <= T(0);
+  return axis.slides ? inside : inside | (axis.half >= T(one_pi));
 }
 
 // whether a joint may be inside its range
@@ -90,7 +100,17 @@ template <class K> struct FamilyWalk {
   int cuts;         // number of pieces for an uncertain answer
   unsigned wanted;  // the requested branches, one bit each
   int choices;      // between two answers that are still to be chosen
-  FamilyLeaf<T, K> leaf;
+  FamilyLeaf<T, typename K::Plain> leaf;
+  BranchSides<T, K::chosen> sides;
+
+  // the one of two answers that belongs to the last choice
+  POISE_FN Answer answer_of(const typename K::Pair& two) const {
+    if constexpr (K::chosen) {
+      return choose(sides.bit[choices], two.turn[1], two.turn[0]);
+    } else {
+      return two.turn[leaf.branch & 1];
+    }
+  }
 
   // stores a joint; false if it is outside its range
   POISE_FN bool put(int joint, const Answer& turn) {
@@ -151,10 +171,9 @@ template <class T> POISE_FN int pieces_of(const TwoTurns<T>& two, int cuts) {
 // each piece are more precise. `then` also gets whether the answers stay apart for all inputs within the errors; a
 // piece does not follow a root.
 template <class K, class F>
-POISE_FN bool walk_both(FamilyWalk<K>& walk, int joint, const typename K::Pair& two, F&& then) {
+POISE_FN bool walk_sides(FamilyWalk<K>& walk, int joint, const typename K::Pair& two, F&& then) {
   using T = typename K::Real;
   constexpr bool cut = !K::flows && ScalarTraits<T>::lanes == 1;
-  if (!admits(walk.leaf.span, two)) return false;
   const mask_t<T> known = walk.leaf.certain;
   const int branch = walk.leaf.branch;
   const typename K::Span span = walk.leaf.span;
@@ -186,6 +205,21 @@ POISE_FN bool walk_both(FamilyWalk<K>& walk, int joint, const typename K::Pair& 
   return stop;
 }
 
+// The same, unless every lane follows a branch of its own: then for that one's answer.
+template <class K, class F>
+POISE_FN bool walk_both(FamilyWalk<K>& walk, int joint, const typename K::Pair& two, F&& then) {
+  if (!admits(walk.leaf.span, two)) return false;
+  if constexpr (K::chosen) {
+    --walk.choices;
+    walk.leaf.certain = walk.leaf.certain & two.certain;
+    const bool stop = walk.put(joint, walk.answer_of(two)) && then(walk, two.certain);
+    ++walk.choices;
+    return stop;
+  } else {
+    return walk_sides(walk, joint, two, then);
+  }
+}
+
 // keeps the root of an equation if requested
 template <class K> POISE_FN void keep_root_where(const mask_t<typename K::Real>& meant, const typename K::Span& span,
                                                  const typename K::Equation& line, typename K::Answer& answer) {
@@ -199,6 +233,9 @@ template <class K> POISE_FN void keep_root_where(const mask_t<typename K::Real>&
 template <class K, class F>
 POISE_FN bool walk_one(FamilyWalk<K>& walk, int joint, const typename K::Answer& turn, F&& then) {
   using T = typename K::Real;
+  if constexpr (K::chosen) {
+    if (!drop_lanes(walk.leaf.span, walk.sides.bit[walk.choices - 1])) return false;
+  }
   walk.leaf.branch *= 2;
   --walk.choices;
   const bool stop = walk.put(joint, turn) && then(walk, T(0) <= T(0));

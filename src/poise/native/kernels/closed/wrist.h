@@ -17,7 +17,7 @@ template <class K> POISE_FN typename K::Real height_error(const FamilyWalk<K>& w
   for (int j = 2; j >= 0; --j) {
     const T slack = walk.rotation_slack(j);
     if constexpr (K::flows) {
-      if (!(first < sum)) return sum;
+      if (!any(first < sum)) return sum;
     }
     first += slack * most(along(walk.chain.axes[j].h, n));
     if (j > 0) n = walk.turn_by(j, T(1), n);
@@ -86,7 +86,7 @@ template <class K, class F> POISE_LARGE_FN bool walk_pair(FamilyWalk<K>& walk, i
     w.leaf.certain = w.leaf.certain & direct.certain;
     const T swept = w.leaf.turn[first + 1].slack * most_length(flat(k2, p));
     auto turn = onto(k1, w.turn_by(first + 1, T(1), p), q, from_error + swept, to_error);
-    const auto& other = own.turn[w.leaf.branch & 1];
+    const auto other = w.answer_of(own);
     turn = choose(apart & (doubt_of(other) < doubt_of(turn)), other, turn);
     return w.put(first, turn) && walk_wrist(w, visit);
   });

@@ -1,5 +1,6 @@
 // lists.cpp: branches of many queries in SIMD lanes, and the errors of many poses. Compiled once per instruction level.
 #include "kernels/problem/chain.h"
+#include "run/arc_search.h"
 #include "run/batch/batch.h"
 #include "run/branch_lists.h"
 
@@ -51,7 +52,7 @@ void judge(const SolverData& solver, const double* target, int stride, const dou
 }  // namespace
 
 extern const ListOps list_table;
-const ListOps list_table = {lanes, list_abreast<S>, judge};
+const ListOps list_table = {lanes, list_abreast<S>, judge, list_near<S>, search_arcs<S>, place_asked<S>};
 
 }  // namespace POISE_LEVEL
 }  // namespace poise
