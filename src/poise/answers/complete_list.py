@@ -246,7 +246,8 @@ class ClosedFormQuery:
             return closed.form.whole_arcs(self.target[:9], self.target[9:12], FINEST, MOST_CELLS)[0]
 
         def list_poses() -> tuple[Poses, bool]:
-            known, arcs = find_arcs().complete and closed.family.turn_error <= 1e-6, find_arcs().arcs
+            arcs = find_arcs()
+            known = arcs.complete and closed.family.turn_error <= 1e-6
             found = self.solver.use_problem(
                 self.key,
                 lambda native: native.list_along(closed.form, closed.reading, self.start, self.target, arcs, samples),

@@ -38,7 +38,7 @@ class Poses(Sequence[Solution]):
         self.q = q
         self.solver = solver
         self.solve = solve
-        self._made: list[Any] | None = None
+        self._made: dict[int, Solution] = {}
 
     @overload
     def __getitem__(self, index: int) -> Solution: ...
@@ -47,25 +47,23 @@ class Poses(Sequence[Solution]):
     def __getitem__(self, index: int | slice) -> Solution | tuple[Solution, ...]:
         if isinstance(index, slice):
             return tuple(self[i] for i in range(len(self.q))[index])
-        i, made = range(len(self.q))[index], self._make()
-        found: Solution | None = made[i]
+        i = range(len(self.q))[index]
+        found = self._made.get(i)
         if found is None:
-            found = made[i] = self.solve(self.q[i])
+            found = self.solve(self.q[i]) if self.solver is None else ListedSolution(self.q[i].copy(), self, i)
+            self._made[i] = found
         return found
 
     def __iter__(self) -> Iterator[Solution]:
-        return super().__iter__() if self.solver is None else iter(self._make())
+        if self.solver is None:
+            return super().__iter__()
+        if len(self._made) < len(self.q):
+            listed = enumerate(map(ListedSolution, self.q.copy(), repeat(self), range(len(self.q))))
+            self._made = {i: self._made.get(i, one) for i, one in listed}
+        return iter(self._made.values())
 
     def __len__(self) -> int:
         return len(self.q)
-
-    def _make(self) -> list[Any]:
-        """Return the solutions; those not known to reach are None until first accessed."""
-        if self._made is None and self.solver is None:
-            self._made = [None] * len(self.q)
-        elif self._made is None:
-            self._made = list(map(ListedSolution, self.q.copy(), repeat(self), range(len(self.q))))
-        return self._made
 
 
 class ListedSolution(Solution):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Solution"]
 
-_REACHED = core.Outcome.REACHED
+_REACHED = int(core.Outcome.REACHED)
 _OUTCOMES: dict[int, Status] = {
     core.Outcome.STALLED: Status.STALLED,
     core.Outcome.OUT_OF_STEPS: Status.OUT_OF_STEPS,
@@ -86,10 +86,12 @@ class Solution:
     _solver: Solver
     _targets: Mapping[str, Any]
 
-    def __init__(self, solver: Solver, answer: Answer, history: History | None = None) -> None:
+    def __init__(
+        self, solver: Solver, answer: Answer, history: History | None = None, targets: Mapping[str, Any] | None = None
+    ) -> None:
         self._answer = answer
         self._solver = solver
-        self._targets = solver.targets
+        self._targets = solver.targets if targets is None else targets
         self.q = answer[0]
         self.reached = reached = answer[2] == _REACHED
         self._proof = None if reached else _UNKNOWN

@@ -312,7 +312,7 @@ class Solver:
             own = _copy(targets) if type(targets) is dict else copy_targets(targets)
             answer = self._native.solve(start, own) if window is None else self._native.solve(start, own, window)
             self._targets = own if len(own) == len(self.goals) else {**self._targets, **own}
-        return Solution(self, answer, History(self) if self._options.record else None)
+        return Solution(self, answer, History(self) if self._options.record else None, self._targets)
 
     def copy(self) -> Solver:
         """Return another solver of the same problem and targets with its own memory, for another thread."""

@@ -265,11 +265,11 @@ PoseList list_branches(PreparedSolver& solver, Spec spec, const ChainReading& re
 
 // the nearest answer of each arc of seven joints, and those along it
 PoseList list_along(PreparedSolver& solver, const Spec& spec, const ChainReading& reading, nb::handle start,
-                    nb::handle targets, const std::vector<Piece>& arcs, int samples) {
+                    nb::handle targets, const ArcList& arcs, int samples) {
   const Use use(solver);
   Listing listing(solver, spec, reading, start, targets);
   const Question question = listing.question(spec);
-  std::vector<AlongArc> along = sample_arcs(question, arcs, samples, listing.start());
+  std::vector<AlongArc> along = sample_arcs(question, arcs.arcs, samples, listing.start());
   return listing.sorted(listing.take_arcs(along));
 }
 

@@ -22,15 +22,13 @@ FamilyTarget<double> target_without_errors(const double* R, const double* p) {
 }
 
 BranchRow row_of(const FamilySpec<double>& spec, const FamilyLeaf<double>& leaf, double value, const ListStart& start) {
-  FamilyLeaf<double> slack = leaf;
-  for (Known<double>& one : slack.turn) one.at = one.slack;
   const int joints = spec.free_joint == FREE_NONE ? 6 : 7;
   BranchRow row{};
   row.value = value;
   row.branch = leaf.branch;
   row.certain = leaf.certain ? 1 : 0;
   joints_of(spec, leaf, value, row.joints);
-  joints_of(spec, slack, 0.0, row.slacks);
+  slacks_of(spec, leaf, row.slacks);
   for (int k = 0; k < joints; ++k) {
     const FamilyAxis<double>& axis = axis_of(spec, k);
     double& joint = row.joints[k];

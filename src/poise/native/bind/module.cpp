@@ -1,5 +1,6 @@
 // module.cpp: bindings of the kernels. Lookup, checks and the output array are handled in one native call; misuse
 // raises poise.errors with the argument's name; loops run without the GIL.
+#include <cstring>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -314,8 +315,15 @@ nb::object transform_of_matrix(nb::handle x, double far) {
 nb::dict copy_targets(const nb::dict& targets) {
   nb::dict own = nb::steal<nb::dict>(PyDict_Copy(targets.ptr()));
   for (auto [name, x] : targets) {
-    if (PyArray_CheckExact(x.ptr()))
-      own[name] = nb::steal(PyArray_NewCopy(reinterpret_cast<PyArrayObject*>(x.ptr()), NPY_CORDER));
+    if (!PyArray_CheckExact(x.ptr())) continue;
+    auto* array = reinterpret_cast<PyArrayObject*>(x.ptr());
+    if (PyArray_TYPE(array) == NPY_DOUBLE && PyArray_ISCARRAY_RO(array)) {  // numpy itself takes three times as long
+      Array copy(PyArray_SimpleNew(PyArray_NDIM(array), PyArray_DIMS(array), NPY_DOUBLE));
+      std::memcpy(copy.data<double>(), PyArray_DATA(array), static_cast<std::size_t>(PyArray_NBYTES(array)));
+      own[name] = copy.release();
+    } else {
+      own[name] = nb::steal(PyArray_NewCopy(array, NPY_CORDER));
+    }
   }
   return own;
 }

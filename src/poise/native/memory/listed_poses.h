@@ -7,17 +7,12 @@
 
 namespace poise {
 
-// One pose: the values of the chain's joints, inside their ranges, the largest motion of a joint from the start, and
-// the largest uncertainty of a joint.
+// One pose: the values of the chain's joints, inside their ranges, and the largest motion of a joint from the start. If
+// the branch stands for a curve of poses, none of them is nearer than `open`; otherwise that is infinite.
 struct ListedPose {
-  double far, slack;
+  double far, open;
   int branch;
   double values[7];
-};
-
-// A pose of six joints near a start; `least`: no pose within its uncertainties is nearer.
-struct NearPose {
-  double far, least, slack, values[7];
 };
 
 // A query: the branches of a target within tolerances at a value of the free joint, for a row; `start` has the joints

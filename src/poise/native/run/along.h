@@ -47,7 +47,8 @@ class AlongArc {
   void take_first(int samples, const std::vector<ArcPose>& found, std::size_t& next) {
     const ArcPose* pose = found.data() + next;
     const int more = samples < some ? some - 1 : 0;
-    near_.reserve(static_cast<std::size_t>(samples + more) + 16);
+    near_.reserve(static_cast<std::size_t>(samples + more) + 24);
+    all_.reserve(near_.capacity());
     poses_.reserve(static_cast<std::size_t>(samples) + 1);
     poses_.push_back({});
     if (!add(pose[0])) add(pose[1]);
@@ -66,24 +67,24 @@ class AlongArc {
   // Asks for the pose that the parabolas predict to be nearest, if it is nearer, and for the midpoints to both sides of
   // the best one, in case they are wrong.
   void ask_nearer(std::vector<ArcAsk>& asks) {
-    done_ = done_ || near_.size() < 3 || !(near_[best_].pose.way > 1e-9);
+    done_ = done_ || near_.size() < 3 || !(near_[best_].way > 1e-9);
     if (done_) return;
     double turn;
     predict(std::min(std::max(best_, std::size_t{1}), near_.size() - 2), turn, predicted_);
-    hopes_ = predicted_ < near_[best_].pose.way - little;
-    const double at = near_[best_].turn;
+    hopes_ = predicted_ < near_[best_].way - little;
+    const double at = turn_of(near_[best_]);
     first_ = asks.size();
     if (hopes_) ask_turn(turn, asks);
-    if (best_ > 0) ask_turn(0.5 * (near_[best_ - 1].turn + at), asks);
-    if (best_ + 1 < near_.size()) ask_turn(0.5 * (at + near_[best_ + 1].turn), asks);
+    if (best_ > 0) ask_turn(0.5 * (turn_of(near_[best_ - 1]) + at), asks);
+    if (best_ + 1 < near_.size()) ask_turn(0.5 * (at + turn_of(near_[best_ + 1])), asks);
     last_ = asks.size();
   }
   void take_nearer(const std::vector<ArcPose>& found) {
     if (done_) return;
-    const double before = near_[best_].pose.way;
+    const double before = near_[best_].way;
     for (std::size_t i = first_; i < last_; ++i) add(found[i]);
     const bool wrong = hopes_ && found[first_].there && absolute(found[first_].way - predicted_) > little;
-    done_ = !wrong && !(near_[best_].pose.way < before - little);
+    done_ = !wrong && !(near_[best_].way < before - little);
   }
 
   // the nearest pose, then those along the arc; empty if the arc has none
@@ -91,20 +92,28 @@ class AlongArc {
     if (near_.empty()) {
       poses_.clear();
     } else {
-      poses_[0] = near_[best_].pose;
+      poses_[0] = pose_of(near_[best_]);
     }
     return poses_;
   }
 
  private:
   struct Near {
-    double turn;  // s
-    ArcPose pose;
+    double value, way;
+    std::size_t at;  // of its pose
   };
   struct Parabola { double at, slope, bend; };
   static constexpr double little = 1e-6;  // a motion that is smaller by less counts as equal
   static constexpr int some = 16;
 
+  const ArcPose& pose_of(const Near& one) const { return all_[one.at]; }
+  double turn_of(const Near& one) const {
+    return half() > 0.0 ? arc_cosine((middle() - one.value) / half()) : 0.5 * one_pi;
+  }
+  bool are_same(const Near& one, const Near& next) const {
+    constexpr double little_turn = 1e-9;
+    return next.value - one.value <= little_turn * half() && turn_of(next) - turn_of(one) < little_turn;
+  }
   double middle() const { return 0.5 * (arc_.low + arc_.high); }
   double half() const { return 0.5 * (arc_.high - arc_.low); }
 
@@ -116,49 +125,50 @@ class AlongArc {
   // inserts a pose in order; false if there is none
   bool add(const ArcPose& pose) {
     if (!pose.there) return false;
-    const double cosine = half() > 0.0 ? (middle() - pose.value) / half() : 0.0;
-    const Near one{arc_cosine(cosine), pose};
+    const Near one{pose.value, pose.way, all_.size()};
+    all_.push_back(pose);
     std::size_t to = near_.size();
     // ends: at the first
-    while (to > 0 && near_[to - 1].turn > one.turn) --to;
-    if (to > 0 && one.turn - near_[to - 1].turn < 1e-9) {  // the same pose again
-      if (pose.way < near_[to - 1].pose.way) near_[--to] = one;
+    while (to > 0 && near_[to - 1].value > one.value) --to;
+    if (to > 0 && are_same(near_[to - 1], one)) {
+      if (pose.way < near_[to - 1].way) near_[--to] = one;
     } else {
       near_.insert(near_.begin() + static_cast<std::ptrdiff_t>(to), one);
       if (near_.size() > 1 && to <= best_) ++best_;
     }
-    if (to < near_.size() && near_[to].pose.way < near_[best_].pose.way) best_ = to;
+    if (to < near_.size() && near_[to].way < near_[best_].way) best_ = to;
     return true;
   }
 
   // the value between the neighbours of pose i at which the largest motion should be smallest
   void predict(std::size_t i, double& turn, double& way) const {
-    const Near &a = near_[i - 1], &b = near_[i], &c = near_[i + 1];
-    const double left = a.turn - b.turn, right = c.turn - b.turn;
+    const ArcPose &a = pose_of(near_[i - 1]), &b = pose_of(near_[i]), &c = pose_of(near_[i + 1]);
+    const double at = turn_of(near_[i]), left = turn_of(near_[i - 1]) - at, right = turn_of(near_[i + 1]) - at;
     Parabola joints[7];
     for (int k = 0; k < 7; ++k) {
-      const double before = apart(k, b.pose, a.pose) / left, behind = apart(k, b.pose, c.pose) / right;
+      const double before = apart(k, b, a) / left, behind = apart(k, b, c) / right;
       const double bend = (behind - before) / (right - left), scale = start_.scale[k];
-      joints[k] = {(b.pose.joints[k] - start_.values[k]) * scale, (before - bend * left) * scale, bend * scale};
+      joints[k] = {(b.joints[k] - start_.values[k]) * scale, (before - bend * left) * scale, bend * scale};
     }
     constexpr int points = 8;
-    double best = 0.0, low = left, step = (right - left) / points;
-    way = b.pose.way;
-    for (int round = 0; round < 5; ++round, step *= 0.25) {
-      double x[points + 1], longest[points + 1] = {};
-      for (int n = 0; n <= points; ++n) x[n] = minimum(maximum(low + step * n, left), right);
+    double best = 0.0, low = left, step = (right - left) / (points - 1);
+    way = b.way;
+    for (int round = 0; round < 5; ++round) {
+      double x[points], longest[points] = {};
+      for (int n = 0; n < points; ++n) x[n] = minimum(maximum(low + step * n, left), right);
       for (const Parabola& one : joints) {
-        for (int n = 0; n <= points; ++n)
-          longest[n] = maximum(longest[n], absolute(one.at + x[n] * (one.slope + x[n] * one.bend)));
+        for (int n = 0; n < points; ++n)
+          longest[n] = std::max(longest[n], std::abs(one.at + x[n] * (one.slope + x[n] * one.bend)));
       }
-      for (int n = 0; n <= points; ++n) {
+      for (int n = 0; n < points; ++n) {
         if (longest[n] >= way) continue;
         way = longest[n];
         best = x[n];
       }
       low = best - step;
+      step *= 2.0 / (points - 1);  // between the neighbours of the best one
     }
-    turn = b.turn + best;
+    turn = at + best;
   }
 
   // the difference of a joint between two poses, by the shorter way round
@@ -171,6 +181,7 @@ class AlongArc {
   const FamilySpec<double>& spec_;
   ListStart start_;
   std::vector<Near> near_;  // along the arc
+  std::vector<ArcPose> all_;
   std::vector<ArcPose> poses_;
   std::size_t best_ = 0, first_ = 0, last_ = 0;  // index of the best one; of the answers of a round
   double predicted_ = 0.0;

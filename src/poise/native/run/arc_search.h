@@ -55,7 +55,7 @@ template <class S> class ArcSearch {
 
  private:
   using Leaf = FamilyLeaf<S, Flowing<S>>;
-  static constexpr int lanes = ScalarTraits<S>::lanes, first_cells = 32;
+  static constexpr int lanes = ScalarTraits<S>::lanes, first_cells = 64;
   struct Cell {
     double low, high;
     int branch;
@@ -65,6 +65,16 @@ template <class S> class ArcSearch {
   struct Lanes {
     S at, half;
     BranchSides<S, true> sides;
+  };
+  // the span of each lane
+  struct Parts {
+    double low[lanes], high[lanes], from[lanes], to[lanes];
+    explicit Parts(const FlowSpan<S>& span) {
+      scatter_row(span.low, low);
+      scatter_row(span.high, high);
+      scatter_row(span.from, from);
+      scatter_row(span.to, to);
+    }
   };
   // for each lane: whether its branch is not excluded, and whether it is inside the ranges everywhere
   struct Verdicts { bool open[lanes] = {}, full[lanes] = {}; };
@@ -108,22 +118,24 @@ template <class S> class ArcSearch {
     }
     const Lanes own = gather(cells, count);
     walk_cell(spec_.chain, flow_of(question_, own.at, own.half), all_branches, [&](const Leaf& leaf) {
-      for (int lane = 0; lane < count; ++lane) take({cells[lane].low, cells[lane].high, leaf.branch}, leaf.span, lane);
+      const Parts parts(leaf.span);
+      for (int lane = 0; lane < count; ++lane) take({cells[lane].low, cells[lane].high, leaf.branch}, parts, lane);
       return false;
     });
   }
   void look(const Cell* cells, int count) {
     const Lanes own = gather(cells, count);
     walk_chosen_cells(spec_.chain, flow_of(question_, own.at, own.half), own.sides, [&](const Leaf& leaf) {
-      for (int lane = 0; lane < count; ++lane) take(cells[lane], leaf.span, lane);
+      const Parts parts(leaf.span);
+      for (int lane = 0; lane < count; ++lane) take(cells[lane], parts, lane);
       return true;
     });
   }
 
   // applies the result of a leaf to the cell of a lane
-  void take(const Cell& cell, const FlowSpan<S>& spans, int lane) {
-    const double low = lane_of(spans.low, lane), high = lane_of(spans.high, lane);
-    const double from = lane_of(spans.from, lane), to = lane_of(spans.to, lane), at = cell.at(), half = cell.half();
+  void take(const Cell& cell, const Parts& parts, int lane) {
+    const double low = parts.low[lane], high = parts.high[lane], from = parts.from[lane], to = parts.to[lane];
+    const double at = cell.at(), half = cell.half();
     if (!(low <= high)) return;
     if (from < to) {
       sink_.add(sink_.to, true, {cell.branch, at + half * from, at + half * to});
@@ -199,23 +211,27 @@ template <class S> void place_asked(const FamilyQuestion<double>& question, cons
     const int some = std::min(lanes, count - first);
     for (int lane = 0; lane < some; ++lane) out[first + lane].there = false;
     walk_chosen(spec.chain, ask_of(wide, value, S(0.0)), sides_of<S>(branches), [&](const FamilyLeaf<S>& leaf) {
-      FamilyLeaf<S> slack = leaf;
-      for (Known<S>& one : slack.turn) one.at = one.slack;
       S joints[7], slacks[7], way = S(0.0);
       joints_of(spec, leaf, value, joints);
-      joints_of(spec, slack, S(0.0), slacks);
+      slacks_of(spec, leaf, slacks);
       for (int k = 0; k < 7; ++k) {
         joints[k] = bring_near(axis_of(spec, k), joints[k], S(start.values[k]));
         way = maximum(way, absolute(joints[k] - S(start.values[k])) * S(start.scale[k]));
       }
+      double ways[lanes], at[7][lanes], off[7][lanes];
+      scatter_row(way, ways);
+      for (int k = 0; k < 7; ++k) {
+        scatter_row(joints[k], at[k]);
+        scatter_row(slacks[k], off[k]);
+      }
       for (int lane = 0; lane < some; ++lane) {
         ArcPose& pose = out[first + lane];
         pose.there = !leaf.span.closed.lane(lane);
-        pose.value = lane_of(value, lane);
-        pose.way = lane_of(way, lane);
+        pose.value = asks[first + lane].value;
+        pose.way = ways[lane];
         for (int k = 0; k < 7; ++k) {
-          pose.joints[k] = lane_of(joints[k], lane);
-          pose.slacks[k] = lane_of(slacks[k], lane);
+          pose.joints[k] = at[k][lane];
+          pose.slacks[k] = off[k][lane];
         }
       }
       return true;

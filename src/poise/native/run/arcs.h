@@ -26,6 +26,26 @@ inline std::vector<Piece> join(std::vector<Piece> pieces, double gap) {
   return out;
 }
 
+// Collects the pieces of a search. Most follow the last one of their branch, and lengthen it.
+struct PieceCollector {
+  double gap;
+  std::vector<Piece> sure = {}, open = {};
+  std::size_t last[8] = {};  // of the sure pieces of each branch: index + 1, or 0
+
+  static void add(void* to, bool sure, const Piece& piece) {
+    PieceCollector& own = *static_cast<PieceCollector*>(to);
+    if (!sure) return own.open.push_back(piece);
+    std::size_t& last = own.last[piece.branch];
+    Piece* before = last > 0 ? &own.sure[last - 1] : nullptr;
+    if (before && before->low <= piece.low && piece.low - before->high <= own.gap) {
+      before->high = maximum(before->high, piece.high);
+    } else {
+      own.sure.push_back(piece);
+      last = own.sure.size();
+    }
+  }
+};
+
 constexpr double far_from_arcs = 1e-4;
 
 // whether every point of an interval is within `far` of an arc of its branch; the arcs of a branch are sorted
@@ -47,12 +67,8 @@ inline bool find_arcs(const FamilyQuestion<double>& question, double finest, int
   // no finer than the precision of the chain itself
   const double own = question.spec.turn_error + question.spec.point_error / question.spec.chain.length;
   const double unit = unit_of_free(question.spec), width = unit * maximum(finest, own);
-  struct Pieces { std::vector<Piece> sure, open; } found;
-  const auto add = [](void* to, bool sure, const Piece& piece) {
-    Pieces& own_pieces = *static_cast<Pieces*>(to);
-    (sure ? own_pieces.sure : own_pieces.open).push_back(piece);
-  };
-  bool whole = list_ops().search_arcs(question, width, most, {&found, add});
+  PieceCollector found{2.0 * width};
+  bool whole = list_ops().search_arcs(question, width, most, {&found, PieceCollector::add});
   out = join(std::move(found.sure), 2.0 * width);
   for (const Piece& piece : join(std::move(found.open), 2.0 * width))
     whole = whole && is_near_arcs(piece, out, unit * far_from_arcs);

@@ -33,20 +33,25 @@ template <class S> POISE_FN bool is_closed(const FamilyLeaf<S>& leaf, int lane) 
   }
 }
 
-// the lanes of a leaf that are not excluded, as poses near their starts
-template <class S> POISE_LARGE_FN void append(const ListedJoints& joints, const FamilySpec<S>& spec,
-                                              const Abreast<S>& at, const FamilyLeaf<S>& leaf, const ListAsk* asks,
-                                              int count, ListedRow* out) {
-  S values[7], far, slack;
-  place_leaf(joints, spec, leaf, at.value, at.start, values, far, slack);
+// The lanes of a leaf that are not excluded, as poses near their starts; calls room(lane) for the place of each, null if
+// there is none.
+template <class S, class F> POISE_FN void write_lanes(const ListedJoints& joints, const FamilySpec<S>& spec,
+                                                      const FamilyLeaf<S>& leaf, S value, const S* start, int count,
+                                                      F&& room) {
+  constexpr int lanes = ScalarTraits<S>::lanes;
+  S values[7], far;
+  place_leaf(joints, spec, leaf, value, start, values, far);
+  double at[7][lanes], fars[lanes], opens[lanes];
+  scatter_row(far, fars);
+  scatter_row(measure_open(joints, spec, leaf, start, values), opens);
+  for (int k = 0; k < joints.count; ++k) scatter_row(values[k], at[k]);
   for (int lane = 0; lane < count; ++lane) {
-    ListedRow& row = out[asks[lane].row];
-    if (is_closed(leaf, lane) || row.count == row.room) continue;
-    ListedPose& pose = row.poses[row.count++];
-    pose.far = lane_of(far, lane);
-    pose.slack = lane_of(slack, lane);
-    pose.branch = leaf.branch;
-    for (int k = 0; k < joints.count; ++k) pose.values[k] = lane_of(values[k], lane);
+    ListedPose* pose = is_closed(leaf, lane) ? nullptr : room(lane);
+    if (!pose) continue;
+    pose->far = fars[lane];
+    pose->open = opens[lane];
+    pose->branch = leaf.branch;
+    for (int k = 0; k < joints.count; ++k) pose->values[k] = at[k][lane];
   }
 }
 
@@ -61,7 +66,10 @@ template <class S> POISE_LARGE_FN void list_abreast(const FamilySpec<double>& fo
     const FamilyQuestion<S> question = question_of(spec, at.target);
     const FamilyAsked<S> asked = ask_of(question, at.value, S(0.0));
     walk_branches(spec.chain, asked, 1, all_branches, [&](const FamilyLeaf<S>& leaf) {
-      append(joints, spec, at, leaf, own, some, out);
+      write_lanes(joints, spec, leaf, at.value, at.start, some, [&](int lane) {
+        ListedRow& row = out[own[lane].row];
+        return row.count == row.room ? nullptr : &row.poses[row.count++];
+      });
       return false;
     });
   }
@@ -69,7 +77,7 @@ template <class S> POISE_LARGE_FN void list_abreast(const FamilySpec<double>& fo
 
 // One branch per lane; a single lane walks through all of them.
 template <class S> POISE_LARGE_FN int list_near(const BranchStart& own, const FamilyTarget<double>& target,
-                                                const double* start, NearPose* out) {
+                                                const double* start, ListedPose* out) {
   constexpr int lanes = ScalarTraits<S>::lanes;
   const FamilySpec<S> spec = spread_spec<S>(own.form.spec);
   const FamilyAsked<double> asked = ask_of(question_of(own.form.spec, target), 0.0, 0.0);
@@ -84,23 +92,8 @@ template <class S> POISE_LARGE_FN int list_near(const BranchStart& own, const Fa
   const int branches = 1 << choices_of(spec.chain);
   int count = 0, first = 0;
   auto visit = [&](const FamilyLeaf<S>& leaf) {
-    S values[7], slacks[7], far, slack, least = S(0.0);
-    place_leaf(own.joints, spec, leaf, S(0.0), near, values, far, slack);
-    FamilyLeaf<S> other = leaf;
-    for (Known<S>& one : other.turn) one.at = one.slack;
-    joints_of(spec, other, S(0.0), slacks);
-    for (int k = 0; k < own.joints.count; ++k) {
-      const S moved = absolute(values[k] - near[k]) - slacks[k] / absolute(S(own.joints.gain[k]));
-      least = maximum(least, moved / S(own.joints.unit[k]));
-    }
-    for (int lane = 0; lane < lanes && first + lane < branches && count < 8; ++lane) {
-      if (is_closed(leaf, lane)) continue;
-      NearPose& pose = out[count++];
-      pose.far = lane_of(far, lane);
-      pose.least = lane_of(least, lane);
-      pose.slack = lane_of(slack, lane);
-      for (int k = 0; k < own.joints.count; ++k) pose.values[k] = lane_of(values[k], lane);
-    }
+    const int some = lanes == 1 ? 1 : branches - first < lanes ? branches - first : lanes;
+    write_lanes(own.joints, spec, leaf, S(0.0), near, some, [&](int) { return count < 8 ? &out[count++] : nullptr; });
     return false;
   };
   if constexpr (lanes == 1) {

@@ -13,12 +13,12 @@ namespace POISE_LEVEL {
 namespace {
 
 struct NearBranches {
-  NearPose poses[8];
+  ListedPose poses[8];
   int count = 0;
 
   // the nearest pose; null if none is left
-  NearPose* nearest() {
-    NearPose* best = nullptr;
+  ListedPose* nearest() {
+    ListedPose* best = nullptr;
     for (int i = 0; i < count; ++i) {
       if (poses[i].far < (best ? best->far : HUGE_VAL)) best = &poses[i];
     }
@@ -43,7 +43,7 @@ NearBranches list_branches(const SolverData& solver) {
 // Writes the start with its joints at the nearest branch to q; false if there is no branch.
 bool place_nearest(const SolverData& solver, S* q) {
   NearBranches list = list_branches(solver);
-  const NearPose* pose = list.nearest();
+  const ListedPose* pose = list.nearest();
   if (pose) place_joints(solver.branches->joints, pose->values, q);
   return pose != nullptr;
 }
@@ -84,12 +84,10 @@ bool search_branches(SolverData& solver, Clock::time_point begun) {
   if (s.best_reached) return true;
   NearBranches list = list_branches(solver);
   S far = HUGE_VAL, open = HUGE_VAL;
-  for (int i = 0; i < list.count; ++i) {
-    if (list.poses[i].slack > open_branch) open = minimum(open, list.poses[i].least);
-  }
+  for (int i = 0; i < list.count; ++i) open = minimum(open, list.poses[i].open);
   int tried = 0;
   // ends: every round takes a pose from the list
-  for (NearPose* pose; (pose = list.nearest()) && pose->far < far && !solver.out_of_time; pose->far = HUGE_VAL) {
+  for (ListedPose* pose; (pose = list.nearest()) && pose->far < far && !solver.out_of_time; pose->far = HUGE_VAL) {
     solver.total_searches += tried++ > 0;
     copy_configuration(solver.problem(), solver.start.data(), s.q);
     place_joints(solver.branches->joints, pose->values, s.q);

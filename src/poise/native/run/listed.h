@@ -45,18 +45,32 @@ POISE_FN S place_joint(const ListedJoints& joints, const FamilySpec<S>& spec, in
   return minimum(maximum(out, S(joints.lower[k])), S(joints.upper[k]));
 }
 
-// The joints of a leaf as a pose near the start; its largest motion from there, and its largest uncertainty.
+// The joints of a leaf as a pose near the start, and its largest motion from there.
 template <class S> POISE_FN void place_leaf(const ListedJoints& joints, const FamilySpec<S>& spec,
-                                            const FamilyLeaf<S>& leaf, S value, const S* start, S* values, S& far,
-                                            S& slack) {
-  far = slack = S(0.0);
+                                            const FamilyLeaf<S>& leaf, S value, const S* start, S* values, S& far) {
+  far = S(0.0);
   joints_of(spec, leaf, value, values);
-  for (int j = 0; j < 6; ++j) slack = maximum(slack, leaf.turn[j].slack);
   for (int k = 0; k < joints.count; ++k) {
     values[k] = place_joint(joints, spec, k, values[k], start[k]);
     const S way = absolute(values[k] - start[k]);
     far = maximum(far, joints.unit[k] == 1.0 ? way : way / S(joints.unit[k]));
   }
+}
+
+// The least motion from the start of any pose within the uncertainties of a leaf; infinite if these are small.
+template <class S> POISE_FN S measure_open(const ListedJoints& joints, const FamilySpec<S>& spec,
+                                           const FamilyLeaf<S>& leaf, const S* start, const S* values) {
+  S slack = S(0.0);
+  for (int j = 0; j < 6; ++j) slack = maximum(slack, leaf.turn[j].slack);
+  const mask_t<S> open = slack > S(open_branch);
+  if (!any(open)) return S(HUGE_VAL);
+  S slacks[7], least = S(0.0);
+  slacks_of(spec, leaf, slacks);
+  for (int k = 0; k < joints.count; ++k) {
+    const S moved = absolute(values[k] - start[k]) - slacks[k] / absolute(S(joints.gain[k]));
+    least = maximum(least, moved / S(joints.unit[k]));
+  }
+  return select(open, least, S(HUGE_VAL));
 }
 
 // The number of values of a free joint to try for a number of answers, in addition to the start's own.
@@ -137,7 +151,7 @@ struct ListOps {
   void (*judge)(const SolverData& solver, const double* target, int stride, const double* poses, int count,
                 Scratch& scratch, double* errors);
   // the branches of a target without a free joint, near a start; returns their number, at most 8
-  int (*list_near)(const BranchStart& own, const FamilyTarget<double>& target, const double* start, NearPose* out);
+  int (*list_near)(const BranchStart& own, const FamilyTarget<double>& target, const double* start, ListedPose* out);
   // the pieces of all arcs of the free joint (arcs.h); false if more than `most` cells were needed
   bool (*search_arcs)(const FamilyQuestion<double>& question, double finest, int most, const PieceSink& sink);
   // the poses at values of the free joint

@@ -67,6 +67,10 @@ template <class P> POISE_FN Twin<P> minimum(Twin<P> x, Twin<P> y) { return {mini
 template <class P> POISE_FN Twin<P> maximum(Twin<P> x, Twin<P> y) { return {maximum(x.a, y.a), maximum(x.b, y.b)}; }
 template <class P> POISE_FN Twin<P> absolute(Twin<P> x) { return {absolute(x.a), absolute(x.b)}; }
 template <class P> POISE_FN Twin<P> reciprocal(Twin<P> x) { return {reciprocal(x.a), reciprocal(x.b)}; }
+template <class P> POISE_FN void scatter_row(const Twin<P>& from, real_t<P>* to) {
+  scatter_row(from.a, to);
+  scatter_row(from.b, to + Twin<P>::half);
+}
 template <class P> POISE_FN Twin<P> square_root(Twin<P> x) { return {square_root(x.a), square_root(x.b)}; }
 template <class P> POISE_FN TwinMask<mask_t<P>> is_odd(Twin<P> x) { return {is_odd(x.a), is_odd(x.b)}; }
 template <class P> POISE_FN Twin<P> signed_by(Twin<P> x, Twin<P> shifted, int more) {

@@ -156,6 +156,13 @@ template <class T> POISE_FN void joints_of(const FamilySpec<T>& spec, const Fami
   if (spec.free_joint != FREE_NONE) out[shift ? 0 : 6] = at;
 }
 
+// their uncertainties
+template <class T> POISE_FN void slacks_of(const FamilySpec<T>& spec, const FamilyLeaf<T>& leaf, T* out) {
+  const int shift = spec.free_joint == FREE_FIRST;
+  for (int j = 0; j < 6; ++j) out[shift + j] = leaf.turn[spec.backwards ? 5 - j : j].slack;
+  if (spec.free_joint != FREE_NONE) out[shift ? 0 : 6] = T(0);
+}
+
 // ---------------------------------------------------------------------------------------------- the range of the free
 // joint
 

@@ -293,7 +293,7 @@ const ListedPose* nearest_listed(const ListedRow& listed) {
   for (int i = 0; i < listed.count; ++i) {
     const ListedPose& pose = listed.poses[i];
     if (!best || pose.far < best->far) best = &pose;
-    if (pose.slack > open_branch) open = minimum(open, pose.far - pose.slack);
+    open = minimum(open, pose.open);
   }
   return best && !(open < best->far) ? best : nullptr;
 }
