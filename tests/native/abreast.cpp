@@ -1,4 +1,4 @@
-// abreast.cpp: a walk of questions side by side is that of each alone. Prints of each plan how many questions were asked, how many branches they
+// abreast.cpp: a walk of questions side by side is that of each alone, also if every lane follows a branch of its own. Prints of each plan how many questions were asked, how many branches they
 // have, how many of those only one of the two walks has, how many joints differ by more than they may, and how many are NaN.
 #include <cstdio>
 
@@ -49,6 +49,33 @@ FamilyAsked<S> put_abreast(const FamilyAsked<double>* asked) {
   return out;
 }
 
+void take_lane(const FamilyLeaf<S>& leaf, int lane, Branch& one) {
+  if (leaf.span.closed.lane(lane)) return;
+  one.there = true;
+  one.certain = leaf.certain.lane(lane);
+  for (int j = 0; j < 6; ++j) one.turn[j] = {leaf.turn[j].at.lane(lane), leaf.turn[j].slack.lane(lane)};
+}
+
+// whether lanes that follow one branch each have other branches than these
+bool differ_chosen(const FamilyChain<S>& chain, const FamilyAsked<S>& asked, const Branch (&abreast)[lanes][8]) {
+  bool differ = false;
+  for (int first = 0; first < 8; ++first) {
+    Branch chosen[lanes];
+    int branches[lanes];
+    for (int lane = 0; lane < lanes; ++lane) branches[lane] = (first + lane) % (1 << choices_of(chain));
+    walk_chosen(chain, asked, sides_of<S>(branches), [&](const FamilyLeaf<S>& leaf) {
+      for (int lane = 0; lane < lanes; ++lane) take_lane(leaf, lane, chosen[lane]);
+      return false;
+    });
+    for (int lane = 0; lane < lanes; ++lane) {
+      const Branch &one = chosen[lane], &other = abreast[lane][branches[lane]];
+      differ = differ || one.there != other.there || one.certain != other.certain;
+      for (int j = 0; j < 6; ++j) differ = differ || !(absolute(one.turn[j].at - other.turn[j].at) <= 1e-12);
+    }
+  }
+  return differ;
+}
+
 void report(const Kind& kind) {
   int tried = 0, found = 0, lost = 0, off = 0, odd = 0;
   for (int round = 0; round < rounds; ++round) {
@@ -71,15 +98,10 @@ void report(const Kind& kind) {
     const FamilySpec<S> wide = spread_spec<S>(spec);
     Branch abreast[lanes][8];
     walk_branches(wide.chain, put_abreast(asked), 1, all_branches, [&](const FamilyLeaf<S>& leaf) {
-      for (int lane = 0; lane < lanes; ++lane) {
-        if (leaf.span.closed.lane(lane)) continue;
-        Branch& one = abreast[lane][leaf.branch];
-        one.there = true;
-        one.certain = leaf.certain.lane(lane);
-        for (int j = 0; j < 6; ++j) one.turn[j] = {leaf.turn[j].at.lane(lane), leaf.turn[j].slack.lane(lane)};
-      }
+      for (int lane = 0; lane < lanes; ++lane) take_lane(leaf, lane, abreast[lane][leaf.branch]);
       return false;
     });
+    lost += differ_chosen(wide.chain, put_abreast(asked), abreast);
     for (int lane = 0; lane < lanes; ++lane) {
       ++tried;
       walk_branches(chain, asked[lane], 1, all_branches, [&](const FamilyLeaf<double>& leaf) {

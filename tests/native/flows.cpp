@@ -2,10 +2,12 @@
 // of each pose whose product is within the errors is at + rate t, off by at most what is told, in some branch; so it is in the part of the
 // cell where the branch may be inside. Where a branch is surely inside there is a pose of it. Cells that are half as wide are off by a quarter.
 // Prints of each plan: poses tried, those that no branch held, places that are sure, those where no pose is, branches that were compared
-// with half the cell, those that are off by more than 0.3 of it, and numbers that are none.
+// with half the cell, those that are off by more than 0.3 of it, and numbers that are none, or others in lanes.
 #include <cstdio>
 
 #include "chains.h"
+#include "kernels/algebra/twin.h"
+#include "kernels/closed/abreast.h"
 #include "kernels/closed/decide.h"
 #include "kernels/closed/flow_cell.h"
 
@@ -130,6 +132,47 @@ double off_of(const FamilyQuestion<double>& question, double at, double half, in
   return most;
 }
 
+// Counts the lanes, each with a cell and a branch of its own, whose parts of the cell are others than in a walk of that cell alone.
+int count_other_lanes(const FamilyQuestion<double>& question, double at, double half) {
+  using S = Twin<Pack<double, 2>>;
+  constexpr int lanes = ScalarTraits<S>::lanes;
+  const FamilySpec<S> spec = spread_spec<S>(question.spec);
+  const FamilyQuestion<S> wide = spread_question(spec, question);
+  const int all = 1 << choices_of(spec.chain);
+  int others = 0;
+  for (int first = 0; first < all; ++first) {
+    S middle, width;
+    int branches[lanes];
+    FlowSpan<double> alone[lanes], chosen[lanes];
+    for (int lane = 0; lane < lanes; ++lane) {
+      const double own_half = half / (1 + lane), own = at + 0.3 * lane * half;
+      alone[lane] = chosen[lane] = {2.0, -2.0, 2.0, -2.0, false};
+      branches[lane] = (first + lane) % all;
+      set_lane(middle, lane, own);
+      set_lane(width, lane, own_half);
+      walk_cell(question.spec.chain, flow_of(question, own, own_half), 1u << branches[lane], [&](const Leaf& leaf) {
+        alone[lane] = leaf.span;
+        return true;
+      });
+    }
+    walk_chosen_cells(spec.chain, flow_of(wide, middle, width), sides_of<S>(branches),
+                      [&](const FamilyLeaf<S, Flowing<S>>& leaf) {
+                        const FlowSpan<S>& span = leaf.span;
+                        for (int k = 0; k < lanes; ++k)
+                          chosen[k] = {span.low.lane(k), span.high.lane(k), span.from.lane(k), span.to.lane(k), false};
+                        return true;
+                      });
+    for (int lane = 0; lane < lanes; ++lane) {
+      const FlowSpan<double>&one = alone[lane], &other = chosen[lane];
+      const bool open = one.low <= one.high, sure = open && one.from < one.to;
+      const bool same_open = !open || (absolute(one.low - other.low) < 1e-6 && absolute(one.high - other.high) < 1e-6);
+      const bool same_sure = !sure || (absolute(one.from - other.from) < 1e-6 && absolute(one.to - other.to) < 1e-6);
+      others += open != (other.low <= other.high) || !same_open || !same_sure;
+    }
+  }
+  return others;
+}
+
 void look(const FamilySpec<double>& spec, const FamilyTarget<double>& target, const double* v, double u, Figures& to) {
   const double half = 0.3 * absolute(noise() * noise() * noise()) + 1e-9, t = noise();
   const FamilyQuestion<double> question = question_of(spec, target);
@@ -156,6 +199,7 @@ void look(const FamilySpec<double>& spec, const FamilyTarget<double>& target, co
     }
     return false;
   });
+  if (to.tried % 16 == 0) to.odd += count_other_lanes(question, at, half);
   ++to.tried;
   to.lost += !held;
 }

@@ -10,7 +10,7 @@ import pytest
 
 import poise
 from poise import ModelBuilder
-from poise.answers import complete_list
+from poise.answers import complete_list, lazy_poses
 from poise.goals import Reach
 from poise.model import Model
 from poise.models.dh import add_links
@@ -104,3 +104,27 @@ def test_another_target_of_a_problem_closes_no_goal_again(name, frame, monkeypat
         monkeypatch.setattr(complete_list, what, None)
     monkeypatch.setattr(Solver, "_prepare", None) if len(first) else None
     assert len(poise.solve_all(model, Reach(frame, draw_target(model, frame, 9)), samples=3))
+
+
+def test_the_poses_of_a_list_are_one_array_and_no_solution_is_made_before_it_is_read(monkeypatch) -> None:
+    made: list[int] = []
+    make = lazy_poses.ListedSolution.__init__
+
+    def count(self: object, *given: object) -> None:
+        made.append(1)
+        make(self, *given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(lazy_poses.ListedSolution, "__init__", count)
+    model = poise.load("panda")
+    answers = poise.solve_all(model, Reach("panda_hand_tcp", draw_target(model, "panda_hand_tcp", 5)))
+    q = answers.q
+    assert q.shape == (len(answers), model.nq)
+    assert not made
+    assert np.array_equal(answers[2].q, q[2])
+    assert answers[2] is answers[2]
+    assert len(made) == 1
+    third = answers[2]
+    assert np.array_equal([answer.q for answer in answers], q)
+    assert list(answers)[2] is third
+    q[:] = 0.0  # an array of the caller's own
+    assert answers.q.any()

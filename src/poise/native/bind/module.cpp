@@ -1,9 +1,9 @@
 // module.cpp: bindings of the kernels. Lookup, checks and the output array are handled in one native call; misuse
 // raises poise.errors with the argument's name; loops run without the GIL.
-#include <cstring>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+#include <cstring>
 
 #include "bind/arguments.h"
 #include "bind/arrays.h"

@@ -63,7 +63,7 @@ template <class S> class ArcSearch {
     double half() const { return 0.5 * (high - low) * (1.0 + 1e-9) + 1e-15; }
   };
   struct Lanes {
-    S at, half;
+    S at = S(0.0), half = S(0.0);
     BranchSides<S, true> sides;
   };
   // the span of each lane
@@ -201,7 +201,7 @@ template <class S> void place_asked(const FamilyQuestion<double>& question, cons
   const FamilySpec<S> spec = spread_spec<S>(question.spec);
   const FamilyQuestion<S> wide = spread_question(spec, question);
   for (int first = 0; first < count; first += lanes) {
-    S value;
+    S value = S(0.0);
     int branches[lanes];
     for (int lane = 0; lane < lanes; ++lane) {
       const ArcAsk& ask = asks[std::min(first + lane, count - 1)];

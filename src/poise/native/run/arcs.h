@@ -9,7 +9,9 @@
 namespace poise {
 
 // The unit of length of the free joint: radians, or a tenth of the chain if it slides.
-POISE_FN double unit_of_free(const FamilySpec<double>& spec) { return spec.free.slides ? 0.1 * spec.chain.length : 1.0; }
+POISE_FN double unit_of_free(const FamilySpec<double>& spec) {
+  return spec.free.slides ? 0.1 * spec.chain.length : 1.0;
+}
 
 // merges pieces that touch
 inline std::vector<Piece> join(std::vector<Piece> pieces, double gap) {

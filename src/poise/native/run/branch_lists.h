@@ -1,5 +1,7 @@
 // branch_lists.h: the branches of many queries, one query per lane of S. S is a pack in batches, double in pages.
 #pragma once
+#include <algorithm>
+
 #include "kernels/closed/abreast.h"
 #include "run/listed.h"
 
@@ -75,7 +77,7 @@ template <class S> POISE_LARGE_FN void list_abreast(const FamilySpec<double>& fo
   }
 }
 
-// One branch per lane; a single lane walks through all of them.
+// Lists the branches of a target without a free joint, one per lane; returns their number, at most 8.
 template <class S> POISE_LARGE_FN int list_near(const BranchStart& own, const FamilyTarget<double>& target,
                                                 const double* start, ListedPose* out) {
   constexpr int lanes = ScalarTraits<S>::lanes;
@@ -90,20 +92,15 @@ template <class S> POISE_LARGE_FN int list_near(const BranchStart& own, const Fa
   S near[7];
   spread_numbers(start, own.joints.count, near);
   const int branches = 1 << choices_of(spec.chain);
-  int count = 0, first = 0;
-  auto visit = [&](const FamilyLeaf<S>& leaf) {
-    const int some = lanes == 1 ? 1 : branches - first < lanes ? branches - first : lanes;
-    write_lanes(own.joints, spec, leaf, S(0.0), near, some, [&](int) { return count < 8 ? &out[count++] : nullptr; });
-    return false;
-  };
-  if constexpr (lanes == 1) {
-    walk_branches(spec.chain, wide, 1, all_branches, visit);
-  } else {
-    for (; first < branches; first += lanes) {
-      int own_branch[lanes];
-      for (int lane = 0; lane < lanes; ++lane) own_branch[lane] = first + lane;
-      walk_chosen(spec.chain, wide, sides_of<S>(own_branch), visit);
-    }
+  int count = 0;
+  for (int first = 0; first < branches; first += lanes) {
+    int own_branch[lanes];
+    for (int lane = 0; lane < lanes; ++lane) own_branch[lane] = first + lane;
+    walk_chosen(spec.chain, wide, sides_of<S>(own_branch), [&](const FamilyLeaf<S>& leaf) {
+      write_lanes(own.joints, spec, leaf, S(0.0), near, std::min(lanes, branches - first),
+                  [&](int) { return &out[count++]; });
+      return true;
+    });
   }
   return count;
 }

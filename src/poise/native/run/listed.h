@@ -150,8 +150,6 @@ struct ListOps {
   // errors (2 per pose) of consecutive poses of the only goal; its target is `stride` numbers farther for each of them
   void (*judge)(const SolverData& solver, const double* target, int stride, const double* poses, int count,
                 Scratch& scratch, double* errors);
-  // the branches of a target without a free joint, near a start; returns their number, at most 8
-  int (*list_near)(const BranchStart& own, const FamilyTarget<double>& target, const double* start, ListedPose* out);
   // the pieces of all arcs of the free joint (arcs.h); false if more than `most` cells were needed
   bool (*search_arcs)(const FamilyQuestion<double>& question, double finest, int most, const PieceSink& sink);
   // the poses at values of the free joint

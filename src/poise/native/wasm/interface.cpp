@@ -12,8 +12,7 @@
 namespace poise {
 namespace page {
 extern const SolverOps solver_table;
-// only batches judge, and pages list no arcs
-const ListOps list_table = {1, list_abreast<double>, nullptr, list_near<double>, nullptr, nullptr};
+const ListOps list_table = {1, list_abreast<double>, nullptr, nullptr, nullptr};  // only batches judge
 }  // namespace page
 const ListOps& list_ops() { return page::list_table; }
 

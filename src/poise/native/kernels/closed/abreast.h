@@ -38,10 +38,20 @@ template <class S, class T> POISE_FN FamilySpec<S> spread_spec(const FamilySpec<
   return out;
 }
 
-template <class S, class T> POISE_FN FamilyQuestion<S> spread_question(const FamilySpec<S>& spec,
-                                                                       const FamilyQuestion<T>& question) {
-  FamilyQuestion<S> out{spec, {}, {}, {}, {}, {}, S(question.metres), S(question.radians), S(question.own),
-                        S(question.about), S(question.room), question.after};
+template <class S, class T>
+POISE_FN FamilyQuestion<S> spread_question(const FamilySpec<S>& spec, const FamilyQuestion<T>& question) {
+  FamilyQuestion<S> out{spec,
+                        {},
+                        {},
+                        {},
+                        {},
+                        {},
+                        S(question.metres),
+                        S(question.radians),
+                        S(question.own),
+                        S(question.about),
+                        S(question.room),
+                        question.after};
   spread_numbers(question.R, 9, out.R);
   spread_numbers(question.p, 3, out.p);
   spread_numbers(question.center, 3, out.center);
@@ -54,7 +64,7 @@ template <class S, class T> POISE_FN FamilyQuestion<S> spread_question(const Fam
 template <class S> POISE_FN BranchSides<S, true> sides_of(const int* branches) {
   BranchSides<S, true> out;
   for (int k = 0; k < 3; ++k) {
-    S bit;
+    S bit = S(real_t<S>(0));
     for (int lane = 0; lane < ScalarTraits<S>::lanes; ++lane) set_lane(bit, lane, real_t<S>(branches[lane] >> k & 1));
     out.bit[k] = bit > S(real_t<S>(0.5));
   }

@@ -93,7 +93,8 @@ template <class T> POISE_FN Flow<T> square_of(const Flow<T>& a) {
 template <class T> POISE_LARGE_FN Flow<T> root_of(const Flow<T>& q, T error, T& slack, mask_t<T>& smooth) {
   const T moved = absolute(q.rate) + q.off, least = q.at - moved - error, at = square_root(maximum(q.at, T(0)));
   smooth = (least > T(0.1) * q.at) & (q.at > T(0));
-  const T low = T(1) / square_root(select(smooth, least, T(1))), high = square_root(maximum(q.at + moved + error, T(0)));
+  const T low = T(1) / square_root(select(smooth, least, T(1))),
+          high = square_root(maximum(q.at + moved + error, T(0)));
   const T wide = maximum(high - at, at - square_root(maximum(least, T(0))));
   slack = select(smooth, T(0.5) * error * low, wide);
   const T rate = T(0.5) * q.rate / select(smooth, at, T(1));
@@ -185,8 +186,7 @@ POISE_LARGE_FN FlowPoint<T> turned(const T* h, T sign, T s, T c, const FlowKnown
 }
 
 // the first where the mask is set, otherwise the second
-template <class M, class T>
-POISE_FN FlowKnown<T> choose(const M& first, const FlowKnown<T>& a, const FlowKnown<T>& b) {
+template <class M, class T> POISE_FN FlowKnown<T> choose(const M& first, const FlowKnown<T>& a, const FlowKnown<T>& b) {
   FlowKnown<T> out;
   out.at = {select(first, a.at.at, b.at.at), select(first, a.at.rate, b.at.rate), select(first, a.at.off, b.at.off)};
   out.slack = select(first, a.slack, b.slack);

@@ -56,7 +56,8 @@ POISE_LARGE_FN bool walk_cell(const FamilyChain<T>& chain, const FlowAsked<T>& a
 }
 
 // Calls visit(leaf) for the branches of `sides`, one cell and branch per lane, unless all are excluded.
-template <class T, class F> POISE_LARGE_FN void walk_chosen_cells(const FamilyChain<T>& chain, const FlowAsked<T>& asked,
+template <class T, class F> POISE_LARGE_FN void walk_chosen_cells(const FamilyChain<T>& chain,
+                                                                  const FlowAsked<T>& asked,
                                                                   const BranchSides<T, true>& sides, F&& visit) {
   FamilyWalk<Chosen<Flowing<T>>> walk{chain, asked, 1, all_branches, choices_of(chain), {}, sides};
   walk.leaf.span = {T(-1), T(1), T(-1), T(1), T(0) <= T(0)};

@@ -41,9 +41,7 @@ template <class T, class K = Still<T>> struct FamilyLeaf {
 };
 
 // A kind of numbers whose lanes follow one branch each, so that a walk takes one way alone; the leaf has no number.
-template <class K> struct Chosen : K {
-  static constexpr bool chosen = true;
-};
+template <class K> struct Chosen : K { static constexpr bool chosen = true; };
 template <class T, bool CHOSEN> struct BranchSides {};
 template <class T> struct BranchSides<T, true> { mask_t<T> bit[3]; };  // of the branch of each lane
 
