@@ -59,7 +59,7 @@ class Poses(Sequence[Solution]):
             return super().__iter__()
         if len(self._made) < len(self.q):
             listed = enumerate(map(ListedSolution, self.q.copy(), repeat(self), range(len(self.q))))
-            self._made = {i: self._made.get(i, one) for i, one in listed}
+            self._made = dict(listed) | self._made
         return iter(self._made.values())
 
     def __len__(self) -> int:

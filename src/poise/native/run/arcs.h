@@ -70,7 +70,8 @@ inline bool find_arcs(const FamilyQuestion<double>& question, double finest, int
   const double own = question.spec.turn_error + question.spec.point_error / question.spec.chain.length;
   const double unit = unit_of_free(question.spec), width = unit * maximum(finest, own);
   PieceCollector found{2.0 * width};
-  bool whole = list_ops().search_arcs(question, width, most, {&found, PieceCollector::add});
+  // a cell of the search has one of eight branches
+  bool whole = list_ops().search_arcs(question, width, 8 * most, {&found, PieceCollector::add});
   out = join(std::move(found.sure), 2.0 * width);
   for (const Piece& piece : join(std::move(found.open), 2.0 * width))
     whole = whole && is_near_arcs(piece, out, unit * far_from_arcs);
