@@ -128,3 +128,11 @@ def test_the_poses_of_a_list_are_one_array_and_no_solution_is_made_before_it_is_
     assert list(answers)[2] is third
     q[:] = 0.0  # an array of the caller's own
     assert answers.q.any()
+
+
+def test_a_list_is_in_order_after_it_is_read_from_its_end() -> None:
+    model = poise.load("ur5e")
+    answers = poise.solve_all(model, Reach("tool0", draw_target(model, "tool0", 7)))
+    backwards = [answers[k] for k in reversed(range(len(answers)))]
+    assert len(answers) > 1
+    assert list(answers) == backwards[::-1]

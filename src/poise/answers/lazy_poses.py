@@ -60,7 +60,7 @@ class Poses(Sequence[Solution]):
         if len(self._made) < len(self.q):
             listed = enumerate(map(ListedSolution, self.q.copy(), repeat(self), range(len(self.q))))
             self._made = dict(listed) | self._made
-        return iter(self._made.values())
+        return map(self._made.__getitem__, range(len(self.q)))  # whatever the order of access was
 
     def __len__(self) -> int:
         return len(self.q)
