@@ -22,7 +22,7 @@ from poise.limits.capsules import BodyCapsule, capsule_distances
 from poise.model import Model
 from poise.model.memo import keep_with_model
 
-__all__ = ["PairChoice", "Pairs", "choose_pairs", "describe_pairs", "find_next_above", "find_pairs"]
+__all__ = ["PairChoice", "Pairs", "choose_pairs", "count_steps", "describe_pairs", "find_next_above", "find_pairs"]
 
 Pairs = NDArray[np.int64]
 Part = str | None

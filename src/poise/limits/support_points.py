@@ -26,9 +26,10 @@ from poise.model.geometry.solids import make_triple
 from poise.model.geometry.triangles import triangulate
 from poise.model.memo import keep_with_model
 
-__all__ = ["PointClearance", "SupportPoints", "find_support_points", "pair_points", "thin_points"]
+__all__ = ["PointClearance", "SupportPoints", "find_support_points", "pair_points", "spread_directions", "thin_points"]
 
 DIRECTIONS = 64  # in which the extreme vertices of a mesh are found: 25 degrees apart
+MANY_DIRECTIONS = 1000  # in which a hull with an error is checked: 6 degrees apart
 THIN = 3  # of these directions, every third one serves for few points
 
 
@@ -65,10 +66,13 @@ class PointClearance(Clearance):
 
 
 @keep_with_model
-def find_support_points(model: Model) -> tuple[SupportPoints, ...]:
-    """Return the support points of every part of a body with shapes, mass or bones; one or more entries per frame."""
+def find_support_points(model: Model, error: float | None = None) -> tuple[SupportPoints, ...]:
+    """Return the support points of every part of a body with shapes, mass or bones; one or more entries per frame.
+
+    With an `error` [m], as many vertices are chosen that their convex hull is exact to within it.
+    """
     solids, reader = [shape for shape in model.shapes if shape.use in ("both", "collision")], SurfaceReader(model)
-    found = [each for shape in solids if (each := touch(shape, reader)) is not None]
+    found = [each for shape in solids if (each := touch(shape, reader, error)) is not None]
     parts = find_rigid_parts(model)
     served = {parts[each.frame] for each in found}
     lost = None if not solids else {parts[shape.frame] for shape in solids} - served
@@ -76,7 +80,7 @@ def find_support_points(model: Model) -> tuple[SupportPoints, ...]:
     return (*found, *(make_ball_ends(capsule, solid=False) for capsule in bones))
 
 
-def touch(shape: Shape, reader: SurfaceReader) -> SupportPoints | None:
+def touch(shape: Shape, reader: SurfaceReader, error: float | None) -> SupportPoints | None:
     """Return the support points of a shape, or None if its mesh is missing or unreadable."""
     if isinstance(shape.shape, (Sphere, Capsule)):
         return make_ball_ends(cover_solid(shape), solid=True)
@@ -90,7 +94,24 @@ def touch(shape: Shape, reader: SurfaceReader) -> SupportPoints | None:
         assert triangles is not None, "only meshes have no triangles"
         vertices = np.asarray(shape.offset.apply(triangles[0]))
     points = vertices[np.unique(np.argmax(vertices @ spread_directions().T, axis=0))]
+    points = points if error is None else add_corners(points, vertices, error)
     return SupportPoints(shape.frame, points, np.zeros(len(points)), solid=True)
+
+
+def add_corners(points: Floats, vertices: Floats, error: float) -> Floats:
+    """Return points of a hull and further vertices, the farthest outside first, until all are inside to within `error`.
+
+    The distance is measured in MANY_DIRECTIONS directions.
+    """
+    around = spread_directions(MANY_DIRECTIONS)
+    outer = vertices[np.unique([np.argmax(vertices @ way) for way in around])]
+    heights = outer @ around.T
+    most, own = heights.max(axis=0), (points @ around.T).max(axis=0)
+    chosen = list[int]()
+    while (missing := most - own).max() > error:
+        chosen.append(int(heights[:, int(missing.argmax())].argmax()))
+        own = np.maximum(own, heights[chosen[-1]])
+    return np.concatenate([points, outer[chosen]])
 
 
 def thin_points(part: SupportPoints) -> SupportPoints:
@@ -105,10 +126,10 @@ def make_ball_ends(capsule: BodyCapsule, *, solid: bool) -> SupportPoints:
     return SupportPoints(capsule.frame, ends, np.full(len(ends), capsule.radius), solid)
 
 
-def spread_directions() -> Floats:
+def spread_directions(count: int = DIRECTIONS) -> Floats:
     """Return unit vectors spread evenly over a sphere, a Fibonacci lattice, and those along the axes."""
-    k = np.arange(DIRECTIONS) + 0.5
-    z, turn = 1.0 - 2.0 * k / DIRECTIONS, np.pi * (1.0 + np.sqrt(5.0)) * k
+    k = np.arange(count) + 0.5
+    z, turn = 1.0 - 2.0 * k / count, np.pi * (1.0 + np.sqrt(5.0)) * k
     across = np.sqrt(1.0 - z * z)
     out: Floats = np.concatenate(
         [np.stack([across * np.cos(turn), across * np.sin(turn), z], axis=1), np.eye(3), -np.eye(3)]

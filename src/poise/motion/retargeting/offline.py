@@ -45,6 +45,7 @@ from poise.motion.retargeting.mapping import Mapping
 from poise.motion.retargeting.online import Retargeter, carry_online
 from poise.motion.retargeting.options import check_clip, check_contacts, check_progress, check_switch
 from poise.motion.retargeting.result import HOLD_WEIGHT, Retargeted, make_result, prepare
+from poise.motion.retargeting.separation import separate_parts
 from poise.motion.retargeting.touch.keeper import STILL_M, TouchKeeper, list_arm_joints
 from poise.motion.retargeting.transfer import carry_contacts, find_air, find_holds, measure_standing_ankle
 from poise.motion.scenes.scene_contacts import SceneSource, find_scene_contacts
@@ -77,6 +78,7 @@ def retarget(
     floor: float | None = None,
     scene: Iterable[Obstacle] | Obstacle = (),
     touch: bool = True,
+    clearance: bool = True,
 ) -> Retargeted:
     """Retarget a motion to another body with as many legs, two or four, or of its upper body to one with two arms only.
 
@@ -113,6 +115,7 @@ def retarget(
     check_contacts(contacts, mode)
     check_progress(progress)
     check_switch(touch, "touch")
+    check_switch(clearance, "clearance")
     if mode == "online":
         if read_scene(scene, model) is not None:
             raise InvalidValue("scene= is for whole clips, mode='clip'; a stream stays above a level floor.")
@@ -146,6 +149,8 @@ def retarget(
 
     track = lock_clear(free, rules, lock_all)
     track = replace(track, released=(*track.released, *dropped)) if dropped else track
+    if clearance and not any(map(is_of_itself, rules)):
+        track = replace(track, motion=separate_parts(track.motion, carrying, track.contacts, rules, smooth))
     return make_result(carrying, model, track, clip, world, () if keeper is None else keeper.list_kept(track.motion))
 
 

@@ -1,0 +1,177 @@
+"""Separation: arms that collide with the body, or with each other, are moved out of it.
+
+1. The collisions of all frames are found with the convex parts of the body (`poise.limits.convex_parts`).
+2. Around the frames that collide, arms are solved again: parts that are near each other stay on their side of a plane
+   that moves with one of them, and the motion is otherwise as near to the given one as possible.
+3. The planes are updated and the frames solved again, until nothing collides.
+
+All other frames, and all joints other than those of arms, stay exactly as they are: so are contacts of feet. Source:
+Schulman et al., Finding locally optimal, collision-free trajectories with sequential convex optimization, 2013.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.arrays import Floats
+from poise.goals import Range, Reach
+from poise.kinematics import Motion
+from poise.limits import Limit
+from poise.limits.convex_parts import ConvexParts, Overlaps, find_convex_parts
+from poise.limits.support_points import PointClearance
+from poise.motion.clips.edit import keep_paths
+from poise.motion.clips.whole_clip import ClipGoal, solve_whole
+from poise.motion.contact.detector import find_runs
+from poise.motion.contact.ledger import Contacts
+from poise.motion.contact.soles import measure_size
+from poise.motion.retargeting.body_floor import make_floor_limits
+from poise.motion.retargeting.correspondence import CarryOver
+from poise.motion.retargeting.touch.keeper import list_arm_joints
+
+__all__ = ["make_plane_goal", "pack_planes", "separate_parts"]
+
+# lengths are for a body of 1.75 m
+DEEP_M = 2e-3  # depth of a collision that is corrected
+NEAR_M = 0.02  # gap of parts that must not collide after the correction either
+APART_M = 0.0  # gap after a correction
+SPREAD_S = 0.25  # time before and after a collision in which arms may move
+FROZEN_FRAMES = 3  # beyond it, for a smooth end
+WEIGHT = 50.0  # of a plane [1 / L], relative to a displacement
+FAR = 1e6  # stands for infinity, which kernels do not read
+ROUNDS, STEPS = 3, 6  # updates of the planes, and steps between them
+
+
+def separate_parts(
+    motion: Motion, carrying: CarryOver, ledger: Contacts, limits: Sequence[Limit], smooth: float
+) -> Motion:
+    """Return a motion whose arms collide with nothing, as near to the given one as possible.
+
+    Args:
+        motion: The motion of the target, with its contacts.
+        carrying: The retargeting.
+        ledger: The contacts; points of hands keep their paths while they are in contact.
+        limits: The limits of the motion.
+        smooth: The spread of changes in time.
+    """
+    parts, joints = find_convex_parts(motion.model), list_arm_joints(carrying)
+    if parts is None or not joints:
+        return motion
+    size, q = measure_size(motion), np.array(motion.q)
+    parts = list_movable(parts, joints)
+    found = parts.measure(q, -DEEP_M * size)
+    moves = np.zeros(len(q), dtype=bool)
+    for round_ in range(ROUNDS):
+        deep = np.unique(found.pose[found.depth > DEEP_M * size])
+        if not len(deep):
+            break
+        moves |= flag_around(len(q), deep, round(SPREAD_S * motion.fps))
+        if not round_:
+            found = measure_near(parts, q, moves, NEAR_M * size)
+        for first, end in find_runs(moves):
+            a, b = max(first - FROZEN_FRAMES, 0), min(end + FROZEN_FRAMES, len(q))
+            rows = found.select((found.pose >= first) & (found.pose < end))
+            goals = list_plane_goals(parts, rows, a, b, APART_M * size)
+            window = motion[a:b]
+            answer = solve_whole(
+                window,
+                [*goals, *keep_paths(window, list_held(ledger, motion, joints), a)],
+                start=q[a:b],
+                smooth=smooth,
+                frozen=~moves[a:b],
+                joints=joints,
+                limits=(*limits, *list_floor(window, joints, size)),
+                steps=STEPS,
+            )
+            q[first:end] = answer.q[first - a : end - a]
+        found = measure_near(parts, q, moves, NEAR_M * size)
+    return Motion(motion.model, q, motion.fps)
+
+
+def measure_near(parts: ConvexParts, q: Floats, frames: NDArray[np.bool_], margin: float) -> Overlaps:
+    """Return the pairs with a gap below `margin` [m] in the flagged frames."""
+    at = np.flatnonzero(frames)
+    found = parts.measure(q[at], margin)
+    return replace(found, pose=at[found.pose])
+
+
+def list_movable(parts: ConvexParts, joints: Sequence[str]) -> ConvexParts:
+    """Return the pairs of parts that some joints move relative to each other, grouped by the limbs that they move."""
+    model, names = parts.model, set(joints)
+    own = [frozenset(j.name for j in model.joints_above(solid.frame)) & names for solid in parts.solids]
+    first = [next((j.name for j in model.joints if j.name in each), "") for each in own]
+    kept = np.array([k for k, (i, j) in enumerate(parts.pairs) if own[i] != own[j]], dtype=np.intp)
+    limbs = [tuple(sorted((first[i], first[j]))) for i, j in parts.pairs[kept]]
+    groups = np.array([list(dict.fromkeys(limbs)).index(each) for each in limbs], dtype=np.intp)
+    return ConvexParts(model, parts.solids, parts.pairs[kept], groups)
+
+
+def list_held(ledger: Contacts, motion: Motion, joints: Sequence[str]) -> Contacts:
+    """Return the contacts whose points some joints move."""
+    names, model = set(joints), motion.model
+    held = [c for c in ledger if any(joint.name in names for joint in model.joints_above(c.frame))]
+    return replace(ledger, intervals=tuple(held))
+
+
+def list_floor(window: Motion, joints: Sequence[str], size: float) -> tuple[Limit, ...]:
+    """Return the limit that keeps the parts that some joints move above the floor; empty if none is near it."""
+    names, model, out = set(joints), window.model, list[Limit]()
+    for limit in make_floor_limits(window, size):
+        assert isinstance(limit, PointClearance)
+        own = [p for p in limit.points if any(joint.name in names for joint in model.joints_above(p.frame))]
+        out += [replace(limit, points=tuple(own))] if own else []
+    return tuple(out)
+
+
+def flag_around(frames: int, deep: NDArray[np.intp], reach: int) -> NDArray[np.bool_]:
+    """Flag the frames within `reach` frames of the given ones."""
+    out = np.zeros(frames, dtype=bool)
+    for t in deep:
+        out[max(t - reach, 0) : t + reach + 1] = True
+    return out
+
+
+def list_plane_goals(parts: ConvexParts, rows: Overlaps, a: int, b: int, apart: float) -> list[ClipGoal]:
+    """List the goals of frames a to b that keep near parts on their sides of planes, one for each pair and run."""
+    out = list[ClipGoal]()
+    for pair in np.unique(rows.pair):
+        own = rows.select(rows.pair == pair)
+        near = np.zeros(b - a, dtype=bool)
+        near[own.pose - a] = True
+        for first, end in find_runs(near):
+            run = own.select((own.pose - a >= first) & (own.pose - a < end))
+            out.append(make_run_goal(parts, int(pair), run, a, b, apart))
+    return out
+
+
+def make_run_goal(parts: ConvexParts, pair: int, run: Overlaps, a: int, b: int, apart: float) -> ClipGoal:
+    """Return the goal of one pair over consecutive frames."""
+    weights = np.exp((run.depth - run.depth.max()) / 0.005)
+    point = (weights / weights.sum()) @ run.point
+    shift = run.place - np.einsum("tij,tj->ti", run.turn, run.point)
+    place = run.turn @ point + shift
+    goal = make_plane_goal(parts, pair, point, f"pair {pair} at {run.pose[0]}")
+    targets = np.tile(pack_planes(np.eye(3)[2:], np.zeros((1, 3))), (b - a, 1))
+    at = run.pose - a
+    targets[at] = pack_planes(run.normal, place + (run.depth + apart)[:, None] * run.normal)
+    use = np.zeros(b - a)
+    use[at] = WEIGHT
+    return ClipGoal(goal, targets, use)
+
+
+def make_plane_goal(parts: ConvexParts, pair: int, point: Floats, name: str) -> Reach:
+    """Return the goal that keeps a point of the first solid of a pair beyond a plane in the frame of the second."""
+    one, other = (parts.solids[i].frame for i in parts.pairs[pair])
+    return Reach(one, (Range(-FAR, FAR), Range(-FAR, FAR), Range(0.0, FAR)), point=point, relative_to=other, name=name)
+
+
+def pack_planes(normals: Floats, places: Floats) -> Floats:
+    """Return the numbers of planes for the kernel: axes with the normal last, a point, and the side, (n, 24)."""
+    u = np.cross(normals, np.eye(3)[np.abs(normals).argmin(axis=1)])
+    u /= np.linalg.norm(u, axis=1, keepdims=True)
+    axes = np.stack([u, np.cross(normals, u), normals], axis=2)
+    sides = np.tile([-FAR, -FAR, 0.0, 0.0, 0.0, 0.0, FAR, FAR, FAR, 0.0, 0.0, 0.0], (len(normals), 1))
+    return np.concatenate([axes.reshape(-1, 9), places, sides], axis=1)
