@@ -30,14 +30,16 @@ __all__ = ["ConvexParts", "Overlaps", "find_convex_parts"]
 
 Indices = NDArray[np.intp]
 BLOCK_POSES = 1024  # poses measured at once
-BLOCK_ROWS = 128  # rows measured in all directions at once
+BLOCK_WAYS = 512  # directions measured at once: their numbers stay in the cache
 APPROACHES = 3  # directions tried to show that two solids are apart, each towards their nearest points so far
-NARROWER = (0.3, 0.15, 0.075, 0.035, 0.017)  # rad: distances from the best direction in which better ones are searched
-AROUND = 8  # directions at such a distance
+NARROWER = (0.3, 0.12, 0.05, 0.02)  # rad: distances from the best direction in which better ones are searched
+AROUND = 6  # directions at such a distance
 CIRCLE = np.stack([f(2.0 * np.pi / AROUND * np.arange(AROUND)) for f in (np.cos, np.sin)], axis=1)
 AROUND_ALL = spread_directions()
 HULL_ERROR = 1e-3  # of L: of a solid's convex hull
 REST_DEPTH = 1e-3  # of L: deeper overlaps at rest are due to the shapes
+DEEP = 3e-3  # of L: for deeper overlaps, all directions are searched
+TURN = 0.05  # of L: overlap that is accepted to turn a direction by one radian less from pose to pose
 EDGE = 3e-3  # of L: points this near to the deepest one share the contact
 
 
@@ -113,15 +115,17 @@ class ConvexParts:
             if len(both.poses):
                 near.append((pair, both))
         least = dict[int, Floats]()  # the overlaps of each group along the directions of the world, (poses, directions)
-        for pair, both in near:
-            if (deep := both.least > 0.0).any():
+        for k, (pair, both) in enumerate(near):
+            both = both.find_least()
+            near[k] = pair, both
+            if (deep := both.least > DEEP * self.model.length).any():
                 overlaps = least.setdefault(int(self.groups[pair]), np.full((len(q), len(AROUND_ALL)), -np.inf))
                 inside = both.select(np.flatnonzero(deep))
                 overlaps[inside.poses] = np.maximum(overlaps[inside.poses], inside.measure_all())
-        best = {group: overlaps.argmin(axis=1) for group, overlaps in least.items()}
+        best = {group: choose_ways(overlaps, TURN * self.model.length) for group, overlaps in least.items()}
         found = []
         for pair, both in near:
-            both = both.find_least(best.get(int(self.groups[pair])))
+            both = both.turn_deep(best.get(int(self.groups[pair])), DEEP * self.model.length)
             both = both.select(np.flatnonzero(both.least > -margin))
             if len(both.poses):
                 found.append(both.make_rows(pair, first, EDGE * self.model.length))
@@ -203,8 +207,7 @@ class SolidPair:
 
     def measure_all(self) -> Floats:
         """Return the overlaps along directions of the world, spread over a sphere, (n, directions) [m]."""
-        ways = AROUND_ALL @ self.axes
-        return np.concatenate([self.select(rows).measure(ways[rows]) for rows in cut_rows(len(ways))])
+        return self.measure(AROUND_ALL @ self.axes)
 
     def find_near(self, middle: Floats, base: Floats, margin: float) -> SolidPair:
         """Return the poses that are not shown to be apart by `margin`, with the least overlaps so far.
@@ -228,14 +231,21 @@ class SolidPair:
             n = unit(n[kept] + unit((both.turn @ a[..., None])[..., 0] + both.shift - b))
         return both
 
-    def find_least(self, best: Indices | None) -> SolidPair:
-        """Return the least overlaps; of solids that collide, near given directions of the world, by index, (poses,)."""
+    def turn_deep(self, best: Indices | None, depth: float) -> SolidPair:
+        """Return the overlaps deeper than `depth` [m] near given directions of the world, by index, (poses,)."""
+        deep = np.flatnonzero(self.least > depth)
+        if best is None or not len(deep):
+            return self
+        inside = self.select(deep)
+        n = (AROUND_ALL[best[inside.poses], None] @ inside.axes)[:, 0]
+        inside = replace(inside, normal=n, least=inside.measure(n[:, None])[:, 0]).find_least()
         n, least = self.normal.copy(), self.least.copy()
-        deep = np.flatnonzero(least > 0.0)
-        if best is not None and len(deep):
-            inside = self.select(deep)
-            n[deep] = (AROUND_ALL[best[inside.poses], None] @ inside.axes)[:, 0]
-            least[deep] = inside.measure(n[deep, None])[:, 0]
+        n[deep], least[deep] = inside.normal, inside.least
+        return replace(self, least=least, normal=n)
+
+    def find_least(self) -> SolidPair:
+        """Return the least overlaps near the directions found so far."""
+        n, least = self.normal, self.least
         rows = np.arange(len(n))
         for width in NARROWER:
             u = unit(np.cross(n, np.eye(3)[np.abs(n).argmin(axis=1)]))
@@ -291,18 +301,36 @@ def find_convex_parts(model: Model) -> ConvexParts | None:
     return ConvexParts(model, solids, np.array(kept, dtype=np.intp)) if kept else None
 
 
-def cut_rows(count: int) -> list[Indices]:
-    """Return the indices of rows in blocks."""
-    return [np.arange(first, min(first + BLOCK_ROWS, count)) for first in range(0, count, BLOCK_ROWS)]
+def choose_ways(overlaps: Floats, turn: float) -> Indices:
+    """Return the direction of each pose with the least overlap (poses, directions) that turns little from pose to pose.
+
+    A turn by one radian costs as much as an overlap of `turn` [m]. Poses without overlap are -inf; the next ones begin
+    anew. The best sequence is found by dynamic programming (Viterbi, 1967).
+    """
+    angles = np.arccos(np.clip(AROUND_ALL @ AROUND_ALL.T, -1.0, 1.0))
+    out, known = np.zeros(len(overlaps), dtype=np.intp), np.isfinite(overlaps[:, 0])
+    for first, end in zip(*(np.flatnonzero(np.diff(known, prepend=False, append=False)).reshape(-1, 2).T), strict=True):
+        cost, before = overlaps[first], np.zeros((end - first, len(angles)), dtype=np.intp)
+        for t in range(first + 1, end):
+            ways = cost + turn * angles
+            before[t - first] = ways.argmin(axis=1)
+            cost = ways.min(axis=1) + overlaps[t]
+        out[end - 1] = cost.argmin()
+        for t in range(end - 1, first, -1):
+            out[t - 1] = before[t - first][out[t]]
+    return out
 
 
 def find_support(solid: SupportPoints, n: Floats) -> Floats:
     """Return the support function of a solid along directions (..., 3) of its frame, (...) [m]."""
-    flat = np.ascontiguousarray(n).reshape(-1, 3)
-    heights = solid.points @ flat.T  # (points, directions): maxima over the first axis are fast
-    heights += solid.radius[:, None]
-    out: Floats = heights.max(axis=0).reshape(n.shape[:-1])
-    return out
+    ways, out = np.ascontiguousarray(n).reshape(-1, 3).T, np.empty(n[..., 0].size)
+    round_ = solid.radius.any()
+    for first in range(0, len(out), BLOCK_WAYS):
+        heights = solid.points @ ways[:, first : first + BLOCK_WAYS]
+        if round_:
+            heights += solid.radius[:, None]
+        heights.max(axis=0, out=out[first : first + BLOCK_WAYS])
+    return out.reshape(n.shape[:-1])
 
 
 def unit(x: Floats) -> Floats:

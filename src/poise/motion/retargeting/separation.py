@@ -36,8 +36,10 @@ __all__ = ["make_plane_goal", "pack_planes", "separate_parts"]
 
 # lengths are for a body of 1.75 m
 DEEP_M = 2e-3  # depth of a collision that is corrected
-NEAR_M = 0.02  # gap of parts that must not collide after the correction either
+NEAR_M = 0.01  # gap of parts that must not collide after the correction either
 APART_M = 0.0  # gap after a correction
+EDGE_M = 5e-3  # depths that differ by less share the point of a contact
+MEASURED_FPS = 40.0  # collisions are measured about this often; planes between them are interpolated
 SPREAD_S = 0.25  # time before and after a collision in which arms may move
 FROZEN_FRAMES = 3  # beyond it, for a smooth end
 WEIGHT = 50.0  # of a plane [1 / L], relative to a displacement
@@ -61,20 +63,21 @@ def separate_parts(
     if parts is None or not joints:
         return motion
     size, q = measure_size(motion), np.array(motion.q)
-    parts = list_movable(parts, joints)
-    found = parts.measure(q, -DEEP_M * size)
-    moves = np.zeros(len(q), dtype=bool)
+    parts, every = list_movable(parts, joints), max(1, round(motion.fps / MEASURED_FPS))
+    moves = np.ones(len(q), dtype=bool)
+    found = measure_near(parts, q, moves, every, -DEEP_M * size)
+    moves[:] = False
     for round_ in range(ROUNDS):
         deep = np.unique(found.pose[found.depth > DEEP_M * size])
         if not len(deep):
             break
         moves |= flag_around(len(q), deep, round(SPREAD_S * motion.fps))
         if not round_:
-            found = measure_near(parts, q, moves, NEAR_M * size)
+            found = measure_near(parts, q, moves, every, NEAR_M * size)
         for first, end in find_runs(moves):
             a, b = max(first - FROZEN_FRAMES, 0), min(end + FROZEN_FRAMES, len(q))
             rows = found.select((found.pose >= first) & (found.pose < end))
-            goals = list_plane_goals(parts, rows, a, b, APART_M * size)
+            goals = list_plane_goals(parts, rows, range(a, b), every, APART_M * size)
             window = motion[a:b]
             answer = solve_whole(
                 window,
@@ -87,13 +90,14 @@ def separate_parts(
                 steps=STEPS,
             )
             q[first:end] = answer.q[first - a : end - a]
-        found = measure_near(parts, q, moves, NEAR_M * size)
+        if round_ + 1 < ROUNDS:
+            found = measure_near(parts, q, moves, every, NEAR_M * size)
     return Motion(motion.model, q, motion.fps)
 
 
-def measure_near(parts: ConvexParts, q: Floats, frames: NDArray[np.bool_], margin: float) -> Overlaps:
-    """Return the pairs with a gap below `margin` [m] in the flagged frames."""
-    at = np.flatnonzero(frames)
+def measure_near(parts: ConvexParts, q: Floats, frames: NDArray[np.bool_], every: int, margin: float) -> Overlaps:
+    """Return the pairs with a gap below `margin` [m] in the flagged frames, one of `every` frames."""
+    at = np.flatnonzero(frames[::every]) * every
     found = parts.measure(q[at], margin)
     return replace(found, pose=at[found.pose])
 
@@ -134,32 +138,38 @@ def flag_around(frames: int, deep: NDArray[np.intp], reach: int) -> NDArray[np.b
     return out
 
 
-def list_plane_goals(parts: ConvexParts, rows: Overlaps, a: int, b: int, apart: float) -> list[ClipGoal]:
-    """List the goals of frames a to b that keep near parts on their sides of planes, one for each pair and run."""
+def list_plane_goals(parts: ConvexParts, rows: Overlaps, frames: range, every: int, apart: float) -> list[ClipGoal]:
+    """List the goals that keep near parts on their sides of planes, one for each pair and run of frames.
+
+    Args:
+        parts: The parts of the body.
+        rows: The pairs that are near each other.
+        frames: The frames of the goals.
+        every: The distance of the frames that were measured.
+        apart: The gap to keep [m].
+    """
     out = list[ClipGoal]()
     for pair in np.unique(rows.pair):
         own = rows.select(rows.pair == pair)
-        near = np.zeros(b - a, dtype=bool)
-        near[own.pose - a] = True
-        for first, end in find_runs(near):
-            run = own.select((own.pose - a >= first) & (own.pose - a < end))
-            out.append(make_run_goal(parts, int(pair), run, a, b, apart))
+        for run in np.split(np.arange(len(own.pose)), np.flatnonzero(np.diff(own.pose) > every) + 1):
+            out.append(make_run_goal(parts, int(pair), own.select(run), frames, every, apart))
     return out
 
 
-def make_run_goal(parts: ConvexParts, pair: int, run: Overlaps, a: int, b: int, apart: float) -> ClipGoal:
-    """Return the goal of one pair over consecutive frames."""
-    weights = np.exp((run.depth - run.depth.max()) / 0.005)
+def make_run_goal(
+    parts: ConvexParts, pair: int, run: Overlaps, frames: range, every: int, apart: float
+) -> ClipGoal:
+    """Return the goal of one pair over a run of frames; planes between measured frames are interpolated."""
+    weights = np.exp((run.depth - run.depth.max()) / (EDGE_M * parts.model.length))
     point = (weights / weights.sum()) @ run.point
-    shift = run.place - np.einsum("tij,tj->ti", run.turn, run.point)
-    place = run.turn @ point + shift
-    goal = make_plane_goal(parts, pair, point, f"pair {pair} at {run.pose[0]}")
-    targets = np.tile(pack_planes(np.eye(3)[2:], np.zeros((1, 3))), (b - a, 1))
-    at = run.pose - a
-    targets[at] = pack_planes(run.normal, place + (run.depth + apart)[:, None] * run.normal)
-    use = np.zeros(b - a)
-    use[at] = WEIGHT
-    return ClipGoal(goal, targets, use)
+    place = run.place + run.turn @ point - (run.turn @ run.point[..., None])[..., 0]
+    planes = np.concatenate([run.normal, place + (run.depth + apart)[:, None] * run.normal], axis=1)
+    first, last = max(run.pose[0] - every + 1, frames.start), min(run.pose[-1] + every, frames.stop)
+    at = np.arange(first, last)
+    planes = np.stack([np.interp(at, run.pose, column) for column in planes.T], axis=1)
+    targets, use = np.tile(pack_planes(np.eye(3)[2:], np.zeros((1, 3))), (len(frames), 1)), np.zeros(len(frames))
+    targets[at - frames.start], use[at - frames.start] = pack_planes(planes[:, :3], planes[:, 3:]), WEIGHT
+    return ClipGoal(make_plane_goal(parts, pair, point, f"pair {pair} at {run.pose[0]}"), targets, use)
 
 
 def make_plane_goal(parts: ConvexParts, pair: int, point: Floats, name: str) -> Reach:
@@ -170,6 +180,7 @@ def make_plane_goal(parts: ConvexParts, pair: int, point: Floats, name: str) -> 
 
 def pack_planes(normals: Floats, places: Floats) -> Floats:
     """Return the numbers of planes for the kernel: axes with the normal last, a point, and the side, (n, 24)."""
+    normals = normals / np.linalg.norm(normals, axis=1, keepdims=True)
     u = np.cross(normals, np.eye(3)[np.abs(normals).argmin(axis=1)])
     u /= np.linalg.norm(u, axis=1, keepdims=True)
     axes = np.stack([u, np.cross(normals, u), normals], axis=2)
