@@ -11,7 +11,7 @@ the minimum translational distance between two convex polyhedra, 1986.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from itertools import combinations
 
@@ -30,11 +30,11 @@ __all__ = ["ConvexParts", "Overlaps", "find_convex_parts"]
 
 Indices = NDArray[np.intp]
 BLOCK_POSES = 1024  # poses measured at once
-BLOCK_WAYS = 512  # directions measured at once: their numbers stay in the cache
+FEW_ROWS = 64  # rows that are measured together, although they belong to different solids
+BLOCK_WAYS = 1024  # directions measured at once: their numbers stay in the cache
 APPROACHES = 3  # directions tried to show that two solids are apart, each towards their nearest points so far
-NARROWER = (0.3, 0.12, 0.05, 0.02)  # rad: distances from the best direction in which better ones are searched
-AROUND = 6  # directions at such a distance
-CIRCLE = np.stack([f(2.0 * np.pi / AROUND * np.arange(AROUND)) for f in (np.cos, np.sin)], axis=1)
+NARROWER = (0.3, 0.12, 0.05, 0.02)  # distances from the best direction in which better ones are searched
+ASIDE = np.concatenate([np.eye(3), -np.eye(3)])  # ways to turn a direction
 AROUND_ALL = spread_directions()
 HULL_ERROR = 1e-3  # of L: of a solid's convex hull
 REST_DEPTH = 1e-3  # of L: deeper overlaps at rest are due to the shapes
@@ -50,24 +50,30 @@ class Overlaps:
     Attributes:
         pair: The index of the pair, (n,), in ascending order.
         pose: The index of the pose, (n,), in ascending order for each pair.
+        turn: The rotation of the first solid's frame in that of the second, (n, 3, 3).
+        shift: The position of the first solid's frame in that of the second, (n, 3) [m].
+        axes: The rotation of the second solid's frame in the world, (n, 3, 3).
         depth: The depth of the overlap, (n,) [m]; negative if the solids are apart.
         normal: The direction in which the first solid leaves the second one, in the frame of the second, (n, 3).
         point: The middle of the first solid's points in contact, in its own frame, (n, 3) [m].
-        place: The same point in the frame of the second solid, (n, 3) [m].
-        turn: The rotation of the first solid's frame in that of the second, (n, 3, 3).
     """
 
     pair: Indices
     pose: Indices
+    turn: Floats
+    shift: Floats
+    axes: Floats
     depth: Floats
     normal: Floats
     point: Floats
-    place: Floats
-    turn: Floats
 
     def select(self, rows: NDArray[np.bool_] | Indices) -> Overlaps:
         """Return some of the rows."""
         return Overlaps(*(getattr(self, each.name)[rows] for each in fields(self)))
+
+    def place(self, points: Floats) -> Floats:
+        """Return points of the first solid's frame, (3,) or (n, 3), in that of the second, (n, 3) [m]."""
+        return (self.turn @ points[..., None])[..., 0] + self.shift
 
 
 class ConvexParts:
@@ -88,65 +94,133 @@ class ConvexParts:
         self.groups = np.arange(len(pairs)) if groups is None else groups
         self.names = list(dict.fromkeys(solid.frame for solid in solids))
         self.at = np.array([self.names.index(solid.frame) for solid in solids], dtype=np.intp)
-        self.middle = np.array([0.5 * (s.points.min(axis=0) + s.points.max(axis=0)) for s in solids]).reshape(-1, 3)
+        most = max(len(solid.points) for solid in solids)
+        rows = [np.resize(np.arange(len(solid.points)), most) for solid in solids]
+        self.points = np.stack([solid.points[own] for solid, own in zip(solids, rows, strict=True)])
+        self.balls = np.stack([solid.radius[own] for solid, own in zip(solids, rows, strict=True)])
+        self.middle = 0.5 * (self.points.min(axis=1) + self.points.max(axis=1))
         found = [cover_roughly(solid) for solid in solids]
         self.ends, self.radius = np.array([ends for ends, _ in found]), np.array([radius for _, radius in found])
         self.reach = self.radius + 0.5 * np.linalg.norm(self.ends[:, 1] - self.ends[:, 0], axis=1)
 
-    def measure(self, q: Floats, margin: float) -> Overlaps:
-        """Return the pairs with a gap below `margin` [m] in poses (n, nq); negative for depths above it."""
-        blocks = [self._measure_block(q[t : t + BLOCK_POSES], t, margin) for t in range(0, len(q), BLOCK_POSES)]
-        found = [each for block in blocks for each in block]
-        if not found:
-            none = np.zeros(0, dtype=np.intp)
-            return Overlaps(none, none, np.zeros(0), *(np.zeros((0, 3)) for _ in range(3)), np.zeros((0, 3, 3)))
+    def measure(self, q: Floats, margin: float, before: Mapping[int, Floats] | None = None) -> Overlaps:
+        """Return the pairs with a gap below `margin` [m] in poses (n, nq); a negative one is a depth.
+
+        `before` are directions of the world in which groups parted in an earlier pose; those near them are preferred.
+        """
+        found = [
+            self._measure_block(q[first : first + BLOCK_POSES], first, margin, before or {})
+            for first in range(0, len(q), BLOCK_POSES)
+        ]
         joined = Overlaps(*(np.concatenate([getattr(each, f.name) for each in found]) for f in fields(Overlaps)))
         return joined.select(np.lexsort((joined.pose, joined.pair)))
 
-    def _measure_block(self, q: Floats, first: int, margin: float) -> list[Overlaps]:
+    def _measure_block(self, q: Floats, first: int, margin: float, before: Mapping[int, Floats]) -> Overlaps:
         """Return the near pairs of some poses, the first of which has a given index."""
-        T = self.model.fk(q, self.names)
-        near = list[tuple[int, SolidPair]]()
-        for pair, poses in self._find_candidates(T, margin):
-            one, other = self.pairs[pair]
-            a, b = T[poses, self.at[one]], T[poses, self.at[other]]
-            both = SolidPair.place(self.solids[one], self.solids[other], a, b, poses)
-            both = both.find_near(self.middle[one], self.middle[other], margin)
-            if len(both.poses):
-                near.append((pair, both))
-        least = dict[int, Floats]()  # the overlaps of each group along the directions of the world, (poses, directions)
-        for k, (pair, both) in enumerate(near):
-            both = both.find_least()
-            near[k] = pair, both
-            if (deep := both.least > DEEP * self.model.length).any():
-                overlaps = least.setdefault(int(self.groups[pair]), np.full((len(q), len(AROUND_ALL)), -np.inf))
-                inside = both.select(np.flatnonzero(deep))
-                overlaps[inside.poses] = np.maximum(overlaps[inside.poses], inside.measure_all())
-        best = {group: choose_ways(overlaps, TURN * self.model.length) for group, overlaps in least.items()}
-        found = []
-        for pair, both in near:
-            both = both.turn_deep(best.get(int(self.groups[pair])), DEEP * self.model.length)
-            both = both.select(np.flatnonzero(both.least > -margin))
-            if len(both.poses):
-                found.append(both.make_rows(pair, first, EDGE * self.model.length))
-        return found
+        rows = self._find_least(self._find_near(self._place(self.model.fk(q, self.names), margin), margin))
+        deep = np.flatnonzero(rows.depth > DEEP * self.model.length)
+        if len(deep):
+            inside = rows.select(deep)
+            keys, of = np.unique(self.groups[inside.pair] * (len(q) + 1) + inside.pose, return_inverse=True)
+            most = np.full((len(keys), len(AROUND_ALL)), -np.inf)
+            np.maximum.at(most, of, self._measure(inside, AROUND_ALL @ inside.axes))
+            for k, group in enumerate(keys // (len(q) + 1)) if before else ():
+                if int(group) in before:
+                    most[k] += TURN * self.model.length * measure_angles(before[int(group)])
+            best = choose_ways(most, keys, TURN * self.model.length)
+            normal = (AROUND_ALL[best[of], None] @ inside.axes)[:, 0]
+            inside = self._find_least(replace(inside, normal=normal, depth=self._measure(inside, normal[:, None])[:, 0]))
+            rows.normal[deep], rows.depth[deep] = inside.normal, inside.depth
+        rows = rows.select(rows.depth > -margin)
+        return replace(rows, pose=rows.pose + first, point=self._find_points(rows))
 
-    def _find_candidates(self, T: Floats, margin: float) -> Iterator[tuple[int, Indices]]:
-        """Return the pairs whose capsules are near each other in some poses, with these poses."""
+    def _place(self, T: Floats, margin: float) -> Overlaps:
+        """Return the pairs whose capsules are near each other, for transforms of the frames (poses, frames, 4, 4)."""
         own, (one, other) = T[:, self.at], self.pairs.T
         ends = np.einsum("tnij,nkj->tnki", own[..., :3, :3], self.ends) + own[..., None, :3, 3]
         x = 0.5 * (ends[:, :, 0] + ends[:, :, 1])
         apart = x[:, one] - x[:, other]
         most = self.reach[one] + self.reach[other] + margin
         pair, pose = np.nonzero((np.einsum("tpi,tpi->tp", apart, apart) < most * most).T)
-        if not len(pair):
-            return
-        sides = (ends[pose, solids[pair], k] for solids in (one, other) for k in (0, 1))
-        near = core.segment_distances(*sides) < (self.radius[one] + self.radius[other])[pair] + margin
-        pair, pose = pair[near], pose[near]
-        starts = np.flatnonzero(np.diff(pair, prepend=-1))
-        for k, poses in zip(pair[starts], np.split(pose, starts[1:]), strict=True):
-            yield int(k), poses
+        if len(pair):
+            sides = (ends[pose, solids[pair], k] for solids in (one, other) for k in (0, 1))
+            near = core.segment_distances(*sides) < (self.radius[one] + self.radius[other])[pair] + margin
+            pair, pose = pair[near], pose[near]
+        a, b = own[pose, one[pair]], own[pose, other[pair]]
+        back = np.swapaxes(b[:, :3, :3], 1, 2)
+        shift = (back @ (a[:, :3, 3:] - b[:, :3, 3:]))[..., 0]
+        none, zero = np.full(len(pair), np.inf), np.zeros_like(shift)
+        return Overlaps(pair, pose, back @ a[:, :3, :3], shift, b[:, :3, :3], none, zero, zero)
+
+    def _measure(self, rows: Overlaps, n: Floats) -> Floats:
+        """Return the overlaps (n, d) along directions (n, d, 3) of the second solids' frames [m]."""
+        one, other = self.pairs[rows.pair].T
+        near = self._find_support(one, -n @ rows.turn)
+        out: Floats = self._find_support(other, n) + near - (n @ rows.shift[:, :, None])[..., 0]
+        return out
+
+    def _find_support(self, solids: Indices, n: Floats) -> Floats:
+        """Return the support functions of solids along directions (n, d, 3) of their frames, (n, d) [m]."""
+        if len(n) < FEW_ROWS:
+            return np.asarray((n @ np.swapaxes(self.points[solids], 1, 2) + self.balls[solids, None]).max(axis=2))
+        out = np.empty(n.shape[:2])
+        for solid, rows in list_equal(solids, max(1, BLOCK_WAYS // n.shape[1])):
+            heights = self.solids[solid].points @ n[rows].reshape(-1, 3).T
+            heights += self.solids[solid].radius[:, None]
+            out[rows] = heights.max(axis=0).reshape(len(rows), -1)
+        return out
+
+    def _find_farthest(self, solids: Indices, n: Floats) -> Indices:
+        """Return the points of solids that are farthest along directions (n, 3) of their frames, by index, (n,)."""
+        if len(n) < FEW_ROWS:
+            return np.asarray(((self.points[solids] @ n[..., None])[..., 0] + self.balls[solids]).argmax(axis=1))
+        out = np.empty(len(n), dtype=np.intp)
+        for solid, rows in list_equal(solids, BLOCK_WAYS):
+            out[rows] = (self.solids[solid].points @ n[rows].T + self.solids[solid].radius[:, None]).argmax(axis=0)
+        return out
+
+    def _find_near(self, rows: Overlaps, margin: float) -> Overlaps:
+        """Return the rows that are not shown to be apart by `margin`, with the least overlaps so far.
+
+        The next direction is that between the points that are nearest along the present one (Gilbert, 1966).
+        """
+        one, other = self.pairs[rows.pair].T
+        n = unit(rows.place(self.middle[one]) - self.middle[other])
+        for _ in range(APPROACHES):
+            one, other = self.pairs[rows.pair].T
+            inward = (n[:, None] @ rows.turn)[:, 0]
+            i, j = self._find_farthest(one, -inward), self._find_farthest(other, n)
+            a, b = self.points[one, i], self.points[other, j]
+            apart = rows.place(a) - b
+            overlap = self.balls[one, i] + self.balls[other, j] - (n * apart).sum(axis=1)
+            normal = np.where((overlap < rows.depth)[:, None], n, rows.normal)
+            rows = replace(rows, depth=np.minimum(overlap, rows.depth), normal=normal)
+            n = unit(n + unit(apart))
+            kept = rows.depth > -margin
+            rows, n = rows.select(kept), n[kept]
+        return rows
+
+    def _find_least(self, rows: Overlaps) -> Overlaps:
+        """Return the least overlaps near the directions found so far."""
+        n, least, every = rows.normal, rows.depth, np.arange(len(rows.depth))
+        for width in NARROWER:
+            tried = unit(n[:, None] + width * ASIDE)
+            overlaps = self._measure(rows, tried)
+            lowest = overlaps.argmin(axis=1)
+            found = overlaps[every, lowest]
+            better = found < least
+            n, least = np.where(better[:, None], tried[every, lowest], n), np.where(better, found, least)
+        return replace(rows, depth=least, normal=n)
+
+    def _find_points(self, rows: Overlaps) -> Floats:
+        """Return the middle of the points of the first solids that are deepest, or nearly so, in their frames, (n, 3)."""
+        one = self.pairs[rows.pair, 0]
+        inward, points = (rows.normal[:, None] @ rows.turn)[:, 0], self.points[one]
+        heights = (points @ inward[..., None])[..., 0] - self.balls[one]
+        weights = np.exp((heights.min(axis=1, keepdims=True) - heights) / (EDGE * self.model.length))
+        weights /= weights.sum(axis=1, keepdims=True)
+        balls = (weights * self.balls[one]).sum(axis=1, keepdims=True)
+        return (weights[:, None] @ points)[:, 0] - balls * inward
 
 
 def cover_roughly(solid: SupportPoints) -> tuple[Floats, float]:
@@ -160,114 +234,6 @@ def cover_roughly(solid: SupportPoints) -> tuple[Floats, float]:
     nearest = np.clip(along, -half, half)[:, None] * axis
     radius = float((np.linalg.norm(off - nearest, axis=1) + solid.radius).max())
     return middle + np.array([[-half], [half]]) * axis, radius
-
-
-@dataclass(frozen=True, eq=False)
-class SolidPair:
-    """Two solids in some poses.
-
-    Attributes:
-        one: The first solid.
-        other: The second solid.
-        poses: The indices of the poses, (n,).
-        turn: The rotation of the first solid's frame in that of the second, (n, 3, 3).
-        shift: The position of the first solid's frame in that of the second, (n, 3) [m].
-        axes: The rotation of the second solid's frame in the world, (n, 3, 3).
-        least: The least overlap found so far, (n,) [m].
-        normal: Its direction, in the frame of the second solid, (n, 3).
-    """
-
-    one: SupportPoints
-    other: SupportPoints
-    poses: Indices
-    turn: Floats
-    shift: Floats
-    axes: Floats
-    least: Floats
-    normal: Floats
-
-    @classmethod
-    def place(cls, one: SupportPoints, other: SupportPoints, a: Floats, b: Floats, poses: Indices) -> SolidPair:
-        """Return two solids whose frames are at `a` and `b`, (n, 4, 4)."""
-        back = np.swapaxes(b[:, :3, :3], 1, 2)
-        shift = (back @ (a[:, :3, 3:] - b[:, :3, 3:]))[..., 0]
-        none = np.full(len(poses), np.inf)
-        return cls(one, other, poses, back @ a[:, :3, :3], shift, b[:, :3, :3], none, np.zeros_like(shift))
-
-    def select(self, rows: Indices) -> SolidPair:
-        """Return the same solids in fewer poses."""
-        names = ("poses", "turn", "shift", "axes", "least", "normal")
-        return replace(self, **{name: getattr(self, name)[rows] for name in names})
-
-    def measure(self, n: Floats) -> Floats:
-        """Return the overlaps (n, d) along directions (n, d, 3) of the second solid's frame [m]."""
-        near = find_support(self.one, -n @ self.turn)
-        out: Floats = find_support(self.other, n) + near - (n @ self.shift[:, :, None])[..., 0]
-        return out
-
-    def measure_all(self) -> Floats:
-        """Return the overlaps along directions of the world, spread over a sphere, (n, directions) [m]."""
-        return self.measure(AROUND_ALL @ self.axes)
-
-    def find_near(self, middle: Floats, base: Floats, margin: float) -> SolidPair:
-        """Return the poses that are not shown to be apart by `margin`, with the least overlaps so far.
-
-        The next direction is that between the points that are nearest along the present one (Gilbert, 1966).
-        """
-        both, n = self, unit(self.turn @ middle + self.shift - base)
-        for _ in range(APPROACHES):
-            far = n @ both.other.points.T + both.other.radius
-            near = both.one.radius - (n[:, None] @ both.turn)[:, 0] @ both.one.points.T
-            i, j, every = near.argmax(axis=1), far.argmax(axis=1), np.arange(len(n))
-            overlap = near[every, i] + far[every, j] - (n * both.shift).sum(axis=1)
-            better = overlap < both.least
-            both = replace(
-                both, least=np.minimum(overlap, both.least), normal=np.where(better[:, None], n, both.normal)
-            )
-            kept = np.flatnonzero(both.least > -margin)
-            both, a, b = both.select(kept), both.one.points[i[kept]], both.other.points[j[kept]]
-            if not len(kept):
-                break
-            n = unit(n[kept] + unit((both.turn @ a[..., None])[..., 0] + both.shift - b))
-        return both
-
-    def turn_deep(self, best: Indices | None, depth: float) -> SolidPair:
-        """Return the overlaps deeper than `depth` [m] near given directions of the world, by index, (poses,)."""
-        deep = np.flatnonzero(self.least > depth)
-        if best is None or not len(deep):
-            return self
-        inside = self.select(deep)
-        n = (AROUND_ALL[best[inside.poses], None] @ inside.axes)[:, 0]
-        inside = replace(inside, normal=n, least=inside.measure(n[:, None])[:, 0]).find_least()
-        n, least = self.normal.copy(), self.least.copy()
-        n[deep], least[deep] = inside.normal, inside.least
-        return replace(self, least=least, normal=n)
-
-    def find_least(self) -> SolidPair:
-        """Return the least overlaps near the directions found so far."""
-        n, least = self.normal, self.least
-        rows = np.arange(len(n))
-        for width in NARROWER:
-            u = unit(np.cross(n, np.eye(3)[np.abs(n).argmin(axis=1)]))
-            ring = CIRCLE @ np.stack([u, np.cross(n, u)], axis=1)
-            tried = np.cos(width) * n[:, None] + np.sin(width) * ring
-            overlaps = self.measure(tried)
-            lowest = overlaps.argmin(axis=1)
-            found = overlaps[rows, lowest]
-            better = found < least
-            n, least = np.where(better[:, None], tried[rows, lowest], n), np.where(better, found, least)
-        return replace(self, least=least, normal=n)
-
-    def make_rows(self, pair: int, first: int, edge: float) -> Overlaps:
-        """Return the overlaps of all poses; the first solid's points within `edge` [m] of its deepest share it."""
-        inward = (self.normal[:, None] @ self.turn)[:, 0]
-        heights = inward @ self.one.points.T - self.one.radius
-        weights = np.exp((heights.min(axis=1, keepdims=True) - heights) / edge)
-        weights /= weights.sum(axis=1, keepdims=True)
-        point = weights @ self.one.points - (weights @ self.one.radius)[:, None] * inward
-        place = (self.turn @ point[..., None])[..., 0] + self.shift
-        pairs = np.full(len(self.poses), pair, dtype=np.intp)
-        return Overlaps(pairs, self.poses + first, self.least, self.normal, point, place, self.turn)
 
 
 @keep_with_model
@@ -301,39 +267,47 @@ def find_convex_parts(model: Model) -> ConvexParts | None:
     return ConvexParts(model, solids, np.array(kept, dtype=np.intp)) if kept else None
 
 
-def choose_ways(overlaps: Floats, turn: float) -> Indices:
-    """Return the direction of each pose with the least overlap (poses, directions) that turns little from pose to pose.
+def list_equal(values: Indices, most: int) -> Iterator[tuple[int, Indices]]:
+    """Return every value and the indices at which it occurs, at most so many at once."""
+    order = np.argsort(values, kind="stable")
+    starts = np.flatnonzero(np.diff(values[order], prepend=-1))
+    for rows in np.split(order, starts[1:]):
+        for first in range(0, len(rows), most):
+            yield int(values[rows[0]]), rows[first : first + most]
 
-    A turn by one radian costs as much as an overlap of `turn` [m]. Poses without overlap are -inf; the next ones begin
-    anew. The best sequence is found by dynamic programming (Viterbi, 1967).
+
+def choose_ways(overlaps: Floats, keys: Indices, turn: float) -> Indices:
+    """Return the directions with the least overlaps (n, directions) that turn little from each pose to the next.
+
+    A turn by one radian costs as much as an overlap of `turn` [m]. Consecutive poses have consecutive `keys`, (n,); a
+    pose after a gap begins anew. The best sequence is found by dynamic programming (Viterbi, 1967).
     """
-    angles = np.arccos(np.clip(AROUND_ALL @ AROUND_ALL.T, -1.0, 1.0))
-    out, known = np.zeros(len(overlaps), dtype=np.intp), np.isfinite(overlaps[:, 0])
-    for first, end in zip(*(np.flatnonzero(np.diff(known, prepend=False, append=False)).reshape(-1, 2).T), strict=True):
-        cost, before = overlaps[first], np.zeros((end - first, len(angles)), dtype=np.intp)
-        for t in range(first + 1, end):
+    if len(keys) == 1:
+        return overlaps.argmin(axis=1)
+    angles = np.array([measure_angles(way) for way in AROUND_ALL])
+    before, cost = np.tile(np.arange(len(angles)), (len(keys), 1)), overlaps[0]
+    out, follows = np.zeros(len(keys), dtype=np.intp), np.diff(keys, prepend=-2) == 1
+    ends = {}
+    for t in range(len(keys)):
+        if follows[t]:
             ways = cost + turn * angles
-            before[t - first] = ways.argmin(axis=1)
-            cost = ways.min(axis=1) + overlaps[t]
-        out[end - 1] = cost.argmin()
-        for t in range(end - 1, first, -1):
-            out[t - 1] = before[t - first][out[t]]
+            before[t], cost = ways.argmin(axis=1), ways.min(axis=1) + overlaps[t]
+        else:
+            cost = overlaps[t]
+        if t + 1 == len(keys) or not follows[t + 1]:
+            ends[t] = int(cost.argmin())
+    for t in reversed(range(len(keys))):
+        out[t] = ends[t] if t in ends else before[t + 1][out[t + 1]]
     return out
 
 
-def find_support(solid: SupportPoints, n: Floats) -> Floats:
-    """Return the support function of a solid along directions (..., 3) of its frame, (...) [m]."""
-    ways, out = np.ascontiguousarray(n).reshape(-1, 3).T, np.empty(n[..., 0].size)
-    round_ = solid.radius.any()
-    for first in range(0, len(out), BLOCK_WAYS):
-        heights = solid.points @ ways[:, first : first + BLOCK_WAYS]
-        if round_:
-            heights += solid.radius[:, None]
-        heights.max(axis=0, out=out[first : first + BLOCK_WAYS])
-    return out.reshape(n.shape[:-1])
+def measure_angles(way: Floats) -> Floats:
+    """Return the angles between a unit vector and all directions [rad]."""
+    out: Floats = np.arccos(np.clip(AROUND_ALL @ way, -1.0, 1.0))
+    return out
 
 
 def unit(x: Floats) -> Floats:
     """Return vectors of length 1; the z axis for those without length."""
-    length = np.linalg.norm(x, axis=-1, keepdims=True)
+    length = np.sqrt((x * x).sum(axis=-1, keepdims=True))
     return np.where(length > 0.0, x / np.maximum(length, 1e-300), np.array([0.0, 0.0, 1.0]))

@@ -119,7 +119,7 @@ def retarget(
     if mode == "online":
         if read_scene(scene, model) is not None:
             raise InvalidValue("scene= is for whole clips, mode='clip'; a stream stays above a level floor.")
-        live = Retargeter(clip.model, model, mapping, scale, joints, limits, smooth, clip.fps, floor)
+        live = Retargeter(clip.model, model, mapping, scale, joints, limits, smooth, clip.fps, floor, clearance)
         return carry_online(live, clip, progress)
     rules, smooth = read_limits(limits), read_number(smooth, "smooth", 0.0)
     carrying = prepare(clip.model, model, mapping, scale, joints)

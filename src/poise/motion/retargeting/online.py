@@ -18,6 +18,7 @@ from poise.kinematics.carriers import Root
 from poise.kinematics.motion import check_rate
 from poise.limits import Limit
 from poise.model import Model
+from poise.motion.clips.clear_lock import is_of_itself
 from poise.motion.clips.clip_limits import part_limits, read_floor, read_limits, read_number
 from poise.motion.clips.result import Track
 from poise.motion.clips.whole_clip import Progress, Window
@@ -29,10 +30,11 @@ from poise.motion.retargeting.correspondence import CarryOver
 from poise.motion.retargeting.footholds import StreamFoothold
 from poise.motion.retargeting.frame_targets import FrameTargets
 from poise.motion.retargeting.mapping import Mapping
-from poise.motion.retargeting.options import read_frame
+from poise.motion.retargeting.options import check_switch, read_frame
 from poise.motion.retargeting.result import HOLD_WEIGHT, Retargeted, make_result, prepare
 from poise.motion.retargeting.stream_contacts import StreamContacts
 from poise.motion.retargeting.stream_ground import StreamGround
+from poise.motion.retargeting.stream_separation import StreamSeparation
 
 __all__ = ["Retargeter", "carry_online"]
 
@@ -60,6 +62,7 @@ class Retargeter:
         fps: Frames per second of the stream.
         floor: The height of the source's floor, in its own unit. By default it is estimated from the first frame and
             corrected by the following ones (`StreamGround`).
+        clearance: Whether arms are kept out of the body and of each other, as in `poise.retarget`.
     """
 
     def __init__(
@@ -73,7 +76,9 @@ class Retargeter:
         smooth: float = 1.0,
         fps: float = 30.0,
         floor: float | None = None,
+        clearance: bool = True,
     ) -> None:
+        check_switch(clearance, "clearance")
         lasting, timed = part_limits(read_limits(limits))
         if timed:
             raise InvalidValue("limits= about time are kept over whole clips, mode='clip'; a stream keeps the others.")
@@ -85,6 +90,8 @@ class Retargeter:
         soles = [hold.source for hold in self.contacts.holds]
         self.ground = StreamGround(self.carrying, soles, self.fps, read_floor(floor))
         self.arms = ArmRecovery(self.carrying, self.fps, bool(lasting))
+        own = clearance and not any(map(is_of_itself, lasting))
+        self.separation = StreamSeparation(self.carrying, self.fps) if own else None
         self.targets = FrameTargets(self.carrying, self.contacts, self.arms)
         top = self.carrying.ours["pelvis"] if self.carrying.root is None else self.carrying.root.frame
         self.body = StreamFloor(self.carrying.model, top)
@@ -117,6 +124,8 @@ class Retargeter:
         self.ground.forget()
         self.contacts.forget()
         self.arms.forget()
+        if self.separation is not None:
+            self.separation.forget()
 
     def step(self, frame: ArrayLike | Pose) -> Pose:
         """Return the pose of the target for the next frame of the stream.
@@ -133,11 +142,28 @@ class Retargeter:
             self.window.forget()
             self.contacts.forget()
             self.arms.forget()
+            if self.separation is not None:
+                self.separation.forget()
         self.contacts.watch(self.ground, self.q, targets[0])
         self.guide = self.carrying.initial.make(T, targets, self.guide)[0]
         self.q = self._solve(targets[0], self.guide)
         self.frames += 1
-        return Pose.from_valid(self.model, self.q)
+        return Pose.from_valid(self.model, self._part(self.q))
+
+    def _part(self, q: Floats) -> Floats:
+        """Return a pose with its arms moved out of collisions, unless a limit or the floor prevents it.
+
+        The next frames are solved from the given pose: collisions do not disturb the other goals.
+        """
+        if self.separation is None:
+            return q
+        clear = self.separation.part(q)
+        if clear is not q and (
+            not self.window.keeps_limits(clear) or (self.low and self.body.find_lowest(clear) < self.body.find_lowest(q))
+        ):
+            self.separation.forget()
+            return q
+        return clear
 
     def _solve(self, targets: Floats, guide: Floats) -> Floats:
         """Solve the next frame, with more steps if a contact is missed, and finally without contacts out of reach."""

@@ -162,8 +162,7 @@ def make_run_goal(
     """Return the goal of one pair over a run of frames; planes between measured frames are interpolated."""
     weights = np.exp((run.depth - run.depth.max()) / (EDGE_M * parts.model.length))
     point = (weights / weights.sum()) @ run.point
-    place = run.place + run.turn @ point - (run.turn @ run.point[..., None])[..., 0]
-    planes = np.concatenate([run.normal, place + (run.depth + apart)[:, None] * run.normal], axis=1)
+    planes = np.concatenate([run.normal, run.place(point) + (run.depth + apart)[:, None] * run.normal], axis=1)
     first, last = max(run.pose[0] - every + 1, frames.start), min(run.pose[-1] + every, frames.stop)
     at = np.arange(first, last)
     planes = np.stack([np.interp(at, run.pose, column) for column in planes.T], axis=1)

@@ -1,0 +1,115 @@
+"""Separation in a stream: arms that collide with the body, or with each other, are moved out of it in every frame.
+
+The displacement of the arms is as near to a fading share of the previous one as the collisions allow:
+
+    minimise  |d - fade d_{t-1}|^2 + weight^2 |max(depth - J (d - d_0), 0)|^2
+
+where J is the velocity of a pair's contact along its normal. Displacements change no faster than arms move.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from poise.arrays import Floats
+from poise.kinematics import Motion
+from poise.limits.convex_parts import ConvexParts, Overlaps, find_convex_parts
+from poise.motion.contact.soles import measure_size
+from poise.motion.retargeting.correspondence import CarryOver
+from poise.motion.retargeting.separation import DEEP_M, NEAR_M, list_movable
+from poise.motion.retargeting.touch.keeper import list_arm_joints
+
+__all__ = ["StreamSeparation"]
+
+FADE_S = 0.1  # time in which a displacement fades by a factor of e after a collision
+FASTEST_RAD_S = 6.0  # change of a displacement
+STILL_RAD = 1e-6  # a smaller displacement ends
+ROUNDS = 4  # of a frame, to find the collisions that remain without a correction
+WEIGHT = 30.0  # of a depth [1 / L], relative to a displacement [1 / rad]
+
+
+class StreamSeparation:
+    """The arms of a stream, which are kept out of the body and each other.
+
+    Args:
+        carrying: The two bodies.
+        fps: Frames per second.
+    """
+
+    def __init__(self, carrying: CarryOver, fps: float) -> None:
+        self.model, found, joints = carrying.model, find_convex_parts(carrying.model), list_arm_joints(carrying)
+        parts = list_movable(found, joints) if found is not None and joints else None
+        self.parts: ConvexParts | None = parts if parts is not None and len(parts.pairs) else None
+        own = [self.model.joint(name).v for name in joints]
+        self.columns = np.concatenate([np.arange(v.start, v.stop) for v in own]) if own else np.zeros(0, dtype=np.intp)
+        self.size = measure_size(Motion(self.model, self.model.rest[None], fps))
+        self.fade, self.fastest = float(np.exp(-1.0 / (FADE_S * fps))), FASTEST_RAD_S / fps
+        self.forget()
+
+    def forget(self) -> None:
+        """Reset to the state before the first frame."""
+        self.shift: Floats | None = None  # the displacement of all joints in the newest frame, (nv,)
+        self.ways = dict[int, Floats]()  # the directions in which limbs leave the body, by group
+
+    def part(self, q: Floats) -> Floats:
+        """Return the next pose with its arms moved out of collisions."""
+        if self.parts is None:
+            return q
+        last = np.zeros(self.model.nv) if self.shift is None else self.shift
+        faded = np.where(np.abs(last) > STILL_RAD, self.fade * last, 0.0)
+        near = self._find_near(q, last)
+        if near is None:
+            self.shift, self.ways = faded, {}
+            return self._move(q, faded)
+        shift = self._solve(self._move(q, last), near, last, faded)
+        if self.shift is not None:
+            shift = last + np.clip(shift - last, -self.fastest, self.fastest)
+        out = self._move(q, shift)
+        self.shift, self.ways = np.asarray(self.model.difference(q, out)), self._find_ways(near)
+        return out
+
+    def _find_near(self, q: Floats, last: Floats) -> Overlaps | None:
+        """Return the parts near each other in a pose with the last displacement; None if it has no collisions."""
+        assert self.parts is not None
+        moved, deep, near = self._move(q, last), -DEEP_M * self.size, NEAR_M * self.size
+        if not last.any() and not len(self.parts.measure(moved[None], deep, self.ways).depth):
+            return None
+        found = self.parts.measure(moved[None], near, self.ways)
+        return found if len(found.depth) else None
+
+    def _move(self, q: Floats, shift: Floats) -> Floats:
+        """Return a pose moved by a displacement, within the ranges of the joints."""
+        return np.asarray(self.model.clamp(self.model.integrate(q, shift))) if shift.any() else q
+
+    def _find_ways(self, near: Overlaps) -> dict[int, Floats]:
+        """Return the direction of the deepest collision of each group in the world."""
+        assert self.parts is not None
+        ways = (near.axes @ near.normal[..., None])[..., 0]
+        groups = self.parts.groups[near.pair]
+        order = np.argsort(near.depth)
+        return {int(groups[k]): ways[k] for k in order if near.depth[k] > 0.0}
+
+    def _solve(self, q: Floats, near: Overlaps, shift: Floats, faded: Floats) -> Floats:
+        """Return the displacement that ends the collisions of pose `q`, which has the displacement `shift`."""
+        assert self.parts is not None
+        rows, columns = np.empty((len(near.depth), len(self.columns))), self.columns
+        places = near.place(near.point)
+        for k, (one, other) in enumerate(self.parts.pairs[near.pair]):
+            way = near.axes[k] @ near.normal[k]
+            J = self.model.jacobian(q, self.parts.solids[one].frame, point=near.point[k])
+            base = self.model.jacobian(q, self.parts.solids[other].frame, point=places[k])
+            rows[k] = way @ (J[:3, columns] - base[:3, columns])
+        least = near.depth + rows @ shift[columns]  # rows @ d >= least
+        d, weight = faded[columns], (WEIGHT / self.model.length) ** 2
+        for _ in range(ROUNDS):
+            active = rows @ d < least - 1e-9
+            own = rows[active]
+            new = faded[columns] + own.T @ np.linalg.solve(
+                own @ own.T + np.eye(len(own)) / weight, least[active] - own @ faded[columns]
+            )
+            if np.abs(new - d).max() < 1e-6:
+                break
+            d = new
+        out = np.zeros_like(shift)
+        out[columns] = d
+        return out
