@@ -11,7 +11,7 @@ the minimum translational distance between two convex polyhedra, 1986.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import combinations
 
@@ -26,9 +26,10 @@ from poise.model import Model
 from poise.model.memo import keep_with_model
 from poise.native import core
 
-__all__ = ["ConvexParts", "Overlaps", "find_convex_parts"]
+__all__ = ["ConvexParts", "Overlaps", "Ways", "find_convex_parts"]
 
 Indices = NDArray[np.intp]
+Ways = dict[tuple[int, int], Floats]  # directions of the world by group and pose
 BLOCK_POSES = 1024  # poses measured at once
 FEW_ROWS = 64  # rows that are measured together, although they belong to different solids
 BLOCK_WAYS = 1024  # directions measured at once: their numbers stay in the cache
@@ -71,9 +72,22 @@ class Overlaps:
         """Return some of the rows."""
         return Overlaps(*(getattr(self, each.name)[rows] for each in fields(self)))
 
+    def join(self, others: Overlaps) -> Overlaps:
+        """Return these rows and those of other pairs or poses."""
+        own = set(zip(self.pair.tolist(), self.pose.tolist(), strict=True))
+        new = [k for k, key in enumerate(zip(others.pair.tolist(), others.pose.tolist(), strict=True)) if key not in own]
+        more = others.select(np.array(new, dtype=np.intp))
+        return concatenate([self, more])
+
     def place(self, points: Floats) -> Floats:
         """Return points of the first solid's frame, (3,) or (n, 3), in that of the second, (n, 3) [m]."""
         return (self.turn @ points[..., None])[..., 0] + self.shift
+
+
+def concatenate(found: Sequence[Overlaps]) -> Overlaps:
+    """Return the rows of all, by pair and pose."""
+    joined = Overlaps(*(np.concatenate([getattr(each, f.name) for each in found]) for f in fields(Overlaps)))
+    return joined.select(np.lexsort((joined.pose, joined.pair)))
 
 
 class ConvexParts:
@@ -103,19 +117,18 @@ class ConvexParts:
         self.ends, self.radius = np.array([ends for ends, _ in found]), np.array([radius for _, radius in found])
         self.reach = self.radius + 0.5 * np.linalg.norm(self.ends[:, 1] - self.ends[:, 0], axis=1)
 
-    def measure(self, q: Floats, margin: float, before: Mapping[int, Floats] | None = None) -> Overlaps:
+    def measure(self, q: Floats, margin: float, before: Ways | None = None) -> Overlaps:
         """Return the pairs with a gap below `margin` [m] in poses (n, nq); a negative one is a depth.
 
-        `before` are directions of the world in which groups parted in an earlier pose; those near them are preferred.
+        `before` are directions in which groups parted before, as `list_ways` returns them: they are preferred.
         """
         found = [
             self._measure_block(q[first : first + BLOCK_POSES], first, margin, before or {})
             for first in range(0, len(q), BLOCK_POSES)
         ]
-        joined = Overlaps(*(np.concatenate([getattr(each, f.name) for each in found]) for f in fields(Overlaps)))
-        return joined.select(np.lexsort((joined.pose, joined.pair)))
+        return concatenate(found)
 
-    def _measure_block(self, q: Floats, first: int, margin: float, before: Mapping[int, Floats]) -> Overlaps:
+    def _measure_block(self, q: Floats, first: int, margin: float, before: Ways) -> Overlaps:
         """Return the near pairs of some poses, the first of which has a given index."""
         rows = self._find_least(self._find_near(self._place(self.model.fk(q, self.names), margin), margin))
         deep = np.flatnonzero(rows.depth > DEEP * self.model.length)
@@ -124,15 +137,22 @@ class ConvexParts:
             keys, of = np.unique(self.groups[inside.pair] * (len(q) + 1) + inside.pose, return_inverse=True)
             most = np.full((len(keys), len(AROUND_ALL)), -np.inf)
             np.maximum.at(most, of, self._measure(inside, AROUND_ALL @ inside.axes))
-            for k, group in enumerate(keys // (len(q) + 1)) if before else ():
-                if int(group) in before:
-                    most[k] += TURN * self.model.length * measure_angles(before[int(group)])
+            for k, key in enumerate(keys.tolist()) if before else ():
+                way = before.get((key // (len(q) + 1), first + key % (len(q) + 1)))
+                if way is not None:
+                    most[k] += TURN * self.model.length * measure_angles(way)
             best = choose_ways(most, keys, TURN * self.model.length)
             normal = (AROUND_ALL[best[of], None] @ inside.axes)[:, 0]
             inside = self._find_least(replace(inside, normal=normal, depth=self._measure(inside, normal[:, None])[:, 0]))
             rows.normal[deep], rows.depth[deep] = inside.normal, inside.depth
         rows = rows.select(rows.depth > -margin)
         return replace(rows, pose=rows.pose + first, point=self._find_points(rows))
+
+    def list_ways(self, rows: Overlaps) -> Ways:
+        """Return the directions of the world in which groups part in each pose: those of their deepest pairs."""
+        ways, groups = (rows.axes @ rows.normal[..., None])[..., 0], self.groups[rows.pair]
+        order = [k for k in np.argsort(rows.depth) if rows.depth[k] > 0.0]
+        return {(int(groups[k]), int(rows.pose[k])): ways[k] for k in order}
 
     def _place(self, T: Floats, margin: float) -> Overlaps:
         """Return the pairs whose capsules are near each other, for transforms of the frames (poses, frames, 4, 4)."""

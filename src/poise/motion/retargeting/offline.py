@@ -45,7 +45,7 @@ from poise.motion.retargeting.mapping import Mapping
 from poise.motion.retargeting.online import Retargeter, carry_online
 from poise.motion.retargeting.options import check_clip, check_contacts, check_progress, check_switch
 from poise.motion.retargeting.result import HOLD_WEIGHT, Retargeted, make_result, prepare
-from poise.motion.retargeting.separation import separate_parts
+from poise.motion.retargeting.separation import list_leg_goals, separate_parts
 from poise.motion.retargeting.touch.keeper import STILL_M, TouchKeeper, list_arm_joints
 from poise.motion.retargeting.transfer import carry_contacts, find_air, find_holds, measure_standing_ankle
 from poise.motion.scenes.scene_contacts import SceneSource, find_scene_contacts
@@ -139,7 +139,9 @@ def retarget(
     held = carry_contacts(carrying, ledger, free, measure_size(one), rises)
     held, dropped = drop_palms(held) if lies else (held, ())
     options = LockOptions(smooth, carrying.joints, rules, progress, count_steps(rules), SLIDE_COST, tips=True)
-    options = options if keeper is None else replace(options, extra=tuple(keeper.make_goals(free, locked=True)[0]))
+    clear = clearance and not any(map(is_of_itself, rules))
+    extra = () if keeper is None else tuple(keeper.make_goals(free, locked=True)[0])
+    options = replace(options, extra=(*extra, *(list_leg_goals(free, carrying) if clear and not lies else ())))
 
     def lock_all(kept: tuple[Limit, ...]) -> Track:
         chosen = replace(options, limits=kept)
@@ -149,7 +151,7 @@ def retarget(
 
     track = lock_clear(free, rules, lock_all)
     track = replace(track, released=(*track.released, *dropped)) if dropped else track
-    if clearance and not any(map(is_of_itself, rules)):
+    if clear:
         track = replace(track, motion=separate_parts(track.motion, carrying, track.contacts, rules, smooth))
     return make_result(carrying, model, track, clip, world, () if keeper is None else keeper.list_kept(track.motion))
 

@@ -11,7 +11,7 @@ Schulman et al., Finding locally optimal, collision-free trajectories with seque
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -21,7 +21,7 @@ from poise.arrays import Floats
 from poise.goals import Range, Reach
 from poise.kinematics import Motion
 from poise.limits import Limit
-from poise.limits.convex_parts import ConvexParts, Overlaps, find_convex_parts
+from poise.limits.convex_parts import ConvexParts, Overlaps, Ways, find_convex_parts
 from poise.limits.support_points import PointClearance
 from poise.motion.clips.edit import keep_paths
 from poise.motion.clips.whole_clip import ClipGoal, solve_whole
@@ -32,7 +32,7 @@ from poise.motion.retargeting.body_floor import make_floor_limits
 from poise.motion.retargeting.correspondence import CarryOver
 from poise.motion.retargeting.touch.keeper import list_arm_joints
 
-__all__ = ["make_plane_goal", "pack_planes", "separate_parts"]
+__all__ = ["DEEP_M", "NEAR_M", "list_leg_goals", "list_movable", "separate_parts"]
 
 # lengths are for a body of 1.75 m
 DEEP_M = 2e-3  # depth of a collision that is corrected
@@ -44,7 +44,7 @@ SPREAD_S = 0.25  # time before and after a collision in which arms may move
 FROZEN_FRAMES = 3  # beyond it, for a smooth end
 WEIGHT = 50.0  # of a plane [1 / L], relative to a displacement
 FAR = 1e6  # stands for infinity, which kernels do not read
-ROUNDS, STEPS = 3, 6  # updates of the planes, and steps between them
+ROUNDS, STEPS = 5, 6  # updates of the planes, and steps between them
 
 
 def separate_parts(
@@ -64,24 +64,23 @@ def separate_parts(
         return motion
     size, q = measure_size(motion), np.array(motion.q)
     parts, every = list_movable(parts, joints), max(1, round(motion.fps / MEASURED_FPS))
-    moves = np.ones(len(q), dtype=bool)
-    found = measure_near(parts, q, moves, every, -DEEP_M * size)
-    moves[:] = False
-    for round_ in range(ROUNDS):
-        deep = np.unique(found.pose[found.depth > DEEP_M * size])
-        if not len(deep):
-            break
-        moves |= flag_around(len(q), deep, round(SPREAD_S * motion.fps))
-        if not round_:
-            found = measure_near(parts, q, moves, every, NEAR_M * size)
+    held, reach, ways = list_held(ledger, motion, joints), round(SPREAD_S * motion.fps), Ways()
+    deep = measure_near(parts, q, np.ones(len(q), dtype=bool), every, -DEEP_M * size)
+    if not len(deep.pose):
+        return motion
+    moves = flag_around(len(q), deep.pose, reach)
+    found = measure_near(parts, q, moves, every, NEAR_M * size)
+    for _ in range(ROUNDS):
+        again = np.zeros(len(q), dtype=bool)
+        ways = parts.list_ways(found) | ways  # limbs that are on their way out do not turn back
         for first, end in find_runs(moves):
+            if not ((deep.pose >= first) & (deep.pose < end)).any():
+                continue
             a, b = max(first - FROZEN_FRAMES, 0), min(end + FROZEN_FRAMES, len(q))
-            rows = found.select((found.pose >= first) & (found.pose < end))
-            goals = list_plane_goals(parts, rows, range(a, b), every, APART_M * size)
-            window = motion[a:b]
+            rows, window = found.select((found.pose >= first) & (found.pose < end)), motion[a:b]
             answer = solve_whole(
                 window,
-                [*goals, *keep_paths(window, list_held(ledger, motion, joints), a)],
+                [*list_plane_goals(parts, rows, range(a, b), every, APART_M * size), *keep_paths(window, held, a)],
                 start=q[a:b],
                 smooth=smooth,
                 frozen=~moves[a:b],
@@ -89,28 +88,60 @@ def separate_parts(
                 limits=(*limits, *list_floor(window, joints, size)),
                 steps=STEPS,
             )
-            q[first:end] = answer.q[first - a : end - a]
-        if round_ + 1 < ROUNDS:
-            found = measure_near(parts, q, moves, every, NEAR_M * size)
+            q[first:end], again[first:end] = answer.q[first - a : end - a], True
+        near = measure_near(parts, q, again, every, NEAR_M * size, ways)
+        deep, found = near.select(near.depth > DEEP_M * size), near.join(found)
+        if not len(deep.pose):
+            break
+        moves |= flag_around(len(q), deep.pose, reach)
     return Motion(motion.model, q, motion.fps)
 
 
-def measure_near(parts: ConvexParts, q: Floats, frames: NDArray[np.bool_], every: int, margin: float) -> Overlaps:
-    """Return the pairs with a gap below `margin` [m] in the flagged frames, one of `every` frames."""
+def list_leg_goals(free: Motion, carrying: CarryOver) -> tuple[ClipGoal, ...]:
+    """List the goals that keep legs out of each other and of the trunk while contacts are held; empty if none collide."""
+    parts, arms = find_convex_parts(free.model), set(list_arm_joints(carrying))
+    if parts is None or not arms:
+        return ()
+    size, every = measure_size(free), max(1, round(free.fps / MEASURED_FPS))
+    joints = [joint.name for joint in free.model.joints if joint.nv and joint.name not in arms]
+    parts = list_movable(parts, joints, arms)
+    moves = np.ones(len(free), dtype=bool)
+    found = measure_near(parts, free.q, moves, every, -DEEP_M * size)
+    if not len(found.pose):
+        return ()
+    moves = flag_around(len(free), found.pose, round(SPREAD_S * free.fps))
+    rows = measure_near(parts, free.q, moves, every, NEAR_M * size)
+    return tuple(list_plane_goals(parts, rows, range(len(free)), every, APART_M * size))
+
+
+def measure_near(
+    parts: ConvexParts, q: Floats, frames: NDArray[np.bool_], every: int, margin: float, ways: Ways | None = None
+) -> Overlaps:
+    """Return the pairs with a gap below `margin` [m] in the flagged frames, one of `every` frames.
+
+    `ways` are the preferred directions by group and frame.
+    """
     at = np.flatnonzero(frames[::every]) * every
-    found = parts.measure(q[at], margin)
+    index = {int(t): i for i, t in enumerate(at)}
+    before = {(group, index[t]): way for (group, t), way in (ways or {}).items() if t in index}
+    found = parts.measure(q[at], margin, before)
     return replace(found, pose=at[found.pose])
 
 
-def list_movable(parts: ConvexParts, joints: Sequence[str]) -> ConvexParts:
-    """Return the pairs of parts that some joints move relative to each other, grouped by the limbs that they move."""
-    model, names = parts.model, set(joints)
-    own = [frozenset(j.name for j in model.joints_above(solid.frame)) & names for solid in parts.solids]
-    first = [next((j.name for j in model.joints if j.name in each), "") for each in own]
-    kept = np.array([k for k, (i, j) in enumerate(parts.pairs) if own[i] != own[j]], dtype=np.intp)
-    limbs = [tuple(sorted((first[i], first[j]))) for i, j in parts.pairs[kept]]
-    groups = np.array([list(dict.fromkeys(limbs)).index(each) for each in limbs], dtype=np.intp)
-    return ConvexParts(model, parts.solids, parts.pairs[kept], groups)
+def list_movable(parts: ConvexParts, joints: Collection[str], without: Collection[str] = ()) -> ConvexParts:
+    """Return the pairs of parts that some joints move relative to each other, grouped by the limbs that they move.
+
+    Parts that the joints of `without` move are left out.
+    """
+    model = parts.model
+    above = [[joint.name for joint in model.joints_above(solid.frame)] for solid in parts.solids]
+    lost = [not set(each).isdisjoint(without) for each in above]
+    own = [[name for name in [joint.name for joint in model.joints] if name in each and name in set(joints)] for each in above]
+    kept = [k for k, (i, j) in enumerate(parts.pairs) if own[i] != own[j] and not (lost[i] or lost[j])]
+    limbs = [tuple(sorted(" ".join(own[i][:1]) for i in parts.pairs[k])) for k in kept]
+    known = list(dict.fromkeys(limbs))
+    groups = np.array([known.index(each) for each in limbs], dtype=np.intp)
+    return ConvexParts(model, parts.solids, parts.pairs[np.array(kept, dtype=np.intp)], groups)
 
 
 def list_held(ledger: Contacts, motion: Motion, joints: Sequence[str]) -> Contacts:
@@ -133,7 +164,7 @@ def list_floor(window: Motion, joints: Sequence[str], size: float) -> tuple[Limi
 def flag_around(frames: int, deep: NDArray[np.intp], reach: int) -> NDArray[np.bool_]:
     """Flag the frames within `reach` frames of the given ones."""
     out = np.zeros(frames, dtype=bool)
-    for t in deep:
+    for t in np.unique(deep):
         out[max(t - reach, 0) : t + reach + 1] = True
     return out
 

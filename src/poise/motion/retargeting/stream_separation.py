@@ -13,7 +13,7 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.kinematics import Motion
-from poise.limits.convex_parts import ConvexParts, Overlaps, find_convex_parts
+from poise.limits.convex_parts import ConvexParts, Overlaps, Ways, find_convex_parts
 from poise.motion.contact.soles import measure_size
 from poise.motion.retargeting.correspondence import CarryOver
 from poise.motion.retargeting.separation import DEEP_M, NEAR_M, list_movable
@@ -49,7 +49,7 @@ class StreamSeparation:
     def forget(self) -> None:
         """Reset to the state before the first frame."""
         self.shift: Floats | None = None  # the displacement of all joints in the newest frame, (nv,)
-        self.ways = dict[int, Floats]()  # the directions in which limbs leave the body, by group
+        self.ways: Ways = {}  # the directions in which limbs leave the body
 
     def part(self, q: Floats) -> Floats:
         """Return the next pose with its arms moved out of collisions."""
@@ -65,7 +65,7 @@ class StreamSeparation:
         if self.shift is not None:
             shift = last + np.clip(shift - last, -self.fastest, self.fastest)
         out = self._move(q, shift)
-        self.shift, self.ways = np.asarray(self.model.difference(q, out)), self._find_ways(near)
+        self.shift, self.ways = np.asarray(self.model.difference(q, out)), self.parts.list_ways(near)
         return out
 
     def _find_near(self, q: Floats, last: Floats) -> Overlaps | None:
@@ -80,14 +80,6 @@ class StreamSeparation:
     def _move(self, q: Floats, shift: Floats) -> Floats:
         """Return a pose moved by a displacement, within the ranges of the joints."""
         return np.asarray(self.model.clamp(self.model.integrate(q, shift))) if shift.any() else q
-
-    def _find_ways(self, near: Overlaps) -> dict[int, Floats]:
-        """Return the direction of the deepest collision of each group in the world."""
-        assert self.parts is not None
-        ways = (near.axes @ near.normal[..., None])[..., 0]
-        groups = self.parts.groups[near.pair]
-        order = np.argsort(near.depth)
-        return {int(groups[k]): ways[k] for k in order if near.depth[k] > 0.0}
 
     def _solve(self, q: Floats, near: Overlaps, shift: Floats, faded: Floats) -> Floats:
         """Return the displacement that ends the collisions of pose `q`, which has the displacement `shift`."""
