@@ -72,6 +72,11 @@ class Overlaps:
         """Return some of the rows."""
         return Overlaps(*(getattr(self, each.name)[rows] for each in fields(self)))
 
+    def drop_apart(self, margin: float) -> Overlaps:
+        """Return the rows with a gap below `margin` [m]."""
+        kept = self.depth > -margin
+        return self if kept.all() else self.select(kept)
+
     def join(self, others: Overlaps) -> Overlaps:
         """Return these rows and those of other pairs or poses."""
         own = set(zip(self.pair.tolist(), self.pose.tolist(), strict=True))
@@ -86,6 +91,8 @@ class Overlaps:
 
 def concatenate(found: Sequence[Overlaps]) -> Overlaps:
     """Return the rows of all, by pair and pose."""
+    if len(found) == 1:
+        return found[0]
     joined = Overlaps(*(np.concatenate([getattr(each, f.name) for each in found]) for f in fields(Overlaps)))
     return joined.select(np.lexsort((joined.pose, joined.pair)))
 
@@ -106,8 +113,7 @@ class ConvexParts:
     ) -> None:
         self.model, self.solids, self.pairs = model, solids, pairs
         self.groups = np.arange(len(pairs)) if groups is None else groups
-        self.names = list(dict.fromkeys(solid.frame for solid in solids))
-        self.at = np.array([self.names.index(solid.frame) for solid in solids], dtype=np.intp)
+        self.at = np.array([model.frames.index(solid.frame) for solid in solids], dtype=np.intp)
         most = max(len(solid.points) for solid in solids)
         rows = [np.resize(np.arange(len(solid.points)), most) for solid in solids]
         self.points = np.stack([solid.points[own] for solid, own in zip(solids, rows, strict=True)])
@@ -130,7 +136,8 @@ class ConvexParts:
 
     def _measure_block(self, q: Floats, first: int, margin: float, before: Ways) -> Overlaps:
         """Return the near pairs of some poses, the first of which has a given index."""
-        rows = self._find_least(self._find_near(self._place(self.model.fk(q, self.names), margin), margin))
+        T = self.model.fk(q)[:, self.at]
+        rows = self._find_least(self._find_near(self._place(T, margin), margin), margin)
         deep = np.flatnonzero(rows.depth > DEEP * self.model.length)
         if len(deep):
             inside = rows.select(deep)
@@ -143,10 +150,21 @@ class ConvexParts:
                     most[k] += TURN * self.model.length * measure_angles(way)
             best = choose_ways(most, keys, TURN * self.model.length)
             normal = (AROUND_ALL[best[of], None] @ inside.axes)[:, 0]
-            inside = self._find_least(replace(inside, normal=normal, depth=self._measure(inside, normal[:, None])[:, 0]))
+            inside = replace(inside, normal=normal, depth=self._measure(inside, normal[:, None])[:, 0])
+            inside = self._find_least(inside, np.inf)
             rows.normal[deep], rows.depth[deep] = inside.normal, inside.depth
-        rows = rows.select(rows.depth > -margin)
         return replace(rows, pose=rows.pose + first, point=self._find_points(rows))
+
+    def follow(self, rows: Overlaps, q: Floats) -> Overlaps:
+        """Return rows of single poses in a new pose (nq,): contacts keep their points and planes."""
+        one, other = self.at[self.pairs[rows.pair]].T
+        T = self.model.fk(q)
+        a, b = T[one], T[other]
+        back = np.swapaxes(b[:, :3, :3], 1, 2)
+        shift = (back @ (a[:, :3, 3:] - b[:, :3, 3:]))[..., 0]
+        new = replace(rows, turn=back @ a[:, :3, :3], shift=shift, axes=b[:, :3, :3])
+        way = (rows.normal * (new.place(rows.point) - rows.place(rows.point))).sum(axis=1)
+        return replace(new, depth=rows.depth - way)
 
     def list_ways(self, rows: Overlaps) -> Ways:
         """Return the directions of the world in which groups part in each pose: those of their deepest pairs."""
@@ -155,9 +173,9 @@ class ConvexParts:
         return {(int(groups[k]), int(rows.pose[k])): ways[k] for k in order}
 
     def _place(self, T: Floats, margin: float) -> Overlaps:
-        """Return the pairs whose capsules are near each other, for transforms of the frames (poses, frames, 4, 4)."""
-        own, (one, other) = T[:, self.at], self.pairs.T
-        ends = np.einsum("tnij,nkj->tnki", own[..., :3, :3], self.ends) + own[..., None, :3, 3]
+        """Return the pairs whose capsules are near each other, for transforms of the solids (poses, solids, 4, 4)."""
+        one, other = self.pairs.T
+        ends = np.einsum("tnij,nkj->tnki", T[..., :3, :3], self.ends) + T[..., None, :3, 3]
         x = 0.5 * (ends[:, :, 0] + ends[:, :, 1])
         apart = x[:, one] - x[:, other]
         most = self.reach[one] + self.reach[other] + margin
@@ -166,7 +184,7 @@ class ConvexParts:
             sides = (ends[pose, solids[pair], k] for solids in (one, other) for k in (0, 1))
             near = core.segment_distances(*sides) < (self.radius[one] + self.radius[other])[pair] + margin
             pair, pose = pair[near], pose[near]
-        a, b = own[pose, one[pair]], own[pose, other[pair]]
+        a, b = T[pose, one[pair]], T[pose, other[pair]]
         back = np.swapaxes(b[:, :3, :3], 1, 2)
         shift = (back @ (a[:, :3, 3:] - b[:, :3, 3:]))[..., 0]
         none, zero = np.full(len(pair), np.inf), np.zeros_like(shift)
@@ -206,7 +224,7 @@ class ConvexParts:
         """
         one, other = self.pairs[rows.pair].T
         n = unit(rows.place(self.middle[one]) - self.middle[other])
-        for _ in range(APPROACHES):
+        for _ in range(APPROACHES if len(n) else 0):
             one, other = self.pairs[rows.pair].T
             inward = (n[:, None] @ rows.turn)[:, 0]
             i, j = self._find_farthest(one, -inward), self._find_farthest(other, n)
@@ -215,22 +233,22 @@ class ConvexParts:
             overlap = self.balls[one, i] + self.balls[other, j] - (n * apart).sum(axis=1)
             normal = np.where((overlap < rows.depth)[:, None], n, rows.normal)
             rows = replace(rows, depth=np.minimum(overlap, rows.depth), normal=normal)
-            n = unit(n + unit(apart))
-            kept = rows.depth > -margin
-            rows, n = rows.select(kept), n[kept]
+            rows = replace(rows, point=unit(n + unit(apart))).drop_apart(margin)
+            n = rows.point
         return rows
 
-    def _find_least(self, rows: Overlaps) -> Overlaps:
-        """Return the least overlaps near the directions found so far."""
-        n, least, every = rows.normal, rows.depth, np.arange(len(rows.depth))
+    def _find_least(self, rows: Overlaps, margin: float) -> Overlaps:
+        """Return the least overlaps near the directions found so far, of pairs that are not apart by `margin`."""
         for width in NARROWER:
-            tried = unit(n[:, None] + width * ASIDE)
+            if not len(rows.pair):
+                break
+            tried, every = unit(rows.normal[:, None] + width * ASIDE), np.arange(len(rows.pair))
             overlaps = self._measure(rows, tried)
             lowest = overlaps.argmin(axis=1)
             found = overlaps[every, lowest]
-            better = found < least
-            n, least = np.where(better[:, None], tried[every, lowest], n), np.where(better, found, least)
-        return replace(rows, depth=least, normal=n)
+            normal = np.where((found < rows.depth)[:, None], tried[every, lowest], rows.normal)
+            rows = replace(rows, normal=normal, depth=np.minimum(found, rows.depth)).drop_apart(margin)
+        return rows
 
     def _find_points(self, rows: Overlaps) -> Floats:
         """Return the middle of the points of the first solids that are deepest, or nearly so, in their frames, (n, 3)."""

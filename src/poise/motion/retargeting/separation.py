@@ -32,7 +32,7 @@ from poise.motion.retargeting.body_floor import make_floor_limits
 from poise.motion.retargeting.correspondence import CarryOver
 from poise.motion.retargeting.touch.keeper import list_arm_joints
 
-__all__ = ["DEEP_M", "NEAR_M", "list_leg_goals", "list_movable", "separate_parts"]
+__all__ = ["DEEP_M", "MEASURED_FPS", "NEAR_M", "list_leg_goals", "list_movable", "separate_parts"]
 
 # lengths are for a body of 1.75 m
 DEEP_M = 2e-3  # depth of a collision that is corrected

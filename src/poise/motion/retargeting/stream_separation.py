@@ -16,7 +16,7 @@ from poise.kinematics import Motion
 from poise.limits.convex_parts import ConvexParts, Overlaps, Ways, find_convex_parts
 from poise.motion.contact.soles import measure_size
 from poise.motion.retargeting.correspondence import CarryOver
-from poise.motion.retargeting.separation import DEEP_M, NEAR_M, list_movable
+from poise.motion.retargeting.separation import DEEP_M, MEASURED_FPS, NEAR_M, list_movable
 from poise.motion.retargeting.touch.keeper import list_arm_joints
 
 __all__ = ["StreamSeparation"]
@@ -44,12 +44,15 @@ class StreamSeparation:
         self.columns = np.concatenate([np.arange(v.start, v.stop) for v in own]) if own else np.zeros(0, dtype=np.intp)
         self.size = measure_size(Motion(self.model, self.model.rest[None], fps))
         self.fade, self.fastest = float(np.exp(-1.0 / (FADE_S * fps))), FASTEST_RAD_S / fps
+        self.every = max(1, round(fps / MEASURED_FPS))
         self.forget()
 
     def forget(self) -> None:
         """Reset to the state before the first frame."""
         self.shift: Floats | None = None  # the displacement of all joints in the newest frame, (nv,)
         self.ways: Ways = {}  # the directions in which limbs leave the body
+        self.near: Overlaps | None = None  # the parts near each other in the newest frame
+        self.frames = 0
 
     def part(self, q: Floats) -> Floats:
         """Return the next pose with its arms moved out of collisions."""
@@ -58,6 +61,7 @@ class StreamSeparation:
         last = np.zeros(self.model.nv) if self.shift is None else self.shift
         faded = np.where(np.abs(last) > STILL_RAD, self.fade * last, 0.0)
         near = self._find_near(q, last)
+        self.near = near
         if near is None:
             self.shift, self.ways = faded, {}
             return self._move(q, faded)
@@ -69,9 +73,15 @@ class StreamSeparation:
         return out
 
     def _find_near(self, q: Floats, last: Floats) -> Overlaps | None:
-        """Return the parts near each other in a pose with the last displacement; None if it has no collisions."""
+        """Return the parts near each other in a pose with the last displacement; None if it has no collisions.
+
+        They are measured in one of several frames at high frame rates, and followed in the others.
+        """
         assert self.parts is not None
         moved, deep, near = self._move(q, last), -DEEP_M * self.size, NEAR_M * self.size
+        self.frames += 1
+        if (self.frames - 1) % self.every:
+            return None if self.near is None else self.parts.follow(self.near, moved)
         if not last.any() and not len(self.parts.measure(moved[None], deep, self.ways).depth):
             return None
         found = self.parts.measure(moved[None], near, self.ways)
