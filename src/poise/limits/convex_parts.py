@@ -80,7 +80,9 @@ class Overlaps:
     def join(self, others: Overlaps) -> Overlaps:
         """Return these rows and those of other pairs or poses."""
         own = set(zip(self.pair.tolist(), self.pose.tolist(), strict=True))
-        new = [k for k, key in enumerate(zip(others.pair.tolist(), others.pose.tolist(), strict=True)) if key not in own]
+        new = [
+            k for k, key in enumerate(zip(others.pair.tolist(), others.pose.tolist(), strict=True)) if key not in own
+        ]
         more = others.select(np.array(new, dtype=np.intp))
         return concatenate([self, more])
 
@@ -251,14 +253,15 @@ class ConvexParts:
         return rows
 
     def _find_points(self, rows: Overlaps) -> Floats:
-        """Return the middle of the points of the first solids that are deepest, or nearly so, in their frames, (n, 3)."""
+        """Return the middle of the deepest points of the first solids, in their frames, (n, 3) [m]."""
         one = self.pairs[rows.pair, 0]
         inward, points = (rows.normal[:, None] @ rows.turn)[:, 0], self.points[one]
         heights = (points @ inward[..., None])[..., 0] - self.balls[one]
         weights = np.exp((heights.min(axis=1, keepdims=True) - heights) / (EDGE * self.model.length))
         weights /= weights.sum(axis=1, keepdims=True)
         balls = (weights * self.balls[one]).sum(axis=1, keepdims=True)
-        return (weights[:, None] @ points)[:, 0] - balls * inward
+        out: Floats = (weights[:, None] @ points)[:, 0] - balls * inward
+        return out
 
 
 def cover_roughly(solid: SupportPoints) -> tuple[Floats, float]:
@@ -291,7 +294,9 @@ def find_convex_parts(model: Model) -> ConvexParts | None:
     rows = [
         (i, j)
         for i, j in combinations(range(len(solids)), 2)
-        if of[i] != of[j] and steps[frozenset((of[i], of[j]))] > 1 and (names is None or frozenset((of[i], of[j])) not in names)
+        if of[i] != of[j]
+        and steps[frozenset((of[i], of[j]))] > 1
+        and (names is None or frozenset((of[i], of[j])) not in names)
     ]
     if not rows:
         return None
@@ -321,7 +326,7 @@ def choose_ways(overlaps: Floats, keys: Indices, turn: float) -> Indices:
     pose after a gap begins anew. The best sequence is found by dynamic programming (Viterbi, 1967).
     """
     if len(keys) == 1:
-        return overlaps.argmin(axis=1)
+        return np.asarray(overlaps.argmin(axis=1))
     angles = np.array([measure_angles(way) for way in AROUND_ALL])
     before, cost = np.tile(np.arange(len(angles)), (len(keys), 1)), overlaps[0]
     out, follows = np.zeros(len(keys), dtype=np.intp), np.diff(keys, prepend=-2) == 1

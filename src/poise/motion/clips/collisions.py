@@ -1,4 +1,8 @@
-"""Self-collisions of a clip: penetration depths per frame, from the capsules of `Clearance`."""
+"""Self-collisions of a clip: penetration depths per frame.
+
+A body with collision shapes is measured by their convex hulls (`poise.limits.convex_parts`), any other by the capsules
+of `Clearance`.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from numpy.typing import NDArray
 from poise.arrays import Floats
 from poise.kinematics import Motion
 from poise.limits.capsules import body_capsules
+from poise.limits.convex_parts import ConvexParts, find_convex_parts
 from poise.limits.pairs import choose_pairs
 from poise.native import core
 
@@ -23,7 +28,7 @@ class Collisions:
     """The self-collisions of a clip.
 
     Attributes:
-        depths: The depth of the deepest collision in each frame, (frames,) [m]; negative values are distances.
+        depths: The depth of the deepest collision in each frame, (frames,) [m]; 0 or negative without one.
         parts: The frames of the deepest pair in the clip.
     """
 
@@ -48,11 +53,14 @@ class Collisions:
 
 
 def find_collisions(clip: Motion) -> Collisions | None:
-    """Find the self-collisions of a clip, or None if the body has no capsules.
+    """Find the self-collisions of a clip, or None if the body has no size.
 
-    Pairs are those of `Clearance(pairs="auto")`: parts that are not neighbours and do not touch in the rest pose.
+    Pairs are parts that are not neighbours and do not touch in the rest pose, as in `Clearance(pairs="auto")`.
     """
     model = clip.model
+    solids = find_convex_parts(model)
+    if solids is not None and len(clip):
+        return find_hull_collisions(clip, solids)
     capsules = body_capsules(model)
     pairs = choose_pairs(model, capsules, 0.0) if capsules else np.zeros((0, 2), dtype=np.int64)
     if not len(pairs) or not len(clip):
@@ -72,3 +80,13 @@ def find_collisions(clip: Motion) -> Collisions | None:
         )
     deepest = pairs[which[int(np.argmax(depths))]]
     return Collisions(depths * model.metres_per_unit, (capsules[deepest[0]].frame, capsules[deepest[1]].frame))
+
+
+def find_hull_collisions(clip: Motion, solids: ConvexParts) -> Collisions:
+    """Find the self-collisions of a clip by the convex hulls of its shapes."""
+    found, depths = solids.measure(clip.q, 0.0), np.zeros(len(clip))
+    np.maximum.at(depths, found.pose, found.depth)
+    deepest = solids.pairs[found.pair[int(np.argmax(found.depth))] if len(found.pair) else 0]
+    return Collisions(
+        depths * clip.model.metres_per_unit, (solids.solids[deepest[0]].frame, solids.solids[deepest[1]].frame)
+    )

@@ -8,7 +8,7 @@
     jerk    third difference of the joints, without the root, root mean square over joints    rad/s^3
     limits  violation of the joint ranges                                                     rad
     speed   largest speed of a joint, and the share of frames in which one is faster than 3 pi        rad/s
-    bodies  depth of self-collisions, from the capsules of `Clearance`                        mm
+    bodies  depth of self-collisions, of convex hulls or the capsules of `Clearance`             mm
 
 Contacts are those of the source, if one is given: contacts detected in the result would only include the feet that
 stand still there.
@@ -73,7 +73,7 @@ class Quality:
         tracking_p95: The 95th percentile.
         bones_mean: Mean angle between the bones of limbs and those of the source [rad]; None if nothing was retargeted.
         bones_p95: The 95th percentile.
-        collision_max: Depth of the deepest self-collision [mm]; None if the body has no capsules.
+        collision_max: Depth of the deepest self-collision [mm]; None if the body has no size.
         collision_share: The share of frames with a self-collision.
     """
 
@@ -299,7 +299,7 @@ def measure_joints(clip: Motion) -> dict[str, float]:
 
 
 def measure_collisions(clip: Motion) -> tuple[float | None, float | None]:
-    """Return the deepest self-collision [mm] and the share of frames with one, or None without capsules."""
+    """Return the deepest self-collision [mm] and the share of frames with one, or None if the body has no size."""
     found = find_collisions(clip)
     if found is None:
         return None, None

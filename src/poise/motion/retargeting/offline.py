@@ -9,6 +9,7 @@
 5. Hands that touch other parts of the body in the source touch them in the result (`touch`).
 6. Points that stand still in the source stand exactly still in the result (`lock`), with the whole body above the floor
    if it lies on it or would sink into it, or on the surfaces of a scene if one is given (`lock_in_scene`).
+7. Arms, and legs that lie or swing, move out of parts that they collide with (`separation`).
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ from poise.motion.retargeting.separation import list_leg_goals, separate_parts
 from poise.motion.retargeting.touch.keeper import STILL_M, TouchKeeper, list_arm_joints
 from poise.motion.retargeting.transfer import carry_contacts, find_air, find_holds, measure_standing_ankle
 from poise.motion.scenes.scene_contacts import SceneSource, find_scene_contacts
+from poise.motion.scenes.scene_goals import measure_depths
 from poise.motion.scenes.scene_lock import lock_in_scene
 
 __all__ = ["Retargeted", "prepare", "retarget"]
@@ -105,6 +107,8 @@ def retarget(
             whole clips only.
         touch: Whether hands that touch the other hand, the head, the trunk, a leg or the other arm keep doing so. For
             whole clips only.
+        clearance: Whether parts of a body with collision shapes are kept out of each other, where they would collide.
+            A `Clearance` among the limits replaces this.
 
     Raises:
         InvalidValue: A body has neither two or four known legs as the other one nor, as a target, two arms; its root is
@@ -152,8 +156,14 @@ def retarget(
     track = lock_clear(free, rules, lock_all)
     track = replace(track, released=(*track.released, *dropped)) if dropped else track
     if clear:
-        track = replace(track, motion=separate_parts(track.motion, carrying, track.contacts, rules, smooth))
+        apart = separate_parts(track.motion, carrying, track.contacts, rules, smooth, legs=lies)
+        track = track if world is not None and sinks_more(world, track.motion, apart) else replace(track, motion=apart)
     return make_result(carrying, model, track, clip, world, () if keeper is None else keeper.list_kept(track.motion))
+
+
+def sinks_more(scene: Scene, before: Motion, after: Motion) -> bool:
+    """Return whether a motion is deeper inside a scene than before."""
+    return bool(measure_depths(scene, after).depths.max() > max(measure_depths(scene, before).depths.max(), 0.0))
 
 
 def count_steps(limits: Sequence[Limit]) -> int | None:

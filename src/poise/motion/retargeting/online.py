@@ -159,7 +159,8 @@ class Retargeter:
             return q
         clear = self.separation.part(q)
         if clear is not q and (
-            not self.window.keeps_limits(clear) or (self.low and self.body.find_lowest(clear) < self.body.find_lowest(q))
+            not self.window.keeps_limits(clear)
+            or (self.low and self.body.find_lowest(clear) < self.body.find_lowest(q))
         ):
             self.separation.forget()
             return q

@@ -29,13 +29,14 @@ from poise.motion.contact.detector import find_runs
 from poise.motion.contact.ledger import Contacts
 from poise.motion.contact.soles import measure_size
 from poise.motion.retargeting.body_floor import make_floor_limits
+from poise.motion.retargeting.bones import find_limb_start
 from poise.motion.retargeting.correspondence import CarryOver
 from poise.motion.retargeting.touch.keeper import list_arm_joints
 
 __all__ = ["DEEP_M", "MEASURED_FPS", "NEAR_M", "list_leg_goals", "list_movable", "separate_parts"]
 
 # lengths are for a body of 1.75 m
-DEEP_M = 2e-3  # depth of a collision that is corrected
+DEEP_M = 3e-3  # depth of a collision that is corrected
 NEAR_M = 0.01  # gap of parts that must not collide after the correction either
 APART_M = 0.0  # gap after a correction
 EDGE_M = 5e-3  # depths that differ by less share the point of a contact
@@ -48,7 +49,7 @@ ROUNDS, STEPS = 5, 6  # updates of the planes, and steps between them
 
 
 def separate_parts(
-    motion: Motion, carrying: CarryOver, ledger: Contacts, limits: Sequence[Limit], smooth: float
+    motion: Motion, carrying: CarryOver, ledger: Contacts, limits: Sequence[Limit], smooth: float, *, legs: bool = False
 ) -> Motion:
     """Return a motion whose arms collide with nothing, as near to the given one as possible.
 
@@ -58,13 +59,16 @@ def separate_parts(
         ledger: The contacts; points of hands keep their paths while they are in contact.
         limits: The limits of the motion.
         smooth: The spread of changes in time.
+        legs: Whether legs move out of collisions as well, while their feet are not in contact.
     """
-    parts, joints = find_convex_parts(motion.model), list_arm_joints(carrying)
-    if parts is None or not joints:
+    parts, arms = find_convex_parts(motion.model), list_arm_joints(carrying)
+    if parts is None or not arms:
         return motion
+    limbs = list_legs(carrying) if legs else []
+    joints = [*arms, *(name for limb in limbs for name in limb)]
     size, q = measure_size(motion), np.array(motion.q)
     parts, every = list_movable(parts, joints), max(1, round(motion.fps / MEASURED_FPS))
-    held, reach, ways = list_held(ledger, motion, joints), round(SPREAD_S * motion.fps), Ways()
+    held, reach, ways = list_held(ledger, motion, arms), round(SPREAD_S * motion.fps), Ways()
     deep = measure_near(parts, q, np.ones(len(q), dtype=bool), every, -DEEP_M * size)
     if not len(deep.pose):
         return motion
@@ -78,27 +82,41 @@ def separate_parts(
                 continue
             a, b = max(first - FROZEN_FRAMES, 0), min(end + FROZEN_FRAMES, len(q))
             rows, window = found.select((found.pose >= first) & (found.pose < end)), motion[a:b]
+            near = Contacts(tuple(c for c in ledger if c.start < b and c.end > a), ledger.frames, ledger.fps)
+            loose = [name for limb in limbs if not len(list_held(near, motion, limb)) for name in limb]
             answer = solve_whole(
                 window,
                 [*list_plane_goals(parts, rows, range(a, b), every, APART_M * size), *keep_paths(window, held, a)],
                 start=q[a:b],
                 smooth=smooth,
                 frozen=~moves[a:b],
-                joints=joints,
-                limits=(*limits, *list_floor(window, joints, size)),
+                joints=[*arms, *loose],
+                limits=(*limits, *list_floor(window, [*arms, *loose], size)),
                 steps=STEPS,
             )
             q[first:end], again[first:end] = answer.q[first - a : end - a], True
-        near = measure_near(parts, q, again, every, NEAR_M * size, ways)
-        deep, found = near.select(near.depth > DEEP_M * size), near.join(found)
+        now = measure_near(parts, q, again, every, NEAR_M * size, ways)
+        deep, found = now.select(now.depth > DEEP_M * size), now.join(found)
         if not len(deep.pose):
             break
         moves |= flag_around(len(q), deep.pose, reach)
     return Motion(motion.model, q, motion.fps)
 
 
+def list_legs(carrying: CarryOver) -> list[list[str]]:
+    """List the joints of each leg that may move."""
+    model, names, joints = carrying.model, carrying.ours, carrying.joints
+    out = []
+    for side in "lr":
+        if f"hip_{side}" in names:
+            top = find_limb_start(model, names["pelvis"], names[f"hip_{side}"])
+            own = [joint for joint in model.joints if joint.nv and top in model.ancestors(joint.frame)]
+            out.append([j.name for j in own if joints is None or j.name in joints or j.frame in joints])
+    return out
+
+
 def list_leg_goals(free: Motion, carrying: CarryOver) -> tuple[ClipGoal, ...]:
-    """List the goals that keep legs out of each other and of the trunk while contacts are held; empty if none collide."""
+    """List the goals that keep legs out of each other and of the trunk while contacts are held; empty if they are."""
     parts, arms = find_convex_parts(free.model), set(list_arm_joints(carrying))
     if parts is None or not arms:
         return ()
@@ -136,7 +154,10 @@ def list_movable(parts: ConvexParts, joints: Collection[str], without: Collectio
     model = parts.model
     above = [[joint.name for joint in model.joints_above(solid.frame)] for solid in parts.solids]
     lost = [not set(each).isdisjoint(without) for each in above]
-    own = [[name for name in [joint.name for joint in model.joints] if name in each and name in set(joints)] for each in above]
+    own = [
+        [name for name in [joint.name for joint in model.joints] if name in each and name in set(joints)]
+        for each in above
+    ]
     kept = [k for k, (i, j) in enumerate(parts.pairs) if own[i] != own[j] and not (lost[i] or lost[j])]
     limbs = [tuple(sorted(" ".join(own[i][:1]) for i in parts.pairs[k])) for k in kept]
     known = list(dict.fromkeys(limbs))
@@ -187,9 +208,7 @@ def list_plane_goals(parts: ConvexParts, rows: Overlaps, frames: range, every: i
     return out
 
 
-def make_run_goal(
-    parts: ConvexParts, pair: int, run: Overlaps, frames: range, every: int, apart: float
-) -> ClipGoal:
+def make_run_goal(parts: ConvexParts, pair: int, run: Overlaps, frames: range, every: int, apart: float) -> ClipGoal:
     """Return the goal of one pair over a run of frames; planes between measured frames are interpolated."""
     weights = np.exp((run.depth - run.depth.max()) / (EDGE_M * parts.model.length))
     point = (weights / weights.sum()) @ run.point
