@@ -33,7 +33,7 @@ from poise.motion.retargeting.bones import find_limb_start
 from poise.motion.retargeting.correspondence import CarryOver
 from poise.motion.retargeting.touch.keeper import list_arm_joints
 
-__all__ = ["DEEP_M", "MEASURED_FPS", "NEAR_M", "list_leg_goals", "list_movable", "separate_parts"]
+__all__ = ["DEEP_M", "MEASURED_FPS", "NEAR_M", "list_arms", "list_leg_goals", "list_movable", "separate_parts"]
 
 # lengths are for a body of 1.75 m
 DEEP_M = 3e-3  # depth of a collision that is corrected
@@ -61,7 +61,7 @@ def separate_parts(
         smooth: The spread of changes in time.
         legs: Whether legs move out of collisions as well, while their feet are not in contact.
     """
-    parts, arms = find_convex_parts(motion.model), list_arm_joints(carrying)
+    parts, arms = find_convex_parts(motion.model), list_arms(carrying)
     if parts is None or not arms:
         return motion
     limbs = list_legs(carrying) if legs else []
@@ -74,8 +74,9 @@ def separate_parts(
         return motion
     moves = flag_around(len(q), deep.pose, reach)
     found = measure_near(parts, q, moves, every, NEAR_M * size)
+    best, least = q, deep.depth.sum()
     for _ in range(ROUNDS):
-        again = np.zeros(len(q), dtype=bool)
+        q, again = np.array(q), np.zeros(len(q), dtype=bool)
         ways = parts.list_ways(found) | ways  # limbs that are on their way out do not turn back
         for first, end in find_runs(moves):
             if not ((deep.pose >= first) & (deep.pose < end)).any():
@@ -96,11 +97,21 @@ def separate_parts(
             )
             q[first:end], again[first:end] = answer.q[first - a : end - a], True
         now = measure_near(parts, q, again, every, NEAR_M * size, ways)
-        deep, found = now.select(now.depth > DEEP_M * size), now.join(found)
+        deep, found = now.drop_apart(-DEEP_M * size), now.join(found)
+        if deep.depth.sum() >= least:
+            break
+        best, least = q, deep.depth.sum()
         if not len(deep.pose):
             break
         moves |= flag_around(len(q), deep.pose, reach)
-    return Motion(motion.model, q, motion.fps)
+    return Motion(motion.model, best, motion.fps)
+
+
+def list_arms(carrying: CarryOver) -> list[str]:
+    """List the joints of both arms that may move, without those of fingers."""
+    model, wrists = carrying.model, {carrying.ours.get(f"wrist_{side}") for side in "lr"}
+    arms = list_arm_joints(carrying)
+    return [name for name in arms if wrists.isdisjoint(model.ancestors(model.joint(name).frame)[1:])]
 
 
 def list_legs(carrying: CarryOver) -> list[list[str]]:

@@ -16,8 +16,7 @@ from poise.kinematics import Motion
 from poise.limits.convex_parts import ConvexParts, Overlaps, Ways, find_convex_parts
 from poise.motion.contact.soles import measure_size
 from poise.motion.retargeting.correspondence import CarryOver
-from poise.motion.retargeting.separation import DEEP_M, MEASURED_FPS, NEAR_M, list_movable
-from poise.motion.retargeting.touch.keeper import list_arm_joints
+from poise.motion.retargeting.separation import DEEP_M, MEASURED_FPS, NEAR_M, list_arms, list_movable
 
 __all__ = ["StreamSeparation"]
 
@@ -37,7 +36,7 @@ class StreamSeparation:
     """
 
     def __init__(self, carrying: CarryOver, fps: float) -> None:
-        self.model, found, joints = carrying.model, find_convex_parts(carrying.model), list_arm_joints(carrying)
+        self.model, found, joints = carrying.model, find_convex_parts(carrying.model), list_arms(carrying)
         parts = list_movable(found, joints) if found is not None and joints else None
         self.parts: ConvexParts | None = parts if parts is not None and len(parts.pairs) else None
         own = [self.model.joint(name).v for name in joints]
