@@ -34,7 +34,7 @@ BLOCK_POSES = 1024  # poses measured at once
 FEW_ROWS = 64  # rows that are measured together, although they belong to different solids
 BLOCK_WAYS = 1024  # directions measured at once: their numbers stay in the cache
 APPROACHES = 3  # directions tried to show that two solids are apart, each towards their nearest points so far
-NARROWER = (0.3, 0.12, 0.05, 0.02)  # distances from the best direction in which better ones are searched
+NARROWER = (0.3, 0.15, 0.07, 0.035, 0.017)  # distances from the best direction in which better ones are searched
 ASIDE = np.concatenate([np.eye(3), -np.eye(3)])  # ways to turn a direction
 AROUND_ALL = spread_directions()
 HULL_ERROR = 1e-3  # of L: of a solid's convex hull
@@ -237,6 +237,9 @@ class ConvexParts:
             rows = replace(rows, depth=np.minimum(overlap, rows.depth), normal=normal)
             rows = replace(rows, point=unit(n + unit(apart))).drop_apart(margin)
             n = rows.point
+        if len(n):  # the normals of boxes and cylinders
+            axes = np.concatenate([np.broadcast_to(np.eye(3), rows.turn.shape), np.swapaxes(rows.turn, 1, 2)], axis=1)
+            rows = self._try(rows, np.concatenate([axes, -axes], axis=1)).drop_apart(margin)
         return rows
 
     def _find_least(self, rows: Overlaps, margin: float) -> Overlaps:
@@ -244,13 +247,16 @@ class ConvexParts:
         for width in NARROWER:
             if not len(rows.pair):
                 break
-            tried, every = unit(rows.normal[:, None] + width * ASIDE), np.arange(len(rows.pair))
-            overlaps = self._measure(rows, tried)
-            lowest = overlaps.argmin(axis=1)
-            found = overlaps[every, lowest]
-            normal = np.where((found < rows.depth)[:, None], tried[every, lowest], rows.normal)
-            rows = replace(rows, normal=normal, depth=np.minimum(found, rows.depth)).drop_apart(margin)
+            rows = self._try(rows, unit(rows.normal[:, None] + width * ASIDE)).drop_apart(margin)
         return rows
+
+    def _try(self, rows: Overlaps, ways: Floats) -> Overlaps:
+        """Return the rows with the best of their directions and others (n, d, 3)."""
+        overlaps, every = self._measure(rows, ways), np.arange(len(rows.pair))
+        lowest = overlaps.argmin(axis=1)
+        found = overlaps[every, lowest]
+        normal = np.where((found < rows.depth)[:, None], ways[every, lowest], rows.normal)
+        return replace(rows, normal=normal, depth=np.minimum(found, rows.depth))
 
     def _find_points(self, rows: Overlaps) -> Floats:
         """Return the middle of the deepest points of the first solids, in their frames, (n, 3) [m]."""

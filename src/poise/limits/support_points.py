@@ -104,7 +104,8 @@ def add_corners(points: Floats, vertices: Floats, error: float) -> Floats:
     The distance is measured in MANY_DIRECTIONS directions.
     """
     around = spread_directions(MANY_DIRECTIONS)
-    outer = vertices[np.unique([np.argmax(vertices @ way) for way in around])]
+    blocks = np.array_split(around, 10)
+    outer = vertices[np.unique(np.concatenate([np.argmax(ways @ vertices.T, axis=1) for ways in blocks]))]
     heights = outer @ around.T
     most, own = heights.max(axis=0), (points @ around.T).max(axis=0)
     chosen = list[int]()

@@ -1,0 +1,104 @@
+"""Convex parts: depths and directions of overlaps against closed forms, and the pairs that are measured."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import poise
+from poise.limits.convex_parts import ConvexParts, choose_ways, find_convex_parts
+from poise.limits.support_points import find_support_points
+from poise.model import Model
+from poise.model.derive import with_shapes
+from poise.model.geometry.shapes import Box, Capsule, Cylinder, Shape, Sphere
+from poise.spatial import Rotation, Transform
+
+
+def make_pair(one: object, other: object) -> ConvexParts:
+    """Two solids; the first moves freely."""
+    builder = poise.ModelBuilder("pair").add_joint("mover", None, "free")
+    builder.add_frame("base", None)
+    shapes = [Shape("mover", one, Transform(), "collision"), Shape("base", other, Transform(), "collision")]
+    model = with_shapes(builder.build(), shapes)
+    return ConvexParts(model, find_support_points(model, 1e-4), np.array([[0, 1]]))
+
+
+def place(parts: ConvexParts, xyz: tuple[float, float, float], rotation: Rotation | None = None) -> np.ndarray:
+    """The configuration with the first solid at a place."""
+    q = np.array(parts.model.rest)
+    q[:3], q[3:] = xyz, (Rotation.identity() if rotation is None else rotation).wxyz
+    return q
+
+
+@pytest.mark.parametrize("gap", [-0.03, -0.004, 0.004, 0.02])
+def test_depths_of_boxes_are_exact(gap: float) -> None:
+    parts = make_pair(Box((0.2, 0.1, 0.3)), Box((0.1, 0.4, 0.2)))
+    found = parts.measure(place(parts, (0.02, 0.25 + gap, 0.03))[None], 0.05)
+    assert found.depth == pytest.approx([-gap], abs=5e-4)
+    if gap < 0.0:
+        np.testing.assert_allclose(found.normal[0], (0.0, 1.0, 0.0), atol=0.03)
+
+
+@pytest.mark.parametrize("gap", [-0.03, -0.004, 0.004, 0.02])
+def test_depths_of_round_solids_are_exact(gap: float) -> None:
+    parts = make_pair(Capsule(0.05, 0.3), Sphere(0.1))
+    way = np.array([0.6, 0.8, 0.0])
+    found = parts.measure(place(parts, tuple((0.15 + gap) * way))[None], 0.05)
+    assert found.depth == pytest.approx([-gap], abs=1e-3)
+    np.testing.assert_allclose(found.normal[0], way, atol=0.1)
+
+
+def test_rotated_solids() -> None:
+    """An edge of a box above a cylinder."""
+    parts = make_pair(Box((0.2, 0.2, 0.2)), Cylinder(0.1, 0.2))
+    for gap in (-0.02, 0.01):
+        q = place(
+            parts, (0.0, 0.0, 0.1 + 0.1 * np.sqrt(2.0) + gap), Rotation.from_axis_angle((1.0, 0.0, 0.0), np.pi / 4)
+        )
+        assert parts.measure(q[None], 0.05).depth == pytest.approx([-gap], abs=1e-3)
+
+
+def test_only_near_pairs_are_returned() -> None:
+    parts = make_pair(Box((0.2, 0.2, 0.2)), Box((0.2, 0.2, 0.2)))
+    q = np.stack([place(parts, (x, 0.0, 0.0)) for x in (0.19, 0.21, 0.23, 1.0)])
+    assert parts.measure(q, 0.02).pose.tolist() == [0, 1]
+    assert parts.measure(q, -0.005).pose.tolist() == [0]
+    assert not len(parts.measure(q, -0.02).pose)
+
+
+def test_following_keeps_the_plane_of_a_contact() -> None:
+    parts = make_pair(Box((0.2, 0.2, 0.2)), Box((0.2, 0.2, 0.2)))
+    found = parts.measure(place(parts, (0.19, 0.0, 0.0))[None], 0.02)
+    assert parts.follow(found, place(parts, (0.195, 0.03, 0.0))).depth == pytest.approx([0.005], abs=2e-3)
+
+
+def test_directions_do_not_flip_between_poses() -> None:
+    """Alone, the middle pose would part the other way."""
+    overlaps = np.full((3, 70), 0.1)
+    overlaps[:, 3], overlaps[1, 3], overlaps[1, 40] = 0.01, 0.02, 0.015
+    assert overlaps.argmin(axis=1).tolist() == [3, 40, 3]
+    assert choose_ways(overlaps, np.array([0, 1, 2]), 0.05).tolist() == [3, 3, 3]
+    assert choose_ways(overlaps, np.array([0, 2, 4]), 0.05).tolist() == [3, 40, 3]
+
+
+def add_boxes(model: Model, sizes: dict[str, tuple[float, float, float]]) -> Model:
+    """The model with boxes around the origins of frames."""
+    return with_shapes(model, [Shape(name, Box(size), Transform(), "collision") for name, size in sizes.items()])
+
+
+def test_neighbours_and_parts_that_touch_at_rest_are_left_out() -> None:
+    body = add_boxes(
+        poise.load("humanoid"),
+        {
+            "chest": (0.3, 0.3, 0.2),
+            "hand_l": (0.1, 0.1, 0.1),
+            "elbow_l": (0.1, 0.1, 0.1),
+            "clavicle_l": (0.1, 0.1, 0.1),
+        },
+    )
+    parts = find_convex_parts(body)
+    assert parts is not None
+    names = {frozenset(parts.solids[i].frame for i in pair) for pair in parts.pairs}
+    assert frozenset(("chest", "hand_l")) in names
+    assert frozenset(("chest", "clavicle_l")) not in names
+    assert find_convex_parts(poise.load("humanoid")) is None
