@@ -77,15 +77,6 @@ class Overlaps:
         kept = self.depth > -margin
         return self if kept.all() else self.select(kept)
 
-    def join(self, others: Overlaps) -> Overlaps:
-        """Return these rows and those of other pairs or poses."""
-        own = set(zip(self.pair.tolist(), self.pose.tolist(), strict=True))
-        new = [
-            k for k, key in enumerate(zip(others.pair.tolist(), others.pose.tolist(), strict=True)) if key not in own
-        ]
-        more = others.select(np.array(new, dtype=np.intp))
-        return concatenate([self, more])
-
     def place(self, points: Floats) -> Floats:
         """Return points of the first solid's frame, (3,) or (n, 3), in that of the second, (n, 3) [m]."""
         return (self.turn @ points[..., None])[..., 0] + self.shift
@@ -132,7 +123,7 @@ class ConvexParts:
         """
         found = [
             self._measure_block(q[first : first + BLOCK_POSES], first, margin, before or {})
-            for first in range(0, len(q), BLOCK_POSES)
+            for first in range(0, max(len(q), 1), BLOCK_POSES)
         ]
         return concatenate(found)
 

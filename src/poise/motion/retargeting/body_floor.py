@@ -20,7 +20,7 @@ from poise.limits import Limit
 from poise.limits.support_points import PointClearance
 from poise.motion.contact.body_heights import list_near, measure_heights
 
-__all__ = ["find_lift", "make_floor_limits", "spread_peaks"]
+__all__ = ["NEAR_FLOOR_M", "find_lift", "make_floor_limits", "spread_peaks"]
 
 # lengths are for a body of 1.75 m
 LEAST_DEPTH_M = 1.2e-2  # of a part that makes the whole body keep above the floor; swinging shins dip by less

@@ -145,7 +145,7 @@ def retarget(
     options = LockOptions(smooth, carrying.joints, rules, progress, count_steps(rules), SLIDE_COST, tips=True)
     clear = clearance and not any(map(is_of_itself, rules))
     extra = () if keeper is None else tuple(keeper.make_goals(free, locked=True)[0])
-    options = replace(options, extra=(*extra, *(list_leg_goals(free, carrying) if clear and not lies else ())))
+    options = replace(options, extra=(*extra, *(list_leg_goals(free, carrying, lies) if clear else ())))
 
     def lock_all(kept: tuple[Limit, ...]) -> Track:
         chosen = replace(options, limits=kept)

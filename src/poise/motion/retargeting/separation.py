@@ -25,10 +25,11 @@ from poise.limits.convex_parts import ConvexParts, Overlaps, Ways, find_convex_p
 from poise.limits.support_points import PointClearance
 from poise.motion.clips.edit import keep_paths
 from poise.motion.clips.whole_clip import ClipGoal, solve_whole
+from poise.motion.contact.body_heights import list_ankles, measure_heights
 from poise.motion.contact.detector import find_runs
 from poise.motion.contact.ledger import Contacts
 from poise.motion.contact.soles import measure_size
-from poise.motion.retargeting.body_floor import make_floor_limits
+from poise.motion.retargeting.body_floor import NEAR_FLOOR_M, make_floor_limits
 from poise.motion.retargeting.bones import find_limb_start
 from poise.motion.retargeting.correspondence import CarryOver
 from poise.motion.retargeting.touch.keeper import list_arm_joints
@@ -73,21 +74,28 @@ def separate_parts(
     if not len(deep.pose):
         return motion
     moves = flag_around(len(q), deep.pose, reach)
-    found = measure_near(parts, q, moves, every, NEAR_M * size)
+    found = [measure_near(parts, q, moves, every, NEAR_M * size)]
     best, least = q, deep.depth.sum()
     for _ in range(ROUNDS):
         q, again = np.array(q), np.zeros(len(q), dtype=bool)
-        ways = parts.list_ways(found) | ways  # limbs that are on their way out do not turn back
+        ways = parts.list_ways(found[-1]) | ways  # limbs that are on their way out do not turn back
         for first, end in find_runs(moves):
             if not ((deep.pose >= first) & (deep.pose < end)).any():
                 continue
             a, b = max(first - FROZEN_FRAMES, 0), min(end + FROZEN_FRAMES, len(q))
-            rows, window = found.select((found.pose >= first) & (found.pose < end)), motion[a:b]
+            window = motion[a:b]
+            planes = [
+                goal
+                for k, rows in enumerate(found)  # planes of earlier rounds hold the other ends of a part
+                for goal in list_plane_goals(
+                    parts, rows.select((rows.pose >= first) & (rows.pose < end)), range(a, b), every, APART_M * size, k
+                )
+            ]
             near = Contacts(tuple(c for c in ledger if c.start < b and c.end > a), ledger.frames, ledger.fps)
             loose = [name for limb in limbs if not len(list_held(near, motion, limb)) for name in limb]
             answer = solve_whole(
                 window,
-                [*list_plane_goals(parts, rows, range(a, b), every, APART_M * size), *keep_paths(window, held, a)],
+                [*planes, *keep_paths(window, held, a)],
                 start=q[a:b],
                 smooth=smooth,
                 frozen=~moves[a:b],
@@ -97,7 +105,7 @@ def separate_parts(
             )
             q[first:end], again[first:end] = answer.q[first - a : end - a], True
         now = measure_near(parts, q, again, every, NEAR_M * size, ways)
-        deep, found = now.drop_apart(-DEEP_M * size), now.join(found)
+        deep, found = now.drop_apart(-DEEP_M * size), [*found, now]
         if deep.depth.sum() >= least:
             break
         best, least = q, deep.depth.sum()
@@ -108,10 +116,15 @@ def separate_parts(
 
 
 def list_arms(carrying: CarryOver) -> list[str]:
-    """List the joints of both arms that may move, without those of fingers."""
-    model, wrists = carrying.model, {carrying.ours.get(f"wrist_{side}") for side in "lr"}
-    arms = list_arm_joints(carrying)
-    return [name for name in arms if wrists.isdisjoint(model.ancestors(model.joint(name).frame)[1:])]
+    """List the joints of both arms and the neck that may move, without those of fingers; empty without arms."""
+    model, names, joints = carrying.model, carrying.ours, carrying.joints
+    wrists, arms = {names.get(f"wrist_{side}") for side in "lr"}, list_arm_joints(carrying)
+    out = [name for name in arms if wrists.isdisjoint(model.ancestors(model.joint(name).frame)[1:])]
+    if out and "head" in names and "chest" in names:
+        trunk = {joint.name for joint in model.joints_above(names["chest"])}
+        neck = [joint for joint in model.joints_above(names["head"]) if joint.nv and joint.name not in trunk]
+        out += [joint.name for joint in neck if joints is None or joint.name in joints or joint.frame in joints]
+    return out
 
 
 def list_legs(carrying: CarryOver) -> list[list[str]]:
@@ -126,21 +139,34 @@ def list_legs(carrying: CarryOver) -> list[list[str]]:
     return out
 
 
-def list_leg_goals(free: Motion, carrying: CarryOver) -> tuple[ClipGoal, ...]:
-    """List the goals that keep legs out of each other and of the trunk while contacts are held; empty if they are."""
+def list_leg_goals(free: Motion, carrying: CarryOver, lies: bool) -> tuple[ClipGoal, ...]:
+    """List the goals that keep legs out of each other and of the trunk while contacts are held; empty if they are.
+
+    If the body `lies` in some frames, these are left out: its legs move later (`separate_parts`).
+    """
     parts, arms = find_convex_parts(free.model), set(list_arm_joints(carrying))
     if parts is None or not arms:
         return ()
     size, every = measure_size(free), max(1, round(free.fps / MEASURED_FPS))
     joints = [joint.name for joint in free.model.joints if joint.nv and joint.name not in arms]
-    parts = list_movable(parts, joints, arms)
-    moves = np.ones(len(free), dtype=bool)
-    found = measure_near(parts, free.q, moves, every, -DEEP_M * size)
+    parts, stands = list_movable(parts, joints, arms), np.ones(len(free), dtype=bool)
+    if lies:
+        stands = ~flag_around(len(free), find_low(free, NEAR_FLOOR_M * size), round(SPREAD_S * free.fps))
+    found = measure_near(parts, free.q, stands, every, -DEEP_M * size)
     if not len(found.pose):
         return ()
-    moves = flag_around(len(free), found.pose, round(SPREAD_S * free.fps))
+    moves = stands & flag_around(len(free), found.pose, round(SPREAD_S * free.fps))
     rows = measure_near(parts, free.q, moves, every, NEAR_M * size)
     return tuple(list_plane_goals(parts, rows, range(len(free)), every, APART_M * size))
+
+
+def find_low(motion: Motion, height: float) -> NDArray[np.intp]:
+    """Return the frames in which a part other than a foot is lower than `height` [m]."""
+    found, feet = measure_heights(motion), list_ankles(motion.model)
+    if found is None:
+        return np.zeros(0, dtype=np.intp)
+    own = [k for k, part in enumerate(found.parts) if feet.isdisjoint(motion.model.ancestors(part.frame))]
+    return np.flatnonzero((found.lowest[:, own] < height).any(axis=1))
 
 
 def measure_near(
@@ -201,7 +227,9 @@ def flag_around(frames: int, deep: NDArray[np.intp], reach: int) -> NDArray[np.b
     return out
 
 
-def list_plane_goals(parts: ConvexParts, rows: Overlaps, frames: range, every: int, apart: float) -> list[ClipGoal]:
+def list_plane_goals(
+    parts: ConvexParts, rows: Overlaps, frames: range, every: int, apart: float, name: int = 0
+) -> list[ClipGoal]:
     """List the goals that keep near parts on their sides of planes, one for each pair and run of frames.
 
     Args:
@@ -210,16 +238,19 @@ def list_plane_goals(parts: ConvexParts, rows: Overlaps, frames: range, every: i
         frames: The frames of the goals.
         every: The distance of the frames that were measured.
         apart: The gap to keep [m].
+        name: A number for the names of the goals.
     """
     out = list[ClipGoal]()
     for pair in np.unique(rows.pair):
         own = rows.select(rows.pair == pair)
         for run in np.split(np.arange(len(own.pose)), np.flatnonzero(np.diff(own.pose) > every) + 1):
-            out.append(make_run_goal(parts, int(pair), own.select(run), frames, every, apart))
+            out.append(make_run_goal(parts, int(pair), own.select(run), frames, every, apart, name))
     return out
 
 
-def make_run_goal(parts: ConvexParts, pair: int, run: Overlaps, frames: range, every: int, apart: float) -> ClipGoal:
+def make_run_goal(
+    parts: ConvexParts, pair: int, run: Overlaps, frames: range, every: int, apart: float, name: int
+) -> ClipGoal:
     """Return the goal of one pair over a run of frames; planes between measured frames are interpolated."""
     weights = np.exp((run.depth - run.depth.max()) / (EDGE_M * parts.model.length))
     point = (weights / weights.sum()) @ run.point
@@ -229,7 +260,7 @@ def make_run_goal(parts: ConvexParts, pair: int, run: Overlaps, frames: range, e
     planes = np.stack([np.interp(at, run.pose, column) for column in planes.T], axis=1)
     targets, use = np.tile(pack_planes(np.eye(3)[2:], np.zeros((1, 3))), (len(frames), 1)), np.zeros(len(frames))
     targets[at - frames.start], use[at - frames.start] = pack_planes(planes[:, :3], planes[:, 3:]), WEIGHT
-    return ClipGoal(make_plane_goal(parts, pair, point, f"pair {pair} at {run.pose[0]}"), targets, use)
+    return ClipGoal(make_plane_goal(parts, pair, point, f"pair {pair} at {run.pose[0]} {name}"), targets, use)
 
 
 def make_plane_goal(parts: ConvexParts, pair: int, point: Floats, name: str) -> Reach:
