@@ -14,7 +14,7 @@ from poise.model.derive import with_shapes
 from poise.model.geometry.shapes import Box, Capsule, Shape
 from poise.motion import Retargeter, retarget
 from poise.motion.clips.collisions import find_collisions
-from poise.motion.retargeting import separation
+from poise.motion.retargeting.separation import clip_separation
 from poise.spatial import Transform
 from walks import make_walk
 
@@ -70,7 +70,7 @@ def test_frames_far_from_a_collision_stay_as_they_are(robot: poise.Model, clip: 
     free, kept = (retarget(clip, robot, clearance=each, touch=False).motion.q for each in (False, True))
     deep = np.flatnonzero(find_collisions(Motion(robot, free, clip.fps)).depths > 1e-3)  # type: ignore[union-attr]
     changed = np.flatnonzero(np.abs(free - kept).max(axis=1) > 0.0)
-    reach = round(separation.SPREAD_S * clip.fps) + 1
+    reach = round(clip_separation.SPREAD_S * clip.fps) + 1
     assert len(changed)
     assert changed.min() >= deep.min() - reach
     assert changed.max() <= deep.max() + reach

@@ -46,7 +46,7 @@ from poise.motion.retargeting.mapping import Mapping
 from poise.motion.retargeting.online import Retargeter, carry_online
 from poise.motion.retargeting.options import check_clip, check_contacts, check_progress, check_switch
 from poise.motion.retargeting.result import HOLD_WEIGHT, Retargeted, make_result, prepare
-from poise.motion.retargeting.separation import list_leg_goals, separate_parts
+from poise.motion.retargeting.separation.clip_separation import list_leg_goals, separate_parts
 from poise.motion.retargeting.touch.keeper import STILL_M, TouchKeeper, list_arm_joints
 from poise.motion.retargeting.transfer import carry_contacts, find_air, find_holds, measure_standing_ankle
 from poise.motion.scenes.scene_contacts import SceneSource, find_scene_contacts

@@ -32,9 +32,9 @@ from poise.motion.retargeting.frame_targets import FrameTargets
 from poise.motion.retargeting.mapping import Mapping
 from poise.motion.retargeting.options import check_switch, read_frame
 from poise.motion.retargeting.result import HOLD_WEIGHT, Retargeted, make_result, prepare
+from poise.motion.retargeting.separation.stream_separation import StreamSeparation
 from poise.motion.retargeting.stream_contacts import StreamContacts
 from poise.motion.retargeting.stream_ground import StreamGround
-from poise.motion.retargeting.stream_separation import StreamSeparation
 
 __all__ = ["Retargeter", "carry_online"]
 

@@ -16,7 +16,8 @@ from poise.kinematics import Motion
 from poise.limits.convex_parts import ConvexParts, Overlaps, Ways, find_convex_parts
 from poise.motion.contact.soles import measure_size
 from poise.motion.retargeting.correspondence import CarryOver
-from poise.motion.retargeting.separation import DEEP_M, MEASURED_FPS, NEAR_M, list_arms, list_movable
+from poise.motion.retargeting.separation.clip_separation import DEEP_M, MEASURED_FPS, NEAR_M
+from poise.motion.retargeting.separation.limbs import list_arms, list_movable
 
 __all__ = ["StreamSeparation"]
 

@@ -1,0 +1,1 @@
+"""Separation of parts of the body that collide in retargeted motions."""
