@@ -13,7 +13,7 @@ trajectories with sequential convex optimization, 2013.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 
 import numpy as np
@@ -26,7 +26,7 @@ from poise.limits.convex_parts import ConvexParts, Overlaps, Ways, find_convex_p
 from poise.limits.support_points import PointClearance
 from poise.motion.clips.edit import keep_paths
 from poise.motion.clips.whole_clip import ClipGoal, solve_whole
-from poise.motion.contact.body_heights import list_ankles, measure_heights
+from poise.motion.contact.body_heights import measure_heights
 from poise.motion.contact.detector import find_runs
 from poise.motion.contact.ledger import Contacts
 from poise.motion.contact.soles import measure_size
@@ -166,7 +166,8 @@ def list_leg_goals(free: Motion, carrying: CarryOver, lies: bool) -> tuple[ClipG
     joints = [joint.name for joint in free.model.joints if joint.nv and joint.name not in arms]
     parts, stands = list_movable(parts, joints, arms), np.ones(len(free), dtype=bool)
     if lies:
-        stands = ~flag_around(len(free), find_low(free, NEAR_FLOOR_M * size), round(SPREAD_S * free.fps))
+        shins = {carrying.ours.get(f"knee_{side}") for side in "lr"}
+        stands = ~flag_around(len(free), find_low(free, NEAR_FLOOR_M * size, shins), round(SPREAD_S * free.fps))
     found = measure_near(parts, free.q, stands, every, -DEEP_M * size)
     if not len(found.pose):
         return ()
@@ -175,12 +176,12 @@ def list_leg_goals(free: Motion, carrying: CarryOver, lies: bool) -> tuple[ClipG
     return tuple(list_plane_goals(parts, rows, range(len(free)), every))
 
 
-def find_low(motion: Motion, height: float) -> NDArray[np.intp]:
-    """Return the frames in which a part other than a foot is lower than `height` [m]."""
-    found, feet = measure_heights(motion), list_ankles(motion.model)
+def find_low(motion: Motion, height: float, without: Set[str | None]) -> NDArray[np.intp]:
+    """Return the frames in which a part is lower than `height` [m], without those that hang on some frames."""
+    found = measure_heights(motion)
     if found is None:
         return np.zeros(0, dtype=np.intp)
-    own = [k for k, part in enumerate(found.parts) if feet.isdisjoint(motion.model.ancestors(part.frame))]
+    own = [k for k, part in enumerate(found.parts) if without.isdisjoint(motion.model.ancestors(part.frame))]
     return np.flatnonzero((found.lowest[:, own] < height).any(axis=1))
 
 
