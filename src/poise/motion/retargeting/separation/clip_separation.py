@@ -92,6 +92,8 @@ class Separation:
         self.motion, self.arms, self.legs = motion, arms, legs
         self.ledger, self.limits, self.smooth = ledger, tuple(limits), smooth
         self.parts = list_movable(parts, [*arms, *(name for leg in legs for name in leg)])
+        by_arms = {(int(i), int(j)) for i, j in list_movable(parts, arms).pairs}
+        self.by_arms = np.array([(int(i), int(j)) in by_arms for i, j in self.parts.pairs], dtype=bool)
         self.held = list_held(ledger, motion, arms)
         self.size, self.every = measure_size(motion), max(1, round(motion.fps / MEASURED_FPS))
         self.found = list[Overlaps]()  # the near pairs of each round
@@ -101,7 +103,7 @@ class Separation:
         """Return the motion of the round with the least collisions."""
         q, ways = np.array(self.motion.q), Ways()
         every, reach = np.ones(len(q), dtype=bool), round(SPREAD_S * self.motion.fps)
-        deep = measure_near(self.parts, q, every, self.every, -DEEP_M * self.size)
+        deep = self.drop_standing(measure_near(self.parts, q, every, self.every, -DEEP_M * self.size))
         best, least = q, float(deep.depth.sum())
         for _ in range(ROUNDS if len(deep.pose) else 0):
             self.moves |= flag_around(len(q), deep.pose, reach)
@@ -110,7 +112,7 @@ class Separation:
             ways = self.parts.list_ways(self.found[-1]) | ways  # limbs that are on their way out do not turn back
             q, solved = self.solve(q, deep)
             self.found.append(measure_near(self.parts, q, solved, self.every, NEAR_M * self.size, ways))
-            deep = self.found[-1].drop_apart(-DEEP_M * self.size)
+            deep = self.drop_standing(self.found[-1].drop_apart(-DEEP_M * self.size))
             if deep.depth.sum() >= least:
                 break
             best, least = q, float(deep.depth.sum())
@@ -146,6 +148,13 @@ class Separation:
             steps=STEPS,
         )
         return answer.q
+
+    def drop_standing(self, rows: Overlaps) -> Overlaps:
+        """Return the rows that arms can change, or legs that are not in contact around their frames."""
+        reach, kept = round(SPREAD_S * self.motion.fps) + FROZEN_FRAMES, self.by_arms[rows.pair]
+        for t in np.unique(rows.pose[~kept]).tolist():
+            kept[(rows.pose == t) & bool(self.list_loose(t - reach, t + reach + 1))] = True
+        return rows.select(kept)
 
     def list_loose(self, a: int, b: int) -> list[str]:
         """List the joints of the legs that are not in contact in frames a to b."""
