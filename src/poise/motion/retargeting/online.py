@@ -157,14 +157,12 @@ class Retargeter:
         """
         if self.separation is None:
             return q
-        clear = self.separation.part(q)
-        if clear is not q and (
-            not self.window.keeps_limits(clear)
-            or (self.low and self.body.find_lowest(clear) < self.body.find_lowest(q))
-        ):
-            self.separation.forget()
-            return q
-        return clear
+        sunk = min(self.body.find_lowest(q), -SUNK_M * self.contacts.giant) if self.low else 0.0
+
+        def allows(clear: Floats) -> bool:
+            return self.window.keeps_limits(clear) and not (self.low and self.body.find_lowest(clear) < sunk)
+
+        return self.separation.part(q, allows)
 
     def _solve(self, targets: Floats, guide: Floats) -> Floats:
         """Solve the next frame, with more steps if a contact is missed, and finally without contacts out of reach."""

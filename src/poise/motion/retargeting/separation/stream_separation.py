@@ -9,6 +9,8 @@ where J is the velocity of a pair's contact along its normal. Displacements chan
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from poise.arrays import Floats
@@ -54,8 +56,8 @@ class StreamSeparation:
         self.near: Overlaps | None = None  # the parts near each other in the newest frame
         self.frames = 0
 
-    def part(self, q: Floats) -> Floats:
-        """Return the next pose with its arms moved out of collisions."""
+    def part(self, q: Floats, allows: Callable[[Floats], bool]) -> Floats:
+        """Return the next pose with its arms moved out of collisions, unless `allows` rejects the new pose."""
         if self.parts is None:
             return q
         last = np.zeros(self.model.nv) if self.shift is None else self.shift
@@ -69,6 +71,8 @@ class StreamSeparation:
         if self.shift is not None:
             shift = last + np.clip(shift - last, -self.fastest, self.fastest)
         out = self._move(q, shift)
+        if not allows(out):
+            out = self._move(q, faded)
         self.shift, self.ways = np.asarray(self.model.difference(q, out)), self.parts.list_ways(near)
         return out
 
