@@ -9,7 +9,7 @@ import poise
 from poise import Motion
 from poise.errors import InvalidValue
 from poise.goals import Reach
-from poise.limits import Clearance
+from poise.limits import Clearance, Speed
 from poise.model.derive import with_shapes
 from poise.model.geometry.shapes import Box, Capsule, Shape
 from poise.motion import Retargeter, retarget
@@ -80,6 +80,18 @@ def test_a_clip_without_collisions_is_not_changed(robot: poise.Model) -> None:
     walk = make_walk(24)
     free, kept = (retarget(walk, robot, clearance=each).motion.q for each in (False, True))
     np.testing.assert_array_equal(free, kept)
+
+
+def test_limits_still_hold(robot: poise.Model, clip: Motion) -> None:
+    fastest = 6.0
+    part = clip[15:45]
+    kept = retarget(part, robot, limits=[Speed(fastest)], touch=False).motion
+    speeds = np.abs(robot.difference(kept.q[:-1], kept.q[1:])) * clip.fps
+    inner = [joint.v for joint in robot.joints if joint.nv and joint.parent is not None]
+    assert max(speeds[:, v].max(initial=0.0) for v in inner) < fastest * (1.0 + 1e-6)
+    found = find_collisions(kept)
+    assert found is not None
+    assert found.deepest < 0.02
 
 
 def test_a_clearance_among_the_limits_replaces_it(

@@ -37,7 +37,7 @@ def retarget_command(
     up: Up = None,
     clip: Clip = None,
     clearance: Annotated[
-        float | None, typer.Option(help="Keep parts of the body this far apart [m]; 0 avoids self-collisions.")
+        float | None, typer.Option(help="Keep capsules around the parts of the body this far apart [m].")
     ] = None,
     fps: Annotated[float | None, typer.Option(help="The frame rate of the result; default: that of the clip.")] = None,
     suffix: Annotated[str, typer.Option(help="For a folder: the suffix of the files to write.")] = ".csv",

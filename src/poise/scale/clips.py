@@ -52,7 +52,7 @@ class RetargetClips(QualityClips):
         up: Passed to `load_motion`.
         mapping: The corresponding frames, a `poise.Mapping`; found unless given.
         smooth: Passed to `retarget`.
-        clearance: The distance of `Clearance` between parts of the body [m]; they may collide if None.
+        clearance: The distance of `Clearance` between parts of the body [m], in place of that of `retarget`.
         fps: The frame rate of the output; that of each clip by default.
     """
 

@@ -24,6 +24,7 @@ from poise.kinematics import Motion
 from poise.limits import Limit
 from poise.limits.convex_parts import ConvexParts, Overlaps, Ways, find_convex_parts
 from poise.limits.support_points import PointClearance
+from poise.motion.clips.clip_limits import part_limits
 from poise.motion.clips.edit import keep_paths
 from poise.motion.clips.whole_clip import ClipGoal, solve_whole
 from poise.motion.contact.body_heights import measure_heights
@@ -145,7 +146,7 @@ class Separation:
             frozen=~self.moves[a:b],
             joints=joints,
             limits=(*self.limits, *list_floor(window, joints, self.size)),
-            steps=STEPS,
+            steps=None if part_limits(self.limits)[1] else STEPS,
         )
         return answer.q
 
