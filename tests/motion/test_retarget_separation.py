@@ -117,3 +117,25 @@ def test_a_stream_begins_anew(robot: poise.Model, clip: Motion) -> None:
 def test_clearance_is_a_switch(robot: poise.Model, clip: Motion, given: object) -> None:
     with pytest.raises(InvalidValue, match=r"clearance is .*True or False"):
         retarget(clip[:2], robot, clearance=given)  # type: ignore[arg-type]
+
+
+def test_knees_of_a_standing_body_keep_apart() -> None:
+    model = poise.load("humanoid")
+    goals = [Reach(f"foot_{side}", model.fk(model.rest, f"foot_{side}")) for side in "lr"]
+    knees = [Reach(f"knee_{side}", (sign * 0.06, 0.48, 0.12), priority=1) for side, sign in (("l", 1.0), ("r", -1.0))]
+    knocked = poise.solve(model, [*goals, *knees]).q
+    part = np.sin(np.linspace(0.0, np.pi, 30))[:, None] ** 2
+    clip = Motion(
+        model, model.integrate(np.tile(model.rest, (30, 1)), part * model.difference(model.rest, knocked)), 30.0
+    )
+    body = poise.load("humanoid", scale=0.8)
+    boxes = [Shape(f"knee_{side}", Box((0.15, 0.1, 0.1)), Transform(), "collision") for side in "lr"]
+    robot = with_shapes(body, [Shape("pelvis", Box((0.1, 0.1, 0.1)), Transform(), "collision"), *boxes])
+    free, kept = (retarget(clip, robot, clearance=each) for each in (False, True))
+    before, after = (find_collisions(each.motion) for each in (free, kept))
+    assert before is not None
+    assert after is not None
+    assert before.deepest > 0.008
+    assert after.deepest < 0.5 * before.deepest
+    assert not kept.track.released
+    assert kept.quality.slip_max < 0.01
